@@ -1,0 +1,53 @@
+# A room is a directory with one idea, one target and one arrow list. Its headers are reachable only
+# through a link tree of its own (<build>/rooms/<name>/<path> -> <source>/<path>), so including a room
+# that is not linked does not compile: link visibility *is* the arrow check.
+#
+#   gpuctl_room(<name> <path> [PUBLIC rooms/libraries the headers need] [PRIVATE ... the sources need]
+#               [PCH headers])
+#
+# Sources are all *.cpp of the directory. A room without sources is an interface target.
+function(gpuctl_room name path)
+  cmake_parse_arguments(ROOM "" "" "PUBLIC;PRIVATE;PCH;EXCLUDE" ${ARGN})
+  set(tree ${CMAKE_BINARY_DIR}/rooms/${name})
+  get_filename_component(parent ${path} DIRECTORY)
+  file(MAKE_DIRECTORY ${tree}/${parent})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${path} ${tree}/${path} SYMBOLIC)
+
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  foreach(excluded ${ROOM_EXCLUDE})
+    list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${path}/${excluded})
+  endforeach()
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_include_directories(${name} PUBLIC ${tree})
+    target_link_libraries(${name} PUBLIC ${ROOM_PUBLIC} PRIVATE gpuctl_options ${ROOM_PRIVATE})
+    target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:gpuctl_options>)
+    if(ROOM_PCH)
+      target_precompile_headers(${name} PRIVATE ${ROOM_PCH})
+    endif()
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE ${tree})
+    target_link_libraries(${name} INTERFACE ${ROOM_PUBLIC} gpuctl_options)
+  endif()
+endfunction()
+
+# gpuctl_test(<name> <path> LINK rooms...): every *_test.cpp below tests/<path> in one GoogleTest
+# binary, registered with ctest. Test headers shared by several live in tests/support.
+function(gpuctl_test name path)
+  cmake_parse_arguments(TEST "" "" "LINK;ARGS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${path}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE GPUCTL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${TEST_LINK} gpuctl_options GTest::gtest GTest::gmock
+    GTest::gtest_main rapidcheck)
+  # GoogleTest's and RapidCheck's macros do not survive -Wpedantic and -Wconversion.
+  target_compile_options(${name} PRIVATE -Wno-pedantic -Wno-conversion -Wno-sign-conversion -Wno-shadow)
+  add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endfunction()

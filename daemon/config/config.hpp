@@ -1,0 +1,132 @@
+#pragma once
+// gpuctld.yaml as one typed tree. Defaults live here and nowhere else; config/gpuctld.yaml shows
+// each with its meaning, and a test holds the two together. Loading (load.hpp) is all or nothing.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/model/policy.hpp"
+
+namespace gpuctl::config {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+enum class ClusterMode : std::uint8_t { embedded, kubernetes };
+
+struct TlsFiles {
+    std::string certificate_file;
+    std::string key_file;
+    std::string client_ca_file;
+};
+
+// A token's holder and what it may do: viewer < user < operator < admin. Tokens are read from
+// `tokens_file`, one `token role name` per line; the file must not be readable by others.
+struct Server {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 8000;
+    std::optional<TlsFiles> tls;
+    std::string tokens_file;  // empty: no authentication, loopback only
+    bool metrics_need_token = false;
+    std::size_t connections_max = 1'024;
+    std::size_t body_bytes_max = 1u << 20;
+    std::size_t log_streams_max = 1'024;
+    seconds request_timeout{30};
+    seconds shutdown_timeout{20};
+};
+
+struct Lease {
+    bool enabled = true;
+    std::string namespace_name;  // empty: the service account's, else kube-system
+    std::string name = "gpuctld";
+    milliseconds duration{15'000};
+    milliseconds renew_deadline{10'000};
+    milliseconds retry_period{2'000};
+};
+
+enum class KubernetesEvents : std::uint8_t { off, failures, all };
+
+struct Kubernetes {
+    std::string kubeconfig;  // empty: in-cluster configuration
+    std::string context;     // empty: current-context
+    std::string scheduler_name = "gpuctl";
+    Lease lease;
+    std::size_t binds_in_flight_max = 32;
+    seconds bind_timeout{5};  // A2: a deposed leader's write must be over by then
+    KubernetesEvents events = KubernetesEvents::all;
+    std::int64_t success_events_per_second = 5;  // one per gang or job, dropped beyond (ruling 25)
+    std::int64_t failure_events_per_second = 20;
+    std::vector<std::string> host_path_roots;  // workdirs must lie below one of these
+};
+
+// `count` equal virtual nodes called <name>-0, <name>-1, ...
+struct EmbeddedNodes {
+    std::string name;
+    std::int64_t count = 1;
+    std::string pool = "default";
+    std::string gpu_resource = "nvidia.com/gpu";
+    std::string gpu_model;
+    std::int64_t gpus = 0;
+    std::int64_t cpu_cores = 64;
+    std::int64_t memory_gib = 512;
+    std::map<std::string, std::string> labels;
+};
+
+struct Embedded {
+    std::vector<EmbeddedNodes> nodes;  // empty: two pools of four nodes, see load.cpp
+    std::uint64_t seed = 1;
+    milliseconds image_pull{800};  // median; each pod's own times are drawn from the seed
+    milliseconds container_start{400};
+    seconds training_run_time{30};  // of a training job without expectedRunTime
+};
+
+struct Cluster {
+    ClusterMode mode = ClusterMode::embedded;
+    Kubernetes kubernetes;
+    Embedded embedded;
+};
+
+struct Journal {
+    std::string directory;  // empty: $STATE_DIRECTORY, else $XDG_STATE_HOME/gpuctl, else
+                            // ~/.local/state/gpuctl
+    std::size_t segment_bytes_max = 64u << 20;
+    std::uint64_t snapshot_every_inputs = 100'000;
+    std::size_t queue_max = 65'536;  // inputs waiting for the engine; beyond: submits get 429
+};
+
+struct Logs {
+    std::size_t ring_lines_per_subscriber = 10'000;
+    std::size_t history_lines_per_pod = 10'000;  // what a reconnecting reader may resume from
+    std::size_t line_bytes_max = 64u << 10;
+    seconds ping_interval{20};
+};
+
+struct Metrics {
+    std::size_t tenant_labels_max = 100;  // further namespaces are counted as "other"
+};
+
+struct Logging {
+    std::string level = "info";   // debug, info, warn, error
+    std::string format = "text";  // text or json
+};
+
+struct Names {
+    std::string label_prefix = "runwhere.ai";
+};
+
+struct Config {
+    Server server;
+    Cluster cluster;
+    Policy policy;
+    Journal journal;
+    Logs logs;
+    Metrics metrics;
+    Logging logging;
+    Names names;
+};
+
+}  // namespace gpuctl::config

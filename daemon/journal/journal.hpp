@@ -1,0 +1,82 @@
+#pragma once
+// The journal: every input the engine ever took, in order, so that state = snapshot + replay.
+//
+// On disk (format.md), one folder per cluster: `journal-<first sequence>.log` segments of framed
+// records [length u32][crc32c u32][payload], the first a header {magic, format version, mode,
+// cluster id}; `snapshot-<sequence>.bin` written beside and renamed. A torn tail of the last
+// segment is cut; damage anywhere else is JournalDamaged and refuses to start. A lock file keeps a
+// second daemon out.
+//
+// Thread: append() and request_sync() on the loop thread; write() of the batch happens there, too
+// (page cache); fdatasync runs on the pool, and the callback comes back on the loop.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/aio/loop.hpp"
+#include "scheduler/base/result.hpp"
+#include "scheduler/engine/engine.hpp"
+#include "scheduler/model/event.hpp"
+
+namespace gpuctl::journal {
+
+struct JournalSettings {
+    std::string directory;   // the cluster's own folder
+    std::string mode;        // "embedded" or "kubernetes"
+    std::string cluster_id;  // empty on first use of an embedded cluster: one is generated
+    std::size_t segment_bytes_max = 64u << 20;
+};
+
+struct Recovered {
+    Engine engine;
+    Sequence next_sequence{};
+    std::string cluster_id;
+    std::uint64_t inputs_replayed = 0;
+    std::uint64_t bytes_cut = 0;  // of a torn tail
+};
+
+// Disk calls behind a seam, so that tests can fail the N-th one.
+class Disk;
+Disk& real_disk();
+
+class Journal {
+public:
+    static Result<std::unique_ptr<Journal>> open(aio::Loop& loop, Disk& disk,
+                                                 JournalSettings settings, Recovered& recovered);
+    virtual ~Journal() = default;
+
+    // Buffers the record; flush() hands all buffered records to the kernel in one write. After a
+    // failed write or fsync the journal is broken for good and every call says so.
+    virtual Result<void> append(const Input& input) = 0;
+    virtual Result<void> flush() = 0;
+    // Calls `done` on the loop once everything flushed so far is on disk (group commit).
+    virtual void sync(std::function<void(Result<void>)> done) = 0;
+    // Writes a snapshot of the engine at this point and drops older segments.
+    virtual Result<void> write_snapshot(const Engine& engine, Sequence next) = 0;
+    virtual Result<void> close() = 0;
+
+    struct Figures {
+        std::uint64_t records = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t syncs = 0;
+        std::uint64_t sync_us_total = 0;
+    };
+    [[nodiscard]] virtual Figures figures() const = 0;
+};
+
+// Reads a journal folder without opening it for writing (replay, verification).
+struct ReplayReport {
+    std::uint64_t inputs = 0;
+    std::uint64_t effects = 0;
+    Sequence last_sequence{};
+    std::uint64_t state_hash = 0;
+    std::string cluster_id;
+    std::string mode;
+};
+Result<ReplayReport> replay(const std::string& directory);
+Result<std::vector<Input>> read_inputs(const std::string& directory);
+
+}  // namespace gpuctl::journal

@@ -1,0 +1,84 @@
+#pragma once
+// HTTP/1.1 client for one origin: a pool of keep-alive connections with a bound on requests in
+// flight, and streams (one connection each) for answers without an end: watches, followed logs.
+//
+// Thread: the loop's. Cancellation: through the caller's TaskGroup; an interrupted connection is
+// closed, never reused. Every read is bounded by HttpClientSettings.
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/aio/deadline.hpp"
+#include "daemon/aio/task.hpp"
+#include "daemon/net/http_types.hpp"
+#include "daemon/net/tls.hpp"
+#include "scheduler/base/result.hpp"
+
+namespace gpuctl::aio {
+class Loop;
+}
+
+namespace gpuctl::net {
+
+struct HttpClientSettings {
+    std::string host;
+    std::string port;
+    std::string host_header;  // empty: host[:port]
+    ClientTls tls;
+    std::size_t in_flight_max = 32;    // further requests wait, within their deadline
+    std::size_t waiting_max = 16'384;  // beyond: TooManyRequests at once
+    std::size_t response_bytes_max = 64u << 20;
+    std::chrono::seconds connect_timeout{10};
+    std::chrono::seconds idle_close{75};  // C7: before the server's 90 s
+};
+
+// An unary exchange's failure says whether the request may have reached the server:
+//   Unreachable, TlsFailed, TooManyRequests, Cancelled-before-send: certainly not processed
+//   UnknownOutcome: sent (wholly or partly) and no complete answer came back (S7: read back)
+class HttpClient {
+public:
+    HttpClient(aio::Loop& loop, HttpClientSettings settings);
+    ~HttpClient();
+    HttpClient(const HttpClient&) = delete;
+    HttpClient& operator=(const HttpClient&) = delete;
+
+    // A GET that fails on a reused, dead connection is sent once more on a fresh one; nothing else
+    // is ever sent twice by this layer.
+    aio::Task<Result<HttpResponse>> request(HttpRequest request, aio::Deadline deadline);
+
+    // A response whose body is read piece by piece. `status`/`fields` are in; an error status is
+    // returned with its (bounded) body in `error_body`.
+    class Stream {
+    public:
+        virtual ~Stream() = default;
+        [[nodiscard]] virtual int status() const = 0;
+        [[nodiscard]] virtual const HttpFields& fields() const = 0;
+        [[nodiscard]] virtual const std::string& error_body() const = 0;
+        // Appends what has arrived (at least a byte) to `out`; false at the end of the body.
+        // Timeout when nothing came before the deadline: the stream stays usable.
+        virtual aio::Task<Result<bool>> read_some(std::string& out, aio::Deadline deadline) = 0;
+    };
+    aio::Task<Result<std::unique_ptr<Stream>>> open_stream(HttpRequest request,
+                                                           aio::Deadline deadline);
+
+    // Closes idle connections; those in use close when done. For changed credentials (C4).
+    void replace_tls(ClientTls tls);
+
+    struct Figures {
+        std::size_t in_flight = 0;
+        std::size_t waiting = 0;
+        std::size_t connections = 0;
+        std::uint64_t connections_opened = 0;
+    };
+    [[nodiscard]] Figures figures() const;
+
+private:
+    struct Parts;
+    std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace gpuctl::net

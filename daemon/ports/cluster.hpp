@@ -1,0 +1,45 @@
+#pragma once
+// The cluster as the daemon needs it; two adapters carry out every effect (ruling 27):
+// k8s/ (a real API server) and daemon/embedded (the virtual cluster of sim/).
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/aio/deadline.hpp"
+#include "daemon/aio/task.hpp"
+#include "daemon/ports/event_sink.hpp"
+#include "daemon/ports/logs.hpp"
+#include "scheduler/base/result.hpp"
+#include "scheduler/model/effect.hpp"
+
+namespace gpuctl::ports {
+
+// One line of /readyz?verbose.
+struct HealthLine {
+    std::string name;  // "api-server", "cache", "lease"
+    bool ok = false;
+    std::string detail;
+};
+
+class Cluster {
+public:
+    virtual ~Cluster() = default;
+
+    // Begins to send events: first everything that exists, then CacheSynced, then changes.
+    // Called once, after the journal was replayed.
+    virtual void start(EventSink& sink) = 0;
+
+    // Never blocks; the outcome comes to the sink as an event.
+    virtual void carry_out(const Effect& effect) = 0;
+
+    [[nodiscard]] virtual std::vector<HealthLine> health() const = 0;
+    [[nodiscard]] virtual LogSource& logs() = 0;
+    // uid of kube-system, or the generated id of the embedded cluster; ties a journal to a cluster.
+    virtual aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) = 0;
+
+    // No new effects; those in flight finish or are cancelled at the deadline. True: all ended.
+    virtual aio::Task<bool> stop(aio::Deadline deadline) = 0;
+};
+
+}  // namespace gpuctl::ports

@@ -1,0 +1,39 @@
+#pragma once
+// YAML and JSON text from outside -> nlohmann::json plus a map from JSON pointer to line and
+// column. Bounded before anything is built: size, depth, number of nodes, aliases; duplicate keys,
+// anchors that multiply (a few lines growing to gigabytes), tags, and numbers that would lose
+// digits are errors with their place.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/base/result.hpp"
+
+namespace gpuctl::wire {
+
+struct DocumentLimits {
+    std::size_t bytes_max = 1u << 20;
+    std::size_t depth_max = 64;
+    std::size_t nodes_max = 100'000;
+    std::size_t aliases_max = 100;
+    std::size_t documents_max = 1'000;
+};
+
+struct Document {
+    nlohmann::json root;
+    std::map<std::string, Place> places;  // by JSON pointer
+    [[nodiscard]] Place place_of(const std::string& pointer) const;
+};
+
+// A YAML stream: one Document per `---` part, empty parts left out.
+Result<std::vector<Document>> parse_yaml(std::string_view text, const DocumentLimits& limits = {});
+Result<Document> parse_json(std::string_view text, const DocumentLimits& limits = {});
+
+// The name among `known` closest to `word` (edit distance <= 2, also over kebab, snake and camel
+// spelling), or "".
+std::string nearest_name(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace gpuctl::wire

@@ -1,0 +1,32 @@
+#pragma once
+// Job documents (contract.md 3, rulings 4, 5, 10) <-> JobSpec.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "daemon/wire/document.hpp"
+#include "scheduler/base/result.hpp"
+#include "scheduler/model/job_spec.hpp"
+
+namespace gpuctl::wire {
+
+struct JobDocumentOptions {
+    bool strict = false;                        // unknown keys are errors instead of warnings
+    std::string default_namespace = "default";  // when the document names none
+    std::vector<std::string> host_path_roots;   // empty: any absolute path without ".."
+};
+
+struct DecodedJob {
+    JobSpec spec;
+    std::vector<Detail> warnings;  // unknown keys with the nearest known one, old spellings, ...
+};
+
+// ValidationFailed with every problem of the document in Error::details; UnsupportedKind for pool
+// and quota documents (contract issue) and unknown kinds.
+Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options);
+
+// The canonical document, keys in the contract's order; decode_job(encode_job(s)) == s.
+nlohmann::ordered_json encode_job(const JobSpec& spec);
+
+}  // namespace gpuctl::wire

@@ -1,0 +1,21 @@
+#pragma once
+// CHECK states what can only be false through a bug in this program. It stays on in release builds:
+// a scheduler that goes on with a broken invariant does more harm than one that restarts from its
+// journal. Data from outside never reaches a CHECK; it is refused with an Error (result.hpp).
+
+#include <source_location>
+#include <string_view>
+
+namespace gpuctl {
+
+[[noreturn]] void check_failed(std::string_view expression, std::string_view explanation,
+                               std::source_location where);
+
+}  // namespace gpuctl
+
+#define GPUCTL_CHECK(condition, explanation)                                                  \
+    do {                                                                                      \
+        if (!(condition)) [[unlikely]] {                                                      \
+            ::gpuctl::check_failed(#condition, explanation, std::source_location::current()); \
+        }                                                                                     \
+    } while (false)

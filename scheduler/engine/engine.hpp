@@ -1,0 +1,59 @@
+#pragma once
+// The engine: a deterministic state machine without clock, thread, file or socket.
+//
+//     Input (event, now, seed) --> step() --> effects --> [adapters] --> outcome events --> step()
+//     ...
+//
+// Lifecycle: built empty, or from export_state(); fed inputs in journal order; the same inputs give
+// the same state and effects bit for bit on any compiler. One owner, one thread.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/base/result.hpp"
+#include "scheduler/engine/views.hpp"
+#include "scheduler/model/effect.hpp"
+#include "scheduler/model/event.hpp"
+
+namespace gpuctl {
+
+// Counters of the engine's own work, monotonic since construction; read by metrics/recorder.
+struct EngineFigures {
+    std::uint64_t plans = 0;
+    std::uint64_t attempts = 0;    // jobs tried
+    std::uint64_t placements = 0;  // ranks placed
+    std::uint64_t skipped_by_negative_cache = 0;
+    std::uint64_t gang_rollbacks = 0;
+    std::vector<std::uint64_t> refusals;  // by Reason
+};
+
+class Engine {
+public:
+    Engine();
+    ~Engine();
+    Engine(Engine&&) noexcept;
+    Engine& operator=(Engine&&) noexcept;
+
+    // Applies one input and appends what must be done to `effects` (which is not cleared).
+    void step(const Input& input, std::vector<Effect>& effects);
+
+    [[nodiscard]] const ClusterState& state() const;
+    [[nodiscard]] const EngineFigures& figures() const;
+
+    // True when planning could achieve something; the loop then issues a Plan input.
+    [[nodiscard]] bool wants_plan() const;
+
+    // Over everything that decides the future; equal states have equal hashes on every machine.
+    [[nodiscard]] std::uint64_t state_hash() const;
+    [[nodiscard]] std::string export_state() const;
+    static Result<Engine> import_state(std::string_view bytes);
+
+private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,110 @@
+#pragma once
+// What the outside may read of the engine: plain values, taken on the loop thread, made on request.
+// Lists are ordered by name, so that paging is stable.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/base/result.hpp"
+#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/node.hpp"
+#include "scheduler/model/pod.hpp"
+#include "scheduler/model/reason.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+// What the engine itself holds about a pod; drawn above the enum of the same states in state/.
+enum class PodStanding : std::uint8_t { foreign, waiting, assumed, bound, done };
+
+struct PodView {
+    PodFacts facts;
+    PodStanding standing = PodStanding::foreign;
+    std::string node;  // bound or assumed; empty while waiting
+};
+
+// Kubernetes' words (ruling 3): Pending, Running, Succeeded, Failed, Terminating, and "Partially
+// Running" for a service with some replicas up.
+struct JobView {
+    ObjectKey key;
+    std::optional<JobKind> kind;  // absent: pods of a Kubernetes user, not made by us
+    std::string status;
+    std::string queue;
+    std::string pool;
+    std::int32_t priority = 0;
+    Instant submitted_at;
+    Instant started_at;
+    Instant finished_at;
+    bool gang = false;
+    std::int32_t ranks_min = 0;
+    GpuMilli gpus_per_pod;
+    std::int64_t pods_wanted = 0;
+    std::int64_t pods_running = 0;
+    std::int64_t position = 0;  // 1-based among the waiting jobs of its queue; 0: not waiting
+    std::vector<PodView> pods;  // ordered by rank, then name
+    std::optional<Explanation> waiting;  // present while a pod of it waits
+    const JobRecord* record = nullptr;   // jobs submitted through us; valid until the next step()
+};
+
+struct NodeView {
+    NodeFacts facts;
+    Resources used;  // by every pod on it, foreign ones and binds in flight included
+    std::vector<PodView> pods;
+};
+
+struct QueueView {
+    std::string pool;
+    std::string name;
+    std::int32_t priority = 0;
+    std::int64_t weight = 1;
+    GpuMilli guaranteed;
+    std::optional<GpuMilli> maximum;
+    GpuMilli held;  // bound and in flight
+    std::int64_t jobs_waiting = 0;
+    std::int64_t jobs_running = 0;
+    GpuMilli gpus_waiting;  // asked for by the waiting pods
+};
+
+struct PoolView {
+    std::string name;
+    std::string description;
+    std::vector<std::string> nodes;
+    GpuMilli gpus_total;
+    GpuMilli gpus_used;
+    GpuMilli gpus_free;  // on nodes that take work
+    GpuMilli gpus_free_largest_on_a_node;
+    std::map<std::string, std::int64_t> gpu_models;  // model -> whole GPUs
+    std::vector<QueueView> queues;
+};
+
+struct JobFilter {
+    std::optional<std::string> namespace_name;
+    std::optional<std::string> pool;
+    std::optional<JobKind> kind;
+    std::optional<std::string> status;  // compared without case
+};
+
+std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filter);
+// By job name or pod name. `namespace_name` empty: every namespace; JobNotFound or JobAmbiguous
+// (the matches are in Error::details).
+Result<JobView> find_job(const ClusterState& state, std::string_view namespace_name,
+                         std::string_view name);
+std::vector<NodeView> list_nodes(const ClusterState& state);
+std::optional<NodeView> find_node(const ClusterState& state, std::string_view name);
+std::vector<PoolView> list_pools(const ClusterState& state);
+std::vector<QueueView> list_queues(const ClusterState& state);
+
+// Everything that keeps the job from starting, the first blocker first, recomputed against the
+// state as it is now. Empty: nothing blocks it.
+std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey& job);
+
+// Would this job ever start? Errors: PoolNotFound, PoolEmpty, QueueNotFound, NeverFits (says what
+// the largest node offers), QuotaExceeded (more than its namespace or queue may ever hold).
+std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec);
+
+}  // namespace gpuctl

@@ -1,0 +1,88 @@
+#pragma once
+// Everything the engine can ask of the world. Each remote write carries its id, the epoch that
+// fences it and its preconditions; its outcome comes back as an event.
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/pod.hpp"
+#include "scheduler/model/reason.hpp"
+
+namespace gpuctl {
+
+struct PodReference {
+    ObjectKey key;
+    std::string uid;
+};
+BOOST_DESCRIBE_STRUCT(PodReference, (), (key, uid))
+
+// -> BindOutcome
+struct BindPod {
+    EffectId id{};
+    Epoch epoch{};
+    PodReference pod;
+    std::string node;
+    std::int32_t gang_attempt = 0;  // 0: not in a gang
+    Instant deadline;               // outcome `failed` when it could not be sent by then
+};
+BOOST_DESCRIBE_STRUCT(BindPod, (), (id, epoch, pod, node, gang_attempt, deadline))
+
+// Rolls a gang back: only ever for pods with a controller. -> PodDeleteOutcome
+struct DeletePod {
+    EffectId id{};
+    Epoch epoch{};
+    PodReference pod;
+    std::string why;
+};
+BOOST_DESCRIBE_STRUCT(DeletePod, (), (id, epoch, pod, why))
+
+// -> WorkloadOutcome. Creating one that exists with our uid is success.
+struct CreateWorkload {
+    EffectId id{};
+    Epoch epoch{};
+    JobRecord job;
+};
+BOOST_DESCRIBE_STRUCT(CreateWorkload, (), (id, epoch, job))
+
+// -> WorkloadOutcome. Deleting what is gone is success.
+struct DeleteWorkload {
+    EffectId id{};
+    Epoch epoch{};
+    ObjectKey key;
+    JobKind kind = JobKind::training;
+    bool force = false;
+};
+BOOST_DESCRIBE_STRUCT(DeleteWorkload, (), (id, epoch, key, kind, force))
+
+// The job's explanation changed: tell its users (events, conditions). Best effort, no outcome.
+struct ReportPending {
+    ObjectKey job;
+    std::vector<PodReference> pods;  // its unbound pods
+    Explanation explanation;
+};
+BOOST_DESCRIBE_STRUCT(ReportPending, (), (job, pods, explanation))
+
+// All pods of this round are bound. Best effort, no outcome.
+struct ReportStarted {
+    ObjectKey job;
+    std::vector<PodReference> pods;
+    std::vector<std::string> nodes;  // same order as `pods`
+    Duration waited;
+};
+BOOST_DESCRIBE_STRUCT(ReportStarted, (), (job, pods, nodes, waited))
+
+// Send WokeUp at this time; replaces the previous request. -> WokeUp
+struct WakeAt {
+    Instant at;
+};
+BOOST_DESCRIBE_STRUCT(WakeAt, (), (at))
+
+using Effect = std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending,
+                            ReportStarted, WakeAt>;
+
+}  // namespace gpuctl

@@ -1,0 +1,125 @@
+#pragma once
+// Everything that can happen to the engine. Events carry names and uids, never dense ids: they come
+// from outside and are what the journal holds.
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/base/time.hpp"
+#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/node.hpp"
+#include "scheduler/model/pod.hpp"
+#include "scheduler/model/policy.hpp"
+
+namespace gpuctl {
+
+// --- what we are told of the cluster ---
+struct NodeObserved {
+    NodeFacts node;
+};
+BOOST_DESCRIBE_STRUCT(NodeObserved, (), (node))
+struct NodeRemoved {
+    std::string name;
+};
+BOOST_DESCRIBE_STRUCT(NodeRemoved, (), (name))
+struct PodObserved {
+    PodFacts pod;
+};
+BOOST_DESCRIBE_STRUCT(PodObserved, (), (pod))
+struct PodRemoved {
+    std::string uid;
+};
+BOOST_DESCRIBE_STRUCT(PodRemoved, (), (uid))
+// A PodGroup object (any dialect) says how many ranks the gang `key` needs at least.
+struct GangObserved {
+    ObjectKey key;
+    std::int32_t ranks_min = 0;
+};
+BOOST_DESCRIBE_STRUCT(GangObserved, (), (key, ranks_min))
+struct GangRemoved {
+    ObjectKey key;
+};
+BOOST_DESCRIBE_STRUCT(GangRemoved, (), (key))
+// Every informer has delivered its first full list: from here on absence means absence.
+struct CacheSynced {};
+BOOST_DESCRIBE_STRUCT(CacheSynced, (), ())
+
+// --- what users and administrators ask ---
+struct JobSubmitted {
+    JobRecord job;
+};
+BOOST_DESCRIBE_STRUCT(JobSubmitted, (), (job))
+struct JobDeleteRequested {
+    ObjectKey key;
+    bool force = false;
+};
+BOOST_DESCRIBE_STRUCT(JobDeleteRequested, (), (key, force))
+struct PolicyChanged {
+    Policy policy;
+};
+BOOST_DESCRIBE_STRUCT(PolicyChanged, (), (policy))
+
+// --- what became of our effects ---
+enum class BindResult : std::uint8_t {
+    bound,      // accepted, or read back as bound to our node
+    elsewhere,  // read back as bound to another node: the watch will say so, drop ours
+    gone,       // 404 or another uid
+    refused,    // permanent refusal: forbidden, invalid, being deleted, gated
+    failed      // not bound for sure, may be tried again after backoff
+};
+struct BindOutcome {
+    EffectId effect{};
+    std::string uid;
+    BindResult result = BindResult::failed;
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(BindOutcome, (), (effect, uid, result, message))
+
+struct PodDeleteOutcome {
+    EffectId effect{};
+    std::string uid;
+    bool deleted = false;
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(PodDeleteOutcome, (), (effect, uid, deleted, message))
+
+struct WorkloadOutcome {
+    EffectId effect{};
+    ObjectKey key;
+    bool done = false;
+    bool retryable = false;  // only with !done
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message))
+
+// --- the daemon's own ---
+struct LeadershipChanged {
+    bool leading = false;
+    Epoch epoch{};
+};
+BOOST_DESCRIBE_STRUCT(LeadershipChanged, (), (leading, epoch))
+// A WakeAt effect came due.
+struct WokeUp {};
+BOOST_DESCRIBE_STRUCT(WokeUp, (), ())
+// Plan now (ruling 17): issued by the loop after a drained batch, journaled like every input.
+struct Plan {};
+BOOST_DESCRIBE_STRUCT(Plan, (), ())
+
+using Event =
+    std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved,
+                 CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
+                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan>;
+
+// One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
+struct Input {
+    Sequence sequence{};
+    Instant now;
+    std::uint64_t seed = 0;
+    Event event;
+};
+BOOST_DESCRIBE_STRUCT(Input, (), (sequence, now, seed, event))
+
+}  // namespace gpuctl

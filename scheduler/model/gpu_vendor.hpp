@@ -1,0 +1,24 @@
+#pragma once
+// GPU vendors as a table (contract.md 5.2): alias, resource name, labels that carry the model.
+// Counting, quotas, describe and metrics go through it, never through a literal nvidia.com/gpu.
+
+#include <span>
+#include <string_view>
+
+namespace gpuctl {
+
+struct GpuVendor {
+    std::string_view alias;            // canonical, lower case: "nvidia"
+    std::string_view resource;         // whole device: "nvidia.com/gpu"
+    std::string_view other_aliases;    // space-separated: "gpu"
+    std::string_view other_resources;  // further names that count as whole devices of this vendor
+    std::string_view model_label;      // node label with the model, "" when none is usual
+    std::string_view visible_devices_environment;  // set to "none"/"void" to hide devices
+};
+
+std::span<const GpuVendor> gpu_vendors();
+const GpuVendor* find_gpu_vendor(std::string_view alias);
+// True for whole devices and MIG slices (nvidia.com/mig-*) of every vendor in the table.
+bool is_gpu_resource(std::string_view resource);
+
+}  // namespace gpuctl

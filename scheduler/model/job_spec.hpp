@@ -1,0 +1,139 @@
+#pragma once
+// A job as its user wrote it (contract.md 3, ruling 10), decoded, checked and with defaults filled
+// in by wire/job_yaml. Both adapters turn it into pods: k8s/workloads through API objects, sim/ on
+// the virtual cluster.
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/base/time.hpp"
+#include "scheduler/base/units.hpp"
+#include "scheduler/model/pod.hpp"
+
+namespace gpuctl {
+
+enum class JobKind : std::uint8_t { training, inference, notebook, compute };
+constexpr std::string_view to_string(JobKind kind) {
+    constexpr std::string_view names[] = {"training", "inference", "notebook", "compute"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+enum class JobPriority : std::uint8_t { low, medium, high };
+constexpr std::string_view to_string(JobPriority priority) {
+    constexpr std::string_view names[] = {"low", "medium", "high"};
+    return names[static_cast<std::size_t>(priority)];
+}
+// PriorityClass values (contract.md 4.6).
+constexpr std::int32_t priority_value(JobPriority priority) {
+    constexpr std::int32_t values[] = {100, 500'000, 1'000'000};
+    return values[static_cast<std::size_t>(priority)];
+}
+
+enum class GpuMode : std::uint8_t { none, exclusive, fraction, shared, mig };
+
+// One parsed GPU string (contract.md 5.1), per pod.
+struct GpuRequest {
+    GpuMode mode = GpuMode::none;
+    std::int64_t count = 0;       // whole devices, MIG slices or shares
+    GpuMilli amount;              // what quotas count
+    std::optional<Bytes> memory;  // fraction by memory
+    std::string vendor;           // canonical alias: nvidia, amd, ...
+    std::string model;            // as written; empty: any
+    std::string mig_profile;      // 1g.10gb
+    std::string resource;         // Kubernetes resource name of the device
+    friend auto operator<=>(const GpuRequest&, const GpuRequest&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GpuRequest, (),
+                      (mode, count, amount, memory, vendor, model, mig_profile, resource))
+
+struct EnvironmentVariable {
+    std::string name;
+    std::string value;
+    std::string value_from_json;  // Kubernetes valueFrom, passed through; empty: `value` counts
+    friend auto operator<=>(const EnvironmentVariable&, const EnvironmentVariable&) = default;
+};
+BOOST_DESCRIBE_STRUCT(EnvironmentVariable, (), (name, value, value_from_json))
+
+struct VolumeClaim {
+    std::string name;
+    std::string mount_path;
+    Bytes size;
+    std::string storage_class;
+    friend auto operator<=>(const VolumeClaim&, const VolumeClaim&) = default;
+};
+BOOST_DESCRIBE_STRUCT(VolumeClaim, (), (name, mount_path, size, storage_class))
+
+struct ServiceSpec {
+    std::int32_t replicas = 1;
+    std::int32_t port = 8000;
+    std::int32_t target_port = 0;  // 0: same as port
+    std::string protocol = "TCP";
+    std::string type = "NodePort";
+    std::string health_check;  // HTTP path; empty: no probes
+    Duration timeout;          // probe timeout; 0: Kubernetes' default
+    friend auto operator<=>(const ServiceSpec&, const ServiceSpec&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ServiceSpec, (),
+                      (replicas, port, target_port, protocol, type, health_check, timeout))
+
+struct JobSpec {
+    JobKind kind = JobKind::training;
+    std::string version = "v0.1";
+
+    ObjectKey key;  // namespace resolved by whoever accepts the job
+    JobPriority priority = JobPriority::medium;
+    std::string description;
+    std::string queue;
+    bool preemptible = false;
+    Duration run_time_max;       // 0: no limit
+    Duration run_time_expected;  // 0: unknown
+
+    std::string image;
+    std::vector<std::string> image_pull_secrets;
+    std::vector<std::string> command;
+    std::vector<std::string> args;
+    std::vector<EnvironmentVariable> environment;
+
+    std::string pool;  // empty: "default"
+    GpuRequest gpu;
+    std::string gpu_type;  // label value asked for; empty: any
+    std::string gpu_share;
+    CpuMilli cpu;
+    Bytes memory;
+
+    // Pods of the job. Training: ranks of a gang (replicas_min == replicas_max unless elastic).
+    // Inference, compute: service.replicas. Notebook: 1.
+    std::int32_t replicas_min = 1;
+    std::int32_t replicas_max = 1;
+
+    ServiceSpec service;
+    std::vector<std::string> workdirs;  // host paths, each mounted at itself
+    std::vector<VolumeClaim> claims;
+
+    friend auto operator<=>(const JobSpec&, const JobSpec&) = default;
+};
+BOOST_DESCRIBE_STRUCT(JobSpec, (),
+                      (kind, version, key, priority, description, queue, preemptible, run_time_max,
+                       run_time_expected, image, image_pull_secrets, command, args, environment,
+                       pool, gpu, gpu_type, gpu_share, cpu, memory, replicas_min, replicas_max,
+                       service, workdirs, claims))
+
+// An accepted job: the spec and what we added.
+struct JobRecord {
+    std::string uid;  // UUIDv7
+    JobSpec spec;
+    std::string source;  // the YAML or JSON text as sent
+    std::string idempotency_key;
+    Instant submitted_at;
+    friend auto operator<=>(const JobRecord&, const JobRecord&) = default;
+};
+BOOST_DESCRIBE_STRUCT(JobRecord, (), (uid, spec, source, idempotency_key, submitted_at))
+
+// What one pod of the job asks of a node, and where it may go. Shared by both adapters so that the
+// embedded cluster and Kubernetes place the same job the same way.
+Resources pod_request(const JobSpec& spec);
+
+}  // namespace gpuctl

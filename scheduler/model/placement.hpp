@@ -1,0 +1,64 @@
+#pragma once
+// Rules that say which nodes a pod may use (kubernetes.md S23-S25). Volumes, inter-pod affinity,
+// topology spread and host ports are not among them yet: a pod that carries one is held with
+// Reason::unsupported_feature rather than placed against its will (PodFacts::unsupported).
+
+#include <boost/describe.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpuctl {
+
+enum class TaintEffect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
+
+struct Taint {
+    std::string key;
+    std::string value;
+    TaintEffect effect = TaintEffect::no_schedule;
+    friend auto operator<=>(const Taint&, const Taint&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Taint, (), (key, value, effect))
+
+enum class TolerationOperator : std::uint8_t { equal, exists };
+
+struct Toleration {
+    std::string key;  // empty with `exists`: every key
+    TolerationOperator op = TolerationOperator::equal;
+    std::string value;
+    std::optional<TaintEffect> effect;  // absent: every effect
+    friend auto operator<=>(const Toleration&, const Toleration&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Toleration, (), (key, op, value, effect))
+
+enum class SelectorOperator : std::uint8_t { in, not_in, exists, does_not_exist, gt, lt };
+
+struct SelectorRequirement {
+    std::string key;
+    SelectorOperator op = SelectorOperator::in;
+    std::vector<std::string> values;
+    friend auto operator<=>(const SelectorRequirement&, const SelectorRequirement&) = default;
+};
+BOOST_DESCRIBE_STRUCT(SelectorRequirement, (), (key, op, values))
+
+// All requirements of a term must hold; a term without any matches nothing (S25).
+struct SelectorTerm {
+    std::vector<SelectorRequirement> labels;
+    std::vector<SelectorRequirement> fields;  // only metadata.name exists
+    bool broken = false;  // could not be parsed: never matches, others still may
+    friend auto operator<=>(const SelectorTerm&, const SelectorTerm&) = default;
+};
+BOOST_DESCRIBE_STRUCT(SelectorTerm, (), (labels, fields, broken))
+
+struct PlacementRules {
+    std::vector<std::pair<std::string, std::string>> node_selector;  // sorted by key
+    std::optional<std::vector<SelectorTerm>> required_affinity;      // OR of terms; empty: nothing
+    std::vector<Toleration> tolerations;
+    std::string gpu_model;  // compared without case against NodeFacts::gpu_model; empty: any
+    friend auto operator<=>(const PlacementRules&, const PlacementRules&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlacementRules, (),
+                      (node_selector, required_affinity, tolerations, gpu_model))
+
+}  // namespace gpuctl

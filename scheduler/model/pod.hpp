@@ -1,0 +1,69 @@
+#pragma once
+// One pod incarnation as the engine sees it. The facts come from outside (API server or virtual
+// cluster); what the engine decided about the pod is kept beside them in ClusterState.
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scheduler/base/time.hpp"
+#include "scheduler/model/placement.hpp"
+#include "scheduler/model/resources.hpp"
+
+namespace gpuctl {
+
+struct ObjectKey {
+    std::string namespace_name;
+    std::string name;
+    friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ObjectKey, (), (namespace_name, name))
+
+inline std::string to_string(const ObjectKey& key) { return key.namespace_name + "/" + key.name; }
+
+enum class PodPhase : std::uint8_t { pending, running, succeeded, failed };
+
+constexpr bool is_terminal(PodPhase phase) {
+    return phase == PodPhase::succeeded || phase == PodPhase::failed;
+}
+
+// Priorities of at least this are the cluster's own (S35): outside every queue and quota.
+inline constexpr std::int32_t kSystemPriority = 2'000'000'000;
+
+struct PodFacts {
+    std::string uid;  // the incarnation; a name may come back with another uid
+    ObjectKey key;
+    bool ours = false;            // spec.schedulerName is ours; all others only take up room (S12)
+    bool gated = false;           // scheduling gates present: no attempt, no status write (S2)
+    bool terminating = false;     // still holds its resources until removed or terminal (S34)
+    bool has_controller = false;  // only such pods may be deleted to roll a gang back
+    PodPhase phase = PodPhase::pending;
+    std::string status;  // what users read: phase or the container's waiting reason
+    std::string node;    // empty: not bound
+    std::int32_t priority = 0;
+    std::int32_t restarts = 0;
+    Instant created_at;
+    Instant started_at;   // running since
+    Instant finished_at;  // terminal since
+
+    // The job (unit of queueing and explaining) is (key.namespace_name, job).
+    std::string job;
+    bool gang = false;          // all of its job's ranks or none
+    std::int32_t gang_min = 0;  // 0: not said on the pod, a GangObserved must say it
+    std::int32_t rank = -1;     // completion index; -1: none
+    std::string queue;          // as named by the user; empty: policy decides
+    std::string pool;           // as named or pinned by the user; empty: "default"
+
+    Resources request;
+    PlacementRules rules;
+    std::vector<std::string> unsupported;  // features we do not honour yet, in users' words
+
+    friend auto operator<=>(const PodFacts&, const PodFacts&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PodFacts, (),
+                      (uid, key, ours, gated, terminating, has_controller, phase, status, node,
+                       priority, restarts, created_at, started_at, finished_at, job, gang, gang_min,
+                       rank, queue, pool, request, rules, unsupported))
+
+}  // namespace gpuctl

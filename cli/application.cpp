@@ -1,0 +1,368 @@
+#include "cli/application.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/version_number.hpp"
+#include "daemon/aio/task_group.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+constexpr int kUsageError = 2;
+constexpr int kInterrupted = 130;
+
+// Everything the command line may set; each verb reads its part.
+struct CommandLine {
+    ConnectionOptions connection;
+    std::string output = "table";
+    bool json = false;
+    std::string replay_directory;
+
+    CreateOptions create;
+    GetOptions get;
+    DescribeOptions describe;
+    ExplainOptions explain;
+    DeleteOptions remove;
+    LogsOptions logs;
+    VersionOptions version;
+
+    // The verb that was chosen; set by its callback.
+    std::function<aio::Task<int>(Connection&)> verb;
+};
+
+Format format_of(const CommandLine& line) {
+    if (line.json || line.output == "json") return Format::json;
+    if (line.output == "yaml") return Format::yaml;
+    if (line.output == "wide") return Format::wide;
+    if (line.output == "name") return Format::name;
+    return Format::table;
+}
+
+void add_output(CLI::App& command, CommandLine& line) {
+    command.add_flag("--json", line.json, "print one JSON document")->group("Output");
+    command.add_option("-o,--output", line.output, "table, wide, json, yaml or name")
+        ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}))
+        ->group("Output");
+}
+
+void add_scope(CLI::App& command, CommandLine& line) {
+    command
+        .add_option("-n,--namespace", line.connection.namespace_name,
+                    "namespace; where a job is looked for, all of them when left out")
+        ->group("Scope");
+}
+
+void add_create(CLI::App& app, CommandLine& line) {
+    CLI::App* command = app.add_subcommand("create", "submit jobs written in YAML");
+    command->footer(
+        "Examples:\n"
+        "  gpuctl create -f train.yaml\n"
+        "  gpuctl create -f a.yaml b.yaml -n team-a\n"
+        "  gpuctl create -f train.yaml --dry-run      what would be made, and whether it ever "
+        "fits");
+    command
+        ->add_option("-f,--file", line.create.files, "file, several files, or - for standard input")
+        ->required();
+    command->add_flag("--strict", line.create.strict, "unknown keys are errors, not warnings");
+    command->add_flag("--dry-run", line.create.dry_run, "check everything, create nothing");
+    add_scope(*command, line);
+    add_output(*command, line);
+    command->callback([&line] {
+        line.create.format = format_of(line);
+        line.verb = [&line](Connection& c) { return run_create(c, line.create); };
+    });
+}
+
+void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
+                  const std::string& meaning) {
+    CLI::App* command = get.add_subcommand(kind, meaning);
+    command->alias(kind.substr(0, kind.size() - 1));
+    command->add_option("NAME", line.get.name, "only this one");
+    if (kind != "pools") {
+        command->add_option("--pool", line.get.pool, "only those of this pool")->group("Selection");
+    }
+    if (kind == "jobs") {
+        command
+            ->add_option("--kind,--type", line.get.job_kind,
+                         "only training, inference, notebook or compute")
+            ->check(CLI::IsMember({"training", "inference", "notebook", "compute"}))
+            ->group("Selection");
+        command->add_option("--status", line.get.status, "only those in this status")
+            ->group("Selection");
+        command->add_flag("--summary", line.get.summary, "one row per job instead of per pod")
+            ->group("Output");
+        command->add_flag("--pods", line.get.pods, "one row per pod (the default)")
+            ->group("Output");
+        add_scope(*command, line);
+    }
+    if (kind == "nodes") {
+        command->add_option("--gpu-type", line.get.gpu_type, "only nodes with this GPU model")
+            ->group("Selection");
+    }
+    add_output(*command, line);
+    command->callback([&line, kind] {
+        line.get.kind = kind;
+        line.get.format = format_of(line);
+        line.verb = [&line](Connection& c) { return run_get(c, line.get); };
+    });
+}
+
+void add_get(CLI::App& app, CommandLine& line) {
+    CLI::App* get = app.add_subcommand("get", "list jobs, pools, nodes or queues");
+    get->footer(
+        "Examples:\n"
+        "  gpuctl get jobs --pool training\n"
+        "  gpuctl get jobs -o wide                    with pool, queue and what each waits for\n"
+        "  gpuctl get queues --json");
+    get->require_subcommand(1);
+    add_get_kind(*get, line, "jobs", "jobs, a row per pod");
+    add_get_kind(*get, line, "pools", "pools with their GPUs");
+    add_get_kind(*get, line, "nodes", "nodes with their GPUs");
+    add_get_kind(*get, line, "queues", "queues with weights, limits and what they hold");
+}
+
+void add_describe(CLI::App& app, CommandLine& line) {
+    CLI::App* describe =
+        app.add_subcommand("describe", "show everything about one job, pool or node");
+    describe->footer("Examples:\n  gpuctl describe job llm-sft\n  gpuctl describe pool training");
+    describe->require_subcommand(1);
+    for (const std::string kind : {"job", "pool", "node"}) {
+        CLI::App* command = describe->add_subcommand(kind, "one " + kind);
+        command->add_option("NAME", line.describe.name, "its name")->required();
+        if (kind == "job") add_scope(*command, line);
+        add_output(*command, line);
+        command->callback([&line, kind] {
+            line.describe.kind = kind;
+            line.describe.format = format_of(line);
+            line.verb = [&line](Connection& c) { return run_describe(c, line.describe); };
+        });
+    }
+}
+
+void add_explain(CLI::App& app, CommandLine& line) {
+    CLI::App* explain = app.add_subcommand("explain", "say why a job waits, with numbers");
+    explain->footer("Example:\n  gpuctl explain job llm-sft");
+    explain->require_subcommand(1);
+    CLI::App* command = explain->add_subcommand("job", "one job");
+    command->add_option("NAME", line.explain.job, "job or pod name")->required();
+    add_scope(*command, line);
+    add_output(*command, line);
+    command->callback([&line] {
+        line.explain.format = format_of(line);
+        line.verb = [&line](Connection& c) { return run_explain(c, line.explain); };
+    });
+}
+
+void add_delete(CLI::App& app, CommandLine& line) {
+    CLI::App* remove =
+        app.add_subcommand("delete", "delete jobs by name or by the file that made them");
+    remove->footer(
+        "Examples:\n"
+        "  gpuctl delete job llm-sft\n"
+        "  gpuctl delete job a b c -n team-a --force\n"
+        "  gpuctl delete -f train.yaml");
+    remove->add_option("-f,--file", line.remove.files, "delete the jobs these files declare");
+    remove->add_flag("--force", line.remove.force, "do not wait for a graceful end");
+    add_scope(*remove, line);
+    add_output(*remove, line);
+    CLI::App* job = remove->add_subcommand("job", "jobs by name");
+    job->add_option("NAME", line.remove.jobs, "exact names")->required();
+    job->add_flag("--force", line.remove.force, "do not wait for a graceful end");
+    add_scope(*job, line);
+    add_output(*job, line);
+    remove->callback([&line, remove] {
+        if (line.remove.files.empty() && line.remove.jobs.empty()) {
+            throw CLI::RequiredError("delete needs `job NAME` or `-f FILE`");
+        }
+        line.remove.format = format_of(line);
+        line.verb = [&line](Connection& c) { return run_delete(c, line.remove); };
+    });
+}
+
+void add_logs(CLI::App& app, CommandLine& line) {
+    CLI::App* command = app.add_subcommand("logs", "print or follow the log of a job or pod");
+    command->footer(
+        "Examples:\n"
+        "  gpuctl logs llm-sft -f\n"
+        "  gpuctl logs llm-sft -f --all-pods --grep loss\n"
+        "  gpuctl logs llm-sft-x7k2p --tail 1000");
+    command->add_option("NAME", line.logs.job, "job or pod name")->required();
+    command->add_flag("-f,--follow", line.logs.follow,
+                      "keep printing; resumes after a lost connection");
+    command->add_option("--tail", line.logs.tail, "how many of the last lines to begin with")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+        ->capture_default_str();
+    command->add_option("--pod", line.logs.pod, "this pod of the job; else its first");
+    command->add_flag("--all-pods", line.logs.all_pods,
+                      "with -f: every pod, each line with its name");
+    command->add_option("--grep", line.logs.grep, "only lines that match this regular expression");
+    add_scope(*command, line);
+    command->add_flag("--json", line.json, "print frames as JSON")->group("Output");
+    command->callback([&line] {
+        line.logs.format = format_of(line);
+        if (line.logs.all_pods) line.logs.follow = true;
+        line.verb = [&line](Connection& c) { return run_logs(c, line.logs); };
+    });
+}
+
+void add_version(CLI::App& app, CommandLine& line) {
+    CLI::App* command = app.add_subcommand("version", "print the versions of gpuctl and gpuctld");
+    command->add_flag("--client", line.version.client_only, "ask no server");
+    add_output(*command, line);
+    command->callback([&line] {
+        line.version.format = format_of(line);
+        line.verb = [&line](Connection& c) { return run_version(c, line.version); };
+    });
+}
+
+void add_replay(CLI::App& app, CommandLine& line) {
+    CLI::App* command = app.add_subcommand(
+        "replay", "run a journal again, offline, and print the hash of the state it gives");
+    command->add_option("DIRECTORY", line.replay_directory, "the journal's folder")->required();
+    command->prefix_command();
+}
+
+void add_connection(CLI::App& app, CommandLine& line) {
+    app.add_option("--server", line.connection.server,
+                   "gpuctld to speak to [http://127.0.0.1:8000]")
+        ->group("Connection");
+    app.add_option("--context", line.connection.context,
+                   "a gpuctld from ~/.config/gpuctl/config.yaml")
+        ->group("Connection");
+    app.add_option("--token", line.connection.token,
+                   "bearer token; better in GPUCTL_TOKEN or the configuration file")
+        ->group("Connection");
+    app.add_option("--ca-file", line.connection.ca_file, "CA that signed the server's certificate")
+        ->group("Connection");
+    app.add_flag("--insecure-skip-tls-verify", line.connection.insecure_skip_verify,
+                 "do not check the server's certificate")
+        ->group("Connection");
+}
+
+std::unique_ptr<CLI::App> build(CommandLine& line) {
+    auto app = std::make_unique<CLI::App>("gpuctl: submit, watch and explain GPU work", "gpuctl");
+    app->set_version_flag("--version", "gpuctl " + std::string{kVersion});
+    app->require_subcommand(1);
+    app->fallthrough();
+    app->get_formatter()->column_width(36);
+    add_connection(*app, line);
+    add_create(*app, line);
+    add_get(*app, line);
+    add_describe(*app, line);
+    add_explain(*app, line);
+    add_delete(*app, line);
+    add_logs(*app, line);
+    add_version(*app, line);
+    add_replay(*app, line);
+    app->footer(
+        "`gpuctl COMMAND --help` has examples for each command.\n"
+        "Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 not allowed, 6 timeout,\n"
+        "7 server unreachable or busy, 8 some of several failed, 130 interrupted.");
+    // Global options may stand behind the verb as well.
+    const std::function<void(CLI::App*)> fall_through = [&](CLI::App* parent) {
+        for (CLI::App* child : parent->get_subcommands({})) {
+            child->fallthrough();
+            fall_through(child);
+        }
+    };
+    fall_through(app.get());
+    return app;
+}
+
+// The offline runner needs the engine and therefore is a program of its own, installed beside us.
+int exec_replay(const CommandLine& line, const std::vector<std::string>& rest) {
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    std::string program = (self.parent_path() / "gpuctl-replay").string();
+    if (error || !std::filesystem::exists(program)) {
+        for (const char* place : {"/bench/gpuctl-replay", "/../lib/gpuctl/gpuctl-replay"}) {
+            const std::string candidate = self.parent_path().string() + place;
+            if (std::filesystem::exists(candidate)) program = candidate;
+        }
+    }
+    std::vector<std::string> words{program, line.replay_directory};
+    words.insert(words.end(), rest.begin(), rest.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(program.c_str(), arguments.data());
+    std::cerr << "error: run " << program
+              << ": not found; it belongs beside gpuctl (build target gpuctl-replay)\n";
+    return 1;
+}
+
+struct Session {
+    aio::Loop loop;
+    std::unique_ptr<Connection> connection;
+    int exit_code = 1;
+};
+
+aio::Task<void> run_verb(Session& session, CommandLine& line) {
+    const int exit_code = co_await line.verb(*session.connection);
+    session.exit_code = exit_code;
+    session.loop.stop();
+}
+
+void leave_at_once(int) {
+    constexpr std::string_view note = "\ngpuctl: interrupted; what was submitted goes on\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, note.data(), note.size());
+    _exit(kInterrupted);
+}
+
+int run_session(CommandLine& line, Format format) {
+    Result<ConnectionOptions> options = resolve(line.connection);
+    if (!options) return report(options.error(), format);
+    Session session;
+    Result<std::unique_ptr<Connection>> connection = Connection::open(session.loop, *options);
+    if (!connection) return report(connection.error(), format);
+    session.connection = std::move(*connection);
+    std::signal(SIGINT, leave_at_once);
+    std::signal(SIGPIPE, SIG_IGN);
+    aio::TaskGroup tasks{session.loop};
+    tasks.spawn("command", run_verb(session, line));
+    session.loop.run();
+    std::cout.flush();
+    return session.exit_code;
+}
+
+}  // namespace
+
+std::string help_text(const std::vector<std::string>& command_path) {
+    CommandLine line;
+    const std::unique_ptr<CLI::App> app = build(line);
+    CLI::App* command = app.get();
+    std::string prefix = "gpuctl";
+    for (const std::string& word : command_path) {
+        command = command->get_subcommand(word);
+        if (&word != &command_path.back()) prefix += " " + word;
+    }
+    return command->help(command == app.get() ? "" : prefix);
+}
+
+int run(int argc, const char* const* argv) {
+    CommandLine line;
+    const std::unique_ptr<CLI::App> app = build(line);
+    try {
+        app->parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+        if (argc == 1) {
+            std::cout << app->help();
+            return 1;
+        }
+        return app->exit(problem) == 0 ? 0 : kUsageError;
+    }
+    if (const CLI::App* replay = app->get_subcommand("replay"); replay->parsed()) {
+        return exec_replay(line, replay->remaining());
+    }
+    return run_session(line, format_of(line));
+}
+
+}  // namespace gpuctl::cli

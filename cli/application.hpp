@@ -1,0 +1,17 @@
+#pragma once
+// The command line as a whole: grammar, dispatch, exit code.
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace gpuctl::cli {
+
+// Exit codes are those of wire/problem's table; 2 for a command line that cannot be understood, 8
+// when some of several things failed, 130 when interrupted.
+int run(int argc, const char* const* argv);
+
+// Help text of a command path ("create", "get jobs", "" for all), as --help prints it.
+std::string help_text(const std::vector<std::string>& command_path);
+
+}  // namespace gpuctl::cli

@@ -1,0 +1,85 @@
+#pragma once
+// One function per verb. Each gets an open connection and its own options, prints, and returns the
+// exit code.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/connection.hpp"
+#include "cli/output.hpp"
+
+namespace gpuctl::cli {
+
+struct CreateOptions {
+    std::vector<std::string> files;
+    bool strict = false;
+    bool dry_run = false;
+    Format format = Format::table;
+};
+aio::Task<int> run_create(Connection& connection, CreateOptions options);
+
+struct GetOptions {
+    std::string kind;  // jobs, pools, nodes, queues
+    std::string name;  // one object; empty: all
+    std::string pool;
+    std::string job_kind;
+    std::string status;
+    std::string gpu_type;
+    bool summary = false;  // one row per job instead of per pod
+    bool pods = false;     // the default, said aloud
+    Format format = Format::table;
+};
+aio::Task<int> run_get(Connection& connection, GetOptions options);
+
+struct DescribeOptions {
+    std::string kind;  // job, pool, node
+    std::string name;
+    Format format = Format::table;
+};
+aio::Task<int> run_describe(Connection& connection, DescribeOptions options);
+
+struct ExplainOptions {
+    std::string job;
+    Format format = Format::table;
+};
+aio::Task<int> run_explain(Connection& connection, ExplainOptions options);
+
+struct DeleteOptions {
+    std::vector<std::string> files;
+    std::vector<std::string> jobs;
+    bool force = false;
+    Format format = Format::table;
+};
+aio::Task<int> run_delete(Connection& connection, DeleteOptions options);
+
+struct LogsOptions {
+    std::string job;
+    std::string pod;
+    bool follow = false;
+    bool all_pods = false;
+    std::int64_t tail = 100;
+    std::string grep;
+    Format format = Format::table;
+};
+aio::Task<int> run_logs(Connection& connection, LogsOptions options);
+
+struct VersionOptions {
+    bool client_only = false;
+    Format format = Format::table;
+};
+aio::Task<int> run_version(Connection& connection, VersionOptions options);
+
+// Shared by the verbs.
+int report(const Error& error, Format format, std::string_view subject = "");
+
+// A file (or standard input for "-") cut at its `---` lines; each part is preceded by as many empty
+// lines as the file has before it, so that the server's line numbers are the file's.
+struct DocumentPart {
+    std::string file;
+    std::string text;
+};
+Result<std::vector<DocumentPart>> read_documents(const std::string& file);
+
+}  // namespace gpuctl::cli

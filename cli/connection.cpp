@@ -1,0 +1,211 @@
+#include "cli/connection.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "daemon/wire/problem.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+constexpr std::string_view kDefaultServer = "http://127.0.0.1:8000";
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread, no setenv
+    return value == nullptr ? "" : value;
+}
+
+std::string configuration_path() {
+    if (const std::string path = environment("GPUCTL_CONFIG"); !path.empty()) return path;
+    if (const std::string base = environment("XDG_CONFIG_HOME"); !base.empty()) {
+        return base + "/gpuctl/config.yaml";
+    }
+    return environment("HOME") + "/.config/gpuctl/config.yaml";
+}
+
+Result<std::string> read_file(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "read " + path + ": cannot be opened; check that it exists and is yours");
+    }
+    return text.str();
+}
+
+// yaml-cpp throws; nothing of that leaves this function. (A YAML::Node converts from anything, so
+// it cannot live in a Result.)
+Result<void> load_yaml(const std::string& path, YAML::Node& root) {
+    try {
+        root = YAML::LoadFile(path);
+        return {};
+    } catch (const YAML::Exception& problem) {
+        return make_error(ErrorCode::InvalidConfiguration, "read " + path + ": " + problem.what());
+    }
+}
+
+void take_if_open(std::string& target, const YAML::Node& context, const char* key) {
+    if (target.empty() && context[key] && context[key].IsScalar()) {
+        target = context[key].as<std::string>();
+    }
+}
+
+Result<void> apply_context(ConnectionOptions& options) {
+    const std::string path = configuration_path();
+    if (!std::ifstream{path}) {
+        if (options.context.empty()) return {};
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "use context " + options.context + ": there is no " + path);
+    }
+    YAML::Node root;
+    if (Result<void> loaded = load_yaml(path, root); !loaded) return loaded.error();
+    std::string wanted = options.context;
+    if (wanted.empty() && root["current-context"])
+        wanted = root["current-context"].as<std::string>("");
+    if (wanted.empty()) return {};
+    const YAML::Node context = root["contexts"][wanted];
+    if (!context || !context.IsMap()) {
+        std::string known;
+        for (const auto& entry : root["contexts"]) known += " " + entry.first.as<std::string>("");
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "use context " + wanted + ": " + path +
+                              " has no such context; it has:" + (known.empty() ? " none" : known));
+    }
+    take_if_open(options.server, context, "server");
+    take_if_open(options.ca_file, context, "ca-file");
+    take_if_open(options.namespace_name, context, "namespace");
+    take_if_open(options.token, context, "token");
+    if (options.token.empty() && context["token-file"]) {
+        Result<std::string> token = read_file(context["token-file"].as<std::string>(""));
+        if (!token) return token.error();
+        options.token = token->substr(0, token->find_first_of(" \r\n"));
+    }
+    return {};
+}
+
+Result<net::HttpClientSettings> settings_for(const ConnectionOptions& options) {
+    std::string_view rest = options.server;
+    net::HttpClientSettings settings;
+    if (rest.starts_with("https://")) {
+        settings.tls.enabled = true;
+        rest.remove_prefix(8);
+    } else if (rest.starts_with("http://")) {
+        rest.remove_prefix(7);
+    } else {
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "connect to " + options.server +
+                              ": a server is written http://HOST:PORT or https://HOST:PORT");
+    }
+    rest = rest.substr(0, rest.find('/'));
+    const std::size_t bracket = rest.find(']');
+    const std::size_t colon = rest.find(':', bracket == std::string_view::npos ? 0 : bracket);
+    settings.host = rest.substr(0, colon);
+    if (settings.host.starts_with('[') && settings.host.ends_with(']')) {
+        settings.host = settings.host.substr(1, settings.host.size() - 2);
+    }
+    settings.port = colon == std::string_view::npos ? (settings.tls.enabled ? "443" : "8000")
+                                                    : std::string{rest.substr(colon + 1)};
+    settings.host_header = rest;
+    settings.in_flight_max = 4;
+    settings.connect_timeout = std::min(options.timeout, std::chrono::seconds{10});
+    settings.tls.insecure_skip_verify = options.insecure_skip_verify;
+    if (!options.ca_file.empty()) {
+        Result<std::string> pem = read_file(options.ca_file);
+        if (!pem) return pem.error();
+        settings.tls.ca_pem = std::move(*pem);
+    }
+    return settings;
+}
+
+Error unreachable_hint(Error error, const std::string& server) {
+    if (error.code != ErrorCode::Unreachable && error.code != ErrorCode::TlsFailed) return error;
+    error.message = "reach gpuctld at " + server + ": " + error.message +
+                    "; is it running (./tools/quickstart starts one), and is --server right?";
+    return error;
+}
+
+}  // namespace
+
+Result<ConnectionOptions> resolve(ConnectionOptions options) {
+    if (options.server.empty()) options.server = environment("GPUCTL_SERVER");
+    if (options.token.empty()) options.token = environment("GPUCTL_TOKEN");
+    if (options.ca_file.empty()) options.ca_file = environment("GPUCTL_CA_FILE");
+    if (options.context.empty()) options.context = environment("GPUCTL_CONTEXT");
+    if (options.namespace_name.empty()) options.namespace_name = environment("DEFAULT_NAMESPACE");
+    if (Result<void> applied = apply_context(options); !applied) return applied.error();
+    if (options.server.empty()) options.server = kDefaultServer;
+    return options;
+}
+
+Connection::Connection(aio::Loop& loop, ConnectionOptions options, net::HttpClientSettings settings)
+    : loop_(loop), options_(std::move(options)), settings_(settings), client_(loop, settings) {}
+
+Result<std::unique_ptr<Connection>> Connection::open(aio::Loop& loop, ConnectionOptions options) {
+    Result<net::HttpClientSettings> settings = settings_for(options);
+    if (!settings) return settings.error();
+    return std::unique_ptr<Connection>{
+        new Connection{loop, std::move(options), std::move(*settings)}};
+}
+
+net::HttpRequest Connection::make_request(std::string method, std::string target) const {
+    net::HttpRequest request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    request.fields.set("Accept", "application/json, application/problem+json");
+    request.fields.set("User-Agent", "gpuctl");
+    if (!options_.token.empty()) request.fields.set("Authorization", "Bearer " + options_.token);
+    return request;
+}
+
+aio::Task<Result<Reply>> Connection::call(std::string method, std::string target, std::string body,
+                                          std::string content_type) {
+    net::HttpRequest request = make_request(std::move(method), std::move(target));
+    request.body = std::move(body);
+    if (!content_type.empty()) request.fields.set("Content-Type", content_type);
+    const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
+    Result<net::HttpResponse> response = co_await client_.request(std::move(request), deadline);
+    if (!response) co_return unreachable_hint(response.error(), options_.server);
+    if (response->status >= 400) {
+        co_return wire::error_from_response(response->status, response->fields.get("Content-Type"),
+                                            response->body);
+    }
+    Reply reply;
+    reply.status = response->status;
+    reply.body = nlohmann::json::parse(response->body, nullptr, false);
+    if (reply.body.is_discarded()) {
+        co_return make_error(ErrorCode::ProtocolError,
+                             "read the answer of " + options_.server +
+                                 ": it is not JSON; is that address really a gpuctld?");
+    }
+    co_return reply;
+}
+
+aio::Task<Result<Reply>> Connection::get(std::string target) {
+    return call("GET", std::move(target), "", "");
+}
+
+aio::Task<Result<std::unique_ptr<net::WebSocket>>> Connection::open_websocket(std::string target) {
+    net::HttpRequest upgrade = make_request("GET", std::move(target));
+    const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
+    Result<std::unique_ptr<net::WebSocket>> socket = co_await net::connect_websocket(
+        loop_, settings_, std::move(upgrade), net::WebSocketSettings{}, deadline);
+    if (!socket) co_return unreachable_hint(socket.error(), options_.server);
+    co_return std::move(*socket);
+}
+
+std::string query(std::initializer_list<std::pair<std::string_view, std::string_view>> pairs) {
+    std::string text;
+    for (const auto& [name, value] : pairs) {
+        if (value.empty()) continue;
+        text += text.empty() ? '?' : '&';
+        text += std::string{name} + "=" + net::percent_encode(value);
+    }
+    return text;
+}
+
+}  // namespace gpuctl::cli

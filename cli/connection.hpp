@@ -1,0 +1,64 @@
+#pragma once
+// Which gpuctld to speak to, as whom, and one request to it.
+//
+// Flags win over GPUCTL_* environment variables, those over the context of the user's configuration
+// file (~/.config/gpuctl/config.yaml), that over http://127.0.0.1:8000.
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "daemon/aio/loop.hpp"
+#include "daemon/net/http_client.hpp"
+#include "daemon/net/websocket.hpp"
+#include "scheduler/base/result.hpp"
+
+namespace gpuctl::cli {
+
+struct ConnectionOptions {
+    std::string server;   // http://host:port or https://host:port
+    std::string context;  // of the configuration file
+    std::string token;
+    std::string ca_file;
+    bool insecure_skip_verify = false;
+    std::string namespace_name;  // -n
+    std::chrono::seconds timeout{30};
+};
+
+// `options` with everything that was left open filled in.
+Result<ConnectionOptions> resolve(ConnectionOptions options);
+
+struct Reply {
+    int status = 0;
+    nlohmann::json body;
+};
+
+class Connection {
+public:
+    // `options` as resolve() gave them.
+    static Result<std::unique_ptr<Connection>> open(aio::Loop& loop, ConnectionOptions options);
+
+    // An error status becomes an Error with the server's code, message and details.
+    aio::Task<Result<Reply>> call(std::string method, std::string target, std::string body,
+                                  std::string content_type);
+    aio::Task<Result<Reply>> get(std::string target);
+    // A text body as it is (metrics, plain answers).
+    aio::Task<Result<std::unique_ptr<net::WebSocket>>> open_websocket(std::string target);
+
+    [[nodiscard]] const ConnectionOptions& options() const { return options_; }
+
+private:
+    Connection(aio::Loop& loop, ConnectionOptions options, net::HttpClientSettings settings);
+    net::HttpRequest make_request(std::string method, std::string target) const;
+
+    aio::Loop& loop_;
+    ConnectionOptions options_;
+    net::HttpClientSettings settings_;
+    net::HttpClient client_;
+};
+
+// "?namespace=team-a&pool=x" from pairs; empty values are left out.
+std::string query(std::initializer_list<std::pair<std::string_view, std::string_view>> pairs);
+
+}  // namespace gpuctl::cli

@@ -1,0 +1,122 @@
+#include <iostream>
+
+#include "cli/commands.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+void line(std::string_view title, const std::string& value) {
+    if (value.empty()) return;
+    std::string padded{title};
+    padded += ':';
+    padded.resize(std::max<std::size_t>(padded.size() + 1, 16), ' ');
+    std::cout << padded << printable(value) << '\n';
+}
+
+std::string age_since(const nlohmann::json& object, std::string_view key) {
+    const std::string time = text_of(object, key);
+    const std::int64_t age = seconds_since(time, aio::Loop::wall_ms());
+    return age < 0 ? time : time + " (" + format_age(age) + " ago)";
+}
+
+void print_block(std::string_view title, const std::string& text) {
+    if (text.empty()) return;
+    std::cout << title << ":\n";
+    std::size_t begin = 0;
+    while (begin < text.size()) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        std::cout << "  " << printable(std::string_view{text}.substr(begin, end - begin)) << '\n';
+        begin = end + 1;
+    }
+}
+
+void print_pods(const nlohmann::json& pods) {
+    if (!pods.is_array() || pods.empty()) return;
+    std::cout << "Pods:\n";
+    Table table{{"  NAME", "STATUS", "READY", "RESTARTS", "NODE", "RANK"}};
+    for (const auto& pod : pods) {
+        table.add_row({"  " + text_of(pod, "name"), text_of(pod, "status"), text_of(pod, "ready"),
+                       number_of(pod, "restarts"), text_of(pod, "node", "N/A"),
+                       text_of(pod, "rank", "-")});
+    }
+    table.print(std::cout);
+}
+
+void print_events(const nlohmann::json& events) {
+    if (!events.is_array() || events.empty()) return;
+    std::cout << "Events (newest first):\n";
+    Table table{{"  AGE", "TYPE", "REASON", "OBJECT", "MESSAGE"}};
+    for (const auto& event : events) {
+        const std::int64_t age = seconds_since(text_of(event, "time"), aio::Loop::wall_ms());
+        table.add_row({"  " + (age < 0 ? text_of(event, "age", "-") : format_age(age)),
+                       text_of(event, "type"), text_of(event, "reason"), text_of(event, "object"),
+                       text_of(event, "message")});
+    }
+    table.print(std::cout);
+}
+
+void print_job(const nlohmann::json& job) {
+    line("Name", text_of(job, "name"));
+    line("Namespace", text_of(job, "namespace"));
+    line("Kind", text_of(job, "kind"));
+    line("Status", text_of(job, "status"));
+    line("Ready", text_of(job, "ready"));
+    line("Pool", text_of(job, "pool"));
+    line("Queue", text_of(job, "queue"));
+    line("Priority", text_of(job, "priority"));
+    line("Created", age_since(job, "createdAt"));
+    line("Started", age_since(job, "startedAt"));
+    line("Finished", age_since(job, "finishedAt"));
+    const nlohmann::json resources = job.value("resources", nlohmann::json::object());
+    std::string asked;
+    for (const auto& [key, value] : resources.items()) {
+        if (value.is_null() || value == "") continue;
+        asked += (asked.empty() ? "" : ", ") + key + " " +
+                 (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    line("Resources", asked);
+    const nlohmann::json waiting = job.value("waiting", nlohmann::json::object());
+    if (waiting.is_object() && !waiting.empty()) {
+        line("Waits because", text_of(waiting, "sentence"));
+        if (job.value("position", std::int64_t{0}) > 0) {
+            line("Place in line", number_of(job, "position"));
+        }
+    }
+    print_pods(job.value("pods", nlohmann::json::array()));
+    print_events(job.value("events", nlohmann::json::array()));
+    print_block("YAML", text_of(job, "yamlContent"));
+}
+
+void print_anything(const nlohmann::json& object) {
+    for (const auto& [key, value] : object.items()) {
+        if (value.is_array() && !value.empty() && value[0].is_object()) {
+            std::cout << printable(key) << ":\n";
+            for (const auto& element : value)
+                std::cout << "  " << printable(element.dump()) << '\n';
+            continue;
+        }
+        line(printable(key), value.is_string() ? value.get<std::string>() : value.dump());
+    }
+}
+
+}  // namespace
+
+aio::Task<int> run_describe(Connection& connection, DescribeOptions options) {
+    const std::string target =
+        "/api/v1/" + options.kind + "s/" + net::percent_encode(options.name) +
+        query({{"namespace", options.kind == "job" ? connection.options().namespace_name : ""}});
+    Result<Reply> reply = co_await connection.get(target);
+    if (!reply) co_return report(reply.error(), options.format);
+    if (options.format == Format::json) {
+        print_json(std::cout, reply->body);
+    } else if (options.format == Format::yaml) {
+        print_yaml(std::cout, reply->body);
+    } else if (options.kind == "job") {
+        print_job(reply->body);
+    } else {
+        print_anything(reply->body);
+    }
+    co_return 0;
+}
+
+}  // namespace gpuctl::cli

@@ -1,0 +1,217 @@
+#include <iostream>
+
+#include "cli/commands.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+constexpr int kPageSize = 100;
+
+std::string join(const nlohmann::json& values) {
+    std::string text;
+    if (values.is_string()) return values.get<std::string>();
+    if (values.is_object()) {
+        for (const auto& [key, count] : values.items()) {
+            text += (text.empty() ? "" : ",") + key;
+            if (count.is_number()) text += "x" + count.dump();
+        }
+        return text;
+    }
+    for (const auto& value : values) {
+        text += (text.empty() ? "" : ",") +
+                (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    return text;
+}
+
+std::string member_list(const nlohmann::json& object, std::string_view key) {
+    const auto member = object.find(key);
+    if (member == object.end() || member->is_null()) return "";
+    return join(*member);
+}
+
+std::string age_of(const nlohmann::json& row) {
+    const std::int64_t age = seconds_since(text_of(row, "createdAt"), aio::Loop::wall_ms());
+    return age < 0 ? text_of(row, "age", "N/A") : format_age(age);
+}
+
+// What `--json` and `-o yaml` print: the shapes of contract.md 1.3.
+nlohmann::json job_row(const nlohmann::json& item) {
+    return {{"job_id", text_of(item, "jobId")},
+            {"name", text_of(item, "name")},
+            {"namespace", text_of(item, "namespace")},
+            {"kind", text_of(item, "kind")},
+            {"status", text_of(item, "status")},
+            {"ready", text_of(item, "ready", "0/0")},
+            {"node", text_of(item, "node", "N/A")},
+            {"ip", text_of(item, "ip", "N/A")},
+            {"age", age_of(item)},
+            {"pool", text_of(item, "pool")},
+            {"queue", text_of(item, "queue")},
+            {"gpu", item.value("gpu", nlohmann::json(0))},
+            {"reason", text_of(item, "reason")}};
+}
+
+nlohmann::json pool_row(const nlohmann::json& item) {
+    return {{"name", text_of(item, "name")},
+            {"description", text_of(item, "description")},
+            {"nodes", item.value("nodes", nlohmann::json::array())},
+            {"gpu_total", item.value("gpuTotal", nlohmann::json(0))},
+            {"gpu_used", item.value("gpuUsed", nlohmann::json(0))},
+            {"gpu_free", item.value("gpuFree", nlohmann::json(0))},
+            {"gpu_types", item.value("gpuType", nlohmann::json::array())},
+            {"status", text_of(item, "status")}};
+}
+
+nlohmann::json node_row(const nlohmann::json& item) {
+    return {{"name", text_of(item, "nodeName", text_of(item, "name"))},
+            {"status", text_of(item, "status")},
+            {"gpu_total", item.value("gpuTotal", nlohmann::json(0))},
+            {"gpu_used", item.value("gpuUsed", nlohmann::json(0))},
+            {"gpu_free", item.value("gpuFree", nlohmann::json(0))},
+            {"gpu_types", member_list(item, "gpuType")},
+            {"ip", text_of(item, "ip", "N/A")},
+            {"pool", text_of(item, "pool", member_list(item, "boundPools"))}};
+}
+
+nlohmann::json shape(const std::string& kind, const nlohmann::json& item) {
+    if (kind == "jobs") return job_row(item);
+    if (kind == "pools") return pool_row(item);
+    if (kind == "nodes") return node_row(item);
+    return item;
+}
+
+std::string upper_limit(const nlohmann::json& row, std::string_view key) {
+    const auto member = row.find(key);
+    return member == row.end() || member->is_null() ? "-" : number_of(row, key);
+}
+
+void print_jobs(const nlohmann::json& rows, bool wide) {
+    std::vector<std::string> header{"JOB ID", "NAME", "NAMESPACE", "KIND", "STATUS",
+                                    "READY",  "NODE", "IP",        "AGE"};
+    if (wide) header.insert(header.end(), {"POOL", "QUEUE", "GPUS", "WAITS FOR"});
+    Table table{header};
+    for (const auto& row : rows) {
+        std::vector<std::string> cells{
+            text_of(row, "job_id"), text_of(row, "name"),   text_of(row, "namespace"),
+            text_of(row, "kind"),   text_of(row, "status"), text_of(row, "ready"),
+            text_of(row, "node"),   text_of(row, "ip"),     text_of(row, "age")};
+        if (wide) {
+            cells.insert(cells.end(), {text_of(row, "pool"), text_of(row, "queue"),
+                                       number_of(row, "gpu"), text_of(row, "reason", "-")});
+        }
+        table.add_row(std::move(cells));
+    }
+    table.print(std::cout);
+}
+
+void print_pools(const nlohmann::json& rows, bool wide) {
+    std::vector<std::string> header{"POOL NAME", "STATUS",   "GPU TOTAL",
+                                    "GPU USED",  "GPU FREE", "NODE COUNT"};
+    if (wide) header.insert(header.end(), {"GPU TYPES", "DESCRIPTION"});
+    Table table{header};
+    for (const auto& row : rows) {
+        std::vector<std::string> cells{
+            text_of(row, "name"),        text_of(row, "status"),
+            number_of(row, "gpu_total"), number_of(row, "gpu_used"),
+            number_of(row, "gpu_free"),  std::to_string(row["nodes"].size())};
+        if (wide) {
+            cells.push_back(member_list(row, "gpu_types"));
+            cells.push_back(text_of(row, "description"));
+        }
+        table.add_row(std::move(cells));
+    }
+    table.print(std::cout);
+}
+
+void print_nodes(const nlohmann::json& rows) {
+    Table table{
+        {"NODE NAME", "STATUS", "GPU TOTAL", "GPU USED", "GPU FREE", "GPU TYPE", "IP", "POOL"}};
+    for (const auto& row : rows) {
+        table.add_row({text_of(row, "name"), text_of(row, "status"), number_of(row, "gpu_total"),
+                       number_of(row, "gpu_used"), number_of(row, "gpu_free"),
+                       text_of(row, "gpu_types", "-"), text_of(row, "ip"), text_of(row, "pool")});
+    }
+    table.print(std::cout);
+}
+
+void print_queues(const nlohmann::json& rows) {
+    Table table{{"POOL", "QUEUE", "PRIORITY", "WEIGHT", "GUARANTEED", "MAXIMUM", "GPUS HELD",
+                 "WAITING", "RUNNING", "GPUS WAITING"}};
+    for (const auto& row : rows) {
+        table.add_row({text_of(row, "pool"), text_of(row, "name"), number_of(row, "priority"),
+                       number_of(row, "weight"), number_of(row, "guaranteed"),
+                       upper_limit(row, "maximum"), number_of(row, "held"),
+                       number_of(row, "jobsWaiting"), number_of(row, "jobsRunning"),
+                       number_of(row, "gpusWaiting")});
+    }
+    table.print(std::cout);
+}
+
+void print_names(const std::string& kind, const nlohmann::json& rows) {
+    for (const auto& row : rows) {
+        const std::string name = text_of(row, kind == "jobs" ? "job_id" : "name");
+        std::cout << kind.substr(0, kind.size() - 1) << '/' << printable(name) << '\n';
+    }
+}
+
+void print_rows(const GetOptions& options, const nlohmann::json& rows) {
+    const bool wide = options.format == Format::wide;
+    switch (options.format) {
+        case Format::json:
+            return print_json(std::cout, rows);
+        case Format::yaml:
+            return print_yaml(std::cout, rows);
+        case Format::name:
+            return print_names(options.kind, rows);
+        case Format::table:
+        case Format::wide:
+            break;
+    }
+    if (options.kind == "jobs") return print_jobs(rows, wide);
+    if (options.kind == "pools") return print_pools(rows, wide);
+    if (options.kind == "nodes") return print_nodes(rows);
+    print_queues(rows);
+}
+
+}  // namespace
+
+aio::Task<int> run_get(Connection& connection, GetOptions options) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (int page = 1;; ++page) {
+        const std::string page_text = std::to_string(page);
+        const std::string size_text = std::to_string(kPageSize);
+        const std::string target =
+            "/api/v1/" + options.kind +
+            query({{"namespace", options.kind == "jobs" ? connection.options().namespace_name : ""},
+                   {"pool", options.pool},
+                   {"kind", options.job_kind},
+                   {"status", options.status},
+                   {"gpuType", options.gpu_type},
+                   {"view", options.summary ? "job" : ""},
+                   {"page", page_text},
+                   {"pageSize", size_text}});
+        Result<Reply> reply = co_await connection.get(target);
+        if (!reply) co_return report(reply.error(), options.format);
+        const nlohmann::json items = reply->body.value("items", nlohmann::json::array());
+        for (const auto& item : items) {
+            const bool wanted = options.name.empty() || text_of(item, "name") == options.name ||
+                                text_of(item, "jobId") == options.name ||
+                                text_of(item, "nodeName") == options.name;
+            if (wanted) rows.push_back(shape(options.kind, item));
+        }
+        const auto total = reply->body.value("total", std::int64_t{0});
+        if (items.empty() || static_cast<std::int64_t>(page) * kPageSize >= total) break;
+    }
+    if (!options.name.empty() && rows.empty()) {
+        co_return report(
+            make_error(ErrorCode::NotFound, "get " + options.kind + " " + options.name +
+                                                ": there is none of that name; `gpuctl get " +
+                                                options.kind + "` lists all"),
+            options.format);
+    }
+    print_rows(options, rows);
+    co_return 0;
+}
+
+}  // namespace gpuctl::cli

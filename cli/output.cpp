@@ -1,0 +1,185 @@
+#include "cli/output.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <ostream>
+#include <utility>
+
+namespace gpuctl::cli {
+namespace {
+
+// Decodes one UTF-8 character and moves past it; a malformed byte counts as itself.
+char32_t next_character(std::string_view& text) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    const std::size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : 4;
+    if (lead < 0x80 || length > text.size() || lead < 0xc0) {
+        text.remove_prefix(1);
+        return lead;
+    }
+    char32_t character = lead & (0x7fU >> length);
+    for (std::size_t i = 1; i < length; ++i) {
+        character = (character << 6) | (static_cast<unsigned char>(text[i]) & 0x3fU);
+    }
+    text.remove_prefix(length);
+    return character;
+}
+
+// Blocks of Unicode's East_Asian_Width=W/F that occur in practice, and emoji.
+bool is_wide(char32_t c) {
+    return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+           (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+           (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+           (c >= 0xffe0 && c <= 0xffe6) || (c >= 0x1f300 && c <= 0x1faff) ||
+           (c >= 0x20000 && c <= 0x3fffd);
+}
+
+void emit_yaml(YAML::Emitter& out, const nlohmann::json& value) {
+    switch (value.type()) {
+        case nlohmann::json::value_t::object:
+            out << YAML::BeginMap;
+            for (const auto& [key, member] : value.items()) {
+                out << YAML::Key << key << YAML::Value;
+                emit_yaml(out, member);
+            }
+            out << YAML::EndMap;
+            break;
+        case nlohmann::json::value_t::array:
+            out << YAML::BeginSeq;
+            for (const auto& element : value) emit_yaml(out, element);
+            out << YAML::EndSeq;
+            break;
+        case nlohmann::json::value_t::string: {
+            const auto& text = value.get_ref<const std::string&>();
+            const bool many_lines = text.find('\n') != std::string::npos;
+            // Quoted when a YAML reader would take the bare word for another type.
+            const bool ambiguous =
+                !many_lines && !nlohmann::json::parse(text, nullptr, false).is_discarded();
+            if (many_lines) out << YAML::Literal;
+            if (ambiguous) out << YAML::DoubleQuoted;
+            out << text;
+            break;
+        }
+        case nlohmann::json::value_t::null:
+            out << YAML::Null;
+            break;
+        default:
+            out << value.dump();
+    }
+}
+
+}  // namespace
+
+Table::Table(std::vector<std::string> header) : header_(std::move(header)) {}
+
+void Table::add_row(std::vector<std::string> cells) {
+    for (std::string& cell : cells) cell = printable(cell);
+    cells.resize(header_.size());
+    rows_.push_back(std::move(cells));
+}
+
+void Table::print(std::ostream& out) const {
+    std::vector<std::size_t> widths;
+    for (const std::string& title : header_) widths.push_back(display_width(title));
+    for (const auto& row : rows_) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            widths[i] = std::max(widths[i], display_width(row[i]));
+        }
+    }
+    const auto print_row = [&](const std::vector<std::string>& row) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            line += row[i];
+            if (i + 1 < row.size()) line.append(widths[i] - display_width(row[i]) + 2, ' ');
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        out << line << '\n';
+    };
+    print_row(header_);
+    for (const auto& row : rows_) print_row(row);
+}
+
+std::string printable(std::string_view text, bool lines) {
+    std::string clean;
+    clean.reserve(text.size());
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte != 0x7f) {
+            clean.push_back(c);
+        } else if (c == '\t' || (lines && c == '\n')) {
+            clean.push_back(c);
+        } else if (c == '\n') {
+            clean.push_back(' ');
+        }
+    }
+    return clean;
+}
+
+std::size_t display_width(std::string_view text) {
+    std::size_t width = 0;
+    while (!text.empty()) width += is_wide(next_character(text)) ? 2 : 1;
+    return width;
+}
+
+std::string format_age(std::int64_t seconds) {
+    if (seconds < 0) return "N/A";
+    if (seconds < 60) return std::to_string(seconds) + "s";
+    if (seconds < 3600) return std::to_string(seconds / 60) + "m";
+    if (seconds < 86400) return std::to_string(seconds / 3600) + "h";
+    return std::to_string(seconds / 86400) + "d";
+}
+
+std::string text_of(const nlohmann::json& object, std::string_view key,
+                    std::string_view otherwise) {
+    if (!object.is_object()) return std::string{otherwise};
+    const auto member = object.find(key);
+    if (member == object.end() || member->is_null()) return std::string{otherwise};
+    if (member->is_string()) {
+        const auto& text = member->get_ref<const std::string&>();
+        return text.empty() ? std::string{otherwise} : text;
+    }
+    return member->dump();
+}
+
+std::string number_of(const nlohmann::json& object, std::string_view key) {
+    if (!object.is_object()) return "0";
+    const auto member = object.find(key);
+    if (member == object.end() || !member->is_number()) return "0";
+    const double value = member->get<double>();
+    if (std::floor(value) == value) return std::to_string(static_cast<std::int64_t>(value));
+    return member->dump();
+}
+
+std::int64_t seconds_since(std::string_view rfc3339, std::int64_t now_ms) {
+    int fields[6] = {};
+    const std::size_t starts[6] = {0, 5, 8, 11, 14, 17};
+    const std::size_t lengths[6] = {4, 2, 2, 2, 2, 2};
+    if (rfc3339.size() < 20) return -1;
+    for (int i = 0; i < 6; ++i) {
+        const char* first = rfc3339.data() + starts[i];
+        const auto [end, error] = std::from_chars(first, first + lengths[i], fields[i]);
+        if (error != std::errc{} || end != first + lengths[i]) return -1;
+    }
+    using namespace std::chrono;
+    const year_month_day day{year{fields[0]}, month{static_cast<unsigned>(fields[1])},
+                             std::chrono::day{static_cast<unsigned>(fields[2])}};
+    if (!day.ok()) return -1;
+    const auto at = sys_days{day} + hours{fields[3]} + minutes{fields[4]} + seconds{fields[5]};
+    const std::int64_t then = at.time_since_epoch() / seconds{1};
+    return std::max<std::int64_t>(0, now_ms / 1000 - then);
+}
+
+void print_json(std::ostream& out, const nlohmann::json& value) {
+    out << value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+void print_yaml(std::ostream& out, const nlohmann::json& value) {
+    YAML::Emitter emitter;
+    emit_yaml(emitter, value);
+    out << emitter.c_str() << '\n';
+}
+
+}  // namespace gpuctl::cli

@@ -1,0 +1,51 @@
+#pragma once
+// What the command line prints: tables for people, JSON and YAML for machines. Data goes to stdout,
+// talk to stderr; text that came from a server is stripped of control characters first, so that a
+// job's name cannot move the reader's cursor.
+
+#include <cstdint>
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuctl::cli {
+
+// Left-aligned columns two spaces apart; the header is printed even without rows.
+class Table {
+public:
+    explicit Table(std::vector<std::string> header);
+    void add_row(std::vector<std::string> cells);
+    void print(std::ostream& out) const;
+
+private:
+    std::vector<std::string> header_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+// Removes control characters (escape sequences with them); newlines stay when `lines`.
+std::string printable(std::string_view text, bool lines = false);
+
+// Columns a terminal needs for UTF-8 text: East Asian wide characters take two.
+std::size_t display_width(std::string_view text);
+
+// "42s", "5m", "3h", "2d", floored (contract.md 1.1).
+std::string format_age(std::int64_t seconds);
+
+// A member as text whatever its type; `otherwise` when absent or null.
+std::string text_of(const nlohmann::json& object, std::string_view key,
+                    std::string_view otherwise = "");
+
+// GPU counts are numbers on the wire; 8.0 prints as 8.
+std::string number_of(const nlohmann::json& object, std::string_view key);
+
+// Seconds since an RFC 3339 time; -1 when it is not one.
+std::int64_t seconds_since(std::string_view rfc3339, std::int64_t now_ms);
+
+enum class Format : std::uint8_t { table, wide, json, yaml, name };
+
+void print_json(std::ostream& out, const nlohmann::json& value);
+void print_yaml(std::ostream& out, const nlohmann::json& value);
+
+}  // namespace gpuctl::cli

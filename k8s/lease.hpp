@@ -1,0 +1,107 @@
+#pragma once
+// Leadership as Kubernetes' own components do it (A1): one Lease object, compare-and-swap by
+// resourceVersion, and the local monotonic clock as the only judge of time (M18). LeaseMachine is
+// the pure part: it is told the time and what the server answered, and says what to send next.
+//
+//   following ──nobody holds it, or its holder was not heard of for a lease duration──> leading
+//   leading   ──no renewal succeeded for renew_deadline, or another holds it──> following
+//
+// Each time of leading has a number, the epoch: the Lease's leaseTransitions, raised with every
+// change of hands, also when the same process takes its own expired lease again.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/aio/deadline.hpp"
+#include "scheduler/base/ids.hpp"
+#include "scheduler/base/result.hpp"
+
+namespace gpuctl::k8s {
+
+struct LeaseSettings {
+    std::string namespace_name;
+    std::string name = "gpuctld";
+    std::string identity;  // <host>_<uuid>
+    std::chrono::milliseconds duration{15'000};
+    std::chrono::milliseconds renew_deadline{10'000};
+    std::chrono::milliseconds retry_period{2'000};
+
+    // A2(a): writes stop this long after the last successful renewal was sent: 8 s of 15 s.
+    [[nodiscard]] std::chrono::milliseconds fence() const { return duration * 8 / 15; }
+    // A2(b): a deposed leader's writes are over this long after we acquired: 5 s of 15 s. Also the
+    // deadline of every fenced write.
+    [[nodiscard]] std::chrono::milliseconds write_timeout() const { return duration / 3; }
+};
+// duration > renew_deadline > 1.2 x retry_period, or a sentence.
+Result<void> validate(const LeaseSettings& settings);
+
+struct LeaseRecord {
+    std::string holder;  // empty: released
+    std::int64_t duration_seconds = 0;
+    std::string acquire_time;  // MicroTime text
+    std::string renew_time;
+    std::int64_t transitions = 0;
+    std::string resource_version;
+    friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
+};
+
+Result<LeaseRecord> parse_lease(std::string_view object);
+std::string lease_body(const LeaseSettings& settings, const LeaseRecord& record);
+// 2026-11-21T03:04:05.000006Z
+std::string micro_time(std::int64_t microseconds_since_1970);
+
+class LeaseMachine {
+public:
+    using Time = aio::Clock::time_point;
+
+    explicit LeaseMachine(LeaseSettings settings) : settings_(std::move(settings)) {}
+
+    enum class Send : std::uint8_t { nothing, read, create, update };
+    struct Step {
+        Send send = Send::nothing;
+        LeaseRecord record;  // for create and update
+    };
+
+    // A round: begin(), then one of the on_*() for each answer, until a Step says `nothing`.
+    // `wall_us` only fills the times that others read; no decision depends on it.
+    Step begin(Time now, std::int64_t wall_us);
+    Step on_read(std::optional<LeaseRecord> found, Time now, std::int64_t wall_us);
+    // `sent_at`: when the write was sent, not answered: the lease counts from there (A2).
+    void on_written(LeaseRecord stored, Time sent_at, Time now);
+    // The write was refused or its fate is unknown: read before writing again.
+    Step on_write_failed(bool conflict, Time now);
+    void on_read_failed(Time now);
+
+    // Ends the term when renewals stalled for renew_deadline. Call before anything that asks.
+    void expire(Time now);
+    [[nodiscard]] bool leading() const { return leading_; }
+    [[nodiscard]] Epoch epoch() const { return epoch_; }
+    [[nodiscard]] bool may_write(Time now) const {
+        return leading_ && now - renewed_sent_at_ < settings_.fence();
+    }
+    [[nodiscard]] Time renewed_at() const { return renewed_sent_at_; }
+    [[nodiscard]] const std::string& holder() const { return observed_.holder; }
+
+    // The record that gives the lease away, when it is ours; the term ends with this call.
+    std::optional<LeaseRecord> release(Time now, std::int64_t wall_us);
+
+private:
+    void observe(const LeaseRecord& record, Time now);
+    void step_down();
+    [[nodiscard]] LeaseRecord claim(std::int64_t wall_us) const;
+
+    LeaseSettings settings_;
+    LeaseRecord observed_;
+    Time observed_at_{};
+    bool have_observed_ = false;
+    bool must_read_ = true;        // the remembered resourceVersion is not to be trusted
+    bool fast_path_used_ = false;  // in this round
+    bool leading_ = false;
+    Epoch epoch_{};
+    Time renewed_sent_at_{};
+};
+
+}  // namespace gpuctl::k8s

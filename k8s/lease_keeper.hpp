@@ -1,0 +1,55 @@
+#pragma once
+// Runs LeaseMachine against the API server on the lease's own connection (M17), and is the write
+// fence of the client.
+//
+// Thread: the loop's. run() lives in a TaskGroup; release() is for a clean stop, after all writes
+// in flight have ended.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/aio/deadline.hpp"
+#include "daemon/aio/task.hpp"
+#include "k8s/client.hpp"
+#include "k8s/lease.hpp"
+
+namespace gpuctl::k8s {
+
+class LeaseKeeper : public WriteFence {
+public:
+    // Called on every change: (true, epoch) begins a term, (false, epoch) ends it.
+    using OnChange = std::function<void(bool leading, Epoch epoch)>;
+
+    LeaseKeeper(aio::Loop& loop, Client& client, LeaseSettings settings, OnChange on_change,
+                std::uint64_t seed);
+    ~LeaseKeeper() override;
+
+    aio::Task<void> run();
+    // Gives the lease away so that the next candidate need not wait; the term ends at once.
+    aio::Task<Result<void>> release(aio::Deadline deadline);
+
+    [[nodiscard]] bool may_write(Epoch epoch) const override;
+
+    struct View {
+        bool leading = false;
+        Epoch epoch{};
+        std::string holder;  // as last seen; empty: nobody
+        aio::Clock::time_point renewed_at{};
+        std::uint64_t terms = 0;
+        std::uint64_t renewals = 0;
+        std::uint64_t failures = 0;
+        std::string last_error;
+    };
+    [[nodiscard]] View view() const;
+
+private:
+    struct Parts;
+    std::shared_ptr<Parts> parts_;
+};
+
+// <host>_<uuid>
+std::string make_lease_identity();
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,86 @@
+#pragma once
+// Incremental decoders for what the API server streams. Both are fed chunks as they come from the
+// wire, hold at most one incomplete object, and hand out the raw text of each object, so that it is
+// parsed once, by whoever wants it.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "k8s/api_status.hpp"
+#include "scheduler/base/result.hpp"
+
+namespace gpuctl::k8s {
+
+enum class WatchType : std::uint8_t { added, modified, deleted, bookmark, error };
+
+struct WatchFrame {
+    WatchType type = WatchType::added;
+    std::string_view object;  // valid until the decoder is touched again
+};
+
+// Newline-delimited {"type":...,"object":{...}} frames, which may span or share chunks (C13).
+class WatchDecoder {
+public:
+    explicit WatchDecoder(std::size_t frame_bytes_max = 16u << 20);
+
+    // The buffer to append received bytes to, directly: no copy of each chunk.
+    std::string& buffer() { return buffer_; }
+    // The next complete frame; nullopt: more bytes are needed. After an error the stream is lost.
+    Result<std::optional<WatchFrame>> next();
+    // Bytes of an incomplete frame: not empty at the end of a stream means it was cut.
+    [[nodiscard]] std::size_t bytes_pending() const { return buffer_.size() - consumed_; }
+
+private:
+    std::string buffer_;
+    std::size_t consumed_ = 0;
+    std::size_t searched_ = 0;
+    std::size_t frame_bytes_max_;
+};
+
+// One LIST body: yields the elements of `items` one by one and keeps the list's metadata. Only the
+// element being received is held.
+class ListDecoder {
+public:
+    explicit ListDecoder(std::size_t object_bytes_max = 16u << 20);
+
+    std::string& buffer() { return buffer_; }
+    Result<std::optional<std::string_view>> next();
+
+    [[nodiscard]] bool complete() const { return state_ == State::done; }
+    // Once complete.
+    [[nodiscard]] const std::string& resource_version() const { return resource_version_; }
+    [[nodiscard]] const std::string& continue_token() const { return continue_token_; }
+    [[nodiscard]] bool has_items() const { return saw_items_; }
+
+private:
+    // begin -> members <-> items -> done: the text before {, between the members of the list,
+    // inside the items array, after }.
+    enum class State : std::uint8_t { begin, member_or_end, items, done };
+
+    Result<bool> step_member();
+    void compact();
+
+    std::string buffer_;
+    std::size_t at_ = 0;  // everything before is consumed
+    State state_ = State::begin;
+    bool saw_items_ = false;
+    std::size_t object_bytes_max_;
+    std::string resource_version_;
+    std::string continue_token_;
+
+    // Progress through the value being received, so that no byte is looked at twice.
+    struct Walk {
+        std::size_t offset = 0;  // from at_
+        int depth = 0;
+        bool in_string = false;
+        bool escaped = false;
+        bool started = false;
+    };
+    Walk walk_;
+    std::optional<std::size_t> value_end();
+};
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,54 @@
+// The help texts are part of the interface: each is a golden file under tests/golden/help. To
+// accept a change, run with GPUCTL_UPDATE_GOLDEN=1 and read the diff.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "cli/application.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+struct HelpCase {
+    std::string file;
+    std::vector<std::string> path;
+};
+
+class Help : public testing::TestWithParam<HelpCase> {};
+
+TEST_P(Help, is_what_the_golden_file_says) {
+    const std::string golden =
+        std::string{GPUCTL_SOURCE_DIR} + "/tests/golden/help/" + GetParam().file + ".txt";
+    const std::string text = help_text(GetParam().path);
+    if (std::getenv("GPUCTL_UPDATE_GOLDEN") != nullptr) std::ofstream{golden} << text;
+    std::ifstream file{golden};
+    ASSERT_TRUE(file) << golden << " is missing";
+    std::ostringstream expected;
+    expected << file.rdbuf();
+    EXPECT_EQ(text, expected.str());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, Help,
+    testing::Values(HelpCase{"gpuctl", {}}, HelpCase{"create", {"create"}},
+                    HelpCase{"get", {"get"}}, HelpCase{"get-jobs", {"get", "jobs"}},
+                    HelpCase{"get-pools", {"get", "pools"}},
+                    HelpCase{"get-nodes", {"get", "nodes"}},
+                    HelpCase{"get-queues", {"get", "queues"}}, HelpCase{"describe", {"describe"}},
+                    HelpCase{"describe-job", {"describe", "job"}},
+                    HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
+                    HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
+                    HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
+    [](const auto& info) {
+        std::string name = info.param.file;
+        for (char& c : name) {
+            if (c == '-') c = '_';
+        }
+        return name;
+    });
+
+}  // namespace
+}  // namespace gpuctl::cli

@@ -1,0 +1,90 @@
+#include "cli/output.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/commands.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+TEST(Table, columns_are_two_spaces_apart_and_lines_have_no_tail) {
+    Table table{{"A", "LONG"}};
+    table.add_row({"wide cell", ""});
+    std::ostringstream out;
+    table.print(out);
+    EXPECT_EQ(out.str(), "A          LONG\nwide cell\n");
+}
+
+TEST(Table, header_is_printed_without_rows) {
+    std::ostringstream out;
+    Table{{"ONLY"}}.print(out);
+    EXPECT_EQ(out.str(), "ONLY\n");
+}
+
+TEST(Table, wide_characters_keep_the_columns_straight) {
+    Table table{{"N", "X"}};
+    table.add_row({"训练", "1"});
+    table.add_row({"abcd", "2"});
+    std::ostringstream out;
+    table.print(out);
+    EXPECT_EQ(out.str(), "N     X\n训练  1\nabcd  2\n");
+}
+
+TEST(Printable, escape_sequences_of_a_server_do_not_reach_the_terminal) {
+    EXPECT_EQ(printable("a\x1b[31mb\x07\nc"), "a[31mb c");
+    EXPECT_EQ(printable("a\nb", true), "a\nb");
+}
+
+TEST(Age, is_floored_to_its_largest_unit) {
+    EXPECT_EQ(format_age(59), "59s");
+    EXPECT_EQ(format_age(60), "1m");
+    EXPECT_EQ(format_age(3599), "59m");
+    EXPECT_EQ(format_age(86399), "23h");
+    EXPECT_EQ(format_age(200000), "2d");
+    EXPECT_EQ(format_age(-1), "N/A");
+}
+
+TEST(SecondsSince, reads_rfc3339_and_refuses_everything_else) {
+    EXPECT_EQ(seconds_since("1970-01-01T00:00:10Z", 70'000), 60);
+    EXPECT_EQ(seconds_since("2024-02-30T00:00:10Z", 70'000), -1);
+    EXPECT_EQ(seconds_since("yesterday", 70'000), -1);
+}
+
+TEST(Yaml, strings_that_look_like_other_types_are_quoted) {
+    std::ostringstream out;
+    print_yaml(out, {{"port", "8000"}, {"name", "x"}});
+    EXPECT_EQ(out.str(), "name: x\nport: \"8000\"\n");
+}
+
+class Documents : public testing::Test {
+protected:
+    Result<std::vector<DocumentPart>> read(const std::string& text) {
+        const std::string path = testing::TempDir() + "documents_test.yaml";
+        std::ofstream{path} << text;
+        return read_documents(path);
+    }
+};
+
+TEST_F(Documents, each_part_keeps_the_line_numbers_of_its_file) {
+    const auto parts = read("a: 1\n---\nb: 2\n--- # comment\nc: 3\n");
+    ASSERT_TRUE(parts);
+    ASSERT_EQ(parts->size(), 3U);
+    EXPECT_EQ((*parts)[1].text, "\n\nb: 2\n");
+    const std::string& third = (*parts)[2].text;
+    EXPECT_EQ(
+        std::count(third.begin(), third.begin() + static_cast<long>(third.find('c', 20)), '\n'), 4);
+}
+
+TEST_F(Documents, comments_alone_are_no_document) { EXPECT_FALSE(read("# nothing\n\n---\n")); }
+
+TEST_F(Documents, a_missing_file_is_named) {
+    const auto parts = read_documents("/nowhere/x.yaml");
+    ASSERT_FALSE(parts);
+    EXPECT_NE(parts.error().message.find("/nowhere/x.yaml"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpuctl::cli

@@ -1,0 +1,137 @@
+#pragma once
+// The virtual cluster: nodes, the controllers that make pods of jobs, and the kubelets that run
+// them, under a clock and a seed handed in. It is gpuctld's default cluster in real time
+// (daemon/embedded) and the world of simulation tests and replays under a virtual clock.
+//
+// Pure: no clock, thread, file or socket. The same calls give the same events on every machine.
+// Time only moves forward; a call with an earlier time is taken as "now". Due actions run in the
+// order of their due times and stamp what they do with them, however late advance() is called.
+// It keeps its own accounts of nodes: a pod that does not fit is failed as a kubelet would
+// (OutOfnvidia.com/gpu), so that a scheduler's double booking shows.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster_state.hpp"
+#include "sim/input.hpp"
+#include "sim/log_script.hpp"
+#include "sim/world.hpp"
+
+namespace gpuctl::sim {
+
+// What users would read with `kubectl get events`; a repeat raises `count`.
+struct UserEvent {
+    std::string reason;  // FailedScheduling, Scheduled
+    std::string message;
+    std::int64_t count = 1;
+    Instant last_at;
+};
+BOOST_DESCRIBE_STRUCT(UserEvent, (), (reason, message, count, last_at))
+
+struct ClusterFigures {
+    std::uint64_t pods_created = 0;
+    std::uint64_t binds_accepted = 0;
+    std::uint64_t binds_turned_down = 0;  // conflict, gone, fault
+    std::uint64_t kubelet_rejections = 0;
+    std::uint64_t containers_failed = 0;
+    std::uint64_t pods_evicted = 0;
+    std::uint64_t pods_deleted = 0;
+};
+BOOST_DESCRIBE_STRUCT(ClusterFigures, (),
+                      (pods_created, binds_accepted, binds_turned_down, kubelet_rejections,
+                       containers_failed, pods_evicted, pods_deleted))
+
+class Cluster {
+public:
+    explicit Cluster(Settings settings);
+
+    // Everything new is appended to `out`, in the order it happens.
+    void apply(const SimInput& input, Instant now, std::vector<Event>& out);
+    // The outcome comes from a later advance(), after the API latency.
+    void carry_out(const Effect& effect, Instant now, std::vector<Event>& out);
+    void advance(Instant to, std::vector<Event>& out);
+    [[nodiscard]] std::optional<Instant> next_due() const;
+
+    // Takes over a world, once, before anything else. Nodes come from `nodes` (today's
+    // configuration); of the world's nodes only what happened to them is kept (lost, cordoned).
+    // Running containers ran on meanwhile; image pulls begin anew.
+    void restore(const World& world, const std::vector<NodeFacts>& nodes, Instant now);
+    // All that exists, and removals of what `world` had and we have not.
+    void announce(const World& world, std::vector<Event>& out) const;
+
+    [[nodiscard]] const PodFacts* find_pod(const ObjectKey& key) const;
+    [[nodiscard]] const NodeFacts* find_node(const std::string& name) const;
+    [[nodiscard]] bool node_answers(const std::string& name) const;
+    // nullopt: no such pod, or its container has not started yet.
+    [[nodiscard]] std::optional<LogScript> log_of(const ObjectKey& key) const;
+    [[nodiscard]] std::vector<UserEvent> events_of(const ObjectKey& job) const;
+    [[nodiscard]] const ClusterFigures& figures() const { return figures_; }
+    [[nodiscard]] std::size_t pods_count() const { return pods_.size(); }
+    // Over all that decides the future.
+    [[nodiscard]] std::uint64_t state_hash() const;
+
+private:
+    using Out = std::vector<Event>;
+
+    // cluster_effects.cpp: the API server
+    void reach(const BindPod& effect, Instant now, Out& out);
+    void reach(const DeletePod& effect, Instant now, Out& out);
+    void reach(const CreateWorkload& effect, Instant now, Out& out);
+    void reach(const DeleteWorkload& effect, Instant now, Out& out);
+    void reach(const ReportPending& effect, Instant now, Out& out);
+    void reach(const ReportStarted& effect, Instant now, Out& out);
+    void reach(const WakeAt& effect, Instant now, Out& out);
+    void note(const ObjectKey& job, std::string reason, std::string message, Instant now);
+    void bind(PodState& pod, const std::string& node, Instant now, Out& out);
+
+    // cluster_workloads.cpp: the controllers
+    void add_workload(const JobRecord& job);
+    void sync_workload(const std::string& uid, Instant now, Out& out);
+    void sync_training(Workload& workload, Instant now, Out& out);
+    void sync_service(Workload& workload, Instant now, Out& out);
+    void sync_notebook(Workload& workload, Instant now, Out& out);
+    void create_pod(Workload& workload, std::int32_t ordinal, Instant now, Out& out);
+    void delete_workload(const std::string& uid, bool force, Instant now, Out& out);
+    void rank_failed(Workload& workload, bool ends_job, Instant now);
+
+    // cluster_kubelet.cpp: the nodes
+    bool admit(PodState& pod, Instant now, Out& out);
+    void begin_pull(PodState& pod, Instant now);
+    void start_container(PodState& pod, Instant now, Out& out);
+    void plan_exit(PodState& pod);
+    void exit_container(PodState& pod, const std::string& status, Instant now, Out& out);
+    void fail_pod(PodState& pod, const std::string& status, Instant now, Out& out);
+    void delete_pod(const std::string& uid, bool force, Instant now, Out& out);
+    void remove_pod(const std::string& uid, Instant now, Out& out);
+    void take_step(const PodDue& due, Instant now, Out& out);
+    void evict(PodState& pod, Instant now, Out& out);
+    void lose_node(NodeState& node, Instant now, Out& out);
+    void return_node(NodeState& node, Instant now, Out& out);
+    void leave_node(const std::string& name, Instant now, Out& out);
+    void restore_pods(std::vector<PodFacts> pods);  // cluster.cpp
+    void restore_pod(PodState& pod, Instant now);
+    [[nodiscard]] NodeState* answering_node(const std::string& name);
+
+    void plan_step(PodState& pod, PodStep step, Instant at);
+    void plan(Due due, Instant at);
+    [[nodiscard]] const Workload& workload_of(const PodState& pod) const;
+    [[nodiscard]] bool restarts_containers(const PodState& pod) const;
+    static void observe(const PodState& pod, Out& out) { out.push_back(PodObserved{pod.facts}); }
+
+    Settings settings_;
+    Instant now_;
+    std::uint64_t plans_ = 0;  // breaks ties between actions of one millisecond
+    std::map<std::pair<Instant, std::uint64_t>, Due> due_;
+    std::optional<std::pair<Instant, std::uint64_t>> wake_;  // the one pending WokeUp
+    std::map<std::string, NodeState> nodes_;
+    std::map<std::string, PodState> pods_;        // by uid
+    std::map<ObjectKey, std::string> pod_named_;  // uid
+    std::map<std::string, Workload> workloads_;   // by uid of the job
+    std::map<ObjectKey, std::string> workload_named_;
+    std::map<ObjectKey, std::vector<UserEvent>> user_events_;
+    ClusterFigures figures_;
+};
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,172 @@
+// The API server: what becomes of the engine's effects.
+
+#include <algorithm>
+
+#include "scheduler/base/archive.hpp"
+#include "sim/cluster.hpp"
+#include "sim/draw.hpp"
+
+namespace gpuctl::sim {
+
+namespace {
+
+constexpr std::size_t kUserEventsPerJobMax = 16;
+
+std::string subject_of(EffectId id) { return std::to_string(static_cast<std::uint64_t>(id)); }
+
+bool happens(const Settings& settings, EffectId id, std::string_view what, std::int64_t per_mille) {
+    if (per_mille <= 0) return false;
+    Rng rng = draw(settings.seed, subject_of(id), what);
+    return rng.chance(static_cast<std::uint64_t>(per_mille), 1'000);
+}
+
+}  // namespace
+
+void Cluster::carry_out(const Effect& effect, Instant now, Out& out) {
+    advance(now, out);
+    const bool is_remote = std::holds_alternative<BindPod>(effect) ||
+                           std::holds_alternative<DeletePod>(effect) ||
+                           std::holds_alternative<CreateWorkload>(effect) ||
+                           std::holds_alternative<DeleteWorkload>(effect);
+    if (!is_remote) {
+        std::visit([&](const auto& local) { reach(local, now_, out); }, effect);
+        return;
+    }
+    Rng rng = draw(settings_.seed, to_archive(effect), "latency");
+    const Duration latency{
+        rng.between(settings_.api_latency_min.ms(), settings_.api_latency_max.ms())};
+    plan(EffectDue{effect}, now_ + latency);
+}
+
+void Cluster::reach(const BindPod& effect, Instant now, Out& out) {
+    BindOutcome outcome{effect.id, effect.pod.uid, BindResult::bound, ""};
+    const std::string doing = "bind pod " + to_string(effect.pod.key) + " to " + effect.node + ": ";
+    const auto found = pods_.find(effect.pod.uid);
+    const auto turn_down = [&](BindResult result, const std::string& why) {
+        outcome.result = result;
+        outcome.message = doing + why;
+        ++figures_.binds_turned_down;
+        out.push_back(outcome);
+    };
+    if (effect.deadline.happened() && now > effect.deadline) {
+        return turn_down(BindResult::failed, "not sent before its deadline");
+    }
+    if (happens(settings_, effect.id, "bind fails", settings_.faults.bind_failed_per_mille)) {
+        return turn_down(BindResult::failed, "the virtual API server answered 500");
+    }
+    if (found == pods_.end()) return turn_down(BindResult::gone, "no such pod incarnation");
+    PodState& pod = found->second;
+    if (pod.facts.node == effect.node) return out.push_back(outcome);
+    if (!pod.facts.node.empty()) {
+        return turn_down(BindResult::elsewhere, "pod is already on " + pod.facts.node);
+    }
+    if (pod.facts.terminating) return turn_down(BindResult::refused, "pod is being deleted");
+    if (pod.facts.gated) return turn_down(BindResult::refused, "pod has scheduling gates");
+
+    ++figures_.binds_accepted;
+    // The watch and the answer travel apart: either may come first, and the answer may come late.
+    Rng rng = draw(settings_.seed, subject_of(effect.id), "bind order");
+    const bool unanswered = happens(settings_, effect.id, "bind unanswered",
+                                    settings_.faults.bind_unanswered_per_mille);
+    if (unanswered) {
+        plan(EventDue{outcome}, now + settings_.answer_late);
+        bind(pod, effect.node, now, out);
+    } else if (rng.chance(1, 2)) {
+        out.push_back(outcome);
+        bind(pod, effect.node, now, out);
+    } else {
+        bind(pod, effect.node, now, out);
+        out.push_back(outcome);
+    }
+}
+
+void Cluster::bind(PodState& pod, const std::string& node, Instant now, Out& out) {
+    pod.facts.node = node;
+    ++pod.life;
+    const auto found = nodes_.find(node);
+    if (found == nodes_.end()) {  // as the real one, the API server does not look for the node
+        plan_step(pod, PodStep::is_gone, now + settings_.orphan_removal);
+        return observe(pod, out);
+    }
+    if (found->second.lost) {
+        found->second.pods.insert(pod.facts.uid);
+        plan_step(pod, PodStep::is_evicted, now + settings_.eviction_after);
+        return observe(pod, out);
+    }
+    if (!admit(pod, now, out)) return;
+    found->second.pods.insert(pod.facts.uid);
+    pod.facts.status = "ContainerCreating";
+    begin_pull(pod, now);
+    observe(pod, out);
+}
+
+void Cluster::reach(const DeletePod& effect, Instant now, Out& out) {
+    PodDeleteOutcome outcome{effect.id, effect.pod.uid, true, ""};
+    if (happens(settings_, effect.id, "delete fails", settings_.faults.delete_failed_per_mille)) {
+        outcome.deleted = false;
+        outcome.message =
+            "delete pod " + to_string(effect.pod.key) + ": the virtual API server answered 500";
+        return out.push_back(outcome);
+    }
+    out.push_back(outcome);  // deleting what is gone is success
+    delete_pod(effect.pod.uid, false, now, out);
+}
+
+void Cluster::reach(const CreateWorkload& effect, Instant now, Out& out) {
+    WorkloadOutcome outcome{effect.id, effect.job.spec.key, true, false, ""};
+    const std::string doing = "create job " + to_string(effect.job.spec.key) + ": ";
+    if (happens(settings_, effect.id, "create fails", settings_.faults.create_failed_per_mille)) {
+        outcome.done = false;
+        outcome.retryable = true;
+        outcome.message = doing + "the virtual API server answered 500";
+        return out.push_back(outcome);
+    }
+    const auto existing = workload_named_.find(effect.job.spec.key);
+    if (existing != workload_named_.end() && existing->second != effect.job.uid) {
+        outcome.done = false;
+        outcome.message = doing + "another job of this name exists";
+        return out.push_back(outcome);
+    }
+    out.push_back(outcome);
+    if (workloads_.contains(effect.job.uid)) return;
+    add_workload(effect.job);
+    sync_workload(effect.job.uid, now, out);
+}
+
+void Cluster::reach(const DeleteWorkload& effect, Instant now, Out& out) {
+    out.push_back(WorkloadOutcome{effect.id, effect.key, true, false, ""});
+    const auto existing = workload_named_.find(effect.key);
+    if (existing != workload_named_.end()) {
+        delete_workload(std::string{existing->second}, effect.force, now, out);
+    }
+}
+
+void Cluster::note(const ObjectKey& job, std::string reason, std::string message, Instant now) {
+    if (!workload_named_.contains(job)) return;  // told of too late: nobody asks for it any more
+    std::vector<UserEvent>& events = user_events_[job];
+    if (!events.empty() && events.back().reason == reason && events.back().message == message) {
+        ++events.back().count;
+        events.back().last_at = now;
+        return;
+    }
+    if (events.size() == kUserEventsPerJobMax) events.erase(events.begin());
+    events.push_back({std::move(reason), std::move(message), 1, now});
+}
+
+void Cluster::reach(const ReportPending& effect, Instant now, Out&) {
+    note(effect.job, "FailedScheduling", kubernetes_message(effect.explanation), now);
+}
+
+void Cluster::reach(const ReportStarted& effect, Instant now, Out&) {
+    std::string message = "Successfully assigned " + to_string(effect.job) + " to";
+    for (const std::string& node : effect.nodes) message += " " + node;
+    note(effect.job, "Scheduled", std::move(message), now);
+}
+
+void Cluster::reach(const WakeAt& effect, Instant, Out&) {
+    if (wake_) due_.erase(*wake_);
+    plan(EventDue{WokeUp{}}, effect.at);
+    wake_ = std::pair{std::max(effect.at, now_), plans_};
+}
+
+}  // namespace gpuctl::sim

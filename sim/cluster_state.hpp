@@ -1,0 +1,77 @@
+#pragma once
+// What the virtual cluster remembers. Private to sim/cluster*.cpp; described, so that a hash can be
+// taken over all of it.
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "scheduler/model/effect.hpp"
+#include "scheduler/model/event.hpp"
+#include "sim/settings.hpp"
+
+namespace gpuctl::sim {
+
+// What a pod does next.
+//
+//     bind --> creating --starts--> running --exits--> succeeded | failed          (training)
+//                 |                    ^   '--exits--> crash loop --starts--. (all other kinds)
+//                 |                    '-----------------------------------'
+//                 '--pull_fails--> ErrImagePull --pull_waits--> ImagePullBackOff
+//     any but the ends --deletion--> terminating --is_gone--> removed
+//     on a lost node: nothing, until is_evicted (--> terminating) or the node returns
+enum class PodStep : std::uint8_t { starts, exits, pull_fails, pull_waits, is_gone, is_evicted };
+
+struct PodState {
+    PodFacts facts;
+    std::string job_uid;
+    std::uint64_t life = 0;  // steps planned under an older number are void
+    // Of the container that runs or waits to be restarted:
+    Instant exit_at;          // default: runs until it is stopped
+    std::string exit_status;  // what users will read; empty: exit code 0
+    bool exit_ends_job = false;
+};
+BOOST_DESCRIBE_STRUCT(PodState, (), (facts, job_uid, life, exit_at, exit_status, exit_ends_job))
+
+struct Workload {
+    JobRecord job;
+    bool deleted = false;   // makes no more pods; forgotten when its last pod is gone
+    bool finished = false;  // training: all ranks succeeded, or given up
+    std::int32_t failures = 0;
+    Instant retry_at;               // training: no replacement for a failed rank before
+    std::vector<std::string> pods;  // uids, oldest first
+};
+BOOST_DESCRIBE_STRUCT(Workload, (), (job, deleted, finished, failures, retry_at, pods))
+
+struct NodeState {
+    NodeFacts facts;
+    bool lost = false;
+    std::set<std::string> pods;  // uids
+};
+
+struct PodDue {
+    std::string uid;
+    std::uint64_t life = 0;
+    PodStep step{};
+};
+BOOST_DESCRIBE_STRUCT(PodDue, (), (uid, life, step))
+struct WorkloadDue {
+    std::string uid;
+};
+BOOST_DESCRIBE_STRUCT(WorkloadDue, (), (uid))
+struct EffectDue {  // reaches the API server
+    Effect effect;
+};
+BOOST_DESCRIBE_STRUCT(EffectDue, (), (effect))
+struct EventDue {  // reaches the engine
+    Event event;
+};
+BOOST_DESCRIBE_STRUCT(EventDue, (), (event))
+using Due = std::variant<PodDue, WorkloadDue, EffectDue, EventDue>;
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,151 @@
+// The controllers: which pods a job should have, and making them so.
+
+#include <algorithm>
+
+#include "scheduler/base/check.hpp"
+#include "sim/cluster.hpp"
+#include "sim/pod_factory.hpp"
+
+namespace gpuctl::sim {
+
+namespace {
+
+// Failed pods of a service that are kept for their users to look at.
+constexpr std::size_t kFailedPodsKeptMax = 3;
+
+constexpr std::int32_t kDoublingsMax = 16;
+
+}  // namespace
+
+const Workload& Cluster::workload_of(const PodState& pod) const {
+    return workloads_.at(pod.job_uid);
+}
+
+void Cluster::add_workload(const JobRecord& job) {
+    Workload workload;
+    workload.job = job;
+    workloads_.emplace(job.uid, std::move(workload));
+    workload_named_[job.spec.key] = job.uid;
+}
+
+void Cluster::sync_workload(const std::string& uid, Instant now, Out& out) {
+    const auto found = workloads_.find(uid);
+    if (found == workloads_.end()) return;
+    Workload& workload = found->second;
+    if (workload.deleted) {
+        for (const std::string& pod : std::vector<std::string>{workload.pods}) {
+            if (!pods_.at(pod).facts.terminating) delete_pod(pod, false, now, out);
+        }
+        return;
+    }
+    switch (workload.job.spec.kind) {
+        case JobKind::training:
+            return sync_training(workload, now, out);
+        case JobKind::notebook:
+            return sync_notebook(workload, now, out);
+        case JobKind::inference:
+        case JobKind::compute:
+            return sync_service(workload, now, out);
+    }
+}
+
+// As an Indexed Job with restartPolicy Never: each rank until it succeeded once; more than
+// backoff_limit failures end the job and what still runs of it.
+void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
+    if (workload.finished) return;
+    const auto ranks = static_cast<std::size_t>(workload.job.spec.replicas_max);
+    std::vector<bool> succeeded(ranks, false);
+    std::vector<bool> alive(ranks, false);
+    for (const std::string& uid : workload.pods) {
+        const PodFacts& pod = pods_.at(uid).facts;
+        const auto rank = static_cast<std::size_t>(pod.rank);
+        if (rank >= ranks) continue;
+        if (pod.phase == PodPhase::succeeded) succeeded[rank] = true;
+        if (!is_terminal(pod.phase) && !pod.terminating) alive[rank] = true;
+    }
+    if (workload.failures > settings_.backoff_limit) {
+        workload.finished = true;
+        for (const std::string& uid : std::vector<std::string>{workload.pods}) {
+            if (!is_terminal(pods_.at(uid).facts.phase)) delete_pod(uid, false, now, out);
+        }
+        return;
+    }
+    workload.finished = std::all_of(succeeded.begin(), succeeded.end(), [](bool b) { return b; });
+    if (now < workload.retry_at) return plan(WorkloadDue{workload.job.uid}, workload.retry_at);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        if (!succeeded[rank] && !alive[rank]) {
+            create_pod(workload, static_cast<std::int32_t>(rank), now, out);
+        }
+    }
+}
+
+void Cluster::rank_failed(Workload& workload, bool ends_job, Instant now) {
+    if (workload.job.spec.kind != JobKind::training) return;
+    const Duration delay =
+        settings_.job_retry_delay * (1LL << std::min(workload.failures, kDoublingsMax));
+    workload.failures = ends_job ? settings_.backoff_limit + 1 : workload.failures + 1;
+    workload.retry_at = std::max(workload.retry_at, now + std::min(delay, Duration::seconds(360)));
+}
+
+// As a Deployment's ReplicaSet: so many pods alive; failed ones stay for a look, but not all.
+void Cluster::sync_service(Workload& workload, Instant now, Out& out) {
+    std::vector<std::string> failed;
+    std::int32_t alive = 0;
+    for (const std::string& uid : workload.pods) {
+        const PodFacts& pod = pods_.at(uid).facts;
+        if (is_terminal(pod.phase)) {
+            failed.push_back(uid);
+        } else if (!pod.terminating) {
+            ++alive;
+        }
+    }
+    for (; alive < workload.job.spec.replicas_max; ++alive) create_pod(workload, alive, now, out);
+    for (std::size_t i = 0; i + kFailedPodsKeptMax < failed.size(); ++i) {
+        remove_pod(failed[i], now, out);
+    }
+}
+
+// As a StatefulSet of one: the next pod has the same name, so the one before must be gone.
+void Cluster::sync_notebook(Workload& workload, Instant now, Out& out) {
+    if (workload.job.spec.replicas_max == 0) return;
+    if (workload.pods.empty()) {
+        if (!pod_named_.contains(
+                {workload.job.spec.key.namespace_name, workload.job.spec.key.name + "-0"})) {
+            create_pod(workload, 0, now, out);
+        }
+        return;
+    }
+    const PodFacts& pod = pods_.at(workload.pods.front()).facts;
+    if (is_terminal(pod.phase) && !pod.terminating) {
+        delete_pod(std::string{pod.uid}, false, now, out);
+    }
+}
+
+void Cluster::create_pod(Workload& workload, std::int32_t ordinal, Instant now, Out& out) {
+    PodFacts facts;
+    std::uint64_t salt = 0;
+    do {
+        facts = make_pod(workload.job, ordinal, now, salt++, settings_);
+        GPUCTL_CHECK(salt < 1'000, "no free name for a pod after a thousand tries");
+    } while (pods_.contains(facts.uid) || pod_named_.contains(facts.key));
+    ++figures_.pods_created;
+    workload.pods.push_back(facts.uid);
+    pod_named_[facts.key] = facts.uid;
+    PodState& pod = pods_[facts.uid];
+    pod.facts = std::move(facts);
+    pod.job_uid = workload.job.uid;
+    observe(pod, out);
+}
+
+// The object goes at once and its name is free; its pods follow in their grace time.
+void Cluster::delete_workload(const std::string& uid, bool force, Instant now, Out& out) {
+    Workload& workload = workloads_.at(uid);
+    workload.deleted = true;
+    workload_named_.erase(workload.job.spec.key);
+    user_events_.erase(workload.job.spec.key);
+    const std::vector<std::string> pods = workload.pods;
+    if (pods.empty()) workloads_.erase(uid);
+    for (const std::string& pod : pods) delete_pod(pod, force, now, out);
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,139 @@
+#include "sim/log_script.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "sim/draw.hpp"
+
+namespace gpuctl::sim {
+
+namespace {
+
+// A few words of noise for line `number`, without a stream that would have to be read from 0.
+std::uint64_t noise(std::uint64_t seed, std::int64_t number, std::uint64_t below) {
+    return mix64(seed ^ mix64(static_cast<std::uint64_t>(number) + 1)) % below;
+}
+
+std::string thousandths(std::int64_t value) {
+    const std::string digits = std::to_string(value % 1'000);
+    return std::to_string(value / 1'000) + "." + std::string(3 - digits.size(), '0') + digits;
+}
+
+std::string words_of(const JobSpec& spec) {
+    std::string words;
+    for (const auto* list : {&spec.command, &spec.args}) {
+        for (const std::string& word : *list) words += (words.empty() ? "" : " ") + word;
+    }
+    if (words.empty()) return "the image's own command";
+    for (char& c : words) {
+        if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // a line stays a line
+    }
+    return words.substr(0, 500);
+}
+
+}  // namespace
+
+std::string format_timestamp(Instant at, std::int64_t extra_nanoseconds) {
+    // Days to a civil date as in Howard Hinnant's chrono-Compatible Low-Level Date Algorithms.
+    const std::int64_t ms = std::max<std::int64_t>(at.ms(), 0);
+    const std::int64_t days = ms / 86'400'000 + 719'468;
+    const std::int64_t era = days / 146'097;
+    const std::int64_t day_of_era = days - era * 146'097;
+    const std::int64_t year_of_era =
+        (day_of_era - day_of_era / 1'460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
+    const std::int64_t day_of_year =
+        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
+    const std::int64_t day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    const std::int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
+    const std::int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
+    const std::int64_t second = ms / 1'000 % 86'400;
+    char text[96];
+    std::snprintf(text, sizeof text, "%04lld-%02lld-%02lldT%02lld:%02lld:%02lld.%09lldZ",
+                  static_cast<long long>(year), static_cast<long long>(month),
+                  static_cast<long long>(day), static_cast<long long>(second / 3'600),
+                  static_cast<long long>(second / 60 % 60), static_cast<long long>(second % 60),
+                  static_cast<long long>(ms % 1'000 * 1'000'000 + extra_nanoseconds));
+    return text;
+}
+
+LogScript::LogScript(const PodFacts& pod, const JobSpec& spec, const Settings& settings,
+                     Instant ended_at)
+    : kind_(spec.kind), started_at_(pod.started_at), finished_at_(ended_at) {
+    const Steering steering = steering_of(spec, settings);
+    interval_ = steering.log_interval;
+    burst_ = steering.log_burst;
+    gpus_ = whole_gpus_floor(gpus_total(pod.request));
+    seed_ = hash64(pod.uid, settings.seed + static_cast<std::uint64_t>(pod.restarts));
+    if (steering.run_time)
+        steps_ = std::max<std::int64_t>(1, steering.run_time->ms() / interval_.ms() * burst_);
+    preface_.push_back("starting " + words_of(spec) + " (image " + spec.image + ") on node " +
+                       pod.node + " with " + std::to_string(gpus_) + " GPUs");
+    if (pod.rank >= 0) {
+        preface_.push_back("rank " + std::to_string(pod.rank) + " of " +
+                           std::to_string(spec.replicas_max) +
+                           ": NNODES=" + std::to_string(spec.replicas_max) + " MASTER_PORT=29500");
+    }
+    for (const std::string& complaint : steering.complaints) preface_.push_back(complaint);
+    if (ended()) farewell_ = pod.phase == PodPhase::succeeded ? "done" : "ended: " + pod.status;
+}
+
+std::int64_t LogScript::last_tick() const {
+    return (finished_at_ - started_at_).ms() / interval_.ms();
+}
+
+// Number:  0 .. preface-1 at the start; then `burst` lines at each tick 1, 2, ...; the farewell
+// last.
+Instant LogScript::time_of(std::int64_t number) const {
+    const auto preface = static_cast<std::int64_t>(preface_.size());
+    if (number < preface) return started_at_;
+    const std::int64_t tick = (number - preface) / burst_ + 1;
+    if (ended() && tick > last_tick()) return finished_at_;
+    return started_at_ + interval_ * tick;
+}
+
+std::int64_t LogScript::lines_until(Instant at) const {
+    if (at < started_at_) return 0;
+    const auto preface = static_cast<std::int64_t>(preface_.size());
+    const Instant until = ended() ? std::min(at, finished_at_) : at;
+    const std::int64_t lines = preface + (until - started_at_).ms() / interval_.ms() * burst_;
+    const bool said_farewell = !farewell_.empty() && ended() && at >= finished_at_;
+    return lines + (said_farewell ? 1 : 0);
+}
+
+std::string LogScript::line(std::int64_t number) const {
+    const auto preface = static_cast<std::int64_t>(preface_.size());
+    // Lines of one moment get distinct timestamps, as a real clock would give them.
+    const std::int64_t extra = number < preface ? number : (number - preface) % burst_ + preface;
+    return format_timestamp(time_of(number), extra * 1'000 % 1'000'000) + " " + text(number) + "\n";
+}
+
+std::string LogScript::text(std::int64_t number) const {
+    const auto preface = static_cast<std::int64_t>(preface_.size());
+    if (number < preface) return preface_[static_cast<std::size_t>(number)];
+    if (!farewell_.empty() && number == preface + last_tick() * burst_) return farewell_;
+    const std::int64_t step = number - preface + 1;
+    return kind_ == JobKind::training ? training_line(step) : service_line(step);
+}
+
+std::string LogScript::training_line(std::int64_t step) const {
+    const std::int64_t jitter = static_cast<std::int64_t>(noise(seed_, step, 80));
+    const std::int64_t loss = 420 + 10'500 * 50 / (50 + step) + jitter;
+    const std::int64_t tokens = std::max<std::int64_t>(gpus_, 1) *
+                                (3'100 + static_cast<std::int64_t>(noise(seed_ + 1, step, 240)));
+    return "step " + std::to_string(step) + "/" + std::to_string(std::max(steps_, step)) +
+           " loss " + thousandths(loss) + " " + std::to_string(tokens) + " tokens/s";
+}
+
+std::string LogScript::service_line(std::int64_t number) const {
+    const std::uint64_t milliseconds = 3 + noise(seed_, number, 60);
+    if (kind_ == JobKind::notebook) {
+        return "kernel idle, memory " + std::to_string(400 + noise(seed_ + 1, number, 300)) +
+               " MiB, heartbeat " + std::to_string(number);
+    }
+    return "request " + std::to_string(number) + " POST " +
+           (kind_ == JobKind::inference ? "/v1/completions" : "/run") + " 200 " +
+           std::to_string(milliseconds) + " ms";
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,48 @@
+#pragma once
+// What a virtual container writes: every line is a function of the pod, its job and the line's
+// number, so any window of a log can be had at any time without storing a byte.
+
+#include <cstdint>
+#include <string>
+
+#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/pod.hpp"
+#include "sim/steering.hpp"
+
+namespace gpuctl::sim {
+
+class LogScript {
+public:
+    // `pod` has started_at. `ended_at`: when this container exited; "never" while it runs.
+    LogScript(const PodFacts& pod, const JobSpec& spec, const Settings& settings, Instant ended_at);
+
+    // Lines written before or at `at`; none is written after the container's end.
+    [[nodiscard]] std::int64_t lines_until(Instant at) const;
+    // "2026-01-02T03:04:05.006000000Z text\n"; any number from 0.
+    [[nodiscard]] std::string line(std::int64_t number) const;
+    [[nodiscard]] Instant time_of(std::int64_t number) const;
+    // True when no line will follow those of lines_until(Instant max).
+    [[nodiscard]] bool ended() const { return finished_at_.happened(); }
+
+private:
+    [[nodiscard]] std::string text(std::int64_t number) const;
+    [[nodiscard]] std::string training_line(std::int64_t step) const;
+    [[nodiscard]] std::string service_line(std::int64_t number) const;
+    [[nodiscard]] std::int64_t last_tick() const;
+
+    JobKind kind_;
+    std::vector<std::string> preface_;
+    std::string farewell_;
+    Instant started_at_;
+    Instant finished_at_;  // default: still running
+    Duration interval_;
+    std::int64_t burst_;
+    std::int64_t steps_ = 0;  // training
+    std::int64_t gpus_ = 0;
+    std::uint64_t seed_;
+};
+
+// RFC 3339 in UTC with nanoseconds, as the kubelet writes it.
+std::string format_timestamp(Instant at, std::int64_t extra_nanoseconds);
+
+}  // namespace gpuctl::sim

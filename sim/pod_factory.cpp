@@ -1,0 +1,93 @@
+#include "sim/pod_factory.hpp"
+
+#include "sim/draw.hpp"
+
+namespace gpuctl::sim {
+
+namespace {
+
+// Kubernetes' alphabet for generated names: no vowels, so no words.
+std::string name_suffix(Rng& rng, int length) {
+    constexpr std::string_view alphabet = "bcdfghjklmnpqrstvwxz2456789";
+    std::string suffix;
+    for (int i = 0; i < length; ++i) suffix += alphabet[rng.below(alphabet.size())];
+    return suffix;
+}
+
+std::string uuid(Rng& rng) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (int i = 0; i < 32; ++i) {
+        if (i == 8 || i == 12 || i == 16 || i == 20) text += '-';
+        std::uint64_t digit = rng.below(16);
+        if (i == 12) digit = 4;                // version
+        if (i == 16) digit = 8 | (digit & 3);  // variant
+        text += digits[digit];
+    }
+    return text;
+}
+
+std::string pod_name(const JobRecord& job, std::int32_t ordinal, Rng& rng) {
+    const std::string& name = job.spec.key.name;
+    switch (job.spec.kind) {
+        case JobKind::training:
+            return name + "-" + std::to_string(ordinal) + "-" + name_suffix(rng, 5);
+        case JobKind::notebook:
+            return name + "-0";
+        case JobKind::inference:
+        case JobKind::compute:
+            break;
+    }
+    Rng replica_set = draw(0, job.uid, "replica set");
+    const std::string middle = name_suffix(replica_set, 10);
+    return name + "-" + middle + "-" + name_suffix(rng, 5);
+}
+
+PlacementRules rules_of(const JobSpec& spec, const Settings& settings) {
+    PlacementRules rules;
+    const std::string pool_label = settings.label_prefix + "/pool";
+    if (spec.pool.empty() || spec.pool == "default") {
+        SelectorTerm nobodys;
+        nobodys.labels.push_back({pool_label, SelectorOperator::does_not_exist, {}});
+        rules.required_affinity = std::vector<SelectorTerm>{nobodys};
+    } else {
+        rules.node_selector.emplace_back(pool_label, spec.pool);
+    }
+    rules.gpu_model = spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
+    // What the API server's DefaultTolerationSeconds admission adds to every pod.
+    for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
+        rules.tolerations.push_back({key, TolerationOperator::exists, "", TaintEffect::no_execute});
+    }
+    return rules;
+}
+
+}  // namespace
+
+PodFacts make_pod(const JobRecord& job, std::int32_t ordinal, Instant now, std::uint64_t salt,
+                  const Settings& settings) {
+    const JobSpec& spec = job.spec;
+    const std::string subject = job.uid + "/" + std::to_string(ordinal) + "/" +
+                                std::to_string(now.ms()) + "/" + std::to_string(salt);
+    Rng rng = draw(settings.seed, subject, "identity");
+    PodFacts pod;
+    pod.uid = uuid(rng);
+    pod.key = {spec.key.namespace_name, pod_name(job, ordinal, rng)};
+    pod.ours = true;
+    pod.has_controller = true;
+    pod.status = "Pending";
+    pod.priority = priority_value(spec.priority);
+    pod.created_at = now;
+    pod.job = spec.key.name;
+    if (spec.kind == JobKind::training) {
+        pod.gang = true;
+        pod.gang_min = spec.replicas_min;
+        pod.rank = ordinal;
+    }
+    pod.queue = spec.queue;
+    pod.pool = spec.pool;
+    pod.request = pod_request(spec);
+    pod.rules = rules_of(spec, settings);
+    return pod;
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,21 @@
+#include "sim/world.hpp"
+
+namespace gpuctl::sim {
+
+World read_world(const Engine& engine) {
+    World world;
+    for (const NodeView& node : list_nodes(engine.state())) world.nodes.push_back(node.facts);
+    for (const JobView& job : list_jobs(engine.state(), JobFilter{})) {
+        if (job.record != nullptr) {
+            world.jobs.push_back({*job.record, job.status == "Terminating"});
+        }
+        for (const PodView& pod : job.pods) {
+            PodFacts facts = pod.facts;
+            if (facts.node.empty() && pod.standing == PodStanding::bound) facts.node = pod.node;
+            world.pods.push_back(std::move(facts));
+        }
+    }
+    return world;
+}
+
+}  // namespace gpuctl::sim

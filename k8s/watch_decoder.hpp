@@ -56,31 +56,40 @@ public:
     [[nodiscard]] bool has_items() const { return saw_items_; }
 
 private:
-    // begin -> members <-> items -> done: the text before {, between the members of the list,
-    // inside the items array, after }.
-    enum class State : std::uint8_t { begin, member_or_end, items, done };
+    // begin -> key <-> value, key -> items -> key, key -> done: before the {, before a member's
+    // name, inside a member's value, inside the items array, after the }.
+    enum class State : std::uint8_t { begin, key, value, items, done };
+    enum class Progress : std::uint8_t { advanced, need_more, element };
 
-    Result<bool> step_member();
-    void compact();
+    Result<Progress> step();
+    Result<Progress> step_key();
+    Result<Progress> step_value();
+    Result<Progress> step_items();
+    // Skips what stands between tokens; false when the buffer ends first.
+    bool to_token();
+    void take_metadata(std::string_view value);
 
-    std::string buffer_;
-    std::size_t at_ = 0;  // everything before is consumed
-    State state_ = State::begin;
-    bool saw_items_ = false;
-    std::size_t object_bytes_max_;
-    std::string resource_version_;
-    std::string continue_token_;
-
-    // Progress through the value being received, so that no byte is looked at twice.
+    // The value that begins at at_, walked so far; each byte is looked at once.
     struct Walk {
         std::size_t offset = 0;  // from at_
         int depth = 0;
         bool in_string = false;
         bool escaped = false;
-        bool started = false;
     };
+    // Its length once it is all there.
+    std::optional<std::size_t> value_length();
+
+    std::string buffer_;
+    std::size_t at_ = 0;  // everything before is consumed
+    State state_ = State::begin;
     Walk walk_;
-    std::optional<std::size_t> value_end();
+    std::string key_;
+    std::size_t element_from_ = 0;
+    std::size_t element_length_ = 0;
+    bool saw_items_ = false;
+    std::size_t object_bytes_max_;
+    std::string resource_version_;
+    std::string continue_token_;
 };
 
 }  // namespace gpuctl::k8s

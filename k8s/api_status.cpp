@@ -1,0 +1,157 @@
+#include "k8s/api_status.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "k8s/json_text.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+constexpr std::size_t kExcerptBytes = 200;
+
+bool any_cause(const std::vector<StatusCause>& causes, std::string_view reason) {
+    return std::any_of(causes.begin(), causes.end(),
+                       [&](const StatusCause& cause) { return cause.reason == reason; });
+}
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+// Retry-After in seconds; the HTTP-date form is not used by API servers and counts as absent.
+std::optional<std::chrono::seconds> seconds_of(std::string_view field) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc{} || end != field.data() + field.size() || value < 0) {
+        return std::nullopt;
+    }
+    return std::chrono::seconds{std::min<std::int64_t>(value, 3'600)};
+}
+
+// What a proxy said, as one short printable line.
+std::string excerpt(std::string_view body) {
+    std::string out;
+    for (const char c : body.substr(0, kExcerptBytes)) {
+        const auto byte = static_cast<unsigned char>(c);
+        out.push_back(byte >= 0x20 && byte < 0x7f ? c : ' ');
+    }
+    if (body.size() > kExcerptBytes) out += " ...";
+    return out;
+}
+
+void read_details(const nlohmann::json& details, ApiStatus& status) {
+    if (!details.is_object()) return;
+    if (const auto found = details.find("retryAfterSeconds");
+        found != details.end() && found->is_number_unsigned()) {
+        status.retry_after =
+            std::chrono::seconds{std::min<std::uint64_t>(found->get<std::uint64_t>(), 3'600)};
+    }
+    const auto causes = details.find("causes");
+    if (causes == details.end() || !causes->is_array()) return;
+    for (const auto& cause : *causes) {
+        if (!cause.is_object()) continue;
+        status.causes.push_back(
+            {text_of(cause, "reason"), text_of(cause, "message"), text_of(cause, "field")});
+    }
+}
+
+ErrorCode code_by_http_status(int status, bool write) {
+    switch (status) {
+        case 400:
+            return ErrorCode::BadRequest;
+        case 401:
+            return ErrorCode::Unauthorized;
+        case 403:
+            return ErrorCode::Forbidden;
+        case 404:
+            return ErrorCode::NotFound;
+        case 405:
+            return ErrorCode::MethodNotAllowed;
+        case 409:
+            return ErrorCode::Conflict;
+        case 410:
+            return ErrorCode::Gone;
+        case 413:
+            return ErrorCode::BodyTooLarge;
+        case 415:
+            return ErrorCode::UnsupportedMediaType;
+        case 422:
+            return ErrorCode::ValidationFailed;
+        case 429:
+            return ErrorCode::TooManyRequests;
+        default:
+            break;
+    }
+    if (status >= 500) return write ? ErrorCode::UnknownOutcome : ErrorCode::ClusterUnavailable;
+    return ErrorCode::ProtocolError;
+}
+
+}  // namespace
+
+bool ApiStatus::has_cause(std::string_view cause_reason) const {
+    return any_cause(causes, cause_reason);
+}
+bool ApiError::has_cause(std::string_view cause_reason) const {
+    return any_cause(causes, cause_reason);
+}
+
+ApiError make_api_error(ErrorCode code, std::string message) {
+    ApiError error;
+    error.code = code;
+    error.message = std::move(message);
+    return error;
+}
+
+ApiStatus parse_status(int http_status, std::string_view body, std::string_view retry_after_field) {
+    ApiStatus status;
+    status.code = http_status;
+    status.retry_after = seconds_of(retry_after_field);
+    const auto json = nlohmann::json::parse(body, nullptr, false);
+    if (!json.is_object() || text_of(json, "kind") != "Status") {
+        status.success = http_status >= 200 && http_status < 300;
+        status.message = excerpt(body);
+        return status;
+    }
+    status.success = text_of(json, "status") == "Success";
+    status.reason = text_of(json, "reason");
+    status.message = text_of(json, "message");
+    if (const auto code = json.find("code"); code != json.end() && code->is_number_integer() &&
+                                             code->get<std::int64_t>() >= 100 &&
+                                             code->get<std::int64_t>() < 600) {
+        status.code = code->get<int>();
+    }
+    if (const auto details = json.find("details"); details != json.end()) {
+        const auto from_field = status.retry_after;
+        read_details(*details, status);
+        if (from_field) status.retry_after = from_field;  // the server's filter knows better
+    }
+    return status;
+}
+
+bool is_failure_status(std::string_view body) {
+    // Every typed answer begins with its kind, so this ends after one member for all but Status.
+    return json_string_member(body, "kind") == "Status" &&
+           json_string_member(body, "status") == "Failure";
+}
+
+ApiError to_error(const ApiStatus& status, bool write, std::string_view what) {
+    ApiError error;
+    // A reason is more exact than the number; Expired travels as 410 and, in lists, as 400.
+    error.code = status.reason == "Expired" || status.reason == "Gone"
+                     ? ErrorCode::Gone
+                     : code_by_http_status(status.code, write);
+    error.http_status = status.code;
+    error.reason = status.reason;
+    error.causes = status.causes;
+    error.retry_after = status.retry_after;
+    error.message = std::string{what} + ": the API server answered " + std::to_string(status.code);
+    if (!status.reason.empty()) error.message += " " + status.reason;
+    if (!status.message.empty()) error.message += " (" + status.message + ")";
+    return error;
+}
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,63 @@
+#include "daemon/core/dispatcher.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "scheduler/base/check.hpp"
+
+namespace gpuctl::core {
+namespace {
+
+constexpr std::string_view kEffectNames[] = {"BindPod",        "DeletePod",     "CreateWorkload",
+                                             "DeleteWorkload", "ReportPending", "ReportStarted",
+                                             "WakeAt"};
+static_assert(std::size(kEffectNames) == std::variant_size_v<Effect>);
+
+std::string_view to_string(BindResult result) {
+    constexpr std::string_view names[] = {"bound", "elsewhere", "gone", "refused", "failed"};
+    return names[static_cast<std::size_t>(result)];
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(metrics::Recorder& recorder)
+    : recorder_(recorder),
+      binds_in_flight_(recorder.gauge(metrics::Metric::binds_in_flight)),
+      queue_wait_(recorder.histogram(metrics::Metric::queue_wait)) {
+    for (const std::string_view name : kEffectNames) {
+        by_kind_.push_back(&recorder.counter(metrics::Metric::effects, {std::string{name}}));
+    }
+}
+
+void Dispatcher::dispatch(const Effect& effect) {
+    by_kind_[effect.index()]->add();
+    if (const auto* bind = std::get_if<BindPod>(&effect)) {
+        binds_.emplace(static_cast<std::uint64_t>(bind->id), aio::Clock::now());
+        binds_in_flight_.set(static_cast<double>(binds_.size()));
+    } else if (const auto* started = std::get_if<ReportStarted>(&effect)) {
+        queue_wait_.observe(static_cast<double>(started->waited.ms()) / 1000);
+        spdlog::info("job placed job={} pods={} waited_ms={}", to_string(started->job),
+                     started->pods.size(), started->waited.ms());
+    } else if (const auto* rollback = std::get_if<DeletePod>(&effect)) {
+        spdlog::warn("gang rolled back pod={} why=\"{}\"", to_string(rollback->pod.key),
+                     rollback->why);
+    }
+    GPUCTL_CHECK(cluster_ != nullptr, "effects come only after start()");
+    cluster_->carry_out(effect);
+}
+
+void Dispatcher::on_event(const Event& event) {
+    const auto* outcome = std::get_if<BindOutcome>(&event);
+    if (outcome == nullptr) return;
+    const auto found = binds_.find(static_cast<std::uint64_t>(outcome->effect));
+    if (found == binds_.end()) return;  // decided before a restart
+    const std::chrono::duration<double> took = aio::Clock::now() - found->second;
+    binds_.erase(found);
+    binds_in_flight_.set(static_cast<double>(binds_.size()));
+    recorder_.histogram(metrics::Metric::bind_latency, {std::string{to_string(outcome->result)}})
+        .observe(took.count());
+    if (outcome->result == BindResult::bound) return;
+    spdlog::warn("bind not done uid={} result={} why=\"{}\"", outcome->uid,
+                 to_string(outcome->result), outcome->message);
+}
+
+}  // namespace gpuctl::core

@@ -1,0 +1,429 @@
+#include "daemon/core/engine_loop.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+#include "scheduler/base/check.hpp"
+#include "scheduler/base/rng.hpp"
+
+namespace gpuctl::core {
+namespace {
+
+using metrics::Metric;
+
+constexpr std::string_view kEventNames[] = {
+    "NodeObserved",       "NodeRemoved",       "PodObserved", "PodRemoved",
+    "GangObserved",       "GangRemoved",       "CacheSynced", "JobSubmitted",
+    "JobDeleteRequested", "PolicyChanged",     "BindOutcome", "PodDeleteOutcome",
+    "WorkloadOutcome",    "LeadershipChanged", "WokeUp",      "Plan"};
+static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
+
+constexpr std::chrono::milliseconds kLagProbePeriod{250};
+
+double seconds_since(aio::Clock::time_point start) {
+    return std::chrono::duration<double>(aio::Clock::now() - start).count();
+}
+
+}  // namespace
+
+// A submit or delete that waits for its answer. Shared by its coroutine, the mailbox and the sync
+// callback; whoever comes last frees it.
+struct EngineLoop::Waiter {
+    explicit Waiter(aio::Loop& loop) : answered(loop) {}
+    ObjectKey key;
+    bool needs_workload = false;
+    bool on_disk = false;
+    bool in_cluster = false;
+    std::optional<Result<void>> outcome;
+    aio::Signal answered;
+
+    void answer(Result<void> result) {
+        if (outcome) return;
+        outcome = std::move(result);
+        answered.notify_all();
+    }
+    void answer_if_complete() {
+        if (on_disk && (in_cluster || !needs_workload)) answer({});
+    }
+};
+
+EngineLoop::EngineLoop(aio::Loop& loop, journal::Journal& journal, Engine engine, Sequence next,
+                       EngineLoopSettings settings, metrics::Recorder& recorder)
+    : loop_(loop),
+      journal_(journal),
+      engine_(std::move(engine)),
+      settings_(settings),
+      recorder_(recorder),
+      dispatcher_(recorder),
+      tasks_(loop),
+      changed_(loop),
+      wake_changed_(loop),
+      next_sequence_(static_cast<std::uint64_t>(next)),
+      seeds_(settings.seed),
+      journal_time_(recorder.histogram(Metric::cycle_phase, {"journal"})),
+      apply_time_(recorder.histogram(Metric::cycle_phase, {"apply"})),
+      plan_time_(recorder.histogram(Metric::cycle_phase, {"plan"})) {
+    for (const std::string_view name : kEventNames) {
+        inputs_by_kind_.push_back(&recorder.counter(Metric::inputs, {std::string{name}}));
+    }
+}
+
+EngineLoop::~EngineLoop() { *alive_ = false; }
+
+void EngineLoop::start(ports::Cluster& cluster) {
+    dispatcher_.start(cluster);
+    tasks_.spawn("engine timer", run_timer());
+    tasks_.spawn("loop lag probe", measure_lag());
+}
+
+bool EngineLoop::offer(Event event) {
+    if (broken_) return true;  // taken and dropped, see the header
+    if (mailbox_.size() >= settings_.queue_max) {
+        recorder_.counter(Metric::mailbox_refused).add();
+        return false;
+    }
+    mailbox_.push_back({std::move(event), nullptr});
+    schedule_turn();
+    return true;
+}
+
+void EngineLoop::schedule_turn() {
+    if (turn_scheduled_ || in_turn_) return;
+    turn_scheduled_ = true;
+    loop_.post([this, alive = alive_] {
+        if (*alive) turn();
+    });
+}
+
+Input EngineLoop::stamp(Event event) {
+    now_ms_ = std::max(now_ms_, aio::Loop::wall_ms());
+    inputs_by_kind_[event.index()]->add();
+    return Input{Sequence{next_sequence_++}, Instant{now_ms_}, seeds_.next(), std::move(event)};
+}
+
+void EngineLoop::turn() {
+    turn_scheduled_ = false;
+    if (broken_) return;
+    in_turn_ = true;
+    const std::uint64_t tried_before = tried();
+    const bool drained_any = !mailbox_.empty();
+    std::vector<Input> inputs;
+    std::vector<std::shared_ptr<Waiter>> waiters;
+    if (!drained_any || take_batch(inputs, waiters)) {
+        const auto started = aio::Clock::now();
+        for (const Input& input : inputs) apply(input);
+        if (drained_any) apply_time_.observe(seconds_since(started));
+        plan();
+    }
+    if (!broken_) {
+        if (!waiters.empty()) request_sync(std::move(waiters));
+        dispatch_effects();
+        snapshot_if_due();
+    }
+    in_turn_ = false;
+    changed_.notify_all();
+    if (broken_) return;
+    // More to plan only counts while planning tries something, so that a mistake in wants_plan()
+    // could not spin the loop.
+    if (!mailbox_.empty() || (engine_.wants_plan() && tried() != tried_before)) schedule_turn();
+}
+
+std::uint64_t EngineLoop::tried() const {
+    const EngineFigures& figures = engine_.figures();
+    return figures.attempts + figures.placements + figures.skipped_by_negative_cache;
+}
+
+// Journals the next events; false when the journal broke (and everything was told so).
+bool EngineLoop::take_batch(std::vector<Input>& inputs,
+                            std::vector<std::shared_ptr<Waiter>>& waiters) {
+    const auto started = aio::Clock::now();
+    const std::size_t count = std::min(mailbox_.size(), settings_.batch_max);
+    inputs.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        Item item = std::move(mailbox_.front());
+        mailbox_.pop_front();
+        if (item.waiter) waiters.push_back(std::move(item.waiter));
+        inputs.push_back(stamp(std::move(item.event)));
+        if (Result<void> appended = journal_.append(inputs.back()); !appended) {
+            for (const auto& waiter : waiters) waiter->answer(appended.error());
+            break_down(appended.error());
+            return false;
+        }
+    }
+    recorder_.histogram(Metric::batch).observe(static_cast<double>(count));
+    Result<void> flushed = journal_.flush();
+    journal_time_.observe(seconds_since(started));
+    if (flushed) return true;
+    for (const auto& waiter : waiters) waiter->answer(flushed.error());
+    break_down(flushed.error());
+    return false;
+}
+
+void EngineLoop::apply(const Input& input) {
+    remember(input.event);
+    engine_.step(input, effects_);
+    ++inputs_since_snapshot_;
+}
+
+void EngineLoop::remember(const Event& event) {
+    history_.on_event(event, Instant{now_ms_});
+    dispatcher_.on_event(event);
+    if (std::holds_alternative<CacheSynced>(event)) {
+        if (!synced_) spdlog::info("cluster read completely");
+        synced_ = true;
+    } else if (const auto* leadership = std::get_if<LeadershipChanged>(&event)) {
+        leading_ = leadership->leading;
+        spdlog::info("leadership changed leading={} epoch={}", leadership->leading,
+                     static_cast<std::uint64_t>(leadership->epoch));
+    } else if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
+        arriving_.erase(submitted->job.spec.key);
+        spdlog::info("job submitted job={} kind={} uid={}", to_string(submitted->job.spec.key),
+                     to_string(submitted->job.spec.kind), submitted->job.uid);
+    } else if (const auto* asked = std::get_if<JobDeleteRequested>(&event)) {
+        spdlog::info("job deletion asked job={} force={}", to_string(asked->key), asked->force);
+    } else if (const auto* outcome = std::get_if<WorkloadOutcome>(&event)) {
+        settle(*outcome);
+    }
+}
+
+// Plans while that gets somewhere, but leaves the sockets their turn: what is left is taken up by
+// the next turn.
+void EngineLoop::plan() {
+    const auto started = aio::Clock::now();
+    std::size_t plans = 0;
+    while (plans < settings_.plans_per_turn_max && engine_.wants_plan()) {
+        const Input input = stamp(Plan{});
+        if (Result<void> appended = journal_.append(input); !appended) {
+            return break_down(appended.error());
+        }
+        engine_.step(input, effects_);
+        ++inputs_since_snapshot_;
+        ++plans;
+    }
+    if (plans == 0) return;
+    plan_time_.observe(seconds_since(started));
+    if (Result<void> flushed = journal_.flush(); !flushed) break_down(flushed.error());
+}
+
+void EngineLoop::dispatch_effects() {
+    for (const Effect& effect : effects_) {
+        history_.on_effect(effect, Instant{now_ms_});
+        if (const auto* wake = std::get_if<WakeAt>(&effect)) {
+            wake_at_ = wake->at;
+            wake_changed_.notify_all();
+            continue;
+        }
+        dispatcher_.dispatch(effect);
+    }
+    effects_.clear();
+}
+
+void EngineLoop::request_sync(std::vector<std::shared_ptr<Waiter>> waiters) {
+    const auto started = aio::Clock::now();
+    journal_.sync([this, alive = alive_, started, waiters = std::move(waiters)](Result<void> done) {
+        if (!*alive) return;
+        recorder_.histogram(Metric::journal_sync).observe(seconds_since(started));
+        for (const auto& waiter : waiters) {
+            if (!done) {
+                waiter->answer(done.error());
+                continue;
+            }
+            waiter->on_disk = true;
+            waiter->answer_if_complete();
+        }
+        if (!done) break_down(done.error());
+    });
+}
+
+void EngineLoop::settle(const WorkloadOutcome& outcome) {
+    const auto found = awaiting_workload_.find(to_string(outcome.key));
+    if (!outcome.done) {
+        spdlog::warn("workload not written job={} retryable={} why=\"{}\"", to_string(outcome.key),
+                     outcome.retryable, outcome.message);
+    }
+    if (found == awaiting_workload_.end() || (!outcome.done && outcome.retryable)) return;
+    const std::shared_ptr<Waiter> waiter = found->second;
+    awaiting_workload_.erase(found);
+    if (outcome.done) {
+        waiter->in_cluster = true;
+        waiter->answer_if_complete();
+        return;
+    }
+    waiter->answer(make_error(
+        ErrorCode::ClusterUnavailable,
+        "create job " + to_string(outcome.key) + ": the cluster refused it: " + outcome.message));
+}
+
+void EngineLoop::break_down(Error error) {
+    if (broken_) return;
+    spdlog::error("journal failed, no work is taken until a restart why=\"{}\"", error.message);
+    recorder_.gauge(Metric::journal_failed).set(1);
+    broken_ =
+        make_error(ErrorCode::JournalFailed,
+                   "the journal cannot be written (" + error.message +
+                       "); no work is taken until gpuctld is restarted with room on its disk");
+    effects_.clear();
+    for (const Item& item : mailbox_) {
+        if (item.waiter) item.waiter->answer(*broken_);
+    }
+    mailbox_.clear();
+    arriving_.clear();
+    for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(*broken_);
+    awaiting_workload_.clear();
+    changed_.notify_all();
+}
+
+void EngineLoop::snapshot_if_due() {
+    if (inputs_since_snapshot_ < settings_.snapshot_every_inputs) return;
+    inputs_since_snapshot_ = 0;
+    Result<void> written = journal_.write_snapshot(engine_, Sequence{next_sequence_});
+    recorder_.counter(Metric::journal_snapshots, {written ? "ok" : "failed"}).add();
+    // Not fatal: the segments before it are still there, and the next append tells if the disk is
+    // really gone.
+    if (!written) spdlog::warn("snapshot not written why=\"{}\"", written.error().message);
+}
+
+std::optional<Error> EngineLoop::refusal() const {
+    if (broken_) return broken_;
+    if (intake_stopped_) {
+        return make_error(ErrorCode::ShuttingDown, "gpuctld is stopping and takes no more work");
+    }
+    if (!synced_) {
+        return make_error(ErrorCode::ClusterUnavailable,
+                          "the cluster has not been read completely yet; try again shortly");
+    }
+    if (!leading_) {
+        return make_error(ErrorCode::NotLeader,
+                          "another gpuctld is in charge of this cluster; send the job there");
+    }
+    return std::nullopt;
+}
+
+aio::Task<Result<void>> EngineLoop::submit(JobRecord job, aio::Deadline deadline) {
+    if (std::optional<Error> refused = refusal()) co_return *refused;
+    const ObjectKey key = job.spec.key;
+    if (arriving_.contains(key)) {
+        co_return make_error(
+            ErrorCode::JobExists,
+            "job " + to_string(key) + " was sent a moment ago and is being stored");
+    }
+    Item item{JobSubmitted{std::move(job)}, std::make_shared<Waiter>(loop_)};
+    item.waiter->key = key;
+    item.waiter->needs_workload = settings_.wait_for_workload;
+    if (mailbox_.size() < settings_.queue_max) {
+        arriving_.insert(key);
+        if (settings_.wait_for_workload) awaiting_workload_[to_string(key)] = item.waiter;
+    }
+    Result<void> outcome = co_await enqueue(std::move(item), deadline);
+    co_return outcome;
+}
+
+aio::Task<Result<void>> EngineLoop::remove(ObjectKey key, bool force, aio::Deadline deadline) {
+    if (std::optional<Error> refused = refusal()) co_return *refused;
+    Item item{JobDeleteRequested{key, force}, std::make_shared<Waiter>(loop_)};
+    item.waiter->key = key;
+    Result<void> outcome = co_await enqueue(std::move(item), deadline);
+    co_return outcome;
+}
+
+aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
+    if (mailbox_.size() >= settings_.queue_max) {
+        recorder_.counter(Metric::mailbox_refused).add();
+        co_return make_error(ErrorCode::TooManyRequests,
+                             "more than " + std::to_string(settings_.queue_max) +
+                                 " events wait for the scheduler; try again in a moment");
+    }
+    const std::shared_ptr<Waiter> waiter = item.waiter;
+    mailbox_.push_back(std::move(item));
+    ++waiters_open_;
+    schedule_turn();
+    while (!waiter->outcome) {
+        const bool notified = co_await waiter->answered.wait(deadline);
+        if (!notified && !waiter->outcome) break;
+    }
+    --waiters_open_;
+    if (waiter->outcome) co_return *waiter->outcome;
+    const auto found = awaiting_workload_.find(to_string(waiter->key));
+    if (found != awaiting_workload_.end() && found->second == waiter)
+        awaiting_workload_.erase(found);
+    co_return make_error(
+        ErrorCode::UnknownOutcome,
+        "job " + to_string(waiter->key) +
+            (waiter->on_disk ? " is stored, but the cluster has not confirmed it in "
+                               "time; gpuctld keeps trying, look with `gpuctl get "
+                               "jobs` before sending it again"
+                             : " was not confirmed in time; look with `gpuctl get "
+                               "jobs` before sending it again"));
+}
+
+// Rare and important enough to go beyond the mailbox's bound by one.
+void EngineLoop::change_policy(Policy policy) {
+    if (broken_) return;
+    mailbox_.push_back({PolicyChanged{std::move(policy)}, nullptr});
+    schedule_turn();
+}
+
+aio::Task<bool> EngineLoop::drain(aio::Deadline deadline) {
+    while (!mailbox_.empty() || waiters_open_ > 0) {
+        if (deadline.passed()) co_return false;
+        const aio::Deadline step =
+            aio::Deadline::earlier(deadline, aio::Deadline::in(std::chrono::milliseconds{20}));
+        co_await aio::sleep_until(step);
+    }
+    co_return true;
+}
+
+aio::Task<bool> EngineLoop::stop(aio::Deadline deadline) {
+    intake_stopped_ = true;
+    tasks_.cancel();
+    wake_changed_.notify_all();
+    const Error stopping = make_error(ErrorCode::ShuttingDown, "gpuctld is stopping");
+    for (const Item& item : mailbox_) {
+        if (item.waiter) item.waiter->answer(stopping);
+    }
+    mailbox_.clear();
+    for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(stopping);
+    awaiting_workload_.clear();
+    const bool ended = co_await tasks_.join(deadline);
+    if (!broken_) {
+        inputs_since_snapshot_ = settings_.snapshot_every_inputs;
+        snapshot_if_due();
+    }
+    co_return ended;
+}
+
+aio::Task<void> EngineLoop::run_timer() {
+    constexpr std::chrono::hours kNothingToDo{1};
+    while (!tasks_.cancelled()) {
+        aio::Clock::duration left = kNothingToDo;
+        if (wake_at_) {
+            left = std::chrono::milliseconds{std::max<std::int64_t>(
+                0, wake_at_->ms() - std::max(now_ms_, aio::Loop::wall_ms()))};
+        }
+        if (left > aio::Clock::duration::zero()) {
+            const aio::Deadline deadline =
+                aio::Deadline::in(std::min<aio::Clock::duration>(left, kNothingToDo));
+            co_await wake_changed_.wait(deadline);
+            continue;  // changed, due, or cancelled: look again
+        }
+        if (offer(WokeUp{})) {
+            wake_at_.reset();
+            continue;
+        }
+        const aio::Deadline full = aio::Deadline::in(std::chrono::milliseconds{50});
+        co_await aio::sleep_until(full);
+    }
+}
+
+aio::Task<void> EngineLoop::measure_lag() {
+    metrics::Histogram& lag = recorder_.histogram(Metric::loop_lag);
+    while (!tasks_.cancelled()) {
+        const aio::Deadline due = aio::Deadline::in(kLagProbePeriod);
+        const bool slept = co_await aio::sleep_until(due);
+        if (!slept) co_return;
+        lag.observe(seconds_since(due.at()));
+    }
+}
+
+}  // namespace gpuctl::core

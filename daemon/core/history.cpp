@@ -1,0 +1,120 @@
+#include "daemon/core/history.hpp"
+
+namespace gpuctl::core {
+namespace {
+
+std::string pod_object(const std::string& name) { return "Pod/" + name; }
+std::string job_object(const ObjectKey& job) { return "Job/" + job.name; }
+
+bool is_trouble(const PodFacts& pod) {
+    return pod.phase == PodPhase::failed || pod.status.find("BackOff") != std::string::npos ||
+           pod.status.find("Err") != std::string::npos ||
+           pod.status.find("Invalid") != std::string::npos || pod.status == "OOMKilled";
+}
+
+std::string status_words(const PodFacts& pod) {
+    if (!pod.status.empty()) return pod.status;
+    constexpr std::string_view names[] = {"Pending", "Running", "Succeeded", "Failed"};
+    return std::string{names[static_cast<std::size_t>(pod.phase)]};
+}
+
+std::string in_seconds(Duration span) {
+    return std::to_string(span.ms() / 1000) + "." + std::to_string(span.ms() % 1000 / 100) + " s";
+}
+
+}  // namespace
+
+void History::on_event(const Event& event, Instant now) {
+    if (const auto* observed = std::get_if<PodObserved>(&event)) return on_pod(observed->pod, now);
+    if (const auto* removed = std::get_if<PodRemoved>(&event)) {
+        const auto found = pods_.find(removed->uid);
+        if (found == pods_.end()) return;
+        add(found->second.job,
+            {now, now, false, "Removed", pod_object(found->second.name), "the pod is gone"});
+        pods_.erase(found);
+        return;
+    }
+    if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
+        const ObjectKey& key = submitted->job.spec.key;
+        return add(key, {now, now, false, "Submitted", job_object(key), "accepted and stored"});
+    }
+    if (const auto* asked = std::get_if<JobDeleteRequested>(&event)) {
+        return add(asked->key, {now, now, false, "Deleting", job_object(asked->key),
+                                asked->force ? "deletion was asked for, without grace"
+                                             : "deletion was asked for"});
+    }
+    if (const auto* outcome = std::get_if<WorkloadOutcome>(&event); outcome && !outcome->done) {
+        add(outcome->key,
+            {now, now, true, "WorkloadFailed", job_object(outcome->key), outcome->message});
+    }
+}
+
+void History::on_pod(const PodFacts& pod, Instant now) {
+    if (!pod.ours) return;
+    const ObjectKey job{pod.key.namespace_name, pod.job};
+    const auto [entry, is_new] = pods_.try_emplace(pod.uid);
+    LastSeen& last = entry->second;
+    const std::string status = status_words(pod);
+    const std::string object = pod_object(pod.key.name);
+    if (!pod.node.empty() && last.node.empty()) {
+        add(job, {now, now, false, "Scheduled", object, "runs on node " + pod.node});
+    }
+    if (!is_new && pod.restarts > last.restarts) {
+        add(job,
+            {now, now, true, "Restarted", object,
+             "its container started again, " + std::to_string(pod.restarts) + " times so far"});
+    }
+    if (status != last.status && status != "Pending") {
+        add(job, {now, now, is_trouble(pod), status, object, "the pod is " + status});
+    }
+    last = {job, pod.key.name, status, pod.node, pod.restarts};
+}
+
+void History::on_effect(const Effect& effect, Instant now) {
+    if (const auto* pending = std::get_if<ReportPending>(&effect)) {
+        return add(pending->job, {now, now, true, "FailedScheduling", job_object(pending->job),
+                                  pending->explanation.sentence});
+    }
+    if (const auto* started = std::get_if<ReportStarted>(&effect)) {
+        return add(started->job,
+                   {now, now, false, "Placed", job_object(started->job),
+                    std::to_string(started->pods.size()) + " pods have a node, after waiting " +
+                        in_seconds(started->waited)});
+    }
+    if (const auto* rollback = std::get_if<DeletePod>(&effect)) {
+        const auto found = pods_.find(rollback->pod.uid);
+        if (found == pods_.end()) return;
+        add(found->second.job,
+            {now, now, true, "RolledBack", pod_object(rollback->pod.key.name), rollback->why});
+    }
+}
+
+void History::add(const ObjectKey& job, JobEvent event) {
+    const std::string key = to_string(job);
+    const auto [entry, is_new] = by_job_.try_emplace(key);
+    if (is_new) {
+        jobs_in_order_.push_back(key);
+        if (jobs_in_order_.size() > kJobsRememberedMax) {
+            by_job_.erase(jobs_in_order_.front());
+            jobs_in_order_.pop_front();
+        }
+    }
+    std::deque<JobEvent>& events = by_job_[key];
+    if (!events.empty() && events.back().reason == event.reason &&
+        events.back().object == event.object) {
+        events.back().at = event.at;
+        events.back().message = std::move(event.message);
+        ++events.back().count;
+        return;
+    }
+    events.push_back(std::move(event));
+    if (events.size() > kEventsPerJobMax) events.pop_front();
+}
+
+std::vector<JobEvent> History::of(const ObjectKey& job) const {
+    const auto found = by_job_.find(to_string(job));
+    if (found == by_job_.end()) return {};
+    return {found->second.rbegin(), found->second.rend()};
+}
+
+}  // namespace gpuctl::core

@@ -1,0 +1,56 @@
+#pragma once
+// What happened to each job lately, for `describe`: a bounded memory of its own, lost with the
+// process (the API server and the journal hold the truth). Kept per job so that one noisy job does
+// not push out the others.
+//
+// Thread: the loop's. Fed by EngineLoop with every input and effect.
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/model/effect.hpp"
+#include "scheduler/model/event.hpp"
+
+namespace gpuctl::core {
+
+inline constexpr std::size_t kEventsPerJobMax = 50;
+inline constexpr std::size_t kJobsRememberedMax = 20'000;
+
+struct JobEvent {
+    Instant at;        // the last time
+    Instant first_at;  // equal events right after one another are one line with a count
+    bool warning = false;
+    std::string reason;  // PascalCase, as Kubernetes' events: Scheduled, FailedScheduling, ...
+    std::string object;  // "Job/llm" or "Pod/llm-0"
+    std::string message;
+    std::int64_t count = 1;
+};
+
+class History {
+public:
+    void on_event(const Event& event, Instant now);
+    void on_effect(const Effect& effect, Instant now);
+    // Newest first.
+    [[nodiscard]] std::vector<JobEvent> of(const ObjectKey& job) const;
+
+private:
+    struct LastSeen {
+        ObjectKey job;
+        std::string name;
+        std::string status;
+        std::string node;
+        std::int32_t restarts = 0;
+    };
+
+    void on_pod(const PodFacts& pod, Instant now);
+    void add(const ObjectKey& job, JobEvent event);
+
+    std::unordered_map<std::string, std::deque<JobEvent>> by_job_;  // namespace/name
+    std::deque<std::string> jobs_in_order_;                         // oldest first, for eviction
+    std::unordered_map<std::string, LastSeen> pods_;                // by uid, while they exist
+};
+
+}  // namespace gpuctl::core

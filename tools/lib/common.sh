@@ -1,0 +1,37 @@
+# Shared by the tools; source it. Sets repository, cache and the helpers below.
+set -euo pipefail
+repository="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+cache="${XDG_CACHE_HOME:-${HOME:-/tmp/gpuctl-$(id -u)}/.cache}/gpuctl"
+export GPUCTL_CACHE="$cache"
+jobs="$(nproc)"
+
+say() { printf '%s\n' "$*"; }
+step() { printf '\n== %s\n' "$*"; }
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# Debian's Go is too old for Kubernetes 1.36; anything from here on will do.
+go_minor_min=26
+suitable_go() {
+    local candidate version
+    for candidate in "${GPUCTL_GO:-}" "$(command -v go || true)" /usr/local/go/bin/go "$cache/go/bin/go"; do
+        [[ -n "$candidate" && -x "$candidate" ]] || continue
+        version="$(GOTOOLCHAIN=local "$candidate" env GOVERSION 2>/dev/null || true)"
+        if [[ "$version" =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= go_minor_min)); then
+            printf '%s\n' "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# build PRESET TARGET...: configures once, then builds into build/PRESET.
+build() {
+    local preset="$1"
+    shift
+    local folder="$repository/build/$preset"
+    if [[ ! -f "$folder/build.ninja" ]]; then
+        (cd "$repository" && cmake --preset "$preset" -Wno-dev >"$cache/configure-$preset.log" 2>&1) ||
+            { tail -40 "$cache/configure-$preset.log"; fail "configuring $preset failed"; }
+    fi
+    ninja -C "$folder" -j "$jobs" "$@"
+}

@@ -24,9 +24,18 @@ struct DocumentLimits {
 
 struct Document {
     nlohmann::json root;
-    std::map<std::string, Place> places;  // by JSON pointer
+    std::map<std::string, Place> places;         // by JSON pointer; a member's is its key's
+    std::map<std::string, std::string> written;  // numbers, booleans and null as they were written
+    // The nearest place known: the pointer's own, else that of what encloses it.
     [[nodiscard]] Place place_of(const std::string& pointer) const;
+    // What was written at `pointer`, for text fields that hold `1.10` or `true` without quotes.
+    [[nodiscard]] std::string text_of(const std::string& pointer,
+                                      const nlohmann::json& value) const;
 };
+
+// One more reference token behind a JSON pointer, escaped as RFC 6901 says.
+std::string pointer_to(const std::string& parent, std::string_view key);
+std::string pointer_to(const std::string& parent, std::size_t index);
 
 // A YAML stream: one Document per `---` part, empty parts left out.
 Result<std::vector<Document>> parse_yaml(std::string_view text, const DocumentLimits& limits = {});

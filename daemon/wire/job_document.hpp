@@ -26,6 +26,9 @@ struct DecodedJob {
 // and quota documents (contract issue) and unknown kinds.
 Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options);
 
+// What only the whole file shows: a node that several of its pool documents claim.
+Result<void> check_stream(const std::vector<Document>& documents);
+
 // The canonical document, keys in the contract's order; decode_job(encode_job(s)) == s.
 nlohmann::ordered_json encode_job(const JobSpec& spec);
 

@@ -14,10 +14,15 @@ struct GpuVendor {
     std::string_view other_resources;  // further names that count as whole devices of this vendor
     std::string_view model_label;      // node label with the model, "" when none is usual
     std::string_view visible_devices_environment;  // set to "none"/"void" to hide devices
+    std::string_view shared_resource;              // one share of a device, "" when there is none
+    std::string_view model_prefixes;  // space-separated: models that name this vendor, upper case
 };
 
 std::span<const GpuVendor> gpu_vendors();
+// By canonical or other alias, in any case; null when unknown.
 const GpuVendor* find_gpu_vendor(std::string_view alias);
+// Whose model that is ("Ascend910" is Huawei's); the first vendor of the table when unknown.
+const GpuVendor& vendor_of_model(std::string_view model);
 // True for whole devices and MIG slices (nvidia.com/mig-*) of every vendor in the table.
 bool is_gpu_resource(std::string_view resource);
 

@@ -1,0 +1,60 @@
+#include "daemon/wire/duration.hpp"
+
+#include <algorithm>
+
+namespace gpuctl::wire {
+namespace {
+
+struct Unit {
+    std::string_view suffix;
+    std::int64_t ms;
+};
+constexpr Unit kUnits[] = {
+    {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
+constexpr std::int64_t kMax = std::int64_t{100} * 366 * 86'400'000;
+constexpr std::size_t kDigitsMax = 15;
+
+const Unit* unit_named(std::string_view suffix) {
+    for (const Unit& unit : kUnits) {
+        if (unit.suffix == suffix) return &unit;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::optional<Duration> parse_duration(std::string_view text) {
+    if (text.empty()) return std::nullopt;
+    std::int64_t total = 0;
+    const Unit* last = nullptr;
+    while (!text.empty()) {
+        const std::size_t digits = text.find_first_not_of("0123456789");
+        if (digits == 0 || digits == std::string_view::npos || digits > kDigitsMax) {
+            return std::nullopt;
+        }
+        std::int64_t number = 0;
+        for (const char c : text.substr(0, digits)) number = number * 10 + (c - '0');
+        text.remove_prefix(digits);
+        const std::size_t letters = std::min(text.find_first_of("0123456789"), text.size());
+        const Unit* unit = unit_named(text.substr(0, letters));
+        text.remove_prefix(letters);
+        // Largest unit first, each once: 1h30m, never 30m1h.
+        if (unit == nullptr || (last != nullptr && unit <= last)) return std::nullopt;
+        last = unit;
+        if (number > kMax / unit->ms) return std::nullopt;
+        total += number * unit->ms;
+        if (total > kMax) return std::nullopt;
+    }
+    return Duration{total};
+}
+
+std::string format_duration(Duration duration) {
+    for (const Unit& unit : kUnits) {
+        if (duration.ms() != 0 && duration.ms() % unit.ms == 0) {
+            return std::to_string(duration.ms() / unit.ms) + std::string{unit.suffix};
+        }
+    }
+    return "0s";
+}
+
+}  // namespace gpuctl::wire

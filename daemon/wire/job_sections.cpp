@@ -1,0 +1,291 @@
+#include "daemon/wire/job_sections.hpp"
+
+#include <algorithm>
+
+#include "daemon/wire/job_rules.hpp"
+#include "scheduler/model/gpu_string.hpp"
+#include "scheduler/model/policy.hpp"
+#include "scheduler/model/quantity.hpp"
+
+namespace gpuctl::wire {
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string result{text};
+    for (char& c : result) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return result;
+}
+
+// Kubernetes' limit minus what is put before or behind the name: "svc-" for a Service, the revision
+// hash in a StatefulSet's label.
+std::size_t name_length_max(JobKind kind) {
+    switch (kind) {
+        case JobKind::training:
+            return 63;
+        case JobKind::inference:
+        case JobKind::compute:
+            return 59;
+        case JobKind::notebook:
+            return 52;
+    }
+    return 52;
+}
+
+void read_priority(JobReader& reader, const Field& field) {
+    const auto text = field.text();
+    if (!text) return;
+    for (const JobPriority priority : {JobPriority::low, JobPriority::medium, JobPriority::high}) {
+        if (lower(*text) == to_string(priority)) {
+            reader.spec.priority = priority;
+            return;
+        }
+    }
+    field.error("job.priority must be high, medium or low, not \"" + *text + "\"");
+}
+
+std::string checked_label(const Field& field, const char* name) {
+    const auto text = field.text();
+    if (!text || text->empty()) return "";
+    if (const std::string problem = problem_with_label(*text); !problem.empty()) {
+        field.error(std::string{name} + " \"" + *text + "\" " + problem);
+    }
+    return *text;
+}
+
+// "32gi" is accepted as "32Gi": the suffix's case carries no meaning there.
+std::optional<Bytes> read_bytes(std::string text) {
+    if (text.size() > 2 && (text.back() == 'i' || text.back() == 'I')) {
+        text.back() = 'i';
+        char& unit = text[text.size() - 2];
+        if (unit >= 'a' && unit <= 'z') unit = static_cast<char>(unit - 'a' + 'A');
+    }
+    return parse_bytes(text);
+}
+
+void read_cpu(JobReader& reader, const Field& field) {
+    const auto text = field.text();
+    if (!text) return;
+    const auto cpu = parse_cpu(*text);
+    if (!cpu) {
+        field.error("resources.cpu must be cores (8, 0.5) or millicores (500m), not \"" + *text +
+                    "\"");
+    } else if (cpu->value() == 0 || cpu->value() > kCpuMilliMax) {
+        field.error("resources.cpu must be more than 0 and at most 100000 cores, not " + *text);
+    } else {
+        reader.spec.cpu = *cpu;
+    }
+}
+
+void read_memory(JobReader& reader, const Field& field) {
+    const auto text = field.text();
+    if (!text) return;
+    const auto memory = read_bytes(*text);
+    if (!memory) {
+        field.error("resources.memory must be a quantity such as 32Gi or 500M, not \"" + *text +
+                    "\"");
+    } else if (memory->value() < kMemoryBytesMin) {
+        field.error("resources.memory is " + std::to_string(memory->value()) +
+                    " bytes, less than 1Mi; a unit such as Gi is missing, perhaps");
+    } else if (memory->value() > kMemoryBytesMax) {
+        field.error("resources.memory must be at most 1Pi, not " + *text);
+    } else {
+        reader.spec.memory = *memory;
+    }
+}
+
+void read_gpu(JobReader& reader, const Field& field) {
+    const auto text = field.text();
+    if (!text) return;
+    auto request = parse_gpu_string(*text);
+    if (request.has_error()) {
+        return field.error("resources.gpu \"" + *text + "\" is " + request.error().message);
+    }
+    if (request->mode == GpuMode::fraction || request->mode == GpuMode::shared) {
+        return field.error("resources.gpu \"" + *text +
+                           "\" asks for a part of a GPU; sharing GPUs is not built yet, ask for "
+                           "whole GPUs or MIG slices");
+    }
+    if (request->count > kGpusPerPodMax) {
+        return field.error("resources.gpu must be at most " + std::to_string(kGpusPerPodMax) +
+                           " for one pod, not " + *text);
+    }
+    reader.spec.gpu = *request;
+}
+
+void read_gpu_type(JobReader& reader, const Field& field) {
+    JobSpec& spec = reader.spec;
+    if (const auto text = field.text(); text && !text->empty()) {
+        if (const std::string problem = problem_with_label_value(*text); !problem.empty()) {
+            field.error("resources.gpuType \"" + *text + "\" " + problem);
+        }
+        // "1(A100)" with gpuType A100-80G says the same twice, the second time more exactly.
+        const std::string model = lower(spec.gpu.model);
+        if (lower(*text).substr(0, model.size()) != model) {
+            field.error("resources.gpuType \"" + *text + "\" contradicts the model \"" +
+                        spec.gpu.model + "\" in resources.gpu");
+        }
+        spec.gpu_type = *text;
+    } else {
+        spec.gpu_type = spec.gpu.model;
+    }
+}
+
+void read_gpu_share(JobReader& reader, const Field& field) {
+    const auto text = field.text();
+    if (!text || text->empty()) return;
+    if (!read_bytes(*text)) {
+        return field.error(
+            "resources.gpuShare must be an amount of GPU memory such as 2Gi, not \"" + *text +
+            "\"");
+    }
+    reader.spec.gpu_share = *text;
+    field.warning(
+        "resources.gpuShare is not used: there is no sharing adapter, whole GPUs are given");
+}
+
+}  // namespace
+
+void note_unused(const Field& field, std::string_view name) {
+    if (field) field.warning(std::string{name} + " is accepted, but not used yet");
+}
+
+void read_job(JobReader& reader, const Field& section) {
+    JobSpec& spec = reader.spec;
+    Fields fields{section};
+    const Field name = fields.require("name");
+    if (const auto text = name.text()) {
+        spec.key.name = *text;
+        const std::string problem = problem_with_name(*text, name_length_max(spec.kind));
+        if (!problem.empty()) name.error("job.name \"" + *text + "\" " + problem);
+    }
+    const Field name_space = fields.find("namespace");
+    spec.key.namespace_name = checked_label(name_space, "job.namespace");
+    if (spec.key.namespace_name.empty()) {
+        spec.key.namespace_name = reader.options.default_namespace;
+    }
+    read_priority(reader, fields.find("priority"));
+    const Field description = fields.find("description");
+    spec.description = description.text().value_or("");
+    if (spec.description.size() > kDescriptionBytesMax) {
+        description.error("job.description is longer than " + std::to_string(kDescriptionBytesMax) +
+                          " bytes");
+    }
+    spec.queue = checked_label(fields.find("queue"), "job.queue");
+    spec.preemptible =
+        fields.find("preemptible").boolean().value_or(spec.priority == JobPriority::low);
+    spec.run_time_max = fields.find("maxRunTime").duration().value_or(Duration{});
+    spec.run_time_expected = fields.find("expectedRunTime").duration().value_or(Duration{});
+    note_unused(fields.find("checkpoint"), "job.checkpoint");
+    for (const char* key : {"epochs", "batchSize"}) {
+        const Field field = fields.find(key);
+        if (field.integer(1, INT32_MAX)) note_unused(field, std::string{"job."} + key);
+    }
+    reader.finish(fields);
+}
+
+Field node_count_of(const Field& resources) {
+    if (!resources || !resources.json().is_object()) return {};
+    return Fields{resources}.find({"nodeCount", "node_count"});
+}
+
+void read_resources(JobReader& reader, const Field& section) {
+    JobSpec& spec = reader.spec;
+    Fields fields{section};
+    const Field pool = fields.find("pool");
+    spec.pool = checked_label(pool, "resources.pool");
+    if (spec.pool == "default-pool" || spec.pool == kDefaultPool) spec.pool.clear();
+    read_gpu(reader, fields.find({"gpu", "accelerator_count"}));
+    read_gpu_type(reader, fields.find("gpuType"));
+    read_gpu_share(reader, fields.find("gpuShare"));
+    read_cpu(reader, fields.require("cpu"));
+    read_memory(reader, fields.require("memory"));
+    const Field nodes = fields.find({"nodeCount", "node_count"});
+    const auto count = nodes.integer(1, kReplicasMax);
+    if (count && spec.kind == JobKind::training) {
+        spec.replicas_min = spec.replicas_max = static_cast<std::int32_t>(*count);
+    } else if (count && *count != 1) {
+        nodes.error("resources.nodeCount is for training jobs; use service.replicas");
+    }
+    reader.finish(fields);
+}
+
+void read_elastic(JobReader& reader, const Field& section, const Field& node_count) {
+    if (!section) return;
+    JobSpec& spec = reader.spec;
+    if (spec.kind != JobKind::training) {
+        return section.error("elastic is for training jobs; use service.replicas");
+    }
+    Fields fields{section};
+    const auto low = fields.require("minReplicas").integer(1, kReplicasMax);
+    const auto high = fields.require("maxReplicas").integer(1, kReplicasMax);
+    reader.finish(fields);
+    if (!low || !high) return;
+    if (*low > *high) {
+        return section.error("elastic.minReplicas " + std::to_string(*low) +
+                             " is more than elastic.maxReplicas " + std::to_string(*high));
+    }
+    if (node_count && (*low != spec.replicas_min || *high != spec.replicas_max)) {
+        return section.error(
+            "elastic contradicts resources.nodeCount, which is short for both numbers equal");
+    }
+    spec.replicas_min = static_cast<std::int32_t>(*low);
+    spec.replicas_max = static_cast<std::int32_t>(*high);
+}
+
+void read_service(JobReader& reader, const Field& section) {
+    JobSpec& spec = reader.spec;
+    ServiceSpec& service = spec.service;
+    if (spec.kind == JobKind::training) {
+        if (section) section.warning("service is not used: a training job has no Service");
+        return;
+    }
+    const bool notebook = spec.kind == JobKind::notebook;
+    if (notebook) service.port = 8888;
+    if (!section) return;
+    Fields fields{section};
+    const Field replicas = fields.find("replicas");
+    const auto count = replicas.integer(0, kReplicasMax);
+    if (notebook && count && *count != 1) {
+        replicas.error("service.replicas of a notebook is always 1");
+    } else if (count) {
+        service.replicas = static_cast<std::int32_t>(*count);
+    }
+    // A service without a port keeps the kind's default.
+    service.port = static_cast<std::int32_t>(
+        fields.find("port").integer(1, 65535).value_or(notebook ? 8888 : 8000));
+    service.target_port =
+        static_cast<std::int32_t>(fields.find("targetPort").integer(1, 65535).value_or(0));
+    const auto choose = [&](const char* key, std::string& value,
+                            std::initializer_list<const char*> choices) {
+        const Field field = fields.find(key);
+        const auto text = field.text();
+        if (!text) return;
+        for (const char* choice : choices) {
+            if (lower(*text) == lower(choice)) return void(value = choice);
+        }
+        std::string list;
+        for (const char* choice : choices) list += (list.empty() ? "" : ", ") + std::string{choice};
+        field.error("service." + std::string{key} + " must be one of " + list + ", not \"" + *text +
+                    "\"");
+    };
+    choose("protocol", service.protocol, {"TCP", "UDP", "SCTP"});
+    choose("type", service.type, {"NodePort", "ClusterIP", "LoadBalancer"});
+    const Field health = fields.find("healthCheck");
+    if (const auto path = health.text(); path && !path->empty()) {
+        if (path->front() != '/') {
+            health.error("service.healthCheck must be an HTTP path that starts with /, not \"" +
+                         *path + "\"");
+        }
+        if (notebook) {
+            health.warning("service.healthCheck is not used: a notebook has no probes");
+        } else {
+            service.health_check = *path;
+        }
+    }
+    service.timeout = fields.find("timeout").duration().value_or(Duration{});
+    reader.finish(fields);
+}
+
+}  // namespace gpuctl::wire

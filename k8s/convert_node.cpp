@@ -1,0 +1,166 @@
+#include "k8s/convert_node.hpp"
+
+#include <algorithm>
+
+#include "k8s/convert_amounts.hpp"
+#include "k8s/convert_pod_parts.hpp"
+#include "k8s/object_time.hpp"
+#include "scheduler/base/archive.hpp"
+#include "scheduler/base/hash.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/policy.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+std::string_view label_of(const NodeFacts& node, std::string_view key) {
+    const auto found = node.labels.find(std::string(key));
+    return found == node.labels.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+// Our own label first, then what vendors' discovery writes (contract.md 4.12).
+std::string gpu_model_of(const NodeFacts& node, std::string_view own) {
+    if (!own.empty()) return std::string(own);
+    for (const std::string_view old : {"nvidia.com/gpu-type", "nvidia.com/gpuType"}) {
+        if (const auto value = label_of(node, old); !value.empty()) return std::string(value);
+    }
+    for (const GpuVendor& vendor : gpu_vendors()) {
+        if (vendor.model_label.empty()) continue;
+        const auto value = label_of(node, vendor.model_label);
+        if (!value.empty()) return std::string(value);
+    }
+    return {};
+}
+
+void read_metadata(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node) {
+    OwnValue pool;
+    OwnValue gpu_type;
+    cursor.object([&](std::string_view key) {
+        if (key == "name") {
+            node.name = cursor.string();
+        } else if (key == "creationTimestamp") {
+            node.created_at = parse_object_time(cursor.string());
+        } else if (key == "labels") {
+            cursor.object([&](std::string_view label) {
+                const std::string_view value = cursor.string();
+                node.labels.insert_or_assign(std::string(label), std::string(value));
+                const auto found = labels.recognise(label);
+                if (found.key == OwnKey::pool) pool.offer(value, found.old_prefix);
+                if (found.key == OwnKey::gpu_type) gpu_type.offer(value, found.old_prefix);
+            });
+        } else {
+            cursor.skip();
+        }
+    });
+    node.pool = pool.text.empty() ? std::string(kDefaultPool) : std::string(pool.text);
+    node.gpu_model = gpu_model_of(node, gpu_type.text);
+}
+
+void read_taint(JsonCursor& cursor, NodeFacts& node) {
+    Taint taint;
+    bool known = false;
+    cursor.object([&](std::string_view key) {
+        if (key == "key") {
+            taint.key = cursor.string();
+        } else if (key == "value") {
+            taint.value = cursor.string();
+        } else if (key == "effect") {
+            const auto effect = taint_effect_of(cursor.string());
+            known = effect.has_value();
+            taint.effect = effect.value_or(TaintEffect::no_schedule);
+        } else {
+            cursor.skip();
+        }
+    });
+    // An effect of a later Kubernetes: nobody could tolerate it by what we know, so it is left out
+    // exactly as kube-scheduler of today leaves it out.
+    if (known) node.taints.push_back(std::move(taint));
+}
+
+void read_address(JsonCursor& cursor, NodeFacts& node) {
+    std::string_view type;
+    std::string_view address;
+    cursor.object([&](std::string_view key) {
+        if (key == "type") {
+            type = cursor.string();
+        } else if (key == "address") {
+            address = cursor.string();
+        } else {
+            cursor.skip();
+        }
+    });
+    if (type == "InternalIP" && node.address.empty()) node.address = address;
+}
+
+void read_condition(JsonCursor& cursor, NodeFacts& node) {
+    std::string_view type;
+    std::string_view status;
+    cursor.object([&](std::string_view key) {
+        if (key == "type") {
+            type = cursor.string();
+        } else if (key == "status") {
+            status = cursor.string();
+        } else {
+            cursor.skip();
+        }
+    });
+    if (type == "Ready") node.ready = status == "True";
+}
+
+void read_status(JsonCursor& cursor, NodeFacts& node) {
+    bool unreadable = false;  // the kubelet's own numbers
+    node.ready = false;       // until it says so
+    cursor.object([&](std::string_view key) {
+        if (key == "allocatable") {
+            node.allocatable = to_resources(read_amounts(cursor, unreadable), 1);
+        } else if (key == "addresses") {
+            cursor.array([&] { read_address(cursor, node); });
+        } else if (key == "conditions") {
+            cursor.array([&] { read_condition(cursor, node); });
+        } else {
+            cursor.skip();  // capacity is what the machine has, not what pods may use (S19)
+        }
+    });
+}
+
+}  // namespace
+
+Result<NodeFacts> read_node(std::string_view json, const LabelKeys& labels) {
+    JsonCursor cursor{json};
+    NodeFacts node;
+    node.ready = false;
+    cursor.object([&](std::string_view key) {
+        if (key == "metadata") {
+            read_metadata(cursor, labels, node);
+        } else if (key == "spec") {
+            cursor.object([&](std::string_view spec_key) {
+                if (spec_key == "unschedulable") {
+                    node.unschedulable = cursor.boolean();
+                } else if (spec_key == "taints") {
+                    cursor.array([&] { read_taint(cursor, node); });
+                } else {
+                    cursor.skip();
+                }
+            });
+        } else if (key == "status") {
+            read_status(cursor, node);
+        } else {
+            cursor.skip();
+        }
+    });
+    if (!cursor.ok() || node.name.empty()) {
+        return make_error(
+            ErrorCode::InvalidJson,
+            "a node from the API server cannot be read: it is cut, malformed, or has no name");
+    }
+    return node;
+}
+
+std::uint64_t fingerprint(const NodeFacts& facts, std::string& scratch) {
+    scratch.clear();
+    ArchiveWriter{scratch}.write(facts);
+    return hash64(scratch);
+}
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,250 @@
+#include "k8s/convert_pod.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "k8s/convert_pod_parts.hpp"
+#include "k8s/object_time.hpp"
+#include "scheduler/base/archive.hpp"
+#include "scheduler/base/hash.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+// nullopt unless the whole text is a number in [low, 2^31).
+std::optional<std::int32_t> number_at_least(std::string_view text, std::int32_t low) {
+    std::int32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < low) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view value) {
+    switch (found.key) {
+        case OwnKey::name:
+            return parts.own_name.offer(value, found.old_prefix);
+        case OwnKey::pool:
+            return parts.pool.offer(value, found.old_prefix);
+        case OwnKey::queue:
+            return parts.queue.offer(value, found.old_prefix);
+        case OwnKey::gang:
+            return parts.gang.offer(value, found.old_prefix);
+        case OwnKey::gang_min:
+            return parts.gang_min.offer(value, found.old_prefix);
+        case OwnKey::gpu_type:
+            return parts.gpu_type.offer(value, found.old_prefix);
+        case OwnKey::none:
+        case OwnKey::job_type:
+        case OwnKey::priority:
+        case OwnKey::namespace_name:
+        case OwnKey::gang_attempt:
+        case OwnKey::epoch:
+        case OwnKey::port:
+        case OwnKey::description:
+        case OwnKey::source:
+        case OwnKey::job_uid:
+            return;
+    }
+}
+
+constexpr std::string_view kCompletionIndex = "batch.kubernetes.io/job-completion-index";
+
+void read_labels(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& parts) {
+    cursor.object([&](std::string_view key) {
+        const std::string_view value = cursor.string();
+        if (key == "app") {
+            parts.app = value;
+        } else if (key == "batch.kubernetes.io/job-name") {
+            parts.job_name = value;
+        } else if (key == "job-name") {
+            if (parts.job_name.empty()) parts.job_name = value;
+        } else if (key == kCompletionIndex || key == "apps.kubernetes.io/pod-index") {
+            parts.completion_index = value;
+        } else if (key == "scheduling.x-k8s.io/pod-group") {
+            parts.foreign_gang = value;
+        } else {
+            keep_own(parts, labels.recognise(key), value);
+        }
+    });
+}
+
+void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& parts) {
+    cursor.object([&](std::string_view key) {
+        if (key == kCompletionIndex) {
+            parts.completion_index = cursor.string();
+        } else if (key == "scheduling.k8s.io/group-name" ||
+                   key == "scheduling.volcano.sh/group-name" || key == "pod-group-name") {
+            parts.foreign_gang = cursor.string();
+        } else if (const auto found = labels.recognise(key); found.key == OwnKey::gang_min) {
+            parts.gang_min.offer(cursor.string(), found.old_prefix);
+        } else {
+            cursor.skip();
+        }
+    });
+}
+
+// The pool its nodeSelector pins (ruling 9).
+std::string_view pinned_pool(const PlacementRules& rules, const LabelKeys& labels) {
+    OwnValue pool;
+    for (const auto& [key, value] : rules.node_selector) {
+        const auto found = labels.recognise(key);
+        if (found.key == OwnKey::pool) pool.offer(value, found.old_prefix);
+    }
+    return pool.text;
+}
+
+// Rulings 7 and 9. A pod in a gang belongs to the gang whatever else its labels say. `app` and the
+// Job's name count only under a controller: equal labels on lone pods do not make them one job.
+void name_job(const MetadataParts& metadata, const SpecParts& spec, PodFacts& facts) {
+    std::string_view gang = metadata.gang.text;
+    if (gang.empty()) gang = spec.scheduling_group;
+    if (gang.empty()) gang = metadata.foreign_gang;
+    facts.gang = !gang.empty();
+    if (facts.gang) {
+        facts.job = gang;
+        facts.gang_min = number_at_least(metadata.gang_min.text, 1).value_or(0);
+    } else if (!metadata.own_name.text.empty()) {
+        facts.job = metadata.own_name.text;
+    } else if (metadata.has_controller && !metadata.app.empty()) {
+        facts.job = metadata.app;
+    } else if (metadata.has_controller && !metadata.job_name.empty()) {
+        facts.job = metadata.job_name;
+    } else {
+        facts.job = metadata.name;
+    }
+    facts.rank = number_at_least(metadata.completion_index, 0).value_or(-1);
+}
+
+PodPhase phase_of(std::string_view phase) {
+    if (phase == "Running") return PodPhase::running;
+    if (phase == "Succeeded") return PodPhase::succeeded;
+    if (phase == "Failed") return PodPhase::failed;
+    return PodPhase::pending;  // "Unknown" has not been written since 1.15
+}
+
+void set_times(const MetadataParts& metadata, const StatusParts& status, PodFacts& facts) {
+    facts.created_at = metadata.created_at;
+    for (const ContainerStatusParts& container : status.containers) {
+        facts.restarts = std::min(facts.restarts, 1'000'000) + container.restarts;
+        const Instant since = container.running_since;
+        if (since.happened() && (!facts.started_at.happened() || since < facts.started_at)) {
+            facts.started_at = since;
+        }
+        facts.finished_at = std::max(facts.finished_at, container.finished_at);
+    }
+    if (facts.phase == PodPhase::pending) {
+        facts.started_at = Instant{};
+    } else if (!facts.started_at.happened()) {
+        facts.started_at = status.start_time;
+    }
+    if (!is_terminal(facts.phase)) {
+        facts.finished_at = Instant{};
+    } else if (!facts.finished_at.happened()) {
+        // Refused by the kubelet or evicted: no container ever reported.
+        facts.finished_at = std::max(status.start_time, metadata.created_at);
+    }
+}
+
+PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, SpecParts& spec,
+                  const PodReadSettings& settings) {
+    PodFacts facts;
+    facts.uid = metadata.uid;
+    facts.key = {std::string(metadata.namespace_name), std::string(metadata.name)};
+    facts.ours = spec.scheduler_name == settings.scheduler_name;
+    facts.gated = spec.gated;
+    facts.terminating = metadata.terminating;
+    facts.has_controller = metadata.has_controller;
+    facts.phase = phase_of(status.phase);
+    facts.status = pod_status(status, metadata.terminating);
+    facts.node = spec.node;
+    facts.priority = spec.priority;
+    set_times(metadata, status, facts);
+    name_job(metadata, spec, facts);
+    facts.queue = metadata.queue.text;
+    facts.pool =
+        metadata.pool.text.empty() ? pinned_pool(spec.rules, settings.labels) : metadata.pool.text;
+    facts.request = pod_request(spec, status);
+    facts.rules = std::move(spec.rules);
+    facts.rules.gpu_model = metadata.gpu_type.text;
+    facts.unsupported = std::move(spec.unsupported);
+    return facts;
+}
+
+}  // namespace
+
+MetadataParts read_metadata(JsonCursor& cursor, const LabelKeys& labels) {
+    MetadataParts parts;
+    cursor.object([&](std::string_view key) {
+        if (key == "name") {
+            parts.name = cursor.string();
+        } else if (key == "namespace") {
+            parts.namespace_name = cursor.string();
+        } else if (key == "uid") {
+            parts.uid = cursor.string();
+        } else if (key == "generation") {
+            parts.generation = cursor.integer();
+        } else if (key == "creationTimestamp") {
+            parts.created_at = parse_object_time(cursor.string());
+        } else if (key == "deletionTimestamp") {
+            parts.terminating = !cursor.string().empty();
+        } else if (key == "labels") {
+            read_labels(cursor, labels, parts);
+        } else if (key == "annotations") {
+            read_annotations(cursor, labels, parts);
+        } else if (key == "ownerReferences") {
+            cursor.array([&] {
+                cursor.object([&](std::string_view owner_key) {
+                    if (owner_key == "controller") {
+                        if (cursor.boolean()) parts.has_controller = true;
+                    } else {
+                        cursor.skip();
+                    }
+                });
+            });
+        } else {
+            cursor.skip();  // managedFields above all
+        }
+    });
+    return parts;
+}
+
+Result<PodReading> read_pod(std::string_view json, const PodReadSettings& settings) {
+    JsonCursor cursor{json};
+    MetadataParts metadata;
+    SpecParts spec;
+    StatusParts status;
+    cursor.object([&](std::string_view key) {
+        if (key == "metadata") {
+            metadata = read_metadata(cursor, settings.labels);
+        } else if (key == "spec") {
+            spec = read_spec(cursor);
+        } else if (key == "status") {
+            status = read_status(cursor);
+        } else {
+            cursor.skip();
+        }
+    });
+    if (!cursor.ok() || metadata.uid.empty() || metadata.name.empty()) {
+        return make_error(ErrorCode::InvalidJson,
+                          "a pod from the API server cannot be read: it is cut, malformed, or has "
+                          "no name or uid");
+    }
+    PodReading reading;
+    reading.facts = to_facts(metadata, status, spec, settings);
+    reading.generation = metadata.generation;
+    reading.told_unscheduled = status.told_unscheduled;
+    reading.told_reason = status.told_reason;
+    reading.told_message = status.told_message;
+    return reading;
+}
+
+std::uint64_t fingerprint(const PodFacts& facts, std::string& scratch) {
+    scratch.clear();
+    ArchiveWriter{scratch}.write(facts);
+    return hash64(scratch);
+}
+
+}  // namespace gpuctl::k8s

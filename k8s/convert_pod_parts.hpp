@@ -1,0 +1,97 @@
+#pragma once
+// The pieces of a pod as convert_pod*.cpp collect them while walking; views into the pod's text.
+
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "k8s/convert_amounts.hpp"
+#include "k8s/json_cursor.hpp"
+#include "k8s/labels.hpp"
+#include "scheduler/model/placement.hpp"
+#include "scheduler/model/pod.hpp"
+
+namespace gpuctl::k8s {
+
+struct ContainerParts {
+    std::string_view name;
+    Amounts requests;
+    bool sidecar = false;  // an init container with restartPolicy Always
+    bool host_port = false;
+};
+
+struct ContainerStatusParts {
+    std::string_view name;
+    std::optional<Amounts> actuated;  // status.containerStatuses[].resources.requests
+    Amounts allocated;                // .allocatedResources
+    std::string_view waiting_reason;
+    std::string_view terminated_reason;
+    Instant running_since;
+    Instant finished_at;
+    std::int32_t restarts = 0;
+};
+
+struct SpecParts {
+    std::string_view node;
+    std::string_view scheduler_name;
+    std::int32_t priority = 0;
+    bool gated = false;
+    boost::container::small_vector<ContainerParts, 2> containers;
+    boost::container::small_vector<ContainerParts, 2> init_containers;
+    Amounts overhead;
+    Amounts pod_level;  // spec.resources.requests
+    bool unreadable_quantity = false;
+    PlacementRules rules;
+    std::string_view scheduling_group;  // 1.36: spec.schedulingGroup.podGroupName
+    std::vector<std::string> unsupported;
+};
+
+struct StatusParts {
+    std::string_view phase;
+    Instant start_time;
+    boost::container::small_vector<ContainerStatusParts, 2> containers;
+    boost::container::small_vector<ContainerStatusParts, 2> init_containers;
+    bool resize_infeasible = false;
+    bool told_unscheduled = false;
+    std::string_view told_reason;
+    std::string_view told_message;
+};
+
+struct MetadataParts {
+    std::string_view name;
+    std::string_view namespace_name;
+    std::string_view uid;
+    std::int64_t generation = 0;
+    Instant created_at;
+    bool terminating = false;
+    bool has_controller = false;
+    OwnValue own_name;
+    OwnValue pool;
+    OwnValue queue;
+    OwnValue gang;
+    OwnValue gang_min;
+    OwnValue gpu_type;
+    std::string_view app;
+    std::string_view job_name;
+    std::string_view foreign_gang;  // by label or annotation of another dialect (G1)
+    std::string_view completion_index;
+};
+
+SpecParts read_spec(JsonCursor& cursor);
+StatusParts read_status(JsonCursor& cursor);
+MetadataParts read_metadata(JsonCursor& cursor, const LabelKeys& labels);
+
+// S17, S18. Only a bound pod can have been resized.
+Resources pod_request(const SpecParts& spec, const StatusParts& status);
+// contract.md 4.13.
+std::string pod_status(const StatusParts& status, bool terminating);
+
+// spec.affinity.nodeAffinity.requiredDuringScheduling…: OR of terms (S25).
+std::vector<SelectorTerm> read_node_selector(JsonCursor& cursor);
+std::optional<Toleration> read_toleration(JsonCursor& cursor);  // nullopt: an unknown operator
+std::optional<TaintEffect> taint_effect_of(std::string_view word);
+
+}  // namespace gpuctl::k8s

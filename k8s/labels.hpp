@@ -1,0 +1,63 @@
+#pragma once
+// Our label and annotation names. One prefix (ruling 1, configurable); the prefixes of earlier
+// products are still read, never written.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpuctl::k8s {
+
+enum class OwnKey : std::uint8_t {
+    none,
+    pool,
+    queue,
+    job_type,
+    priority,
+    name,
+    namespace_name,
+    gpu_type,
+    gang,
+    gang_min,
+    gang_attempt,
+    epoch,
+    port,
+    description,
+    source,
+    job_uid
+};
+
+std::string_view suffix_of(OwnKey key);
+
+class LabelKeys {
+public:
+    explicit LabelKeys(std::string prefix = "runwhere.ai") : prefix_(std::move(prefix)) {}
+
+    // prefix/suffix
+    [[nodiscard]] std::string text(OwnKey key) const;
+
+    struct Found {
+        OwnKey key = OwnKey::none;
+        bool old_prefix = false;  // a value under today's prefix wins over it
+    };
+    [[nodiscard]] Found recognise(std::string_view key) const;
+
+private:
+    std::string prefix_;
+};
+
+// Keeps the value under today's prefix when both are present, in either order.
+struct OwnValue {
+    std::string_view text;
+    bool old_prefix = true;
+    void offer(std::string_view value, bool from_old_prefix) {
+        if (from_old_prefix && !old_prefix) return;
+        text = value;
+        old_prefix = from_old_prefix;
+    }
+};
+
+// A label value as Kubernetes accepts it: at most 63 of [A-Za-z0-9._-], alphanumeric at both ends.
+bool is_label_value(std::string_view text);
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,66 @@
+#pragma once
+// One pod's log: the upstream, the ring of recent lines, and who reads it. Private to logs/.
+
+#include <deque>
+#include <vector>
+
+#include "daemon/logs/log_relay.hpp"
+
+namespace gpuctl::logs {
+
+// What a channel needs of its relay; lives in LogRelay::Parts, which outlives every channel task.
+struct ChannelContext {
+    ports::LogSource& source;
+    const LogRelaySettings& settings;
+    StillRuns still_runs;
+    metrics::Counter& lines;
+    metrics::Counter& dropped;
+    metrics::Counter& reopens;
+};
+
+class Channel : public std::enable_shared_from_this<Channel> {
+public:
+    Channel(aio::Loop& loop, ChannelContext& context, ports::LogRequest log);
+
+    // Reads the log until it is over, nobody has wanted it for `linger`, or `abandoned()`.
+    aio::Task<void> run(std::shared_ptr<Channel> self);
+
+    void add(Subscription& subscription);
+    void remove(Subscription& subscription);
+    LogBatch take(Subscription& subscription, std::size_t lines_max);
+
+    [[nodiscard]] const ports::LogRequest& log() const { return log_; }
+    [[nodiscard]] std::size_t readers() const { return readers_.size(); }
+    [[nodiscard]] bool finished() const { return finished_; }
+    void abandon();
+
+private:
+    aio::Task<void> read_backlog();
+    aio::Task<Result<void>> follow_once();
+    void accept(std::vector<RawLine>& lines);
+    void keep(RawLine line);
+    void place(Subscription& subscription);
+    void notify();
+    void finish(std::optional<Error> failed);
+    [[nodiscard]] bool unwanted() const;
+
+    aio::Loop& loop_;
+    ChannelContext& context_;
+    ports::LogRequest log_;
+    LineSplitter splitter_;
+    std::deque<LogLine> ring_;
+    std::uint64_t first_number_ = 0;  // of ring_.front()
+    std::size_t ring_bytes_ = 0;
+    bool lost_head_ = false;  // lines before the ring existed and were not kept
+    Position last_{0, -1};
+    bool catching_up_ = false;  // upstream was reopened: repeats come first
+    Position catch_up_{0, -1};  // where the repeats have got to
+    bool backlog_read_ = false;
+    bool finished_ = false;
+    bool abandoned_ = false;
+    std::optional<Error> failed_;
+    std::vector<Subscription*> readers_;
+    aio::Clock::time_point unwanted_since_ = aio::Clock::now();
+};
+
+}  // namespace gpuctl::logs

@@ -1,0 +1,131 @@
+#pragma once
+// Followed pod logs for any number of readers over one upstream per pod.
+//
+//   LogSource ──follow──> Channel (one per pod: splits lines, keeps a ring of history)
+//                            ├── Subscription: a place in the ring
+//                            └── Subscription: ...
+//
+// A subscriber is a place in its pod's ring, not a copy of it. One that falls more than
+// subscriber_lines_max behind loses the oldest lines and is told how many (`dropped`).
+//
+// When the upstream breaks off (rotation, kubelet restart, network) it is opened again from the
+// second of the last line, and lines seen before are left out (kubernetes.md A6). The log is over
+// when the upstream ends and the pod is terminal or gone.
+//
+// Thread: the loop's. Cancellation: stop() ends all upstreams; a channel without subscribers lives
+// on for `linger`, so that a reader who reconnects finds its place.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/aio/loop.hpp"
+#include "daemon/aio/signal.hpp"
+#include "daemon/aio/task_group.hpp"
+#include "daemon/logs/log_line.hpp"
+#include "daemon/ports/logs.hpp"
+#include "metrics/recorder.hpp"
+#include "scheduler/base/result.hpp"
+
+namespace gpuctl::logs {
+
+struct LogRelaySettings {
+    std::size_t history_lines_per_pod = 10'000;
+    std::size_t history_bytes_per_pod = 16u << 20;
+    std::size_t subscriber_lines_max = 10'000;  // a reader further behind loses the oldest
+    std::size_t line_bytes_max = 64u << 10;
+    std::size_t subscribers_max = 1'024;
+    std::chrono::milliseconds linger{30'000};
+    std::chrono::milliseconds reopen_pause_min{100};
+    std::chrono::milliseconds reopen_pause_max{5'000};
+};
+
+// Whether a pod may still write: asked when its log ends.
+using StillRuns = std::function<bool(const std::string& pod_uid)>;
+
+struct LogLine {
+    Position position;
+    std::string time;
+    std::string text;
+};
+
+// What a subscriber reads next, in this order of importance: gap, dropped, lines, ended.
+struct LogBatch {
+    std::string gap;            // lines before this are no longer kept; why
+    std::uint64_t dropped = 0;  // lines this subscriber was too slow for
+    std::vector<LogLine> lines;
+    std::optional<Error> failed;  // the log cannot be read
+    bool ended = false;           // nothing will follow `lines`
+};
+
+class Channel;
+
+// One reader's place. Destroying it unsubscribes.
+class Subscription {
+public:
+    ~Subscription();
+    Subscription(const Subscription&) = delete;
+    Subscription& operator=(const Subscription&) = delete;
+
+    // Up to `lines_max` lines that are there now; never waits. Wait on the signal given to
+    // subscribe() when it comes back empty.
+    LogBatch take(std::size_t lines_max);
+    [[nodiscard]] const std::string& pod_name() const;
+    [[nodiscard]] const std::string& pod_uid() const;
+
+private:
+    friend class LogRelay;
+    friend class Channel;
+    Subscription(std::shared_ptr<Channel> channel, std::shared_ptr<aio::Signal> signal);
+
+    std::shared_ptr<Channel> channel_;
+    std::shared_ptr<aio::Signal> signal_;
+    bool placed_ = false;          // once the channel has its backlog
+    std::uint64_t next_line_ = 0;  // number in the channel
+    std::int64_t tail_ = 0;
+    std::optional<Position> after_;
+    std::string gap_;
+};
+
+struct SubscribeRequest {
+    ports::LogRequest log;  // pod, uid, container
+    std::int64_t tail = 100;
+    std::optional<Position> after;   // resume behind this line; wins over tail
+    bool other_incarnation = false;  // the token was of an earlier pod of this name
+};
+
+class LogRelay {
+public:
+    // `source` and `recorder` outlive this.
+    LogRelay(aio::Loop& loop, ports::LogSource& source, LogRelaySettings settings,
+             StillRuns still_runs, metrics::Recorder& recorder);
+    ~LogRelay();
+    LogRelay(const LogRelay&) = delete;
+    LogRelay& operator=(const LogRelay&) = delete;
+
+    // TooManyRequests beyond subscribers_max, ShuttingDown after stop().
+    Result<std::unique_ptr<Subscription>> subscribe(SubscribeRequest request,
+                                                    std::shared_ptr<aio::Signal> signal);
+    [[nodiscard]] bool has_room() const;
+
+    // The last lines, once, without following.
+    aio::Task<Result<std::vector<LogLine>>> read_tail(ports::LogRequest request,
+                                                      aio::Deadline deadline);
+
+    [[nodiscard]] std::size_t upstreams() const;
+    [[nodiscard]] std::size_t subscribers() const;
+
+    aio::Task<bool> stop(aio::Deadline deadline);
+
+private:
+    friend class Channel;
+    struct Parts;
+    std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace gpuctl::logs

@@ -75,8 +75,13 @@ struct ReplayReport {
     std::uint64_t state_hash = 0;
     std::string cluster_id;
     std::string mode;
+    std::uint64_t bytes_torn = 0;  // an unfinished tail that the next start would cut
 };
 Result<ReplayReport> replay(const std::string& directory);
+// Calls `observer` after each input with the engine and what it asked for.
+using ReplayObserver =
+    std::function<void(const Engine& engine, const Input& input, const std::vector<Effect>&)>;
+Result<ReplayReport> replay(const std::string& directory, const ReplayObserver& observer);
 Result<std::vector<Input>> read_inputs(const std::string& directory);
 
 }  // namespace gpuctl::journal

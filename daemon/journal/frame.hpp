@@ -1,0 +1,57 @@
+#pragma once
+// Frames, headers and records of format.md: bytes <-> values, nothing of files.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "scheduler/base/result.hpp"
+#include "scheduler/model/event.hpp"
+
+namespace gpuctl::journal {
+
+inline constexpr std::uint64_t kFormatVersion = 1;
+inline constexpr std::size_t kFrameHeadBytes = 8;
+inline constexpr std::size_t kPayloadBytesMax = 1u << 30;
+inline constexpr std::string_view kJournalMagic = "GPUCTLJ\n";
+inline constexpr std::string_view kSnapshotMagic = "GPUCTLS\n";
+
+void append_frame(std::string& out, std::string_view payload);
+
+// The payload of the frame at the start of `bytes`, or nullopt when there is no good one.
+std::optional<std::string_view> read_frame(std::string_view bytes);
+inline std::size_t frame_bytes(std::string_view payload) {
+    return kFrameHeadBytes + payload.size();
+}
+
+struct Header {
+    std::string mode;
+    std::string cluster_id;
+    Sequence sequence{};  // journal: first input; snapshot: next input
+};
+std::string encode_header(std::string_view magic, const Header& header);
+// The Error is a sentence without the file's name: not one of ours, newer, cut short.
+Result<Header> decode_header(std::string_view magic, std::string_view payload);
+
+struct Seal {
+    Sequence next_sequence{};
+};
+
+struct Record {
+    std::uint64_t durable_bytes = 0;
+    std::variant<Input, Seal> content;
+};
+// Appends the payload to `out`, without building a Record.
+void encode_input(std::string& out, std::uint64_t durable_bytes, const Input& input);
+void encode_seal(std::string& out, std::uint64_t durable_bytes, Sequence next_sequence);
+std::optional<Record> decode_record(std::string_view payload);
+
+inline Sequence next_after(Sequence sequence) {
+    return Sequence{static_cast<std::uint64_t>(sequence) + 1};
+}
+inline std::string to_string(Sequence sequence) {
+    return std::to_string(static_cast<std::uint64_t>(sequence));
+}
+
+}  // namespace gpuctl::journal

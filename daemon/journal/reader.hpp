@@ -1,0 +1,41 @@
+#pragma once
+// Reads a journal folder without changing it: decides what is good, what is a torn tail and what is
+// damage (format.md), and hands out the newest snapshot and every input behind it, in order.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/journal/files.hpp"
+#include "daemon/journal/frame.hpp"
+
+namespace gpuctl::journal {
+
+// What the folder must belong to; an empty string accepts any.
+struct Identity {
+    std::string mode;
+    std::string cluster_id;
+};
+
+struct Contents {
+    Identity identity;  // empty strings: the folder holds nothing yet
+    Sequence next_sequence{1};
+    std::uint64_t inputs = 0;              // handed out
+    std::string last_segment;              // file name; empty: none
+    std::uint64_t last_segment_bytes = 0;  // good ones
+    bool last_segment_sealed = false;
+    std::uint64_t torn_bytes = 0;       // behind the good ones of last_segment
+    std::string torn_file;              // last segment whose header never got to disk
+    std::vector<std::string> obsolete;  // file names: older than the snapshot, or unfinished
+};
+
+struct Visitor {
+    std::function<Result<void>(const std::string& engine_state)> on_snapshot;
+    std::function<void(const Input& input)> on_input;
+};
+
+Result<Contents> read_journal(Disk& disk, const std::string& directory, const Identity& expected,
+                              const Visitor& visitor);
+
+}  // namespace gpuctl::journal

@@ -1,0 +1,79 @@
+#pragma once
+// The writing half of a journal: one segment open for appending, group commit, snapshots.
+//
+// Thread: the loop's, except for the fdatasync that runs on the pool with its own hold on the file.
+// Ownership: tasks on the pool hold the Progress, so that the writer may go while one runs.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/journal/files.hpp"
+#include "daemon/journal/journal.hpp"
+
+namespace gpuctl::journal {
+
+class Writer final : public Journal {
+public:
+    Writer(aio::Loop& loop, Disk& disk, JournalSettings settings, std::shared_ptr<File> lock,
+           Sequence next);
+    ~Writer() override;
+
+    Result<void> begin_segment();  // at the next sequence
+    Result<void> continue_segment(const std::string& path, std::uint64_t bytes);
+
+    Result<void> append(const Input& input) override;
+    Result<void> flush() override;
+    void sync(std::function<void(Result<void>)> done) override;
+    Result<void> write_snapshot(const Engine& engine, Sequence next) override;
+    Result<void> close() override;
+    [[nodiscard]] Figures figures() const override;
+
+private:
+    struct Waiter {
+        Sequence until;  // durable once every input before it is
+        std::function<void(Result<void>)> done;
+    };
+    // What an fdatasync in flight reports to; outlives the writer if it must.
+    struct Progress {
+        Writer* writer = nullptr;  // null once the writer is gone
+    };
+
+    Result<void> broken_now(Error error);
+    Result<void> check_usable() const;
+    Result<void> sync_here();
+    Result<void> seal();
+    Result<void> roll();
+    Result<void> write_snapshot_file(const Engine& engine, Sequence next);
+    void drop_older_than(Sequence next);
+    void start_sync();
+    void sync_ended(Sequence until, std::uint64_t segment, std::uint64_t bytes, int result,
+                    std::uint64_t took_us);
+    void answer_waiters();
+
+    aio::Loop& loop_;
+    Disk& disk_;
+    JournalSettings settings_;
+    std::shared_ptr<File> lock_;
+    std::shared_ptr<File> file_;
+    std::string path_;
+    std::uint64_t segment_ = 0;          // counts segments of this writer
+    std::uint64_t segment_bytes_ = 0;    // given to the kernel
+    std::uint64_t segment_durable_ = 0;  // of those, on disk for sure
+    bool segment_has_records_ = false;
+    std::string buffer_;
+    std::string payload_;
+    Sequence next_;     // of the next append
+    Sequence flushed_;  // inputs before this one are with the kernel
+    Sequence durable_;  // inputs before this one are on disk
+    std::vector<Waiter> waiters_;
+    bool sync_in_flight_ = false;
+    bool closed_ = false;
+    std::optional<Error> broken_;
+    std::shared_ptr<Progress> progress_;
+    Figures figures_;
+};
+
+}  // namespace gpuctl::journal

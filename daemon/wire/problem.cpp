@@ -34,6 +34,7 @@ constexpr auto kRows = std::to_array<ErrorRow>({
     {ErrorCode::Unauthorized, 401, 5, "Valid credentials are required"},
     {ErrorCode::Forbidden, 403, 5, "The credentials do not allow this"},
     {ErrorCode::Conflict, 409, 4, "The request conflicts with the present state"},
+    {ErrorCode::IdempotencyKeyReused, 422, 4, "The idempotency key was used with another body"},
     {ErrorCode::Gone, 410, 3, "What was asked for is gone"},
     {ErrorCode::TooManyRequests, 429, 7, "Too many requests"},
     {ErrorCode::ClusterUnavailable, 503, 7, "The cluster cannot be reached"},

@@ -35,6 +35,7 @@ namespace gpuctl {
     X(Unauthorized)           \
     X(Forbidden)              \
     X(Conflict)               \
+    X(IdempotencyKeyReused)   \
     X(Gone)                   \
     X(TooManyRequests)        \
     X(ClusterUnavailable)     \

@@ -16,6 +16,8 @@ GO_MINOR_MIN = 26
 
 def cache_folder():
     """$XDG_CACHE_HOME/gpuctl, by default ~/.cache/gpuctl."""
+    if os.environ.get("GPUCTL_CACHE"):  # said by tools/lib/common.sh
+        return pathlib.Path(os.environ["GPUCTL_CACHE"])
     base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
     return pathlib.Path(base) / "gpuctl"
 

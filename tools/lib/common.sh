@@ -1,8 +1,10 @@
 # Shared by the tools; source it. Sets repository, cache and the helpers below.
 set -euo pipefail
 repository="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
-cache="${XDG_CACHE_HOME:-${HOME:-/tmp/gpuctl-$(id -u)}/.cache}/gpuctl"
-export GPUCTL_CACHE="$cache"
+export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}" # Go and ccache keep their caches there
+export GPUCTL_CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/gpuctl"
+cache="$GPUCTL_CACHE"
+mkdir -p "$cache"
 jobs="$(nproc)"
 
 say() { printf '%s\n' "$*"; }

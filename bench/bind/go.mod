@@ -1,0 +1,3 @@
+module gpuctl.dev/bind-bench
+
+go 1.26.0

@@ -1,0 +1,224 @@
+"""The work behind tools/test: builds, runs every suite, counts, and says what failed and why."""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
+CORES = os.cpu_count() or 2
+# One ASan+UBSan build for all C++ tests; release for what integration, quickstart and benches start;
+# TSan for what has threads (the loop and its offload pool, the journal that writes on it).
+TSAN_TESTS = ["aio_tests", "journal_tests"]
+SUITE_DEADLINE_S = 900
+
+
+class Tally:
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+        self.began = time.monotonic()
+
+    def fail(self, name, output=""):
+        self.failed.append(name)
+        print(f"  FAILED {name}")
+        for line in output.strip().splitlines()[-60:]:
+            print(f"    | {line}")
+
+    def close(self):
+        if self.failed:
+            print("\nfailed:")
+            for name in self.failed:
+                print(f"  {name}")
+        print(f"\nafter {time.monotonic() - self.began:.0f} s")
+        print(f"{self.passed} passed, {len(self.failed)} failed")
+        return 1 if self.failed else 0
+
+
+def step(text):
+    print(f"\n== {text}", flush=True)
+
+
+def build(tally, preset, targets=()):
+    """Configures once and builds; a build that fails is one failed test with the compiler's words."""
+    step(f"building {preset} ({', '.join(targets) or 'everything'})")
+    began = time.monotonic()
+    folder = REPOSITORY / "build" / preset
+    if not (folder / "build.ninja").exists():
+        done = subprocess.run(["cmake", "--preset", preset, "-Wno-dev"], cwd=REPOSITORY, capture_output=True, text=True)
+        if done.returncode != 0:
+            tally.fail(f"configure {preset}", done.stdout + done.stderr)
+            return None
+    child = subprocess.Popen(["ninja", "-C", str(folder), "-k", "0", *targets], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, env={**os.environ, "NINJA_STATUS": "[%f/%t] "})
+    lines, shown = [], time.monotonic()
+    for line in child.stdout:
+        lines.append(line)
+        if line.startswith("[") and time.monotonic() - shown > 15:
+            print(f"  {line.strip()[:110]}", flush=True)
+            shown = time.monotonic()
+    if child.wait() != 0:
+        wrong = [line for line in lines if not line.startswith("[")]
+        tally.fail(f"build {preset}", "".join(wrong[:60]))
+        return None
+    print(f"  built in {time.monotonic() - began:.0f} s")
+    return folder
+
+
+def registered_tests(folder):
+    """(name, command) of everything CTest knows of."""
+    answer = subprocess.run(["ctest", "--show-only=json-v1"], cwd=folder, capture_output=True, text=True, check=True)
+    return [(test["name"], test["command"]) for test in json.loads(answer.stdout)["tests"] if "command" in test]
+
+
+def run_suite(name, command, words):
+    """(seconds, passed, [(failed name, output)]) of one registered test; GoogleTest ones case by case."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        report = pathlib.Path(scratch) / "report.json"
+        environment = {**os.environ, "GTEST_OUTPUT": f"json:{report}", "TMPDIR": scratch,
+                       "ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+        if words:
+            environment["GTEST_FILTER"] = ":".join(f"*{word}*" for word in words)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment,
+                                  stdin=subprocess.DEVNULL, timeout=SUITE_DEADLINE_S, cwd=REPOSITORY)
+            code, output = done.returncode, done.stdout + done.stderr
+        except subprocess.TimeoutExpired as late:
+            code, output = None, (late.stdout or b"").decode(errors="replace")
+        seconds = time.monotonic() - began
+        if code is None:
+            return seconds, 0, [(name, output + f"\nnot done within {SUITE_DEADLINE_S} s")]
+        if not report.exists():
+            return seconds, int(code == 0), [] if code == 0 else [(name, output + f"\nexit code {code}")]
+        passed, failed = 0, []
+        for suite in json.loads(report.read_text())["testsuites"]:
+            for case in suite["testsuite"]:
+                if case["status"] != "RUN":
+                    continue
+                title = f"{name} {case['classname']}.{case['name']}"
+                if case.get("failures"):
+                    failed.append((title, "\n".join(failure["failure"] for failure in case["failures"])))
+                elif case["result"] == "SKIPPED":
+                    failed.append((title, "skipped: a test that does not run proves nothing"))
+                else:
+                    passed += 1
+        if code != 0 and not failed:
+            failed.append((name, output + f"\nexit code {code}"))
+        return seconds, passed, failed
+
+
+def unit_tests(tally, preset, words, only=None):
+    folder = build(tally, preset, only or ())
+    if folder is None:
+        return
+    step(f"unit tests, {preset}")
+    tests = [(name, command) for name, command in registered_tests(folder) if only is None or name in only]
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        waiting = {pool.submit(run_suite, name, command, words): name for name, command in tests}
+        for number, future in enumerate(concurrent.futures.as_completed(waiting), 1):
+            seconds, passed, failed = future.result()
+            tally.passed += passed
+            print(f"  [{number}/{len(tests)}] {waiting[future]}: {passed} passed, {len(failed)} failed ({seconds:.1f} s)",
+                  flush=True)
+            for name, output in failed:
+                tally.fail(name, output)
+
+
+class Progress(unittest.TestResult):
+    """One line a test as it ends; sub-tests that fail count once each."""
+
+    def __init__(self, tally, total):
+        super().__init__()
+        self.tally, self.total, self.number, self.bad = tally, total, 0, False
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.number += 1
+        self.bad = False
+        self.began = time.monotonic()
+        print(f"  [{self.number}/{self.total}] {self.name(test)} ...", end=" ", flush=True)
+
+    @staticmethod
+    def name(test):
+        return test.id().removeprefix("test_")
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if not self.bad:
+            self.tally.passed += 1
+            print(f"ok ({time.monotonic() - self.began:.1f} s)", flush=True)
+
+    def _wrong(self, test, error):
+        if not self.bad:
+            print(f"FAILED ({time.monotonic() - getattr(self, 'began', time.monotonic()):.1f} s)")
+        self.bad = True
+        self.tally.fail(self.name(test), self._exc_info_to_string(error, test))
+
+    def addError(self, test, err):
+        self._wrong(test, err)
+
+    def addFailure(self, test, err):
+        self._wrong(test, err)
+
+    def addSubTest(self, test, subtest, err):
+        if err is not None:
+            self._wrong(subtest, err)
+
+    def addSkip(self, test, reason):
+        print("skipped, counted as failed")
+        self.bad = True
+        self.tally.fail(self.name(test), f"skipped: {reason}")
+
+
+def flatten(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from flatten(item)
+        else:
+            yield item
+
+
+def integration_tests(tally, words):
+    if build(tally, "release", ["gpuctld", "gpuctl"]) is None:
+        return
+    step("integration: the real API server, real processes, real Prometheus")
+    folder = REPOSITORY / "tests" / "integration"
+    sys.path[:0] = [str(folder), str(REPOSITORY / "tests" / "testbed")]
+    sys.dont_write_bytecode = True
+    tests = list(flatten(unittest.TestLoader().discover(str(folder), "test_*.py", str(folder))))
+    if words:
+        tests = [test for test in tests if any(word in test.id() for word in words)]
+    import support
+    try:
+        unittest.TestSuite(tests).run(Progress(tally, len(tests)))
+    finally:
+        support.stop_shared()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/test")
+    parser.add_argument("--unit", action="store_true", help="only the C++ tests")
+    parser.add_argument("--integration", action="store_true", help="only the tests against real parts")
+    parser.add_argument("-k", dest="words", nargs="+", default=[], metavar="WORD", help="only tests with that in the name")
+    parser.add_argument("--trials", type=int, default=3, help="kills of the daemon in the bind storm")
+    options = parser.parse_args()
+    os.environ["GPUCTL_STORM_TRIALS"] = str(options.trials)
+    sys.stdout.reconfigure(line_buffering=True)
+    tally = Tally()
+    if not options.integration:
+        unit_tests(tally, "asan-ubsan", options.words)
+        unit_tests(tally, "tsan", options.words, TSAN_TESTS)
+    if not options.unit:
+        integration_tests(tally, options.words)
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -126,6 +127,7 @@ public:
         std::size_t binds_in_flight = 0;
         std::size_t binds_waiting = 0;
         std::int64_t last_answer_ms = 0;  // wall clock; 0: never
+        std::set<std::string> warnings;   // distinct Warning headers, 64 at most (C19)
     };
     [[nodiscard]] const Figures& figures() const;
 

@@ -1,0 +1,75 @@
+#include "k8s/client_http.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+std::string without_query(std::string_view path) {
+    return std::string{path.substr(0, std::min(path.find('?'), path.size()))};
+}
+
+void add_impersonation(const Impersonation& who, net::HttpFields& fields) {
+    if (who.user.empty()) return;
+    fields.add("Impersonate-User", who.user);
+    if (!who.uid.empty()) fields.add("Impersonate-Uid", who.uid);
+    for (const auto& group : who.groups) fields.add("Impersonate-Group", group);
+    for (const auto& [key, values] : who.extra) {
+        for (const auto& value : values) {
+            fields.add("Impersonate-Extra-" + net::percent_encode(key), value);
+        }
+    }
+}
+
+}  // namespace
+
+bool is_read(std::string_view method) { return method == "GET" || method == "HEAD"; }
+
+std::string describe(const ApiCall& call) { return call.method + " " + without_query(call.path); }
+
+ApiError from_transport(const ApiCall& call, const Error& error) {
+    ErrorCode code = error.code;
+    const bool not_processed = code == ErrorCode::Unreachable || code == ErrorCode::TlsFailed ||
+                               code == ErrorCode::TooManyRequests || code == ErrorCode::Cancelled ||
+                               code == ErrorCode::Timeout;
+    if (is_read(call.method)) {
+        if (code == ErrorCode::UnknownOutcome) code = ErrorCode::Unreachable;
+    } else if (!not_processed) {
+        code = ErrorCode::UnknownOutcome;
+    }
+    return make_api_error(code, describe(call) + ": " + error.message);
+}
+
+std::optional<ApiError> from_answer(const ApiCall& call, const net::HttpResponse& answer) {
+    const bool fine = answer.status >= 200 && answer.status < 300;
+    if (fine && !is_failure_status(answer.body)) return std::nullopt;
+    const ApiStatus status =
+        parse_status(answer.status, answer.body, answer.fields.get("Retry-After"));
+    return to_error(status, !is_read(call.method), describe(call));
+}
+
+bool may_repeat(const ApiCall& call, const ApiError& error) {
+    if (call.retry == RetryClass::never) return false;
+    switch (error.code) {
+        // Refused before anything was done, by us, by the wire or by the server's throttle.
+        case ErrorCode::Unreachable:
+        case ErrorCode::TooManyRequests:
+            return true;
+        case ErrorCode::ClusterUnavailable:
+        case ErrorCode::UnknownOutcome:
+            return call.retry == RetryClass::safe;
+        default:
+            return false;
+    }
+}
+
+net::HttpFields common_fields(const ClusterAccess& access, const std::string& user_agent,
+                              const std::string& authorization) {
+    net::HttpFields fields;
+    fields.add("User-Agent", user_agent);
+    fields.add("Accept", "application/json");
+    if (!authorization.empty()) fields.add("Authorization", authorization);
+    add_impersonation(access.impersonate, fields);
+    return fields;
+}
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,278 @@
+#include "k8s/credentials_exec.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "k8s/kubeconfig_text.hpp"
+
+extern char** environ;
+
+namespace gpuctl::k8s {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kStdoutBytesMax = 1u << 20;
+constexpr std::size_t kStderrBytesKept = 2'048;
+
+Error failure(const ExecPlugin& plugin, std::string why) {
+    std::string message = "run exec credential plugin " + plugin.command + ": " + std::move(why);
+    if (!plugin.install_hint.empty()) message += "; " + plugin.install_hint;
+    return make_error(ErrorCode::Unauthorized, std::move(message));
+}
+
+class Descriptor {
+public:
+    explicit Descriptor(int value) : value_(value) {}
+    ~Descriptor() { close(); }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    [[nodiscard]] int value() const { return value_; }
+    [[nodiscard]] bool open() const { return value_ >= 0; }
+    void close() {
+        if (value_ >= 0) ::close(value_);
+        value_ = -1;
+    }
+
+private:
+    int value_;
+};
+
+// The child's two output pipes, read until both end or the deadline passes.
+struct Output {
+    std::string out;
+    std::string err;
+    bool timed_out = false;
+    bool too_long = false;
+};
+
+// False when the pipe has ended.
+bool drain(int descriptor, std::string& into, std::size_t bytes_max, bool& overflow) {
+    std::array<char, 4096> piece{};
+    const ssize_t got = ::read(descriptor, piece.data(), piece.size());
+    if (got < 0) return errno == EINTR || errno == EAGAIN;
+    if (got == 0) return false;
+    const std::size_t room = bytes_max - std::min(bytes_max, into.size());
+    overflow = overflow || static_cast<std::size_t>(got) > room;
+    into.append(piece.data(), std::min(room, static_cast<std::size_t>(got)));
+    return true;
+}
+
+Output read_both(Descriptor& out, Descriptor& err, Clock::time_point until) {
+    Output output;
+    bool stderr_overflow = false;  // only its beginning is wanted
+    while (out.open() || err.open()) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+        if (left <= 0) {
+            output.timed_out = true;
+            break;
+        }
+        std::array<pollfd, 2> waits{{{out.value(), POLLIN, 0}, {err.value(), POLLIN, 0}}};
+        const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(left));
+        if (ready < 0 && errno != EINTR) break;
+        if (ready <= 0) continue;
+        if (waits[0].revents != 0 &&
+            !drain(out.value(), output.out, kStdoutBytesMax, output.too_long)) {
+            out.close();
+        }
+        if (waits[1].revents != 0 &&
+            !drain(err.value(), output.err, kStderrBytesKept, stderr_overflow)) {
+            err.close();
+        }
+        if (output.too_long) break;
+    }
+    return output;
+}
+
+// Ours, then the plugin's, then the request itself; a later one wins.
+std::vector<std::string> child_environment(const ExecPlugin& plugin, const std::string& info) {
+    std::vector<std::string> all;
+    const auto put = [&](const std::string& name, const std::string& value) {
+        std::erase_if(all, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+        all.push_back(name + "=" + value);
+    };
+    for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+    for (const auto& [name, value] : plugin.environment) put(name, value);
+    put("KUBERNETES_EXEC_INFO", info);
+    return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> out;
+    for (std::string& text : texts) out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+// The child leads a process group of its own, so that its children end with it.
+int spawn_child(const ExecPlugin& plugin, const std::string& info, int out, int err, pid_t& child) {
+    std::vector<std::string> arguments{plugin.command};
+    arguments.insert(arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
+    std::vector<std::string> environment = child_environment(plugin, info);
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, 1);
+    posix_spawn_file_actions_adddup2(&actions, err, 2);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    const int failed = posix_spawnp(&child, plugin.command.c_str(), &actions, &attributes,
+                                    pointers(arguments).data(), pointers(environment).data());
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+// Waits for the child's end until the deadline, then kills its group; its wait status.
+int reap(pid_t child, Clock::time_point until, bool& timed_out) {
+    int status = 0;
+    while (::waitpid(child, &status, WNOHANG) == 0) {
+        if (timed_out || Clock::now() >= until) {
+            timed_out = true;
+            ::kill(-child, SIGKILL);
+            ::waitpid(child, &status, 0);
+            break;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+    return status;
+}
+
+std::string first_line(std::string_view text) {
+    return std::string{text.substr(0, std::min(text.find('\n'), text.size()))};
+}
+
+// RFC 3339 in UTC or with an offset, whole seconds; a fraction is cut off.
+std::optional<std::int64_t> parse_time_ms(const std::string& text) {
+    std::tm parts{};
+    const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+    if (rest == nullptr) return std::nullopt;
+    if (*rest == '.') {
+        ++rest;
+        while (*rest >= '0' && *rest <= '9') ++rest;
+    }
+    std::int64_t seconds = timegm(&parts);
+    if (*rest == 'Z' && rest[1] == 0) return seconds * 1000;
+    int hours = 0;
+    int minutes = 0;
+    char sign = 0;
+    char end = 0;
+    if (std::sscanf(rest, "%c%2d:%2d%c", &sign, &hours, &minutes, &end) != 3 ||
+        (sign != '+' && sign != '-')) {
+        return std::nullopt;
+    }
+    seconds -= (sign == '+' ? 1 : -1) * (hours * 3600 + minutes * 60);
+    return seconds * 1000;
+}
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+}  // namespace
+
+std::string exec_info(const ExecPlugin& plugin, const ClusterAccess& access,
+                      const std::string& ca_pem) {
+    nlohmann::json spec{{"interactive", false}};
+    if (plugin.provide_cluster_info) {
+        const std::string host =
+            access.host.find(':') == access.host.npos ? access.host : "[" + access.host + "]";
+        nlohmann::json cluster{{"server", std::string{access.https ? "https://" : "http://"} +
+                                              host + ":" + access.port + access.base_path}};
+        if (!access.tls_server_name.empty()) cluster["tls-server-name"] = access.tls_server_name;
+        if (access.insecure_skip_verify) cluster["insecure-skip-tls-verify"] = true;
+        if (!ca_pem.empty()) cluster["certificate-authority-data"] = encode_base64(ca_pem);
+        spec["cluster"] = cluster;
+    }
+    const nlohmann::json info{
+        {"apiVersion", plugin.api_version}, {"kind", "ExecCredential"}, {"spec", spec}};
+    return info.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<ExecCredential> parse_exec_credential(const ExecPlugin& plugin, std::string_view output) {
+    const auto json = nlohmann::json::parse(output, nullptr, false);
+    if (!json.is_object() || text_of(json, "kind") != "ExecCredential") {
+        return failure(plugin, "its output is no ExecCredential");
+    }
+    if (const std::string version = text_of(json, "apiVersion"); version != plugin.api_version) {
+        return failure(plugin, "it answered in version '" + version +
+                                   "', the kubeconfig asks for '" + plugin.api_version + "'");
+    }
+    const auto status = json.find("status");
+    if (status == json.end() || !status->is_object()) return failure(plugin, "it gave no status");
+    ExecCredential credential{text_of(*status, "token"), text_of(*status, "clientCertificateData"),
+                              text_of(*status, "clientKeyData"), std::nullopt};
+    if (credential.certificate_pem.empty() != credential.key_pem.empty()) {
+        return failure(plugin, "it gave a client certificate without its key or the reverse");
+    }
+    if (credential.token.empty() && credential.certificate_pem.empty()) {
+        return failure(plugin, "it gave neither a token nor a client certificate");
+    }
+    if (credential.token.find_first_of("\r\n") != std::string::npos) {
+        return failure(plugin, "its token contains a line break");
+    }
+    if (const std::string expiry = text_of(*status, "expirationTimestamp"); !expiry.empty()) {
+        credential.expires_at_ms = parse_time_ms(expiry);
+        if (!credential.expires_at_ms) {
+            return failure(plugin, "its expirationTimestamp '" + expiry + "' is no time");
+        }
+    }
+    return credential;
+}
+
+Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const std::string& info,
+                                       std::chrono::milliseconds timeout) {
+    const auto until = Clock::now() + timeout;
+    std::array<int, 2> out_pipe{-1, -1};
+    std::array<int, 2> err_pipe{-1, -1};
+    const bool made =
+        ::pipe2(out_pipe.data(), O_CLOEXEC) == 0 && ::pipe2(err_pipe.data(), O_CLOEXEC) == 0;
+    Descriptor out_read{out_pipe[0]};
+    Descriptor out_write{out_pipe[1]};
+    Descriptor err_read{err_pipe[0]};
+    Descriptor err_write{err_pipe[1]};
+    if (!made) return failure(plugin, std::string{"no pipe: "} + std::strerror(errno));
+    pid_t child = -1;
+    const int failed = spawn_child(plugin, info, out_write.value(), err_write.value(), child);
+    if (failed != 0) return failure(plugin, std::strerror(failed));
+    out_write.close();
+    err_write.close();
+    Output output = read_both(out_read, err_read, until);
+    if (output.too_long) ::kill(-child, SIGKILL);
+    const int status = reap(child, until, output.timed_out);
+    if (output.too_long) return failure(plugin, "its output is longer than 1 MiB");
+    if (output.timed_out) {
+        return failure(plugin, "it did not end within " + std::to_string(timeout.count()) +
+                                   " ms and was killed");
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        const std::string how = WIFEXITED(status)
+                                    ? "it ended with code " + std::to_string(WEXITSTATUS(status))
+                                    : "it was ended by signal " + std::to_string(WTERMSIG(status));
+        const std::string said = first_line(output.err);
+        return failure(plugin, said.empty() ? how : how + " (" + said + ")");
+    }
+    return parse_exec_credential(plugin, output.out);
+}
+
+}  // namespace gpuctl::k8s

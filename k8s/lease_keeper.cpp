@@ -1,0 +1,218 @@
+#include "k8s/lease_keeper.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <random>
+
+#include "daemon/aio/loop.hpp"
+#include "daemon/net/http_types.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+std::int64_t wall_us() {
+    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
+}
+
+}  // namespace
+
+struct LeaseKeeper::Parts {
+    aio::Loop& loop;
+    Client& client;
+    LeaseSettings settings;
+    LeaseMachine machine;
+    OnChange on_change;
+    Rng rng;
+    std::string collection;
+    std::string path;
+    bool told_leading = false;
+    Epoch told_epoch{};
+    bool released = false;
+    View view;
+
+    Parts(aio::Loop& on, Client& with, LeaseSettings how, OnChange tell, std::uint64_t seed)
+        : loop(on),
+          client(with),
+          settings(how),
+          machine(how),
+          on_change(std::move(tell)),
+          rng(seed),
+          collection("/apis/coordination.k8s.io/v1/namespaces/" +
+                     net::percent_encode(settings.namespace_name) + "/leases"),
+          path(collection + "/" + net::percent_encode(settings.name)) {}
+
+    void tell_change();
+    [[nodiscard]] aio::Deadline answer_deadline() const;
+    [[nodiscard]] aio::Clock::time_point next_round(aio::Clock::time_point now);
+    [[nodiscard]] ApiCall call_of(const LeaseMachine::Step& step) const;
+    LeaseMachine::Step take(const LeaseMachine::Step& sent, const ApiResult<ApiResponse>& answer,
+                            aio::Clock::time_point sent_at);
+};
+
+void LeaseKeeper::Parts::tell_change() {
+    machine.expire(aio::Clock::now());
+    const bool leading = machine.leading();
+    if (leading == told_leading && (!leading || machine.epoch() == told_epoch)) return;
+    if (told_leading) on_change(false, told_epoch);  // also between two terms that touch
+    told_leading = leading;
+    if (!leading) return;
+    told_epoch = machine.epoch();
+    ++view.terms;
+    on_change(true, told_epoch);
+}
+
+// No answer is worth waiting for beyond the point where the term ends without it.
+aio::Deadline LeaseKeeper::Parts::answer_deadline() const {
+    aio::Deadline deadline = aio::Deadline::in(settings.write_timeout());
+    if (machine.leading()) {
+        deadline = aio::Deadline::earlier(
+            deadline, aio::Deadline{machine.renewed_at() + settings.renew_deadline});
+    }
+    return deadline;
+}
+
+aio::Clock::time_point LeaseKeeper::Parts::next_round(aio::Clock::time_point now) {
+    if (machine.leading()) {
+        return std::min(now + settings.retry_period,
+                        machine.renewed_at() + settings.renew_deadline);
+    }
+    // Candidates come every 1 to 2.2 retry periods, never in step with each other.
+    const std::int64_t spread = settings.retry_period.count() * 12 / 10;
+    return now + settings.retry_period + std::chrono::milliseconds{rng.between(0, spread)};
+}
+
+ApiCall LeaseKeeper::Parts::call_of(const LeaseMachine::Step& step) const {
+    ApiCall call;
+    call.lane = Lane::lease;
+    call.path = step.send == LeaseMachine::Send::create ? collection : path;
+    switch (step.send) {
+        case LeaseMachine::Send::create:
+            call.method = "POST";
+            break;
+        case LeaseMachine::Send::update:
+            call.method = "PUT";
+            break;
+        default:
+            return call;
+    }
+    call.body = lease_body(settings, step.record);
+    return call;
+}
+
+// Hands one answer to the machine; what it wants sent next.
+LeaseMachine::Step LeaseKeeper::Parts::take(const LeaseMachine::Step& sent,
+                                            const ApiResult<ApiResponse>& answer,
+                                            aio::Clock::time_point sent_at) {
+    const auto now = aio::Clock::now();
+    const bool read = sent.send == LeaseMachine::Send::read;
+    if (!answer) {
+        if (read && answer.error().code == ErrorCode::NotFound) {
+            return machine.on_read(std::nullopt, now, wall_us());
+        }
+        if (answer.error().code != ErrorCode::Conflict) {
+            ++view.failures;
+            view.last_error = answer.error().message;
+        }
+        if (!read) return machine.on_write_failed(answer.error().code == ErrorCode::Conflict, now);
+        machine.on_read_failed(now);
+        return {};
+    }
+    Result<LeaseRecord> record = parse_lease(answer->body);
+    if (!record) {
+        ++view.failures;
+        view.last_error = record.error().message;
+        if (!read) return machine.on_write_failed(false, now);
+        machine.on_read_failed(now);
+        return {};
+    }
+    if (read) return machine.on_read(std::move(*record), now, wall_us());
+    machine.on_written(std::move(*record), sent_at, now);
+    ++view.renewals;
+    view.last_error.clear();
+    return {};
+}
+
+LeaseKeeper::LeaseKeeper(aio::Loop& loop, Client& client, LeaseSettings settings,
+                         OnChange on_change, std::uint64_t seed)
+    : parts_(
+          std::make_shared<Parts>(loop, client, std::move(settings), std::move(on_change), seed)) {}
+LeaseKeeper::~LeaseKeeper() = default;
+
+aio::Task<void> LeaseKeeper::run() {
+    const auto parts = parts_;
+    while (!parts->released) {
+        LeaseMachine::Step step = parts->machine.begin(aio::Clock::now(), wall_us());
+        parts->tell_change();
+        while (step.send != LeaseMachine::Send::nothing && !parts->released) {
+            const auto sent_at = aio::Clock::now();
+            ApiCall call = parts->call_of(step);
+            const aio::Deadline deadline = parts->answer_deadline();
+            ApiResult<ApiResponse> answer = co_await parts->client.call(std::move(call), deadline);
+            if (parts->released) break;  // an answer to what was sent before is of no interest
+            step = parts->take(step, answer, sent_at);
+            parts->tell_change();
+        }
+        const bool slept =
+            co_await aio::sleep_until(aio::Deadline{parts->next_round(aio::Clock::now())});
+        if (!slept) co_return;
+    }
+}
+
+aio::Task<Result<void>> LeaseKeeper::release(aio::Deadline deadline) {
+    const auto parts = parts_;
+    parts->released = true;
+    std::optional<LeaseRecord> record = parts->machine.release(aio::Clock::now(), wall_us());
+    parts->tell_change();
+    if (!record) co_return Result<void>{};
+    for (bool second_try = false;; second_try = true) {
+        ApiCall write = parts->call_of({LeaseMachine::Send::update, *record});
+        ApiResult<ApiResponse> answer = co_await parts->client.call(std::move(write), deadline);
+        if (answer) co_return Result<void>{};
+        if (answer.error().code != ErrorCode::Conflict || second_try) {
+            co_return while_doing("release the lease", Error{answer.error()});
+        }
+        // A renewal of ours may have been in flight: take its resourceVersion, if it still is ours.
+        ApiCall read = parts->call_of({LeaseMachine::Send::read, {}});
+        ApiResult<ApiResponse> now = co_await parts->client.call(std::move(read), deadline);
+        if (!now) co_return while_doing("release the lease", Error{now.error()});
+        Result<LeaseRecord> stored = parse_lease(now->body);
+        if (!stored) co_return while_doing("release the lease", stored.error());
+        if (stored->holder != parts->settings.identity) co_return Result<void>{};
+        record->resource_version = stored->resource_version;
+    }
+}
+
+bool LeaseKeeper::may_write(Epoch epoch) const {
+    return !parts_->released && parts_->machine.epoch() == epoch &&
+           parts_->machine.may_write(aio::Clock::now());
+}
+
+LeaseKeeper::View LeaseKeeper::view() const {
+    View view = parts_->view;
+    parts_->machine.expire(aio::Clock::now());
+    view.leading = parts_->machine.leading();
+    view.epoch = parts_->machine.epoch();
+    view.holder = parts_->machine.holder();
+    view.renewed_at = parts_->machine.renewed_at();
+    return view;
+}
+
+std::string make_lease_identity() {
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    std::random_device random;
+    std::string uuid;
+    static constexpr std::string_view kHex = "0123456789abcdef";
+    for (int digit = 0; digit < 32; ++digit) {
+        if (digit == 8 || digit == 12 || digit == 16 || digit == 20) uuid.push_back('-');
+        uuid.push_back(digit == 12   ? '4'
+                       : digit == 16 ? kHex[8 + random() % 4]  // the variant bits of RFC 9562
+                                     : kHex[random() % 16]);
+    }
+    return std::string{host.data()} + "_" + uuid;
+}
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,105 @@
+#include "sim/log_script.hpp"
+
+#include "unit/sim/sim_world.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+TEST(SimLogs, timestamps_are_rfc_3339) {
+    EXPECT_EQ(format_timestamp(Instant{0}, 0), "1970-01-01T00:00:00.000000000Z");
+    EXPECT_EQ(format_timestamp(Instant{1'709'210'096'789}, 42), "2024-02-29T12:34:56.789000042Z");
+    EXPECT_EQ(format_timestamp(Instant{4'102'444'799'999}, 0), "2099-12-31T23:59:59.999000000Z");
+}
+
+struct Running {
+    explicit Running(JobRecord wanted) : job(std::move(wanted)) {
+        world.create(job);
+        world.bind(world.only_pod(), "node-0");
+        world.run_for(Duration{4'000});
+    }
+    LogScript log() { return *world.cluster.log_of(world.only_pod().key); }
+    JobRecord job;
+    SimWorld world;
+};
+
+TEST(SimLogs, any_window_of_lines_is_the_same_whenever_it_is_read) {
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    job.spec.run_time_expected = Duration{20'000};
+    Running running{job};
+    const LogScript early = running.log();
+    const std::int64_t count = early.lines_until(running.world.now);
+    ASSERT_GE(count, 3);
+    std::vector<std::string> lines;
+    for (std::int64_t i = 0; i < count; ++i) lines.push_back(early.line(i));
+    running.world.run_for(Duration{60'000});
+    const LogScript late = running.log();
+    EXPECT_TRUE(late.ended());
+    for (std::int64_t i = 0; i < count; ++i) {
+        EXPECT_EQ(late.line(i), lines[static_cast<std::size_t>(i)]);
+    }
+    const std::int64_t all = late.lines_until(running.world.now);
+    EXPECT_EQ(all, late.lines_until(running.world.now + Duration{1'000'000}));
+    EXPECT_NE(late.line(all - 1).find("done"), std::string::npos);
+    EXPECT_NE(late.line(all - 2).find("step 20/20 loss "), std::string::npos);
+    EXPECT_EQ(lines[0].substr(0, 4), "2023");
+    EXPECT_EQ(lines[0].back(), '\n');
+}
+
+TEST(SimLogs, a_burst_has_so_many_lines_at_once_each_with_its_own_timestamp) {
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    set_environment(job, "GPUCTL_SIM_LOG_BURST", "100");
+    set_environment(job, "GPUCTL_SIM_LOG_INTERVAL", "10ms");
+    Running running{job};
+    const LogScript log = running.log();
+    const Instant start = running.world.only_pod().started_at;
+    EXPECT_EQ(log.lines_until(start + Duration{1'000}) - log.lines_until(start), 10'000);
+    for (std::int64_t i = 1; i < 1'000; ++i) {
+        EXPECT_LT(log.line(i - 1).substr(0, 30), log.line(i).substr(0, 30));
+    }
+}
+
+TEST(SimLogs, there_is_no_log_before_the_container_starts) {
+    SimWorld world;
+    world.create(make_job("llm", JobKind::training, 1, 8));
+    EXPECT_FALSE(world.cluster.log_of(world.only_pod().key).has_value());
+    EXPECT_FALSE(world.cluster.log_of({"team-a", "nobody"}).has_value());
+}
+
+TEST(SimLogs, values_that_are_not_understood_are_reported_in_the_log) {
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    set_environment(job, "GPUCTL_SIM_RUN_TIME", "soon");
+    set_environment(job, "GPUCTL_SIM_OUTCOME", "maybe");
+    set_environment(job, "GPUCTL_SIM_LOG_BURST", "-1");
+    Running running{job};
+    const LogScript log = running.log();
+    EXPECT_NE(log.line(2).find("GPUCTL_SIM_RUN_TIME=soon is ignored"), std::string::npos);
+    EXPECT_NE(log.line(3).find("GPUCTL_SIM_OUTCOME=maybe is ignored"), std::string::npos);
+    EXPECT_NE(log.line(4).find("GPUCTL_SIM_LOG_BURST=-1 is ignored"), std::string::npos);
+}
+
+TEST(SimSteering, the_environment_beats_the_command_which_beats_the_expected_run_time) {
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    EXPECT_EQ(steering_of(job.spec, {}).run_time, Settings{}.training_run_time);
+    job.spec.run_time_expected = Duration{7'000};
+    EXPECT_EQ(steering_of(job.spec, {}).run_time, Duration{7'000});
+    job.spec.command = {"sleep", "5"};
+    EXPECT_EQ(steering_of(job.spec, {}).run_time, Duration{5'000});
+    set_environment(job, "GPUCTL_SIM_RUN_TIME", "250ms");
+    EXPECT_EQ(steering_of(job.spec, {}).run_time, Duration{250});
+    job.spec.kind = JobKind::inference;
+    job.spec.environment.clear();
+    job.spec.command.clear();
+    EXPECT_EQ(steering_of(job.spec, {}).run_time, std::nullopt);
+}
+
+TEST(SimSteering, durations_have_a_unit_and_a_bound) {
+    EXPECT_EQ(parse_duration("500ms"), Duration{500});
+    EXPECT_EQ(parse_duration("15m"), Duration{900'000});
+    EXPECT_EQ(parse_duration("2d"), Duration{172'800'000});
+    for (const char* bad : {"", "s", "5", "-5s", "1.5h", "5 s", "99999999999999d", "9e3s"}) {
+        EXPECT_EQ(parse_duration(bad), std::nullopt) << bad;
+    }
+}
+
+}  // namespace
+}  // namespace gpuctl::sim

@@ -76,8 +76,11 @@ struct EmbeddedNodes {
     std::map<std::string, std::string> labels;
 };
 
+// A small cluster with the pools and GPU models that config/examples/ asks for.
+std::vector<EmbeddedNodes> default_nodes();
+
 struct Embedded {
-    std::vector<EmbeddedNodes> nodes;  // empty: two pools of four nodes, see load.cpp
+    std::vector<EmbeddedNodes> nodes = default_nodes();
     std::uint64_t seed = 1;
     milliseconds image_pull{800};  // median; each pod's own times are drawn from the seed
     milliseconds container_start{400};

@@ -1,0 +1,206 @@
+#include "daemon/config/checks.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/wire/duration.hpp"
+#include "daemon/wire/job_rules.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/quantity.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+// The member `key` of what `field` was read from, for a place more exact than the whole struct's.
+wire::Field member(const wire::Field& field, std::string_view key) {
+    wire::Fields fields{field};
+    const wire::Field found = fields.find(key);
+    return found ? found : field;
+}
+
+std::string in_words(milliseconds span) { return wire::format_duration(Duration{span.count()}); }
+
+void check_label(const wire::Field& field, std::string_view key, const std::string& value) {
+    if (value.empty()) return;
+    if (const std::string problem = wire::problem_with_label(value); !problem.empty()) {
+        member(field, key).error("\"" + value + "\" " + problem);
+    }
+}
+
+// `list` holds items with unique names; reports the second of two equal ones at its place.
+template <typename Item>
+void check_unique(const std::vector<Item>& items, const wire::Field& field, std::string_view key,
+                  const char* what) {
+    std::set<std::string> names;
+    const wire::Field list = member(field, key);
+    const auto elements = list.json().is_array() ? list.elements() : std::vector<wire::Field>{};
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (items[i].name.empty() || names.insert(items[i].name).second) continue;
+        const wire::Field& at = i < elements.size() ? elements[i] : field;
+        at.error(std::string{what} + " " + items[i].name + " is given twice");
+    }
+}
+
+}  // namespace
+
+std::optional<bool> is_loopback(const std::string& address) {
+    if (address == "localhost") return true;
+    in_addr four{};
+    if (inet_pton(AF_INET, address.c_str(), &four) == 1) {
+        return (ntohl(four.s_addr) >> 24) == 127;
+    }
+    in6_addr six{};
+    if (inet_pton(AF_INET6, address.c_str(), &six) != 1) return std::nullopt;
+    if (IN6_IS_ADDR_LOOPBACK(&six)) return true;
+    return IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127;
+}
+
+void check(const Server& server, const wire::Field& field) {
+    if (!is_loopback(server.address)) {
+        member(field, "address")
+            .error("\"" + server.address +
+                   "\" is not an IP address; use 127.0.0.1, ::1, 0.0.0.0 or the address to listen "
+                   "on");
+    }
+}
+
+void check(const TlsFiles& files, const wire::Field& field) {
+    if (files.certificate_file.empty()) field.error("server.tls needs certificateFile");
+    if (files.key_file.empty()) field.error("server.tls needs keyFile");
+}
+
+void check(const Lease& lease, const wire::Field& field) {
+    if (lease.duration <= lease.renew_deadline) {
+        field.error("lease.duration " + in_words(lease.duration) +
+                    " must be longer than lease.renewDeadline " + in_words(lease.renew_deadline) +
+                    ", or two leaders could act at once");
+    }
+    if (lease.renew_deadline <= lease.retry_period) {
+        field.error("lease.renewDeadline " + in_words(lease.renew_deadline) +
+                    " must be longer than lease.retryPeriod " + in_words(lease.retry_period) +
+                    ", or one failed renewal loses the lease");
+    }
+    if (!lease.name.empty()) {
+        if (const auto problem = wire::problem_with_subdomain(lease.name); !problem.empty()) {
+            member(field, "name").error("\"" + lease.name + "\" " + problem);
+        }
+    } else {
+        member(field, "name").error("lease.name must not be empty");
+    }
+    check_label(field, "namespace", lease.namespace_name);
+}
+
+void check(const Kubernetes& kubernetes, const wire::Field& field) {
+    const milliseconds spare = kubernetes.lease.duration - kubernetes.lease.renew_deadline;
+    if (kubernetes.lease.enabled && kubernetes.bind_timeout > spare) {
+        member(field, "bindTimeout")
+            .error("bindTimeout " + in_words(kubernetes.bind_timeout) +
+                   " must not be longer than lease.duration minus lease.renewDeadline (" +
+                   in_words(spare) + "): a deposed leader's write must be over by then");
+    }
+    if (const auto problem = wire::problem_with_subdomain(kubernetes.scheduler_name);
+        !problem.empty()) {
+        member(field, "schedulerName").error("\"" + kubernetes.scheduler_name + "\" " + problem);
+    }
+    for (const std::string& root : kubernetes.host_path_roots) {
+        if (root == "/") continue;
+        if (const auto problem = wire::problem_with_path(root); !problem.empty()) {
+            member(field, "hostPathRoots").error("\"" + root + "\" " + problem);
+        }
+    }
+}
+
+void check(const EmbeddedNodes& nodes, const wire::Field& field) {
+    check_label(field, "name", nodes.name);
+    check_label(field, "pool", nodes.pool);
+    if (nodes.gpus > 0 && !is_gpu_resource(nodes.gpu_resource)) {
+        member(field, "gpuResource")
+            .error("\"" + nodes.gpu_resource +
+                   "\" is not a resource of a known GPU vendor, for example nvidia.com/gpu");
+    }
+    if (!nodes.gpu_model.empty()) {
+        if (const auto problem = wire::problem_with_label_value(nodes.gpu_model);
+            !problem.empty()) {
+            member(field, "gpuModel").error("\"" + nodes.gpu_model + "\" " + problem);
+        }
+    }
+}
+
+void check(const Embedded& embedded, const wire::Field& field) {
+    if (embedded.nodes.empty()) {
+        member(field, "nodes").error("embedded.nodes is empty; leave it out for the default nodes");
+    }
+    check_unique(embedded.nodes, field, "nodes", "the node group");
+}
+
+void check(const Cluster& cluster, const wire::Field& field) {
+    wire::Fields fields{field};
+    const wire::Field kubernetes = fields.find("kubernetes");
+    const wire::Field embedded = fields.find("embedded");
+    if (cluster.mode == ClusterMode::embedded && kubernetes) {
+        kubernetes.error(
+            "cluster.kubernetes is given, but cluster.mode is embedded; set mode: kubernetes or "
+            "remove it");
+    }
+    if (cluster.mode == ClusterMode::kubernetes && embedded) {
+        embedded.error(
+            "cluster.embedded is given, but cluster.mode is kubernetes; set mode: embedded or "
+            "remove it");
+    }
+}
+
+void check(const QueuePolicy& queue, const wire::Field& field) {
+    check_label(field, "name", queue.name);
+    if (queue.maximum && queue.guaranteed > *queue.maximum) {
+        member(field, "guaranteed")
+            .error("queue " + queue.name + " is guaranteed " + format_gpus(queue.guaranteed) +
+                   " GPUs, more than its maximum " + format_gpus(*queue.maximum));
+    }
+}
+
+void check(const PoolPolicy& pool, const wire::Field& field) {
+    check_label(field, "name", pool.name);
+    check_unique(pool.queues, field, "queues", "the queue");
+}
+
+void check(const TenantPolicy& tenant, const wire::Field& field) {
+    check_label(field, "name", tenant.name);
+    check_label(field, "queue", tenant.queue);
+}
+
+void check(const Policy& policy, const wire::Field& field) {
+    check_unique(policy.pools, field, "pools", "the pool");
+    check_unique(policy.tenants, field, "tenants", "the tenant");
+    if (policy.backoff_initial > policy.backoff_maximum) {
+        field.error("policy.backoffInitial is longer than policy.backoffMaximum");
+    }
+    std::vector<std::string> queues{kDefaultQueue};
+    for (const PoolPolicy& pool : policy.pools) {
+        for (const QueuePolicy& queue : pool.queues) queues.push_back(queue.name);
+    }
+    const wire::Field list = member(field, "tenants");
+    const auto elements = list.json().is_array() ? list.elements() : std::vector<wire::Field>{};
+    for (std::size_t i = 0; i < policy.tenants.size(); ++i) {
+        const std::string& queue = policy.tenants[i].queue;
+        if (queue.empty() || std::find(queues.begin(), queues.end(), queue) != queues.end()) {
+            continue;
+        }
+        const std::string nearest = wire::nearest_name(queue, queues);
+        const wire::Field& at = i < elements.size() ? elements[i] : field;
+        at.error("no pool has the queue " + queue + " of tenant " + policy.tenants[i].name +
+                 (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    }
+}
+
+void check(const Names& names, const wire::Field& field) {
+    const bool dotted = names.label_prefix.find('.') != std::string::npos;
+    const std::string problem = wire::problem_with_subdomain(names.label_prefix);
+    if (problem.empty() && dotted) return;
+    member(field, "labelPrefix")
+        .error("\"" + names.label_prefix + "\" " +
+               (problem.empty() ? "must be a domain such as runwhere.ai" : problem));
+}
+
+}  // namespace gpuctl::config

@@ -1,0 +1,29 @@
+#pragma once
+// What a struct of the configuration must satisfy as a whole; each reports on the field it was read
+// from. Structs without such a rule take the template.
+
+#include "daemon/config/config.hpp"
+#include "daemon/wire/fields.hpp"
+
+namespace gpuctl::config {
+
+template <typename T>
+void check(const T&, const wire::Field&) {}
+
+void check(const Server& server, const wire::Field& field);
+void check(const TlsFiles& files, const wire::Field& field);
+void check(const Lease& lease, const wire::Field& field);
+void check(const Kubernetes& kubernetes, const wire::Field& field);
+void check(const EmbeddedNodes& nodes, const wire::Field& field);
+void check(const Embedded& embedded, const wire::Field& field);
+void check(const Cluster& cluster, const wire::Field& field);
+void check(const QueuePolicy& queue, const wire::Field& field);
+void check(const PoolPolicy& pool, const wire::Field& field);
+void check(const TenantPolicy& tenant, const wire::Field& field);
+void check(const Policy& policy, const wire::Field& field);
+void check(const Names& names, const wire::Field& field);
+
+// 127.0.0.0/8, ::1 or localhost; nullopt when it is no address at all.
+std::optional<bool> is_loopback(const std::string& address);
+
+}  // namespace gpuctl::config

@@ -1,0 +1,244 @@
+#pragma once
+// The tables that gpuctld.yaml is read from and printed by: one Key per member of a configuration
+// struct. Error messages, the commented file in config/, the environment's names and the list of
+// what a reload may change all come from them.
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "daemon/config/checks.hpp"
+#include "daemon/config/config.hpp"
+#include "daemon/wire/fields.hpp"
+
+namespace gpuctl::config {
+
+// One key with its value as it is printed.
+struct Shown {
+    enum class Form { scalar, map, list };
+    std::string_view name;
+    std::string_view meaning;
+    Form form = Form::scalar;
+    bool absent = false;         // no value: what follows is an example, printed as a comment
+    std::string value;           // scalar, as YAML
+    std::vector<Shown> members;  // map
+    std::vector<std::vector<Shown>> items;  // list of maps
+};
+
+template <typename T>
+struct Key {
+    std::string_view name;
+    std::string_view meaning;
+    bool required = false;
+    std::function<void(const wire::Field&, T&)> read;
+    std::function<void(const T&, Shown&)> show;
+};
+
+// Specialised for every struct in tables.cpp.
+template <typename T>
+const std::vector<Key<T>>& keys();
+
+template <typename T>
+void read_struct(const wire::Field& field, T& value) {
+    if (!field.is_map()) return;
+    wire::Fields fields{field};
+    for (const Key<T>& key : keys<T>()) {
+        const wire::Field found = key.required ? fields.require(key.name) : fields.find(key.name);
+        if (found) key.read(found, value);
+    }
+    fields.report_unknown(true);
+    check(value, field);
+}
+
+template <typename T>
+std::vector<Shown> show_struct(const T& value) {
+    std::vector<Shown> result;
+    for (const Key<T>& key : keys<T>()) {
+        Shown shown;
+        shown.name = key.name;
+        shown.meaning = key.meaning;
+        key.show(value, shown);
+        result.push_back(std::move(shown));
+    }
+    return result;
+}
+
+// Scalars of each type; read_* report what is wrong and leave `value` alone then.
+void read_text(const wire::Field& field, std::string& value);
+void read_texts(const wire::Field& field, std::vector<std::string>& value);
+void read_text_map(const wire::Field& field, std::map<std::string, std::string>& value);
+std::optional<std::int64_t> read_size(const wire::Field& field, std::int64_t low,
+                                      std::int64_t high);
+std::optional<std::int64_t> read_ms(const wire::Field& field, std::int64_t low, std::int64_t high);
+std::optional<std::int64_t> read_thousandths(const wire::Field& field, std::string_view unit);
+
+std::string yaml_text(std::string_view text);
+std::string yaml_list(const std::vector<std::string>& texts);
+std::string yaml_map(const std::map<std::string, std::string>& members);
+std::string yaml_ms(std::int64_t ms);
+std::string yaml_bytes(std::int64_t bytes);
+
+// --- one maker per kind of member ---
+
+template <typename T>
+Key<T> text(std::string_view name, std::string T::* member, std::string_view meaning) {
+    return {name, meaning, false,
+            [member](const wire::Field& field, T& value) { read_text(field, value.*member); },
+            [member](const T& value, Shown& shown) { shown.value = yaml_text(value.*member); }};
+}
+
+template <typename T>
+Key<T> required(Key<T> key) {
+    key.required = true;
+    return key;
+}
+
+template <typename T>
+Key<T> flag(std::string_view name, bool T::* member, std::string_view meaning) {
+    return {
+        name, meaning, false,
+        [member](const wire::Field& field, T& value) {
+            if (const auto read = field.boolean()) value.*member = *read;
+        },
+        [member](const T& value, Shown& shown) { shown.value = value.*member ? "true" : "false"; }};
+}
+
+template <typename T, typename Number>
+Key<T> count(std::string_view name, Number T::* member, std::int64_t low, std::int64_t high,
+             std::string_view meaning) {
+    return {
+        name, meaning, false,
+        [=](const wire::Field& field, T& value) {
+            if (const auto read = field.integer(low, high)) {
+                value.*member = static_cast<Number>(*read);
+            }
+        },
+        [member](const T& value, Shown& shown) { shown.value = std::to_string(value.*member); }};
+}
+
+template <typename T>
+Key<T> size(std::string_view name, std::size_t T::* member, std::int64_t low, std::int64_t high,
+            std::string_view meaning) {
+    return {name, meaning, false,
+            [=](const wire::Field& field, T& value) {
+                if (const auto read = read_size(field, low, high)) {
+                    value.*member = static_cast<std::size_t>(*read);
+                }
+            },
+            [member](const T& value, Shown& shown) {
+                shown.value = yaml_bytes(static_cast<std::int64_t>(value.*member));
+            }};
+}
+
+// std::chrono spans and the core's Duration.
+template <typename T, typename Span>
+Key<T> span(std::string_view name, Span T::* member, std::int64_t low_ms, std::int64_t high_ms,
+            std::string_view meaning) {
+    return {name, meaning, false,
+            [=](const wire::Field& field, T& value) {
+                const auto ms = read_ms(field, low_ms, high_ms);
+                if (!ms) return;
+                if constexpr (std::is_same_v<Span, seconds>) {
+                    if (*ms % 1000 != 0) return field.error("must be whole seconds");
+                    value.*member = seconds{*ms / 1000};
+                } else {
+                    value.*member = Span{*ms};
+                }
+            },
+            [member](const T& value, Shown& shown) {
+                if constexpr (std::is_same_v<Span, Duration>) {
+                    shown.value = yaml_ms((value.*member).ms());
+                } else {
+                    shown.value = yaml_ms(milliseconds{value.*member}.count());
+                }
+            }};
+}
+
+template <typename T, typename Choice>
+Key<T> choice(std::string_view name, Choice T::* member,
+              std::vector<std::pair<std::string_view, Choice>> choices, std::string_view meaning) {
+    const auto read = [=](const wire::Field& field, T& value) {
+        const auto written = field.text();
+        if (!written) return;
+        std::vector<std::string> names;
+        for (const auto& [word, choice] : choices) {
+            if (*written == word) return void(value.*member = choice);
+            names.emplace_back(word);
+        }
+        std::string message = "must be one of";
+        for (const std::string& word : names) message += (&word == &names[0] ? " " : ", ") + word;
+        field.error(message + ", not \"" + *written + "\"");
+    };
+    const auto show = [=](const T& value, Shown& shown) {
+        for (const auto& [word, choice] : choices) {
+            if (value.*member == choice) shown.value = word;
+        }
+    };
+    return {name, meaning, false, read, show};
+}
+
+template <typename T>
+Key<T> texts(std::string_view name, std::vector<std::string> T::* member,
+             std::string_view meaning) {
+    return {name, meaning, false,
+            [member](const wire::Field& field, T& value) { read_texts(field, value.*member); },
+            [member](const T& value, Shown& shown) { shown.value = yaml_list(value.*member); }};
+}
+
+template <typename T>
+Key<T> text_map(std::string_view name, std::map<std::string, std::string> T::* member,
+                std::string_view meaning) {
+    return {name, meaning, false,
+            [member](const wire::Field& field, T& value) { read_text_map(field, value.*member); },
+            [member](const T& value, Shown& shown) { shown.value = yaml_map(value.*member); }};
+}
+
+template <typename T, typename Section>
+Key<T> section(std::string_view name, Section T::* member, std::string_view meaning) {
+    return {name, meaning, false,
+            [member](const wire::Field& field, T& value) { read_struct(field, value.*member); },
+            [member](const T& value, Shown& shown) {
+                shown.form = Shown::Form::map;
+                shown.members = show_struct(value.*member);
+            }};
+}
+
+template <typename T, typename Section>
+Key<T> optional_section(std::string_view name, std::optional<Section> T::* member, Section example,
+                        std::string_view meaning) {
+    return {name, meaning, false,
+            [member](const wire::Field& field, T& value) {
+                read_struct(field, (value.*member).emplace());
+            },
+            [=](const T& value, Shown& shown) {
+                shown.form = Shown::Form::map;
+                shown.absent = !(value.*member);
+                shown.members = show_struct(shown.absent ? example : *(value.*member));
+            }};
+}
+
+template <typename T, typename Item>
+Key<T> list(std::string_view name, std::vector<Item> T::* member, Item example,
+            std::string_view meaning) {
+    return {name, meaning, false,
+            [member](const wire::Field& field, T& value) {
+                (value.*member).clear();
+                for (const wire::Field& element : field.elements()) {
+                    read_struct(element, (value.*member).emplace_back());
+                }
+            },
+            [=](const T& value, Shown& shown) {
+                shown.form = Shown::Form::list;
+                shown.absent = (value.*member).empty();
+                for (const Item& item : value.*member) shown.items.push_back(show_struct(item));
+                if (shown.absent) shown.items.push_back(show_struct(example));
+            }};
+}
+
+}  // namespace gpuctl::config

@@ -1,0 +1,84 @@
+"""Jobs, Deployments and StatefulSets that a Kubernetes user makes with schedulerName gpuctl."""
+
+import unittest
+
+from support import BOUND_S, PREFIX, Daemon, RUNNING_S, bound, pod, shared_testbed, unique, wait_for
+
+
+class Controllers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = shared_testbed()
+        cls.daemon = Daemon(bed=cls.bed).start()
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def setUp(self):
+        self.namespace = self.bed.create_namespace(unique("controllers"))
+
+    def create(self, path, body):
+        self.bed.api("POST", f"/apis/{path.rsplit('/', 1)[0]}/namespaces/{self.namespace}/{path.rsplit('/', 1)[1]}", body,
+                     as_role="alice", expect=(201,))
+        self.addCleanup(self.remove, path, body["metadata"]["name"])
+
+    def remove(self, path, name):
+        self.bed.api("DELETE", f"/apis/{path.rsplit('/', 1)[0]}/namespaces/{self.namespace}/{path.rsplit('/', 1)[1]}/{name}",
+                     {"propagationPolicy": "Background"}, content_type="application/json")
+        wait_for(lambda: not self.bed.pods(self.namespace), RUNNING_S, "its pods are gone", every_s=0.2)
+
+    @staticmethod
+    def template(labels=None, annotations=None, gpus=1, pool="training-pool"):
+        body = pod("template", gpus=gpus, pool=pool, labels=labels, annotations=annotations)
+        del body["metadata"]["name"]
+        return body
+
+    def test_a_job_runs_to_its_end(self):
+        template = self.template(annotations={"testbed.gpuctl.dev/run-time": "1s"})
+        template["spec"]["restartPolicy"] = "Never"
+        self.create("batch/v1/jobs", {"metadata": {"name": "work"}, "spec": {
+            "completions": 3, "parallelism": 3, "template": template}})
+
+        def complete():
+            status = self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/work")["status"]
+            return status.get("succeeded") == 3
+
+        wait_for(complete, RUNNING_S, "three completions", every_s=0.2)
+
+    def test_an_indexed_job_with_a_gang_label_starts_whole(self):
+        template = self.template(labels={f"{PREFIX}/gang": "ring"}, annotations={f"{PREFIX}/gang-min": "4"}, gpus=4)
+        template["spec"]["restartPolicy"] = "Never"
+        self.create("batch/v1/jobs", {"metadata": {"name": "ring"}, "spec": {
+            "completions": 4, "parallelism": 4, "completionMode": "Indexed", "template": template}})
+        wait_for(lambda: len(bound(self.bed, self.namespace)) == 4, BOUND_S, lambda: f"{bound(self.bed, self.namespace)}")
+
+    def test_a_deployment_gets_all_its_replicas_and_new_ones(self):
+        self.create("apps/v1/deployments", {"metadata": {"name": "serve"}, "spec": {
+            "replicas": 2, "selector": {"matchLabels": {"app": "serve"}},
+            "template": self.template(labels={"app": "serve"}, pool="inference-pool")}})
+        wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "two replicas bound")
+        victim = next(iter(bound(self.bed, self.namespace)))
+        self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{victim}", expect=(200,))
+        wait_for(lambda: len(bound(self.bed, self.namespace)) == 2 and victim not in bound(self.bed, self.namespace),
+                 RUNNING_S, "a deleted replica is replaced and bound")
+
+    def test_a_stateful_set_gets_its_pods_in_order(self):
+        self.create("apps/v1/statefulsets", {"metadata": {"name": "lab"}, "spec": {
+            "replicas": 2, "serviceName": "lab", "selector": {"matchLabels": {"app": "lab"}},
+            "template": self.template(labels={"app": "lab"}, pool="dev-pool")}})
+        wait_for(lambda: set(bound(self.bed, self.namespace)) == {"lab-0", "lab-1"}, RUNNING_S, "lab-0 and lab-1 bound")
+
+    def test_a_job_that_waits_explains_itself_by_rest(self):
+        template = self.template(gpus=9)
+        template["spec"]["restartPolicy"] = "Never"
+        self.create("batch/v1/jobs", {"metadata": {"name": "toobig"}, "spec": {"template": template}})
+
+        def waiting():
+            row = next((row for row in self.daemon.items(f"/api/v1/jobs?namespace={self.namespace}")), None)
+            return row if row and row["reason"] else None
+
+        row = wait_for(waiting, BOUND_S, "a reason")
+        explanation = self.daemon.get(f"/api/v1/jobs/{row['jobId']}/explain?namespace={self.namespace}")
+        self.assertIn("9", str(explanation))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+"""Gangs of a Kubernetes user's bare pods: by label and annotation, and by a PodGroup object."""
+
+import unittest
+
+from support import (BOUND_S, PREFIX, Daemon, bound, condition, create_pod, delete_namespace_pods, gpus_per_node,
+                     node_of, pod, shared_testbed, unique, wait_for)
+
+
+class Gangs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = shared_testbed()
+        cls.daemon = Daemon(bed=cls.bed).start()
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def setUp(self):
+        self.namespace = self.bed.create_namespace(unique("gangs"))
+        self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
+
+    def member(self, gang, index, size, gpus=4):
+        return pod(f"{gang}-{index}", gpus=gpus, pool="training-pool", labels={f"{PREFIX}/gang": gang},
+                   annotations={f"{PREFIX}/gang-min": str(size)} if size else {})
+
+    def create(self, *bodies):
+        for body in bodies:
+            create_pod(self.bed, self.namespace, body)
+
+    def wait_bound(self, count):
+        wait_for(lambda: len(bound(self.bed, self.namespace)) == count, BOUND_S,
+                 lambda: f"{count} pods bound; bound are {bound(self.bed, self.namespace)}")
+
+    def witness(self):
+        name = unique("witness")
+        self.create(pod(name, gpus=0))
+        wait_for(lambda: node_of(self.bed, self.namespace, name), BOUND_S, f"{name} bound")
+        self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{name}", expect=(200,))
+        wait_for(lambda: name not in bound(self.bed, self.namespace), BOUND_S, f"{name} gone")
+
+    def test_a_gang_by_label_and_annotation_starts_when_it_is_complete(self):
+        self.create(*[self.member("g", index, 4) for index in range(3)])
+        self.witness()
+        self.assertEqual(bound(self.bed, self.namespace), {})
+        self.create(self.member("g", 3, 4))
+        self.wait_bound(4)
+        self.assertTrue(all(used <= total for used, total in gpus_per_node(self.bed).values()))
+
+    def test_a_gang_that_does_not_fit_takes_nothing(self):
+        self.create(*[self.member("big", index, 5) for index in range(5)])  # 20 GPUs; the pool has 16
+
+        def said():
+            found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/big-0"), "PodScheduled")
+            return found and found["status"] == "False"
+
+        wait_for(said, BOUND_S, "the gang's pods say why they wait")
+        self.assertEqual(bound(self.bed, self.namespace), {})
+        self.create(*[self.member("fits", index, 4) for index in range(4)])
+        self.wait_bound(4)
+        self.assertTrue(all(name.startswith("fits-") for name in bound(self.bed, self.namespace)))
+
+    def test_two_gangs_that_fit_only_one_at_a_time_never_share(self):
+        for gang in ("x", "y"):
+            self.create(*[self.member(gang, index, 3) for index in range(3)])
+        self.wait_bound(3)
+        self.assertEqual(len({name[0] for name in bound(self.bed, self.namespace)}), 1)
+
+    def test_a_gang_label_without_a_size_is_held_and_says_what_is_missing(self):
+        self.create(*[self.member("nameless", index, None, gpus=1) for index in range(2)])
+
+        def message():
+            found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/nameless-0"), "PodScheduled")
+            return found["message"] if found and found["status"] == "False" else None
+
+        self.assertIn("gang-min", wait_for(message, BOUND_S, "the reason"))
+        self.assertEqual(bound(self.bed, self.namespace), {})
+
+    def test_a_gang_by_pod_group_object(self):
+        self.bed.api("POST", f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{self.namespace}/podgroups",
+                     {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "group"},
+                      "spec": {"minMember": 3}}, expect=(201,))
+        members = [pod(f"m-{index}", gpus=2, pool="training-pool", labels={"scheduling.x-k8s.io/pod-group": "group"})
+                   for index in range(3)]
+        self.create(*members[:2])
+        self.witness()
+        self.assertEqual(bound(self.bed, self.namespace), {})
+        self.create(members[2])
+        self.wait_bound(3)
+
+    def test_a_gated_member_does_not_count(self):
+        gated = self.member("gated", 1, 2)
+        gated["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+        self.create(self.member("gated", 0, 2), gated)
+        self.witness()
+        self.assertEqual(bound(self.bed, self.namespace), {})
+        self.bed.api("PATCH", f"/api/v1/namespaces/{self.namespace}/pods/gated-1", {"spec": {"schedulingGates": None}}, expect=(200,))
+        self.wait_bound(2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -272,6 +272,8 @@ void ByteStream::close() { parts_->close(); }
 
 bool ByteStream::is_open() const { return parts_->socket.is_open(); }
 
+int ByteStream::descriptor() const { return parts_->socket.native_handle(); }
+
 const std::string& ByteStream::last_failure() const { return parts_->failure; }
 
 }  // namespace gpuctl::net

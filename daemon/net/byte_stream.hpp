@@ -68,6 +68,7 @@ public:
     void shutdown_write();
     void close();
     [[nodiscard]] bool is_open() const;
+    [[nodiscard]] int descriptor() const;
     [[nodiscard]] const std::string& last_failure() const;
 
 private:

@@ -39,6 +39,8 @@ public:
         bytes_max_ = bytes_max;
     }
 
+    [[nodiscard]] bool over_limit() const { return over_limit_; }
+
 protected:
     using string_view = beast::string_view;
     using error_code = beast::error_code;
@@ -46,14 +48,18 @@ protected:
 
     void on_field_impl(beast::http::field, string_view name, string_view value,
                        error_code&) override {
+        if (header_done_) return;  // a trailer: never merged into the header
         fields_.add(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
     }
-    void on_header_impl(error_code&) override {}
+    void on_header_impl(error_code&) override { header_done_ = true; }
     void on_body_init_impl(const Length& length, error_code& failure) override {
-        if (length && *length > bytes_max_) failure = beast::http::error::body_limit;
+        if (!length || *length <= bytes_max_) return;
+        over_limit_ = true;
+        failure = beast::http::error::body_limit;
     }
     std::size_t on_body_impl(string_view body, error_code& failure) override {
         if (sink_ == nullptr || body.size() > bytes_max_ - std::min(bytes_max_, sink_->size())) {
+            over_limit_ = true;
             failure = beast::http::error::body_limit;
             return 0;
         }
@@ -69,6 +75,8 @@ protected:
     HttpFields& fields_;
     std::string* sink_ = nullptr;
     std::size_t bytes_max_ = 0;
+    bool header_done_ = false;
+    bool over_limit_ = false;
 };
 
 class ResponseParser final : public MessageParser<false> {
@@ -94,16 +102,19 @@ public:
         : MessageParser<true>(request.fields), request_(request) {
         header_limit(static_cast<std::uint32_t>(header_bytes_max));
     }
+    [[nodiscard]] int version() const { return version_; }  // 10 or 11
 
 private:
-    void on_request_impl(beast::http::verb, string_view method, string_view target, int,
+    void on_request_impl(beast::http::verb, string_view method, string_view target, int version,
                          error_code&) override {
+        version_ = version;
         request_.method.assign(method.data(), method.size());
         request_.target.assign(target.data(), target.size());
     }
     void on_response_impl(int, string_view, int, error_code&) override {}
 
     HttpRequest& request_;
+    int version_ = 11;
 };
 
 }  // namespace gpuctl::net

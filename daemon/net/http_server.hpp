@@ -55,8 +55,15 @@ public:
     virtual aio::Task<std::optional<HttpResponse>> on_upgrade(HttpRequest request) = 0;
     virtual aio::Task<void> on_websocket(HttpRequest request,
                                          std::unique_ptr<WebSocket> socket) = 0;
+    // The one of the sub-protocols the client offers that we speak; empty: none.
+    virtual std::string choose_protocol(const HttpRequest& request) {
+        static_cast<void>(request);
+        return {};
+    }
     // A refusal by the guard or by a limit, as the body to send (problem document).
     virtual HttpResponse problem(int status, std::string code, std::string message) = 0;
+    // An exception left on_request, on_upgrade or on_websocket; the client has got a 500.
+    virtual void on_failure(const std::string& what) { static_cast<void>(what); }
 };
 
 class HttpServer {

@@ -41,6 +41,18 @@ void append_length(std::size_t length, std::string& out) {
     out.append("\r\n");
 }
 
+// What frames a message is said by this file alone.
+bool is_framing(std::string_view name) {
+    constexpr std::array<std::string_view, 5> ours{"content-length", "transfer-encoding",
+                                                   "connection", "date", "server"};
+    return std::any_of(ours.begin(), ours.end(), [&](std::string_view one) {
+        return one.size() == name.size() &&
+               std::equal(name.begin(), name.end(), one.begin(), [](char c, char lower) {
+                   return (c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c) == lower;
+               });
+    });
+}
+
 // Formatted once a second. The loop thread is the only caller.
 const std::string& http_date() {
     static std::time_t at = 0;
@@ -108,6 +120,7 @@ void append_response(const HttpResponse& response, ResponseText how, std::string
     append_field("Date", http_date(), out);
     append_field("Server", "gpuctld", out);
     for (const auto& [name, value] : response.fields.all()) {
+        if (is_framing(name)) continue;
         const std::size_t at = out.size();
         out.append(name);
         out.append(": ");

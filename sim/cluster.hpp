@@ -61,6 +61,8 @@ public:
     // All that exists, and removals of what `world` had and we have not.
     void announce(const World& world, std::vector<Event>& out) const;
 
+    // The latest time this cluster was told of.
+    [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] const PodFacts* find_pod(const ObjectKey& key) const;
     [[nodiscard]] const NodeFacts* find_node(const std::string& name) const;
     [[nodiscard]] bool node_answers(const std::string& name) const;
@@ -69,6 +71,7 @@ public:
     [[nodiscard]] std::vector<UserEvent> events_of(const ObjectKey& job) const;
     [[nodiscard]] const ClusterFigures& figures() const { return figures_; }
     [[nodiscard]] std::size_t pods_count() const { return pods_.size(); }
+    [[nodiscard]] std::size_t nodes_count() const { return nodes_.size(); }
     // Over all that decides the future.
     [[nodiscard]] std::uint64_t state_hash() const;
 

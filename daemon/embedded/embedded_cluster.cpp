@@ -1,0 +1,144 @@
+#include "daemon/embedded/embedded_cluster.hpp"
+
+#include <algorithm>
+
+#include "daemon/aio/loop.hpp"
+#include "daemon/embedded/embedded_logs.hpp"
+#include "scheduler/base/check.hpp"
+
+namespace gpuctl::embedded {
+
+namespace {
+
+// How soon a full sink is tried again.
+constexpr std::chrono::milliseconds kSinkRetry{10};
+// How long the cluster sleeps at most when nothing is due.
+constexpr std::chrono::minutes kNothingDue{10};
+
+}  // namespace
+
+EmbeddedCluster::EmbeddedCluster(aio::Loop& loop, EmbeddedSettings settings, sim::World world,
+                                 CallRecorder recorder)
+    : settings_(std::move(settings)),
+      world_(std::move(world)),
+      recorder_(std::move(recorder)),
+      cluster_(settings_.cluster),
+      logs_(std::make_unique<EmbeddedLogs>(*this)),
+      changed_(loop),
+      tasks_(loop) {}
+
+EmbeddedCluster::~EmbeddedCluster() = default;
+
+Instant EmbeddedCluster::clock() {
+    latest_ = std::max(latest_, Instant{aio::Loop::wall_ms()});
+    return latest_;
+}
+
+void EmbeddedCluster::record(Instant now, decltype(Call::what) what) {
+    if (recorder_) recorder_({now, std::move(what)});
+}
+
+void EmbeddedCluster::start(ports::EventSink& sink) {
+    GPUCTL_CHECK(sink_ == nullptr, "a cluster is started once");
+    sink_ = &sink;
+    const Instant now = clock();
+    record(now, Advanced{});
+    cluster_.restore(world_, make_nodes(settings_.nodes, settings_.cluster.label_prefix), now);
+    cluster_.announce(world_, made_);
+    world_ = {};
+    // There is nobody to share the leadership with. The time of the start is greater than that of
+    // any start before, which is all that is asked of an epoch.
+    made_.push_back(LeadershipChanged{
+        true, Epoch{static_cast<std::uint64_t>(std::max<std::int64_t>(now.ms(), 1))}});
+    deliver();
+    tasks_.spawn("embedded cluster", run());
+}
+
+void EmbeddedCluster::deliver() {
+    for (Event& event : made_) undelivered_.push_back(std::move(event));
+    made_.clear();
+    while (!undelivered_.empty() && sink_->offer(undelivered_.front())) undelivered_.pop_front();
+    changed_.notify_all();
+}
+
+void EmbeddedCluster::catch_up() {
+    if (sink_ == nullptr || stopped_ || !undelivered_.empty()) return;
+    const Instant now = clock();
+    const std::optional<Instant> due = cluster_.next_due();
+    if (!due || *due > now) return;
+    record(now, Advanced{});
+    cluster_.advance(now, made_);
+    deliver();
+}
+
+Instant EmbeddedCluster::lived_until() {
+    catch_up();
+    const Instant now = clock();
+    const std::optional<Instant> due = cluster_.next_due();
+    return due && *due <= now ? cluster_.now() : now;
+}
+
+void EmbeddedCluster::carry_out(const Effect& effect) {
+    GPUCTL_CHECK(sink_ != nullptr, "effects come after start()");
+    if (stopped_) return;
+    const Instant now = clock();
+    record(now, effect);
+    cluster_.carry_out(effect, now, made_);
+    deliver();
+}
+
+void EmbeddedCluster::disturb(const sim::SimInput& input) {
+    if (sink_ == nullptr || stopped_) return;
+    const Instant now = clock();
+    record(now, input);
+    cluster_.apply(input, now, made_);
+    deliver();
+}
+
+aio::Task<void> EmbeddedCluster::run() {
+    while (!tasks_.cancelled()) {
+        if (!undelivered_.empty()) {
+            deliver();
+            if (!undelivered_.empty()) {
+                const aio::Deadline again = aio::Deadline::in(kSinkRetry);
+                co_await aio::sleep_until(again);
+                continue;
+            }
+        }
+        catch_up();
+        const std::optional<Instant> due = cluster_.next_due();
+        aio::Clock::duration left = kNothingDue;
+        if (due) {
+            const std::chrono::milliseconds until_due{due->ms() - clock().ms()};
+            left = std::clamp<aio::Clock::duration>(until_due, std::chrono::milliseconds{0}, left);
+        }
+        if (left == aio::Clock::duration::zero() && undelivered_.empty()) continue;
+        const aio::Deadline next = aio::Deadline::in(left);
+        co_await changed_.wait(next);
+    }
+}
+
+std::vector<ports::HealthLine> EmbeddedCluster::health() const {
+    const std::string size = std::to_string(cluster_.nodes_count()) + " nodes, " +
+                             std::to_string(cluster_.pods_count()) + " pods";
+    return {{"api-server", sink_ != nullptr && !stopped_, "embedded cluster, " + size},
+            {"cache", sink_ != nullptr && undelivered_.empty(),
+             undelivered_.empty() ? "up to date"
+                                  : std::to_string(undelivered_.size()) + " events wait"}};
+}
+
+ports::LogSource& EmbeddedCluster::logs() { return *logs_; }
+
+aio::Task<Result<std::string>> EmbeddedCluster::cluster_id(aio::Deadline) {
+    co_return settings_.cluster_id;
+}
+
+aio::Task<bool> EmbeddedCluster::stop(aio::Deadline deadline) {
+    stopped_ = true;
+    tasks_.cancel();
+    changed_.notify_all();
+    const bool ended = co_await tasks_.join(deadline);
+    co_return ended;
+}
+
+}  // namespace gpuctl::embedded

@@ -1,0 +1,121 @@
+#include "daemon/embedded/embedded_logs.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "daemon/embedded/embedded_cluster.hpp"
+
+namespace gpuctl::embedded {
+
+namespace {
+
+constexpr std::size_t kBytesPerReadMax = 64u << 10;
+constexpr std::string_view kContainer = "main";  // contract.md 4.2
+
+Error unreachable(const ObjectKey& pod, const std::string& node) {
+    return make_error(ErrorCode::Unreachable, "read the log of pod " + to_string(pod) + ": node " +
+                                                  node + " does not answer");
+}
+
+class EmbeddedLogStream final : public ports::LogStream {
+public:
+    EmbeddedLogStream(EmbeddedCluster& cluster, ports::LogRequest request, std::string uid,
+                      std::int32_t restarts, std::int64_t first_line, std::int64_t end_line)
+        : cluster_(cluster),
+          request_(std::move(request)),
+          uid_(std::move(uid)),
+          restarts_(restarts),
+          next_line_(first_line),
+          end_line_(end_line) {}
+
+    aio::Task<Result<bool>> read_some(std::string& out, aio::Deadline deadline) override {
+        for (;;) {
+            const Instant now = cluster_.lived_until();
+            const sim::Cluster& cluster = cluster_.virtual_cluster();
+            const PodFacts* pod = cluster.find_pod(request_.pod);
+            // The kubelet ends a followed log when the container does.
+            if (pod == nullptr || pod->uid != uid_ || pod->restarts != restarts_) co_return false;
+            if (!cluster.node_answers(pod->node)) co_return unreachable(request_.pod, pod->node);
+            const std::optional<sim::LogScript> log = cluster.log_of(request_.pod);
+            if (!log) co_return false;
+            std::int64_t available = log->lines_until(now);
+            if (!request_.follow) available = std::min(available, end_line_);
+            if (next_line_ < available) {
+                const std::size_t before = out.size();
+                while (next_line_ < available && out.size() - before < kBytesPerReadMax) {
+                    out += log->line(next_line_++);
+                }
+                co_return true;
+            }
+            if (!request_.follow || log->ended()) co_return false;
+            if (deadline.passed()) {
+                co_return make_error(ErrorCode::Timeout, "no new line in the log of pod " +
+                                                             to_string(request_.pod) + " in time");
+            }
+            const std::chrono::milliseconds left{
+                std::max<std::int64_t>(1, (log->time_of(next_line_) - now).ms())};
+            const aio::Deadline next_line = aio::Deadline::in(left);
+            const aio::Deadline until = aio::Deadline::earlier(deadline, next_line);
+            co_await cluster_.changed().wait(until);
+        }
+    }
+
+private:
+    EmbeddedCluster& cluster_;
+    ports::LogRequest request_;
+    std::string uid_;
+    std::int32_t restarts_;
+    std::int64_t next_line_;
+    std::int64_t end_line_;  // where a log that is not followed ends
+};
+
+// The first line of that second or later; the timestamp sorts as text does.
+std::int64_t first_line_since(const sim::LogScript& log, std::int64_t lines,
+                              const std::string& since) {
+    const std::string second = since.substr(0, 19);  // 2026-01-02T03:04:05
+    std::int64_t low = 0;
+    std::int64_t high = lines;
+    while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        const bool is_before = log.line(middle).compare(0, 19, second) < 0;
+        (is_before ? low : high) = is_before ? middle + 1 : middle;
+    }
+    return low;
+}
+
+}  // namespace
+
+aio::Task<Result<std::unique_ptr<ports::LogStream>>> EmbeddedLogs::open(ports::LogRequest request,
+                                                                        aio::Deadline) {
+    const Instant now = cluster_.lived_until();
+    const sim::Cluster& cluster = cluster_.virtual_cluster();
+    const std::string subject = "read the log of pod " + to_string(request.pod) + ": ";
+    const PodFacts* pod = cluster.find_pod(request.pod);
+    if (pod == nullptr || (!request.uid.empty() && pod->uid != request.uid)) {
+        co_return make_error(ErrorCode::NotFound, subject + "there is no such pod (any more)");
+    }
+    if (!request.container.empty() && request.container != kContainer) {
+        co_return make_error(ErrorCode::NotFound, subject + "it has no container " +
+                                                      request.container + ", only " +
+                                                      std::string{kContainer});
+    }
+    if (!pod->node.empty() && !cluster.node_answers(pod->node)) {
+        co_return unreachable(request.pod, pod->node);
+    }
+    const std::optional<sim::LogScript> log = cluster.log_of(request.pod);
+    if (!log) {
+        co_return make_error(ErrorCode::BadRequest,
+                             subject + "its container has not started: " + pod->status);
+    }
+    const std::int64_t lines = log->lines_until(now);
+    std::int64_t first = 0;
+    if (!request.since_time.empty()) first = first_line_since(*log, lines, request.since_time);
+    if (request.tail_lines) {
+        first = std::max(first, lines - std::max<std::int64_t>(*request.tail_lines, 0));
+    }
+    std::unique_ptr<ports::LogStream> stream = std::make_unique<EmbeddedLogStream>(
+        cluster_, std::move(request), pod->uid, pod->restarts, first, lines);
+    co_return std::move(stream);
+}
+
+}  // namespace gpuctl::embedded

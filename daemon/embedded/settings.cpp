@@ -1,0 +1,41 @@
+#include "daemon/embedded/settings.hpp"
+
+namespace gpuctl::embedded {
+
+namespace {
+
+constexpr std::int64_t kPodsPerNode = 110;  // the kubelet's default
+
+NodeFacts make_node(const NodeGroup& group, std::int64_t number, const std::string& label_prefix) {
+    NodeFacts node;
+    node.name = group.name + "-" + std::to_string(number);
+    node.pool = group.pool.empty() ? "default" : group.pool;
+    node.gpu_model = group.gpu_model;
+    node.address = "embedded";
+    node.allocatable.cpu = CpuMilli{1'000} * group.cpu_cores;
+    node.allocatable.memory = Bytes{std::int64_t{1} << 30} * group.memory_gib;
+    node.allocatable.pods = kPodsPerNode;
+    if (group.gpus > 0) {
+        node.allocatable.gpus.push_back({group.gpu_resource, whole_gpus(group.gpus)});
+    }
+    node.labels = group.labels;
+    node.labels["kubernetes.io/hostname"] = node.name;
+    if (node.pool != "default") node.labels[label_prefix + "/pool"] = node.pool;
+    if (!group.gpu_model.empty()) node.labels[label_prefix + "/gpu-type"] = group.gpu_model;
+    return node;
+}
+
+}  // namespace
+
+std::vector<NodeFacts> make_nodes(const std::vector<NodeGroup>& groups,
+                                  const std::string& label_prefix) {
+    std::vector<NodeFacts> nodes;
+    for (const NodeGroup& group : groups) {
+        for (std::int64_t i = 0; i < group.count; ++i) {
+            nodes.push_back(make_node(group, i, label_prefix));
+        }
+    }
+    return nodes;
+}
+
+}  // namespace gpuctl::embedded

@@ -1,0 +1,37 @@
+#pragma once
+// What the embedded cluster needs to know; filled by the composition root from Config::embedded.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduler/model/node.hpp"
+#include "sim/settings.hpp"
+
+namespace gpuctl::embedded {
+
+// `count` equal nodes named <name>-0, <name>-1, ...
+struct NodeGroup {
+    std::string name;
+    std::int64_t count = 1;
+    std::string pool = "default";
+    std::string gpu_resource = "nvidia.com/gpu";
+    std::string gpu_model;
+    std::int64_t gpus = 0;
+    std::int64_t cpu_cores = 64;
+    std::int64_t memory_gib = 512;
+    std::map<std::string, std::string> labels;
+};
+
+struct EmbeddedSettings {
+    std::vector<NodeGroup> nodes;
+    sim::Settings cluster;   // its label_prefix, seed and times
+    std::string cluster_id;  // as the journal's header says (Recovered::cluster_id)
+};
+
+// Labelled as an administrator would label real ones: hostname, pool unless default, GPU type.
+std::vector<NodeFacts> make_nodes(const std::vector<NodeGroup>& groups,
+                                  const std::string& label_prefix);
+
+}  // namespace gpuctl::embedded

@@ -1,0 +1,86 @@
+#pragma once
+// Binds pods (S5): POST pods/binding with the uid, the leader's epoch and the gang's attempt.
+//
+//   queued --deadline passed, fence closed--> failed (never sent)
+//   queued --> sent --201--> bound
+//                   --certainly not processed--> failed
+//                   --anything else--> read the pod back until it can be read (S7):
+//                        gone, other uid --> gone        on our node --> bound
+//                        on another node --> elsewhere   still unbound --> refused or failed
+//
+// A second POST is never the answer to an answer that was not understood (M6, M7): what the pod
+// says is the truth. Thread: the loop's.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/aio/task_group.hpp"
+#include "k8s/client.hpp"
+#include "k8s/labels.hpp"
+#include "k8s/work_queue.hpp"
+#include "scheduler/model/effect.hpp"
+#include "scheduler/model/event.hpp"
+
+namespace gpuctl::k8s {
+
+std::string binding_path(const PodReference& pod);
+std::string binding_body(const BindPod& order, const LabelKeys& labels);
+
+// What the answer to a binding says by itself; nullopt: the pod must be read back.
+std::optional<BindResult> judge_answer(const ApiResult<ApiResponse>& answer);
+
+// What of a pod decides whether it is bound.
+struct PodGlimpse {
+    std::string uid;
+    std::string node;
+    bool terminating = false;
+    bool gated = false;
+};
+std::optional<PodGlimpse> glimpse_pod(std::string_view json);
+
+// `first` is the answer to the binding; `pod` is absent when it does not exist any more.
+BindResult judge_read_back(const BindPod& order, ErrorCode first,
+                           const std::optional<PodGlimpse>& pod);
+
+struct BinderSettings {
+    LabelKeys labels;
+    std::size_t in_flight_max = 32;
+    std::chrono::milliseconds timeout{5'000};  // A2
+};
+
+class Binder {
+public:
+    using Done = std::function<void(BindOutcome outcome)>;
+
+    Binder(aio::TaskGroup& group, Client& client, BinderSettings settings, Done done);
+
+    void bind(BindPod order);
+    [[nodiscard]] bool idle() const { return queue_.idle(); }
+
+    struct Figures {
+        std::uint64_t bound = 0;
+        std::uint64_t elsewhere = 0;
+        std::uint64_t gone = 0;
+        std::uint64_t refused = 0;
+        std::uint64_t failed = 0;
+        std::uint64_t read_backs = 0;
+    };
+    [[nodiscard]] const Figures& figures() const { return figures_; }
+
+private:
+    aio::Task<void> run(BindPod order);
+    aio::Task<BindResult> read_back(BindPod order, ErrorCode first);
+    void report(const BindPod& order, BindResult result, std::string message);
+
+    Client& client_;
+    BinderSettings settings_;
+    Done done_;
+    WorkQueue queue_;
+    Figures figures_;
+};
+
+}  // namespace gpuctl::k8s

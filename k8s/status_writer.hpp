@@ -1,0 +1,122 @@
+#pragma once
+// Tells a pod's users why it waits: condition PodScheduled=False (S8). Reason Unschedulable only
+// where more nodes would help, since autoscalers act on it; NotReadyForScheduling otherwise (M19).
+// Written only when it changed, at a bounded rate, best effort; on success the API server writes
+// PodScheduled=True itself.
+//
+// Bounds: so many pods are remembered, so many writes a second; a pod that waits less than a moment
+// is never written, and new numbers under the same reason wait half a minute.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "daemon/aio/signal.hpp"
+#include "daemon/aio/task_group.hpp"
+#include "k8s/client.hpp"
+#include "k8s/token_bucket.hpp"
+#include "scheduler/model/effect.hpp"
+
+namespace gpuctl::k8s {
+
+struct PodCondition {
+    std::string reason;
+    std::string message;
+    friend bool operator==(const PodCondition&, const PodCondition&) = default;
+};
+
+// nullopt: nothing to tell (gated pods are the API server's to tell, S2).
+std::optional<PodCondition> condition_for(const Explanation& explanation);
+// A note of at most `bytes_max`, cut at a character.
+std::string shortened(std::string text, std::size_t bytes_max);
+
+// `first`: the condition was not False before, so its time of transition is now.
+std::string condition_patch(const PodReference& pod, const PodCondition& condition, bool first,
+                            std::int64_t generation, Instant now);
+
+// What was told and what is to be told, per waiting pod. Pure: the time is an argument.
+class ConditionLedger {
+public:
+    using Time = aio::Clock::time_point;
+    struct Settings {
+        std::size_t pods_max = 50'000;
+        std::chrono::milliseconds hold_down{1'000};
+        std::chrono::milliseconds same_reason_again{30'000};
+    };
+    explicit ConditionLedger(Settings settings) : settings_(settings) {}
+
+    // The pod as the API server has it; known after a restart too.
+    void observed(const PodReference& pod, std::int64_t generation, bool told_unscheduled,
+                  PodCondition told);
+    void want(const PodReference& pod, const PodCondition& condition, Time now);
+    void forget(const std::string& uid);
+
+    struct Write {
+        PodReference pod;
+        PodCondition condition;
+        bool first = false;
+        std::int64_t generation = 0;
+    };
+    // The write that has been due longest; counts as told.
+    std::optional<Write> next(Time now);
+    // When next() may have something; Time::max(): not before the next want().
+    [[nodiscard]] Time next_at() const;
+    [[nodiscard]] std::size_t size() const { return pods_.size(); }
+    [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+
+private:
+    struct Entry {
+        PodReference pod;
+        std::int64_t generation = 0;
+        bool told_unscheduled = false;
+        PodCondition told;
+        std::optional<PodCondition> wanted;
+        Time told_at{};
+        Time due{};
+    };
+    void unschedule(Entry& entry);
+
+    Settings settings_;
+    std::unordered_map<std::string, Entry> pods_;  // by uid
+    std::multimap<Time, std::string> due_;         // uids with a wanted condition
+    std::uint64_t dropped_ = 0;
+};
+
+class StatusWriter {
+public:
+    StatusWriter(aio::Loop& loop, Client& client, std::int64_t writes_per_second,
+                 ConditionLedger::Settings settings);
+
+    // Until cancelled; spawn it in a TaskGroup.
+    aio::Task<void> run();
+
+    void observed(const PodReference& pod, std::int64_t generation, bool told_unscheduled,
+                  PodCondition told);
+    void want(const ReportPending& report);
+    void forget(const std::string& uid) { ledger_.forget(uid); }
+    // Writes go out only in a term of leadership (A2).
+    void lead(std::optional<Epoch> epoch);
+
+    struct Figures {
+        std::uint64_t written = 0;
+        std::uint64_t failed = 0;
+    };
+    [[nodiscard]] const Figures& figures() const { return figures_; }
+    [[nodiscard]] const ConditionLedger& ledger() const { return ledger_; }
+
+private:
+    aio::Task<void> write(ConditionLedger::Write order, Epoch epoch);
+
+    Client& client_;
+    aio::Signal changed_;
+    ConditionLedger ledger_;
+    TokenBucket budget_;
+    std::optional<Epoch> epoch_;
+    Figures figures_;
+};
+
+}  // namespace gpuctl::k8s

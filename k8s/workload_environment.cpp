@@ -1,0 +1,86 @@
+// What we add to the environment of a container (ruling 11, contract.md 4.7 and 5.1). A user's own
+// value always wins: ours are only filled in where the name is free.
+
+#include <algorithm>
+
+#include "k8s/workload_parts.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+// In the user's order; of equal names the last counts, as in a container's own list (server-side
+// apply refuses doubles).
+Json user_environment(const JobSpec& spec) {
+    Json list = Json::array();
+    for (const EnvironmentVariable& variable : spec.environment) {
+        Json entry = {{"name", variable.name}};
+        Json from = variable.value_from_json.empty()
+                        ? Json()
+                        : Json::parse(variable.value_from_json, nullptr, false);
+        if (from.is_object()) {
+            entry["valueFrom"] = std::move(from);
+        } else {
+            entry["value"] = variable.value;
+        }
+        const auto same = std::find_if(list.begin(), list.end(), [&](const Json& other) {
+            return other["name"] == variable.name;
+        });
+        if (same != list.end()) list.erase(same);
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+void offer(Json& list, Json entry) {
+    const bool taken = std::any_of(list.begin(), list.end(), [&](const Json& other) {
+        return other["name"] == entry["name"];
+    });
+    if (!taken) list.push_back(std::move(entry));
+}
+
+void offer(Json& list, std::string_view name, std::string value) {
+    offer(list, Json{{"name", name}, {"value", std::move(value)}});
+}
+
+// torchrun sets the process-level values for its children; these are the pod-level ones.
+void offer_distributed(Json& list, const JobSpec& spec) {
+    const std::string ranks = std::to_string(spec.replicas_max);
+    const Json index = {
+        {"fieldRef",
+         {{"fieldPath", "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}}};
+    // Rank 0 by name (G11): the address exists as soon as its pod has an IP, so workloads retry.
+    offer(list, "MASTER_ADDR",
+          has_ranks(spec)
+              ? spec.key.name + "-0." + service_name(spec) + "." + spec.key.namespace_name + ".svc"
+              : "127.0.0.1");
+    offer(list, "MASTER_PORT", "29500");
+    offer(list, "WORLD_SIZE", ranks);
+    offer(list, "NNODES", ranks);
+    offer(list, Json{{"name", "RANK"}, {"valueFrom", index}});
+    offer(list, Json{{"name", "NODE_RANK"}, {"valueFrom", index}});
+    offer(list, "NPROC_PER_NODE", std::to_string(std::max<std::int64_t>(1, spec.gpu.count)));
+    if (has_ranks(spec)) offer(list, "NCCL_SOCKET_IFNAME", "eth0");
+}
+
+// Images made for a GPU ask their runtime for all devices; a pod that requested none gets none.
+void offer_hidden_devices(Json& list) {
+    for (const GpuVendor& vendor : gpu_vendors()) {
+        if (vendor.visible_devices_environment.empty()) continue;
+        offer(list, vendor.visible_devices_environment, vendor.alias == "nvidia" ? "none" : "void");
+    }
+}
+
+}  // namespace
+
+Json container_environment(const JobSpec& spec) {
+    Json list = user_environment(spec);
+    if (is_gang(spec) && (spec.replicas_max > 1 || spec.gpu.count > 1)) {
+        offer_distributed(list, spec);
+    }
+    if (spec.gpu.mode == GpuMode::none) offer_hidden_devices(list);
+    return list;
+}
+
+}  // namespace gpuctl::k8s

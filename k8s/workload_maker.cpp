@@ -1,0 +1,294 @@
+#include "k8s/workload_maker.hpp"
+
+#include "daemon/net/http_types.hpp"
+#include "k8s/json_cursor.hpp"
+#include "k8s/json_text.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+constexpr std::chrono::seconds kCallTimeout{10};
+constexpr std::size_t kRunningMax = 8;
+
+aio::Deadline call_deadline() { return aio::Deadline::in(kCallTimeout); }
+
+}  // namespace
+
+ObjectMark read_mark(std::string_view json, const LabelKeys& labels) {
+    ObjectMark mark;
+    JsonCursor cursor{json};
+    cursor.object([&](std::string_view part) {
+        if (part != "metadata") return cursor.skip();
+        cursor.object([&](std::string_view key) {
+            if (key == "uid") {
+                mark.uid = cursor.string();
+            } else if (key == "labels") {
+                cursor.object([&](std::string_view label) {
+                    const std::string_view value = cursor.string();
+                    const OwnKey own = labels.recognise(label).key;
+                    if (own == OwnKey::job_uid) mark.job_uid = value;
+                    if (own == OwnKey::job_type) mark.job_type = value;
+                });
+            } else {
+                cursor.skip();
+            }
+        });
+    });
+    return mark;
+}
+
+std::string delete_options(std::string_view uid, bool force) {
+    std::string body =
+        R"({"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background")";
+    if (force) body += R"(,"gracePeriodSeconds":0)";
+    body += R"(,"preconditions":{"uid":)";
+    append_json_string(body, uid);
+    return body + "}}";
+}
+
+WorkloadMaker::WorkloadMaker(aio::TaskGroup& group, Client& client, WorkloadSettings settings,
+                             Done done)
+    : client_(client),
+      settings_(std::move(settings)),
+      done_(std::move(done)),
+      queue_(group, "workload", kRunningMax) {}
+
+void WorkloadMaker::create(CreateWorkload order) {
+    queue_.add([this, order = std::move(order)] { return run_create(order); });
+}
+
+void WorkloadMaker::remove(DeleteWorkload order) {
+    queue_.add([this, order = std::move(order)] { return run_remove(order); });
+}
+
+void WorkloadMaker::delete_pod(DeletePod order, bool may_delete) {
+    if (!may_delete) {
+        done_(PodDeleteOutcome{order.id, order.pod.uid, false,
+                               "pod " + to_string(order.pod.key) +
+                                   " has no controller that would make it again, so it is never "
+                                   "deleted by us"});
+        return;
+    }
+    queue_.add([this, order = std::move(order)] { return run_delete_pod(order); });
+}
+
+WorkloadMaker::Step WorkloadMaker::failed(std::string what, const ApiError& error) {
+    Step step;
+    step.ok = false;
+    step.message = std::move(what) + ": " + error.message;
+    switch (error.code) {
+        case ErrorCode::NotFound:  // of a write: its namespace
+        case ErrorCode::Forbidden:
+        case ErrorCode::BadRequest:
+        case ErrorCode::ValidationFailed:
+        case ErrorCode::Conflict:
+            break;
+        default:
+            step.retryable = true;
+    }
+    return step;
+}
+
+aio::Task<void> WorkloadMaker::run_create(CreateWorkload order) {
+    const EffectId id = order.id;
+    const ObjectKey key = order.job.spec.key;
+    const Step step = co_await create_steps(std::move(order));
+    done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message});
+}
+
+aio::Task<WorkloadMaker::Step> WorkloadMaker::create_steps(CreateWorkload order) {
+    const JobRecord& job = order.job;
+    auto body = workload_body(job, settings_);
+    if (!body) {
+        Step refused;
+        refused.ok = false;
+        refused.message = body.error().message;
+        co_return refused;
+    }
+    Step step = co_await ensure_priority_class(job.spec.priority, order.epoch);
+    if (!step.ok) co_return step;
+    step = co_await check_name(job);
+    if (!step.ok) co_return step;
+    const WorkloadPaths paths = workload_paths(job.spec.kind, job.spec.key);
+    Step made = co_await apply(paths.object, std::move(*body), order.epoch);
+    if (!made.ok || !needs_service(job.spec)) co_return made;
+    std::string service = service_body(job, settings_, made.uid);
+    Step served = co_await apply(paths.service, std::move(service), order.epoch);
+    if (!served.ok && !served.retryable) {
+        // A workload nobody can reach is no answer to "create": take it back.
+        const Step undone = co_await send_delete(paths.object, made.uid, false, order.epoch);
+        if (!undone.ok) served.message += "; and " + undone.message;
+    }
+    co_return served;
+}
+
+// The value of a PriorityClass cannot be changed, so one that differs is only reported.
+aio::Task<WorkloadMaker::Step> WorkloadMaker::ensure_priority_class(JobPriority priority,
+                                                                    Epoch epoch) {
+    if (classes_ensured_.contains(priority)) co_return Step{};
+    const std::string name = priority_class_name(priority);
+    const std::string collection = "/apis/scheduling.k8s.io/v1/priorityclasses";
+    auto found = co_await client_.get(collection + "/" + name, call_deadline());
+    if (!found && found.error().http_status == 404) {
+        ApiCall call;
+        call.method = "POST";
+        call.path = collection + "?fieldManager=gpuctl";
+        call.body = priority_class_body(priority);
+        call.fenced_by = epoch;
+        auto made = co_await client_.call(std::move(call), call_deadline());
+        if (!made && made.error().http_status != 409) {
+            co_return failed("make PriorityClass " + name, made.error());
+        }
+    } else if (!found) {
+        co_return failed("look for PriorityClass " + name, found.error());
+    } else if (const auto value = json_member(found->body, "value");
+               value != std::to_string(priority_value(priority))) {
+        Step wrong;
+        wrong.ok = false;
+        wrong.message = "PriorityClass " + name + " exists with another value than " +
+                        std::to_string(priority_value(priority)) +
+                        "; delete it and gpuctld makes the right one";
+        co_return wrong;
+    }
+    classes_ensured_.insert(priority);
+    co_return Step{};
+}
+
+aio::Task<WorkloadMaker::Step> WorkloadMaker::look_at(std::string path, std::string job_uid) {
+    auto found = co_await client_.get(path, call_deadline());
+    Step step;
+    if (!found) {
+        if (found.error().http_status != 404) co_return failed("look for " + path, found.error());
+        step.found = false;
+        co_return step;
+    }
+    const ObjectMark mark = read_mark(found->body, settings_.labels);
+    step.uid = mark.uid;
+    step.ok = !job_uid.empty() && mark.job_uid == job_uid;
+    co_return step;
+}
+
+aio::Task<WorkloadMaker::Step> WorkloadMaker::check_name(JobRecord job) {
+    // The name is the job's id over all kinds of workload in its namespace (contract.md 4.9).
+    for (const JobKind kind : {JobKind::training, JobKind::inference, JobKind::notebook}) {
+        const WorkloadPaths paths = workload_paths(kind, job.spec.key);
+        Step step = co_await look_at(paths.object, job.uid);
+        if (!step.ok && step.message.empty()) {
+            step.message = std::string(paths.kind) + " " + to_string(job.spec.key) +
+                           " exists already and was not made for this job";
+        }
+        if (!step.ok) co_return step;
+    }
+    co_return Step{};
+}
+
+aio::Task<WorkloadMaker::Step> WorkloadMaker::apply(std::string path, std::string body,
+                                                    Epoch epoch) {
+    ApiCall call;
+    call.method = "PATCH";
+    // Without force: a field that somebody else owns is a conflict to be told, not to be taken.
+    call.path = path + "?fieldManager=gpuctl";
+    call.body = std::move(body);
+    call.content_type = kApplyPatch;
+    call.retry = RetryClass::safe;
+    call.fenced_by = epoch;
+    auto answer = co_await client_.call(std::move(call), call_deadline());
+    if (!answer) co_return failed("apply " + path, answer.error());
+    Step step;
+    step.uid = read_mark(answer->body, settings_.labels).uid;
+    co_return step;
+}
+
+aio::Task<void> WorkloadMaker::run_remove(DeleteWorkload order) {
+    const EffectId id = order.id;
+    const ObjectKey key = order.key;
+    const Step step = co_await remove_steps(std::move(order));
+    done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message});
+}
+
+aio::Task<WorkloadMaker::Step> WorkloadMaker::remove_steps(DeleteWorkload order) {
+    const WorkloadPaths paths = workload_paths(order.kind, order.key);
+    Step workload = co_await remove_object(paths.object, order.force, order.epoch);
+    if (!workload.ok) co_return workload;
+    const Step service = co_await remove_object(paths.service, false, order.epoch);
+    // A Service of that name that is somebody else's is none of our business.
+    if (!service.ok && service.retryable) co_return service;
+    if (workload.found && !order.force) co_return workload;
+    // No parent, so nobody collects its pods; or the user wants them gone at once.
+    Step pods = co_await remove_pods(order.key, order.force, order.epoch);
+    co_return pods;
+}
+
+aio::Task<WorkloadMaker::Step> WorkloadMaker::remove_object(std::string path, bool force,
+                                                            Epoch epoch) {
+    auto found = co_await client_.get(path, call_deadline());
+    if (!found) {
+        if (found.error().http_status != 404) co_return failed("look for " + path, found.error());
+        Step gone;
+        gone.found = false;
+        co_return gone;
+    }
+    const ObjectMark mark = read_mark(found->body, settings_.labels);
+    if (mark.job_type.empty()) {
+        Step foreign;
+        foreign.ok = false;
+        foreign.message = path + " was not made by gpuctl and is left alone";
+        co_return foreign;
+    }
+    Step step = co_await send_delete(path, mark.uid, force, epoch);
+    co_return step;
+}
+
+aio::Task<WorkloadMaker::Step> WorkloadMaker::send_delete(std::string path, std::string uid,
+                                                          bool force, Epoch epoch) {
+    ApiCall call;
+    call.method = "DELETE";
+    call.path = path;
+    call.body = delete_options(uid, force);
+    call.retry = RetryClass::safe;  // the uid says which incarnation
+    call.fenced_by = epoch;
+    auto answer = co_await client_.call(std::move(call), call_deadline());
+    // 404: gone. 409: this incarnation is gone, another carries its name.
+    if (!answer && answer.error().http_status != 404 && answer.error().http_status != 409) {
+        co_return failed("delete " + path, answer.error());
+    }
+    co_return Step{};
+}
+
+aio::Task<WorkloadMaker::Step> WorkloadMaker::remove_pods(ObjectKey job, bool force, Epoch epoch) {
+    const std::string collection =
+        "/api/v1/namespaces/" + net::percent_encode(job.namespace_name) + "/pods";
+    const std::string selector = settings_.labels.text(OwnKey::name) + "=" + job.name;
+    auto list = co_await client_.get(collection + "?labelSelector=" + net::percent_encode(selector),
+                                     call_deadline());
+    if (!list) co_return failed("list the pods of " + to_string(job), list.error());
+    std::vector<ObjectIdentity> pods;
+    JsonCursor cursor{list->body};
+    cursor.object([&](std::string_view key) {
+        if (key != "items") return cursor.skip();
+        cursor.array([&] {
+            if (auto pod = identity_of(cursor.raw())) pods.push_back(std::move(*pod));
+        });
+    });
+    Step result;
+    for (const ObjectIdentity& pod : pods) {
+        const Step step = co_await send_delete(collection + "/" + net::percent_encode(pod.name),
+                                               pod.uid, force, epoch);
+        if (!step.ok) result = step;
+    }
+    if (result.ok && !pods.empty()) {
+        result.message = "deleted " + std::to_string(pods.size()) + " pod(s) of " + to_string(job);
+    }
+    co_return result;
+}
+
+aio::Task<void> WorkloadMaker::run_delete_pod(DeletePod order) {
+    const std::string path = "/api/v1/namespaces/" +
+                             net::percent_encode(order.pod.key.namespace_name) + "/pods/" +
+                             net::percent_encode(order.pod.key.name);
+    const Step step = co_await send_delete(path, order.pod.uid, false, order.epoch);
+    done_(PodDeleteOutcome{order.id, order.pod.uid, step.ok, step.message});
+}
+
+}  // namespace gpuctl::k8s

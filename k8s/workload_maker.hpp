@@ -1,0 +1,84 @@
+#pragma once
+// Makes and removes the objects of submitted jobs, and deletes single pods (gang roll back).
+//
+// create:  PriorityClass exists -> name is free or ours -> apply the workload -> apply its Service
+//          with an ownerReference. Every step may be repeated, so a create whose answer was lost is
+//          simply done again; what carries our job uid counts as made.
+// remove:  workload in the background, its Service, and pods a lost parent left behind. Only what
+//          carries our labels is touched. Gone is success.
+//
+// Thread: the loop's. Each call ends at its own deadline; the engine repeats what is retryable.
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "daemon/aio/task_group.hpp"
+#include "k8s/client.hpp"
+#include "k8s/work_queue.hpp"
+#include "k8s/workload.hpp"
+#include "scheduler/model/effect.hpp"
+#include "scheduler/model/event.hpp"
+
+namespace gpuctl::k8s {
+
+class WorkloadMaker {
+public:
+    using Done = std::function<void(Event outcome)>;
+
+    WorkloadMaker(aio::TaskGroup& group, Client& client, WorkloadSettings settings, Done done);
+
+    void create(CreateWorkload order);
+    void remove(DeleteWorkload order);
+    // `may_delete`: the pod is known to have a controller (ruling 26).
+    void delete_pod(DeletePod order, bool may_delete);
+
+    [[nodiscard]] bool idle() const { return queue_.idle(); }
+
+private:
+    // What became of one step; `ok` goes on.
+    struct Step {
+        bool ok = true;
+        bool retryable = false;
+        std::string message;
+        std::string uid;    // of the object concerned
+        bool found = true;  // of a look-up
+    };
+    static Step failed(std::string what, const ApiError& error);
+
+    aio::Task<void> run_create(CreateWorkload order);
+    aio::Task<void> run_remove(DeleteWorkload order);
+    aio::Task<void> run_delete_pod(DeletePod order);
+
+    aio::Task<Step> create_steps(CreateWorkload order);
+    aio::Task<Step> ensure_priority_class(JobPriority priority, Epoch epoch);
+    // ok: nothing of this name, or an object of this very job (then with its uid).
+    aio::Task<Step> check_name(JobRecord job);
+    aio::Task<Step> look_at(std::string path, std::string job_uid);
+    aio::Task<Step> apply(std::string path, std::string body, Epoch epoch);
+
+    aio::Task<Step> remove_steps(DeleteWorkload order);
+    // Deletes the object at `path` if it is ours; `found` says whether there was one.
+    aio::Task<Step> remove_object(std::string path, bool force, Epoch epoch);
+    aio::Task<Step> remove_pods(ObjectKey job, bool force, Epoch epoch);
+    aio::Task<Step> send_delete(std::string path, std::string uid, bool force, Epoch epoch);
+
+    Client& client_;
+    WorkloadSettings settings_;
+    Done done_;
+    std::set<JobPriority> classes_ensured_;
+    WorkQueue queue_;
+};
+
+// Of an object's JSON: who made it.
+struct ObjectMark {
+    std::string uid;
+    std::string job_uid;   // label prefix/job-uid
+    std::string job_type;  // label prefix/job-type: present on everything we make
+};
+ObjectMark read_mark(std::string_view json, const LabelKeys& labels);
+
+std::string delete_options(std::string_view uid, bool force);
+
+}  // namespace gpuctl::k8s

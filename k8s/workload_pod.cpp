@@ -1,0 +1,156 @@
+// The pod template of a job (contract.md 4.2 to 4.7).
+
+#include <algorithm>
+#include <set>
+
+#include "k8s/workload_parts.hpp"
+#include "scheduler/model/quantity.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+Json container_resources(const JobSpec& spec) {
+    Json amounts = {{"cpu", format_cpu(spec.cpu)}, {"memory", format_bytes(spec.memory)}};
+    if (spec.gpu.count > 0 && !spec.gpu.resource.empty()) {
+        amounts[spec.gpu.resource] = std::to_string(spec.gpu.count);
+    }
+    return {{"requests", amounts}, {"limits", amounts}};
+}
+
+Json probe(const JobSpec& spec, int initial_delay_seconds) {
+    Json probe = {
+        {"httpGet", {{"path", spec.service.health_check}, {"port", container_port(spec)}}},
+        {"initialDelaySeconds", initial_delay_seconds},
+        {"periodSeconds", 10}};
+    if (spec.service.timeout.ms() > 0) {
+        probe["timeoutSeconds"] = std::max<std::int64_t>(1, spec.service.timeout.ms() / 1000);
+    }
+    return probe;
+}
+
+// /data/config.json is a file, /models/qwen2.5-7b and /data/v1.0 are directories.
+bool looks_like_file(std::string_view path) {
+    const std::string_view last = path.substr(path.rfind('/') + 1);
+    const std::size_t dot = last.rfind('.');
+    if (dot == std::string_view::npos || dot == 0 || dot + 1 == last.size()) return false;
+    const std::string_view extension = last.substr(dot + 1);
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    return is_letter(extension.front()) && extension.size() <= 12 &&
+           std::all_of(extension.begin(), extension.end(),
+                       [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+struct Mounts {
+    Json volumes = Json::array();
+    Json mounts = Json::array();
+};
+
+// The index counts skipped empty paths too: a volume's name stays when another goes.
+Mounts workdir_mounts(const JobSpec& spec) {
+    Mounts result;
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < spec.workdirs.size(); ++i) {
+        std::string path = spec.workdirs[i];
+        const bool directory = path.ends_with('/');
+        while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+        if (path.empty() || !seen.insert(path).second) continue;
+        const std::string name = "workdir-" + std::to_string(i);
+        // A file that is not there is an error the user wants to see, not an empty file.
+        const char* type = !directory && looks_like_file(path) ? "File" : "DirectoryOrCreate";
+        result.volumes.push_back({{"name", name}, {"hostPath", {{"path", path}, {"type", type}}}});
+        result.mounts.push_back({{"name", name}, {"mountPath", path}});
+    }
+    return result;
+}
+
+Json container(const JobSpec& spec, const Json& mounts) {
+    Json container = {{"name", "main"}, {"image", spec.image}, {"imagePullPolicy", "IfNotPresent"}};
+    if (!spec.command.empty()) container["command"] = spec.command;
+    if (!spec.args.empty()) container["args"] = spec.args;
+    if (Json environment = container_environment(spec); !environment.empty()) {
+        container["env"] = std::move(environment);
+    }
+    container["resources"] = container_resources(spec);
+    if (!is_gang(spec)) {
+        container["ports"] = Json::array(
+            {{{"containerPort", container_port(spec)}, {"protocol", spec.service.protocol}}});
+    }
+    const bool probed = spec.kind == JobKind::inference || spec.kind == JobKind::compute;
+    if (probed && !spec.service.health_check.empty()) {
+        container["livenessProbe"] = probe(spec, 30);
+        container["readinessProbe"] = probe(spec, 5);
+    }
+    if (!mounts.empty()) container["volumeMounts"] = mounts;
+    return container;
+}
+
+// 4.6: jobs of a pool stay in it, jobs of none stay out of every pool.
+void place(Json& pod, const JobSpec& spec, const LabelKeys& labels) {
+    const std::string pool_key = labels.text(OwnKey::pool);
+    const std::string pool = pool_of(spec);
+    Json selector = Json::object();
+    if (pool != "default") selector[pool_key] = pool;
+    if (const std::string type = gpu_type_of(spec); !type.empty()) {
+        selector[labels.text(OwnKey::gpu_type)] = type;
+    }
+    if (!selector.empty()) pod["nodeSelector"] = std::move(selector);
+    if (pool == "default") {
+        const Json outside = {{"key", pool_key}, {"operator", "DoesNotExist"}};
+        const Json term = {{"matchExpressions", Json::array({outside})}};
+        pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+            {"nodeSelectorTerms", Json::array({term})}};
+    } else {
+        // S14: the pool's nodes may carry a taint that keeps everybody else out.
+        pod["tolerations"] = Json::array({{{"key", pool_key},
+                                           {"operator", "Equal"},
+                                           {"value", pool},
+                                           {"effect", "NoSchedule"}}});
+    }
+}
+
+Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
+    Json labels = common_labels(spec, settings);
+    Json annotations = Json::object();
+    if (is_gang(spec)) {
+        labels[settings.labels.text(OwnKey::gang)] = spec.key.name;
+        annotations[settings.labels.text(OwnKey::gang_min)] = std::to_string(spec.replicas_min);
+    } else {
+        labels["app"] = spec.key.name;
+    }
+    if (!spec.description.empty()) {
+        annotations[settings.labels.text(OwnKey::description)] = spec.description;
+    }
+    Json metadata = {{"labels", std::move(labels)}};
+    if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
+    return metadata;
+}
+
+}  // namespace
+
+Json pod_template(const JobRecord& job, const WorkloadSettings& settings) {
+    const JobSpec& spec = job.spec;
+    Mounts workdirs = workdir_mounts(spec);
+    Json pod = {{"schedulerName", settings.scheduler_name},
+                {"priorityClassName", priority_class_name(spec.priority)},
+                {"restartPolicy", is_gang(spec) ? "Never" : "Always"}};
+    // Counted from the pod's start on its node, so waiting in the queue costs nothing of it.
+    if (is_gang(spec) && spec.run_time_max.ms() > 0) {
+        pod["activeDeadlineSeconds"] = std::max<std::int64_t>(1, spec.run_time_max.ms() / 1000);
+    }
+    if (!spec.image_pull_secrets.empty()) {
+        Json secrets = Json::array();
+        for (const std::string& name : std::set<std::string>(spec.image_pull_secrets.begin(),
+                                                             spec.image_pull_secrets.end())) {
+            secrets.push_back({{"name", name}});
+        }
+        pod["imagePullSecrets"] = std::move(secrets);
+    }
+    place(pod, spec, settings.labels);
+    if (has_ranks(spec)) pod["subdomain"] = service_name(spec);
+    pod["containers"] = Json::array({container(spec, workdirs.mounts)});
+    if (!workdirs.volumes.empty()) pod["volumes"] = std::move(workdirs.volumes);
+    return {{"metadata", template_metadata(spec, settings)}, {"spec", std::move(pod)}};
+}
+
+}  // namespace gpuctl::k8s

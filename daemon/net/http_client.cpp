@@ -21,6 +21,11 @@ void HttpClient::replace_tls(ClientTls tls) { parts_->replace_tls(std::move(tls)
 
 HttpClient::Figures HttpClient::figures() const { return parts_->figures(); }
 
+aio::Task<Result<std::unique_ptr<HttpClient::Stream>>> HttpClient::open_stream(
+    HttpRequest request, aio::Deadline deadline) {
+    return open_stream_on(parts_, std::move(request), deadline);
+}
+
 aio::Task<Result<HttpResponse>> HttpClient::request(HttpRequest request, aio::Deadline deadline) {
     const std::shared_ptr<HttpPool> pool = parts_;
     if (const auto sendable = check_sendable(request); !sendable) co_return sendable.error();

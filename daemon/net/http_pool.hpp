@@ -68,4 +68,7 @@ private:
     std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
 };
 
+aio::Task<Result<std::unique_ptr<HttpClient::Stream>>> open_stream_on(
+    std::shared_ptr<HttpPool> pool, HttpRequest request, aio::Deadline deadline);
+
 }  // namespace gpuctl::net

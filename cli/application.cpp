@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/version_number.hpp"
 #include "daemon/aio/task_group.hpp"
+#include "daemon/wire/document.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -180,7 +181,7 @@ void add_delete(CLI::App& app, CommandLine& line) {
     add_output(*job, line);
     remove->callback([&line, remove] {
         if (line.remove.files.empty() && line.remove.jobs.empty()) {
-            throw CLI::RequiredError("delete needs `job NAME` or `-f FILE`");
+            throw CLI::ValidationError("delete", "say what: `delete job NAME` or `delete -f FILE`");
         }
         line.remove.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_delete(c, line.remove); };
@@ -347,6 +348,33 @@ std::string help_text(const std::vector<std::string>& command_path) {
     return command->help(command == app.get() ? "" : prefix);
 }
 
+namespace {
+
+// CLI11 says "A subcommand is required" for a mistyped one; people want to know which and what is
+// near.
+int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem) {
+    const CLI::App* deepest = &app;
+    for (auto parsed = app.get_subcommands(); !parsed.empty();
+         parsed = deepest->get_subcommands()) {
+        deepest = parsed.front();
+    }
+    const std::vector<std::string> unknown = deepest->remaining();
+    if (problem.get_name() != "RequiredError" || unknown.empty() || unknown[0].starts_with('-')) {
+        return app.exit(problem) == 0 ? 0 : kUsageError;
+    }
+    std::vector<std::string> known;
+    for (const CLI::App* child : deepest->get_subcommands({})) known.push_back(child->get_name());
+    std::cerr << "error: " << deepest->get_name() << " has no command `" << printable(unknown[0])
+              << "`";
+    if (const std::string near = wire::nearest_name(unknown[0], known); !near.empty()) {
+        std::cerr << "; did you mean `" << near << "`?";
+    }
+    std::cerr << "\nRun with --help for more information.\n";
+    return kUsageError;
+}
+
+}  // namespace
+
 int run(int argc, const char* const* argv) {
     CommandLine line;
     const std::unique_ptr<CLI::App> app = build(line);
@@ -357,7 +385,7 @@ int run(int argc, const char* const* argv) {
             std::cout << app->help();
             return 1;
         }
-        return app->exit(problem) == 0 ? 0 : kUsageError;
+        return refuse_command_line(*app, problem);
     }
     if (const CLI::App* replay = app->get_subcommand("replay"); replay->parsed()) {
         return exec_replay(line, replay->remaining());

@@ -120,7 +120,7 @@ std::string printable(std::string_view text, bool lines) {
 
 std::size_t display_width(std::string_view text) {
     std::size_t width = 0;
-    while (!text.empty()) width += is_wide(next_character(text)) ? 2 : 1;
+    while (!text.empty()) width += is_wide(next_character(text)) ? 2U : 1U;
     return width;
 }
 

@@ -33,6 +33,11 @@ function(gpuctl_room name path)
   endif()
 endfunction()
 
+# GoogleTest's and RapidCheck's macros do not survive these; linked after gpuctl_options to win.
+add_library(gpuctl_test_options INTERFACE)
+target_compile_options(gpuctl_test_options INTERFACE
+  -Wno-pedantic -Wno-conversion -Wno-sign-conversion -Wno-shadow)
+
 # gpuctl_test(<name> <path> LINK rooms...): every *_test.cpp below tests/<path> in one GoogleTest
 # binary, registered with ctest. Test headers shared by several live in tests/support.
 function(gpuctl_test name path)
@@ -44,10 +49,8 @@ function(gpuctl_test name path)
   add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE GPUCTL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  target_link_libraries(${name} PRIVATE ${TEST_LINK} gpuctl_options GTest::gtest GTest::gmock
-    GTest::gtest_main rapidcheck)
-  # GoogleTest's and RapidCheck's macros do not survive -Wpedantic and -Wconversion.
-  target_compile_options(${name} PRIVATE -Wno-pedantic -Wno-conversion -Wno-sign-conversion -Wno-shadow)
+  target_link_libraries(${name} PRIVATE gpuctl_options gpuctl_test_options ${TEST_LINK} GTest::gtest
+    GTest::gmock GTest::gtest_main rapidcheck)
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600)
 endfunction()

@@ -29,6 +29,9 @@ READY_S = 30  # for a daemon to be ready
 BOUND_S = 20  # for pods that fit to be bound
 RUNNING_S = 40  # for a job that fits to run, controllers and fake kubelets included
 PREFIX = "runwhere.ai"
+# Scaled down, so that taking over after a kill does not take a quarter of a minute.
+SHORT_LEASE = {"namespace": "gpuctl-system", "duration": "3s", "renewDeadline": "2s", "retryPeriod": "300ms"}
+DEFAULT_LEASE = {"namespace": "gpuctl-system", "duration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
 
 _numbers = itertools.count(1)
 _shared = {}
@@ -91,8 +94,8 @@ class Daemon:
         self.token = None
         self.configuration = {"server": {"port": self.port}, "journal": {"directory": str(self.folder / "journal")}}
         if bed is not None:
-            self.configuration["cluster"] = {
-                "mode": "kubernetes", "kubernetes": {"kubeconfig": str(bed.kubeconfig(role))}}
+            self.configuration["cluster"] = {"mode": "kubernetes", "kubernetes": {
+                "kubeconfig": str(bed.kubeconfig(role)), "lease": SHORT_LEASE, "bindTimeout": "1s"}}
         self.configuration = merged(self.configuration, changes)
         self.process = None
 

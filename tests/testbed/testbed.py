@@ -176,16 +176,23 @@ class Testbed:
             f"--root-ca-file={self.folder}/pki/ca.crt", "--concurrent-deployment-syncs=2", "--v=0"])
 
     def start_kwok(self):
-        pki = self.folder / "pki"
         configuration = (HERE / "stages.yaml").read_text() + "".join(
             f"---\n{json.dumps(document)}\n" for document in self._log_documents())
         (self.folder / "kwok.yaml").write_text(configuration)
-        self._run("kwok", [
+        self._run("kwok", self._kwok_command())
+
+    def _kwok_command(self):
+        pki = self.folder / "pki"
+        return [
             self.binaries / "kwok", f"--kubeconfig={self.kubeconfig('admin')}", f"--config={self.folder}/kwok.yaml",
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-ip=127.0.0.1",
             f"--node-port={self._kwok_port}", f"--server-address=127.0.0.1:{self._kwok_port}",
             f"--tls-cert-file={pki}/server.crt", f"--tls-private-key-file={pki}/server.key",
-            "--node-lease-duration-seconds=40", "--v=WARN"])
+            "--node-lease-duration-seconds=40", "--v=WARN"]
+
+    def start_kwok_again(self):
+        """After its process was ended; on the same port, with the same log files."""
+        self._run("kwok", self._kwok_command())
 
     def _log_documents(self):
         def document(name, selector, file):

@@ -1,0 +1,148 @@
+"""kill -9 of the daemon in the middle of a bind storm of gangs (ruling 29).
+
+After each kill and restart: the GPU sum of every node stays within what it has, each gang is there whole or
+not at all, the API server accepted exactly one bind per uid, and every acknowledged job is still known.
+More is asked for than fits, so that a daemon which forgets what it had assumed gives GPUs away twice.
+GPUCTL_STORM_TRIALS (tools/test --trials N) says how often; every tenth trial runs with the default lease."""
+
+import collections
+import os
+import random
+import threading
+import time
+import unittest
+
+from support import (DEFAULT_LEASE, PREFIX, Daemon, Testbed, create_pod, gpus_per_node, in_threads, pod, wait_for)
+
+TRIALS = int(os.environ.get("GPUCTL_STORM_TRIALS", "3"))
+SEED = int(os.environ.get("GPUCTL_STORM_SEED", "20261120"))
+NODES, GPUS = 12, 8
+GANGS, SIZE = 18, 8  # 144 GPUs wanted, 96 there: twelve gangs fit
+SETTLE_S = 60
+USER = "system:serviceaccount:gpuctl-system:gpuctld"
+JOB = """kind: training
+job: {name: %s, namespace: %s}
+environment: {image: example/train}
+resources: {pool: storm-jobs, gpu: 1, cpu: 1, memory: 1Gi, nodeCount: 2}
+"""
+
+
+class Storm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = Testbed(controllers=True).start()
+        cls.addClassCleanup(cls.bed.stop)
+        names = [cls.bed.create_node(f"storm-{index}", gpus=GPUS, pool="storm") for index in range(NODES)]
+        names += [cls.bed.create_node(f"jobs-{index}", gpus=GPUS, pool="storm-jobs") for index in range(2)]
+        cls.bed.wait_nodes_ready(names)
+
+    def test_a_killed_daemon_loses_nothing_and_gives_nothing_away_twice(self):
+        chance = random.Random(SEED)
+        for trial in range(TRIALS):
+            with self.subTest(trial=trial, seed=SEED):
+                self.trial(trial, chance, default_lease=TRIALS >= 10 and trial % 10 == 9)
+
+    def trial(self, trial, chance, default_lease):
+        namespace = self.bed.create_namespace(f"storm-{trial}")
+        audit_from = self.bed.audit_size()
+        changes = {"cluster": {"kubernetes": {"lease": DEFAULT_LEASE}}} if default_lease else None
+        daemon = Daemon(changes, bed=self.bed).start()
+        acknowledged, stop = [], threading.Event()
+        try:
+            submitting = threading.Thread(target=self.submit, args=(daemon, namespace, acknowledged, stop), daemon=True)
+            submitting.start()
+            self.create_gangs(namespace)
+            wanted = chance.randrange(1, 60)  # so many binds are through when the daemon dies
+            wait_for(lambda: self.binds(audit_from) >= wanted, SETTLE_S, f"{wanted} binds", every_s=0.005)
+            daemon.process.kill()
+            stop.set()
+            submitting.join(30)
+            after_kill = self.binds(audit_from)
+            again = Daemon(changes, bed=self.bed, folder=daemon.folder, port=daemon.port)
+            again.start(wait=False)
+            daemon = again
+            daemon.wait_ready(60)
+            self.settled(namespace, daemon)
+            self.check(namespace, audit_from, daemon, acknowledged, after_kill)
+        finally:
+            stop.set()
+            daemon.stop()
+            self.clear(namespace)
+
+    def create_gangs(self, namespace):
+        def gang(name):
+            for index in range(SIZE):
+                create_pod(self.bed, namespace, pod(
+                    f"{name}-{index}", gpus=1, pool="storm", labels={f"{PREFIX}/gang": name},
+                    annotations={f"{PREFIX}/gang-min": str(SIZE)}), role="admin")
+
+        names = [f"gang-{index}" for index in range(GANGS)]
+        in_threads([lambda part=names[start::4]: [gang(name) for name in part] for start in range(4)])
+
+    @staticmethod
+    def submit(daemon, namespace, acknowledged, stop):
+        """Submits jobs until the daemon dies; keeps the names that were acknowledged."""
+        for number in range(1000):
+            if stop.is_set():
+                return
+            name = f"job-{number}"
+            try:
+                status, _ = daemon.rest("POST", "/api/v1/jobs", JOB % (name, namespace), timeout=10)
+            except OSError:
+                return
+            if status == 201:
+                acknowledged.append(name)
+            time.sleep(0.05)
+
+    def binds(self, since):
+        return len(self.accepted_binds(since))
+
+    def accepted_binds(self, since):
+        return [event for event in self.bed.audit_events(USER, since)
+                if event["objectRef"].get("subresource") == "binding" and event["verb"] == "create"
+                and event["responseStatus"]["code"] == 201]
+
+    def gangs_bound(self, namespace):
+        """gang → bound members, of the bare gangs."""
+        count = collections.Counter()
+        for item in self.bed.pods(namespace):
+            gang = item["metadata"]["labels"].get(f"{PREFIX}/gang", "")
+            if gang.startswith("gang-"):
+                count[gang] += bool(item["spec"].get("nodeName"))
+        return count
+
+    def settled(self, namespace, daemon):
+        def whole():
+            count = self.gangs_bound(namespace)
+            return len(count) == GANGS and all(n in (0, SIZE) for n in count.values()) \
+                and sum(n == SIZE for n in count.values()) == NODES * GPUS // SIZE
+
+        wait_for(whole, SETTLE_S, lambda: f"as many whole gangs as fit: {self.gangs_bound(namespace)}\n"
+                 f"{daemon.process.log()[-2000:]}", every_s=0.2)
+
+    def check(self, namespace, audit_from, daemon, acknowledged, after_kill):
+        for node, (used, total) in gpus_per_node(self.bed).items():
+            self.assertLessEqual(used, total, f"GPUs of {node}")
+        per_uid = collections.Counter()
+        for event in self.accepted_binds(audit_from):
+            request = event.get("requestObject") or {}
+            uid = request.get("metadata", {}).get("uid")
+            self.assertTrue(uid, f"a bind names the uid it means: {request}")
+            per_uid[uid] += 1
+        self.assertEqual({uid: n for uid, n in per_uid.items() if n > 1}, {}, "accepted binds per uid")
+        self.assertGreater(len(per_uid), after_kill, "the storm went on after the kill")
+        self.assertTrue(acknowledged, "some job was acknowledged before the kill")
+        for name in acknowledged:
+            status, body = daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={namespace}")
+            self.assertEqual(status, 200, f"acknowledged job {name}: {body}")
+            found = self.bed.api("GET", f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")[0]
+            self.assertEqual(found, 200, f"acknowledged job {name} at the API server")
+
+    def clear(self, namespace):
+        self.bed.api("DELETE", f"/apis/batch/v1/namespaces/{namespace}/jobs?propagationPolicy=Background")
+        self.bed.api("DELETE", f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0")
+        wait_for(lambda: not self.bed.pods(namespace), SETTLE_S, "the trial's pods are gone", every_s=0.2)
+
+
+if __name__ == "__main__":
+    unittest.main()

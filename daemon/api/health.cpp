@@ -1,0 +1,93 @@
+// Health, readiness, version, metrics and the exported state.
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/handlers.hpp"
+#include "daemon/api/readiness.hpp"
+#include "daemon/api/reply.hpp"
+#include "daemon/api/shapes.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+std::string lines_text(const std::vector<ports::HealthLine>& lines) {
+    std::string text;
+    for (const ports::HealthLine& line : lines) {
+        text += (line.ok ? "[+]" : "[-]") + line.name + (line.ok ? " ok" : " failed");
+        text += line.detail.empty() ? "\n" : ": " + line.detail + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<ports::HealthLine> readiness(const Services& services) {
+    std::vector<ports::HealthLine> lines;
+    const std::optional<Error>& broken = services.engine.broken();
+    lines.push_back({"journal", !broken, broken ? broken->message : ""});
+    lines.push_back(
+        {"running", !services.stopping, services.stopping ? "gpuctld is stopping" : ""});
+    for (ports::HealthLine& line : services.cluster.health()) lines.push_back(std::move(line));
+    const bool synced = services.engine.synced();
+    lines.push_back(
+        {"state", synced, synced ? "" : "the cluster has not been read completely yet"});
+    return lines;
+}
+
+bool all_ok(const std::vector<ports::HealthLine>& lines) {
+    return std::all_of(lines.begin(), lines.end(), [](const auto& line) { return line.ok; });
+}
+
+net::HttpResponse get_root(Services& services, const Call&) {
+    return json_reply(200, {{"message", "gpuctld"}, {"version", services.version}});
+}
+
+net::HttpResponse get_health(Services&, const Call&) {
+    return json_reply(
+        200, {{"status", "healthy"}, {"timestamp", format_time(Instant{aio::Loop::wall_ms()})}});
+}
+
+// Answered by the loop itself: an answer is the proof that it turns.
+net::HttpResponse get_livez(Services& services, const Call& call) {
+    if (!call.target.has_query("verbose")) return text_reply(200, "ok");
+    const auto waiting = std::to_string(services.engine.mailbox_size());
+    return text_reply(200, "[+]loop ok: " + waiting + " events wait\nlivez check passed\n");
+}
+
+net::HttpResponse get_readyz(Services& services, const Call& call) {
+    std::vector<ports::HealthLine> lines = readiness(services);
+    for (const auto& [name, value] : call.target.query) {
+        if (name != "exclude") continue;
+        std::erase_if(lines, [&](const auto& line) { return line.name == value; });
+    }
+    const bool ok = all_ok(lines);
+    if (ok && !call.target.has_query("verbose")) return text_reply(200, "ok");
+    return text_reply(ok ? 200 : 500,
+                      lines_text(lines) + "readyz check " + (ok ? "passed\n" : "failed\n"));
+}
+
+net::HttpResponse get_metrics(Services& services, const Call&) {
+    net::HttpResponse response = text_reply(200, services.recorder.text());
+    response.fields.set("Content-Type", metrics::kTextContentType);
+    return response;
+}
+
+net::HttpResponse get_version(Services& services, const Call&) {
+    Json body;
+    body["name"] = "gpuctld";
+    body["version"] = services.version;
+    body["mode"] = services.settings.mode;
+    body["api"] = "v1";
+    return json_reply(200, body);
+}
+
+net::HttpResponse get_snapshot(Services& services, const Call&) {
+    net::HttpResponse response;
+    response.fields.set("Content-Type", "application/octet-stream");
+    response.fields.set("Content-Disposition", "attachment; filename=\"gpuctld-state.bin\"");
+    response.fields.set("X-State-Hash", std::to_string(services.engine.engine().state_hash()));
+    response.body = services.engine.engine().export_state();
+    return response;
+}
+
+}  // namespace gpuctl::api

@@ -1,0 +1,73 @@
+#include "daemon/api/idempotency.hpp"
+
+#include <charconv>
+
+#include "scheduler/base/hash.hpp"
+#include "scheduler/engine/views.hpp"
+
+namespace gpuctl::api {
+
+void IdempotencyKeys::recover(const ClusterState& state) {
+    for (const JobView& job : list_jobs(state, {})) {
+        if (job.record == nullptr || job.record->idempotency_key.empty()) continue;
+        const std::string& stored = job.record->idempotency_key;
+        const std::size_t mark = stored.rfind('#');
+        if (mark == stored.npos) continue;
+        const std::string key = stored.substr(0, mark);
+        Entry entry;
+        entry.job = job.key;
+        std::from_chars(stored.data() + mark + 1, stored.data() + stored.size(), entry.body_hash);
+        if (entries_.emplace(key, entry).second) order_.emplace_back(aio::Clock::now(), key);
+    }
+}
+
+KeyState IdempotencyKeys::claim(const std::string& key, std::string_view body) {
+    forget_old();
+    const std::uint64_t hash = hash64(body);
+    const auto [found, is_new] = entries_.try_emplace(key);
+    Entry& entry = found->second;
+    if (is_new) {
+        entry.body_hash = hash;
+        entry.in_work = true;
+        order_.emplace_back(aio::Clock::now(), key);
+        return KeyIsNew{};
+    }
+    if (entry.body_hash != hash) return KeyBodyDiffers{};
+    if (entry.in_work) return KeyInWork{};
+    if (entry.answer.empty()) return KeyOfJob{entry.job};
+    return KeyAnswered{entry.answer};
+}
+
+void IdempotencyKeys::answered(const std::string& key, std::string answer) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return;
+    found->second.in_work = false;
+    found->second.answer = std::move(answer);
+}
+
+void IdempotencyKeys::unconfirmed(const std::string& key) { answered(key, ""); }
+
+void IdempotencyKeys::belongs_to(const std::string& key, const ObjectKey& job) {
+    const auto found = entries_.find(key);
+    if (found != entries_.end()) found->second.job = job;
+}
+
+std::string IdempotencyKeys::journal_form(const std::string& key, std::string_view body) {
+    return key + "#" + std::to_string(hash64(body));
+}
+
+void IdempotencyKeys::released(const std::string& key) {
+    entries_.erase(key);
+    std::erase_if(order_, [&](const auto& entry) { return entry.second == key; });
+}
+
+void IdempotencyKeys::forget_old() {
+    const aio::Clock::time_point oldest = aio::Clock::now() - kIdempotencyKeptFor;
+    while (!order_.empty() &&
+           (order_.front().first < oldest || order_.size() >= kIdempotencyKeysMax)) {
+        entries_.erase(order_.front().second);
+        order_.pop_front();
+    }
+}
+
+}  // namespace gpuctl::api

@@ -1,0 +1,127 @@
+// Reading and deleting jobs.
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/handlers.hpp"
+#include "daemon/api/reply.hpp"
+#include "daemon/api/shapes.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+Instant wall_now() { return Instant{aio::Loop::wall_ms()}; }
+
+Result<JobFilter> filter_of(const Call& call) {
+    JobFilter filter;
+    if (const auto name = call.query("namespace"); !name.empty()) filter.namespace_name = name;
+    if (const auto pool = call.query("pool"); !pool.empty()) filter.pool = pool;
+    if (const std::string kind{call.query("kind")}; !kind.empty()) {
+        for (const JobKind known :
+             {JobKind::training, JobKind::inference, JobKind::notebook, JobKind::compute}) {
+            if (equal_without_case(kind, to_string(known))) filter.kind = known;
+        }
+        if (!filter.kind) {
+            return make_error(
+                ErrorCode::BadRequest,
+                "read kind=" + kind + ": must be training, inference, notebook or compute");
+        }
+    }
+    return filter;
+}
+
+bool pod_has_status(const JobView& job, const PodView& pod, std::string_view wanted) {
+    constexpr std::string_view phases[] = {"Pending", "Running", "Succeeded", "Failed"};
+    return equal_without_case(wanted, pod_status(pod)) ||
+           equal_without_case(wanted, phases[static_cast<std::size_t>(pod.facts.phase)]) ||
+           equal_without_case(wanted, job.status);
+}
+
+Result<JobView> job_named(Services& services, const Call& call) {
+    return find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
+}
+
+}  // namespace
+
+net::HttpResponse list_jobs_page(Services& services, const Call& call) {
+    const Result<Page> page = page_of(call);
+    if (!page) return problem_reply(page.error(), call);
+    Result<JobFilter> filter = filter_of(call);
+    if (!filter) return problem_reply(filter.error(), call);
+    const std::string_view view = call.query("view");
+    if (!view.empty() && view != "pod" && view != "job") {
+        return problem_reply(make_error(ErrorCode::BadRequest,
+                                        "read view=" + std::string{view} + ": must be pod or job"),
+                             call);
+    }
+    const std::string_view status = call.query("status");
+    const Instant now = wall_now();
+    std::vector<Json> rows;
+    for (const JobView& job : list_jobs(services.engine.state(), *filter)) {
+        if (view == "job" || job.pods.empty()) {
+            if (status.empty() || equal_without_case(status, job.status)) {
+                rows.push_back(job_row(job, now));
+            }
+            continue;
+        }
+        for (const PodView& pod : job.pods) {
+            if (status.empty() || pod_has_status(job, pod, status)) {
+                rows.push_back(pod_row(job, pod, now));
+            }
+        }
+    }
+    return json_reply(200, page_json(*page, std::move(rows)));
+}
+
+net::HttpResponse get_job(Services& services, const Call& call) {
+    const Result<JobView> job = job_named(services, call);
+    if (!job) return problem_reply(job.error(), call);
+    return json_reply(200, job_detail(*job, services.engine.history().of(job->key), wall_now()));
+}
+
+net::HttpResponse explain(Services& services, const Call& call) {
+    const Result<JobView> job = job_named(services, call);
+    if (!job) return problem_reply(job.error(), call);
+    Json body;
+    body["jobId"] = job->key.name;
+    body["name"] = job->key.name;
+    body["namespace"] = job->key.namespace_name;
+    body["status"] = job->status;
+    body["pool"] = job->pool;
+    body["queue"] = job->queue;
+    body["position"] = job->position;
+    body["blockers"] = Json::array();
+    for (const Explanation& blocker : explain_job(services.engine.state(), job->key)) {
+        Json entry = explanation_json(blocker);
+        entry["kubernetesMessage"] = kubernetes_message(blocker);
+        body["blockers"].push_back(std::move(entry));
+    }
+    return json_reply(200, body);
+}
+
+aio::Task<net::HttpResponse> delete_job(Services& services, Call call) {
+    const Result<bool> force = flag_of(call, "force");
+    if (!force) co_return problem_reply(force.error(), call);
+    const Result<JobView> job = job_named(services, call);
+    if (!job) co_return problem_reply(job.error(), call);
+    if (job->record == nullptr) {
+        const std::string name = to_string(job->key);
+        co_return problem_reply(
+            make_error(ErrorCode::Conflict,
+                       "delete job " + name +
+                           ": it was not created through gpuctl; delete it where it was made "
+                           "(kubectl)"),
+            call);
+    }
+    const ObjectKey key = job->key;
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    Result<void> removed = co_await services.engine.remove(key, *force, deadline);
+    if (!removed) co_return problem_reply(removed.error(), call);
+    Json body;
+    body["jobId"] = key.name;
+    body["namespace"] = key.namespace_name;
+    body["status"] = "terminating";
+    body["message"] = "job " + to_string(key) + " is being deleted";
+    co_return json_reply(200, body);
+}
+
+}  // namespace gpuctl::api

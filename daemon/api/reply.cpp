@@ -1,0 +1,121 @@
+#include "daemon/api/reply.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "daemon/logs/log_line.hpp"
+#include "daemon/wire/problem.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+constexpr std::int64_t kPageSizeMax = 100;
+constexpr std::int64_t kPageNumberMax = 1'000'000'000;
+
+Result<std::int64_t> number_of(const Call& call, std::string_view name, std::int64_t fallback,
+                               std::int64_t maximum) {
+    if (!call.target.has_query(name)) return fallback;
+    const std::string_view text = call.query(name);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > maximum) {
+        return make_error(ErrorCode::BadRequest,
+                          "read " + std::string{name} + "=" + std::string{text} +
+                              ": must be a whole number from 1 to " + std::to_string(maximum));
+    }
+    return value;
+}
+
+}  // namespace
+
+net::HttpResponse json_reply(int status, const nlohmann::ordered_json& body) {
+    net::HttpResponse response;
+    response.status = status;
+    response.fields.set("Content-Type", "application/json");
+    response.body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    response.body += '\n';
+    return response;
+}
+
+net::HttpResponse text_reply(int status, std::string body) {
+    net::HttpResponse response;
+    response.status = status;
+    response.fields.set("Content-Type", "text/plain; charset=utf-8");
+    response.body = std::move(body);
+    return response;
+}
+
+net::HttpResponse problem_reply(const Error& error, std::string_view path,
+                                std::string_view request_id) {
+    net::HttpResponse response;
+    response.status = wire::row_of(error.code).http_status;
+    response.fields.set("Content-Type", std::string{wire::kProblemType});
+    if (error.code == ErrorCode::Unauthorized) {
+        response.fields.set("WWW-Authenticate", "Bearer realm=\"gpuctld\"");
+    }
+    if (response.status == 429 || response.status == 503) response.fields.set("Retry-After", "1");
+    response.body = wire::problem_json(error, path, request_id);
+    return response;
+}
+
+net::HttpResponse problem_reply(const Error& error, const Call& call) {
+    const std::string_view target = call.request.target;
+    return problem_reply(error, target.substr(0, target.find('?')), call.request_id);
+}
+
+Result<bool> flag_of(const Call& call, std::string_view name) {
+    if (!call.target.has_query(name)) return false;
+    const std::string_view text = call.query(name);
+    if (text.empty() || text == "true" || text == "1" || text == "yes") return true;
+    if (text == "false" || text == "0" || text == "no") return false;
+    return make_error(ErrorCode::BadRequest, "read " + std::string{name} + "=" + std::string{text} +
+                                                 ": must be true or false");
+}
+
+Result<Page> page_of(const Call& call) {
+    Page page;
+    const Result<std::int64_t> number = number_of(call, "page", page.number, kPageNumberMax);
+    if (!number) return number.error();
+    const Result<std::int64_t> size = number_of(call, "pageSize", page.size, kPageSizeMax);
+    if (!size) return size.error();
+    return Page{*number, *size};
+}
+
+nlohmann::ordered_json page_json(const Page& page, std::vector<nlohmann::ordered_json> items) {
+    nlohmann::ordered_json body;
+    const std::int64_t total = std::ssize(items);
+    const std::int64_t begin = std::min(total, (page.number - 1) * page.size);
+    const std::int64_t end = std::min(total, begin + page.size);
+    body["total"] = total;
+    body["page"] = page.number;
+    body["pageSize"] = page.size;
+    body["items"] = nlohmann::ordered_json::array();
+    for (std::int64_t i = begin; i < end; ++i) {
+        body["items"].push_back(std::move(items[static_cast<std::size_t>(i)]));
+    }
+    return body;
+}
+
+bool equal_without_case(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+        return std::tolower(static_cast<unsigned char>(x)) ==
+               std::tolower(static_cast<unsigned char>(y));
+    });
+}
+
+std::string format_time(Instant time) {
+    return time.happened() ? logs::format_rfc3339_seconds(time.ms() * 1'000'000) : std::string{};
+}
+
+std::string format_age(Instant since, Instant now) {
+    if (!since.happened()) return "N/A";
+    const std::int64_t seconds = std::max<std::int64_t>(0, (now - since).ms() / 1000);
+    if (seconds < 60) return std::to_string(seconds) + "s";
+    if (seconds < 3600) return std::to_string(seconds / 60) + "m";
+    if (seconds < 86'400) return std::to_string(seconds / 3600) + "h";
+    return std::to_string(seconds / 86'400) + "d";
+}
+
+}  // namespace gpuctl::api

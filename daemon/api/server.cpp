@@ -1,0 +1,263 @@
+#include "daemon/api/server.hpp"
+
+#include <openssl/rand.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/api/reply.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+constexpr std::size_t kRequestIdBytesMax = 64;
+constexpr std::string_view kNoRoute = "none";
+
+bool is_id_character(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+}
+
+// The client's own id, when it is one that may stand in a log line; else a new one.
+std::string request_id_of(const net::HttpRequest& request) {
+    const std::string_view given = request.fields.get("X-Request-Id");
+    if (!given.empty() && given.size() <= kRequestIdBytesMax &&
+        std::all_of(given.begin(), given.end(), is_id_character)) {
+        return std::string{given};
+    }
+    std::array<unsigned char, 8> bytes{};
+    RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        text += "0123456789abcdef"[byte >> 4];
+        text += "0123456789abcdef"[byte & 15];
+    }
+    return text;
+}
+
+// The name without the port; brackets of IPv6 addresses stay off, too.
+std::string_view host_name(std::string_view host) {
+    if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+    const std::size_t colon = host.rfind(':');
+    return colon == host.find(':') ? host.substr(0, colon) : host;
+}
+
+std::string_view path_of(const net::HttpRequest& request) {
+    const std::string_view target = request.target;
+    return target.substr(0, target.find('?'));
+}
+
+// Verbs as a label: a closed set, whatever a client invents.
+std::string_view verb_label(std::string_view verb) {
+    constexpr std::string_view known[] = {"GET",    "POST", "PUT",    "PATCH",
+                                          "DELETE", "HEAD", "OPTIONS"};
+    const auto* found = std::find(std::begin(known), std::end(known), verb);
+    return found == std::end(known) ? "other" : *found;
+}
+
+Error unknown_query(const Route& route, std::string_view name) {
+    return make_error(ErrorCode::BadRequest,
+                      "the query parameter \"" + std::string{name} + "\" is not known here" +
+                          (route.query.empty() ? "; there are none"
+                                               : "; known are: " + std::string{route.query}));
+}
+
+bool knows_query(const Route& route, std::string_view name) {
+    const std::string list = " " + std::string{route.query} + " ";
+    return list.find(" " + std::string{name} + " ") != list.npos;
+}
+
+}  // namespace
+
+// A page in a browser that was made to resolve to 127.0.0.1 still sends its own name.
+std::optional<Error> ApiServer::check_host(const net::HttpRequest& request) const {
+    const std::string_view host = request.fields.get("Host");
+    const std::string_view origin = request.fields.get("Origin");
+    if (!origin.empty()) {
+        const std::size_t slashes = origin.find("://");
+        const std::string_view authority =
+            slashes == origin.npos ? origin : origin.substr(slashes + 3);
+        if (!equal_without_case(authority, host)) {
+            return make_error(ErrorCode::Forbidden,
+                              "requests of web pages from elsewhere are not answered (Origin " +
+                                  std::string{origin} + ")");
+        }
+    }
+    if (!services_.settings.loopback_only) return std::nullopt;
+    const std::string_view name = host_name(host);
+    for (const std::string_view known :
+         {std::string_view{"localhost"}, std::string_view{"127.0.0.1"}, std::string_view{"::1"},
+          std::string_view{services_.settings.address}}) {
+        if (equal_without_case(name, known)) return std::nullopt;
+    }
+    return make_error(ErrorCode::Forbidden,
+                      "the Host header names \"" + std::string{host} +
+                          "\"; this gpuctld answers only to localhost (DNS rebinding)");
+}
+
+ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
+    Call call;
+    call.request_id = request_id_of(request);
+    call.target = net::parse_target(request.target);
+    call.request = std::move(request);
+    const auto refuse = [&](const Error& error, std::string_view label) {
+        net::HttpResponse response = problem_reply(error, path_of(call.request), call.request_id);
+        finish(response, call.request_id);
+        return Refused{std::move(response), label};
+    };
+    if (call.target.malformed) {
+        return refuse(make_error(ErrorCode::BadRequest, "the request's address cannot be read"),
+                      kNoRoute);
+    }
+    if (std::optional<Error> foreign = check_host(call.request)) return refuse(*foreign, kNoRoute);
+    Match match = match_route(call.request.method, call.target.segments);
+    if (!match.path_known) {
+        return refuse(make_error(ErrorCode::NotFound,
+                                 "there is nothing at " + std::string{path_of(call.request)}),
+                      kNoRoute);
+    }
+    if (match.route == nullptr) {
+        Refused refused = refuse(
+            make_error(ErrorCode::MethodNotAllowed,
+                       call.request.method + " is not allowed here; allowed: " + match.allow),
+            kNoRoute);
+        refused.response.fields.set("Allow", match.allow);
+        return refused;
+    }
+    const Route& route = *match.route;
+    const bool open = route.role == Role::anonymous &&
+                      !(route.pattern == "/metrics" && services_.settings.metrics_need_token);
+    const Role needed = open || route.role != Role::anonymous ? route.role : Role::viewer;
+    if (!open) {
+        Result<Identity> who = services_.tokens.identify(call.request.fields.get("Authorization"));
+        if (!who) return refuse(who.error(), route.pattern);
+        call.who = std::move(*who);
+    }
+    if (call.who.role < needed) {
+        return refuse(make_error(ErrorCode::Forbidden,
+                                 call.who.name + " is " + std::string{to_string(call.who.role)} +
+                                     "; this needs " + std::string{to_string(needed)}),
+                      route.pattern);
+    }
+    for (const auto& [name, value] : call.target.query) {
+        if (!knows_query(route, name)) return refuse(unknown_query(route, name), route.pattern);
+    }
+    call.parameters = std::move(match.parameters);
+    return Admitted{&route, std::move(call)};
+}
+
+void ApiServer::finish(net::HttpResponse& response, std::string_view request_id) const {
+    response.fields.set("X-Request-Id", std::string{request_id});
+    response.fields.set("X-Content-Type-Options", "nosniff");
+    response.fields.set("Cache-Control", "no-store");
+    response.fields.set("Server", "gpuctld");
+}
+
+void ApiServer::count(std::string_view route, std::string_view verb, int status,
+                      aio::Clock::time_point started) {
+    services_.recorder
+        .counter(metrics::Metric::http_requests,
+                 {std::string{route}, std::string{verb_label(verb)}, std::to_string(status)})
+        .add();
+    const std::chrono::duration<double> took = aio::Clock::now() - started;
+    services_.recorder.histogram(metrics::Metric::http_duration, {std::string{route}})
+        .observe(took.count());
+}
+
+net::HeaderVerdict ApiServer::on_header(const net::HttpRequest& request) {
+    const aio::Clock::time_point started = aio::Clock::now();
+    Verdict verdict = admit(request);
+    if (auto* refused = std::get_if<Refused>(&verdict)) {
+        count(refused->route_label, request.method, refused->response.status, started);
+        return {std::move(refused->response), 0};
+    }
+    const Route& route = *std::get<Admitted>(verdict).route;
+    const std::size_t limit =
+        route.body_bytes_max == 0
+            ? 0
+            : std::min(route.body_bytes_max, services_.settings.body_bytes_max);
+    return {std::nullopt, limit};
+}
+
+aio::Task<net::HttpResponse> ApiServer::on_request(net::HttpRequest request) {
+    const aio::Clock::time_point started = aio::Clock::now();
+    const std::string verb = request.method;
+    Verdict verdict = admit(std::move(request));
+    if (auto* refused = std::get_if<Refused>(&verdict)) {
+        count(refused->route_label, verb, refused->response.status, started);
+        co_return std::move(refused->response);
+    }
+    Admitted& admitted = std::get<Admitted>(verdict);
+    const Route& route = *admitted.route;
+    const std::string request_id = admitted.call.request_id;
+    const std::string who = admitted.call.who.name;
+    const std::string path{path_of(admitted.call.request)};
+    net::HttpResponse response;
+    if (route.now != nullptr) {
+        response = route.now(services_, admitted.call);
+    } else {
+        net::HttpResponse later = co_await route.later(services_, std::move(admitted.call));
+        response = std::move(later);
+    }
+    finish(response, request_id);
+    count(route.pattern, verb, response.status, started);
+    if (verb != "GET") {
+        spdlog::info("request verb={} path={} status={} by={} request_id={}", verb, path,
+                     response.status, who, request_id);
+    }
+    co_return response;
+}
+
+aio::Task<std::optional<net::HttpResponse>> ApiServer::on_upgrade(net::HttpRequest request) {
+    const aio::Clock::time_point started = aio::Clock::now();
+    const std::string verb = request.method;
+    Verdict verdict = admit(std::move(request));
+    if (auto* refused = std::get_if<Refused>(&verdict)) {
+        count(refused->route_label, verb, refused->response.status, started);
+        co_return std::move(refused->response);
+    }
+    const Admitted& admitted = std::get<Admitted>(verdict);
+    Result<void> allowed = admitted.route->admit == nullptr
+                               ? Result<void>{make_error(
+                                     ErrorCode::BadRequest,
+                                     "this address has no WebSocket; leave out the Upgrade header")}
+                               : admitted.route->admit(services_, admitted.call);
+    if (allowed) co_return std::nullopt;
+    net::HttpResponse response = problem_reply(allowed.error(), admitted.call);
+    finish(response, admitted.call.request_id);
+    count(admitted.route->pattern, verb, response.status, started);
+    co_return response;
+}
+
+aio::Task<void> ApiServer::on_websocket(net::HttpRequest request,
+                                        std::unique_ptr<net::WebSocket> socket) {
+    const aio::Clock::time_point started = aio::Clock::now();
+    Verdict verdict = admit(std::move(request));
+    // Admitted a moment ago by on_upgrade; a token revoked in between ends it here.
+    auto* admitted = std::get_if<Admitted>(&verdict);
+    if (admitted == nullptr || admitted->route->socket == nullptr) {
+        const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{2});
+        co_await socket->close(net::CloseCode::policy, "no longer allowed", deadline);
+        co_return;
+    }
+    const Route& route = *admitted->route;
+    co_await route.socket(services_, std::move(admitted->call), std::move(socket));
+    count(route.pattern, "GET", 101, started);
+}
+
+net::HttpResponse ApiServer::problem(int status, std::string code, std::string message) {
+    ErrorCode known = status >= 500 ? ErrorCode::Internal : ErrorCode::BadRequest;
+    for (std::size_t i = 0; i < kErrorCodeNames.size(); ++i) {
+        if (kErrorCodeNames[i] == code) known = static_cast<ErrorCode>(i);
+    }
+    const std::string request_id = request_id_of({});
+    net::HttpResponse response =
+        problem_reply(make_error(known, std::move(message)), "", request_id);
+    response.status = status;
+    finish(response, request_id);
+    count(kNoRoute, "other", status, aio::Clock::now());
+    return response;
+}
+
+}  // namespace gpuctl::api

@@ -1,0 +1,44 @@
+#pragma once
+// What handlers may use: the engine's views, the mailbox, the log relay, figures and settings. All
+// of it is owned by the composition root and outlives the HTTP server.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "daemon/api/auth.hpp"
+#include "daemon/api/idempotency.hpp"
+#include "daemon/core/engine_loop.hpp"
+#include "daemon/logs/log_relay.hpp"
+#include "daemon/ports/cluster.hpp"
+#include "metrics/recorder.hpp"
+
+namespace gpuctl::api {
+
+struct ApiSettings {
+    std::size_t body_bytes_max = 1u << 20;
+    std::chrono::seconds request_timeout{30};
+    bool metrics_need_token = false;
+    bool loopback_only = true;      // then Host must name this machine (DNS rebinding)
+    std::string address;            // as configured; accepted as Host
+    std::string mode = "embedded";  // told on /version
+    std::vector<std::string> host_path_roots;
+};
+
+struct Services {
+    aio::Loop& loop;
+    ApiSettings settings;
+    core::EngineLoop& engine;
+    ports::Cluster& cluster;
+    logs::LogRelay& relay;
+    metrics::Recorder& recorder;
+    TokenStore& tokens;
+    IdempotencyKeys idempotency;
+    aio::TaskGroup& tasks;  // readers of websockets
+    bool stopping = false;
+    std::string version;
+};
+
+}  // namespace gpuctl::api

@@ -1,0 +1,289 @@
+#include "daemon/api/shapes.hpp"
+
+#include "daemon/api/reply.hpp"
+#include "scheduler/model/quantity.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+constexpr const char* kNotAvailable = "N/A";
+
+std::string ready_of(const PodView& pod) {
+    if (pod.standing == PodStanding::waiting || pod.standing == PodStanding::assumed) return "0/0";
+    return pod.facts.phase == PodPhase::running && pod_status(pod) == "Running" ? "1/1" : "0/1";
+}
+
+std::string ready_of(const JobView& job) {
+    return std::to_string(job.pods_running) + "/" + std::to_string(job.pods_wanted);
+}
+
+std::string priority_of(const JobView& job) {
+    return job.record != nullptr ? std::string{to_string(job.record->spec.priority)}
+                                 : std::to_string(job.priority);
+}
+
+std::string gpu_type_of(const JobView& job) {
+    if (job.record != nullptr) {
+        const JobSpec& spec = job.record->spec;
+        return spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
+    }
+    return job.pods.empty() ? std::string{} : job.pods.front().facts.rules.gpu_model;
+}
+
+Json pod_json(const PodView& pod) {
+    Json body;
+    body["name"] = pod.facts.key.name;
+    body["uid"] = pod.facts.uid;
+    body["status"] = pod_status(pod);
+    body["ready"] = ready_of(pod);
+    body["restarts"] = pod.facts.restarts;
+    body["node"] = pod.node.empty() ? kNotAvailable : pod.node;
+    body["rank"] = pod.facts.rank < 0 ? Json{} : Json(pod.facts.rank);
+    body["gpu"] = gpus_json(gpus_total(pod.facts.request));
+    body["createdAt"] = format_time(pod.facts.created_at);
+    body["startedAt"] = format_time(pod.facts.started_at);
+    body["finishedAt"] = format_time(pod.facts.finished_at);
+    return body;
+}
+
+Json resources_json(const JobView& job) {
+    Json body;
+    body["gpu"] = gpus_json(job.gpus_per_pod);
+    body["gpuType"] = gpu_type_of(job);
+    if (job.record != nullptr) {
+        body["cpu"] = format_cpu(job.record->spec.cpu);
+        body["memory"] = format_bytes(job.record->spec.memory);
+    } else if (!job.pods.empty()) {
+        body["cpu"] = format_cpu(job.pods.front().facts.request.cpu);
+        body["memory"] = format_bytes(job.pods.front().facts.request.memory);
+    }
+    body["pods"] = job.pods_wanted;
+    return body;
+}
+
+void add_common(Json& body, const JobView& job, Instant now) {
+    body["pool"] = job.pool;
+    body["queue"] = job.queue;
+    body["priority"] = priority_of(job);
+    body["gpu"] = gpus_json(job.gpus_per_pod);
+    body["gpuType"] = gpu_type_of(job);
+    body["reason"] = job.waiting ? std::string{to_string(job.waiting->reason)} : std::string{};
+    body["position"] = job.position;
+    body["createdAt"] = format_time(job.submitted_at);
+    body["startedAt"] = format_time(job.started_at);
+    body["age"] = format_age(job.submitted_at, now);
+}
+
+Json events_json(const std::vector<core::JobEvent>& events, Instant now) {
+    Json list = Json::array();
+    for (const core::JobEvent& event : events) {
+        Json entry;
+        entry["time"] = format_time(event.at);
+        entry["firstTime"] = format_time(event.first_at);
+        entry["age"] = format_age(event.at, now);
+        entry["type"] = event.warning ? "Warning" : "Normal";
+        entry["reason"] = event.reason;
+        entry["from"] = "gpuctld";
+        entry["object"] = event.object;
+        entry["message"] = event.message;
+        entry["count"] = event.count;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+}  // namespace
+
+Json gpus_json(GpuMilli amount) {
+    if (amount.value() % kGpuMilliPerGpu == 0) return whole_gpus_floor(amount);
+    return static_cast<double>(amount.value()) / kGpuMilliPerGpu;
+}
+
+std::string kind_name(const JobView& job) {
+    return job.kind ? std::string{to_string(*job.kind)} : "pod";
+}
+
+std::string pod_status(const PodView& pod) {
+    if (pod.facts.terminating && !is_terminal(pod.facts.phase)) return "Terminating";
+    if (!pod.facts.status.empty()) return pod.facts.status;
+    constexpr std::string_view names[] = {"Pending", "Running", "Succeeded", "Failed"};
+    return std::string{names[static_cast<std::size_t>(pod.facts.phase)]};
+}
+
+Json job_row(const JobView& job, Instant now) {
+    Json body;
+    body["jobId"] = job.key.name;
+    body["name"] = job.key.name;
+    body["namespace"] = job.key.namespace_name;
+    body["kind"] = kind_name(job);
+    body["status"] = job.status;
+    body["ready"] = ready_of(job);
+    body["node"] = kNotAvailable;
+    std::string nodes;
+    for (const PodView& pod : job.pods) {
+        if (pod.node.empty() || ("," + nodes + ",").find("," + pod.node + ",") != nodes.npos) {
+            continue;
+        }
+        nodes += (nodes.empty() ? "" : ",") + pod.node;
+    }
+    if (!nodes.empty()) body["node"] = nodes;
+    body["ip"] = kNotAvailable;
+    add_common(body, job, now);
+    return body;
+}
+
+// The row's id is the pod's name: every address that takes a job's id takes it, too (ruling 6).
+Json pod_row(const JobView& job, const PodView& pod, Instant now) {
+    Json body;
+    body["jobId"] = pod.facts.key.name;
+    body["name"] = job.key.name;
+    body["namespace"] = job.key.namespace_name;
+    body["kind"] = kind_name(job);
+    body["status"] = pod_status(pod);
+    body["ready"] = ready_of(pod);
+    body["node"] = pod.node.empty() ? kNotAvailable : pod.node;
+    body["ip"] = kNotAvailable;
+    add_common(body, job, now);
+    body["createdAt"] = format_time(pod.facts.created_at);
+    body["startedAt"] = format_time(pod.facts.started_at);
+    body["age"] = format_age(pod.facts.created_at, now);
+    return body;
+}
+
+Json explanation_json(const Explanation& explanation) {
+    Json body;
+    body["reason"] = to_string(explanation.reason);
+    body["subject"] = explanation.subject;
+    body["sentence"] = explanation.sentence;
+    body["figures"] = Json::object();
+    for (const Figure& figure : explanation.figures) body["figures"][figure.name] = figure.value;
+    body["nodes"] = Json::array();
+    for (const NodeTally& tally : explanation.tallies) {
+        body["nodes"].push_back({{"message", tally.message}, {"nodes", tally.nodes}});
+    }
+    body["nodesTotal"] = explanation.nodes_total;
+    return body;
+}
+
+Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, Instant now) {
+    Json body = job_row(job, now);
+    body["version"] = job.record != nullptr ? job.record->spec.version : "";
+    body["description"] = job.record != nullptr ? job.record->spec.description : "";
+    body["uid"] = job.record != nullptr ? job.record->uid : "";
+    body["priorityValue"] = job.priority;
+    body["finishedAt"] = format_time(job.finished_at);
+    body["gang"] = job.gang;
+    body["ranksMin"] = job.ranks_min;
+    body["podsWanted"] = job.pods_wanted;
+    body["podsRunning"] = job.pods_running;
+    body["resources"] = resources_json(job);
+    body["waiting"] = job.waiting ? explanation_json(*job.waiting) : Json{};
+    body["pods"] = Json::array();
+    Json names = Json::array();
+    for (const PodView& pod : job.pods) {
+        body["pods"].push_back(pod_json(pod));
+        names.push_back(pod.facts.key.name);
+    }
+    body["k8sResources"] = {{"jobName", job.key.name}, {"pods", std::move(names)}};
+    body["events"] = events_json(events, now);
+    body["yamlContent"] = job.record != nullptr ? job.record->source : "";
+    return body;
+}
+
+Json queue_json(const QueueView& queue) {
+    Json body;
+    body["pool"] = queue.pool;
+    body["name"] = queue.name;
+    body["priority"] = queue.priority;
+    body["weight"] = queue.weight;
+    body["guaranteed"] = gpus_json(queue.guaranteed);
+    body["maximum"] = queue.maximum ? gpus_json(*queue.maximum) : Json{};
+    body["held"] = gpus_json(queue.held);
+    body["jobsWaiting"] = queue.jobs_waiting;
+    body["jobsRunning"] = queue.jobs_running;
+    body["gpusWaiting"] = gpus_json(queue.gpus_waiting);
+    return body;
+}
+
+Json pool_json(const PoolView& pool) {
+    Json body;
+    body["name"] = pool.name;
+    body["description"] = pool.description;
+    body["status"] = pool.nodes.empty() ? "empty" : "active";
+    body["nodes"] = pool.nodes;
+    body["nodeCount"] = pool.nodes.size();
+    body["gpuTotal"] = gpus_json(pool.gpus_total);
+    body["gpuUsed"] = gpus_json(pool.gpus_used);
+    body["gpuFree"] = gpus_json(pool.gpus_free);
+    body["gpuFreeLargestOnANode"] = gpus_json(pool.gpus_free_largest_on_a_node);
+    body["gpuType"] = Json::object();
+    for (const auto& [model, count] : pool.gpu_models) body["gpuType"][model] = count;
+    body["queues"] = Json::array();
+    for (const QueueView& queue : pool.queues) body["queues"].push_back(queue_json(queue));
+    return body;
+}
+
+std::string node_status(const NodeFacts& node) {
+    if (!node.ready) return "faulty";
+    return node.unschedulable ? "maintaining" : "active";
+}
+
+Json node_row(const NodeView& node) {
+    const GpuMilli total = gpus_total(node.facts.allocatable);
+    const GpuMilli used = gpus_total(node.used);
+    Json body;
+    body["nodeName"] = node.facts.name;
+    body["name"] = node.facts.name;
+    body["status"] = node_status(node.facts);
+    body["gpuTotal"] = gpus_json(total);
+    body["gpuUsed"] = gpus_json(used);
+    body["gpuFree"] = gpus_json(std::max(total - used, GpuMilli{0}));
+    body["gpuType"] = node.facts.gpu_model;
+    body["ip"] = node.facts.address.empty() ? kNotAvailable : node.facts.address;
+    body["pool"] = node.facts.pool;
+    body["boundPools"] = Json::array({node.facts.pool});
+    body["cpu"] = format_cpu(node.facts.allocatable.cpu);
+    body["memory"] = format_bytes(node.facts.allocatable.memory);
+    body["createdAt"] = format_time(node.facts.created_at);
+    return body;
+}
+
+Json node_detail(const NodeView& node, Instant now) {
+    Json body = node_row(node);
+    body["k8sStatus"] = node.facts.ready ? "Ready" : "NotReady";
+    body["unschedulable"] = node.facts.unschedulable;
+    body["age"] = format_age(node.facts.created_at, now);
+    Json resources;
+    resources["cpuTotal"] = format_cpu(node.facts.allocatable.cpu);
+    resources["cpuUsed"] = format_cpu(node.used.cpu);
+    resources["memoryTotal"] = format_bytes(node.facts.allocatable.memory);
+    resources["memoryUsed"] = format_bytes(node.used.memory);
+    resources["podsTotal"] = node.facts.allocatable.pods;
+    resources["podsUsed"] = node.used.pods;
+    resources["gpuTotal"] = body["gpuTotal"];
+    resources["gpuUsed"] = body["gpuUsed"];
+    resources["gpuFree"] = body["gpuFree"];
+    body["resources"] = std::move(resources);
+    body["labels"] = Json::array();
+    for (const auto& [key, value] : node.facts.labels) {
+        body["labels"].push_back({{"key", key}, {"value", value}});
+    }
+    body["taints"] = Json::array();
+    for (const Taint& taint : node.facts.taints) {
+        constexpr const char* effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+        body["taints"].push_back({{"key", taint.key},
+                                  {"value", taint.value},
+                                  {"effect", effects[static_cast<std::size_t>(taint.effect)]}});
+    }
+    body["runningJobs"] = Json::array();
+    for (const PodView& pod : node.pods) {
+        Json entry = pod_json(pod);
+        entry["namespace"] = pod.facts.key.namespace_name;
+        entry["job"] = pod.facts.job;
+        entry["ours"] = pod.facts.ours;
+        body["runningJobs"].push_back(std::move(entry));
+    }
+    return body;
+}
+
+}  // namespace gpuctl::api

@@ -1,0 +1,30 @@
+#pragma once
+// Views as JSON (contract.md 1.3 and 2, camelCase). The only place that knows the fields' names.
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "daemon/core/history.hpp"
+#include "scheduler/engine/views.hpp"
+
+namespace gpuctl::api {
+
+using Json = nlohmann::ordered_json;
+
+// GPUs are numbers: whole ones without a fraction.
+Json gpus_json(GpuMilli amount);
+
+Json job_row(const JobView& job, Instant now);
+Json pod_row(const JobView& job, const PodView& pod, Instant now);
+Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, Instant now);
+Json explanation_json(const Explanation& explanation);
+Json pool_json(const PoolView& pool);
+Json queue_json(const QueueView& queue);
+Json node_row(const NodeView& node);
+Json node_detail(const NodeView& node, Instant now);
+
+std::string kind_name(const JobView& job);
+std::string pod_status(const PodView& pod);
+std::string node_status(const NodeFacts& node);  // active, maintaining, faulty
+
+}  // namespace gpuctl::api

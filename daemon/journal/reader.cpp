@@ -182,7 +182,9 @@ private:
                 segment.good_bytes += frame_bytes(*payload);
             }
         }
-        if (segment.good_bytes == bytes.size() && segment.has_header) return segment;
+        const bool is_whole = segment.good_bytes == bytes.size() && segment.has_header;
+        if (is_whole && (is_last || segment.sealed)) return segment;
+        if (is_whole) return damage(path, bytes.size(), "it ends without the seal of its end");
 
         const std::size_t bad_at = segment.good_bytes;
         const std::string what = segment.has_header

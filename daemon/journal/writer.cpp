@@ -119,8 +119,10 @@ Result<void> Writer::flush() {
 }
 
 void Writer::sync(std::function<void(Result<void>)> done) {
+    const Result<void> usable = check_usable();
+    if (!usable) return loop_.post([done = std::move(done), usable] { done(usable); });
     waiters_.push_back({flushed_, std::move(done)});
-    if (!check_usable() || flushed_ <= durable_) return answer_waiters();
+    if (flushed_ <= durable_) return answer_waiters();
     if (!sync_in_flight_) start_sync();
 }
 
@@ -210,8 +212,9 @@ Result<void> Writer::write_snapshot(const Engine& engine, Sequence next) {
     // Inputs first: a snapshot must never know more than the journal it follows.
     const Result<void> durable = sync_here();
     if (!durable) return durable;
+    // Without the snapshot everything is still in the segments: not the end of the journal.
     const Result<void> written = write_snapshot_file(engine, next);
-    if (!written) return broken_now(written.error());
+    if (!written) return written;
     if (segment_has_records_) {
         const Result<void> rolled = roll();
         if (!rolled) return rolled;

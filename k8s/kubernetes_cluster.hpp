@@ -1,0 +1,82 @@
+#pragma once
+// A real Kubernetes as the daemon's cluster (ports/cluster.hpp): informers in, effects out.
+//
+//   start: discover PodGroup dialects, list and watch pods, nodes, groups  -> CacheSynced
+//   lease: acquired -> (there was a term before: wait until a deposed leader's writes are over,
+//          then list everything anew, A2b) -> LeadershipChanged{true};  lost -> {false} at once
+//   stop:  no new effects -> those in flight finish -> lease released -> the rest is cancelled
+//
+// Thread: the loop's. Owned by the composition root; stop() must have ended before it is destroyed.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "daemon/ports/cluster.hpp"
+#include "k8s/binder.hpp"
+#include "k8s/client.hpp"
+#include "k8s/event_recorder.hpp"
+#include "k8s/informer.hpp"
+#include "k8s/lease_keeper.hpp"
+#include "k8s/status_writer.hpp"
+
+namespace gpuctl::k8s {
+
+struct KubernetesSettings {
+    std::string kubeconfig;  // empty: in-cluster configuration
+    std::string context;     // empty: current-context
+    std::string scheduler_name = "gpuctl";
+    std::string label_prefix = "runwhere.ai";
+    std::string version = "0";
+    bool lease_enabled = true;
+    // An empty namespace means the service account's, else kube-system; an empty identity is made.
+    LeaseSettings lease;
+    std::size_t binds_in_flight_max = 32;
+    std::chrono::milliseconds bind_timeout{5'000};
+    bool failure_events = true;
+    bool success_events = true;
+    std::int64_t failure_events_per_second = 20;
+    std::int64_t success_events_per_second = 5;
+    std::chrono::milliseconds rediscover{60'000};  // for PodGroup kinds installed later
+    std::uint64_t seed = 1;
+};
+
+// Monotonic counters for metrics; read on the loop thread.
+struct KubernetesFigures {
+    Client::Figures client;
+    Informer::Figures pods;
+    Informer::Figures nodes;
+    Binder::Figures binds;
+    StatusWriter::Figures conditions;
+    EventRecorder::Figures events;
+    LeaseKeeper::View lease;
+    std::uint64_t pod_updates_told = 0;
+    std::uint64_t pod_updates_unchanged = 0;
+    std::uint64_t objects_unreadable = 0;
+    std::size_t events_undelivered = 0;
+};
+
+class KubernetesCluster : public ports::Cluster {
+public:
+    // Reads the configuration and its files; opens no connection yet.
+    static Result<std::unique_ptr<KubernetesCluster>> create(aio::Loop& loop,
+                                                             KubernetesSettings settings);
+    ~KubernetesCluster() override;
+
+    void start(ports::EventSink& sink) override;
+    void carry_out(const Effect& effect) override;
+    [[nodiscard]] std::vector<ports::HealthLine> health() const override;
+    [[nodiscard]] ports::LogSource& logs() override;
+    aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
+    aio::Task<bool> stop(aio::Deadline deadline) override;
+
+    [[nodiscard]] KubernetesFigures figures() const;
+
+private:
+    struct Parts;
+    explicit KubernetesCluster(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,149 @@
+#include "k8s/kubernetes_cluster_feeds.hpp"
+
+#include "daemon/aio/loop.hpp"
+#include "k8s/convert_node.hpp"
+
+namespace gpuctl::k8s {
+
+bool Outbox::offer(Event event) {
+    // What waits here came first.
+    flush();
+    return waiting_.empty() && sink_ != nullptr && sink_->offer(std::move(event));
+}
+
+void Outbox::deliver(Event event) {
+    waiting_.push_back(std::move(event));
+    flush();
+    if (!waiting_.empty()) added_.notify_all();
+}
+
+void Outbox::flush() {
+    while (!waiting_.empty() && sink_ != nullptr) {
+        // Offered as a copy: a refusal must leave us the event.
+        if (!sink_->offer(waiting_.front())) return;
+        waiting_.pop_front();
+    }
+}
+
+aio::Task<void> Outbox::run() {
+    constexpr std::chrono::milliseconds again{20};  // the loop drains its mailbox faster than that
+    constexpr std::chrono::seconds idle{60};
+    for (;;) {
+        if (waiting_.empty()) {
+            const bool notified = co_await added_.wait(aio::Deadline::in(idle));
+            if (!notified) {
+                const bool running = co_await aio::sleep_until(aio::Deadline::in({}));
+                if (!running) co_return;
+            }
+            continue;
+        }
+        const bool running = co_await aio::sleep_until(aio::Deadline::in(again));
+        if (!running) co_return;
+        flush();
+    }
+}
+
+bool PodFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
+                        std::string_view object) {
+    auto reading = read_pod(object, settings_);
+    if (!reading) {
+        ++figures_.unreadable;  // telling it again would not help
+        return true;
+    }
+    PodFacts& facts = reading->facts;
+    const auto known = pods_.find(identity.uid);
+    // Other schedulers' pods matter from the moment they hold a node (S12).
+    if (known == pods_.end() && !facts.ours && facts.node.empty()) return true;
+    inform_writer(*reading);
+    const std::uint64_t print = fingerprint(facts, scratch_);
+    if (known != pods_.end() && known->second.fingerprint == print) {
+        ++figures_.unchanged;
+        return true;
+    }
+    const bool has_controller = facts.has_controller;
+    if (!outbox_.offer(PodObserved{std::move(facts)})) return false;
+    ++figures_.told;
+    pods_.insert_or_assign(identity.uid, Known{print, has_controller});
+    return true;
+}
+
+void PodFeed::inform_writer(const PodReading& reading) {
+    const PodFacts& facts = reading.facts;
+    if (!facts.ours) return;
+    if (!facts.node.empty() || facts.terminating || is_terminal(facts.phase)) {
+        writer_.forget(facts.uid);
+    } else {
+        writer_.observed({facts.key, facts.uid}, reading.generation, reading.told_unscheduled,
+                         {reading.told_reason, reading.told_message});
+    }
+}
+
+bool PodFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
+    // Nothing is read from the last state: it may be older than the truth (M15).
+    writer_.forget(identity.uid);
+    const auto known = pods_.find(identity.uid);
+    if (known == pods_.end()) return true;
+    if (!outbox_.offer(PodRemoved{identity.uid})) return false;
+    pods_.erase(known);
+    return true;
+}
+
+bool PodFeed::has_controller(const std::string& uid) const {
+    const auto known = pods_.find(uid);
+    return known != pods_.end() && known->second.has_controller;
+}
+
+bool NodeFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
+                         std::string_view object) {
+    auto facts = read_node(object, labels_);
+    if (!facts) {
+        ++figures_.unreadable;
+        return true;
+    }
+    const std::uint64_t print = fingerprint(*facts, scratch_);
+    const auto known = nodes_.find(identity.name);
+    if (known != nodes_.end() && known->second == print) {
+        ++figures_.unchanged;
+        return true;
+    }
+    if (!outbox_.offer(NodeObserved{std::move(*facts)})) return false;
+    ++figures_.told;
+    nodes_.insert_or_assign(identity.name, print);
+    return true;
+}
+
+bool NodeFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
+    if (!nodes_.contains(identity.name)) return true;
+    if (!outbox_.offer(NodeRemoved{identity.name})) return false;
+    nodes_.erase(identity.name);
+    return true;
+}
+
+bool GangFeed::on_object(Change /*change*/, const ObjectIdentity& /*identity*/,
+                         std::string_view object) {
+    const auto gang = read_gang(object, field_);
+    if (!gang) {
+        ++figures_.unreadable;
+        return true;
+    }
+    const auto known = gangs_.find(gang->key);
+    if (known != gangs_.end() && known->second == gang->ranks_min) {
+        ++figures_.unchanged;
+        return true;
+    }
+    if (gang->ranks_min == 0 && known == gangs_.end()) return true;  // a group, but no gang
+    if (!outbox_.offer(GangObserved{gang->key, gang->ranks_min})) return false;
+    ++figures_.told;
+    gangs_.insert_or_assign(gang->key, gang->ranks_min);
+    return true;
+}
+
+bool GangFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
+    const ObjectKey key{identity.namespace_name, identity.name};
+    if (!gangs_.contains(key)) return true;
+    if (!outbox_.offer(GangRemoved{key})) return false;
+    gangs_.erase(key);
+    return true;
+}
+
+}  // namespace gpuctl::k8s

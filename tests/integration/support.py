@@ -87,7 +87,7 @@ def merged(base, changes):
 class Daemon:
     """A running gpuctld with a configuration, journal and port of its own."""
 
-    def __init__(self, changes=None, bed=None, role="gpuctld", folder=None, port=None):
+    def __init__(self, changes=None, bed=None, role="gpuctld", folder=None, port=None, text=None):
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="gpuctld-"))
         self._temporary = folder is None
         self.port = port or free_port()
@@ -97,11 +97,19 @@ class Daemon:
             self.configuration["cluster"] = {"mode": "kubernetes", "kubernetes": {
                 "kubeconfig": str(bed.kubeconfig(role)), "lease": SHORT_LEASE, "bindTimeout": "1s"}}
         self.configuration = merged(self.configuration, changes)
+        self.text = text  # a whole configuration, instead of the above; {port}, {journal}, {kubeconfig} are filled in
+        if text is not None:
+            for name, value in (("port", self.port), ("journal", self.folder / "journal"),
+                                ("kubeconfig", bed.kubeconfig(role) if bed else "")):
+                self.text = self.text.replace("{" + name + "}", str(value))
         self.process = None
 
     def write_configuration(self, configuration=None):
         file = self.folder / "gpuctld.yaml"
-        file.write_text(json.dumps(configuration or self.configuration, indent=1))  # JSON is YAML
+        if self.text is not None and configuration is None:
+            file.write_text(self.text)
+        else:
+            file.write_text(json.dumps(configuration or self.configuration, indent=1))  # JSON is YAML
         return file
 
     def start(self, wait=True, environment=None):

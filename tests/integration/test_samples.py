@@ -2,87 +2,107 @@
 cluster and on the real API server; and the broken originals with their messages."""
 
 import json
+import re
 import subprocess
 import unittest
 
-from support import BINARIES, EXAMPLES, Daemon, RUNNING_S, free_port, shared_testbed, unique, wait_for, Process
+from support import BINARIES, EXAMPLES, RUNNING_S, SHORT_LEASE, Daemon, Process, free_port, shared_testbed, unique, wait_for
 
 JOB_KINDS = ("training", "inference", "notebook", "compute")
 BROKEN = EXAMPLES / "broken"
 
 
-def samples():
-    """(file, job name, kind) of every job document among the examples."""
-    found = []
-    for file in sorted(EXAMPLES.glob("*.yaml")):
+PLACE = "\nserver: {port: {port}}\njournal: {directory: {journal}}\n"
+
+
+class Sample:
+    def __init__(self, file):
+        self.file = file
         text = file.read_text()
-        kind = next((line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("kind:")), "")
-        kind = kind.split("#")[0].strip().strip("'\"")
-        if kind not in JOB_KINDS:
-            continue
-        lines = iter(text.splitlines())
-        for line in lines:
-            if line.startswith("job:"):
-                break
-        name = next(line.split(":", 1)[1].split("#")[0].strip().strip("'\"") for line in lines if line.strip().startswith("name:"))
-        found.append((file, name, kind))
-    return found
+
+        def value(key, within):
+            found = re.search(rf"(?m)^  {key}: *['\"]?([^'\"#\n]+?)['\"]? *(#.*)?$", within)
+            return found.group(1) if found else None
+
+        self.kind = re.search(r"(?m)^kind: *(\w+)", text).group(1)
+        job = text.split("\njob:", 1)[1].split("\nenvironment:", 1)[0]
+        self.name = value("name", job)
+        self.namespace = value("namespace", job)
+
+
+def samples():
+    """Every job document among the examples: the seven of the product documents, and a gang."""
+    return [Sample(file) for file in sorted(EXAMPLES.glob("*.yaml"))
+            if re.search(rf"(?m)^kind: *({'|'.join(JOB_KINDS)})", file.read_text())]
 
 
 class Samples:
     """Mixed into one class per kind of cluster; needs `daemon` and `namespace`."""
 
-    def row(self, name):
-        return next((row for row in self.daemon.items(f"/api/v1/jobs?namespace={self.namespace}&pageSize=100")
-                     if row["name"] == name), None)
+    def row(self, sample):
+        namespace = sample.namespace or self.namespace
+        return next((row for row in self.daemon.items(f"/api/v1/jobs?namespace={namespace}&pageSize=100")
+                     if row["name"] == sample.name), None)
 
-    def test_there_are_seven(self):
-        self.assertEqual(len(samples()), 7, [name for _, name, _ in samples()])
+    def gone(self, sample):
+        wait_for(lambda: self.row(sample) is None, RUNNING_S, lambda: f"{sample.name} gone; it is {self.row(sample)}", every_s=0.2)
+
+    def create(self, *chosen, check=True):
+        flags = [word for sample in chosen for word in ("-f", str(sample.file))]
+        for sample in chosen:
+            self.addCleanup(self.daemon.rest, "DELETE",
+                            f"/api/v1/jobs/{sample.name}?namespace={sample.namespace or self.namespace}&force=true")
+        return self.daemon.gpuctl("create", *flags, namespace=self.namespace, check=check)
+
+    def delete(self, sample, *flags):
+        self.daemon.gpuctl("delete", "job", sample.name, *flags, namespace=sample.namespace or self.namespace)
+
+    def test_the_seven_are_all_here(self):
+        self.assertEqual(sorted(sample.kind for sample in samples() if sample.file.name != "gang-training.yaml"),
+                         ["compute", "inference", "inference", "notebook", "notebook", "training", "training"])
 
     def test_each_goes_from_create_to_running_is_followed_and_deleted(self):
-        for file, name, kind in samples():
-            with self.subTest(sample=file.name):
-                self.daemon.gpuctl("create", "-f", str(file), namespace=self.namespace)
-                self.addCleanup(self.daemon.rest, "DELETE", f"/api/v1/jobs/{name}?namespace={self.namespace}&force=true")
-                wait_for(lambda: (self.row(name) or {}).get("status") == "Running", RUNNING_S,
-                         lambda: f"{name} Running; it is {self.row(name)}", every_s=0.2)
-                self.assertEqual(self.row(name)["kind"], kind)
-                self.follow(name)
-                described = self.daemon.gpuctl("describe", "job", name, namespace=self.namespace).stdout
-                self.assertIn(name, described)
-                self.daemon.gpuctl("delete", "job", name, namespace=self.namespace)
-                wait_for(lambda: self.row(name) is None, RUNNING_S, lambda: f"{name} gone; it is {self.row(name)}", every_s=0.2)
+        for sample in samples():
+            with self.subTest(sample=sample.file.name):
+                self.create(sample)
+                wait_for(lambda: (self.row(sample) or {}).get("status") == "Running", RUNNING_S,
+                         lambda: f"{sample.name} Running; it is {self.row(sample)}", every_s=0.2)
+                self.assertEqual(self.row(sample)["kind"], sample.kind)
+                self.follow(sample)
+                described = self.daemon.gpuctl("describe", "job", sample.name, namespace=sample.namespace or self.namespace).stdout
+                self.assertIn(sample.name, described)
+                self.delete(sample)
+                self.gone(sample)
 
-    def follow(self, name):
+    def follow(self, sample):
         """`gpuctl logs -f` prints lines while the job runs; ended by us."""
-        output = self.daemon.folder / f"follow-{name}.log"
-        reader = Process("gpuctl", [BINARIES / "gpuctl", "logs", "-f", name, "-n", self.namespace, "--server",
-                                    f"http://127.0.0.1:{self.daemon.port}"], output)
+        output = self.daemon.folder / f"follow-{sample.name}.log"
+        output.unlink(missing_ok=True)
+        reader = Process("gpuctl", [BINARIES / "gpuctl", "logs", "-f", sample.name, "-n", sample.namespace or self.namespace,
+                                    "--server", f"http://127.0.0.1:{self.daemon.port}"], output)
         try:
             wait_for(lambda: len(output.read_text().splitlines()) >= 2, RUNNING_S,
-                     lambda: f"two lines of {name}'s log; got {output.read_text()!r}", every_s=0.1)
+                     lambda: f"two lines of {sample.name}'s log; got {output.read_text()!r}", every_s=0.1)
         finally:
             reader.kill()
 
     def test_several_files_in_one_call(self):
         chosen = samples()[:2]
-        flags = [word for file, *_ in chosen for word in ("-f", str(file))]
-        self.daemon.gpuctl("create", *flags, namespace=self.namespace)
-        for _, name, _ in chosen:
-            self.assertIsNotNone(self.row(name))
-            self.daemon.gpuctl("delete", "job", name, "--force", namespace=self.namespace)
-        for _, name, _ in chosen:
-            wait_for(lambda: self.row(name) is None, RUNNING_S, f"{name} gone", every_s=0.2)
+        self.create(*chosen)
+        for sample in chosen:
+            self.assertIsNotNone(self.row(sample))
+            self.delete(sample, "--force")
+        for sample in chosen:
+            self.gone(sample)
 
     def test_the_same_job_twice_is_a_conflict(self):
-        file, name, _ = samples()[0]
-        self.daemon.gpuctl("create", "-f", str(file), namespace=self.namespace)
-        self.addCleanup(self.daemon.rest, "DELETE", f"/api/v1/jobs/{name}?namespace={self.namespace}&force=true")
-        again = self.daemon.gpuctl("create", "-f", str(file), namespace=self.namespace, check=False)
+        sample = samples()[0]
+        self.create(sample)
+        again = self.create(sample, check=False)
         self.assertEqual(again.returncode, 4, again.stderr)
-        self.assertIn(name, again.stderr)
-        self.daemon.gpuctl("delete", "job", name, "--force", namespace=self.namespace)
-        wait_for(lambda: self.row(name) is None, RUNNING_S, f"{name} gone", every_s=0.2)
+        self.assertIn(sample.name, again.stderr)
+        self.delete(sample, "--force")
+        self.gone(sample)
 
     def test_what_can_never_fit_is_said_at_submit(self):
         answer = self.daemon.gpuctl("create", "-f", "-", check=False, namespace=self.namespace, stdin=(
@@ -96,7 +116,7 @@ class Samples:
         files = sorted(BROKEN.glob("*.yaml"))
         self.assertGreaterEqual(len(files), 3, f"{BROKEN} holds the broken originals")
         for file in files:
-            with self.subTest(file=file.name):
+            with self.subTest(file=file.name):  # pools, quotas and request bodies are no jobs, and that is said
                 answer = self.daemon.gpuctl("create", "-f", str(file), check=False, namespace=self.namespace)
                 self.assertNotEqual(answer.returncode, 0, answer.stdout)
                 self.assertIn(file.name, answer.stderr)
@@ -104,45 +124,59 @@ class Samples:
 
 
 class SamplesEmbedded(Samples, unittest.TestCase):
+    """With the example configuration exactly as it is shipped, but for port and journal."""
+
     @classmethod
     def setUpClass(cls):
         cls.namespace = "default"
-        cls.daemon = Daemon({"server": {"port": free_port()}}).start()
+        cls.daemon = Daemon(text=(EXAMPLES / "gpuctld.yaml").read_text() + PLACE).start()
         cls.addClassCleanup(cls.daemon.stop)
 
 
 class SamplesOnTheApiServer(Samples, unittest.TestCase):
+    """Likewise; the testbed has the pools, the secret and the namespaces they name."""
+
     @classmethod
     def setUpClass(cls):
         cls.bed = shared_testbed()
         cls.namespace = cls.bed.create_namespace(unique("samples"))
-        cls.daemon = Daemon(bed=cls.bed).start()
+        for namespace in (cls.namespace, *{sample.namespace for sample in samples() if sample.namespace}):
+            cls.bed.create_namespace(namespace)
+            cls.bed.api("POST", f"/api/v1/namespaces/{namespace}/secrets", {
+                "metadata": {"name": "my-secret"}, "type": "kubernetes.io/dockerconfigjson",
+                "stringData": {".dockerconfigjson": "{\"auths\":{}}"}}, expect=(201, 409))
+        text = (EXAMPLES / "gpuctld-kubernetes.yaml").read_text().replace(
+            "\n  kubernetes:\n", f"\n  kubernetes:\n    kubeconfig: {{kubeconfig}}\n    lease: {json.dumps(SHORT_LEASE)}\n"
+            "    bindTimeout: 1s\n")
+        cls.daemon = Daemon(bed=cls.bed, text=text + PLACE).start()
         cls.addClassCleanup(cls.daemon.stop)
 
+    def sample(self, name):
+        return Sample(EXAMPLES / name)
+
     def test_training_becomes_an_indexed_job_that_a_kubernetes_user_can_read(self):
-        file, name, _ = next(sample for sample in samples() if sample[2] == "training")
-        self.daemon.gpuctl("create", "-f", str(file), namespace=self.namespace)
-        try:
-            job = self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/{name}", as_role="alice")
-            self.assertEqual(job["spec"]["template"]["spec"]["schedulerName"], "gpuctl")
-            self.assertFalse(job["spec"].get("suspend", False))
-            self.assertEqual(job["spec"]["completionMode"], "Indexed")
-            self.assertIn("runwhere.ai/gang", job["spec"]["template"]["metadata"]["labels"])
-            self.assertEqual(job["metadata"]["managedFields"][0]["manager"], "gpuctld")
-        finally:
-            self.daemon.gpuctl("delete", "job", name, "--force", namespace=self.namespace)
+        sample = self.sample("training.yaml")
+        self.create(sample)
+        job = self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/{sample.name}", as_role="alice")
+        self.assertEqual(job["spec"]["template"]["spec"]["schedulerName"], "gpuctl")
+        self.assertFalse(job["spec"].get("suspend", False))
+        self.assertEqual(job["spec"]["completionMode"], "Indexed")
+        self.assertIn("runwhere.ai/gang", job["spec"]["template"]["metadata"]["labels"])
+        self.assertIn("gpuctld", [entry["manager"] for entry in job["metadata"]["managedFields"] if entry["operation"] == "Apply"])
+        self.delete(sample, "--force")
+        self.gone(sample)
 
     def test_inference_becomes_a_deployment_with_a_service_that_it_owns(self):
-        file, name, _ = next(sample for sample in samples() if sample[2] == "inference")
-        self.daemon.gpuctl("create", "-f", str(file), namespace=self.namespace)
-        try:
-            deployment = self.bed.get(f"/apis/apps/v1/namespaces/{self.namespace}/deployments/{name}")
-            service = wait_for(lambda: next((item for item in self.bed.get(
-                f"/api/v1/namespaces/{self.namespace}/services")["items"] if item["metadata"]["name"] == f"svc-{name}"), None),
-                RUNNING_S, "the service")
-            self.assertEqual(service["metadata"]["ownerReferences"][0]["uid"], deployment["metadata"]["uid"])
-        finally:
-            self.daemon.gpuctl("delete", "job", name, "--force", namespace=self.namespace)
+        sample = self.sample("inference.yaml")
+        self.create(sample)
+        deployment = self.bed.get(f"/apis/apps/v1/namespaces/{self.namespace}/deployments/{sample.name}")
+        service = wait_for(lambda: next((item for item in self.bed.get(f"/api/v1/namespaces/{self.namespace}/services")["items"]
+                                         if item["metadata"]["name"] == f"svc-{sample.name}"), None), RUNNING_S, "the service")
+        self.assertEqual(service["metadata"]["ownerReferences"][0]["uid"], deployment["metadata"]["uid"])
+        self.delete(sample, "--force")
+        self.gone(sample)
+        wait_for(lambda: not [item for item in self.bed.get(f"/api/v1/namespaces/{self.namespace}/services")["items"]
+                              if item["metadata"]["name"] == f"svc-{sample.name}"], RUNNING_S, "the service goes with it")
 
 
 class Json(unittest.TestCase):

@@ -46,8 +46,9 @@ AUDIT_POLICY = {
 DEFAULT_NODES = [
     ("default", 1, None, 0),
     ("training-pool", 2, "A100-100G", 8),
-    ("inference-pool", 1, "a10-24g", 4),
+    ("inference-pool", 1, "A100-100G", 4),
     ("dev-pool", 1, "a10-24g", 4),
+    ("test-pool", 1, None, 0),
     ("experiment-pool", 1, "T4", 4),
 ]
 
@@ -59,12 +60,13 @@ class ApiError(AssertionError):
 class Testbed:
     """One cluster. Threads may share it; start and stop belong to one thread."""
 
-    def __init__(self, folder=None, kwok=True, controllers=True, throughput=False, audit=True,
+    def __init__(self, folder=None, kwok=True, controllers=True, throughput=False, audit=True, rbac=True,
                  fsync=False, detached=False):
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="gpuctl-testbed-"))
         self._temporary = folder is None
         self.with_kwok, self.with_controllers = kwok, controllers
         self.throughput, self.audit, self.fsync, self.detached = throughput, audit, fsync, detached
+        self.with_rbac = rbac
         self.processes = {}
         self.port = free_port()
         self._etcd_port, self._etcd_peer_port, self._kwok_port = free_port(), free_port(), free_port()
@@ -230,7 +232,8 @@ class Testbed:
         """What config/rbac.yaml needs or grants, and an ordinary user's rights."""
         wait_for(lambda: self.api("GET", "/api/v1/namespaces/default")[0] == 200, READY_DEADLINE_S,
                  "namespace default exists")
-        self.create_namespace("gpuctl-system")
+        if self.with_rbac:
+            self.create_namespace("gpuctl-system")
         wait_for(lambda: self.api("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/edit")[0] == 200,
                  READY_DEADLINE_S, "the built-in roles exist")
         self.api("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
@@ -238,7 +241,7 @@ class Testbed:
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}]}, expect=(201, 409))
         rbac = REPOSITORY / "config" / "rbac.yaml"
-        if rbac.exists():
+        if self.with_rbac and rbac.exists():
             self.kubectl("apply", "-f", str(rbac))
 
     # --- use ---

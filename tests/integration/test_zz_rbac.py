@@ -1,0 +1,93 @@
+"""config/rbac.yaml is what the code sends (ruling 16): nothing was refused, nothing granted went unused.
+
+Runs last, on the audit log that all other tests on the shared cluster have written; by itself it runs a short
+tour through everything first."""
+
+import time
+import unittest
+
+from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, bound, create_pod, delete_namespace_pods, pod, shared_testbed,
+                     unique, wait_for)
+
+USER = "system:serviceaccount:gpuctl-system:gpuctld"
+KINDS = {
+    "training": "kind: training\njob: {name: tour-training}\nenvironment: {image: a}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
+    "inference": "kind: inference\njob: {name: tour-inference}\nenvironment: {image: a}\nservice: {replicas: 1, port: 8000}\n"
+                 "resources: {pool: inference-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
+    "notebook": "kind: notebook\njob: {name: tour-notebook}\nenvironment: {image: a}\nresources: {pool: dev-pool, gpu: 1, cpu: 1, memory: 1Gi}\n",
+    "compute": "kind: compute\njob: {name: tour-compute}\nenvironment: {image: a}\nservice: {port: 80}\nresources: {pool: test-pool, cpu: 1, memory: 1Gi}\n",
+}
+
+
+def wanted_by(event):
+    """(group, resource/subresource, verb) of an audit entry."""
+    reference = event["objectRef"]
+    resource = reference["resource"] + (f"/{reference['subresource']}" if reference.get("subresource") else "")
+    return reference.get("apiGroup", ""), resource, event["verb"]
+
+
+class Rights(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = shared_testbed()
+        cls.daemon = Daemon(bed=cls.bed).start()
+        cls.addClassCleanup(cls.daemon.stop)
+        cls.namespace = cls.bed.create_namespace(unique("rights"))
+
+    def granted(self):
+        """(group, resource, verb) of every rule bound to gpuctld's service account, anywhere."""
+        found = set()
+        base = "/apis/rbac.authorization.k8s.io/v1"
+
+        def ours(binding):
+            return any(subject.get("kind") == "ServiceAccount" and subject["name"] == "gpuctld" for subject in binding.get("subjects", []))
+
+        for binding in self.bed.get(f"{base}/clusterrolebindings")["items"] + self.bed.get(f"{base}/rolebindings")["items"]:
+            if not ours(binding):
+                continue
+            reference = binding["roleRef"]
+            path = f"{base}/clusterroles/{reference['name']}" if reference["kind"] == "ClusterRole" else \
+                f"{base}/namespaces/{binding['metadata']['namespace']}/roles/{reference['name']}"
+            for rule in self.bed.get(path)["rules"]:
+                for group in rule.get("apiGroups", []):
+                    for resource in rule.get("resources", []):
+                        found.update((group, resource, verb) for verb in rule["verbs"])
+        return found
+
+    def test_a_tour_through_everything(self):
+        """What the other tests may have left out when this file runs by itself."""
+        create_pod(self.bed, self.namespace, pod("huge", gpus=99))
+        for index in range(2):
+            create_pod(self.bed, self.namespace, pod(f"g-{index}", labels={f"{PREFIX}/gang": "g"}, pool="training-pool",
+                                                     annotations={f"{PREFIX}/gang-min": "2"}))
+        wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "the gang bound")
+        self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
+        for kind, text in KINDS.items():
+            with self.subTest(kind):
+                name = f"tour-{kind}"
+                status, body = self.daemon.rest("POST", f"/api/v1/jobs?namespace={self.namespace}", text)
+                self.assertEqual(status, 201, body)
+                wait_for(lambda: self.daemon.job(name, self.namespace).get("status") == "Running", RUNNING_S,
+                         lambda: f"{name} runs: {self.daemon.job(name, self.namespace)}", every_s=0.2)
+                self.assertTrue(self.daemon.get(f"/api/v1/jobs/{name}/logs?namespace={self.namespace}")["logs"])
+                self.assertEqual(self.daemon.rest("DELETE", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0], 200)
+                wait_for(lambda: self.daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0] == 404,
+                         RUNNING_S, f"{name} is gone", every_s=0.2)
+        time.sleep(1)  # the audit log is written after the answers
+
+    def test_never_refused(self):
+        refused = sorted({(*wanted_by(event), event["objectRef"].get("namespace", "")) for event in self.bed.audit_events(USER)
+                          if event["responseStatus"]["code"] == 403 and event.get("objectRef")})
+        self.assertEqual(refused, [])
+
+    def test_nothing_granted_that_nobody_used(self):
+        used = {wanted_by(event) for event in self.bed.audit_events(USER)
+                if event.get("objectRef") and event["responseStatus"]["code"] < 400 or event["responseStatus"]["code"] in (404, 409, 410, 422)}
+        granted = self.granted()
+        self.assertGreater(len(granted), 5)
+        self.assertNotIn("*", {part for right in granted for part in right})
+        self.assertEqual(sorted(granted - used), [], "granted and never used")
+
+
+if __name__ == "__main__":
+    unittest.main()

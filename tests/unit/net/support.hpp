@@ -1,0 +1,87 @@
+#pragma once
+// What the network tests share: a handler that echoes, a server on a free port, raw clients and a
+// scripted peer that says exactly the bytes it is told to.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/aio/loop.hpp"
+#include "daemon/aio/signal.hpp"
+#include "daemon/aio/task_group.hpp"
+#include "daemon/net/byte_stream.hpp"
+#include "daemon/net/http_client.hpp"
+#include "daemon/net/http_server.hpp"
+
+namespace gpuctl::net {
+
+inline aio::Deadline soon() { return aio::Deadline::in(std::chrono::seconds(30)); }
+
+// POST /echo returns the body; GET /hello says hello; /slow answers when `release` is notified;
+// /throw throws; /refuse is refused on its header; /ws upgrades and echoes until "bye".
+class EchoHandler final : public HttpHandler {
+public:
+    explicit EchoHandler(aio::Loop& loop) : release(loop), arrived(loop) {}
+
+    HeaderVerdict on_header(const HttpRequest& request) override;
+    aio::Task<HttpResponse> on_request(HttpRequest request) override;
+    aio::Task<std::optional<HttpResponse>> on_upgrade(HttpRequest request) override;
+    aio::Task<void> on_websocket(HttpRequest request, std::unique_ptr<WebSocket> socket) override;
+    HttpResponse problem(int status, std::string code, std::string message) override;
+    void on_failure(const std::string& what) override { failures.push_back(what); }
+
+    aio::Signal release;
+    aio::Signal arrived;  // notified when /slow is reached
+    bool released = false;
+    std::size_t body_bytes_max = 64u << 10;
+    std::vector<std::string> failures;
+    std::vector<HttpRequest> requests;
+    int websockets_open = 0;
+    int websockets_ended = 0;
+};
+
+struct TestServer {
+    aio::Loop& loop;
+    EchoHandler handler;
+    HttpServer server;
+
+    explicit TestServer(aio::Loop& on, HttpServerSettings settings = {});
+    [[nodiscard]] HttpClientSettings origin() const;
+    aio::Task<void> stop();
+};
+
+// Sends bytes as they are and returns all that comes back until the server closes (or 30 s).
+aio::Task<std::string> talk(aio::Loop& loop, std::uint16_t port, std::string bytes);
+
+aio::Task<std::unique_ptr<ByteStream>> open_raw(aio::Loop& loop, std::uint16_t port);
+aio::Task<std::string> read_until(ByteStream& stream, std::string mark);  // "" at end or deadline
+
+// A server of bytes on a thread of its own: for each connection one script, in order. For each of
+// its answers it reads one request's header and then sends the answer.
+class ScriptedPeer {
+public:
+    struct Script {
+        std::vector<std::string> answers;  // one per request; "" answers nothing
+        bool close_after = true;           // else the connection is held open
+    };
+    explicit ScriptedPeer(std::vector<Script> scripts);
+    ~ScriptedPeer();
+    [[nodiscard]] HttpClientSettings origin() const;
+    [[nodiscard]] std::string received() const;  // after all scripts have been played
+
+private:
+    void play();
+    int listener_ = -1;
+    std::uint16_t port_ = 0;
+    std::vector<Script> scripts_;
+    std::string received_;
+    std::thread thread_;
+    std::atomic<bool> over_{false};
+};
+
+}  // namespace gpuctl::net

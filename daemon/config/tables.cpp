@@ -104,8 +104,8 @@ const std::vector<Key<Server>>& keys<Server>() {
                          TlsFiles{"/etc/gpuctl/tls.crt", "/etc/gpuctl/tls.key", ""},
                          "serve HTTPS; left out: plain HTTP"),
         text("tokensFile", &Server::tokens_file,
-             "lines \"token role name\", role viewer, user, operator or admin; readable by its "
-             "owner only; \"\": no sign-in, loopback only"),
+             "lines \"token role name\" (viewer, user, operator or admin); \"\": no sign-in, "
+             "loopback only"),
         flag("metricsNeedToken", &Server::metrics_need_token, "ask for a token on /metrics too"),
         count("connectionsMax", &Server::connections_max, 1, 1'000'000,
               "open connections; more are turned away"),

@@ -113,7 +113,10 @@ class Handler final : public YAML::EventHandler {
 public:
     Handler(std::string_view text, Builder& builder) : text_(text), builder_(builder) {}
 
-    void OnDocumentStart(const YAML::Mark&) override {}
+    void OnDocumentStart(const YAML::Mark& mark) override {
+        start_ = mark.pos;
+        start_position_ = position(mark);
+    }
     void OnDocumentEnd() override {}
 
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -132,6 +135,7 @@ public:
         if (has_control_characters(value)) {
             throw DocumentProblem{at, "this text holds a control character"};
         }
+        if (tag != "?") check_closed(static_cast<std::size_t>(std::max(mark.pos, 0)), at);
         if (builder_.expects_key()) return key(value, tag, at);
         json resolved = scalar(value, tag, at);
         builder_.value(std::move(resolved), value, at, anchor);
@@ -151,7 +155,31 @@ public:
     }
     void OnMapEnd() override { builder_.end(); }
 
+    // Where the document began: offset in the text, and place.
+    [[nodiscard]] int start() const { return start_; }
+    [[nodiscard]] Position start_position() const { return start_position_; }
+
 private:
+    // yaml-cpp 0.7 takes the end of the text for the end of a quoted scalar.
+    void check_closed(std::size_t offset, Position at) const {
+        while (offset < text_.size() && (text_[offset] == '&' || text_[offset] == '!')) {
+            offset = std::min(text_.find_first_of(" \t\n", offset), text_.size());
+            offset = std::min(text_.find_first_not_of(" \t\r\n", offset), text_.size());
+        }
+        if (offset >= text_.size()) return;
+        const char quote = text_[offset];
+        if (quote != '"' && quote != '\'') return;
+        for (std::size_t i = offset + 1; i < text_.size(); ++i) {
+            if (quote == '"' && text_[i] == '\\') {
+                ++i;
+            } else if (text_[i] == quote) {
+                if (quote == '"' || i + 1 == text_.size() || text_[i + 1] != quote) return;
+                ++i;
+            }
+        }
+        throw DocumentProblem{at, "a quoted text is not closed"};
+    }
+
     // Marks come in rising order, so that counting on from the last one keeps this linear.
     Position position(const YAML::Mark& mark) {
         if (mark.is_null()) return {};
@@ -196,6 +224,8 @@ private:
 
     std::string_view text_;
     Builder& builder_;
+    int start_ = -1;
+    Position start_position_;
     std::size_t known_offset_ = 0;
     Position known_{1, 1};
 };
@@ -280,10 +310,17 @@ void read_stream(std::string_view text, const DocumentLimits& limits,
     TextBuffer buffer{text};
     std::istream stream{&buffer};
     YAML::Parser parser{stream};
+    int last_start = -1;
     for (;;) {
         Builder builder{limits};
         Handler handler{text, builder};
         if (!parser.HandleNextDocument(handler)) return;
+        // A character that begins no document (a comma, a closing bracket) makes yaml-cpp 0.7
+        // report empty documents at the same place for ever (jbeder/yaml-cpp#1040).
+        if (handler.start() == last_start) {
+            throw DocumentProblem{handler.start_position(), "this character cannot start a value"};
+        }
+        last_start = handler.start();
         Document document = builder.take();
         if (document.root.is_null()) continue;
         if (documents.size() == limits.documents_max) {

@@ -50,8 +50,11 @@ aio::Task<void> read_response(HttpConnection& connection, ResponseParser& parser
         }
         if (outcome.state == State::end) {
             beast::error_code cut;
-            if (exchange.answer_begun) parser.put_eof(cut);
-            if (exchange.answer_begun && !cut) co_return;
+            // Not answer_begun: after an interim answer this parser has seen nothing yet, and
+            // put_eof() asserts that it has.
+            const bool begun = parser.got_some();
+            if (begun) parser.put_eof(cut);
+            if (begun && !cut) co_return;
         }
         if (outcome.state != State::again) {
             exchange.peer_gone = true;

@@ -81,6 +81,7 @@ private:
     // everything as it was.
     aio::Task<Step> read_once(aio::Deadline deadline) {
         if (parser_->is_done()) co_return Step::done;
+        if (broken_) co_return Step::failed;
         ReadBuffer& buffer = connection_->buffer;
         if (feed_it_) {
             feed_it_ = false;
@@ -104,7 +105,9 @@ private:
     }
 
     Step parse() {
-        if (!feed(*parser_, connection_->buffer, why_)) return Step::failed;
+        // Good bytes before the bad ones are handed out first, so the failure is remembered.
+        broken_ = !feed(*parser_, connection_->buffer, why_);
+        if (broken_) return Step::failed;
         if (connection_->buffer.full()) {
             why_ = "a header or chunk line is too long";
             return Step::failed;
@@ -114,8 +117,9 @@ private:
 
     Step ended() {
         beast::error_code cut;
-        parser_->put_eof(cut);
-        if (!cut && parser_->is_done()) return Step::done;
+        const bool begun = parser_->got_some();  // put_eof() asserts it
+        if (begun) parser_->put_eof(cut);
+        if (begun && !cut && parser_->is_done()) return Step::done;
         why_ = "cut by the peer";
         return Step::failed;
     }
@@ -141,6 +145,7 @@ private:
     std::string pending_;  // decoded, not handed out yet
     std::string error_body_;
     std::string why_;
+    bool broken_ = false;   // what came is no HTTP: nothing after it can be understood
     bool feed_it_ = false;  // the buffer holds bytes that no parser has seen
 };
 

@@ -184,7 +184,7 @@ TEST_F(ClientTest, a_failure_status_inside_a_201_is_a_failure) {
 }
 
 struct Fence : WriteFence {
-    Epoch open_for{};
+    std::atomic<Epoch> open_for{Epoch{}};  // also set by the server's threads
     [[nodiscard]] bool may_write(Epoch epoch) const override { return epoch == open_for; }
 };
 
@@ -193,8 +193,8 @@ TEST_F(ClientTest, M18_a_fenced_write_is_not_sent_once_the_lease_is_lost) {
     std::atomic<int> count{0};
     ScriptedServer server{[&](const SeenRequest&, Reply& reply) {
         if (++count > 1) return reply.respond(201, "{}");
-        reply.respond(429, "", {{"Retry-After", "0"}});
         fence.open_for = Epoch{8};  // another term, before the retry
+        reply.respond(429, "", {{"Retry-After", "0"}});
     }};
     auto client = client_of(server, quick());
     ApiCall call = bind_call();

@@ -1,0 +1,186 @@
+#include "k8s/lease_keeper.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "unit/k8s/loop_fixture.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test_support::ScriptedServer;
+using test_support::SeenRequest;
+using Reply = ScriptedServer::Reply;
+
+// One Lease with compare-and-swap, as the API server keeps it.
+class LeaseApi {
+public:
+    std::atomic<bool> fail_writes{false};
+    std::atomic<bool> stall{false};
+
+    ScriptedServer::Script script() {
+        return [this](const SeenRequest& request, Reply& reply) { serve(request, reply); };
+    }
+    nlohmann::json stored() {
+        const std::lock_guard lock{mutex_};
+        return stored_.value_or(nlohmann::json{});
+    }
+    void edit(const std::string& key, const nlohmann::json& value) {
+        const std::lock_guard lock{mutex_};
+        (*stored_)["spec"][key] = value;
+        (*stored_)["metadata"]["resourceVersion"] = std::to_string(++version_);
+    }
+
+private:
+    void serve(const SeenRequest& request, Reply& reply) {
+        if (stall) return reply.stall();
+        if (request.method != "GET" && fail_writes) return reply.respond(500, "no");
+        const std::lock_guard lock{mutex_};
+        if (request.method == "GET") {
+            if (!stored_)
+                return reply.respond(404, R"({"kind":"Status","reason":"NotFound","code":404})");
+            return reply.respond(200, stored_->dump());
+        }
+        auto body = nlohmann::json::parse(request.body);
+        const bool create = request.method == "POST";
+        const std::string given = body["metadata"].value("resourceVersion", "");
+        const bool fits =
+            create ? !stored_ : stored_ && given == (*stored_)["metadata"]["resourceVersion"];
+        if (!fits) {
+            return reply.respond(409, R"({"kind":"Status","reason":"Conflict","code":409})");
+        }
+        body["metadata"]["resourceVersion"] = std::to_string(++version_);
+        stored_ = body;
+        reply.respond(create ? 201 : 200, body.dump());
+    }
+
+    std::mutex mutex_;
+    std::optional<nlohmann::json> stored_;
+    int version_ = 1;
+};
+
+LeaseSettings quick(const std::string& identity) {
+    LeaseSettings settings;
+    settings.namespace_name = "kube-system";
+    settings.identity = identity;
+    settings.duration = milliseconds{1'000};
+    settings.renew_deadline = milliseconds{600};
+    settings.retry_period = milliseconds{50};
+    return settings;
+}
+
+struct Told {
+    std::vector<std::string> story;
+    LeaseKeeper::OnChange listener() {
+        return [this](bool leading, Epoch epoch) {
+            story.push_back((leading ? "leads " : "follows ") +
+                            std::to_string(static_cast<std::uint64_t>(epoch)));
+        };
+    }
+};
+
+class LeaseKeeperTest : public LoopTest {
+protected:
+    ~LeaseKeeperTest() override {
+        group.cancel();
+        (void)run(group.join(soon()));
+    }
+    std::unique_ptr<LeaseKeeper> keeper(const std::string& name, Told& told) {
+        auto made = std::make_unique<LeaseKeeper>(loop, *client, quick(name), told.listener(),
+                                                  std::hash<std::string>{}(name));
+        group.spawn("lease " + name, made->run());
+        return made;
+    }
+
+    LeaseApi api;
+    ScriptedServer server{api.script()};
+    std::unique_ptr<Client> client = client_of(server);
+    Told told_a;
+    Told told_b;
+};
+
+TEST_F(LeaseKeeperTest, the_only_candidate_leads_and_keeps_renewing) {
+    auto a = keeper("a", told_a);
+    ASSERT_TRUE(wait_for([&] { return a->view().renewals >= 4; }));
+    EXPECT_EQ(told_a.story, std::vector<std::string>{"leads 1"});
+    EXPECT_TRUE(a->may_write(Epoch{1}));
+    EXPECT_FALSE(a->may_write(Epoch{2})) << "a write of another term";
+    EXPECT_EQ(api.stored()["spec"]["holderIdentity"], "a");
+    EXPECT_EQ(server.received().at(1).method, "POST");
+}
+
+TEST_F(LeaseKeeperTest, the_lease_uses_one_connection_of_its_own) {
+    auto a = keeper("a", told_a);
+    ASSERT_TRUE(wait_for([&] { return a->view().renewals >= 4; }));
+    for (const SeenRequest& request : server.received()) EXPECT_EQ(request.connection, 1);
+}
+
+TEST_F(LeaseKeeperTest, a_released_lease_goes_to_the_other_candidate) {
+    auto a = keeper("a", told_a);
+    ASSERT_TRUE(wait_for([&] { return a->view().leading; }));
+    auto b = keeper("b", told_b);
+    ASSERT_TRUE(wait_for([&] { return b->view().holder == "a"; }));
+    const auto released = run(a->release(soon()));
+    EXPECT_TRUE(released) << released.error().message;
+    EXPECT_FALSE(a->may_write(Epoch{1}));
+    ASSERT_TRUE(wait_for([&] { return b->view().leading; }));
+    EXPECT_EQ(told_a.story, (std::vector<std::string>{"leads 1", "follows 1"}));
+    EXPECT_EQ(told_b.story, std::vector<std::string>{"leads 2"});
+}
+
+TEST_F(LeaseKeeperTest, failing_renewals_step_down_and_do_not_exit) {
+    auto a = keeper("a", told_a);
+    ASSERT_TRUE(wait_for([&] { return a->view().leading; }));
+    api.fail_writes = true;
+    ASSERT_TRUE(wait_for([&] { return told_a.story.size() == 2; }));
+    EXPECT_EQ(told_a.story.back(), "follows 1");
+    EXPECT_FALSE(a->may_write(Epoch{1}));
+    EXPECT_NE(a->view().last_error, "");
+    api.fail_writes = false;
+    ASSERT_TRUE(wait_for([&] { return told_a.story.size() == 3; }));
+    EXPECT_EQ(told_a.story.back(), "leads 2") << "a term of its own";
+}
+
+TEST_F(LeaseKeeperTest, a_server_that_stalls_costs_the_term_in_time) {
+    auto a = keeper("a", told_a);
+    ASSERT_TRUE(wait_for([&] { return a->view().leading; }));
+    api.stall = true;
+    ASSERT_TRUE(wait_for([&] { return told_a.story.size() == 2; }));
+    EXPECT_FALSE(a->may_write(Epoch{1}));
+}
+
+TEST_F(LeaseKeeperTest, a_holder_put_there_by_somebody_else_ends_the_term) {
+    auto a = keeper("a", told_a);
+    ASSERT_TRUE(wait_for([&] { return a->view().leading; }));
+    api.edit("leaseDurationSeconds", 3'600);
+    api.edit("holderIdentity", "mallory");
+    ASSERT_TRUE(wait_for([&] { return told_a.story.size() == 2; }));
+    EXPECT_EQ(told_a.story.back(), "follows 1");
+    EXPECT_EQ(a->view().holder, "mallory");
+}
+
+TEST_F(LeaseKeeperTest, of_two_candidates_exactly_one_leads) {
+    auto a = keeper("a", told_a);
+    auto b = keeper("b", told_b);
+    ASSERT_TRUE(wait_for([&] { return a->view().leading || b->view().leading; }));
+    auto& leader = a->view().leading ? a : b;
+    auto& follower = a->view().leading ? b : a;
+    const auto renewals = leader->view().renewals;
+    ASSERT_TRUE(wait_for([&] { return leader->view().renewals >= renewals + 5; }));
+    EXPECT_FALSE(follower->view().leading);
+    EXPECT_FALSE(follower->may_write(follower->view().epoch));
+}
+
+TEST(LeaseIdentity, is_this_host_and_a_fresh_uuid) {
+    const std::string one = make_lease_identity();
+    EXPECT_NE(one, make_lease_identity());
+    EXPECT_NE(one.find('_'), std::string::npos);
+    EXPECT_EQ(one.size() - one.rfind('_') - 1, 36u);
+}
+
+}  // namespace
+}  // namespace gpuctl::k8s

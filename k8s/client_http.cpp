@@ -36,7 +36,7 @@ ApiError from_transport(const ApiCall& call, const Error& error) {
     } else if (!not_processed) {
         code = ErrorCode::UnknownOutcome;
     }
-    return make_api_error(code, describe(call) + ": " + error.message);
+    return make_api_error(code, error.message);  // net/ has named the request already
 }
 
 std::optional<ApiError> from_answer(const ApiCall& call, const net::HttpResponse& answer) {

@@ -31,7 +31,8 @@ std::string_view suffix_of(OwnKey key);
 
 class LabelKeys {
 public:
-    explicit LabelKeys(std::string prefix = "runwhere.ai") : prefix_(std::move(prefix)) {}
+    LabelKeys() : LabelKeys("runwhere.ai") {}
+    explicit LabelKeys(std::string prefix) : prefix_(std::move(prefix)) {}
 
     // prefix/suffix
     [[nodiscard]] std::string text(OwnKey key) const;

@@ -1,0 +1,482 @@
+// Pods, nodes and PodGroups as the API server writes them -> facts.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "k8s/convert_group.hpp"
+#include "k8s/convert_node.hpp"
+#include "k8s/convert_pod.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+using Json = nlohmann::json;
+
+Json basic_pod() {
+    return Json::parse(R"({
+      "metadata": {"name": "a-0", "namespace": "team", "uid": "u1", "generation": 3,
+        "creationTimestamp": "2026-11-20T10:00:00Z",
+        "managedFields": [{"manager": "x", "fieldsV1": {"f:spec": {"f:containers": {"}": "]\""}}}}]},
+      "spec": {"schedulerName": "gpuctl", "priority": 7,
+        "containers": [{"name": "main", "image": "i", "env": [{"name": "A", "value": "\"{}["}],
+          "resources": {"requests": {"cpu": "500m", "memory": "1Gi", "nvidia.com/gpu": "2"},
+                        "limits": {"cpu": "900m", "nvidia.com/gpu": "2"}}}]},
+      "status": {"phase": "Pending"}})");
+}
+
+PodReading read(const Json& pod) {
+    auto reading = read_pod(pod.dump(), {});
+    EXPECT_TRUE(reading.has_value());
+    return reading ? *reading : PodReading{};
+}
+PodFacts facts(const Json& pod) { return read(pod).facts; }
+
+std::int64_t gpus(const PodFacts& pod) { return gpus_total(pod.request).value(); }
+
+TEST(ConvertPod, reads_what_the_engine_needs_and_nothing_else) {
+    const PodReading reading = read(basic_pod());
+    const PodFacts& pod = reading.facts;
+    EXPECT_EQ(pod.uid, "u1");
+    EXPECT_EQ(to_string(pod.key), "team/a-0");
+    EXPECT_TRUE(pod.ours);
+    EXPECT_FALSE(pod.gated);
+    EXPECT_EQ(pod.job, "a-0");
+    EXPECT_EQ(pod.priority, 7);
+    EXPECT_EQ(pod.status, "Pending");
+    EXPECT_EQ(pod.request.cpu, CpuMilli{500});
+    EXPECT_EQ(pod.request.memory, Bytes{1 << 30});
+    EXPECT_EQ(pod.request.pods, 1);
+    EXPECT_EQ(gpus(pod), 2000);
+    EXPECT_EQ(pod.created_at, Instant{1795168800000});
+    EXPECT_EQ(reading.generation, 3);
+    EXPECT_TRUE(pod.unsupported.empty());
+}
+
+TEST(ConvertPod, cut_or_foreign_text_is_an_error_and_never_a_crash) {
+    const std::string whole = basic_pod().dump();
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        EXPECT_FALSE(read_pod(whole.substr(0, size), {}).has_value()) << size;
+    }
+    for (const char* text :
+         {"[]", "null", "7", "{\"metadata\":[]}", "{\"metadata\":{\"name\":1}}"}) {
+        EXPECT_FALSE(read_pod(text, {}).has_value()) << text;
+    }
+}
+
+TEST(ConvertPod, members_of_a_wrong_type_read_as_absent) {
+    Json pod = basic_pod();
+    pod["spec"]["containers"] = "none";
+    pod["spec"]["tolerations"] = 5;
+    pod["metadata"]["labels"] = Json::array({1, 2});
+    pod["status"] = nullptr;
+    EXPECT_EQ(gpus(facts(pod)), 0);
+}
+
+TEST(ConvertPod, M1_pods_of_other_schedulers_are_counted_where_they_run) {
+    Json pod = basic_pod();
+    pod["spec"]["schedulerName"] = "default-scheduler";
+    pod["spec"]["nodeName"] = "n1";
+    EXPECT_FALSE(facts(pod).ours);
+    EXPECT_EQ(facts(pod).node, "n1");
+    EXPECT_EQ(gpus(facts(pod)), 2000);
+}
+
+TEST(ConvertPod, M3_static_and_daemonset_pods_with_a_preset_node_take_room) {
+    Json pod = basic_pod();
+    pod["metadata"]["annotations"]["kubernetes.io/config.mirror"] = "abc";
+    pod["metadata"]["ownerReferences"] =
+        Json::array({{{"kind", "Node"}, {"name", "n1"}, {"controller", true}}});
+    pod["spec"]["schedulerName"] = "default-scheduler";
+    pod["spec"]["nodeName"] = "n1";
+    EXPECT_EQ(facts(pod).node, "n1");
+    EXPECT_EQ(facts(pod).request.cpu, CpuMilli{500});
+}
+
+TEST(ConvertPod, M20_gates_and_deletion_are_seen) {
+    Json pod = basic_pod();
+    pod["spec"]["schedulingGates"] = Json::array({{{"name", "wait"}}});
+    EXPECT_TRUE(facts(pod).gated);
+    pod["spec"]["schedulingGates"] = Json::array();
+    EXPECT_FALSE(facts(pod).gated);
+    pod["metadata"]["deletionTimestamp"] = "2026-11-20T10:00:05Z";
+    EXPECT_TRUE(facts(pod).terminating);
+    EXPECT_EQ(facts(pod).status, "Terminating");
+}
+
+TEST(ConvertPod, M25_device_resources_of_every_vendor_are_asked_of_the_node) {
+    Json pod = basic_pod();
+    pod["spec"]["containers"][0]["resources"]["requests"] = {
+        {"amd.com/gpu", "1"}, {"nvidia.com/mig-1g.10gb", "3"}, {"rdma/hca", "2"}};
+    const Resources request = facts(pod).request;
+    ASSERT_EQ(request.gpus.size(), 2u);
+    EXPECT_EQ(request.gpus[0].resource, "amd.com/gpu");
+    EXPECT_EQ(request.gpus[1].amount, GpuMilli{3000});
+    ASSERT_EQ(request.extended.size(), 1u);
+    EXPECT_EQ(request.extended[0].resource, "rdma/hca");
+}
+
+struct RequestCase {
+    const char* name;
+    const char* spec;    // merged over an empty pod spec
+    const char* status;  // merged over an empty status
+    std::int64_t cpu_milli;
+    std::int64_t memory;
+};
+
+// The formula of the kubelet (S17, S18); rows after component-helpers' resource/helpers_test.go.
+const RequestCase kRequestCases[] = {
+    {"sum of containers",
+     R"({"containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"10"}}},
+                       {"name":"b","resources":{"requests":{"cpu":"250m","memory":"5"}}}]})",
+     "{}", 1250, 15},
+    {"init containers count by their maximum",
+     R"({"initContainers":[{"name":"i","resources":{"requests":{"cpu":"3","memory":"1"}}},
+                           {"name":"j","resources":{"requests":{"cpu":"2","memory":"99"}}}],
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"10"}}}]})",
+     "{}", 3000, 99},
+    {"sidecars are added to the containers",
+     R"({"initContainers":[{"name":"s","restartPolicy":"Always",
+                            "resources":{"requests":{"cpu":"1","memory":"4"}}}],
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"10"}}}]})",
+     "{}", 2000, 14},
+    {"an init container runs beside the sidecars before it, not those after it",
+     R"({"initContainers":[
+           {"name":"s1","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}},
+           {"name":"i","resources":{"requests":{"cpu":"5"}}},
+           {"name":"s2","restartPolicy":"Always","resources":{"requests":{"cpu":"2"}}}],
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})",
+     "{}", 6000, 0},
+    {"overhead comes on top",
+     R"({"overhead":{"cpu":"100m","memory":"7"},
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"10"}}}]})",
+     "{}", 1100, 17},
+    {"pod-level requests override the sum, overhead still on top",
+     R"({"resources":{"requests":{"cpu":"4"}},"overhead":{"cpu":"1"},
+         "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"10"}}}]})",
+     "{}", 5000, 10},
+    {"a resize under way holds the larger amount",
+     R"({"nodeName":"n","containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"10"}}}]})",
+     R"({"containerStatuses":[{"name":"a","resources":{"requests":{"cpu":"2","memory":"5"}},
+         "allocatedResources":{"cpu":"3","memory":"6"}}]})",
+     3000, 10},
+    {"an infeasible resize is never given",
+     R"({"nodeName":"n","containers":[{"name":"a","resources":{"requests":{"cpu":"9","memory":"10"}}}]})",
+     R"({"conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}],
+         "containerStatuses":[{"name":"a","resources":{"requests":{"cpu":"2","memory":"5"}},
+         "allocatedResources":{"cpu":"2","memory":"6"}}]})",
+     2000, 6},
+    {"an unbound pod cannot have been resized",
+     R"({"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})",
+     R"({"containerStatuses":[{"name":"a","resources":{"requests":{"cpu":"2"}}}]})", 1000, 0},
+    {"numbers instead of strings, decimals rounded up",
+     R"({"containers":[{"name":"a","resources":{"requests":{"cpu":0.0005,"memory":1024}}}]})", "{}",
+     1, 1024},
+    {"limits are not requests",
+     R"({"containers":[{"name":"a","resources":{"limits":{"cpu":"4","memory":"10"}}}]})", "{}", 0,
+     0},
+};
+
+TEST(ConvertPod, M23_requests_follow_the_kubelets_formula) {
+    for (const RequestCase& row : kRequestCases) {
+        Json pod = basic_pod();
+        pod["spec"] = Json::parse(row.spec);
+        pod["status"] = Json::parse(row.status);
+        const Resources request = facts(pod).request;
+        EXPECT_EQ(request.cpu.value(), row.cpu_milli) << row.name;
+        EXPECT_EQ(request.memory.value(), row.memory) << row.name;
+    }
+}
+
+TEST(ConvertPod, absurd_quantities_saturate_and_fit_nowhere) {
+    Json pod = basic_pod();
+    for (int i = 0; i < 300; ++i) {
+        pod["spec"]["containers"].push_back(
+            {{"name", "c" + std::to_string(i)},
+             {"resources",
+              {{"requests", {{"memory", "8Ei"}, {"cpu", "9e18"}, {"nvidia.com/gpu", "9e15"}}}}}});
+    }
+    const Resources request = facts(pod).request;
+    auto node = read_node(
+        R"({"metadata":{"name":"n"},"status":{"allocatable":{"memory":"7Ei","cpu":"8e15",
+            "nvidia.com/gpu":"9e15"}}})",
+        LabelKeys{});
+    ASSERT_TRUE(node.has_value());
+    EXPECT_GT(request.memory, node->allocatable.memory);
+    EXPECT_GT(request.cpu, node->allocatable.cpu);
+    EXPECT_GT(gpus_total(request), gpus_total(node->allocatable));
+}
+
+TEST(ConvertPod, M21_terms_keep_their_meaning_and_a_broken_one_stays_alone) {
+    Json pod = basic_pod();
+    pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+        Json::parse(R"({"nodeSelectorTerms":[
+          {},
+          {"matchExpressions":[{"key":"a","operator":"In","values":["x","y"]},
+                               {"key":"b","operator":"DoesNotExist"}]},
+          {"matchExpressions":[{"key":"n","operator":"Gt","values":["five"]}]},
+          {"matchExpressions":[{"key":"n","operator":"Gt","values":["5"]}]},
+          {"matchExpressions":[{"key":"n","operator":"Near","values":["5"]}]},
+          {"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
+          {"matchFields":[{"key":"metadata.name","operator":"In","values":["n1","n2"]}]},
+          {"matchFields":[{"key":"metadata.uid","operator":"In","values":["n1"]}]}]})");
+    const auto terms = facts(pod).rules.required_affinity;
+    ASSERT_TRUE(terms.has_value());
+    ASSERT_EQ(terms->size(), 8u);
+    std::vector<bool> broken;
+    for (const SelectorTerm& term : *terms) broken.push_back(term.broken);
+    EXPECT_EQ(broken, (std::vector<bool>{false, false, true, false, true, false, true, true}));
+    EXPECT_TRUE((*terms)[0].labels.empty());  // matches nothing, which is the engine's to know
+    EXPECT_EQ((*terms)[1].labels[0].values, (std::vector<std::string>{"x", "y"}));
+    EXPECT_EQ((*terms)[3].labels[0].op, SelectorOperator::gt);
+    EXPECT_EQ((*terms)[5].fields[0].key, "metadata.name");
+}
+
+TEST(ConvertPod, M21_an_empty_list_of_terms_is_not_the_same_as_no_affinity) {
+    Json pod = basic_pod();
+    EXPECT_FALSE(facts(pod).rules.required_affinity.has_value());
+    pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+        {"nodeSelectorTerms", Json::array()}};
+    ASSERT_TRUE(facts(pod).rules.required_affinity.has_value());
+    EXPECT_TRUE(facts(pod).rules.required_affinity->empty());
+}
+
+TEST(ConvertPod, tolerations_and_node_selectors_come_sorted_and_complete) {
+    Json pod = basic_pod();
+    pod["spec"]["nodeSelector"] = {{"z", "1"}, {"a", "2"}};
+    pod["spec"]["tolerations"] = Json::parse(R"([
+      {"operator":"Exists"},
+      {"key":"k","value":"v","effect":"NoExecute","tolerationSeconds":5},
+      {"key":"n","operator":"Gt","value":"5"}])");
+    const PodFacts pod_facts = facts(pod);
+    EXPECT_EQ(pod_facts.rules.node_selector.front().first, "a");
+    ASSERT_EQ(pod_facts.rules.tolerations.size(), 2u);
+    EXPECT_EQ(pod_facts.rules.tolerations[0].op, TolerationOperator::exists);
+    EXPECT_FALSE(pod_facts.rules.tolerations[0].effect.has_value());
+    EXPECT_EQ(pod_facts.rules.tolerations[1].effect, TaintEffect::no_execute);
+    ASSERT_EQ(pod_facts.unsupported.size(), 1u);  // not guessed at
+}
+
+TEST(ConvertPod, M22_what_is_not_built_is_refused_by_name) {
+    const std::pair<const char*, const char*> cases[] = {
+        {R"({"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}}})",
+         "required pod anti-affinity"},
+        {R"({"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}}})",
+         "required pod affinity"},
+        {R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})",
+         "topology spread with DoNotSchedule"},
+        {R"({"containers":[{"name":"a","ports":[{"containerPort":80,"hostPort":80}]}]})",
+         "host ports"},
+        {R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}]})",
+         "persistentVolumeClaim data"},
+        {R"({"volumes":[{"name":"v","iscsi":{}}]})", "volume type iscsi"},
+        {R"({"resourceClaims":[{"name":"gpu"}]})", "resourceClaims"},
+    };
+    for (const auto& [spec, feature] : cases) {
+        Json pod = basic_pod();
+        pod["spec"].merge_patch(Json::parse(spec));
+        EXPECT_EQ(facts(pod).unsupported, std::vector<std::string>{feature}) << spec;
+    }
+}
+
+TEST(ConvertPod, what_needs_nothing_of_the_scheduler_is_not_refused) {
+    Json pod = basic_pod();
+    pod["spec"].merge_patch(Json::parse(R"({
+      "affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{}],
+                                     "requiredDuringSchedulingIgnoredDuringExecution":[]}},
+      "topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}],
+      "resourceClaims":[],
+      "initContainers":[{"name":"i","ports":[{"containerPort":1,"hostPort":1}]}],
+      "volumes":[{"name":"a","emptyDir":{}},{"name":"b","configMap":{}},{"name":"c","secret":{}},
+                 {"name":"d","projected":{}},{"name":"e","hostPath":{}},
+                 {"name":"f","downwardAPI":{}}]})"));
+    EXPECT_TRUE(facts(pod).unsupported.empty());
+}
+
+TEST(ConvertPod, a_gang_is_named_by_every_dialect) {
+    const auto gang_of = [](const char* pointer, const char* value) {
+        Json pod = basic_pod();
+        pod[Json::json_pointer(pointer)] = value;
+        const PodFacts read = facts(pod);
+        EXPECT_TRUE(read.gang) << pointer;
+        EXPECT_EQ(read.gang_min, 0) << pointer;
+        return read.job;
+    };
+    EXPECT_EQ(gang_of("/metadata/labels/scheduling.x-k8s.io~1pod-group", "g"), "g");
+    EXPECT_EQ(gang_of("/metadata/annotations/scheduling.k8s.io~1group-name", "g"), "g");
+    EXPECT_EQ(gang_of("/metadata/annotations/scheduling.volcano.sh~1group-name", "g"), "g");
+    EXPECT_EQ(gang_of("/metadata/annotations/pod-group-name", "g"), "g");
+    EXPECT_EQ(gang_of("/spec/schedulingGroup/podGroupName", "g"), "g");
+    EXPECT_EQ(gang_of("/metadata/labels/runwhere.ai~1gang", "g"), "g");
+    EXPECT_EQ(gang_of("/metadata/labels/g8s.host~1gang", "g"), "g");
+}
+
+TEST(ConvertPod, our_gangs_say_their_size_and_rank_on_the_pod) {
+    Json pod = basic_pod();
+    pod["metadata"]["labels"] = {{"runwhere.ai/gang", "llm"}, {"app", "other"}};
+    pod["metadata"]["annotations"] = {{"runwhere.ai/gang-min", "4"},
+                                      {"batch.kubernetes.io/job-completion-index", "3"}};
+    EXPECT_EQ(facts(pod).job, "llm");
+    EXPECT_EQ(facts(pod).gang_min, 4);
+    EXPECT_EQ(facts(pod).rank, 3);
+    for (const char* wrong : {"0", "-1", "4x", "", "99999999999"}) {
+        pod["metadata"]["annotations"]["runwhere.ai/gang-min"] = wrong;
+        EXPECT_EQ(facts(pod).gang_min, 0) << wrong;
+    }
+}
+
+TEST(ConvertPod, equal_labels_make_one_job_only_under_a_controller) {
+    Json pod = basic_pod();
+    pod["metadata"]["labels"] = {{"app", "web"}, {"job-name", "j"}};
+    EXPECT_EQ(facts(pod).job, "a-0");
+    pod["metadata"]["ownerReferences"] = Json::array({{{"controller", true}}});
+    EXPECT_EQ(facts(pod).job, "web");
+    pod["metadata"]["labels"].erase("app");
+    EXPECT_EQ(facts(pod).job, "j");
+    pod["metadata"]["labels"]["runwhere.ai/name"] = "mine";
+    EXPECT_EQ(facts(pod).job, "mine");
+}
+
+TEST(ConvertPod, pool_comes_from_the_label_or_from_what_the_selector_pins) {
+    Json pod = basic_pod();
+    EXPECT_EQ(facts(pod).pool, "");
+    pod["spec"]["nodeSelector"] = {{"runwhere.ai/pool", "train"}};
+    EXPECT_EQ(facts(pod).pool, "train");
+    pod["metadata"]["labels"] = {{"runwhere.ai/pool", "infer"},
+                                 {"g8s.host/pool", "old"},
+                                 {"runwhere.ai/queue", "night"},
+                                 {"gpuctl/gpuType", "A100"}};
+    EXPECT_EQ(facts(pod).pool, "infer");
+    EXPECT_EQ(facts(pod).queue, "night");
+    EXPECT_EQ(facts(pod).rules.gpu_model, "A100");
+}
+
+TEST(ConvertPod, status_is_what_the_first_container_waits_for) {
+    const auto status_of = [](const char* status, bool deleting = false) {
+        Json pod = basic_pod();
+        pod["status"] = Json::parse(status);
+        if (deleting) pod["metadata"]["deletionTimestamp"] = "2026-11-20T10:00:05Z";
+        return facts(pod).status;
+    };
+    EXPECT_EQ(status_of(R"({"phase":"Running"})"), "Running");
+    EXPECT_EQ(status_of(R"({"phase":"Running"})", true), "Terminating");
+    EXPECT_EQ(status_of(R"({"phase":"Pending","containerStatuses":[{"name":"main",
+        "state":{"waiting":{"reason":"ImagePullBackOff"}}}]})"),
+              "ImagePullBackOff");
+    EXPECT_EQ(status_of(R"({"phase":"Pending","containerStatuses":[{"name":"main",
+        "state":{"waiting":{"reason":"SomeNewBackOff"}}}]})"),
+              "BackOff");
+    EXPECT_EQ(status_of(R"({"phase":"Failed","containerStatuses":[{"name":"main",
+        "state":{"terminated":{"reason":"OOMKilled","exitCode":137}}}]})"),
+              "OOMKilled");
+    EXPECT_EQ(status_of(R"({"phase":"Pending","initContainerStatuses":[{"name":"i",
+        "state":{"waiting":{"reason":"ErrImagePull"}}}],"containerStatuses":[{"name":"main",
+        "state":{"waiting":{"reason":"PodInitializing"}}}]})"),
+              "ErrImagePull");
+}
+
+TEST(ConvertPod, times_follow_the_phase) {
+    Json pod = basic_pod();
+    pod["status"] = Json::parse(R"({"phase":"Succeeded","startTime":"2026-11-20T10:00:01Z",
+      "containerStatuses":[{"name":"main","restartCount":2,"state":{"terminated":{"exitCode":0,
+      "startedAt":"2026-11-20T10:00:10Z","finishedAt":"2026-11-20T10:01:00Z"}}}]})");
+    const PodFacts done = facts(pod);
+    EXPECT_EQ((done.finished_at - done.started_at).ms(), 50'000);
+    EXPECT_EQ(done.restarts, 2);
+    EXPECT_EQ(done.phase, PodPhase::succeeded);
+    pod["status"] = Json::parse(R"({"phase":"Failed","reason":"OutOfcpu"})");
+    EXPECT_TRUE(facts(pod).finished_at.happened());  // the kubelet refused it at once
+}
+
+TEST(ConvertPod, an_update_that_changes_nothing_for_us_has_the_same_fingerprint) {
+    std::string scratch;
+    Json pod = basic_pod();
+    const auto before = fingerprint(facts(pod), scratch);
+    pod["metadata"]["resourceVersion"] = "99";
+    pod["metadata"]["managedFields"].push_back({{"manager", "y"}});
+    pod["metadata"]["annotations"]["note"] = "x";
+    pod["status"]["conditions"] = Json::array({{{"type", "PodScheduled"}, {"status", "False"}}});
+    EXPECT_EQ(fingerprint(facts(pod), scratch), before);
+    EXPECT_TRUE(read(pod).told_unscheduled);
+    pod["spec"]["nodeName"] = "n1";
+    EXPECT_NE(fingerprint(facts(pod), scratch), before);
+}
+
+Json basic_node() {
+    return Json::parse(R"({
+      "metadata": {"name": "n1", "creationTimestamp": "2026-11-20T10:00:00Z",
+        "labels": {"runwhere.ai/pool": "train", "nvidia.com/gpu.product": "NVIDIA-A100"}},
+      "spec": {"unschedulable": true, "taints": [
+        {"key": "k", "value": "v", "effect": "NoSchedule"},
+        {"key": "later", "effect": "SomethingNew"}]},
+      "status": {"capacity": {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": "8"},
+        "allocatable": {"cpu": "63", "memory": "500Gi", "pods": "109", "nvidia.com/gpu": "7"},
+        "addresses": [{"type": "Hostname", "address": "n1"},
+                      {"type": "InternalIP", "address": "10.0.0.5"}],
+        "conditions": [{"type": "Ready", "status": "True"}]}})");
+}
+
+NodeFacts node_facts(const Json& node) {
+    auto facts = read_node(node.dump(), LabelKeys{});
+    EXPECT_TRUE(facts.has_value());
+    return facts ? *facts : NodeFacts{};
+}
+
+TEST(ConvertNode, M2_a_node_offers_what_is_allocatable_and_never_its_capacity) {
+    const NodeFacts node = node_facts(basic_node());
+    EXPECT_EQ(node.allocatable.cpu, CpuMilli{63'000});
+    EXPECT_EQ(node.allocatable.memory, Bytes{500LL << 30});
+    EXPECT_EQ(node.allocatable.pods, 109);
+    EXPECT_EQ(gpus_total(node.allocatable), whole_gpus(7));
+    Json silent = basic_node();
+    silent["status"].erase("allocatable");
+    EXPECT_EQ(gpus_total(node_facts(silent).allocatable), whole_gpus(0));
+}
+
+TEST(ConvertNode, M25_a_device_that_became_unhealthy_is_not_offered) {
+    Json node = basic_node();
+    node["status"]["allocatable"]["nvidia.com/gpu"] = "0";
+    EXPECT_TRUE(node_facts(node).allocatable.gpus.empty());
+}
+
+TEST(ConvertNode, reads_pool_model_taints_and_address) {
+    Json node = basic_node();
+    const NodeFacts facts = node_facts(node);
+    EXPECT_EQ(facts.pool, "train");
+    EXPECT_EQ(facts.gpu_model, "NVIDIA-A100");
+    EXPECT_TRUE(facts.unschedulable);
+    EXPECT_TRUE(facts.ready);
+    EXPECT_EQ(facts.address, "10.0.0.5");
+    ASSERT_EQ(facts.taints.size(), 1u);
+    node["metadata"]["labels"] = {{"gpuctl/gpuType", "V100"}, {"nvidia.com/gpu.product", "x"}};
+    EXPECT_EQ(node_facts(node).gpu_model, "V100");
+    EXPECT_EQ(node_facts(node).pool, "default");
+    node["metadata"]["labels"]["runwhere.ai/gpu-type"] = "A100-80G";
+    EXPECT_EQ(node_facts(node).gpu_model, "A100-80G");
+}
+
+TEST(ConvertNode, a_heartbeat_leaves_the_fingerprint_alone) {
+    std::string scratch;
+    Json node = basic_node();
+    const auto before = fingerprint(node_facts(node), scratch);
+    node["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-11-20T10:05:00Z";
+    node["status"]["images"] = Json::array({{{"sizeBytes", 5}}});
+    EXPECT_EQ(fingerprint(node_facts(node), scratch), before);
+    node["spec"]["unschedulable"] = false;
+    EXPECT_NE(fingerprint(node_facts(node), scratch), before);
+}
+
+TEST(ConvertGroup, each_dialect_says_its_minimum) {
+    const char* text = R"({"metadata":{"namespace":"t","name":"g"},"spec":{"minMember":4}})";
+    EXPECT_EQ(read_gang(text, GangField::min_member)->ranks_min, 4);
+    const char* upstream = R"({"metadata":{"namespace":"t","name":"g"},
+        "spec":{"schedulingPolicy":{"gang":{"minCount":8}}}})";
+    EXPECT_EQ(read_gang(upstream, GangField::gang_policy)->ranks_min, 8);
+    const char* basic = R"({"metadata":{"namespace":"t","name":"g"},
+        "spec":{"schedulingPolicy":{"basic":{}}}})";
+    EXPECT_EQ(read_gang(basic, GangField::gang_policy)->ranks_min, 0);
+    EXPECT_FALSE(read_gang("{}", GangField::min_member).has_value());
+}
+
+}  // namespace
+}  // namespace gpuctl::k8s

@@ -1,0 +1,218 @@
+// Jobs -> API objects, compared with files in tests/golden/workloads. To write them anew after a
+// wanted change: GPUCTL_WRITE_GOLDEN=1 k8s_tests --gtest_filter='Workload*', then read the diff.
+
+#include "k8s/workload.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace gpuctl::k8s {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+JobRecord job(JobKind kind, std::string name) {
+    JobRecord job;
+    job.uid = "0194-uid";
+    job.source = "kind: " + std::string(to_string(kind)) + "\n";
+    job.spec.kind = kind;
+    job.spec.key = {"team-a", std::move(name)};
+    job.spec.image = "registry.example/image:v1";
+    job.spec.cpu = CpuMilli{8'000};
+    job.spec.memory = Bytes{32LL << 30};
+    return job;
+}
+
+void ask_for_gpus(JobRecord& job, std::int64_t count) {
+    job.spec.gpu.mode = GpuMode::exclusive;
+    job.spec.gpu.count = count;
+    job.spec.gpu.amount = whole_gpus(count);
+    job.spec.gpu.vendor = "nvidia";
+    job.spec.gpu.resource = "nvidia.com/gpu";
+}
+
+JobRecord single_training() {
+    JobRecord record = job(JobKind::training, "sft");
+    record.spec.priority = JobPriority::high;
+    record.spec.description = "Feinabstimmung für Übung 1";
+    record.spec.pool = "training";
+    record.spec.queue = "night";
+    record.spec.gpu_type = "A100-80G";
+    record.spec.image_pull_secrets = {"reg"};
+    record.spec.command = {"torchrun"};
+    record.spec.args = {"train.py", "--epochs=3"};
+    record.spec.environment = {{"MASTER_PORT", "1234", ""},
+                               {"TOKEN", "", R"({"secretKeyRef":{"name":"s","key":"k"}})"}};
+    record.spec.run_time_max = Duration::seconds(3'600);
+    record.spec.workdirs = {"/data/models/", "", "/data/ds_config.json", "/data/models",
+                            "/m/qwen2.5-7b"};
+    ask_for_gpus(record, 4);
+    return record;
+}
+
+JobRecord gang_training() {
+    JobRecord record = job(JobKind::training, "llm");
+    record.spec.replicas_min = 2;
+    record.spec.replicas_max = 2;
+    ask_for_gpus(record, 8);
+    return record;
+}
+
+JobRecord inference() {
+    JobRecord record = job(JobKind::inference, "chat");
+    record.spec.pool = "infer";
+    record.spec.service.replicas = 2;
+    record.spec.service.port = 8080;
+    record.spec.service.health_check = "/health";
+    record.spec.service.timeout = Duration::seconds(5);
+    ask_for_gpus(record, 1);
+    return record;
+}
+
+JobRecord notebook() {
+    JobRecord record = job(JobKind::notebook, "nb");
+    record.spec.service.port = 8888;
+    record.spec.priority = JobPriority::low;
+    ask_for_gpus(record, 1);
+    return record;
+}
+
+JobRecord compute() {
+    JobRecord record = job(JobKind::compute, "web");
+    record.spec.service.port = 80;
+    record.spec.service.target_port = 8080;
+    record.spec.service.type = "ClusterIP";
+    return record;
+}
+
+Json objects_of(const JobRecord& record) {
+    Json objects = Json::array();
+    const auto body = workload_body(record, {});
+    EXPECT_TRUE(body.has_value());
+    if (body) objects.push_back(Json::parse(*body));
+    if (needs_service(record.spec)) {
+        objects.push_back(Json::parse(service_body(record, {}, "uid-of-the-workload")));
+    }
+    objects.push_back(Json::parse(priority_class_body(record.spec.priority)));
+    return objects;
+}
+
+std::string read_file(const std::string& path) {
+    std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+struct GoldenCase {
+    const char* name;
+    JobRecord (*make)();
+};
+void PrintTo(const GoldenCase& row, std::ostream* out) { *out << row.name; }
+
+class WorkloadGolden : public testing::TestWithParam<GoldenCase> {};
+
+TEST_P(WorkloadGolden, objects_are_as_written_down) {
+    const std::string path =
+        std::string(GPUCTL_SOURCE_DIR) + "/tests/golden/workloads/" + GetParam().name + ".json";
+    const std::string text = objects_of(GetParam().make()).dump(2) + "\n";
+    if (std::getenv("GPUCTL_WRITE_GOLDEN") != nullptr) std::ofstream(path) << text;
+    EXPECT_EQ(text, read_file(path)) << path;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, WorkloadGolden,
+                         testing::Values(GoldenCase{"training", single_training},
+                                         GoldenCase{"training-gang", gang_training},
+                                         GoldenCase{"inference", inference},
+                                         GoldenCase{"notebook", notebook},
+                                         GoldenCase{"compute", compute}),
+                         [](const auto& row) {
+                             std::string name = row.param.name;
+                             for (char& c : name) c = c == '-' ? '_' : c;
+                             return name;
+                         });
+
+Json pod_of(const JobRecord& record) {
+    return Json::parse(workload_body(record, {}).value())["spec"]["template"];
+}
+
+std::string variable(const Json& pod, const std::string& name) {
+    const Json environment = pod["spec"]["containers"][0].value("env", Json::array());
+    for (const Json& entry : environment) {
+        if (entry["name"] == name) return entry.value("value", std::string("(from)"));
+    }
+    return "(absent)";
+}
+
+TEST(Workload, a_users_own_environment_is_never_overwritten) {
+    const Json pod = pod_of(single_training());
+    EXPECT_EQ(variable(pod, "MASTER_PORT"), "1234");
+    EXPECT_EQ(variable(pod, "NPROC_PER_NODE"), "4");
+    EXPECT_EQ(variable(pod, "MASTER_ADDR"), "127.0.0.1");
+    EXPECT_EQ(variable(pod, "TOKEN"), "(from)");
+}
+
+TEST(Workload, ranks_find_rank_zero_by_name) {
+    const Json pod = pod_of(gang_training());
+    EXPECT_EQ(variable(pod, "MASTER_ADDR"), "llm-0.svc-llm.team-a.svc");
+    EXPECT_EQ(variable(pod, "WORLD_SIZE"), "2");
+    EXPECT_EQ(variable(pod, "RANK"), "(from)");
+    EXPECT_EQ(pod["spec"]["subdomain"], "svc-llm");
+    EXPECT_EQ(pod["metadata"]["annotations"]["runwhere.ai/gang-min"], "2");
+}
+
+TEST(Workload, a_job_without_gpus_sees_none) {
+    EXPECT_EQ(variable(pod_of(compute()), "NVIDIA_VISIBLE_DEVICES"), "none");
+    JobRecord chosen = compute();
+    chosen.spec.environment = {{"NVIDIA_VISIBLE_DEVICES", "all", ""}};
+    EXPECT_EQ(variable(pod_of(chosen), "NVIDIA_VISIBLE_DEVICES"), "all");
+    EXPECT_EQ(variable(pod_of(inference()), "NVIDIA_VISIBLE_DEVICES"), "(absent)");
+}
+
+TEST(Workload, a_variable_named_twice_is_sent_once_with_its_last_value) {
+    JobRecord record = compute();
+    record.spec.environment = {{"A", "1", ""}, {"B", "2", ""}, {"A", "3", ""}};
+    const Json pod = pod_of(record);
+    EXPECT_EQ(variable(pod, "A"), "3");
+    int times = 0;
+    for (const Json& entry : pod["spec"]["containers"][0]["env"]) times += entry["name"] == "A";
+    EXPECT_EQ(times, 1);
+}
+
+TEST(Workload, jobs_of_no_pool_stay_out_of_every_pool) {
+    const Json pod = pod_of(gang_training());
+    const Json& terms = pod["spec"]["affinity"]["nodeAffinity"]
+                           ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+    EXPECT_EQ(terms[0]["matchExpressions"][0]["key"], "runwhere.ai/pool");
+    EXPECT_EQ(terms[0]["matchExpressions"][0]["operator"], "DoesNotExist");
+}
+
+TEST(Workload, what_kubernetes_cannot_be_asked_for_yet_is_said) {
+    JobRecord share = inference();
+    share.spec.gpu.mode = GpuMode::fraction;
+    EXPECT_EQ(workload_body(share, {}).error().code, ErrorCode::ValidationFailed);
+    JobRecord claim = inference();
+    claim.spec.claims.push_back({"data", "/data", Bytes{1 << 30}, ""});
+    EXPECT_EQ(workload_body(claim, {}).error().code, ErrorCode::ValidationFailed);
+}
+
+TEST(Workload, text_that_is_no_utf8_does_not_throw) {
+    JobRecord record = compute();
+    record.spec.description = "\xff\xfe";
+    EXPECT_TRUE(workload_body(record, {}).has_value());
+}
+
+TEST(Workload, the_prefix_is_the_configured_one) {
+    const WorkloadSettings settings{"other-scheduler", LabelKeys{"example.org"}};
+    const std::string body = workload_body(gang_training(), settings).value();
+    EXPECT_EQ(body.find("runwhere.ai"), std::string::npos);
+    EXPECT_NE(body.find("example.org/gang"), std::string::npos);
+    EXPECT_NE(body.find("other-scheduler"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpuctl::k8s

@@ -14,7 +14,7 @@ namespace gpuctl::metrics {
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
 
 // Bucket bounds of a histogram, see recorder.cpp.
-enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, sizes };
+enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, sizes, requests };
 
 // X(id, name, type, unit, labels separated by spaces, buckets, meaning)
 #define GPUCTLD_METRICS(X)                                                                         \
@@ -98,7 +98,31 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
     X(log_reopens, "gpuctld_log_reopens_total", counter, "", "", none,                             \
       "Times a pod's log was opened again after it broke off.")                                    \
     X(log_refused, "gpuctld_log_subscribers_refused_total", counter, "", "", none,                 \
-      "Readers turned away because there were too many.")
+      "Readers turned away because there were too many.")                                          \
+    X(api_requests, "rest_client_requests_total", counter, "", "code method", none,                \
+      "Requests to the API server; code 0 means no answer came.")                                  \
+    X(api_duration, "rest_client_request_duration_seconds", histogram, "seconds", "verb",          \
+      requests, "Time the API server took to answer.")                                             \
+    X(api_retries, "rest_client_request_retries_total", counter, "", "", none,                     \
+      "Requests to the API server sent again.")                                                    \
+    X(api_throttled, "gpuctld_api_throttled_total", counter, "", "", none,                         \
+      "Times the API server answered 429.")                                                        \
+    X(api_unknown, "gpuctld_api_unknown_outcomes_total", counter, "", "", none,                    \
+      "Writes of which no answer came: read back instead of guessed.")                             \
+    X(api_fenced, "gpuctld_api_fenced_writes_total", counter, "", "", none,                        \
+      "Writes held back because the lease was no longer safely ours.")                             \
+    X(lease_master, "leader_election_master_status", gauge, "", "name", none,                      \
+      "1 while this daemon holds the lease.")                                                      \
+    X(cache_objects, "gpuctld_cache_objects", gauge, "", "resource", none,                         \
+      "Objects of the API server held in memory (pods, nodes).")                                   \
+    X(cache_lists, "gpuctld_cache_lists_total", counter, "", "resource", none,                     \
+      "Full lists read from the API server.")                                                      \
+    X(cache_watch_errors, "gpuctld_cache_watch_errors_total", counter, "", "resource", none,       \
+      "Watches that broke off.")                                                                   \
+    X(cache_events, "gpuctld_cache_events_total", counter, "", "resource result", none,            \
+      "Watch events by result (told, unchanged).")                                                 \
+    X(user_events, "gpuctld_user_events_total", counter, "", "result", none,                       \
+      "Kubernetes events for users by result (written, failed, dropped).")
 
 enum class Metric : std::uint8_t {
 #define GPUCTLD_AS_ENUMERATOR(id, name, type, unit, labels, buckets, meaning) id,

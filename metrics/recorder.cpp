@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "scheduler/base/check.hpp"
 
@@ -24,6 +25,8 @@ const std::vector<double>& bounds_of(Buckets buckets) {
     static const std::vector<double> waiting{0.01, 0.05, 0.25, 1,    5,     15,    60,
                                              300,  900,  3600, 7200, 21600, 43200, 86400};
     static const std::vector<double> sizes{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+    static const std::vector<double> requests{0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                              0.5,   1,    2.5,   5,    10,  30};
     switch (buckets) {
         case Buckets::none:
             return none;
@@ -35,6 +38,8 @@ const std::vector<double>& bounds_of(Buckets buckets) {
             return waiting;
         case Buckets::sizes:
             return sizes;
+        case Buckets::requests:
+            return requests;
     }
     return none;
 }
@@ -89,6 +94,13 @@ void Histogram::observe(double value) {
     ++counts_[static_cast<std::size_t>(bound - upper_bounds_->begin())];
     ++count_;
     sum_ += value;
+}
+
+void Histogram::replace(const std::vector<std::uint64_t>& counts, double sum) {
+    GPUCTL_CHECK(counts.size() == counts_.size(), "one count per bucket");
+    counts_ = counts;
+    count_ = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    sum_ = sum;
 }
 
 struct Recorder::Parts {

@@ -42,6 +42,8 @@ class Histogram {
 public:
     explicit Histogram(const std::vector<double>& upper_bounds);
     void observe(double value);
+    // For totals that somebody else counts over the same bounds; `counts` has one more than those.
+    void replace(const std::vector<std::uint64_t>& counts, double sum);
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] double sum() const { return sum_; }
     [[nodiscard]] const std::vector<double>& upper_bounds() const { return *upper_bounds_; }

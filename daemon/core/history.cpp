@@ -67,7 +67,7 @@ void History::on_pod(const PodFacts& pod, Instant now) {
     if (status != last.status && status != "Pending") {
         add(job, {now, now, is_trouble(pod), status, object, "the pod is " + status});
     }
-    last = {job, pod.key.name, status, pod.node, pod.restarts};
+    last = {job, pod.key.name, status, pod.node, pod.restarts, is_terminal(pod.phase)};
 }
 
 void History::on_effect(const Effect& effect, Instant now) {
@@ -115,6 +115,11 @@ std::vector<JobEvent> History::of(const ObjectKey& job) const {
     const auto found = by_job_.find(to_string(job));
     if (found == by_job_.end()) return {};
     return {found->second.rbegin(), found->second.rend()};
+}
+
+bool History::pod_runs(const std::string& uid) const {
+    const auto found = pods_.find(uid);
+    return found != pods_.end() && !found->second.terminal;
 }
 
 }  // namespace gpuctl::core

@@ -35,6 +35,8 @@ public:
     void on_effect(const Effect& effect, Instant now);
     // Newest first.
     [[nodiscard]] std::vector<JobEvent> of(const ObjectKey& job) const;
+    // Whether this incarnation may still write to its log.
+    [[nodiscard]] bool pod_runs(const std::string& uid) const;
 
 private:
     struct LastSeen {
@@ -43,6 +45,7 @@ private:
         std::string status;
         std::string node;
         std::int32_t restarts = 0;
+        bool terminal = false;
     };
 
     void on_pod(const PodFacts& pod, Instant now);

@@ -1,0 +1,306 @@
+#include "daemon/app/app.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "daemon/api/readiness.hpp"
+#include "daemon/app/figures.hpp"
+#include "daemon/app/logging.hpp"
+#include "daemon/app/state_directory.hpp"
+#include "daemon/config/checks.hpp"
+#include "daemon/config/load.hpp"
+#include "daemon/embedded/embedded_cluster.hpp"
+#include "sim/world.hpp"
+
+namespace gpuctl::app {
+namespace {
+
+using metrics::Metric;
+
+Result<std::string> read_file(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+        return make_error(ErrorCode::InvalidConfiguration, "read " + path + ": cannot be read");
+    }
+    return text.str();
+}
+
+Result<net::ServerTls> read_tls(const config::TlsFiles& files) {
+    net::ServerTls tls;
+    Result<std::string> certificate = read_file(files.certificate_file);
+    if (!certificate) return certificate.error();
+    Result<std::string> key = read_file(files.key_file);
+    if (!key) return key.error();
+    tls.certificate_pem = std::move(*certificate);
+    tls.key_pem = std::move(*key);
+    if (files.client_ca_file.empty()) return tls;
+    Result<std::string> client_ca = read_file(files.client_ca_file);
+    if (!client_ca) return client_ca.error();
+    tls.client_ca_pem = std::move(*client_ca);
+    return tls;
+}
+
+std::string_view mode_name(config::ClusterMode mode) {
+    return mode == config::ClusterMode::embedded ? "embedded" : "kubernetes";
+}
+
+embedded::EmbeddedSettings embedded_settings(const config::Config& config,
+                                             const std::string& cluster_id) {
+    embedded::EmbeddedSettings settings;
+    for (const config::EmbeddedNodes& group : config.cluster.embedded.nodes) {
+        settings.nodes.push_back({group.name, group.count, group.pool, group.gpu_resource,
+                                  group.gpu_model, group.gpus, group.cpu_cores, group.memory_gib,
+                                  group.labels});
+    }
+    settings.cluster.seed = config.cluster.embedded.seed;
+    settings.cluster.label_prefix = config.names.label_prefix;
+    settings.cluster.image_pull = Duration{config.cluster.embedded.image_pull.count()};
+    settings.cluster.container_start = Duration{config.cluster.embedded.container_start.count()};
+    settings.cluster.training_run_time =
+        Duration::seconds(config.cluster.embedded.training_run_time.count());
+    settings.cluster_id = cluster_id;
+    return settings;
+}
+
+logs::LogRelaySettings relay_settings(const config::Config& config) {
+    logs::LogRelaySettings settings;
+    settings.history_lines_per_pod = config.logs.history_lines_per_pod;
+    settings.subscriber_lines_max = config.logs.ring_lines_per_subscriber;
+    settings.line_bytes_max = config.logs.line_bytes_max;
+    settings.subscribers_max = config.server.log_streams_max;
+    return settings;
+}
+
+net::HttpServerSettings server_settings(const config::Config& config) {
+    net::HttpServerSettings settings;
+    settings.address = config.server.address;
+    settings.port = config.server.port;
+    settings.connections_max = config.server.connections_max;
+    // A ping goes out at half of the idle timeout.
+    settings.websocket.idle_timeout = config.logs.ping_interval * 2;
+    return settings;
+}
+
+}  // namespace
+
+App::App(aio::Loop& loop, config::Config config, journal::Disk& disk)
+    : loop_(loop), config_(std::move(config)), disk_(disk), tasks_(loop) {
+    recorder_.gauge(Metric::build_info, {GPUCTL_VERSION}).set(1);
+    recorder_.gauge(Metric::start_time).set(static_cast<double>(aio::Loop::wall_ms()) / 1000);
+    recorder_.counter(Metric::reloads, {"ok"});
+    recorder_.counter(Metric::reloads, {"refused"});
+}
+
+App::~App() = default;
+
+std::uint16_t App::port() const { return server_ ? server_->port() : 0; }
+
+Result<void> App::load_tokens() {
+    if (config_.server.tokens_file.empty()) return {};
+    return tokens_.load(config_.server.tokens_file);
+}
+
+Result<void> App::listen() {
+    net::HttpServerSettings settings = server_settings(config_);
+    if (config_.server.tls) {
+        Result<net::ServerTls> tls = read_tls(*config_.server.tls);
+        if (!tls) return tls.error();
+        settings.tls = std::move(*tls);
+    }
+    server_ = std::make_unique<net::HttpServer>(loop_, std::move(settings), handler_);
+    Result<void> started = server_->start();
+    if (!started) {
+        return while_doing("start the API", make_error(started.error().code,
+                                                       started.error().message +
+                                                           "; is another gpuctld running there? "
+                                                           "--listen chooses another address"));
+    }
+    return {};
+}
+
+Result<journal::Recovered> App::open_journal(const std::string& mode,
+                                             const std::string& cluster_id) {
+    Result<std::string> base = resolve_state_directory(config_.journal.directory);
+    if (!base) return base.error();
+    journal::JournalSettings settings;
+    settings.directory = journal_folder(*base, mode, cluster_id);
+    settings.mode = mode;
+    settings.cluster_id = cluster_id;
+    settings.segment_bytes_max = config_.journal.segment_bytes_max;
+    journal::Recovered recovered;
+    auto opened = journal::Journal::open(loop_, disk_, settings, recovered);
+    if (!opened) return while_doing("open the journal in " + settings.directory, opened.error());
+    journal_ = std::move(*opened);
+    spdlog::info("journal opened directory={} cluster_id={} inputs_replayed={} bytes_cut={}",
+                 settings.directory, recovered.cluster_id, recovered.inputs_replayed,
+                 recovered.bytes_cut);
+    return recovered;
+}
+
+Result<void> App::open_embedded() {
+    Result<journal::Recovered> recovered = open_journal("embedded", "");
+    if (!recovered) return recovered.error();
+    cluster_ = std::make_unique<embedded::EmbeddedCluster>(
+        loop_, embedded_settings(config_, recovered->cluster_id),
+        sim::read_world(recovered->engine));
+    run_engine(std::move(*recovered));
+    return {};
+}
+
+void App::run_engine(journal::Recovered recovered) {
+    core::EngineLoopSettings settings;
+    settings.queue_max = config_.journal.queue_max;
+    settings.snapshot_every_inputs = config_.journal.snapshot_every_inputs;
+    settings.seed = std::random_device{}();
+    settings.wait_for_workload = config_.cluster.mode == config::ClusterMode::kubernetes;
+    engine_ = std::make_unique<core::EngineLoop>(loop_, *journal_, std::move(recovered.engine),
+                                                 recovered.next_sequence, settings, recorder_);
+    engine_->start(*cluster_);
+    engine_->change_policy(config_.policy);
+    cluster_->start(*engine_);
+}
+
+void App::serve() {
+    core::EngineLoop& engine = *engine_;
+    relay_ = std::make_unique<logs::LogRelay>(
+        loop_, cluster_->logs(), relay_settings(config_),
+        [&engine](const std::string& uid) { return engine.history().pod_runs(uid); }, recorder_);
+    api::ApiSettings settings;
+    settings.body_bytes_max = config_.server.body_bytes_max;
+    settings.request_timeout = config_.server.request_timeout;
+    settings.metrics_need_token = config_.server.metrics_need_token;
+    settings.address = config_.server.address;
+    settings.loopback_only = config::is_loopback(config_.server.address).value_or(false);
+    settings.mode = mode_name(config_.cluster.mode);
+    settings.host_path_roots = config_.cluster.kubernetes.host_path_roots;
+    services_.reset(new api::Services{loop_,
+                                      std::move(settings),
+                                      engine,
+                                      *cluster_,
+                                      *relay_,
+                                      recorder_,
+                                      tokens_,
+                                      {},
+                                      tasks_,
+                                      false,
+                                      GPUCTL_VERSION});
+    services_->idempotency.recover(engine.state());
+    api_ = std::make_unique<api::ApiServer>(*services_);
+    recorder_.before_scrape([this] { fill_metrics(); });
+    handler_.hand_over_to(*api_);
+}
+
+void App::fill_metrics() {
+    fill_state_gauges(recorder_, *engine_, config_.metrics.tenant_labels_max);
+    fill_journal_figures(recorder_, journal_->figures());
+    recorder_.gauge(Metric::ready).set(api::all_ok(api::readiness(*services_)) ? 1 : 0);
+    recorder_.gauge(Metric::log_upstreams).set(static_cast<double>(relay_->upstreams()));
+    recorder_.gauge(Metric::log_subscribers).set(static_cast<double>(relay_->subscribers()));
+    const net::HttpServer::Figures http = server_->figures();
+    recorder_.gauge(Metric::http_connections).set(static_cast<double>(http.connections));
+    recorder_.counter(Metric::http_accepted).raise_to(http.accepted);
+    recorder_.counter(Metric::http_refused).raise_to(http.refused);
+}
+
+aio::Task<Result<void>> App::start() {
+    if (Result<void> loaded = load_tokens(); !loaded) co_return loaded.error();
+    if (Result<void> listening = listen(); !listening) co_return listening.error();
+    if (config_.cluster.mode == config::ClusterMode::embedded) {
+        if (Result<void> opened = open_embedded(); !opened) co_return opened.error();
+    } else {
+        Result<void> opened = co_await open_kubernetes();
+        if (!opened) co_return opened.error();
+    }
+    serve();
+    spdlog::info("gpuctld serves address={} port={} mode={} tls={} tokens={} version={}",
+                 config_.server.address, port(), mode_name(config_.cluster.mode),
+                 config_.server.tls.has_value(), tokens_.size(), GPUCTL_VERSION);
+    co_return Result<void>{};
+}
+
+aio::Task<bool> App::stop() {
+    const aio::Deadline deadline = aio::Deadline::in(config_.server.shutdown_timeout);
+    // What is needed at the very end must not be eaten up by clients that do not let go.
+    const aio::Deadline for_clients =
+        aio::Deadline::in(config_.server.shutdown_timeout - config_.server.shutdown_timeout / 4);
+    stop_asked_ = true;
+    bool clean = true;
+    if (services_) services_->stopping = true;
+    if (server_) server_->stop_accepting();
+    if (engine_) {
+        engine_->stop_intake();
+        const bool drained = co_await engine_->drain(for_clients);
+        if (!drained) spdlog::warn("stopping although inputs or submits still wait");
+        clean = clean && drained;
+        engine_->changed().notify_all();
+    }
+    if (relay_) {
+        const bool ended = co_await relay_->stop(for_clients);
+        clean = clean && ended;
+    }
+    if (server_) {
+        const bool ended = co_await server_->stop(for_clients);
+        if (!ended) spdlog::warn("stopping although requests are still in work");
+        clean = clean && ended;
+    }
+    tasks_.cancel();
+    const bool joined = co_await tasks_.join(deadline);
+    for (const std::string& name : tasks_.left()) spdlog::warn("task did not end name={}", name);
+    clean = clean && joined;
+    if (cluster_) {
+        const bool ended = co_await cluster_->stop(deadline);
+        clean = clean && ended;
+    }
+    if (engine_) {
+        const bool ended = co_await engine_->stop(deadline);
+        clean = clean && ended;
+    }
+    recorder_.clear_hooks();
+    if (journal_) {
+        if (Result<void> closed = journal_->close(); !closed) {
+            spdlog::error("journal not closed why=\"{}\"", closed.error().message);
+            clean = false;
+        }
+    }
+    spdlog::info("gpuctld stopped clean={}", clean);
+    co_return clean;
+}
+
+// Everything that can fail comes first; then everything is taken over.
+Result<void> App::reload(const config::Config& wanted) {
+    const auto prepare = [&]() -> Result<void> {
+        if (Result<void> safe = config::check_safe(wanted); !safe) return safe.error();
+        if (Result<void> same = config::check_reloadable(config_, wanted); !same) {
+            return same.error();
+        }
+        api::TokenStore tokens;
+        if (!wanted.server.tokens_file.empty()) {
+            if (Result<void> loaded = tokens.load(wanted.server.tokens_file); !loaded) {
+                return loaded.error();
+            }
+        }
+        if (wanted.server.tls) {
+            Result<net::ServerTls> tls = read_tls(*wanted.server.tls);
+            if (!tls) return tls.error();
+            if (Result<void> taken = server_->replace_tls(std::move(*tls)); !taken) {
+                return taken.error();
+            }
+        }
+        tokens_ = std::move(tokens);
+        return {};
+    };
+    Result<void> prepared = prepare();
+    recorder_.counter(Metric::reloads, {prepared ? "ok" : "refused"}).add();
+    if (!prepared) return prepared;
+    if (wanted.policy != config_.policy && engine_) engine_->change_policy(wanted.policy);
+    set_log_level(wanted.logging.level);
+    config_ = wanted;
+    return {};
+}
+
+}  // namespace gpuctl::app

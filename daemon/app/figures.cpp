@@ -1,0 +1,111 @@
+#include "daemon/app/figures.hpp"
+
+#include <map>
+
+#include "scheduler/engine/views.hpp"
+
+namespace gpuctl::app {
+namespace {
+
+using metrics::Metric;
+using metrics::Recorder;
+
+double gpus(GpuMilli amount) { return static_cast<double>(amount.value()) / kGpuMilliPerGpu; }
+
+void fill_engine_figures(Recorder& recorder, const EngineFigures& figures) {
+    recorder.counter(Metric::plans).raise_to(figures.plans);
+    recorder.counter(Metric::attempts).raise_to(figures.attempts);
+    recorder.counter(Metric::placements).raise_to(figures.placements);
+    recorder.counter(Metric::negative_cache).raise_to(figures.skipped_by_negative_cache);
+    recorder.counter(Metric::gang_rollbacks).raise_to(figures.gang_rollbacks);
+    for (std::size_t i = 0; i < figures.refusals.size() && i < kReasons.size(); ++i) {
+        if (figures.refusals[i] == 0) continue;
+        recorder.counter(Metric::refusals, {std::string{kReasons[i].label}})
+            .raise_to(figures.refusals[i]);
+    }
+}
+
+void fill_jobs(Recorder& recorder, const ClusterState& state) {
+    recorder.reset(Metric::jobs);
+    recorder.reset(Metric::pending_jobs);
+    for (const JobView& job : list_jobs(state, {})) {
+        recorder.gauge(Metric::jobs, {job.status}).add(1);
+        if (!job.waiting) continue;
+        recorder.gauge(Metric::pending_jobs, {std::string{to_string(job.waiting->reason)}}).add(1);
+    }
+}
+
+void fill_queue(Recorder& recorder, const QueueView& queue) {
+    const auto gpus_in = [&](const char* state, GpuMilli amount) {
+        recorder.gauge(Metric::queue_gpus, {queue.pool, queue.name, state}).set(gpus(amount));
+    };
+    gpus_in("held", queue.held);
+    gpus_in("guaranteed", queue.guaranteed);
+    gpus_in("waiting", queue.gpus_waiting);
+    recorder.gauge(Metric::queue_jobs, {queue.pool, queue.name, "waiting"})
+        .set(static_cast<double>(queue.jobs_waiting));
+    recorder.gauge(Metric::queue_jobs, {queue.pool, queue.name, "running"})
+        .set(static_cast<double>(queue.jobs_running));
+}
+
+void fill_pools(Recorder& recorder, const ClusterState& state) {
+    for (const Metric metric : {Metric::pool_gpus, Metric::pool_largest_free, Metric::pool_nodes,
+                                Metric::queue_gpus, Metric::queue_jobs}) {
+        recorder.reset(metric);
+    }
+    for (const PoolView& pool : list_pools(state)) {
+        recorder.gauge(Metric::pool_gpus, {pool.name, "total"}).set(gpus(pool.gpus_total));
+        recorder.gauge(Metric::pool_gpus, {pool.name, "used"}).set(gpus(pool.gpus_used));
+        recorder.gauge(Metric::pool_gpus, {pool.name, "free"}).set(gpus(pool.gpus_free));
+        recorder.gauge(Metric::pool_largest_free, {pool.name})
+            .set(gpus(pool.gpus_free_largest_on_a_node));
+        recorder.gauge(Metric::pool_nodes, {pool.name}).set(static_cast<double>(pool.nodes.size()));
+        for (const QueueView& queue : pool.queues) fill_queue(recorder, queue);
+    }
+}
+
+void fill_tenants(Recorder& recorder, const ClusterState& state, std::size_t tenants_max) {
+    struct Held {
+        double gpu = 0;
+        double cpu = 0;
+        double memory = 0;
+    };
+    std::map<std::string, Held> by_tenant;
+    for (const NodeView& node : list_nodes(state)) {
+        for (const PodView& pod : node.pods) {
+            if (!pod.facts.ours) continue;
+            Held& held = by_tenant[pod.facts.key.namespace_name];
+            held.gpu += gpus(gpus_total(pod.facts.request));
+            held.cpu += static_cast<double>(pod.facts.request.cpu.value()) / 1000;
+            held.memory += static_cast<double>(pod.facts.request.memory.value());
+        }
+    }
+    recorder.reset(Metric::tenant_usage);
+    std::size_t named = 0;
+    for (const auto& [tenant, held] : by_tenant) {
+        const std::string label = named++ < tenants_max ? tenant : "other";
+        recorder.gauge(Metric::tenant_usage, {"gpu", label}).add(held.gpu);
+        recorder.gauge(Metric::tenant_usage, {"cpu", label}).add(held.cpu);
+        recorder.gauge(Metric::tenant_usage, {"memory", label}).add(held.memory);
+    }
+}
+
+}  // namespace
+
+void fill_state_gauges(Recorder& recorder, const core::EngineLoop& engine,
+                       std::size_t tenants_max) {
+    const ClusterState& state = engine.state();
+    fill_engine_figures(recorder, engine.engine().figures());
+    recorder.gauge(Metric::mailbox).set(static_cast<double>(engine.mailbox_size()));
+    recorder.gauge(Metric::leading).set(engine.leading() ? 1 : 0);
+    fill_jobs(recorder, state);
+    fill_pools(recorder, state);
+    fill_tenants(recorder, state, tenants_max);
+}
+
+void fill_journal_figures(Recorder& recorder, const journal::Journal::Figures& figures) {
+    recorder.counter(Metric::journal_records).raise_to(figures.records);
+    recorder.counter(Metric::journal_bytes).raise_to(figures.bytes);
+}
+
+}  // namespace gpuctl::app

@@ -1,0 +1,118 @@
+// The Kubernetes half of the composition.
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "daemon/app/app.hpp"
+#include "k8s/kubernetes_cluster.hpp"
+
+namespace gpuctl::app {
+namespace {
+
+using metrics::Metric;
+
+constexpr std::chrono::seconds kAskDeadline{10};
+constexpr std::chrono::milliseconds kAskPauseMin{500};
+constexpr std::chrono::milliseconds kAskPauseMax{10'000};
+
+k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
+    const config::Kubernetes& source = config.cluster.kubernetes;
+    k8s::KubernetesSettings settings;
+    settings.kubeconfig = source.kubeconfig;
+    settings.context = source.context;
+    settings.scheduler_name = source.scheduler_name;
+    settings.label_prefix = config.names.label_prefix;
+    settings.version = GPUCTL_VERSION;
+    settings.lease_enabled = source.lease.enabled;
+    settings.lease.namespace_name = source.lease.namespace_name;
+    settings.lease.name = source.lease.name;
+    settings.lease.duration = source.lease.duration;
+    settings.lease.renew_deadline = source.lease.renew_deadline;
+    settings.lease.retry_period = source.lease.retry_period;
+    settings.binds_in_flight_max = source.binds_in_flight_max;
+    settings.bind_timeout = source.bind_timeout;
+    settings.failure_events = source.events != config::KubernetesEvents::off;
+    settings.success_events = source.events == config::KubernetesEvents::all;
+    settings.failure_events_per_second = source.failure_events_per_second;
+    settings.success_events_per_second = source.success_events_per_second;
+    settings.seed = std::random_device{}();
+    return settings;
+}
+
+void fill_cache(metrics::Recorder& recorder, const std::string& resource,
+                const k8s::Informer::Figures& figures) {
+    recorder.gauge(Metric::cache_objects, {resource}).set(static_cast<double>(figures.objects));
+    recorder.counter(Metric::cache_lists, {resource}).raise_to(figures.lists);
+    recorder.counter(Metric::cache_watch_errors, {resource}).raise_to(figures.watch_errors);
+    recorder.counter(Metric::cache_events, {resource, "told"})
+        .raise_to(figures.events - std::min(figures.events, figures.events_unchanged));
+    recorder.counter(Metric::cache_events, {resource, "unchanged"})
+        .raise_to(figures.events_unchanged);
+}
+
+void fill_kubernetes_figures(metrics::Recorder& recorder, const k8s::KubernetesFigures& figures,
+                             const std::string& lease_name) {
+    for (const auto& [key, count] : figures.client.requests) {
+        recorder.counter(Metric::api_requests, {std::to_string(key.second), key.first})
+            .raise_to(count);
+    }
+    for (const auto& [verb, latency] : figures.client.latency) {
+        recorder.histogram(Metric::api_duration, {verb})
+            .replace({latency.buckets.begin(), latency.buckets.end()}, latency.sum_seconds);
+    }
+    recorder.counter(Metric::api_retries).raise_to(figures.client.retries);
+    recorder.counter(Metric::api_throttled).raise_to(figures.client.throttled);
+    recorder.counter(Metric::api_unknown).raise_to(figures.client.unknown_outcomes);
+    recorder.counter(Metric::api_fenced).raise_to(figures.client.refused_by_fence);
+    recorder.gauge(Metric::lease_master, {lease_name}).set(figures.lease.leading ? 1 : 0);
+    fill_cache(recorder, "pods", figures.pods);
+    fill_cache(recorder, "nodes", figures.nodes);
+    recorder.counter(Metric::user_events, {"written"}).raise_to(figures.events.written);
+    recorder.counter(Metric::user_events, {"failed"}).raise_to(figures.events.failed);
+    recorder.counter(Metric::user_events, {"dropped"}).raise_to(figures.events.dropped);
+}
+
+}  // namespace
+
+// The journal belongs to one cluster, so its folder is only known once the API server has told its
+// id. Absent at start is no reason to give up: /readyz says what is waited for.
+aio::Task<Result<std::string>> App::learn_cluster_id() {
+    auto pause = kAskPauseMin;
+    while (!stop_asked_) {
+        const aio::Deadline deadline = aio::Deadline::in(kAskDeadline);
+        Result<std::string> id = co_await cluster_->cluster_id(deadline);
+        if (id) co_return id;
+        handler_.waits_for("waiting for the API server: " + id.error().message);
+        spdlog::warn(
+            "API server does not tell which cluster it is, trying again in_ms={} why=\"{}\"",
+            pause.count(), id.error().message);
+        const aio::Deadline again = aio::Deadline::in(pause);
+        const bool slept = co_await aio::sleep_until(again);
+        if (!slept) break;
+        pause = std::min(pause * 2, kAskPauseMax);
+    }
+    co_return make_error(ErrorCode::ShuttingDown, "gpuctld was stopped while it was starting");
+}
+
+aio::Task<Result<void>> App::open_kubernetes() {
+    auto created = k8s::KubernetesCluster::create(loop_, kubernetes_settings(config_));
+    if (!created) co_return created.error();
+    k8s::KubernetesCluster& kubernetes = **created;
+    cluster_ = std::move(*created);
+    handler_.waits_for("asking the API server which cluster it is");
+    Result<std::string> id = co_await learn_cluster_id();
+    if (!id) co_return id.error();
+    Result<journal::Recovered> recovered = open_journal("kubernetes", *id);
+    if (!recovered) co_return recovered.error();
+    run_engine(std::move(*recovered));
+    const std::string lease_name = config_.cluster.kubernetes.lease.name;
+    recorder_.before_scrape([this, &kubernetes, lease_name] {
+        fill_kubernetes_figures(recorder_, kubernetes.figures(), lease_name);
+    });
+    co_return Result<void>{};
+}
+
+}  // namespace gpuctl::app

@@ -1,0 +1,10 @@
+#pragma once
+// Tells systemd how we are: one datagram to $NOTIFY_SOCKET. Does nothing when there is none.
+
+#include <string_view>
+
+namespace gpuctl::app {
+
+void notify_service_manager(std::string_view state);  // "READY=1", "STOPPING=1", "STATUS=..."
+
+}  // namespace gpuctl::app

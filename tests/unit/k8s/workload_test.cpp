@@ -214,5 +214,13 @@ TEST(Workload, the_prefix_is_the_configured_one) {
     EXPECT_NE(body.find("other-scheduler"), std::string::npos);
 }
 
+TEST(Workload, deploy_yaml_grants_exactly_what_rbac_yaml_says) {
+    const std::string rbac = read_file(std::string(GPUCTL_SOURCE_DIR) + "/config/rbac.yaml");
+    const std::string deploy = read_file(std::string(GPUCTL_SOURCE_DIR) + "/config/deploy.yaml");
+    const std::string rules = rbac.substr(rbac.find("apiVersion:"));  // without the heading
+    ASSERT_GT(rules.size(), 1'000u);
+    EXPECT_NE(deploy.find(rules), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpuctl::k8s

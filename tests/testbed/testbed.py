@@ -6,7 +6,7 @@
     bed.stop()
 
 Roles are users of the API server with a token each: `admin` (system:masters), `gpuctld` (exactly the
-service account of config/rbac.yaml, with exactly its rights), `alice` (an ordinary user: edit), `nobody`.
+service account of config/rbac.yaml, with exactly its rights), `alice` (an ordinary user of pods and workloads), `nobody`.
 """
 
 import base64
@@ -97,6 +97,10 @@ class Testbed:
         return self
 
     def stop(self):
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
         for name in ("kwok", "kube-controller-manager", "kube-apiserver", "etcd"):
             process = self.processes.pop(name, None)
             if process is not None:
@@ -141,6 +145,8 @@ class Testbed:
                 return b'"true"' in connection.getresponse().read()
             except OSError:
                 return False
+            finally:
+                connection.close()
 
         self._ready("etcd", healthy)
 
@@ -234,11 +240,16 @@ class Testbed:
                  "namespace default exists")
         if self.with_rbac:
             self.create_namespace("gpuctl-system")
-        wait_for(lambda: self.api("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/edit")[0] == 200,
-                 READY_DEADLINE_S, "the built-in roles exist")
-        self.api("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+        rbac_api = "/apis/rbac.authorization.k8s.io/v1"
+        # Not the built-in `edit`: that is put together by a controller, and there may be none here.
+        self.api("POST", f"{rbac_api}/clusterroles", {"metadata": {"name": "testbed-user"}, "rules": [
+            {"apiGroups": ["", "apps", "batch", "scheduling.x-k8s.io"], "verbs": ["*"], "resources": [
+                "pods", "pods/log", "pods/exec", "services", "configmaps", "secrets", "persistentvolumeclaims",
+                "deployments", "statefulsets", "jobs", "podgroups"]},
+            {"apiGroups": ["", "events.k8s.io"], "verbs": ["get", "list", "watch"], "resources": ["events"]}]}, expect=(201, 409))
+        self.api("POST", f"{rbac_api}/clusterrolebindings", {
             "metadata": {"name": "testbed-alice"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "testbed-user"},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}]}, expect=(201, 409))
         rbac = REPOSITORY / "config" / "rbac.yaml"
         if self.with_rbac and rbac.exists():

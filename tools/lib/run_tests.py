@@ -131,6 +131,20 @@ def unit_tests(tally, preset, words, only=None):
                 tally.fail(name, output)
 
 
+def tidy(tally):
+    """The rules no compiler knows: arrows, bans, formatting. One test."""
+    program = REPOSITORY / "tools" / "tidy"
+    if not program.exists():
+        return
+    step("tidy")
+    done = subprocess.run([str(program)], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        tally.passed += 1
+        print("  clean")
+    else:
+        tally.fail("tidy", done.stdout + done.stderr)
+
+
 class Progress(unittest.TestResult):
     """One line a test as it ends; sub-tests that fail count once each."""
 
@@ -212,6 +226,8 @@ def main():
     os.environ["GPUCTL_STORM_TRIALS"] = str(options.trials)
     sys.stdout.reconfigure(line_buffering=True)
     tally = Tally()
+    if not options.integration and not options.words:
+        tidy(tally)
     if not options.integration:
         unit_tests(tally, "asan-ubsan", options.words)
         unit_tests(tally, "tsan", options.words, TSAN_TESTS)

@@ -57,19 +57,22 @@ def unique(word):
     return f"{word}-{next(_numbers)}"
 
 
+# (group, version) of the PodGroup dialects that come as custom resources; kubernetes.md G1.
+POD_GROUP_DIALECTS = (("scheduling.x-k8s.io", "v1alpha1"), ("scheduling.volcano.sh", "v1beta1"), ("scheduling.run.ai", "v2alpha2"))
+
+
 def install_pod_groups(bed):
-    """The smallest definition of scheduler-plugins' PodGroup that its objects validate against."""
-    bed.api("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-        "metadata": {"name": "podgroups.scheduling.x-k8s.io",
-                     "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/scheduler-plugins"}},
-        "spec": {
-            "group": "scheduling.x-k8s.io", "scope": "Namespaced",
-            "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup", "listKind": "PodGroupList",
-                      "shortNames": ["pg"]},
-            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "subresources": {"status": {}},
-                          "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}},
-        expect=(201, 409))
-    wait_for(lambda: bed.api("GET", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups")[0] == 200, 20, "PodGroup is served")
+    """The smallest definitions of PodGroup that the objects of scheduler-plugins, Volcano and KAI validate against."""
+    for group, version in POD_GROUP_DIALECTS:
+        bed.api("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+            "metadata": {"name": f"podgroups.{group}", "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"}},
+            "spec": {
+                "group": group, "scope": "Namespaced",
+                "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup", "listKind": "PodGroupList"},
+                "versions": [{"name": version, "served": True, "storage": True, "subresources": {"status": {}},
+                              "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}},
+            expect=(201, 409))
+        wait_for(lambda: bed.api("GET", f"/apis/{group}/{version}/podgroups")[0] == 200, 20, f"PodGroup of {group} is served")
 
 
 # --- gpuctld and gpuctl ---

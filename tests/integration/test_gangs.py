@@ -2,7 +2,7 @@
 
 import unittest
 
-from support import (BOUND_S, PREFIX, Daemon, bound, condition, create_pod, delete_namespace_pods, gpus_per_node,
+from support import (BOUND_S, POD_GROUP_DIALECTS, PREFIX, Daemon, bound, condition, create_pod, delete_namespace_pods, gpus_per_node,
                      node_of, pod, shared_testbed, unique, wait_for)
 
 
@@ -73,12 +73,29 @@ class Gangs(unittest.TestCase):
         self.assertIn("gang-min", wait_for(message, BOUND_S, "the reason"))
         self.assertEqual(bound(self.bed, self.namespace), {})
 
-    def test_a_gang_by_pod_group_object(self):
-        self.bed.api("POST", f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{self.namespace}/podgroups",
-                     {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "group"},
-                      "spec": {"minMember": 3}}, expect=(201,))
-        members = [pod(f"m-{index}", gpus=2, pool="training-pool", labels={"scheduling.x-k8s.io/pod-group": "group"})
-                   for index in range(3)]
+    def test_a_gang_by_pod_group_object_of_every_dialect(self):
+        links = {"scheduling.x-k8s.io": ("labels", "scheduling.x-k8s.io/pod-group"),
+                 "scheduling.volcano.sh": ("annotations", "scheduling.k8s.io/group-name"),
+                 "scheduling.run.ai": ("annotations", "pod-group-name")}
+        for group, version in POD_GROUP_DIALECTS:
+            with self.subTest(group):
+                where, key = links[group]
+                self.bed.api("POST", f"/apis/{group}/{version}/namespaces/{self.namespace}/podgroups",
+                             {"apiVersion": f"{group}/{version}", "kind": "PodGroup", "metadata": {"name": "group"},
+                              "spec": {"minMember": 3}}, expect=(201,))
+                members = [pod(f"m-{index}", gpus=2, pool="training-pool", **{where: {key: "group"}}) for index in range(3)]
+                self.create(*members[:2])
+                self.witness()
+                self.assertEqual(bound(self.bed, self.namespace), {})
+                self.create(members[2])
+                self.wait_bound(3)
+                delete_namespace_pods(self.bed, self.namespace)
+
+    def test_a_gang_by_the_pod_group_of_kubernetes_itself(self):
+        self.bed.api("POST", f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{self.namespace}/podgroups",
+                     {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "group"},
+                      "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}, expect=(201,))
+        members = [pod(f"m-{index}", gpus=2, pool="training-pool", schedulingGroup={"podGroupName": "group"}) for index in range(3)]
         self.create(*members[:2])
         self.witness()
         self.assertEqual(bound(self.bed, self.namespace), {})

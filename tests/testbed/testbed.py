@@ -163,6 +163,9 @@ class Testbed:
             "--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.0.0.0/24",
             "--authorization-mode=RBAC", f"--disable-admission-plugins={disabled}", "--allow-privileged=true",
             "--endpoint-reconciler-type=none", "--v=0",
+            # Kubernetes' own PodGroup, still alpha in 1.36; off in throughput runs, as shipped.
+            *([] if self.throughput else ["--runtime-config=scheduling.k8s.io/v1alpha2=true",
+                                          "--feature-gates=GenericWorkload=true"]),
             *(["--max-requests-inflight=0", "--max-mutating-requests-inflight=0",
                "--enable-priority-and-fairness=false"] if self.throughput else []),
             *([f"--audit-policy-file={self.folder}/audit-policy.json",

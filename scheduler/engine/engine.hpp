@@ -17,18 +17,9 @@
 #include "scheduler/engine/views.hpp"
 #include "scheduler/model/effect.hpp"
 #include "scheduler/model/event.hpp"
+#include "scheduler/plan/figures.hpp"
 
 namespace gpuctl {
-
-// Counters of the engine's own work, monotonic since construction; read by metrics/recorder.
-struct EngineFigures {
-    std::uint64_t plans = 0;
-    std::uint64_t attempts = 0;    // jobs tried
-    std::uint64_t placements = 0;  // ranks placed
-    std::uint64_t skipped_by_negative_cache = 0;
-    std::uint64_t gang_rollbacks = 0;
-    std::vector<std::uint64_t> refusals;  // by Reason
-};
 
 class Engine {
 public:

@@ -14,13 +14,11 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/reason.hpp"
+#include "scheduler/state/rows.hpp"
 
 namespace gpuctl {
 
 class ClusterState;
-
-// What the engine itself holds about a pod; drawn above the enum of the same states in state/.
-enum class PodStanding : std::uint8_t { foreign, waiting, assumed, bound, done };
 
 struct PodView {
     PodFacts facts;

@@ -1,0 +1,53 @@
+#include "scheduler/engine/engine.hpp"
+
+#include "scheduler/base/archive.hpp"
+#include "scheduler/base/hash.hpp"
+#include "scheduler/plan/planner.hpp"
+#include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/image.hpp"
+
+namespace gpuctl {
+
+struct Engine::Parts {
+    ClusterState state;
+    Planner planner;
+    EngineFigures figures;
+};
+
+Engine::Engine() : parts_(std::make_unique<Parts>()) {
+    parts_->figures.refusals.resize(kReasons.size());
+}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+void Engine::step(const Input& input, std::vector<Effect>& effects) {
+    ClusterState& state = parts_->state;
+    state.apply(input.event, input.now, effects);
+    if (!std::holds_alternative<Plan>(input.event)) return;
+    if (!state.leading() || !state.synced()) return;
+    parts_->planner.run(state, parts_->figures, effects);
+    state.request_wake(effects);
+}
+
+const ClusterState& Engine::state() const { return parts_->state; }
+const EngineFigures& Engine::figures() const { return parts_->figures; }
+bool Engine::wants_plan() const { return parts_->state.wants_plan(); }
+
+std::uint64_t Engine::state_hash() const { return hash64(export_state()); }
+std::string Engine::export_state() const { return to_archive(parts_->state.image()); }
+
+Result<Engine> Engine::import_state(std::string_view bytes) {
+    StateImage image;
+    if (!from_archive(bytes, image)) {
+        return make_error(ErrorCode::JournalDamaged,
+                          "read engine state: the bytes are not a state of this version");
+    }
+    Result<ClusterState> state = ClusterState::from_image(std::move(image));
+    if (!state) return while_doing("read engine state", state.error());
+    Engine engine;
+    engine.parts_->state = std::move(*state);
+    return engine;
+}
+
+}  // namespace gpuctl

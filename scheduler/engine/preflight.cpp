@@ -1,0 +1,153 @@
+// Would this job ever start? Asked before it is taken, so that a mistake is said at once.
+
+#include <algorithm>
+
+#include "scheduler/engine/views.hpp"
+#include "scheduler/model/quantity.hpp"
+#include "scheduler/policy/filter.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+namespace {
+
+std::string describe(const Resources& resources) {
+    std::string text;
+    for (const GpuAmount& gpu : resources.gpus) {
+        text += format_gpus(gpu.amount) + " " + gpu.resource + ", ";
+    }
+    return text + format_cpu(resources.cpu) + " CPU, " + format_bytes(resources.memory) + " memory";
+}
+
+// How many pods fit on the node when it is empty; capped at `enough`.
+std::int64_t fitting_empty(const Resources& offered, const Resources& asked,
+                           std::int64_t pod_slots_reserved, std::int64_t enough) {
+    std::int64_t fits =
+        std::min(enough, std::max<std::int64_t>(offered.pods - pod_slots_reserved, 0));
+    const auto limit = [&fits](std::int64_t has, std::int64_t needs) {
+        if (needs > 0) fits = std::min(fits, std::max<std::int64_t>(has, 0) / needs);
+    };
+    limit(offered.cpu.value(), asked.cpu.value());
+    limit(offered.memory.value(), asked.memory.value());
+    for (const GpuAmount& gpu : asked.gpus) {
+        const auto has =
+            std::find_if(offered.gpus.begin(), offered.gpus.end(),
+                         [&gpu](const GpuAmount& offer) { return offer.resource == gpu.resource; });
+        limit(has == offered.gpus.end() ? 0 : has->amount.value(), gpu.amount.value());
+    }
+    return fits;
+}
+
+// All its pods together, in multiplication that cannot overflow.
+template <typename Amount>
+bool exceeds(const std::optional<Amount>& limit, Amount each, std::int64_t pods) {
+    return limit && each.value() > 0 && each.value() > limit->value() / pods;
+}
+
+std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec, PoolId pool,
+                                  QueueId queue, const Resources& each, std::int64_t pods) {
+    const QueueRow& row = state.queue(queue);
+    const std::string wants = std::to_string(pods) + (pods == 1 ? " pod" : " pods") + " of " +
+                              format_gpus(gpus_total(each)) + " GPUs";
+    if (exceeds(row.maximum, gpus_total(each), pods)) {
+        return make_error(ErrorCode::QuotaExceeded,
+                          "the job needs " + wants + "; queue " + row.name + " of pool " +
+                              state.pool(pool).name + " may never hold more than " +
+                              format_gpus(*row.maximum));
+    }
+    for (const TenantPolicy& tenant : state.policy().tenants) {
+        if (tenant.name != spec.key.namespace_name) continue;
+        const auto gpu_limit =
+            tenant.gpu_maximum ? tenant.gpu_maximum : state.policy().default_tenant_gpu_maximum;
+        if (exceeds(gpu_limit, gpus_total(each), pods)) {
+            return make_error(ErrorCode::QuotaExceeded,
+                              "the job needs " + wants + "; namespace " + tenant.name +
+                                  " may never hold more than " + format_gpus(*gpu_limit));
+        }
+        if (exceeds(tenant.cpu_maximum, each.cpu, pods) ||
+            exceeds(tenant.memory_maximum, each.memory, pods)) {
+            return make_error(ErrorCode::QuotaExceeded,
+                              "the job needs " + std::to_string(pods) + " times " + describe(each) +
+                                  ", more than namespace " + tenant.name + " may ever hold");
+        }
+        return std::nullopt;
+    }
+    if (exceeds(state.policy().default_tenant_gpu_maximum, gpus_total(each), pods)) {
+        return make_error(ErrorCode::QuotaExceeded,
+                          "the job needs " + wants + "; a namespace may never hold more than " +
+                              format_gpus(*state.policy().default_tenant_gpu_maximum));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec) {
+    const std::string pool_name = spec.pool.empty() ? kDefaultPool : spec.pool;
+    const PoolId pool = state.find_pool(pool_name);
+    if (!pool.exists()) {
+        std::string known;
+        for (const auto& [name, id] : state.pools_by_name()) {
+            if (state.pool_exists(id)) known += (known.empty() ? "" : ", ") + name;
+        }
+        return make_error(ErrorCode::PoolNotFound,
+                          "pool " + pool_name + " does not exist; there are: " + known);
+    }
+    std::string queue_name = spec.queue;
+    for (const TenantPolicy& tenant : state.policy().tenants) {
+        if (queue_name.empty() && tenant.name == spec.key.namespace_name) queue_name = tenant.queue;
+    }
+    if (queue_name.empty()) queue_name = kDefaultQueue;
+    const QueueId queue = state.find_queue(pool, queue_name);
+    if (!queue.exists()) {
+        std::string known;
+        for (const QueueId id : state.pool(pool).queues) {
+            known += (known.empty() ? "" : ", ") + state.queue(id).name;
+        }
+        return make_error(ErrorCode::QueueNotFound, "queue " + queue_name +
+                                                        " does not exist in pool " + pool_name +
+                                                        "; there are: " + known);
+    }
+    if (state.pool(pool).nodes == 0) {
+        return make_error(ErrorCode::PoolEmpty, "pool " + pool_name + " has no node");
+    }
+    const Resources each = pod_request(spec);
+    const bool is_service = spec.kind == JobKind::inference || spec.kind == JobKind::compute;
+    const std::int64_t pods =
+        std::max<std::int64_t>(is_service ? 1 : spec.replicas_min, 1);  // what must start together
+    if (auto error = check_limits(state, spec, pool, queue, each, pods)) return error;
+
+    PlacementRules rules;
+    rules.gpu_model = spec.gpu.model;
+    std::int64_t fits = 0;
+    const NodeFacts* largest = nullptr;
+    std::int64_t nodes_of_model = 0;
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        const NodeRow& node = state.node(id);
+        if (!node.known || node.pool != pool) continue;
+        const auto size = [](const NodeFacts& facts) {
+            return std::tuple{gpus_total(facts.allocatable), facts.allocatable.cpu,
+                              facts.allocatable.memory};
+        };
+        if (!matches_gpu_model(rules, node.facts)) continue;
+        ++nodes_of_model;
+        if (largest == nullptr || size(*largest) < size(node.facts)) largest = &node.facts;
+        fits += fitting_empty(node.facts.allocatable, each, state.capacity().pod_slots_reserved(),
+                              pods);
+    }
+    if (fits >= pods) return std::nullopt;
+    const std::string needs = "the job needs " +
+                              (pods == 1 ? "" : std::to_string(pods) + " nodes' room of ") +
+                              describe(each);
+    if (nodes_of_model == 0) {
+        return make_error(ErrorCode::NeverFits, needs + "; no node of pool " + pool_name +
+                                                    " has a GPU of model " + rules.gpu_model);
+    }
+    return make_error(
+        ErrorCode::NeverFits,
+        needs + "; the largest node of pool " + pool_name + " (" + largest->name + ") offers " +
+            describe(largest->allocatable) +
+            (fits > 0 ? ", and the pool has room for " + std::to_string(fits) + " even when empty"
+                      : ""));
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,165 @@
+// Nodes, pools and queues as people see them.
+
+#include <algorithm>
+#include <map>
+
+#include "scheduler/engine/view_parts.hpp"
+#include "scheduler/policy/filter.hpp"
+
+namespace gpuctl {
+namespace {
+
+Resources used_on(const ClusterState& state, const NodeRow& node) {
+    Resources used;
+    std::map<std::string, GpuMilli> gpus;
+    std::map<std::string, std::int64_t> extended;
+    const Capacity& capacity = state.capacity();
+    for (const PodId id : node.pods) {
+        for (const Need& need : state.shapes().at(state.pod(id).shape).needs) {
+            switch (capacity.kind(need.column)) {
+                case ColumnKind::cpu:
+                    used.cpu += CpuMilli{need.amount};
+                    break;
+                case ColumnKind::memory:
+                    used.memory += Bytes{need.amount};
+                    break;
+                case ColumnKind::pod_slots:
+                    used.pods += need.amount;
+                    break;
+                case ColumnKind::gpu:
+                    gpus[capacity.resource(need.column)] += GpuMilli{need.amount};
+                    break;
+                case ColumnKind::extended:
+                    extended[capacity.resource(need.column)] += need.amount;
+                    break;
+            }
+        }
+    }
+    for (const auto& [resource, amount] : gpus) used.gpus.push_back({resource, amount});
+    for (const auto& [resource, amount] : extended) used.extended.push_back({resource, amount});
+    return used;
+}
+
+NodeView view_of(const ClusterState& state, const NodeRow& node) {
+    NodeView view;
+    view.facts = node.facts;
+    view.used = used_on(state, node);
+    for (const PodId id : node.pods) view.pods.push_back(view_parts::pod_view(state, id));
+    std::sort(view.pods.begin(), view.pods.end(),
+              [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
+    return view;
+}
+
+// Takes ordinary work: neither cordoned nor tainted against pods without tolerations.
+bool takes_work(const NodeFacts& node) {
+    const PlacementRules anything;
+    return passes_cordon(anything, node) && untolerated_taint(anything, node) == nullptr;
+}
+
+QueueView view_of(const ClusterState& state, QueueId id) {
+    const QueueRow& queue = state.queue(id);
+    QueueView view;
+    view.pool = state.pool(queue.pool).name;
+    view.name = queue.name;
+    view.priority = queue.priority;
+    view.weight = queue.weight;
+    view.guaranteed = queue.guaranteed;
+    view.maximum = queue.maximum;
+    view.held = queue.held;
+    return view;
+}
+
+using QueueViews = std::map<QueueId, QueueView>;
+
+QueueViews queue_views(const ClusterState& state) {
+    QueueViews views;
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        if (!state.pool_exists(pool)) continue;
+        for (const QueueId id : state.pool(pool).queues) views.emplace(id, view_of(state, id));
+    }
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        const auto found = views.find(job.queue);
+        if (found == views.end()) continue;
+        bool waits = false;
+        bool runs = false;
+        for (const PodId pod_id : job.pods) {
+            const PodRow& pod = state.pod(pod_id);
+            if (pod.facts.terminating) continue;
+            if (pod.standing == PodStanding::waiting) {
+                waits = true;
+                found->second.gpus_waiting += state.shapes().at(pod.shape).gpus;
+            }
+            runs =
+                runs || pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+        }
+        if (waits) ++found->second.jobs_waiting;
+        if (runs) ++found->second.jobs_running;
+    }
+    return views;
+}
+
+}  // namespace
+
+std::vector<NodeView> list_nodes(const ClusterState& state) {
+    std::vector<NodeView> out;
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        if (state.node(id).known) out.push_back(view_of(state, state.node(id)));
+    }
+    return out;
+}
+
+std::optional<NodeView> find_node(const ClusterState& state, std::string_view name) {
+    const NodeId id = state.find_node(name);
+    if (!id.exists() || !state.node(id).known) return std::nullopt;
+    return view_of(state, state.node(id));
+}
+
+std::vector<PoolView> list_pools(const ClusterState& state) {
+    const QueueViews queues = queue_views(state);
+    std::vector<PoolView> out;
+    std::map<PoolId, std::size_t> position;
+    for (const auto& [name, id] : state.pools_by_name()) {
+        if (!state.pool_exists(id)) continue;
+        position[id] = out.size();
+        PoolView& view = out.emplace_back();
+        view.name = name;
+        view.description = state.pool(id).description;
+        for (const QueueId queue : state.pool(id).queues) view.queues.push_back(queues.at(queue));
+    }
+    const Capacity& capacity = state.capacity();
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        const NodeRow& node = state.node(id);
+        if (!node.known) continue;
+        PoolView& view = out[position.at(node.pool)];
+        view.nodes.push_back(name);
+        std::int64_t total = 0;
+        std::int64_t free = 0;
+        for (std::size_t i = 0; i < capacity.columns(); ++i) {
+            const auto column = static_cast<Column>(i);
+            if (capacity.kind(column) != ColumnKind::gpu) continue;
+            total += capacity.allocatable(column, id.value());
+            free += std::max<std::int64_t>(capacity.free(column, id.value()), 0);
+        }
+        view.gpus_total += GpuMilli{total};
+        view.gpus_used += GpuMilli{total - free};
+        if (takes_work(node.facts)) {
+            view.gpus_free += GpuMilli{free};
+            view.gpus_free_largest_on_a_node =
+                std::max(view.gpus_free_largest_on_a_node, GpuMilli{free});
+        }
+        if (total > 0) view.gpu_models[node.facts.gpu_model] += total / kGpuMilliPerGpu;
+    }
+    return out;
+}
+
+std::vector<QueueView> list_queues(const ClusterState& state) {
+    std::vector<QueueView> out;
+    for (auto& [id, view] : queue_views(state)) out.push_back(view);
+    std::sort(out.begin(), out.end(), [](const QueueView& a, const QueueView& b) {
+        return std::tie(a.pool, a.name) < std::tie(b.pool, b.name);
+    });
+    return out;
+}
+
+}  // namespace gpuctl

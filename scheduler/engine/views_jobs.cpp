@@ -1,0 +1,264 @@
+// Jobs as people see them.
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "scheduler/engine/view_parts.hpp"
+#include "scheduler/plan/explain.hpp"
+#include "scheduler/queue/share.hpp"
+
+namespace gpuctl {
+namespace {
+
+struct Tally {
+    std::int64_t pending = 0;
+    std::int64_t running = 0;
+    std::int64_t succeeded = 0;
+    std::int64_t failed = 0;
+    std::int64_t terminating = 0;
+};
+
+bool is_service(const JobRow& job) {
+    return job.record && (job.record->spec.kind == JobKind::inference ||
+                          job.record->spec.kind == JobKind::compute);
+}
+
+std::int64_t pods_wanted(const JobRow& job) {
+    if (!job.record) return static_cast<std::int64_t>(job.pods.size());
+    const JobSpec& spec = job.record->spec;
+    return is_service(job) ? spec.service.replicas : spec.replicas_max;
+}
+
+std::string status_of(const JobRow& job, const Tally& tally, std::int64_t wanted) {
+    if (job.workload == WorkloadState::deleting) return "Terminating";
+    if (job.workload == WorkloadState::failed) return "Failed";
+    const std::int64_t live = tally.pending + tally.running;
+    if (live == 0 && tally.terminating > 0) return "Terminating";
+    if (tally.running > 0) {
+        const bool all = tally.running >= wanted || tally.pending == 0;
+        return is_service(job) && !all ? "Partially Running" : "Running";
+    }
+    if (tally.pending > 0) return "Pending";
+    if (tally.succeeded + tally.failed == 0) {  // no pods: not yet, or not any more
+        if (job.last_phase == PodPhase::succeeded) return "Succeeded";
+        if (job.last_phase == PodPhase::failed) return "Failed";
+        return "Pending";
+    }
+    // A failed pod that a controller replaced does not fail the job; all that wanted to, did.
+    if (tally.succeeded >= wanted || tally.failed == 0) return "Succeeded";
+    return "Failed";
+}
+
+bool equal_without_case(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [lower](char x, char y) { return lower(x) == lower(y); });
+}
+
+// Waiting jobs are explained once per kind of job: lists stay linear in nodes, not in nodes times
+// jobs. Lives for one call.
+class Explainer {
+public:
+    explicit Explainer(const ClusterState& state) : state_(state) {}
+
+    std::optional<Explanation> first(JobId id) {
+        const JobRow& job = state_.job(id);
+        if (!job.waits_in.exists()) return fresh(id);
+        const auto [known, is_new] = of_class_.try_emplace(job.waits_in);
+        if (is_new) known->second = fresh(id);
+        return known->second;
+    }
+
+private:
+    std::optional<Explanation> fresh(JobId id) {
+        std::vector<Explanation> all = explain(state_, id);
+        if (all.empty()) return std::nullopt;
+        return std::move(all.front());
+    }
+    const ClusterState& state_;
+    std::map<ClassId, std::optional<Explanation>> of_class_;
+};
+
+JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions& positions,
+                Explainer& explainer) {
+    const JobRow& job = state.job(id);
+    JobView view;
+    view.key = job.key;
+    if (job.record) {
+        view.kind = job.record->spec.kind;
+        view.record = &*job.record;
+        view.gpus_per_pod = job.record->spec.gpu.amount;
+    }
+    view.queue = state.queue_name_of(job);
+    view.pool = job.pool_wanted;
+    view.priority = job.priority;
+    view.submitted_at = job.submitted_at;
+    view.started_at = job.started_at;
+    view.finished_at = job.finished_at;
+    Tally tally;
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = state.pod(pod_id);
+        view.pods.push_back(view_parts::pod_view(state, pod_id));
+        view.gang = view.gang || pod.facts.gang;
+        if (!job.record) view.gpus_per_pod = state.shapes().at(pod.shape).gpus;
+        const Instant started = pod.facts.started_at;
+        if (started.happened() && (!view.started_at.happened() || started < view.started_at)) {
+            view.started_at = started;
+        }
+        view.finished_at = std::max(view.finished_at, pod.facts.finished_at);
+        if (pod.facts.phase == PodPhase::succeeded) {
+            ++tally.succeeded;
+        } else if (pod.facts.phase == PodPhase::failed) {
+            ++tally.failed;
+        } else if (pod.facts.terminating) {
+            ++tally.terminating;
+        } else if (pod.facts.phase == PodPhase::running) {
+            ++tally.running;
+        } else {
+            ++tally.pending;
+        }
+    }
+    std::sort(view.pods.begin(), view.pods.end(), [](const PodView& a, const PodView& b) {
+        return std::tie(a.facts.rank, a.facts.key.name) < std::tie(b.facts.rank, b.facts.key.name);
+    });
+    if (const auto gang = state.gang_size(job)) view.ranks_min = static_cast<std::int32_t>(*gang);
+    view.pods_wanted = pods_wanted(job);
+    view.pods_running = tally.running;
+    view.status = status_of(job, tally, view.pods_wanted);
+    if (view.status == "Running" || view.status == "Pending" ||
+        view.status == "Partially Running") {
+        view.finished_at = Instant{};
+    }
+    if (const auto found = positions.find(id); found != positions.end()) {
+        view.position = found->second;
+    }
+    view.waiting = explainer.first(id);
+    if (!view.waiting && !job.message.empty()) {  // no pod waits, the workload itself does
+        view.waiting.emplace();
+        view.waiting->sentence = job.message;
+    }
+    return view;
+}
+
+bool passes(const JobView& view, const JobFilter& filter) {
+    return (!filter.namespace_name || *filter.namespace_name == view.key.namespace_name) &&
+           (!filter.pool || *filter.pool == view.pool) &&
+           (!filter.kind || (view.kind && *filter.kind == *view.kind)) &&
+           (!filter.status || equal_without_case(*filter.status, view.status));
+}
+
+}  // namespace
+
+namespace view_parts {
+
+// The order in which the waiting jobs of each queue would be tried if all of them fitted.
+Positions positions(const ClusterState& state) {
+    Positions out;
+    for (const auto& [pool_name, pool] : state.pools_by_name()) {
+        std::vector<QueueId> queues = state.pool(pool).queues;
+        queues.push_back(state.system_queue(pool));
+        for (const QueueId queue : queues) {
+            struct Waiting {
+                const JobClass* of = nullptr;
+                WaitingJob job;
+            };
+            std::vector<Waiting> waiting;
+            for (const ClassId id : state.book().of_queue(queue)) {
+                for (const WaitingJob& job : state.book().at(id).jobs) {
+                    waiting.push_back({&state.book().at(id), job});
+                }
+            }
+            const QueueRow& row = state.queue(queue);
+            const auto share = [&](const Waiting& of) {
+                const std::uint32_t tenant = of.of->key.tenant.value();
+                const bool known = tenant < row.held_by_tenant.size();
+                return Share{known ? row.held_by_tenant[tenant] : GpuMilli{},
+                             state.tenant(of.of->key.tenant).weight};
+            };
+            std::sort(waiting.begin(), waiting.end(), [&](const Waiting& a, const Waiting& b) {
+                if (a.of->key.priority != b.of->key.priority) {
+                    return a.of->key.priority > b.of->key.priority;
+                }
+                const auto order = compare_share(share(a), share(b));
+                if (order != std::strong_ordering::equal) {
+                    return order == std::strong_ordering::less;
+                }
+                return a.job < b.job;
+            });
+            for (std::size_t i = 0; i < waiting.size(); ++i) {
+                out[waiting[i].job.job] = static_cast<std::int64_t>(i) + 1;
+            }
+        }
+    }
+    return out;
+}
+
+PodView pod_view(const ClusterState& state, PodId id) {
+    const PodRow& pod = state.pod(id);
+    PodView view{pod.facts, pod.standing, ""};
+    if (pod.node.exists()) {
+        view.node = state.node(pod.node).facts.name;
+    } else if (pod.standing == PodStanding::done || pod.standing == PodStanding::foreign) {
+        view.node = pod.facts.node;
+    }
+    return view;
+}
+
+}  // namespace view_parts
+
+std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filter) {
+    const view_parts::Positions positions = view_parts::positions(state);
+    Explainer explainer{state};
+    std::vector<JobView> out;
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        if (filter.namespace_name && *filter.namespace_name != key.namespace_name) continue;
+        JobView view = view_of(state, id, positions, explainer);
+        if (passes(view, filter)) out.push_back(std::move(view));
+    }
+    return out;
+}
+
+Result<JobView> find_job(const ClusterState& state, std::string_view namespace_name,
+                         std::string_view name) {
+    std::vector<JobId> matches;
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        if (!namespace_name.empty() && key.namespace_name != namespace_name) continue;
+        const auto is_named = [&](PodId pod) { return state.pod(pod).facts.key.name == name; };
+        const std::vector<PodId>& pods = state.job(id).pods;
+        if (key.name == name || std::any_of(pods.begin(), pods.end(), is_named)) {
+            matches.push_back(id);
+        }
+    }
+    // A job's own name wins over a pod that happens to be called the same.
+    const auto by_own_name = [&](JobId id) { return state.job(id).key.name == name; };
+    if (std::any_of(matches.begin(), matches.end(), by_own_name)) {
+        std::erase_if(matches, [&](JobId id) { return !by_own_name(id); });
+    }
+    const std::string where =
+        namespace_name.empty() ? "" : " in namespace " + std::string{namespace_name};
+    if (matches.empty()) {
+        return make_error(ErrorCode::JobNotFound,
+                          "there is no job or pod named " + std::string{name} + where);
+    }
+    if (matches.size() > 1) {
+        Error error = make_error(ErrorCode::JobAmbiguous,
+                                 std::to_string(matches.size()) + " jobs are named " +
+                                     std::string{name} + where + ": say the namespace");
+        for (const JobId id : matches) {
+            error.details.push_back({Place{}, to_string(state.job(id).key)});
+        }
+        return error;
+    }
+    Explainer explainer{state};
+    return view_of(state, matches.front(), view_parts::positions(state), explainer);
+}
+
+std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey& job) {
+    const JobId id = state.find_job(job);
+    return id.exists() ? explain(state, id) : std::vector<Explanation>{};
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,51 @@
+#pragma once
+// Why a job waits, with numbers. Figures (all GPU amounts in thousandths):
+//   gpus_needed, gpus_per_rank, ranks_needed      what it asks for
+//   gpus_free, gpus_total, gpus_free_on_one_node  on the pool's nodes it may use
+//   gpus_largest_node                             allocatable on the largest such node
+//   ranks_fitting, ranks_fitting_empty            so many ranks fit now / on an empty pool
+//   nodes_matching, nodes_pool                    nodes it may use, nodes of the pool
+//   cpu_needed, cpu_free_on_one_node              milli; per rank
+//   memory_needed, memory_free_on_one_node        bytes; per rank
+//   amount_needed, amount_free_on_one_node        of another resource; per rank
+//   limit, held, needed                           of a queue or tenant limit
+//   ranks_min, ranks_present, ranks_gated         of a gang that is not there yet
+//   retry_in_ms                                   of a backoff
+
+#include <cstdint>
+#include <vector>
+
+#include "scheduler/model/reason.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+// Everything that blocks the job, the first blocker first; empty when nothing of it waits. `ready`
+// is what read_readiness() says now.
+std::vector<Explanation> explain(const ClusterState& state, JobId job, const Readiness& ready);
+std::vector<Explanation> explain(const ClusterState& state, JobId job);
+
+// What the nodes of a pool say to `ranks` pods of one shape (survey.cpp).
+struct NodeSurvey {
+    std::vector<NodeTally> tallies;  // by message
+    std::int64_t nodes_pool = 0;
+    std::int64_t nodes_matching = 0;
+    std::int64_t ranks_fitting = 0;        // capped at the ranks asked for
+    std::int64_t ranks_fitting_empty = 0;  // likewise
+    std::int64_t gpus_free = 0;            // of the shape's GPU resource, on matching nodes
+    std::int64_t gpus_total = 0;
+    std::int64_t gpus_free_on_one_node = 0;
+    std::int64_t gpus_largest_node = 0;
+    // Per need of the shape, in its order: most that is usable on a matching node; how many ranks
+    // fit when only the needs up to this one (GPUs first) count.
+    struct OfNeed {
+        Need need;
+        std::int64_t usable_on_one_node = 0;
+        std::int64_t largest_node = 0;  // allocatable
+        std::int64_t ranks_fitting_so_far = 0;
+    };
+    std::vector<OfNeed> needs;
+};
+NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks);
+
+}  // namespace gpuctl

@@ -1,0 +1,46 @@
+#pragma once
+// Finds nodes. One pod goes to the node with the least free GPUs that still takes it; a gang goes
+// to few nodes, all of its ranks or none.
+
+#include <cstdint>
+#include <vector>
+
+#include "scheduler/plan/eligibility.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+class Placer {
+public:
+    // The tightest node of the pool for `ranks` pods of this shape together; none when no node.
+    NodeId tightest(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                    const Shape& shape, std::int64_t ranks);
+
+    // Fills `out` with a node for each of `pods`, in their order; false (and `out` empty) when that
+    // is impossible. Complete for pods of one shape. For several shapes a search follows when the
+    // first try fails, bounded by kSearchStepsMax, complete within it.
+    bool place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
+                   const std::vector<PodId>& pods, std::vector<Placement>& out);
+
+    // Tries of one pod on one node. Enough for all worlds up to about eight ranks on eight nodes;
+    // beyond it a mixed gang may be refused although a placement exists.
+    static constexpr std::int64_t kSearchStepsMax = 20'000;
+
+private:
+    NodeId roomiest(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                    const Shape& shape, std::int64_t ranks, std::int64_t& fitting);
+    NodeId beside_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
+                       const NodeSet& eligible, std::int64_t ranks) const;
+    void sort_by_size(const ClusterState& state, const std::vector<PodId>& pods);
+    bool place_greedily(const ClusterState& state, Capacity& capacity, PoolId pool,
+                        Transaction& attempt);
+    bool search(const ClusterState& state, Capacity& capacity, PoolId pool, Transaction& attempt,
+                std::size_t next, std::int64_t& steps_left);
+
+    EligibilityCache eligibility_;
+    std::vector<Transaction::Entry> log_;
+    std::vector<PodId> order_;    // the pods, largest shape first, equal shapes together
+    std::vector<NodeId> chosen_;  // per position in order_
+};
+
+}  // namespace gpuctl

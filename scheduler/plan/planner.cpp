@@ -1,0 +1,252 @@
+#include "scheduler/plan/planner.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "scheduler/plan/explain.hpp"
+#include "scheduler/queue/share.hpp"
+
+namespace gpuctl {
+namespace {
+
+// True when the first of two classes of one queue is to be tried first.
+bool comes_first(const ClusterState& state, const QueueRow& queue, const JobClass& a,
+                 const JobClass& b) {
+    const bool a_resumes = (a.key.ask.front() & 2U) != 0;
+    const bool b_resumes = (b.key.ask.front() & 2U) != 0;
+    if (a_resumes != b_resumes) return a_resumes;
+    if (a.key.priority != b.key.priority) return a.key.priority > b.key.priority;
+    if (a.key.tenant != b.key.tenant) {
+        const auto share = [&](TenantId tenant) {
+            const bool known = tenant.value() < queue.held_by_tenant.size();
+            return Share{known ? queue.held_by_tenant[tenant.value()] : GpuMilli{},
+                         state.tenant(tenant).weight};
+        };
+        const auto order = compare_share(share(a.key.tenant), share(b.key.tenant));
+        if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
+    }
+    return *a.jobs.begin() < *b.jobs.begin();
+}
+
+// The same for the best classes of two queues of one pool.
+bool queue_comes_first(const ClusterState& state, QueueId system, const JobClass& a,
+                       const JobClass& b) {
+    const bool a_resumes = (a.key.ask.front() & 2U) != 0;
+    const bool b_resumes = (b.key.ask.front() & 2U) != 0;
+    if (a_resumes != b_resumes) return a_resumes;
+    if ((a.key.queue == system) != (b.key.queue == system)) return a.key.queue == system;
+    const QueueRow& x = state.queue(a.key.queue);
+    const QueueRow& y = state.queue(b.key.queue);
+    if (x.priority != y.priority) return x.priority > y.priority;
+    const bool x_is_owed = x.held < x.guaranteed;
+    const bool y_is_owed = y.held < y.guaranteed;
+    if (x_is_owed != y_is_owed) return x_is_owed;
+    const auto order = compare_share({x.held, x.weight}, {y.held, y.weight});
+    if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
+    return *a.jobs.begin() < *b.jobs.begin();
+}
+
+}  // namespace
+
+void Planner::run(ClusterState& state, EngineFigures& figures, std::vector<Effect>& effects) {
+    ++figures.plans;
+    told_.clear();
+    if (state.resend_due()) state.resend_unanswered(effects);
+    for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
+    std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        for (;;) {
+            const ClassId chosen = pick(state, pool);
+            if (!chosen.exists()) break;
+            if (attempts_left-- == 0) return state.set_idle(false);  // the next Plan goes on
+            attempt(state, chosen, figures, effects);
+        }
+    }
+    state.set_idle(true);
+    figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
+}
+
+void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures,
+                      std::vector<Effect>& effects) {
+    state.refresh(job, ready_, effects);
+    if (!ready_.waits) return;
+    if (ready_.hold != Reason::none) {
+        if (ready_.hold == Reason::turn) return;  // under way, nothing to tell
+        ++figures.refusals[static_cast<std::size_t>(ready_.hold)];
+        state.report_pending(job, explain(state, job, ready_).front(), effects);
+        return;
+    }
+    // It joined a class that is refused already: it will not be tried, so it is told now.
+    const JobClass& joined = state.book().at(state.job(job).waits_in);
+    if (joined.jobs.size() > 1 && state.is_blocked(joined)) {
+        state.report_pending(job, explanation_of(state, job), effects);
+    }
+}
+
+ClassId Planner::pick_in_queue(const ClusterState& state, QueueId queue) const {
+    ClassId best;
+    for (const ClassId id : state.book().of_queue(queue)) {
+        const JobClass& candidate = state.book().at(id);
+        if (state.is_blocked(candidate)) continue;
+        if (!best.exists() ||
+            comes_first(state, state.queue(queue), candidate, state.book().at(best))) {
+            best = id;
+        }
+    }
+    return best;
+}
+
+ClassId Planner::pick(const ClusterState& state, PoolId pool) const {
+    const QueueId system = state.system_queue(pool);
+    ClassId best = pick_in_queue(state, system);
+    for (const QueueId queue : state.pool(pool).queues) {
+        const ClassId candidate = pick_in_queue(state, queue);
+        if (!candidate.exists()) continue;
+        if (!best.exists() ||
+            queue_comes_first(state, system, state.book().at(candidate), state.book().at(best))) {
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,
+                      std::vector<Effect>& effects) {
+    ++figures.attempts;
+    const JobId job = state.book().at(chosen).jobs.begin()->job;
+    state.read_readiness(job, ready_);
+    watch_ = 0;
+    const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
+                                              : place_one_by_one(state, job, figures, effects);
+    if (!placed) return refuse(state, chosen, job, figures, effects);
+    if (ready_.pods.size() > round_.size()) refresh(state, job, figures, effects);
+}
+
+bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
+                               const std::vector<PodId>& pods) {
+    GpuMilli gpus;
+    CpuMilli cpu;
+    Bytes memory;
+    for (const PodId pod : pods) {
+        const Shape& shape = state.shapes().at(state.pod(pod).shape);
+        gpus += shape.gpus;
+        cpu += shape.cpu;
+        memory += shape.memory;
+    }
+    const Reason hit = state.limit_hit(job, gpus, cpu, memory);
+    if (hit == Reason::none) return true;
+    watch_ |= hit == Reason::queue_limit ? ClassBlock::kQueueShrinks : ClassBlock::kTenantShrinks;
+    return false;
+}
+
+bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& figures,
+                               std::vector<Effect>& effects) {
+    std::size_t placed = 0;
+    for (const PodId pod : ready_.pods) {
+        const JobRow& job = state.job(id);
+        const ShapeId shape = state.pod(pod).shape;
+        pods_.assign(1, pod);
+        if (!is_within_limits(state, job, pods_)) continue;
+        if (is_refused(state, job.pool, shape, 1)) {
+            ++figures.skipped_by_negative_cache;
+            watch_ |= ClassBlock::kPoolGains;
+            continue;
+        }
+        const NodeId node =
+            placer_.tightest(state, state.capacity(), job.pool, state.shapes().at(shape), 1);
+        if (!node.exists()) {
+            note_refused(state, job.pool, shape, 1);
+            watch_ |= ClassBlock::kPoolGains;
+            continue;
+        }
+        round_.assign(1, {pod, node});
+        if (state.assume(id, round_, false, effects)) {
+            ++placed;
+            ++figures.placements;
+        } else {
+            watch_ |= ClassBlock::kPoolGains;
+        }
+    }
+    round_.resize(placed > 0 ? 1 : 0);
+    if (placed == ready_.pods.size()) ready_.pods.resize(round_.size());  // nothing is left
+    return placed > 0;
+}
+
+bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
+                         std::vector<Effect>& effects) {
+    const JobRow& job = state.job(id);
+    const auto needed = static_cast<std::size_t>(ready_.ranks_needed);
+    pods_ = ready_.pods;
+    // All that are there, else the fewest that make the gang.
+    for (;;) {
+        const ShapeId shape = state.pod(pods_.front()).shape;
+        const bool uniform = std::all_of(pods_.begin(), pods_.end(),
+                                         [&](PodId pod) { return state.pod(pod).shape == shape; });
+        const auto ranks = static_cast<std::int64_t>(pods_.size());
+        if (!is_within_limits(state, job, pods_)) {
+            // a smaller round may still be allowed
+        } else if (uniform && is_refused(state, job.pool, shape, ranks)) {
+            ++figures.skipped_by_negative_cache;
+            watch_ |= ClassBlock::kPoolGains;
+        } else if (!placer_.place_all(state, state.capacity_for_planning(), job.pool, pods_,
+                                      round_)) {
+            if (uniform) note_refused(state, job.pool, shape, ranks);
+            watch_ |= ClassBlock::kPoolGains;
+        } else if (state.assume(id, round_, true, effects)) {
+            figures.placements += round_.size();
+            return true;
+        } else {
+            watch_ |= ClassBlock::kPoolGains;
+        }
+        if (pods_.size() <= needed) return false;
+        pods_.resize(needed);
+    }
+}
+
+// The whole class rests until what it lacks may have come. Users are told: the one that was tried
+// whenever the story changes, those behind it when the reason does.
+void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
+                     std::vector<Effect>& effects) {
+    const Explanation& story = explanation_of(state, job);
+    const Reason before = state.book().at(chosen).block.reason;
+    ++figures.refusals[static_cast<std::size_t>(story.reason)];
+    state.block(chosen, story.reason, watch_);
+    state.report_pending(job, story, effects);
+    if (before == story.reason) return;
+    for (const WaitingJob& other : state.book().at(chosen).jobs) {
+        if (other.job != job) state.report_pending(other.job, story, effects);
+    }
+}
+
+const Explanation& Planner::explanation_of(const ClusterState& state, JobId id) {
+    const JobRow& job = state.job(id);
+    Told& told = told_[{job.pool, state.book().at(job.waits_in).key}];
+    const std::uint64_t changes = state.pool(job.pool).changes;
+    if (told.changes != changes) {
+        told.changes = changes;
+        told.explanation = explain(state, id, ready_).front();
+    }
+    return told.explanation;
+}
+
+Planner::Refused& Planner::refused(const ClusterState& state, PoolId pool, ShapeId shape) {
+    if (refused_.size() < state.pools()) refused_.resize(state.pools());
+    std::vector<Refused>& of_pool = refused_[pool.value()];
+    if (of_pool.size() <= shape.value()) of_pool.resize(state.shapes().size());
+    return of_pool[shape.value()];
+}
+
+bool Planner::is_refused(const ClusterState& state, PoolId pool, ShapeId shape,
+                         std::int64_t ranks) {
+    const Refused& known = refused(state, pool, shape);
+    return known.shape_serial == state.shapes().at(shape).serial &&
+           known.gains == state.pool(pool).gains && ranks >= known.ranks;
+}
+
+void Planner::note_refused(const ClusterState& state, PoolId pool, ShapeId shape,
+                           std::int64_t ranks) {
+    Refused& known = refused(state, pool, shape);
+    known = {state.shapes().at(shape).serial, state.pool(pool).gains, ranks};
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,67 @@
+#pragma once
+// The cycle. Refreshes jobs that changed, then tries jobs in order until nothing more can be
+// placed or the attempts are used up. All that it decides goes through ClusterState::assume().
+//
+// Order: pools by name; in a pool half-bound gangs first, then system-critical pods, then queues
+// (priority, under guarantee, least held per weight, oldest job), then in the queue priority, the
+// tenant with least held per weight, oldest job. What does not fit steps aside for what does:
+// holding room back for a large gang is backfill's business, not here yet.
+
+#include <map>
+#include <vector>
+
+#include "scheduler/model/effect.hpp"
+#include "scheduler/plan/figures.hpp"
+#include "scheduler/plan/placer.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+class Planner {
+public:
+    void run(ClusterState& state, EngineFigures& figures, std::vector<Effect>& effects);
+
+private:
+    void refresh(ClusterState& state, JobId job, EngineFigures& figures,
+                 std::vector<Effect>& effects);
+    [[nodiscard]] ClassId pick(const ClusterState& state, PoolId pool) const;
+    [[nodiscard]] ClassId pick_in_queue(const ClusterState& state, QueueId queue) const;
+    void attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,
+                 std::vector<Effect>& effects);
+    // True when something of the job was placed.
+    bool place_one_by_one(ClusterState& state, JobId job, EngineFigures& figures,
+                          std::vector<Effect>& effects);
+    bool place_gang(ClusterState& state, JobId job, EngineFigures& figures,
+                    std::vector<Effect>& effects);
+    bool is_within_limits(const ClusterState& state, const JobRow& job,
+                          const std::vector<PodId>& pods);
+    void refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
+                std::vector<Effect>& effects);
+    const Explanation& explanation_of(const ClusterState& state, JobId job);
+
+    // Shapes that found no room in a pool, until the pool gains something.
+    struct Refused {
+        std::uint64_t shape_serial = 0;
+        std::uint64_t gains = 0;
+        std::int64_t ranks = 0;  // so many together, or more
+    };
+    Refused& refused(const ClusterState& state, PoolId pool, ShapeId shape);
+    [[nodiscard]] bool is_refused(const ClusterState& state, PoolId pool, ShapeId shape,
+                                  std::int64_t ranks);
+    void note_refused(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks);
+
+    Placer placer_;
+    std::vector<std::vector<Refused>> refused_;  // by pool, then shape
+    // Explanations of classes, valid while no amount in their pool changes.
+    struct Told {
+        std::uint64_t changes = 0;
+        Explanation explanation;
+    };
+    std::map<std::pair<PoolId, ClassKey>, Told> told_;
+    Readiness ready_;  // buffers
+    std::vector<Placement> round_;
+    std::vector<PodId> pods_;
+    std::uint8_t watch_ = 0;  // what the refusals of this attempt depend on, see ClassBlock
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,122 @@
+// One look at every node of a pool on behalf of one shape. Made for explanations: it visits all
+// nodes, where planning visits only those that fit.
+
+#include <algorithm>
+#include <map>
+
+#include "scheduler/plan/explain.hpp"
+#include "scheduler/policy/filter.hpp"
+
+namespace gpuctl {
+namespace {
+
+// The order in which kube-scheduler's fit plugin names what is missing.
+int rank_of(ColumnKind kind) {
+    switch (kind) {
+        case ColumnKind::pod_slots:
+            return 0;
+        case ColumnKind::cpu:
+            return 1;
+        case ColumnKind::memory:
+            return 2;
+        case ColumnKind::gpu:
+        case ColumnKind::extended:
+            return 3;
+    }
+    return 3;
+}
+
+std::string insufficient(const Capacity& capacity, std::uint32_t slot, const Needs& needs) {
+    const Need* first = nullptr;
+    for (const Need& need : needs) {
+        if (capacity.usable(need.column, slot) >= need.amount) continue;
+        const auto place = [&capacity](const Need& of) {
+            return std::pair{rank_of(capacity.kind(of.column)), capacity.resource(of.column)};
+        };
+        if (first == nullptr || place(need) < place(*first)) first = &need;
+    }
+    if (first == nullptr) return "";
+    if (first->column == Column::pod_slots) return "Too many pods";
+    return "Insufficient " + capacity.resource(first->column);
+}
+
+// GPUs are what people look at first, then CPU, memory, slots, the rest.
+int story_order(ColumnKind kind) {
+    switch (kind) {
+        case ColumnKind::gpu:
+            return 0;
+        case ColumnKind::cpu:
+            return 1;
+        case ColumnKind::memory:
+            return 2;
+        case ColumnKind::pod_slots:
+            return 3;
+        case ColumnKind::extended:
+            return 4;
+    }
+    return 4;
+}
+
+std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t slot) {
+    const std::int64_t amount = capacity.allocatable(column, slot);
+    return column == Column::pod_slots ? amount - capacity.pod_slots_reserved() : amount;
+}
+
+void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, std::int64_t ranks,
+             NodeSurvey& out) {
+    ++out.nodes_matching;
+    out.ranks_fitting += capacity.fitting(slot, shape.needs, ranks);
+    out.ranks_fitting_empty += capacity.fitting_empty(slot, shape.needs, ranks);
+    std::int64_t so_far = ranks;
+    for (NodeSurvey::OfNeed& of : out.needs) {
+        const std::int64_t usable =
+            std::max<std::int64_t>(capacity.usable(of.need.column, slot), 0);
+        of.usable_on_one_node = std::max(of.usable_on_one_node, usable);
+        of.largest_node = std::max(of.largest_node, usable_empty(capacity, of.need.column, slot));
+        so_far = std::min(so_far, usable / of.need.amount);
+        of.ranks_fitting_so_far += so_far;
+    }
+    if (capacity.kind(shape.index_column) != ColumnKind::gpu) return;
+    const std::int64_t free = std::max<std::int64_t>(capacity.free(shape.index_column, slot), 0);
+    const std::int64_t total = capacity.allocatable(shape.index_column, slot);
+    out.gpus_free += free;
+    out.gpus_total += total;
+    out.gpus_free_on_one_node = std::max(out.gpus_free_on_one_node, free);
+    out.gpus_largest_node = std::max(out.gpus_largest_node, total);
+}
+
+}  // namespace
+
+NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks) {
+    NodeSurvey out;
+    const Capacity& capacity = state.capacity();
+    const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
+    for (const Need& need : shape.needs) out.needs.push_back({need, 0, 0, 0});
+    std::stable_sort(out.needs.begin(), out.needs.end(), [&](const auto& a, const auto& b) {
+        const int x = story_order(capacity.kind(a.need.column));
+        const int y = story_order(capacity.kind(b.need.column));
+        if (x != y) return x < y;
+        if ((a.need.column == shape.index_column) != (b.need.column == shape.index_column)) {
+            return a.need.column == shape.index_column;
+        }
+        return capacity.resource(a.need.column) < capacity.resource(b.need.column);
+    });
+    std::map<std::string, std::int64_t> tallies;
+    const NodeSet& nodes = capacity.nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        ++out.nodes_pool;
+        const NodeFacts& facts = state.node(NodeId{slot}).facts;
+        if (const NodeRefusal refusal = first_refusal(rules, facts); refusal != NodeRefusal::none) {
+            ++tallies[refusal_message(refusal, rules, facts)];
+            continue;
+        }
+        look_at(capacity, slot, shape, ranks, out);
+        if (std::string missing = insufficient(capacity, slot, shape.needs); !missing.empty()) {
+            ++tallies[std::move(missing)];
+        }
+    }
+    for (const auto& [message, count] : tallies) out.tallies.push_back({message, count});
+    return out;
+}
+
+}  // namespace gpuctl

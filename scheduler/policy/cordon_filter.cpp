@@ -1,0 +1,14 @@
+#include "scheduler/policy/filter.hpp"
+
+namespace gpuctl {
+
+bool passes_cordon(const PlacementRules& rules, const NodeFacts& node) {
+    if (!node.unschedulable) return true;
+    static const Taint cordoned{"node.kubernetes.io/unschedulable", "", TaintEffect::no_schedule};
+    for (const Toleration& toleration : rules.tolerations) {
+        if (tolerates(toleration, cordoned)) return true;
+    }
+    return false;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,31 @@
+#include "scheduler/policy/filter.hpp"
+
+namespace gpuctl {
+
+NodeRefusal first_refusal(const PlacementRules& rules, const NodeFacts& node) {
+    if (!passes_cordon(rules, node)) return NodeRefusal::unschedulable;
+    if (untolerated_taint(rules, node) != nullptr) return NodeRefusal::taint;
+    if (!matches_selector(rules, node)) return NodeRefusal::selector;
+    if (!matches_gpu_model(rules, node)) return NodeRefusal::gpu_model;
+    return NodeRefusal::none;
+}
+
+std::string refusal_message(NodeRefusal refusal, const PlacementRules& rules,
+                            const NodeFacts& node) {
+    switch (refusal) {
+        case NodeRefusal::none:
+            return "";
+        case NodeRefusal::unschedulable:
+            return "node(s) were unschedulable";
+        case NodeRefusal::taint: {
+            const Taint* taint = untolerated_taint(rules, node);
+            return "node(s) had untolerated taint {" + taint->key + ": " + taint->value + "}";
+        }
+        case NodeRefusal::selector:
+        case NodeRefusal::gpu_model:
+            return "node(s) didn't match Pod's node affinity/selector";
+    }
+    return "";
+}
+
+}  // namespace gpuctl

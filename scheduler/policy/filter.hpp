@@ -1,0 +1,31 @@
+#pragma once
+// May a pod with these rules use this node at all, room aside? One idea per file; the order is
+// kube-scheduler's, so that the first refusal is the one its users expect (S9).
+
+#include <cstdint>
+#include <string>
+
+#include "scheduler/model/node.hpp"
+#include "scheduler/model/placement.hpp"
+
+namespace gpuctl {
+
+enum class NodeRefusal : std::uint8_t { none, unschedulable, taint, selector, gpu_model };
+
+// cordon_filter.cpp: spec.unschedulable, unless its taint is tolerated (S23).
+bool passes_cordon(const PlacementRules& rules, const NodeFacts& node);
+// taint_filter.cpp: NoSchedule and NoExecute must be tolerated (S24). Null: all are.
+const Taint* untolerated_taint(const PlacementRules& rules, const NodeFacts& node);
+bool tolerates(const Toleration& toleration, const Taint& taint);
+// selector_filter.cpp: nodeSelector and required node affinity (S25).
+bool matches_selector(const PlacementRules& rules, const NodeFacts& node);
+bool matches_term(const SelectorTerm& term, const NodeFacts& node);
+// gpu_model_filter.cpp: the model asked for, without case.
+bool matches_gpu_model(const PlacementRules& rules, const NodeFacts& node);
+
+NodeRefusal first_refusal(const PlacementRules& rules, const NodeFacts& node);
+// kube-scheduler's words for it.
+std::string refusal_message(NodeRefusal refusal, const PlacementRules& rules,
+                            const NodeFacts& node);
+
+}  // namespace gpuctl

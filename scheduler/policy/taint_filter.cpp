@@ -1,0 +1,24 @@
+#include "scheduler/policy/filter.hpp"
+
+namespace gpuctl {
+
+bool tolerates(const Toleration& toleration, const Taint& taint) {
+    if (toleration.effect && *toleration.effect != taint.effect) return false;
+    if (toleration.key.empty()) return toleration.op == TolerationOperator::exists;
+    if (toleration.key != taint.key) return false;
+    return toleration.op == TolerationOperator::exists || toleration.value == taint.value;
+}
+
+const Taint* untolerated_taint(const PlacementRules& rules, const NodeFacts& node) {
+    for (const Taint& taint : node.taints) {
+        if (taint.effect == TaintEffect::prefer_no_schedule) continue;  // scores, never filters
+        bool tolerated = false;
+        for (const Toleration& toleration : rules.tolerations) {
+            tolerated = tolerated || tolerates(toleration, taint);
+        }
+        if (!tolerated) return &taint;
+    }
+    return nullptr;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,76 @@
+#pragma once
+// The waiting jobs of every queue, grouped into classes: jobs of one queue, priority and tenant
+// that ask for exactly the same. What is refused to one of a class is refused to all of it, so a
+// planning cycle looks at classes, never at jobs behind the first.
+//
+// Lifecycle: a class lives while it has a job. Thread and owner: ClusterState's.
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/base/time.hpp"
+#include "scheduler/model/reason.hpp"
+#include "scheduler/queue/share.hpp"
+
+namespace gpuctl {
+
+using ClassId = DenseId<struct ClassTag>;
+
+struct ClassKey {
+    QueueId queue;
+    std::int32_t priority = 0;
+    TenantId tenant;
+    std::vector<std::uint32_t> ask;  // what it asks for, see ClusterState::ask_of()
+    friend auto operator<=>(const ClassKey&, const ClassKey&) = default;
+};
+
+struct WaitingJob {
+    Instant submitted_at;
+    std::uint64_t arrival = 0;  // unique, so the order is total
+    JobId job;
+    friend auto operator<=>(const WaitingJob&, const WaitingJob&) = default;
+};
+
+// Why a class rests, which counters it watches, and their sum when it was refused: while that
+// stands still, trying again would give the same answer.
+struct ClassBlock {
+    static constexpr std::uint8_t kPoolGains = 1;      // room may have come
+    static constexpr std::uint8_t kQueueShrinks = 2;   // its queue holds less, or may hold more
+    static constexpr std::uint8_t kTenantShrinks = 4;  // its tenant likewise
+    Reason reason = Reason::none;
+    std::uint8_t watch = 0;  // 0: not blocked
+    std::uint64_t revision = 0;
+};
+
+struct JobClass {
+    ClassKey key;
+    std::set<WaitingJob> jobs;
+    ClassBlock block;
+};
+
+class QueueBook {
+public:
+    ClassId add(const ClassKey& key, const WaitingJob& job);
+    // True when the class went with it.
+    void remove(ClassId id, const WaitingJob& job);
+    void block(ClassId id, ClassBlock block) { classes_[id.value()].block = block; }
+
+    [[nodiscard]] const JobClass& at(ClassId id) const { return classes_[id.value()]; }
+    // Classes of one queue, in no particular order: every choice among them is by full comparison.
+    [[nodiscard]] const std::vector<ClassId>& of_queue(QueueId queue) const;
+    [[nodiscard]] std::size_t jobs_waiting() const { return jobs_waiting_; }
+
+private:
+    std::vector<JobClass> classes_;
+    std::vector<ClassId> vacant_;
+    std::map<ClassKey, ClassId> by_key_;
+    std::vector<std::vector<ClassId>> by_queue_;
+    std::size_t jobs_waiting_ = 0;
+};
+
+}  // namespace gpuctl

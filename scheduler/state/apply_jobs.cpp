@@ -1,0 +1,198 @@
+// Jobs: submitted and deleted by users, or simply there because their pods are.
+
+#include <algorithm>
+
+#include "scheduler/base/check.hpp"
+#include "scheduler/queue/backoff.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+JobId ClusterState::job_named(const ObjectKey& key, Instant submitted_at) {
+    if (const auto found = job_ids_.find(key); found != job_ids_.end()) return found->second;
+    JobId id{static_cast<std::uint32_t>(jobs_.size())};
+    if (jobs_vacant_.empty()) {
+        jobs_.emplace_back();
+    } else {
+        id = jobs_vacant_.back();
+        jobs_vacant_.pop_back();
+    }
+    JobRow& row = jobs_[id.value()];
+    row = JobRow{};
+    row.live = true;
+    row.key = key;
+    row.tenant = tenant_named(key.namespace_name);
+    row.arrival = next_arrival_++;
+    row.submitted_at = submitted_at.happened() ? submitted_at : now_;
+    row.pool_wanted = kDefaultPool;
+    job_ids_.emplace(key, id);
+    resolve(row);
+    return id;
+}
+
+void ClusterState::drop_job_if_unused(JobId id) {
+    JobRow& row = jobs_[id.value()];
+    if (!row.live || !row.pods.empty()) return;
+    const bool workload_gone =
+        row.workload == WorkloadState::deleting && !row.workload_due && !row.workload_in_flight;
+    if (row.record && !workload_gone) return;
+    leave_queue(id);
+    if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
+    if (row.is_dirty) std::erase(dirty_, id);
+    job_ids_.erase(row.key);
+    row = JobRow{};
+    jobs_vacant_.push_back(id);
+}
+
+JobId ClusterState::find_job(const ObjectKey& key) const {
+    const auto found = job_ids_.find(key);
+    return found == job_ids_.end() ? JobId::none() : found->second;
+}
+
+std::string ClusterState::queue_name_of(const JobRow& job) const {
+    if (!job.queue_wanted.empty()) return job.queue_wanted;
+    const std::string& by_tenant = tenants_[job.tenant.value()].queue;
+    return by_tenant.empty() ? kDefaultQueue : by_tenant;
+}
+
+// Names to ids, as policy and nodes have it now.
+void ClusterState::resolve(JobRow& job) {
+    const PoolId pool = find_pool(job.pool_wanted);
+    QueueId queue = QueueId::none();
+    if (pool.exists()) {
+        queue = job.priority >= kSystemPriority ? system_queue(pool)
+                                                : find_queue(pool, queue_name_of(job));
+    }
+    recharge(job, pool, queue, job.priority);
+}
+
+void ClusterState::resolve_all() {
+    for (const auto& [key, id] : job_ids_) {
+        resolve(jobs_[id.value()]);
+        mark_dirty(id);
+    }
+}
+
+void ClusterState::mark_dirty(JobId id) {
+    JobRow& row = jobs_[id.value()];
+    if (row.is_dirty) return;
+    row.is_dirty = true;
+    dirty_.push_back(id);
+}
+
+std::vector<JobId> ClusterState::take_dirty() {
+    std::vector<JobId> taken = std::move(dirty_);
+    dirty_.clear();
+    for (const JobId id : taken) jobs_[id.value()].is_dirty = false;
+    std::sort(taken.begin(), taken.end(), [this](JobId a, JobId b) {
+        return jobs_[a.value()].arrival < jobs_[b.value()].arrival;
+    });
+    return taken;
+}
+
+// --- workloads ---
+
+void ClusterState::on(const JobSubmitted& event, std::vector<Effect>& effects) {
+    const JobRecord& record = event.job;
+    const JobId id = job_named(record.spec.key, record.submitted_at);
+    JobRow& job = jobs_[id.value()];
+    // The API refuses a name that is taken; one that slips through must not take another's place.
+    if (job.record) return;
+    job.record = record;
+    job.submitted_at = record.submitted_at.happened() ? record.submitted_at : now_;
+    job.workload = WorkloadState::creating;
+    job.workload_due = true;
+    job.pool_wanted = record.spec.pool.empty() ? kDefaultPool : record.spec.pool;
+    job.queue_wanted = record.spec.queue;
+    recharge(job, job.pool, job.queue, priority_value(record.spec.priority));
+    resolve(job);
+    mark_dirty(id);
+    send_workload(id, effects);
+}
+
+void ClusterState::on(const JobDeleteRequested& event, std::vector<Effect>& effects) {
+    const JobId id = find_job(event.key);
+    if (!id.exists() || !jobs_[id.value()].record) return;
+    JobRow& job = jobs_[id.value()];
+    if (job.workload == WorkloadState::deleting) {
+        if (!event.force || job.force_delete) return;
+        job.force_delete = true;  // asked again, less gently: send again
+        job.workload_due = true;
+        job.workload_not_before = Instant{};
+        return send_workload(id, effects);
+    }
+    const bool never_sent = job.workload == WorkloadState::creating &&
+                            job.workload_effect == EffectId{} && !job.workload_in_flight;
+    job.workload = WorkloadState::deleting;
+    job.force_delete = event.force;
+    job.workload_due = !never_sent;  // nothing to delete where nothing was made
+    job.workload_failures = 0;
+    job.workload_not_before = Instant{};
+    mark_dirty(id);
+    send_workload(id, effects);
+    drop_job_if_unused(id);
+}
+
+// Sends what is due, if we may: one workload effect per job at a time, so that a create in flight
+// cannot overtake the delete behind it.
+void ClusterState::send_workload(JobId id, std::vector<Effect>& effects) {
+    JobRow& job = jobs_[id.value()];
+    if (!leading_ || !job.workload_due || job.workload_in_flight) return;
+    if (job.workload_not_before > now_) return;
+    job.workload_due = false;
+    job.workload_in_flight = true;
+    job.workload_effect = next_effect();
+    if (job.workload == WorkloadState::deleting) {
+        effects.emplace_back(DeleteWorkload{job.workload_effect, epoch_, job.key,
+                                            job.record->spec.kind, job.force_delete});
+    } else {
+        effects.emplace_back(CreateWorkload{job.workload_effect, epoch_, *job.record});
+    }
+}
+
+void ClusterState::send_due_workloads(std::vector<Effect>& effects) {
+    for (const auto& [key, id] : job_ids_) send_workload(id, effects);
+}
+
+void ClusterState::on(const WorkloadOutcome& event, std::vector<Effect>& effects) {
+    const JobId id = find_job(event.key);
+    if (!id.exists()) return;
+    JobRow& job = jobs_[id.value()];
+    if (!job.workload_in_flight || job.workload_effect != event.effect) return;
+    job.workload_in_flight = false;
+    job.message = event.done ? "" : event.message;
+    mark_dirty(id);
+    if (job.workload_due) return send_workload(id, effects);  // a delete waited for this answer
+    if (event.done) {
+        job.workload_failures = 0;
+        if (job.workload == WorkloadState::creating) job.workload = WorkloadState::created;
+        return drop_job_if_unused(id);
+    }
+    if (event.retryable) {
+        ++job.workload_failures;
+        job.workload_due = true;
+        job.workload_not_before =
+            now_ +
+            backoff_after(job.workload_failures, policy_.backoff_initial, policy_.backoff_maximum);
+        return set_timer(id);
+    }
+    // For good: a job that could not be made has failed; one that could not be deleted stays.
+    job.workload =
+        job.workload == WorkloadState::creating ? WorkloadState::failed : WorkloadState::created;
+}
+
+// --- gang sizes ---
+
+void ClusterState::on(const GangObserved& event, std::vector<Effect>&) {
+    std::int32_t& size = gang_sizes_[event.key];
+    if (size == event.ranks_min) return;
+    size = event.ranks_min;
+    if (const JobId id = find_job(event.key); id.exists()) mark_dirty(id);
+}
+
+void ClusterState::on(const GangRemoved& event, std::vector<Effect>&) {
+    if (gang_sizes_.erase(event.key) == 0) return;
+    if (const JobId id = find_job(event.key); id.exists()) mark_dirty(id);
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,120 @@
+// Nodes come, change and go; pools live by them.
+
+#include <algorithm>
+
+#include "scheduler/base/check.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+NodeId ClusterState::node_named(std::string_view name) {
+    if (const auto found = node_ids_.find(name); found != node_ids_.end()) return found->second;
+    std::uint32_t slot = static_cast<std::uint32_t>(nodes_.size());
+    if (!node_slots_vacant_.empty()) {
+        slot = *node_slots_vacant_.begin();
+        node_slots_vacant_.erase(node_slots_vacant_.begin());
+    } else {
+        nodes_.emplace_back();
+    }
+    capacity_.ensure_slot(slot);
+    NodeRow& row = nodes_[slot];
+    row.live = true;
+    row.facts.name = std::string{name};
+    node_ids_.emplace(row.facts.name, NodeId{slot});
+    return NodeId{slot};
+}
+
+void ClusterState::forget_node_if_unused(NodeId id) {
+    NodeRow& row = nodes_[id.value()];
+    if (row.known || !row.pods.empty()) return;
+    node_ids_.erase(row.facts.name);
+    row = NodeRow{};
+    node_slots_vacant_.insert(id.value());
+}
+
+void ClusterState::note_gain(PoolId pool) {
+    if (!pool.exists()) return;
+    ++pools_[pool.value()].gains;
+    ++pools_[pool.value()].changes;
+    idle_ = false;
+}
+
+void ClusterState::note_eligibility_change(NodeId id) {
+    // A log much longer than the table is slower to follow than to start anew.
+    if (eligibility_log_.size() > 2 * nodes_.size() + 1024) forget_eligibility();
+    eligibility_log_.push_back(id.value());
+}
+
+void ClusterState::forget_eligibility() {
+    eligibility_log_.clear();
+    ++eligibility_epoch_;
+}
+
+void ClusterState::place_in_pool(NodeId id) {
+    NodeRow& row = nodes_[id.value()];
+    const PoolId before = row.pool;
+    const PoolId after = row.known ? pool_named(row.facts.pool) : PoolId::none();
+    if (before == after) return;
+    const bool existed = after.exists() && pool_exists(after);
+    if (before.exists()) --pools_[before.value()].nodes;
+    if (after.exists()) ++pools_[after.value()].nodes;
+    row.pool = after;
+    if (after.exists()) {
+        capacity_.offer(id.value(), after);
+    } else {
+        capacity_.withdraw(id.value());
+    }
+    note_gain(before);  // no room came, but what a waiting job is told changes
+    note_gain(after);
+    const bool vanished = before.exists() && !pool_exists(before);
+    if ((after.exists() && !existed) || vanished) resolve_all();
+}
+
+void ClusterState::on(const NodeObserved& event, std::vector<Effect>&) {
+    const NodeId id = node_named(event.node.name);
+    NodeRow& row = nodes_[id.value()];
+    if (row.known && row.facts == event.node) return;
+    NodeFacts facts = event.node;
+    if (facts.pool.empty()) facts.pool = kDefaultPool;
+    const bool rules_changed =
+        !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
+        row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
+        row.facts.pool != facts.pool;
+    const bool capacity_changed = !row.known || row.facts.allocatable != facts.allocatable;
+    row.known = true;
+    row.facts = std::move(facts);
+    if (capacity_changed) {
+        const bool grew = capacity_.set_allocatable(id.value(), row.facts.allocatable);
+        if (grew) {
+            note_gain(row.pool);
+        } else if (row.pool.exists()) {
+            ++pools_[row.pool.value()].changes;
+        }
+    }
+    if (rules_changed) {
+        note_eligibility_change(id);
+        note_gain(row.pool);
+    }
+    place_in_pool(id);
+}
+
+void ClusterState::on(const NodeRemoved& event, std::vector<Effect>&) {
+    const NodeId id = find_node(event.name);
+    if (!id.exists() || !nodes_[id.value()].known) return;
+    NodeRow& row = nodes_[id.value()];
+    row.known = false;
+    NodeFacts nameless;
+    nameless.name = row.facts.name;
+    row.facts = std::move(nameless);
+    place_in_pool(id);
+    (void)capacity_.set_allocatable(id.value(), Resources{});
+    note_eligibility_change(id);
+    forget_node_if_unused(id);
+}
+
+NodeId ClusterState::find_node(std::string_view name) const {
+    const auto found = node_ids_.find(name);
+    return found == node_ids_.end() ? NodeId::none() : found->second;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,78 @@
+// What became of our binds and deletions.
+
+#include "scheduler/queue/backoff.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+void ClusterState::give_up_assumption(PodId id) {
+    PodRow& row = pods_[id.value()];
+    release(id);
+    row.standing = PodStanding::waiting;
+    row.in_flight = false;
+    row.effect = EffectId{};
+    row.start_reported = true;
+}
+
+// Once per wave of failures, however many pods of the job failed in it.
+void ClusterState::back_off(JobRow& job) {
+    if (job.not_before > now_) return;
+    ++job.bind_failures;
+    job.not_before =
+        now_ + backoff_after(job.bind_failures, policy_.backoff_initial, policy_.backoff_maximum);
+}
+
+void ClusterState::on(const BindOutcome& event, std::vector<Effect>&) {
+    const PodId id = find_pod(event.uid);
+    if (!id.exists()) return;
+    PodRow& row = pods_[id.value()];
+    // An answer to an effect that was sent again under a new id says nothing we will not hear.
+    if (!row.in_flight || row.effect != event.effect) return;
+    const JobId job_id = row.job;
+    JobRow& job = jobs_[job_id.value()];
+    row.in_flight = false;
+    row.message = event.result == BindResult::bound ? "" : event.message;
+    mark_dirty(job_id);
+    switch (event.result) {
+        case BindResult::bound:
+            row.standing = PodStanding::bound;  // the watch will say so too, some time
+            row.effect = EffectId{};
+            job.bind_failures = 0;
+            break;
+        case BindResult::elsewhere:
+            give_up_assumption(id);
+            row.bar = PodBar::elsewhere;
+            break;
+        case BindResult::gone:
+            give_up_assumption(id);
+            row.bar = PodBar::gone;
+            job.member_refused = true;
+            break;
+        case BindResult::refused:
+            give_up_assumption(id);
+            row.bar = PodBar::refused;
+            job.member_refused = true;
+            break;
+        case BindResult::failed:
+            back_off(job);
+            // A gang keeps its reservations and tries again until its deadline (G4).
+            if (!job.gang_deadline.happened()) give_up_assumption(id);
+            set_timer(job_id);
+            break;
+    }
+}
+
+void ClusterState::on(const PodDeleteOutcome& event, std::vector<Effect>&) {
+    const PodId id = find_pod(event.uid);
+    if (!id.exists() || !pods_[id.value()].delete_in_flight) return;
+    PodRow& row = pods_[id.value()];
+    if (event.deleted) return;  // in flight until the watch shows it terminating or gone
+    row.delete_in_flight = false;
+    row.message = event.message;
+    if (!row.job.exists()) return;
+    back_off(jobs_[row.job.value()]);
+    mark_dirty(row.job);
+    set_timer(row.job);
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,221 @@
+// Pods as the outside tells of them. What they hold follows from what they are, in one place.
+
+#include <algorithm>
+
+#include "scheduler/base/check.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+namespace {
+
+bool changes_what_it_is(const PodFacts& before, const PodFacts& after) {
+    return before.ours != after.ours || before.job != after.job || before.key != after.key ||
+           before.request != after.request || before.rules != after.rules;
+}
+
+bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
+    const bool ends = is_terminal(before.phase) || is_terminal(after.phase);
+    return before.node != after.node || (ends && before.phase != after.phase) ||
+           before.gated != after.gated || before.terminating != after.terminating ||
+           before.has_controller != after.has_controller || before.gang != after.gang ||
+           before.gang_min != after.gang_min || before.rank != after.rank ||
+           before.queue != after.queue || before.pool != after.pool ||
+           before.priority != after.priority || before.unsupported != after.unsupported;
+}
+
+}  // namespace
+
+void ClusterState::on(const PodObserved& event, std::vector<Effect>&) {
+    PodId id = find_pod(event.pod.uid);
+    if (id.exists() && pods_[id.value()].facts == event.pod) return;  // most updates end here
+    PodFacts facts = event.pod;
+    if (facts.ours && facts.job.empty()) facts.job = facts.key.name;  // a job of its own (ruling 7)
+    if (!id.exists()) {
+        // Same name, new uid: the old incarnation is gone even if nobody said so yet.
+        if (const PodId old = find_pod(facts.key); old.exists()) drop_pod(old);
+        id = make_pod(std::move(facts));
+        settle_standing(id);
+        return;
+    }
+    PodRow& row = pods_[id.value()];
+    if (changes_what_it_is(row.facts, facts)) {
+        const std::string held_on = row.node.exists() ? nodes_[row.node.value()].facts.name : "";
+        release(id);
+        leave_job(id);
+        const ShapeId old_shape = row.shape;
+        row.shape =
+            shapes_.acquire(facts.request, facts.ours ? facts.rules : PlacementRules{}, capacity_);
+        shapes_.release(old_shape);
+        pod_keys_.erase(row.facts.key);
+        row.facts = std::move(facts);
+        pod_keys_[row.facts.key] = id;
+        join_job(id);
+        if (!held_on.empty()) hold(id, node_named(held_on));
+    } else if (changes_what_may_happen(row.facts, facts)) {
+        row.facts = std::move(facts);
+        if (row.job.exists()) join_job(id);
+    } else {
+        row.facts = std::move(facts);  // only what people look at
+        return;
+    }
+    if (row.bar == PodBar::refused) row.bar = PodBar::none;
+    settle_standing(id);
+}
+
+void ClusterState::on(const PodRemoved& event, std::vector<Effect>&) {
+    if (const PodId id = find_pod(event.uid); id.exists()) drop_pod(id);
+}
+
+PodId ClusterState::make_pod(PodFacts facts) {
+    PodId id{static_cast<std::uint32_t>(pods_.size())};
+    if (pods_vacant_.empty()) {
+        pods_.emplace_back();
+    } else {
+        id = pods_vacant_.back();
+        pods_vacant_.pop_back();
+    }
+    PodRow& row = pods_[id.value()];
+    row = PodRow{};
+    row.facts = std::move(facts);
+    row.standing = row.facts.ours ? PodStanding::waiting : PodStanding::foreign;
+    // Where a foreign pod may go is its own scheduler's business.
+    row.shape = shapes_.acquire(row.facts.request,
+                                row.facts.ours ? row.facts.rules : PlacementRules{}, capacity_);
+    pod_ids_.emplace(row.facts.uid, id);
+    pod_keys_[row.facts.key] = id;
+    join_job(id);
+    return id;
+}
+
+void ClusterState::drop_pod(PodId id) {
+    PodRow& row = pods_[id.value()];
+    if (row.job.exists()) {
+        JobRow& job = jobs_[row.job.value()];
+        if (!job.started_at.happened() ||
+            (row.facts.started_at.happened() && row.facts.started_at < job.started_at)) {
+            job.started_at = row.facts.started_at;
+        }
+        job.finished_at = std::max(job.finished_at, row.facts.finished_at);
+    }
+    release(id);
+    leave_job(id);
+    shapes_.release(row.shape);
+    pod_ids_.erase(row.facts.uid);
+    if (const auto named = pod_keys_.find(row.facts.key);
+        named != pod_keys_.end() && named->second == id) {
+        pod_keys_.erase(named);
+    }
+    row = PodRow{};
+    pods_vacant_.push_back(id);
+}
+
+// Job membership: also brings the job's queue, pool and priority up to date, which the pod seen
+// last decides.
+void ClusterState::join_job(PodId id) {
+    PodRow& row = pods_[id.value()];
+    if (!row.facts.ours) return;
+    if (!row.job.exists()) {
+        row.job = job_named({row.facts.key.namespace_name, row.facts.job}, row.facts.created_at);
+        // By uid, so that nothing done to all of them depends on the order they were seen in.
+        std::vector<PodId>& pods = jobs_[row.job.value()].pods;
+        pods.insert(std::lower_bound(pods.begin(), pods.end(), id,
+                                     [this](PodId a, PodId b) {
+                                         return pods_[a.value()].facts.uid <
+                                                pods_[b.value()].facts.uid;
+                                     }),
+                    id);
+    }
+    JobRow& job = jobs_[row.job.value()];
+    mark_dirty(row.job);
+    if (is_terminal(row.facts.phase)) {
+        job.last_phase = row.facts.phase;
+        return;
+    }
+    job.pool_wanted = row.facts.pool.empty() ? kDefaultPool : row.facts.pool;
+    job.queue_wanted = row.facts.queue;
+    if (job.priority == row.facts.priority) {
+        resolve(job);
+    } else {
+        const std::int32_t priority = row.facts.priority;
+        recharge(job, job.pool, job.queue, priority);
+        resolve(job);
+    }
+}
+
+void ClusterState::leave_job(PodId id) {
+    PodRow& row = pods_[id.value()];
+    if (!row.job.exists()) return;
+    const JobId job = row.job;
+    std::erase(jobs_[job.value()].pods, id);
+    row.job = JobId::none();
+    mark_dirty(job);
+    drop_job_if_unused(job);
+}
+
+void ClusterState::settle_standing(PodId id) {
+    PodRow& row = pods_[id.value()];
+    if (is_terminal(row.facts.phase)) {
+        if (row.node.exists()) release(id);
+        row.standing = PodStanding::done;
+        row.in_flight = row.delete_in_flight = false;
+        row.effect = EffectId{};
+        return;
+    }
+    if (!row.facts.node.empty()) {
+        const NodeId node = node_named(row.facts.node);
+        if (row.node.exists() && row.node != node) release(id);  // the watch wins (S4)
+        if (!row.node.exists()) hold(id, node_named(row.facts.node));
+        row.in_flight = false;
+        row.effect = EffectId{};
+        row.bar = PodBar::none;
+        row.standing = row.facts.ours ? PodStanding::bound : PodStanding::foreign;
+        return;
+    }
+    // Without a node: what we assumed or were told of a bind stays, the watch is merely behind.
+    if (!row.facts.ours) {
+        if (row.node.exists()) release(id);
+        row.standing = PodStanding::foreign;
+    } else if (row.standing == PodStanding::foreign || row.standing == PodStanding::done) {
+        if (row.node.exists()) release(id);
+        row.standing = PodStanding::waiting;
+    }
+}
+
+void ClusterState::hold(PodId id, NodeId node) {
+    PodRow& row = pods_[id.value()];
+    GPUCTL_CHECK(!row.node.exists(), "a pod holds on one node at a time");
+    row.node = node;
+    NodeRow& held = nodes_[node.value()];
+    held.pods.push_back(id);
+    capacity_.take(node.value(), shapes_.at(row.shape).needs);
+    if (held.pool.exists()) ++pools_[held.pool.value()].changes;
+    charge(row, 1);
+}
+
+void ClusterState::release(PodId id) {
+    PodRow& row = pods_[id.value()];
+    if (!row.node.exists()) return;
+    const NodeId node = row.node;
+    NodeRow& held = nodes_[node.value()];
+    const auto position = std::find(held.pods.begin(), held.pods.end(), id);
+    GPUCTL_CHECK(position != held.pods.end(), "a node knows the pods it holds");
+    *position = held.pods.back();
+    held.pods.pop_back();
+    capacity_.give_back(node.value(), shapes_.at(row.shape).needs);
+    charge(row, -1);
+    row.node = NodeId::none();
+    note_gain(held.pool);
+    forget_node_if_unused(node);
+}
+
+PodId ClusterState::find_pod(std::string_view uid) const {
+    const auto found = pod_ids_.find(uid);
+    return found == pod_ids_.end() ? PodId::none() : found->second;
+}
+
+PodId ClusterState::find_pod(const ObjectKey& key) const {
+    const auto found = pod_keys_.find(key);
+    return found == pod_keys_.end() ? PodId::none() : found->second;
+}
+
+}  // namespace gpuctl

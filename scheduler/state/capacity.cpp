@@ -1,0 +1,222 @@
+#include "scheduler/state/capacity.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "scheduler/base/check.hpp"
+
+namespace gpuctl {
+
+Capacity::Capacity() {
+    for (const auto& [kind, name] :
+         {std::pair{ColumnKind::cpu, "cpu"}, std::pair{ColumnKind::memory, "memory"},
+          std::pair{ColumnKind::pod_slots, "pods"}}) {
+        ColumnData column;
+        column.kind = kind;
+        column.resource = name;
+        columns_.push_back(std::move(column));
+    }
+}
+
+Column Capacity::column_of(ColumnKind kind, std::string_view resource) {
+    TextMap<Column>& known = kind == ColumnKind::gpu ? gpu_columns_ : extended_columns_;
+    if (const auto found = known.find(resource); found != known.end()) return found->second;
+    const auto made = static_cast<Column>(columns_.size());
+    ColumnData column;
+    column.kind = kind;
+    column.resource = std::string{resource};
+    column.allocatable.resize(slots());
+    column.free.resize(slots());
+    column.bucket.resize(slots());
+    columns_.push_back(std::move(column));
+    known.emplace(resource, made);
+    for (std::uint32_t pool = 0; pool < nodes_of_.size(); ++pool) make_room_in_index(PoolId{pool});
+    if (is_indexed(kind)) {
+        for (std::uint32_t slot = 0; slot < slots(); ++slot) put_in_index(columns_.back(), slot);
+    }
+    return made;
+}
+
+Needs Capacity::needs_of(const Resources& request) {
+    Needs needs;
+    const auto add = [&](Column column, std::int64_t amount) {
+        if (amount > 0) needs.push_back({column, std::min(amount, kAmountMax)});
+    };
+    add(Column::cpu, request.cpu.value());
+    add(Column::memory, request.memory.value());
+    add(Column::pod_slots, std::max<std::int64_t>(request.pods, 1));
+    for (const GpuAmount& gpu : request.gpus) {
+        add(column_of(ColumnKind::gpu, gpu.resource), gpu.amount.value());
+    }
+    for (const ExtendedAmount& other : request.extended) {
+        add(column_of(ColumnKind::extended, other.resource), other.amount);
+    }
+    std::sort(needs.begin(), needs.end());
+    return needs;
+}
+
+void Capacity::ensure_slot(std::uint32_t slot) {
+    if (slot < slots()) return;
+    pool_of_.resize(slot + 1);
+    for (ColumnData& column : columns_) {
+        column.allocatable.resize(slot + 1);
+        column.free.resize(slot + 1);
+        column.bucket.resize(slot + 1);
+    }
+    for (std::uint32_t pool = 0; pool < nodes_of_.size(); ++pool) make_room_in_index(PoolId{pool});
+}
+
+void Capacity::make_room_in_index(PoolId pool) {
+    nodes_of_[pool.value()].resize(slots());
+    for (ColumnData& column : columns_) {
+        if (!is_indexed(column.kind)) continue;
+        if (column.by_pool.size() <= pool.value()) column.by_pool.resize(pool.value() + 1);
+        for (NodeSet& set : column.by_pool[pool.value()]) set.resize(slots());
+    }
+}
+
+int Capacity::bucket_of(ColumnKind kind, std::int64_t free) {
+    if (free <= 0) return 0;
+    if (kind == ColumnKind::gpu) {
+        return static_cast<int>(std::min<std::int64_t>(free / kGpuMilliPerGpu, kBuckets - 1));
+    }
+    // CPU in milli: below 128 m is bucket 0, each doubling one more.
+    const auto width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(free)));
+    return std::clamp(width - 7, 0, kBuckets - 1);
+}
+
+void Capacity::put_in_index(ColumnData& column, std::uint32_t slot) {
+    const PoolId pool = pool_of_[slot];
+    if (!pool.exists()) return;
+    const int bucket = bucket_of(column.kind, column.free[slot]);
+    column.bucket[slot] = static_cast<std::uint8_t>(bucket);
+    column.by_pool[pool.value()][static_cast<std::size_t>(bucket)].insert(slot);
+}
+
+void Capacity::offer(std::uint32_t slot, PoolId pool) {
+    if (pool_of_[slot] == pool) return;
+    withdraw(slot);
+    if (nodes_of_.size() <= pool.value()) nodes_of_.resize(pool.value() + 1);
+    make_room_in_index(pool);
+    pool_of_[slot] = pool;
+    nodes_of_[pool.value()].insert(slot);
+    for (ColumnData& column : columns_) {
+        if (is_indexed(column.kind)) put_in_index(column, slot);
+    }
+}
+
+void Capacity::withdraw(std::uint32_t slot) {
+    const PoolId pool = pool_of_[slot];
+    if (!pool.exists()) return;
+    nodes_of_[pool.value()].erase(slot);
+    for (ColumnData& column : columns_) {
+        if (is_indexed(column.kind)) {
+            column.by_pool[pool.value()][column.bucket[slot]].erase(slot);
+        }
+    }
+    pool_of_[slot] = PoolId::none();
+}
+
+void Capacity::change_free(ColumnData& column, std::uint32_t slot, std::int64_t change) noexcept {
+    column.free[slot] += change;
+    if (!is_indexed(column.kind)) return;
+    const PoolId pool = pool_of_[slot];
+    if (!pool.exists()) return;
+    const auto bucket = static_cast<std::uint8_t>(bucket_of(column.kind, column.free[slot]));
+    if (bucket == column.bucket[slot]) return;
+    std::array<NodeSet, kBuckets>& sets = column.by_pool[pool.value()];
+    sets[column.bucket[slot]].erase(slot);
+    sets[bucket].insert(slot);
+    column.bucket[slot] = bucket;
+}
+
+bool Capacity::set_allocatable(std::uint32_t slot, const Resources& allocatable) {
+    Needs offered = needs_of(allocatable);
+    if (allocatable.pods <= 0) {  // needs_of() counts a request; a node without slots has none
+        std::erase_if(offered, [](const Need& need) { return need.column == Column::pod_slots; });
+    }
+    bool grew = false;
+    auto next = offered.begin();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        std::int64_t amount = 0;
+        if (next != offered.end() && at(next->column) == i) amount = (next++)->amount;
+        ColumnData& column = columns_[i];
+        const std::int64_t change = amount - column.allocatable[slot];
+        if (change == 0) continue;
+        grew = grew || change > 0;
+        column.allocatable[slot] = amount;
+        change_free(column, slot, change);
+    }
+    return grew;
+}
+
+void Capacity::take(std::uint32_t slot, const Needs& needs, std::int64_t times) noexcept {
+    for (const Need& need : needs)
+        change_free(columns_[at(need.column)], slot, -need.amount * times);
+}
+
+const NodeSet& Capacity::nodes_of(PoolId pool) const {
+    static const NodeSet none;
+    return pool.value() < nodes_of_.size() ? nodes_of_[pool.value()] : none;
+}
+
+std::int64_t Capacity::fitting(std::uint32_t slot, const Needs& needs, std::int64_t enough) const {
+    for (const Need& need : needs) {
+        const std::int64_t room = usable(need.column, slot);
+        if (room < need.amount) return 0;
+        if (enough > 1) enough = std::min(enough, room / need.amount);
+    }
+    return enough;
+}
+
+std::int64_t Capacity::fitting_empty(std::uint32_t slot, const Needs& needs,
+                                     std::int64_t enough) const {
+    for (const Need& need : needs) {
+        std::int64_t room = allocatable(need.column, slot);
+        if (need.column == Column::pod_slots) room -= pod_slots_reserved_;
+        enough = std::min(enough, std::max<std::int64_t>(room, 0) / need.amount);
+    }
+    return enough;
+}
+
+Column Capacity::index_column(const Needs& needs) const {
+    Column best = Column::cpu;
+    std::int64_t most = 0;
+    for (const Need& need : needs) {
+        if (kind(need.column) != ColumnKind::gpu || need.amount < most) continue;
+        // Ties by name: the order of columns depends on history.
+        if (need.amount == most && resource(best) < resource(need.column)) continue;
+        best = need.column;
+        most = need.amount;
+    }
+    return best;
+}
+
+const std::array<NodeSet, Capacity::kBuckets>* Capacity::buckets(PoolId pool, Column column) const {
+    const ColumnData& data = columns_[at(column)];
+    return pool.value() < data.by_pool.size() ? &data.by_pool[pool.value()] : nullptr;
+}
+
+std::vector<std::string> Capacity::check_index() const {
+    std::vector<std::string> wrong;
+    for (const ColumnData& column : columns_) {
+        if (!is_indexed(column.kind)) continue;
+        for (std::uint32_t pool = 0; pool < column.by_pool.size(); ++pool) {
+            for (int bucket = 0; bucket < kBuckets; ++bucket) {
+                const NodeSet& set = column.by_pool[pool][static_cast<std::size_t>(bucket)];
+                for (std::uint32_t slot = 0; slot < slots(); ++slot) {
+                    const bool belongs = pool_of_[slot] == PoolId{pool} &&
+                                         bucket_of(column.kind, column.free[slot]) == bucket;
+                    const bool found = set.next(slot) == slot;
+                    if (belongs != found) {
+                        wrong.push_back("index of " + column.resource + " is wrong at slot " +
+                                        std::to_string(slot));
+                    }
+                }
+            }
+        }
+    }
+    return wrong;
+}
+
+}  // namespace gpuctl

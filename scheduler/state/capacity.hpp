@@ -1,0 +1,168 @@
+#pragma once
+// What every node offers and what is left of it: one column per resource, one row (slot) per node,
+// and an index over it that answers "the fullest node that still takes this" without looking at
+// nodes that cannot.
+//
+// The index holds per (pool, indexed column) seventeen sets of slots, by how much is free: whole
+// GPUs 0..15 and "16 or more" for a GPU column, powers of two for CPU. Free amounts may be negative
+// (a node shrank, foreign pods came): that counts as none.
+//
+// Owner: ClusterState; the planner tries things out on it through a Transaction, which leaves no
+// trace unless its pods are then assumed. A copy is a world for what-if questions by readers.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/model/resources.hpp"
+#include "scheduler/state/interner.hpp"
+#include "scheduler/state/node_set.hpp"
+
+namespace gpuctl {
+
+enum class Column : std::uint32_t { cpu = 0, memory = 1, pod_slots = 2 };  // others follow
+enum class ColumnKind : std::uint8_t { cpu, memory, pod_slots, gpu, extended };
+constexpr std::size_t at(Column column) { return static_cast<std::size_t>(column); }
+
+struct Need {
+    Column column{};
+    std::int64_t amount = 0;  // > 0
+    friend auto operator<=>(const Need&, const Need&) = default;
+};
+using Needs = std::vector<Need>;  // by column, no zero amounts
+
+// No single amount is taken for more than this (64 TiB; 7 * 10^10 GPUs): sums over the largest
+// cluster then stay within 63 bits whatever a pod claims to need.
+inline constexpr std::int64_t kAmountMax = std::int64_t{1} << 46;
+
+class Capacity {
+public:
+    static constexpr int kBuckets = 17;
+
+    Capacity();
+
+    // --- columns ---
+    Column column_of(ColumnKind kind, std::string_view resource);
+    [[nodiscard]] std::size_t columns() const { return columns_.size(); }
+    [[nodiscard]] ColumnKind kind(Column column) const { return columns_[at(column)].kind; }
+    [[nodiscard]] const std::string& resource(Column column) const {
+        return columns_[at(column)].resource;
+    }
+    Needs needs_of(const Resources& request);
+
+    // --- nodes ---
+    [[nodiscard]] std::size_t slots() const { return pool_of_.size(); }
+    void ensure_slot(std::uint32_t slot);
+    // Only offered nodes are in the index.
+    void offer(std::uint32_t slot, PoolId pool);
+    void withdraw(std::uint32_t slot);
+    // True when something grew.
+    bool set_allocatable(std::uint32_t slot, const Resources& allocatable);
+    [[nodiscard]] std::int64_t free(Column column, std::uint32_t slot) const {
+        return columns_[at(column)].free[slot];
+    }
+    [[nodiscard]] std::int64_t allocatable(Column column, std::uint32_t slot) const {
+        return columns_[at(column)].allocatable[slot];
+    }
+    [[nodiscard]] PoolId pool_of(std::uint32_t slot) const { return pool_of_[slot]; }
+    [[nodiscard]] const NodeSet& nodes_of(PoolId pool) const;
+
+    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1) noexcept;
+    void give_back(std::uint32_t slot, const Needs& needs, std::int64_t times = 1) noexcept {
+        take(slot, needs, -times);
+    }
+
+    // Pod slots that our own pods leave to DaemonSets on every node (S14b).
+    void reserve_pod_slots(std::int64_t slots) { pod_slots_reserved_ = slots; }
+    [[nodiscard]] std::int64_t pod_slots_reserved() const { return pod_slots_reserved_; }
+
+    // How many pods with these needs fit beside what is there; at most `enough`.
+    [[nodiscard]] std::int64_t fitting(std::uint32_t slot, const Needs& needs,
+                                       std::int64_t enough) const;
+    // The same on an empty node.
+    [[nodiscard]] std::int64_t fitting_empty(std::uint32_t slot, const Needs& needs,
+                                             std::int64_t enough) const;
+    [[nodiscard]] bool fits(std::uint32_t slot, const Needs& needs) const {
+        for (const Need& need : needs) {
+            if (usable(need.column, slot) < need.amount) return false;
+        }
+        return true;
+    }
+    // Free, less what must stay free.
+    [[nodiscard]] std::int64_t usable(Column column, std::uint32_t slot) const {
+        const std::int64_t amount = columns_[at(column)].free[slot];
+        return column == Column::pod_slots ? amount - pod_slots_reserved_ : amount;
+    }
+
+    // --- the index ---
+    [[nodiscard]] static int bucket_of(ColumnKind kind, std::int64_t free);
+    // The column that the index is asked by: the largest GPU need, else CPU.
+    [[nodiscard]] Column index_column(const Needs& needs) const;
+    // Null when the pool has no node yet.
+    [[nodiscard]] const std::array<NodeSet, kBuckets>* buckets(PoolId pool, Column column) const;
+
+    // Differences between the index and the columns, for the invariants; empty when none.
+    [[nodiscard]] std::vector<std::string> check_index() const;
+
+private:
+    struct ColumnData {
+        ColumnKind kind = ColumnKind::extended;
+        std::string resource;
+        std::vector<std::int64_t> allocatable;
+        std::vector<std::int64_t> free;
+        std::vector<std::uint8_t> bucket;  // of indexed columns
+        std::vector<std::array<NodeSet, kBuckets>> by_pool;
+    };
+    static bool is_indexed(ColumnKind kind) {
+        return kind == ColumnKind::gpu || kind == ColumnKind::cpu;
+    }
+    void put_in_index(ColumnData& column, std::uint32_t slot);
+    void change_free(ColumnData& column, std::uint32_t slot, std::int64_t change) noexcept;
+    void make_room_in_index(PoolId pool);
+
+    std::vector<ColumnData> columns_;
+    TextMap<Column> gpu_columns_;
+    TextMap<Column> extended_columns_;
+    std::vector<PoolId> pool_of_;  // none: not offered
+    std::vector<NodeSet> nodes_of_;
+    std::int64_t pod_slots_reserved_ = 0;
+};
+
+// What-if: takes capacity now, gives it back exactly unless told to keep it.
+class Transaction {
+public:
+    struct Entry {
+        std::uint32_t slot = 0;
+        const Needs* needs = nullptr;  // of an interned shape, which outlives the transaction
+        std::int64_t times = 0;
+    };
+    // `log` is a buffer that the caller keeps between transactions, so that none allocates.
+    Transaction(Capacity& capacity, std::vector<Entry>& log) : capacity_(capacity), log_(log) {
+        log_.clear();
+    }
+    ~Transaction() { rollback_to(0); }
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+
+    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1) {
+        log_.push_back({slot, &needs, times});  // may throw, so before the change
+        capacity_.take(slot, needs, times);
+    }
+    [[nodiscard]] std::size_t checkpoint() const { return log_.size(); }
+    void rollback_to(std::size_t checkpoint) noexcept {
+        while (log_.size() > checkpoint) {
+            const Entry& last = log_.back();
+            capacity_.give_back(last.slot, *last.needs, last.times);
+            log_.pop_back();
+        }
+    }
+
+private:
+    Capacity& capacity_;
+    std::vector<Entry>& log_;
+};
+
+}  // namespace gpuctl

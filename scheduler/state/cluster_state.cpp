@@ -1,0 +1,89 @@
+// Entry of events, leadership, timers.
+
+#include "scheduler/state/cluster_state.hpp"
+
+#include <algorithm>
+
+namespace gpuctl {
+
+ClusterState::ClusterState() {
+    capacity_.reserve_pod_slots(policy_.pods_reserved_per_node);
+    (void)pool_named(kDefaultPool);
+}
+
+void ClusterState::apply(const Event& event, Instant now, std::vector<Effect>& effects) {
+    now_ = std::max(now_, now);  // a clock that steps back does not undo a deadline
+    ring_timers();
+    std::visit([&](const auto& kind) { on(kind, effects); }, event);
+    if (leading_) request_wake(effects, false);
+}
+
+void ClusterState::on(const CacheSynced&, std::vector<Effect>&) {
+    synced_ = true;
+    resend_due_ = true;
+}
+
+void ClusterState::on(const LeadershipChanged& event, std::vector<Effect>& effects) {
+    const bool is_new_term = event.leading && (!leading_ || event.epoch != epoch_);
+    leading_ = event.leading;
+    epoch_ = event.epoch;
+    if (!is_new_term) return;
+    // What an earlier term sent may or may not have arrived. Binds stay assumed and are sent again
+    // by the next Plan; workloads at once. Both are idempotent by uid.
+    resend_due_ = true;
+    for (const auto& [key, id] : job_ids_) {
+        JobRow& job = jobs_[id.value()];
+        if (job.workload_in_flight) job.workload_due = true;
+        job.workload_in_flight = false;
+    }
+    send_due_workloads(effects);
+    request_wake(effects, true);
+}
+
+void ClusterState::on(const WokeUp&, std::vector<Effect>& effects) {
+    wake_requested_ = Instant{};
+    if (!leading_) return;
+    send_due_workloads(effects);
+}
+
+bool ClusterState::wants_plan() const {
+    if (!leading_ || !synced_) return false;
+    return resend_due_ || !dirty_.empty() || (!idle_ && book_.jobs_waiting() > 0);
+}
+
+// One timer per job, at the earliest time at which something of it comes due.
+void ClusterState::set_timer(JobId id) {
+    JobRow& job = jobs_[id.value()];
+    Instant next;
+    const auto consider = [&](Instant at) {
+        if (at > now_ && (!next.happened() || at < next)) next = at;
+    };
+    consider(job.not_before);
+    consider(job.gang_deadline);
+    if (job.workload_due) consider(job.workload_not_before);
+    if (next == job.timer_at) return;
+    if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
+    job.timer_at = next;
+    if (next.happened()) timers_.emplace(next, job.arrival, id);
+}
+
+void ClusterState::ring_timers() {
+    while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now_) {
+        const JobId id = std::get<JobId>(*timers_.begin());
+        timers_.erase(timers_.begin());
+        jobs_[id.value()].timer_at = Instant{};
+        mark_dirty(id);
+        set_timer(id);
+    }
+}
+
+void ClusterState::request_wake(std::vector<Effect>& effects, bool again) {
+    if (timers_.empty()) return;
+    const Instant earliest = std::get<Instant>(*timers_.begin());
+    // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
+    if (!again && wake_requested_.happened() && wake_requested_ <= earliest) return;
+    wake_requested_ = earliest;
+    effects.emplace_back(WakeAt{earliest});
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,258 @@
+#pragma once
+// Everything the engine knows and has decided: nodes, pods, jobs, queues, tenants, what is held and
+// what is under way. Rows by dense id; names interned; the columns that decisions read lie in
+// Capacity. State changes only here: apply() for events, the functions under "decisions" for what
+// a Plan input decided. apply() never plans.
+//
+// Lifecycle, owner, thread: the Engine's.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/base/result.hpp"
+#include "scheduler/model/effect.hpp"
+#include "scheduler/model/event.hpp"
+#include "scheduler/queue/queue_book.hpp"
+#include "scheduler/state/capacity.hpp"
+#include "scheduler/state/interner.hpp"
+#include "scheduler/state/rows.hpp"
+#include "scheduler/state/shapes.hpp"
+
+namespace gpuctl {
+
+struct StateImage;
+struct JobImage;
+
+// One rank and its node, decided by the planner.
+struct Placement {
+    PodId pod;
+    NodeId node;
+};
+
+// What a job could have placed now, or why nothing (see readiness.cpp).
+struct Readiness {
+    bool waits = false;          // a pod of it waits
+    Reason hold = Reason::none;  // none with pods: try them
+    std::string subject;
+    std::vector<PodId> pods;  // to place, by rank, then name
+    bool all_or_nothing = false;
+    std::int64_t ranks_needed = 0;  // of `pods`, at least so many; only with all_or_nothing
+    bool resume = false;            // part of the gang is bound: comes before all new work
+    std::int64_t ranks_min = 0;     // of the gang
+    std::int64_t ranks_held = 0;    // bound, assumed or succeeded
+    std::int64_t ranks_ready = 0;   // waiting and placeable
+    std::int64_t ranks_gated = 0;
+};
+
+class ClusterState {
+public:
+    ClusterState();
+
+    // --- events ---
+    void apply(const Event& event, Instant now, std::vector<Effect>& effects);
+
+    // --- decisions, called by the engine while it carries out a Plan input ---
+    // Checks the whole round against the newest state again, then assumes all of it or nothing.
+    // False: something does not fit, and nothing was changed.
+    bool assume(JobId job, const std::vector<Placement>& round, bool all_or_nothing,
+                std::vector<Effect>& effects);
+    // Settles what is left of the job's last round, then puts it into its queue if it can be tried.
+    // `ready` is the caller's buffer for what was found.
+    void refresh(JobId job, Readiness& ready, std::vector<Effect>& effects);
+    void block(ClassId id, Reason reason, std::uint8_t watch);
+    void report_pending(JobId job, Explanation explanation, std::vector<Effect>& effects);
+    // Jobs that changed since the last Plan, oldest first; the list is then empty.
+    std::vector<JobId> take_dirty();
+    void set_idle(bool idle) { idle_ = idle; }
+    void resend_unanswered(std::vector<Effect>& effects);
+    void request_wake(std::vector<Effect>& effects) { request_wake(effects, false); }
+    Capacity& capacity_for_planning() { return capacity_; }
+
+    // --- reading ---
+    [[nodiscard]] Instant now() const { return now_; }
+    [[nodiscard]] bool leading() const { return leading_; }
+    [[nodiscard]] bool synced() const { return synced_; }
+    [[nodiscard]] Epoch epoch() const { return epoch_; }
+    [[nodiscard]] const Policy& policy() const { return policy_; }
+    [[nodiscard]] bool wants_plan() const;
+    [[nodiscard]] bool resend_due() const { return resend_due_; }
+
+    [[nodiscard]] const Capacity& capacity() const { return capacity_; }
+    [[nodiscard]] const ShapeTable& shapes() const { return shapes_; }
+    [[nodiscard]] const QueueBook& book() const { return book_; }
+    [[nodiscard]] const NodeRow& node(NodeId id) const { return nodes_[id.value()]; }
+    [[nodiscard]] const PodRow& pod(PodId id) const { return pods_[id.value()]; }
+    [[nodiscard]] const JobRow& job(JobId id) const { return jobs_[id.value()]; }
+    [[nodiscard]] const PoolRow& pool(PoolId id) const { return pools_[id.value()]; }
+    [[nodiscard]] const QueueRow& queue(QueueId id) const { return queues_[id.value()]; }
+    [[nodiscard]] const TenantRow& tenant(TenantId id) const { return tenants_[id.value()]; }
+    [[nodiscard]] std::size_t pools() const { return pools_.size(); }
+    [[nodiscard]] std::size_t node_slots() const { return nodes_.size(); }
+    [[nodiscard]] const std::map<std::string, NodeId, std::less<>>& nodes_by_name() const {
+        return node_ids_;
+    }
+    [[nodiscard]] const std::map<std::string, PoolId, std::less<>>& pools_by_name() const {
+        return pool_ids_;
+    }
+    [[nodiscard]] const std::map<ObjectKey, JobId>& jobs_by_key() const { return job_ids_; }
+    [[nodiscard]] JobId find_job(const ObjectKey& key) const;
+    [[nodiscard]] PodId find_pod(std::string_view uid) const;
+    [[nodiscard]] PodId find_pod(const ObjectKey& key) const;
+    [[nodiscard]] NodeId find_node(std::string_view name) const;
+    [[nodiscard]] bool pool_exists(PoolId id) const;
+    [[nodiscard]] PoolId find_pool(std::string_view name) const;  // existing ones only
+    [[nodiscard]] QueueId find_queue(PoolId pool, std::string_view name) const;
+    [[nodiscard]] QueueId system_queue(PoolId pool) const;
+    [[nodiscard]] std::string queue_name_of(const JobRow& job) const;
+    // Size of the gang a job belongs to; 0: unknown. Absent: no gang.
+    [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;
+    void read_readiness(JobId id, Readiness& out) const;
+    // None, queue_limit or tenant_quota: whether the job's queue and tenant may hold so much more.
+    [[nodiscard]] Reason limit_hit(const JobRow& job, GpuMilli gpus, CpuMilli cpu,
+                                   Bytes memory) const;
+    // Refused, and nothing that could change the answer has moved since.
+    [[nodiscard]] bool is_blocked(const JobClass& waiting) const;
+    [[nodiscard]] std::uint64_t gang_rollbacks() const { return gang_rollbacks_; }
+
+    // Nodes whose labels, taints, cordon, model or pool changed, oldest first, for caches of
+    // eligibility: position n is valid while `eligibility_epoch` stays.
+    [[nodiscard]] const std::vector<std::uint32_t>& eligibility_log() const {
+        return eligibility_log_;
+    }
+    [[nodiscard]] std::uint64_t eligibility_epoch() const { return eligibility_epoch_; }
+
+    // --- image: the facts and decisions, without anything that can be rebuilt (image.cpp) ---
+    [[nodiscard]] StateImage image() const;
+    static Result<ClusterState> from_image(StateImage image);
+
+private:
+    friend class Verifier;  // invariants.cpp
+
+    // events, one function each (apply_*.cpp)
+    void on(const NodeObserved& event, std::vector<Effect>& effects);
+    void on(const NodeRemoved& event, std::vector<Effect>& effects);
+    void on(const PodObserved& event, std::vector<Effect>& effects);
+    void on(const PodRemoved& event, std::vector<Effect>& effects);
+    void on(const GangObserved& event, std::vector<Effect>& effects);
+    void on(const GangRemoved& event, std::vector<Effect>& effects);
+    void on(const CacheSynced& event, std::vector<Effect>& effects);
+    void on(const JobSubmitted& event, std::vector<Effect>& effects);
+    void on(const JobDeleteRequested& event, std::vector<Effect>& effects);
+    void on(const PolicyChanged& event, std::vector<Effect>& effects);
+    void on(const BindOutcome& event, std::vector<Effect>& effects);
+    void on(const PodDeleteOutcome& event, std::vector<Effect>& effects);
+    void on(const WorkloadOutcome& event, std::vector<Effect>& effects);
+    void on(const LeadershipChanged& event, std::vector<Effect>& effects);
+    void on(const WokeUp& event, std::vector<Effect>& effects);
+    void on(const Plan&, std::vector<Effect>&) {}
+
+    // nodes
+    NodeId node_named(std::string_view name);
+    void forget_node_if_unused(NodeId id);
+    void place_in_pool(NodeId id);
+    void note_gain(PoolId pool);
+    void note_eligibility_change(NodeId id);
+
+    // pods
+    PodId make_pod(PodFacts facts);
+    void drop_pod(PodId id);
+    void settle_standing(PodId id);  // from its facts
+    void hold(PodId id, NodeId node);
+    void release(PodId id);
+    void charge(const PodRow& pod, std::int64_t sign);
+    void recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority);
+    void leave_job(PodId id);
+    void join_job(PodId id);
+    void give_up_assumption(PodId id);
+
+    // jobs
+    JobId job_named(const ObjectKey& key, Instant submitted_at);
+    void drop_job_if_unused(JobId id);
+    void resolve(JobRow& job);
+    void resolve_all();
+    void mark_dirty(JobId id);
+    void leave_queue(JobId id);
+    void enter_queue(JobId id, const Readiness& ready);
+    std::vector<std::uint32_t> ask_of(const Readiness& ready) const;
+    void set_timer(JobId id);
+    void ring_timers();
+    void request_wake(std::vector<Effect>& effects, bool again);
+    void send_workload(JobId id, std::vector<Effect>& effects);
+    void send_due_workloads(std::vector<Effect>& effects);
+
+    // rounds (rounds.cpp)
+    void send_bind(PodId id, const JobRow& job, std::vector<Effect>& effects);
+    struct Round;  // what is left of a job's last round, counted
+    Round count_round(const JobRow& job) const;
+    void settle_round(JobId id, std::vector<Effect>& effects);
+    void settle_gang(JobId id, std::vector<Effect>& effects);
+    void retry_members(JobId id, std::vector<Effect>& effects);
+    void roll_back_gang(JobId id, std::vector<Effect>& effects);
+    void back_off(JobRow& job);
+    [[nodiscard]] bool can_roll_back(const JobRow& job) const;
+    void report_started(JobId id, std::vector<Effect>& effects);
+
+    void restore_jobs(const std::vector<JobImage>& images);
+
+    // policy
+    [[nodiscard]] std::uint64_t revision(const ClassKey& key, std::uint8_t watch) const;
+    PoolId pool_named(std::string_view name);
+    QueueId queue_named(PoolId pool, std::string_view name);
+    TenantId tenant_named(std::string_view name);
+    void apply_tenant_policy(TenantRow& row) const;
+    void take_policy(Policy policy);
+    void forget_eligibility();
+
+    EffectId next_effect() { return EffectId{next_effect_++}; }
+
+    Instant now_;
+    bool leading_ = false;
+    bool synced_ = false;
+    bool idle_ = true;         // the last Plan tried everything and nothing changed since
+    bool resend_due_ = false;  // effects of an earlier epoch may have no outcome
+    Epoch epoch_{};
+    std::uint64_t next_effect_ = 1;
+    std::uint64_t next_arrival_ = 1;
+    Instant wake_requested_;
+    Policy policy_;
+
+    Capacity capacity_;
+    ShapeTable shapes_;
+    QueueBook book_;
+
+    std::vector<NodeRow> nodes_;
+    std::set<std::uint32_t> node_slots_vacant_;  // the lowest is used first
+    std::map<std::string, NodeId, std::less<>> node_ids_;
+
+    std::vector<PodRow> pods_;
+    std::vector<PodId> pods_vacant_;
+    TextMap<PodId> pod_ids_;
+    std::map<ObjectKey, PodId> pod_keys_;
+
+    std::vector<JobRow> jobs_;
+    std::vector<JobId> jobs_vacant_;
+    std::map<ObjectKey, JobId> job_ids_;
+    std::vector<JobId> dirty_;
+    std::set<std::tuple<Instant, std::uint64_t, JobId>> timers_;
+    std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
+
+    std::vector<PoolRow> pools_;
+    std::map<std::string, PoolId, std::less<>> pool_ids_;
+    std::vector<QueueRow> queues_;
+    std::map<std::pair<PoolId, std::string>, QueueId> queue_ids_;
+    std::vector<TenantRow> tenants_;
+    TextMap<TenantId> tenant_ids_;
+
+    std::uint64_t gang_rollbacks_ = 0;           // a figure, not part of the image
+    std::vector<Transaction::Entry> check_log_;  // buffers
+    std::vector<std::uint32_t> eligibility_log_;
+    std::uint64_t eligibility_epoch_ = 1;
+};
+
+}  // namespace gpuctl

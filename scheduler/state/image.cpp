@@ -1,0 +1,201 @@
+#include "scheduler/state/image.hpp"
+
+#include <algorithm>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+namespace {
+
+// More slots than this are no cluster but damage.
+constexpr std::uint32_t kSlotsMax = 1U << 22;
+
+Error damaged(const std::string& what) {
+    return make_error(ErrorCode::JournalDamaged, "state image: " + what);
+}
+
+template <typename To, typename From>
+void copy_job(To& to, const From& from) {
+    to.key = from.key;
+    to.arrival = from.arrival;
+    to.submitted_at = from.submitted_at;
+    to.pool_wanted = from.pool_wanted;
+    to.queue_wanted = from.queue_wanted;
+    to.priority = from.priority;
+    to.record = from.record;
+    to.workload = from.workload;
+    to.workload_due = from.workload_due;
+    to.workload_in_flight = from.workload_in_flight;
+    to.force_delete = from.force_delete;
+    to.workload_effect = from.workload_effect;
+    to.workload_failures = from.workload_failures;
+    to.workload_not_before = from.workload_not_before;
+    to.message = from.message;
+    to.gang_attempt = from.gang_attempt;
+    to.gang_started = from.gang_started;
+    to.gang_deadline = from.gang_deadline;
+    to.member_refused = from.member_refused;
+    to.bind_failures = from.bind_failures;
+    to.not_before = from.not_before;
+    to.reported = from.reported;
+    to.reported_reason = from.reported_reason;
+    to.started_at = from.started_at;
+    to.finished_at = from.finished_at;
+    to.last_phase = from.last_phase;
+    to.timer_at = from.timer_at;
+    to.is_dirty = from.is_dirty;
+}
+
+template <typename To, typename From>
+void copy_pod(To& to, const From& from) {
+    to.facts = from.facts;
+    to.standing = from.standing;
+    to.bar = from.bar;
+    to.in_flight = from.in_flight;
+    to.delete_in_flight = from.delete_in_flight;
+    to.start_reported = from.start_reported;
+    to.effect = from.effect;
+    to.placed_at = from.placed_at;
+    to.message = from.message;
+}
+
+bool is_plausible(const PodImage& pod) {
+    return pod.standing <= PodStanding::done && pod.bar <= PodBar::refused &&
+           pod.facts.phase <= PodPhase::failed;
+}
+
+bool is_plausible(const JobImage& job) {
+    return job.workload <= WorkloadState::deleting && job.last_phase <= PodPhase::failed &&
+           static_cast<std::size_t>(job.reported_reason) < kReasons.size() &&
+           static_cast<std::size_t>(job.block_reason) < kReasons.size() &&
+           (!job.record || job.record->spec.kind <= JobKind::compute);
+}
+
+}  // namespace
+
+StateImage ClusterState::image() const {
+    StateImage out;
+    out.now = now_;
+    out.leading = leading_;
+    out.synced = synced_;
+    out.idle = idle_;
+    out.resend_due = resend_due_;
+    out.epoch = epoch_;
+    out.next_effect = next_effect_;
+    out.next_arrival = next_arrival_;
+    out.wake_requested = wake_requested_;
+    out.policy = policy_;
+    out.gang_sizes = gang_sizes_;
+    for (std::uint32_t slot = 0; slot < nodes_.size(); ++slot) {
+        if (nodes_[slot].live) out.nodes.push_back({slot, nodes_[slot].known, nodes_[slot].facts});
+    }
+    for (const PodRow& pod : pods_) {
+        if (pod.facts.uid.empty()) continue;  // a vacant row
+        PodImage& image = out.pods.emplace_back();
+        copy_pod(image, pod);
+        if (pod.node.exists()) image.node = nodes_[pod.node.value()].facts.name;
+    }
+    std::sort(out.pods.begin(), out.pods.end(),
+              [](const PodImage& a, const PodImage& b) { return a.facts.uid < b.facts.uid; });
+    for (const auto& [key, id] : job_ids_) {
+        const JobRow& job = jobs_[id.value()];
+        JobImage& image = out.jobs.emplace_back();
+        copy_job(image, job);
+        image.is_queued = job.waits_in.exists();
+        if (!image.is_queued) continue;
+        const JobClass& waiting = book_.at(job.waits_in);
+        image.block_reason = waiting.block.reason;
+        image.block_watch = waiting.block.watch;
+        image.is_blocked = is_blocked(waiting);
+    }
+    return out;
+}
+
+Result<ClusterState> ClusterState::from_image(StateImage image) {
+    if (image.version != 1) {
+        return damaged("version " + std::to_string(image.version) + " is not known");
+    }
+    ClusterState state;
+    state.take_policy(std::move(image.policy));
+    state.now_ = image.now;
+    state.gang_sizes_ = std::move(image.gang_sizes);
+    for (NodeImage& node : image.nodes) {
+        if (node.slot >= kSlotsMax || node.slot < state.nodes_.size() ||
+            state.node_ids_.contains(node.facts.name)) {
+            return damaged("node " + node.facts.name + " is out of place");
+        }
+        while (state.nodes_.size() < node.slot) {  // gaps left by nodes that went
+            state.node_slots_vacant_.insert(static_cast<std::uint32_t>(state.nodes_.size()));
+            state.nodes_.emplace_back();
+        }
+        const std::set<std::uint32_t> gaps = std::exchange(state.node_slots_vacant_, {});
+        (void)state.node_named(node.facts.name);
+        state.node_slots_vacant_ = gaps;
+        if (!node.known) continue;
+        std::vector<Effect> none;
+        state.on(NodeObserved{std::move(node.facts)}, none);
+    }
+    for (const JobImage& job : image.jobs) {
+        if (!is_plausible(job) || state.job_ids_.contains(job.key)) {
+            return damaged("job " + to_string(job.key) + " is not one");
+        }
+        JobRow& row = state.jobs_[state.job_named(job.key, job.submitted_at).value()];
+        copy_job(row, job);
+        row.is_dirty = false;
+        row.timer_at = Instant{};
+        state.resolve(row);
+    }
+    for (const PodImage& pod : image.pods) {
+        if (!is_plausible(pod) || pod.facts.uid.empty() || state.find_pod(pod.facts.uid).exists()) {
+            return damaged("pod " + to_string(pod.facts.key) + " is not one");
+        }
+        if (pod.facts.ours &&
+            !state.find_job({pod.facts.key.namespace_name, pod.facts.job}).exists()) {
+            return damaged("pod " + to_string(pod.facts.key) + " has no job");
+        }
+        const PodId id = state.make_pod(pod.facts);
+        copy_pod(state.pods_[id.value()], pod);
+        if (!pod.node.empty()) state.hold(id, state.node_named(pod.node));
+    }
+    state.restore_jobs(image.jobs);
+    state.leading_ = image.leading;
+    state.synced_ = image.synced;
+    state.idle_ = image.idle;
+    state.resend_due_ = image.resend_due;
+    state.epoch_ = image.epoch;
+    state.next_effect_ = image.next_effect;
+    state.next_arrival_ = image.next_arrival;
+    state.wake_requested_ = image.wake_requested;
+    return state;
+}
+
+// Second pass, once pods are there: they had a say in their job's queue when they were joined.
+void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
+    for (const JobId id : dirty_) jobs_[id.value()].is_dirty = false;
+    dirty_.clear();
+    Readiness ready;
+    for (const JobImage& image : images) {
+        const JobId id = find_job(image.key);
+        JobRow& row = jobs_[id.value()];
+        recharge(row, row.pool, row.queue, image.priority);
+        copy_job(row, image);
+        row.is_dirty = false;
+        resolve(row);
+        if (row.timer_at.happened()) timers_.emplace(row.timer_at, row.arrival, id);
+        if (image.is_dirty) mark_dirty(id);
+        if (!image.is_queued) continue;
+        read_readiness(id, ready);
+        if (ready.hold != Reason::none || ready.pods.empty()) {
+            mark_dirty(id);  // an image made by a version that saw it otherwise
+            continue;
+        }
+        enter_queue(id, ready);
+        if (image.is_blocked) {
+            block(row.waits_in, image.block_reason, image.block_watch);
+        } else {
+            book_.block(row.waits_in, {image.block_reason, 0, 0});
+        }
+    }
+}
+
+}  // namespace gpuctl

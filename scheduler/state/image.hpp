@@ -1,0 +1,107 @@
+#pragma once
+// The state as plain values: facts and decisions in a canonical order, nothing that can be rebuilt
+// from them. What snapshots hold and what the state hash is taken over.
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/node.hpp"
+#include "scheduler/model/pod.hpp"
+#include "scheduler/model/policy.hpp"
+#include "scheduler/state/rows.hpp"
+
+namespace gpuctl {
+
+struct NodeImage {
+    std::uint32_t slot = 0;  // decides between equally good nodes, so it is part of the state
+    bool known = false;
+    NodeFacts facts;
+};
+BOOST_DESCRIBE_STRUCT(NodeImage, (), (slot, known, facts))
+
+struct PodImage {
+    PodFacts facts;
+    PodStanding standing{};
+    PodBar bar{};
+    bool in_flight = false;
+    bool delete_in_flight = false;
+    bool start_reported = false;
+    std::string node;
+    EffectId effect{};
+    Instant placed_at;
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(PodImage, (),
+                      (facts, standing, bar, in_flight, delete_in_flight, start_reported, node,
+                       effect, placed_at, message))
+
+struct JobImage {
+    ObjectKey key;
+    std::uint64_t arrival = 0;
+    Instant submitted_at;
+    std::string pool_wanted;
+    std::string queue_wanted;
+    std::int32_t priority = 0;
+    std::optional<JobRecord> record;
+    WorkloadState workload{};
+    bool workload_due = false;
+    bool workload_in_flight = false;
+    bool force_delete = false;
+    EffectId workload_effect{};
+    std::int32_t workload_failures = 0;
+    Instant workload_not_before;
+    std::string message;
+    std::int32_t gang_attempt = 0;
+    bool gang_started = false;
+    Instant gang_deadline;
+    bool member_refused = false;
+    std::int32_t bind_failures = 0;
+    Instant not_before;
+    std::uint64_t reported = 0;
+    Reason reported_reason{};
+    Instant started_at;
+    Instant finished_at;
+    PodPhase last_phase{};
+    Instant timer_at;
+    bool is_dirty = false;
+    bool is_queued = false;
+    // Of its class: what it was refused for, and whether that still stands.
+    Reason block_reason{};
+    std::uint8_t block_watch = 0;
+    bool is_blocked = false;
+};
+BOOST_DESCRIBE_STRUCT(JobImage, (),
+                      (key, arrival, submitted_at, pool_wanted, queue_wanted, priority, record,
+                       workload, workload_due, workload_in_flight, force_delete, workload_effect,
+                       workload_failures, workload_not_before, message, gang_attempt, gang_started,
+                       gang_deadline, member_refused, bind_failures, not_before, reported,
+                       reported_reason, started_at, finished_at, last_phase, timer_at, is_dirty,
+                       is_queued, block_reason, block_watch, is_blocked))
+
+struct StateImage {
+    std::uint32_t version = 1;
+    Instant now;
+    bool leading = false;
+    bool synced = false;
+    bool idle = true;
+    bool resend_due = false;
+    Epoch epoch{};
+    std::uint64_t next_effect = 1;
+    std::uint64_t next_arrival = 1;
+    Instant wake_requested;
+    Policy policy;
+    std::map<ObjectKey, std::int32_t> gang_sizes;
+    std::vector<NodeImage> nodes;  // by slot
+    std::vector<PodImage> pods;    // by uid
+    std::vector<JobImage> jobs;    // by key
+};
+BOOST_DESCRIBE_STRUCT(StateImage, (),
+                      (version, now, leading, synced, idle, resend_due, epoch, next_effect,
+                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs))
+
+}  // namespace gpuctl

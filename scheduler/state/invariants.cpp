@@ -1,0 +1,229 @@
+#include "scheduler/state/invariants.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+// Friend of ClusterState: the invariants are about its private tables too.
+class Verifier {
+public:
+    explicit Verifier(const ClusterState& state) : state_(state) {}
+
+    std::vector<Violation> run() {
+        check_capacity();
+        check_standing();
+        check_records();
+        check_gangs();
+        check_accounts();
+        check_queues();
+        return std::move(found_);
+    }
+
+private:
+    void fail(const char* id, std::string what) { found_.push_back({id, std::move(what)}); }
+
+    // I1: what is free is what is offered less what is held, and the index says the same.
+    void check_capacity() {
+        const Capacity& capacity = state_.capacity_;
+        for (std::uint32_t slot = 0; slot < state_.nodes_.size(); ++slot) {
+            const NodeRow& node = state_.nodes_[slot];
+            std::vector<std::int64_t> held(capacity.columns());
+            for (const PodId id : node.pods) {
+                const PodRow& pod = state_.pods_[id.value()];
+                if (pod.node != NodeId{slot}) {
+                    fail("I1", "node " + node.facts.name + " lists a pod that is elsewhere");
+                }
+                for (const Need& need : state_.shapes_.at(pod.shape).needs) {
+                    held[at(need.column)] += need.amount;
+                }
+            }
+            for (std::size_t i = 0; i < capacity.columns(); ++i) {
+                const auto column = static_cast<Column>(i);
+                if (capacity.free(column, slot) != capacity.allocatable(column, slot) - held[i]) {
+                    fail("I1", "free " + capacity.resource(column) + " of node " + node.facts.name +
+                                   " is not what its pods leave");
+                }
+            }
+            const bool offered = capacity.pool_of(slot).exists();
+            if (offered != node.known || (offered && capacity.pool_of(slot) != node.pool)) {
+                fail("I1", "node " + node.facts.name + " is offered in the wrong pool");
+            }
+            if (!node.live && (node.known || !node.pods.empty())) {
+                fail("I1", "a vacant node slot is in use");
+            }
+        }
+        for (std::string& wrong : capacity.check_index()) fail("I1", std::move(wrong));
+    }
+
+    // I2: one incarnation is held at most once and by at most one effect.
+    void check_standing() {
+        std::set<EffectId> effects;
+        for (std::uint32_t i = 0; i < state_.pods_.size(); ++i) {
+            const PodRow& pod = state_.pods_[i];
+            if (pod.facts.uid.empty()) continue;
+            const std::string name = "pod " + to_string(pod.facts.key);
+            const bool holds = pod.node.exists();
+            switch (pod.standing) {
+                case PodStanding::waiting:
+                case PodStanding::done:
+                    if (holds) fail("I2", name + " holds a node without being placed");
+                    break;
+                case PodStanding::assumed:
+                case PodStanding::bound:
+                    if (!holds) fail("I2", name + " is placed and holds no node");
+                    break;
+                case PodStanding::foreign:
+                    break;
+            }
+            if (pod.in_flight && pod.standing != PodStanding::assumed) {
+                fail("I2", name + " has a bind in flight and is not assumed");
+            }
+            if (pod.in_flight && !effects.insert(pod.effect).second) {
+                fail("I2", name + " shares its bind with another pod");
+            }
+            if (holds) {
+                const auto& pods = state_.nodes_[pod.node.value()].pods;
+                if (std::count(pods.begin(), pods.end(), PodId{i}) != 1) {
+                    fail("I2", name + " is not listed once by its node");
+                }
+            }
+            if (!pod.facts.node.empty() && holds &&
+                state_.nodes_[pod.node.value()].facts.name != pod.facts.node) {
+                fail("I2", name + " holds another node than the one it was seen on");
+            }
+        }
+    }
+
+    // I3: one record per job uid and name; a due or open effect belongs to a record.
+    void check_records() {
+        std::set<std::string> uids;
+        for (const auto& [key, id] : state_.job_ids_) {
+            const JobRow& job = state_.jobs_[id.value()];
+            if (job.key != key || !job.live) fail("I3", "job " + to_string(key) + " is misfiled");
+            if (job.record && !uids.insert(job.record->uid).second) {
+                fail("I3", "job uid " + job.record->uid + " was accepted twice");
+            }
+            if (!job.record && (job.workload_due || job.workload_in_flight)) {
+                fail("I3", "job " + to_string(key) + " has a workload effect and no record");
+            }
+            for (const PodId pod : job.pods) {
+                if (state_.pods_[pod.value()].job != id) {
+                    fail("I3", "job " + to_string(key) + " lists a pod of another job");
+                }
+            }
+            if (job.pods.empty() && !job.record) {
+                fail("I3", "job " + to_string(key) + " has neither pods nor record");
+            }
+        }
+    }
+
+    // I4: a gang that is neither complete nor empty has a deadline, or is known to be mending.
+    void check_gangs() {
+        for (const auto& [key, id] : state_.job_ids_) {
+            const JobRow& job = state_.jobs_[id.value()];
+            const auto size = state_.gang_size(job);
+            if (!size || *size <= 0 || job.is_dirty) continue;
+            std::int64_t held = 0;
+            std::int64_t assumed = 0;
+            bool rolling_back = false;
+            for (const PodId pod_id : job.pods) {
+                const PodRow& pod = state_.pods_[pod_id.value()];
+                if (pod.standing == PodStanding::assumed) ++assumed;
+                rolling_back = rolling_back || pod.delete_in_flight;
+                const bool ended =
+                    pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
+                const bool stays = pod.standing == PodStanding::assumed ||
+                                   (pod.standing == PodStanding::bound && !pod.facts.terminating);
+                if (ended || stays) ++held;
+            }
+            if (held == 0 || held >= *size || job.gang_started || rolling_back) continue;
+            if (!job.gang_deadline.happened()) {
+                fail("I4", "gang " + to_string(key) + " holds " + std::to_string(held) + " of " +
+                               std::to_string(*size) + " ranks and nothing watches it");
+            }
+            const bool late = job.gang_deadline < state_.now_;
+            if (late && assumed == 0 && state_.leading_ && state_.synced_ &&
+                state_.can_roll_back(job)) {
+                fail("I4", "gang " + to_string(key) + " is half bound beyond its deadline");
+            }
+        }
+    }
+
+    // I5: queues and tenants are charged exactly what their pods hold.
+    void check_accounts() {
+        std::map<QueueId, GpuMilli> by_queue;
+        std::map<std::pair<QueueId, TenantId>, GpuMilli> by_tenant_in_queue;
+        struct Held {
+            GpuMilli gpus;
+            CpuMilli cpu;
+            Bytes memory;
+        };
+        std::map<TenantId, Held> by_tenant;
+        for (const PodRow& pod : state_.pods_) {
+            if (pod.facts.uid.empty() || !pod.node.exists() || !pod.job.exists()) continue;
+            const JobRow& job = state_.jobs_[pod.job.value()];
+            if (job.priority >= kSystemPriority) continue;
+            const Shape& shape = state_.shapes_.at(pod.shape);
+            Held& held = by_tenant[job.tenant];
+            held.gpus += shape.gpus;
+            held.cpu += shape.cpu;
+            held.memory += shape.memory;
+            if (!job.queue.exists()) continue;
+            by_queue[job.queue] += shape.gpus;
+            by_tenant_in_queue[{job.queue, job.tenant}] += shape.gpus;
+        }
+        for (std::uint32_t i = 0; i < state_.queues_.size(); ++i) {
+            const QueueRow& queue = state_.queues_[i];
+            if (queue.held != by_queue[QueueId{i}]) {
+                fail("I5", "queue " + queue.name + " is charged wrongly");
+            }
+            for (std::uint32_t t = 0; t < queue.held_by_tenant.size(); ++t) {
+                if (queue.held_by_tenant[t] != by_tenant_in_queue[{QueueId{i}, TenantId{t}}]) {
+                    fail("I5", "a tenant of queue " + queue.name + " is charged wrongly");
+                }
+            }
+        }
+        for (std::uint32_t i = 0; i < state_.tenants_.size(); ++i) {
+            const TenantRow& tenant = state_.tenants_[i];
+            const Held& held = by_tenant[TenantId{i}];
+            if (tenant.gpus_held != held.gpus || tenant.cpu_held != held.cpu ||
+                tenant.memory_held != held.memory) {
+                fail("I5", "namespace " + tenant.name + " is charged wrongly");
+            }
+        }
+    }
+
+    // I3 again: a waiting job is in its queue, on the list of changed jobs, or held for a reason.
+    void check_queues() {
+        std::size_t queued = 0;
+        for (const auto& [key, id] : state_.job_ids_) {
+            const JobRow& job = state_.jobs_[id.value()];
+            Readiness ready;
+            state_.read_readiness(id, ready);
+            const bool can_be_tried = ready.hold == Reason::none && !ready.pods.empty();
+            if (job.waits_in.exists()) {
+                ++queued;
+                const JobClass& waiting = state_.book_.at(job.waits_in);
+                if (!waiting.jobs.contains({job.submitted_at, job.arrival, id})) {
+                    fail("I3", "job " + to_string(key) + " is not in the class it names");
+                }
+            } else if (can_be_tried && !job.is_dirty) {
+                fail("I3", "job " + to_string(key) + " could be tried and nobody will");
+            }
+        }
+        if (queued != state_.book_.jobs_waiting()) {
+            fail("I3", "the queue book holds jobs that are gone");
+        }
+    }
+
+    const ClusterState& state_;
+    std::vector<Violation> found_;
+};
+
+std::vector<Violation> verify(const ClusterState& state) { return Verifier{state}.run(); }
+
+}  // namespace gpuctl

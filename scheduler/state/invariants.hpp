@@ -1,0 +1,19 @@
+#pragma once
+// What must hold after every step (docs/invariants.md). Recomputes everything from the rows, so it
+// is for tests, simulation and `gpuctl admin verify`, not for the daemon's loop.
+
+#include <string>
+#include <vector>
+
+namespace gpuctl {
+
+class ClusterState;
+
+struct Violation {
+    std::string id;  // I1 ... I5, as in docs/invariants.md
+    std::string what;
+};
+
+std::vector<Violation> verify(const ClusterState& state);
+
+}  // namespace gpuctl

@@ -1,0 +1,165 @@
+// What of a job could be placed now, or what about the job itself stands in the way. Room, quotas
+// and turns come later; this looks at the job alone.
+
+#include <algorithm>
+#include <tuple>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+std::optional<std::int64_t> ClusterState::gang_size(const JobRow& job) const {
+    bool is_gang = false;
+    std::int64_t size = 0;
+    for (const PodId id : job.pods) {
+        const PodFacts& facts = pods_[id.value()].facts;
+        if (!facts.gang) continue;
+        is_gang = true;
+        size = std::max<std::int64_t>(size, facts.gang_min);
+    }
+    if (!is_gang) return std::nullopt;
+    if (gang_sizes_.empty()) return size;
+    const auto observed = gang_sizes_.find(job.key);  // the object wins over the pods (ruling 8)
+    return observed == gang_sizes_.end() ? size : observed->second;
+}
+
+void ClusterState::read_readiness(JobId id, Readiness& out) const {
+    const JobRow& job = jobs_[id.value()];
+    out.pods.clear();
+    out.subject.clear();
+    out.waits = out.all_or_nothing = out.resume = false;
+    out.hold = Reason::none;
+    out.ranks_needed = out.ranks_min = out.ranks_held = out.ranks_ready = out.ranks_gated = 0;
+    bool leaving = job.workload == WorkloadState::deleting;
+    bool in_flight = false;
+    const PodRow* barred = nullptr;
+    const PodRow* unsupported = nullptr;
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = pods_[pod_id.value()];
+        if (pod.delete_in_flight) leaving = true;  // a gang being rolled back
+        const bool ended_well =
+            pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
+        const bool holds =
+            pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+        if (ended_well || (holds && !pod.facts.terminating && !pod.delete_in_flight)) {
+            ++out.ranks_held;
+        }
+        in_flight = in_flight || pod.standing == PodStanding::assumed;
+        if (pod.standing != PodStanding::waiting || pod.facts.terminating) continue;
+        out.waits = true;
+        if (pod.facts.gated) {
+            ++out.ranks_gated;
+        } else if (pod.bar != PodBar::none) {
+            barred = &pod;
+        } else if (!pod.facts.unsupported.empty()) {
+            unsupported = &pod;
+        } else {
+            out.pods.push_back(pod_id);
+        }
+    }
+    out.ranks_ready = static_cast<std::int64_t>(out.pods.size());
+    if (!out.waits) return out.pods.clear();
+    if (job.workload == WorkloadState::deleting) {
+        out.waits = false;
+        return out.pods.clear();
+    }
+    const auto hold = [&](Reason reason, std::string_view subject) {
+        out.hold = reason;
+        out.subject = subject;
+        out.pods.clear();
+    };
+    if (job.pods.size() > 1) {
+        std::sort(out.pods.begin(), out.pods.end(), [this](PodId a, PodId b) {
+            const PodFacts& x = pods_[a.value()].facts;
+            const PodFacts& y = pods_[b.value()].facts;
+            return std::tie(x.rank, x.key.name, x.uid) < std::tie(y.rank, y.key.name, y.uid);
+        });
+    }
+    const std::optional<std::int64_t> gang = gang_size(job);
+    if (gang && *gang > 0) out.ranks_min = *gang;
+    if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);
+    if (!job.queue.exists()) return hold(Reason::queue_unknown, queue_name_of(job));
+    if (gang) {
+        if (*gang <= 0) return hold(Reason::gang_size_unknown, job.key.name);
+        if (unsupported) {
+            return hold(Reason::unsupported_feature, unsupported->facts.unsupported.front());
+        }
+        if (out.ranks_held < *gang && out.ranks_ready + out.ranks_held < *gang) {
+            if (barred) return hold(Reason::bind_backoff, barred->facts.key.name);
+            return hold(out.ranks_gated > 0 ? Reason::gated : Reason::gang_incomplete,
+                        job.key.name);
+        }
+    }
+    if (out.pods.empty()) {
+        if (out.ranks_gated > 0) return hold(Reason::gated, job.key.name);
+        if (unsupported) {
+            return hold(Reason::unsupported_feature, unsupported->facts.unsupported.front());
+        }
+        return hold(Reason::bind_backoff, barred->facts.key.name);
+    }
+    if (leaving) return hold(Reason::bind_backoff, job.key.name);
+    if (job.not_before > now_) return hold(Reason::bind_backoff, job.key.name);
+    if (gang && out.ranks_held < *gang) {
+        out.all_or_nothing = true;
+        out.ranks_needed = *gang - out.ranks_held;
+        out.resume = out.ranks_held > 0;
+    } else if (gang && in_flight && !job.gang_started) {
+        return hold(Reason::turn, job.key.name);  // its ranks are being bound: extras come later
+    }
+    // Part of a round in flight and the gang not complete: the round settles first.
+    if (out.all_or_nothing && in_flight) return hold(Reason::turn, job.key.name);
+}
+
+// What makes two waiting jobs the same to the planner: mode, ranks needed, shapes with counts.
+std::vector<std::uint32_t> ClusterState::ask_of(const Readiness& ready) const {
+    std::vector<std::uint32_t> shapes;
+    shapes.reserve(ready.pods.size());
+    for (const PodId pod : ready.pods) shapes.push_back(pods_[pod.value()].shape.value());
+    std::sort(shapes.begin(), shapes.end());
+    std::vector<std::uint32_t> ask;
+    ask.push_back((ready.all_or_nothing ? 1U : 0U) | (ready.resume ? 2U : 0U));
+    ask.push_back(static_cast<std::uint32_t>(ready.ranks_needed));
+    for (std::size_t i = 0; i < shapes.size();) {
+        std::size_t end = i;
+        while (end < shapes.size() && shapes[end] == shapes[i]) ++end;
+        ask.push_back(shapes[i]);
+        // One by one it does not matter how many there are.
+        if (ready.all_or_nothing) ask.push_back(static_cast<std::uint32_t>(end - i));
+        i = end;
+    }
+    return ask;
+}
+
+void ClusterState::leave_queue(JobId id) {
+    JobRow& job = jobs_[id.value()];
+    if (!job.waits_in.exists()) return;
+    book_.remove(job.waits_in, {job.submitted_at, job.arrival, id});
+    job.waits_in = ClassId::none();
+}
+
+void ClusterState::enter_queue(JobId id, const Readiness& ready) {
+    JobRow& job = jobs_[id.value()];
+    job.waits_in = book_.add({job.queue, job.priority, job.tenant, ask_of(ready)},
+                             {job.submitted_at, job.arrival, id});
+    idle_ = false;
+}
+
+std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) const {
+    const QueueRow& queue = queues_[key.queue.value()];
+    std::uint64_t sum = 0;
+    if (watch & ClassBlock::kPoolGains) sum += pools_[queue.pool.value()].gains;
+    if (watch & ClassBlock::kQueueShrinks) sum += queue.shrinks;
+    if (watch & ClassBlock::kTenantShrinks) sum += tenants_[key.tenant.value()].shrinks;
+    return sum;
+}
+
+void ClusterState::block(ClassId id, Reason reason, std::uint8_t watch) {
+    book_.block(id, {reason, watch, revision(book_.at(id).key, watch)});
+}
+
+bool ClusterState::is_blocked(const JobClass& waiting) const {
+    const ClassBlock& block = waiting.block;
+    return block.watch != 0 && block.revision == revision(waiting.key, block.watch);
+}
+
+}  // namespace gpuctl

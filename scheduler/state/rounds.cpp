@@ -1,0 +1,263 @@
+// Rounds: the pods of a job that were placed together, from assumption to all bound or given up.
+// A gang's round is all or nothing: refused members are tried again until the deadline with all
+// reservations kept; then it is complete, undone, or half bound (G4, G5).
+
+#include <algorithm>
+
+#include "scheduler/base/archive.hpp"
+#include "scheduler/base/check.hpp"
+#include "scheduler/base/hash.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool all_or_nothing,
+                          std::vector<Effect>& effects) {
+    JobRow& job = jobs_[id.value()];
+    GpuMilli gpus;
+    CpuMilli cpu;
+    Bytes memory;
+    {
+        Transaction check{capacity_, check_log_};
+        for (const Placement& placement : round) {
+            const PodRow& pod = pods_[placement.pod.value()];
+            const Shape& shape = shapes_.at(pod.shape);
+            if (pod.standing != PodStanding::waiting || pod.facts.terminating) return false;
+            if (!nodes_[placement.node.value()].known) return false;
+            if (!capacity_.fits(placement.node.value(), shape.needs)) return false;
+            check.take(placement.node.value(), shape.needs);
+            gpus += shape.gpus;
+            cpu += shape.cpu;
+            memory += shape.memory;
+        }
+    }
+    if (limit_hit(job, gpus, cpu, memory) != Reason::none) return false;
+    leave_queue(id);
+    if (all_or_nothing) {
+        ++job.gang_attempt;
+        job.gang_deadline = now_ + policy_.gang_bind_deadline;
+        job.member_refused = false;
+        set_timer(id);
+    }
+    for (const Placement& placement : round) {
+        PodRow& pod = pods_[placement.pod.value()];
+        hold(placement.pod, placement.node);
+        pod.standing = PodStanding::assumed;
+        pod.placed_at = now_;
+        pod.start_reported = false;
+        send_bind(placement.pod, job, effects);
+    }
+    return true;
+}
+
+void ClusterState::send_bind(PodId id, const JobRow& job, std::vector<Effect>& effects) {
+    PodRow& pod = pods_[id.value()];
+    pod.effect = next_effect();
+    pod.in_flight = true;
+    const Instant deadline =
+        job.gang_deadline.happened() ? job.gang_deadline : now_ + policy_.gang_bind_deadline;
+    effects.emplace_back(BindPod{pod.effect,
+                                 epoch_,
+                                 {pod.facts.key, pod.facts.uid},
+                                 nodes_[pod.node.value()].facts.name,
+                                 pod.facts.gang ? job.gang_attempt : 0,
+                                 deadline});
+}
+
+// After a restart or in a new term: every answer that never came is asked for again.
+void ClusterState::resend_unanswered(std::vector<Effect>& effects) {
+    resend_due_ = false;
+    for (const auto& [key, id] : job_ids_) {
+        JobRow& job = jobs_[id.value()];
+        for (const PodId pod_id : job.pods) {
+            PodRow& pod = pods_[pod_id.value()];
+            if (pod.standing == PodStanding::assumed && pod.in_flight) {
+                if (job.gang_deadline.happened()) {
+                    job.gang_deadline = now_ + policy_.gang_bind_deadline;
+                    set_timer(id);
+                }
+                send_bind(pod_id, job, effects);
+            }
+            if (pod.delete_in_flight && !pod.facts.terminating) {
+                effects.emplace_back(DeletePod{next_effect(),
+                                               epoch_,
+                                               {pod.facts.key, pod.facts.uid},
+                                               "its gang could not be bound as a whole"});
+            }
+        }
+    }
+}
+
+struct ClusterState::Round {
+    std::int64_t in_flight = 0;
+    std::int64_t to_retry = 0;  // assumed, answered "failed"
+    std::int64_t bound = 0;     // not terminating
+    std::int64_t succeeded = 0;
+    std::int64_t unreported = 0;
+    [[nodiscard]] std::int64_t assumed() const { return in_flight + to_retry; }
+    [[nodiscard]] std::int64_t held() const { return assumed() + bound + succeeded; }
+};
+
+ClusterState::Round ClusterState::count_round(const JobRow& job) const {
+    Round round;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = pods_[id.value()];
+        if (pod.standing == PodStanding::assumed)
+            ++(pod.in_flight ? round.in_flight : round.to_retry);
+        if (pod.standing == PodStanding::bound && !pod.facts.terminating && !pod.delete_in_flight) {
+            ++round.bound;
+        }
+        if (pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded) {
+            ++round.succeeded;
+        }
+        if (!pod.start_reported && pod.standing == PodStanding::bound) ++round.unreported;
+    }
+    return round;
+}
+
+void ClusterState::refresh(JobId id, Readiness& ready, std::vector<Effect>& effects) {
+    leave_queue(id);
+    settle_round(id, effects);
+    read_readiness(id, ready);
+    if (ready.hold == Reason::none && !ready.pods.empty()) enter_queue(id, ready);
+    set_timer(id);
+}
+
+void ClusterState::settle_round(JobId id, std::vector<Effect>& effects) {
+    JobRow& job = jobs_[id.value()];
+    if (const auto gang = gang_size(job); gang && *gang > 0) settle_gang(id, effects);
+    const Round round = count_round(job);
+    if (round.assumed() == 0 && round.unreported > 0) report_started(id, effects);
+}
+
+void ClusterState::settle_gang(JobId id, std::vector<Effect>& effects) {
+    JobRow& job = jobs_[id.value()];
+    const std::int64_t needed = *gang_size(job);
+    const bool is_late = job.gang_deadline.happened() && job.gang_deadline <= now_;
+    Round round = count_round(job);
+    if (round.held() >= needed) job.member_refused = false;  // the others are enough
+    if (round.in_flight > 0) {
+        if (!is_late && !job.member_refused) retry_members(id, effects);
+        return;
+    }
+    if (round.to_retry > 0) {
+        if (!is_late && !job.member_refused) return retry_members(id, effects);
+        for (const PodId pod : job.pods) {
+            if (pods_[pod.value()].standing == PodStanding::assumed) give_up_assumption(pod);
+        }
+        ++gang_rollbacks_;
+        back_off(job);
+        round = count_round(job);
+    }
+    const std::int64_t held = round.bound + round.succeeded;
+    if (held >= needed || held == 0) {
+        if (held >= needed) job.gang_started = true;
+        if (held == 0 && job.member_refused) back_off(job);
+        job.gang_deadline = Instant{};
+        job.member_refused = false;
+        return;
+    }
+    // Half bound. One that ran as a whole before lost a member: the rest is placed first, nobody
+    // is deleted. One that never did is given its time, then undone if that can be done.
+    if (job.gang_started) {
+        job.gang_deadline = Instant{};
+        return;
+    }
+    if (!job.gang_deadline.happened()) job.gang_deadline = now_ + policy_.gang_bind_deadline;
+    if ((is_late || job.member_refused) && can_roll_back(job)) roll_back_gang(id, effects);
+}
+
+void ClusterState::retry_members(JobId id, std::vector<Effect>& effects) {
+    JobRow& job = jobs_[id.value()];
+    if (job.not_before > now_) return;  // the timer of the job comes back to it
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = pods_[pod_id.value()];
+        if (pod.standing == PodStanding::assumed && !pod.in_flight) send_bind(pod_id, job, effects);
+    }
+}
+
+// Bare pods nobody would make again: those are never deleted (ruling 26).
+bool ClusterState::can_roll_back(const JobRow& job) const {
+    return std::none_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
+        const PodRow& pod = pods_[id.value()];
+        return pod.standing == PodStanding::bound && !pod.facts.has_controller;
+    });
+}
+
+void ClusterState::roll_back_gang(JobId id, std::vector<Effect>& effects) {
+    JobRow& job = jobs_[id.value()];
+    for (const PodId pod_id : job.pods) {
+        PodRow& pod = pods_[pod_id.value()];
+        if (pod.standing != PodStanding::bound || pod.facts.terminating || pod.delete_in_flight) {
+            continue;
+        }
+        pod.delete_in_flight = true;
+        pod.start_reported = true;
+        effects.emplace_back(DeletePod{next_effect(),
+                                       epoch_,
+                                       {pod.facts.key, pod.facts.uid},
+                                       "its gang could not be bound as a whole"});
+    }
+    ++gang_rollbacks_;
+    back_off(job);
+    job.gang_deadline = Instant{};
+    job.member_refused = false;
+}
+
+void ClusterState::report_started(JobId id, std::vector<Effect>& effects) {
+    JobRow& job = jobs_[id.value()];
+    const std::int64_t needed = gang_size(job).value_or(0);
+    if (needed > 0 && !job.gang_started) return;  // half bound is not started
+    ReportStarted report;
+    report.job = job.key;
+    std::vector<PodId> started;
+    for (const PodId pod : job.pods) {
+        if (!pods_[pod.value()].start_reported) started.push_back(pod);
+    }
+    std::sort(started.begin(), started.end(), [this](PodId a, PodId b) {
+        const PodFacts& x = pods_[a.value()].facts;
+        const PodFacts& y = pods_[b.value()].facts;
+        return std::tie(x.rank, x.key.name, x.uid) < std::tie(y.rank, y.key.name, y.uid);
+    });
+    Instant since = now_;
+    for (const PodId pod_id : started) {
+        PodRow& pod = pods_[pod_id.value()];
+        pod.start_reported = true;
+        if (!pod.node.exists()) continue;
+        since = std::min(since,
+                         pod.facts.created_at.happened() ? pod.facts.created_at : job.submitted_at);
+        report.pods.push_back({pod.facts.key, pod.facts.uid});
+        report.nodes.push_back(nodes_[pod.node.value()].facts.name);
+    }
+    report.waited = now_ - since;
+    job.reported = 0;  // when it waits again, that is news
+    job.reported_reason = Reason::none;
+    if (!report.pods.empty()) effects.emplace_back(std::move(report));
+}
+
+// Tells users why a job waits, when the story changed: its reason, its subject or who refuses.
+void ClusterState::report_pending(JobId id, Explanation explanation, std::vector<Effect>& effects) {
+    JobRow& job = jobs_[id.value()];
+    std::string story;
+    ArchiveWriter writer{story};
+    writer.write(explanation.reason);
+    writer.write(explanation.subject);
+    writer.write(explanation.tallies);
+    const std::uint64_t fingerprint = hash64(story);
+    if (job.reported == fingerprint) return;
+    job.reported = fingerprint;
+    job.reported_reason = explanation.reason;
+    ReportPending report;
+    report.job = job.key;
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = pods_[pod_id.value()];
+        if (pod.standing != PodStanding::waiting || pod.facts.terminating || pod.facts.gated) {
+            continue;  // the API server itself speaks for gated pods (S2)
+        }
+        report.pods.push_back({pod.facts.key, pod.facts.uid});
+    }
+    report.explanation = std::move(explanation);
+    if (!report.pods.empty()) effects.emplace_back(std::move(report));
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,152 @@
+#pragma once
+// The rows of ClusterState's tables. Plain data: who may change them is ClusterState's business.
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/node.hpp"
+#include "scheduler/model/pod.hpp"
+#include "scheduler/model/reason.hpp"
+#include "scheduler/queue/queue_book.hpp"
+
+namespace gpuctl {
+
+// What the engine itself holds about a pod. A pod counts on a node (and, when it is ours, in its
+// queue and tenant) in `assumed`, `bound`, and in `foreign` with a node.
+//
+//                 observed without a node
+//        (new) ──────────────────────────────> waiting <─────────────┐
+//          │                                     │                   │ not bound for sure:
+//          │ not ours                     placed │ (BindPod)         │ outcome failed, refused,
+//          v                                     v                   │ elsewhere, gone; gang
+//       foreign                               assumed ───────────────┘ given up
+//          │                                     │
+//          │ terminal            outcome `bound` │ or observed with a node (which wins)
+//          v                                     v
+//        done <──────────────────────────────  bound
+//                   observed terminal
+//
+// Removal ends every state. Terminating pods stay where they are: they hold until gone (S34).
+enum class PodStanding : std::uint8_t { foreign, waiting, assumed, bound, done };
+
+// Why a waiting pod of ours is left alone although it could be placed.
+enum class PodBar : std::uint8_t {
+    none,
+    elsewhere,  // the API server has it on another node: the watch will say which
+    gone,       // the API server does not know this incarnation any more
+    refused     // the API server will not have it bound; lifted when the pod changes
+};
+
+struct PodRow {
+    PodStanding standing = PodStanding::waiting;
+    PodBar bar = PodBar::none;
+    bool in_flight = false;         // a BindPod without outcome
+    bool delete_in_flight = false;  // a DeletePod without outcome
+    bool start_reported = true;     // false from being placed until ReportStarted
+    NodeId node;                    // held on, none while waiting or done
+    ShapeId shape;
+    JobId job;  // none for foreign pods
+    EffectId effect{};
+    Instant placed_at;
+    std::string message;  // of the last unhappy outcome
+    PodFacts facts;
+};
+
+enum class WorkloadState : std::uint8_t {
+    none,      // pods of a Kubernetes user, no record
+    creating,  // until the first happy outcome
+    created,
+    failed,   // could not be created, for good
+    deleting  // asked for by the user; record and pods go away
+};
+
+struct JobRow {
+    bool live = false;
+    ObjectKey key;
+    TenantId tenant;
+    std::uint64_t arrival = 0;  // order of first sight, the last tie-break
+    Instant submitted_at;
+    std::string pool_wanted;   // never empty
+    std::string queue_wanted;  // empty: policy decides
+    std::int32_t priority = 0;
+    PoolId pool;    // none: unknown
+    QueueId queue;  // none: unknown
+    std::vector<PodId> pods;
+
+    std::optional<JobRecord> record;
+    WorkloadState workload = WorkloadState::none;
+    bool workload_due = false;        // an effect must be sent when we may
+    bool workload_in_flight = false;  // sent, without outcome
+    bool force_delete = false;
+    EffectId workload_effect{};
+    std::int32_t workload_failures = 0;
+    Instant workload_not_before;
+    std::string message;  // of the last unhappy workload outcome
+
+    std::int32_t gang_attempt = 0;
+    bool gang_started = false;    // all its ranks were bound once
+    Instant gang_deadline;        // of the open round or of being half bound; else never
+    bool member_refused = false;  // in the open round, for good
+    std::int32_t bind_failures = 0;
+    Instant not_before;
+    std::uint64_t reported = 0;  // fingerprint of the explanation last reported
+    Reason reported_reason = Reason::none;
+    Instant started_at;  // first start of pods that are gone by now
+    Instant finished_at;
+    PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal
+
+    ClassId waits_in;  // its class in the queue book, or none
+    Instant timer_at;  // its entry in the timer set, or never
+    bool is_dirty = false;
+};
+
+struct NodeRow {
+    bool live = false;   // the slot is in use
+    bool known = false;  // observed; else only pods speak of it
+    NodeFacts facts;     // only the name when not known
+    PoolId pool;
+    std::vector<PodId> pods;
+};
+
+struct PoolRow {
+    std::string name;
+    std::int64_t nodes = 0;  // known ones
+    bool in_policy = false;
+    std::string description;
+    std::uint64_t gains = 1;      // moves when something here may now fit that did not
+    std::uint64_t changes = 1;    // moves with every change of what is free
+    std::vector<QueueId> queues;  // of the policy, by name, "default" among them
+};
+
+struct QueueRow {
+    PoolId pool;
+    std::string name;
+    bool in_policy = false;
+    std::int32_t priority = 0;
+    std::int64_t weight = 1;
+    GpuMilli guaranteed;
+    std::optional<GpuMilli> maximum;
+    GpuMilli held;
+    std::vector<GpuMilli> held_by_tenant;  // by TenantId
+    std::uint64_t shrinks = 1;
+};
+
+struct TenantRow {
+    std::string name;
+    std::int64_t weight = 1;
+    std::optional<GpuMilli> gpu_maximum;
+    std::optional<CpuMilli> cpu_maximum;
+    std::optional<Bytes> memory_maximum;
+    std::string queue;
+    GpuMilli gpus_held;
+    CpuMilli cpu_held;
+    Bytes memory_held;
+    std::uint64_t shrinks = 1;
+};
+
+}  // namespace gpuctl

@@ -120,8 +120,9 @@ void Channel::keep(RawLine line) {
         catch_up_ = *stamp == catch_up_.time_ns && catch_up_.ordinal >= 0
                         ? Position{*stamp, catch_up_.ordinal + 1}
                         : Position{*stamp, 0};
-        if (catch_up_ <= last_) return;
-        catching_up_ = false;
+        if (catch_up_ < last_) return;
+        catching_up_ = false;  // at the last line known, or beyond it when that is gone
+        if (catch_up_ == last_) return;
     }
     const std::int64_t time = std::max(stamp.value_or(last_.time_ns), last_.time_ns);
     last_ = time == last_.time_ns && last_.ordinal >= 0 ? Position{time, last_.ordinal + 1}

@@ -94,7 +94,7 @@ void check(const Lease& lease, const wire::Field& field) {
 
 void check(const Kubernetes& kubernetes, const wire::Field& field) {
     const milliseconds spare = kubernetes.lease.duration - kubernetes.lease.renew_deadline;
-    if (kubernetes.lease.enabled && kubernetes.bind_timeout > spare) {
+    if (kubernetes.lease.enabled && spare.count() > 0 && kubernetes.bind_timeout > spare) {
         member(field, "bindTimeout")
             .error("bindTimeout " + in_words(kubernetes.bind_timeout) +
                    " must not be longer than lease.duration minus lease.renewDeadline (" +

@@ -177,7 +177,7 @@ Key<T> choice(std::string_view name, Choice T::* member,
     };
     const auto show = [=](const T& value, Shown& shown) {
         for (const auto& [word, choice] : choices) {
-            if (value.*member == choice) shown.value = word;
+            if (value.*member == choice) shown.value = yaml_text(word);
         }
     };
     return {name, meaning, false, read, show};

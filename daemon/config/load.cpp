@@ -84,10 +84,11 @@ Error refused(const std::string& file, std::vector<Detail> details,
     return Error{ErrorCode::InvalidConfiguration, std::move(message), std::move(details)};
 }
 
-// "must be ..." -> "server.port must be ...": the readers of values do not know their key.
+// "must be ...", "\"x\" has ..." -> "server.port must be ...": the readers of values and the rules
+// of names do not know their key.
 void name_keys(std::vector<Detail>& details) {
     for (Detail& detail : details) {
-        if (detail.message.substr(0, 5) != "must ") continue;
+        if (detail.message.substr(0, 5) != "must " && detail.message[0] != '"') continue;
         std::string path = detail.place.pointer.substr(detail.place.pointer.empty() ? 0 : 1);
         for (char& c : path) {
             if (c == '/') c = '.';

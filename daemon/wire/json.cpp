@@ -105,7 +105,12 @@ public:
         std::replace_if(
             message.begin(), message.end(),
             [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-        throw DocumentProblem{position(byte == 0 ? 0 : byte - 1), message};
+        const std::size_t at = byte == 0 ? 0 : byte - 1;
+        const std::string_view behind = text_.substr(std::min(at, text_.size()), 2);
+        if (behind == "//" || behind == "/*") {
+            throw DocumentProblem{position(at), "JSON has no comments"};
+        }
+        throw DocumentProblem{position(at), message};
     }
 
 private:

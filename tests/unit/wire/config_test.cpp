@@ -1,0 +1,311 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "daemon/config/load.hpp"
+#include "unit/wire/support.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+using wire::read_source;
+
+Config loaded(const std::string& yaml, const std::map<std::string, std::string>& environment = {}) {
+    const auto config = parse(yaml, "test.yaml", environment);
+    EXPECT_TRUE(config.has_value()) << config.error().message;
+    return config.has_value() ? *config : Config{};
+}
+
+std::string refusal(const std::string& yaml,
+                    const std::map<std::string, std::string>& environment = {}) {
+    const auto config = parse(yaml, "test.yaml", environment);
+    if (config.has_value()) return "accepted";
+    EXPECT_EQ(config.error().code, ErrorCode::InvalidConfiguration);
+    return config.error().message;
+}
+
+bool holds(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(ShippedConfiguration, shows_every_key_with_its_default_and_is_what_print_config_prints) {
+    const std::string shipped = read_source("config/gpuctld.yaml");
+    EXPECT_EQ(shipped, print_config(Config{}))
+        << "a key was added or changed: write print_config(Config{}) to config/gpuctld.yaml";
+    const auto config = parse(shipped, "config/gpuctld.yaml");
+    ASSERT_TRUE(config.has_value()) << config.error().message;
+    EXPECT_EQ(print_config(*config), print_config(Config{}));
+    EXPECT_FALSE(check_reloadable(Config{}, *config).has_error());
+    EXPECT_FALSE(check_safe(*config).has_error());
+    for (const KeyDescription& key : describe_keys()) {
+        const std::string name = key.path.substr(key.path.rfind('.') + 1);
+        EXPECT_TRUE(holds(shipped, name + ":")) << key.path;
+        EXPECT_TRUE(holds(shipped, "# " + key.meaning)) << key.path;
+        EXPECT_FALSE(key.meaning.empty()) << key.path;
+    }
+}
+
+TEST(ShippedConfiguration, an_empty_file_means_the_defaults) {
+    for (const char* text : {"", "# nothing\n", "server:\n", "{}"}) {
+        EXPECT_EQ(print_config(loaded(text)), print_config(Config{})) << text;
+    }
+}
+
+TEST(Configuration, every_key_arrives_where_it_belongs) {
+    const Config config = loaded(R"(
+server:
+  address: 0.0.0.0
+  port: 9000
+  tls: {certificateFile: /c, keyFile: /k, clientCaFile: /ca}
+  tokensFile: /t
+  metricsNeedToken: true
+  connectionsMax: 10
+  bodyBytesMax: 2Mi
+  logStreamsMax: 11
+  requestTimeout: 31s
+  shutdownTimeout: 1m
+cluster:
+  mode: kubernetes
+  kubernetes:
+    kubeconfig: /kube
+    context: c
+    schedulerName: other
+    lease: {enabled: false, namespace: n, name: l, duration: 3s, renewDeadline: 2s, retryPeriod: 500ms}
+    bindsInFlightMax: 8
+    bindTimeout: 2s
+    events: off
+    successEventsPerSecond: 1
+    failureEventsPerSecond: 2
+    hostPathRoots: [/data, /home]
+policy:
+  pools:
+    - name: p
+      description: d
+      queues:
+        - {name: a, priority: 5, weight: 2, guaranteed: 1.5, maximum: 8}
+        - {name: b}
+  tenants:
+    - {name: t, weight: 3, gpuMaximum: 4, cpuMaximum: 500m, memoryMaximum: 1Ti, queue: a}
+  defaultTenantWeight: 7
+  defaultTenantGpuMaximum: 9
+  podsReservedPerNode: 1
+  backoffInitial: 2s
+  backoffMaximum: 3m
+  gangBindDeadline: 40s
+  planAttemptsMax: 99
+journal: {directory: /j, segmentBytesMax: 1Mi, snapshotEveryInputs: 5, queueMax: 100}
+logs: {ringLinesPerSubscriber: 1, historyLinesPerPod: 2, lineBytesMax: 4Ki, pingInterval: 5s}
+metrics: {tenantLabelsMax: 3}
+logging: {level: debug, format: json}
+names: {labelPrefix: gpu.example.com}
+)");
+    EXPECT_EQ(config.server.address, "0.0.0.0");
+    EXPECT_EQ(config.server.port, 9000);
+    ASSERT_TRUE(config.server.tls);
+    EXPECT_EQ(config.server.tls->client_ca_file, "/ca");
+    EXPECT_EQ(config.server.body_bytes_max, 2u << 20);
+    EXPECT_EQ(config.server.shutdown_timeout, seconds{60});
+    EXPECT_EQ(config.cluster.mode, ClusterMode::kubernetes);
+    EXPECT_EQ(config.cluster.kubernetes.scheduler_name, "other");
+    EXPECT_FALSE(config.cluster.kubernetes.lease.enabled);
+    EXPECT_EQ(config.cluster.kubernetes.lease.retry_period, milliseconds{500});
+    EXPECT_EQ(config.cluster.kubernetes.events, KubernetesEvents::off);
+    EXPECT_EQ(config.cluster.kubernetes.host_path_roots,
+              (std::vector<std::string>{"/data", "/home"}));
+    ASSERT_EQ(config.policy.pools.size(), 1u);
+    const QueuePolicy a{"a", 5, 2, GpuMilli{1500}, whole_gpus(8)};
+    EXPECT_EQ(config.policy.pools[0].queues[0], a);
+    EXPECT_EQ(config.policy.pools[0].queues[1], (QueuePolicy{"b", 0, 1, {}, {}}));
+    const TenantPolicy t{"t", 3, whole_gpus(4), CpuMilli{500}, Bytes{1ll << 40}, "a"};
+    EXPECT_EQ(config.policy.tenants, std::vector<TenantPolicy>{t});
+    EXPECT_EQ(config.policy.default_tenant_gpu_maximum, whole_gpus(9));
+    EXPECT_EQ(config.policy.backoff_maximum, Duration{180'000});
+    EXPECT_EQ(config.journal.segment_bytes_max, 1u << 20);
+    EXPECT_EQ(config.logs.ping_interval, seconds{5});
+    EXPECT_EQ(config.logging.level, "debug");
+    EXPECT_EQ(config.names.label_prefix, "gpu.example.com");
+
+    // And what is printed of it reads back as the same: printing knows every key, too.
+    const std::string printed = print_config(config);
+    EXPECT_EQ(print_config(loaded(printed)), printed);
+    EXPECT_EQ(loaded(printed).policy, config.policy);
+    EXPECT_TRUE(holds(printed, "events: \"off\"")) << "older YAML reads off as false";
+    EXPECT_TRUE(holds(printed, "labelPrefix: gpu.example.com"));
+    EXPECT_FALSE(check_safe(config).has_error());
+}
+
+TEST(Configuration, unknown_keys_are_errors_with_place_and_nearest_name) {
+    EXPECT_EQ(refusal("server:\n  prot: 80\n"),
+              "test.yaml:2:3: unknown key \"prot\"; did you mean port?");
+    EXPECT_EQ(refusal("sevrer: {}\n"),
+              "test.yaml:1:1: unknown key \"sevrer\"; did you mean server?");
+    EXPECT_EQ(refusal("policy:\n  pools:\n    - name: a\n      queues:\n        - {nam: x}\n"),
+              "test.yaml:5:11: policy.pools.0.queues.0.name is missing (and 1 more)");
+    EXPECT_TRUE(holds(refusal("zzz: 1\n"), "test.yaml:1:1: unknown key \"zzz\""));
+}
+
+TEST(Configuration, wrong_types_and_impossible_values_are_errors_with_their_place) {
+    const std::pair<const char*, const char*> table[] = {
+        {"server: 5", "test.yaml:1:1: server must be a map of keys and values, not a whole number"},
+        {"server: {port: eighty}",
+         "server.port must be a whole number from 0 to 65535, not \"eighty\""},
+        {"server: {port: 65536}", "server.port must be from 0 to 65535, not 65536"},
+        {"server: {port: -1}", "server.port must be from 0 to 65535"},
+        {"server: {address: example.com}", "\"example.com\" is not an IP address"},
+        {"server: {tls: {certificateFile: /c}}", "server.tls needs keyFile"},
+        {"server: {metricsNeedToken: yes}",
+         "server.metricsNeedToken must be true or false, not \"yes\""},
+        {"server: {bodyBytesMax: lots}", "server.bodyBytesMax must be a size such as 64Mi"},
+        {"server: {bodyBytesMax: 1Gi}", "server.bodyBytesMax must be from 1Ki to 64Mi, not 1Gi"},
+        {"server: {requestTimeout: 30}", "server.requestTimeout must be a span of time"},
+        {"server: {requestTimeout: 1500ms}", "server.requestTimeout must be whole seconds"},
+        {"server: {requestTimeout: 0s}", "server.requestTimeout must be from 1s to 1h, not 0s"},
+        {"cluster: {mode: k8s}", "cluster.mode must be one of embedded, kubernetes, not \"k8s\""},
+        {"cluster: {kubernetes: {context: a}}",
+         "cluster.kubernetes is given, but cluster.mode is embedded"},
+        {"cluster: {mode: kubernetes, embedded: {seed: 1}}",
+         "cluster.embedded is given, but cluster.mode is kubernetes"},
+        {"cluster: {mode: kubernetes, kubernetes: {lease: {duration: 5s}}}",
+         "must be longer than lease.renewDeadline"},
+        {"cluster: {mode: kubernetes, kubernetes: {lease: {retryPeriod: 10s}}}",
+         "must be longer than lease.retryPeriod"},
+        {"cluster: {mode: kubernetes, kubernetes: {bindTimeout: 6s}}",
+         "bindTimeout 6s must not be longer than"},
+        {"cluster: {mode: kubernetes, kubernetes: {hostPathRoots: [data]}}",
+         "\"data\" must be absolute"},
+        {"cluster: {mode: kubernetes, kubernetes: {hostPathRoots: /data}}",
+         "hostPathRoots must be a list"},
+        {"cluster: {embedded: {nodes: []}}", "embedded.nodes is empty"},
+        {"cluster: {embedded: {nodes: [{count: 2}]}}", "cluster.embedded.nodes.0.name is missing"},
+        {"cluster: {embedded: {nodes: [{name: a}, {name: a}]}}", "the node group a is given twice"},
+        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuResource: x/y}]}}",
+         "not a resource of a known GPU vendor"},
+        {"cluster: {embedded: {nodes: [{name: A_B}]}}", "\"A_B\" has a 'A' in it"},
+        {"policy: {pools: [{name: a, queues: [{name: q, weight: 0}]}]}",
+         "weight must be from 1 to"},
+        {"policy: {pools: [{name: a, queues: [{name: q, guaranteed: 9, maximum: 8}]}]}",
+         "queue q is guaranteed 9 GPUs, more than its maximum 8"},
+        {"policy: {pools: [{name: a, queues: [{name: q, guaranteed: -1}]}]}",
+         "must be a number of GPUs, 0 or more"},
+        {"policy: {pools: [{name: a, queues: [{name: q}, {name: q}]}]}",
+         "the queue q is given twice"},
+        {"policy: {pools: [{name: a}, {name: a}]}", "the pool a is given twice"},
+        {"policy: {tenants: [{name: t}, {name: t}]}", "the tenant t is given twice"},
+        {"policy: {pools: [{name: a, queues: [{name: research}]}], tenants: [{name: t, queue: "
+         "reserach}]}",
+         "no pool has the queue reserach of tenant t; did you mean research?"},
+        {"policy: {backoffInitial: 2m}", "backoffInitial is longer than"},
+        {"logging: {level: loud}", "logging.level must be one of debug, info, warn, error"},
+        {"names: {labelPrefix: Runwhere}", "names.labelPrefix \"Runwhere\" has a 'R' in it"},
+        {"names: {labelPrefix: local}", "must be a domain such as runwhere.ai"},
+        {"[1, 2]", "a configuration is a map of sections, not a list"},
+        {"a: 1\n---\nb: 2\n", "holds 2 documents"},
+        {"server: {port: 1, port: 2}",
+         "test.yaml:1:19: the key \"port\" is already given at line 1, column 10"},
+        {"server:\n\tport: 1\n", "test.yaml:2:1: a TAB cannot indent YAML; use spaces"},
+    };
+    for (const auto& [yaml, expected] : table) {
+        const std::string message = refusal(yaml);
+        EXPECT_TRUE(holds(message, expected)) << yaml << "\n -> " << message;
+        EXPECT_EQ(message.rfind("test.yaml", 0), 0u) << message;
+    }
+}
+
+TEST(Configuration, the_environment_wins_over_the_file) {
+    const Config config =
+        loaded("server: {port: 1}\n", {{"GPUCTLD_SERVER_PORT", "9000"},
+                                       {"GPUCTLD_SERVER_TOKENS_FILE", "/t"},
+                                       {"GPUCTLD_CLUSTER_MODE", "kubernetes"},
+                                       {"GPUCTLD_CLUSTER_KUBERNETES_LEASE_ENABLED", "false"},
+                                       {"GPUCTLD_CLUSTER_KUBERNETES_HOST_PATH_ROOTS", "[/a, /b]"},
+                                       {"GPUCTLD_CONFIG", "/etc/x"},
+                                       {"PATH", "/bin"}});
+    EXPECT_EQ(config.server.port, 9000);
+    EXPECT_EQ(config.server.tokens_file, "/t");
+    EXPECT_FALSE(config.cluster.kubernetes.lease.enabled);
+    EXPECT_EQ(config.cluster.kubernetes.host_path_roots, (std::vector<std::string>{"/a", "/b"}));
+    EXPECT_EQ(refusal("", {{"GPUCTLD_SERVER_PROT", "1"}}),
+              "environment variable GPUCTLD_SERVER_PROT is not a key of gpuctld.yaml; did you mean "
+              "GPUCTLD_SERVER_PORT?");
+    EXPECT_EQ(
+        refusal("", {{"GPUCTLD_SERVER_PORT", "x"}}),
+        "environment variable GPUCTLD_SERVER_PORT: server.port must be a whole number from 0 to "
+        "65535, not \"x\"");
+    EXPECT_TRUE(
+        holds(refusal("server: 5\n", {{"GPUCTLD_SERVER_PORT", "1"}}), "GPUCTLD_SERVER_PORT"));
+}
+
+TEST(Configuration, environment_names_are_distinct) {
+    std::set<std::string> names;
+    for (const KeyDescription& key : describe_keys()) {
+        if (key.environment.empty()) continue;
+        EXPECT_TRUE(names.insert(key.environment).second) << key.environment;
+    }
+    EXPECT_TRUE(names.count("GPUCTLD_SERVER_TLS_CERTIFICATE_FILE") == 1);
+}
+
+TEST(Configuration, files_are_read_with_a_bound_and_missing_ones_are_named) {
+    EXPECT_EQ(print_config(load_file(wire::source_path("config/gpuctld.yaml")).value()),
+              print_config(Config{}));
+    const auto missing = load_file("/nonexistent/gpuctld.yaml");
+    ASSERT_TRUE(missing.has_error());
+    EXPECT_EQ(missing.error().code, ErrorCode::InvalidConfiguration);
+    EXPECT_TRUE(holds(missing.error().message, "/nonexistent/gpuctld.yaml: cannot be opened"));
+    EXPECT_TRUE(load_file("/").has_error());
+    const auto endless = load_file("/dev/zero");
+    ASSERT_TRUE(endless.has_error());
+    EXPECT_TRUE(holds(endless.error().message, "more than the 1048576 allowed"))
+        << endless.error().message;
+}
+
+TEST(SafeConfiguration, other_addresses_need_tls_and_tokens_in_every_combination) {
+    for (const char* address : {"127.0.0.1", "127.8.9.1", "::1", "localhost", "0.0.0.0",
+                                "::", "10.0.0.1", "2001:db8::1", "::ffff:127.0.0.1"}) {
+        for (const bool tls : {false, true}) {
+            for (const bool tokens : {false, true}) {
+                Config config;
+                config.server.address = address;
+                if (tls) config.server.tls = TlsFiles{"/c", "/k", ""};
+                if (tokens) config.server.tokens_file = "/t";
+                const std::string text = address;
+                const bool loopback = text.rfind("127.", 0) == 0 || text == "::1" ||
+                                      text == "localhost" || text == "::ffff:127.0.0.1";
+                const auto safe = check_safe(config);
+                EXPECT_EQ(safe.has_value(), loopback || (tls && tokens))
+                    << address << " tls " << tls << " tokens " << tokens;
+                if (safe.has_value()) continue;
+                EXPECT_EQ(holds(safe.error().message, "certificateFile"), !tls);
+                EXPECT_EQ(holds(safe.error().message, "tokensFile"), !tokens);
+            }
+        }
+    }
+    Config config;
+    config.server.address = "example.com";
+    EXPECT_TRUE(check_safe(config).has_error());
+}
+
+TEST(Reload, takes_policy_tokens_certificates_and_level_and_names_everything_else) {
+    const Config running;
+    Config wanted;
+    wanted.policy.pools.push_back({"p", "", {}});
+    wanted.server.tls = TlsFiles{"/c", "/k", ""};
+    wanted.server.tokens_file = "/t";
+    wanted.logging.level = "debug";
+    EXPECT_FALSE(check_reloadable(running, wanted).has_error());
+    wanted.server.port = 9;
+    wanted.cluster.embedded.nodes[0].gpus = 4;
+    wanted.cluster.embedded.nodes.pop_back();
+    const auto refused = check_reloadable(running, wanted);
+    ASSERT_TRUE(refused.has_error());
+    const std::string details = wire::joined(refused.error().details);
+    EXPECT_TRUE(holds(details, "server.port cannot change from 8000 to 9")) << details;
+    EXPECT_TRUE(holds(details, "cluster.embedded.nodes[0].gpus cannot change from 8 to 4"));
+    EXPECT_TRUE(
+        holds(details, "cluster.embedded.nodes[4].name cannot change from spare to nothing"));
+    EXPECT_FALSE(holds(details, "policy"));
+}
+
+}  // namespace
+}  // namespace gpuctl::config

@@ -1,0 +1,427 @@
+#include "daemon/wire/job_document.hpp"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/model/gpu_string.hpp"
+#include "unit/wire/support.hpp"
+
+namespace gpuctl::wire {
+namespace {
+
+Result<DecodedJob> decode(const std::string& text, const JobDocumentOptions& options = {}) {
+    const auto documents = parse_yaml(text);
+    if (documents.has_error()) return documents.error();
+    return decode_job(documents->at(0), options);
+}
+
+JobSpec spec_of(const std::string& text, const JobDocumentOptions& options = {}) {
+    const auto decoded = decode(text, options);
+    EXPECT_TRUE(decoded.has_value()) << joined(decoded.error().details);
+    return decoded.has_value() ? decoded->spec : JobSpec{};
+}
+
+// The problems of a document, one per line; "" when there is none.
+std::string problems_of(const std::string& text, const JobDocumentOptions& options = {}) {
+    const auto decoded = decode(text, options);
+    if (decoded.has_value()) return "";
+    EXPECT_EQ(decoded.error().code, ErrorCode::ValidationFailed) << decoded.error().message;
+    return joined(decoded.error().details);
+}
+
+std::string warnings_of(const std::string& text) {
+    const auto decoded = decode(text);
+    EXPECT_TRUE(decoded.has_value()) << joined(decoded.error().details);
+    return decoded.has_value() ? joined(decoded->warnings) : "";
+}
+
+bool holds(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+struct Sections {
+    std::string kind = "training";
+    std::string job = "{name: a}";
+    std::string environment = "{image: i}";
+    std::string resources = "{cpu: 1, memory: 1Gi}";
+    std::string rest = "";
+    std::string text() const {
+        return "kind: " + kind + "\njob: " + job + "\nenvironment: " + environment +
+               "\nresources: " + resources + "\n" + rest;
+    }
+};
+
+std::string with_job(const std::string& job) { return Sections{.job = job}.text(); }
+std::string with_environment(const std::string& environment) {
+    return Sections{.environment = environment}.text();
+}
+std::string with_resources(const std::string& resources) {
+    return Sections{.resources = resources}.text();
+}
+std::string of_kind(const std::string& kind, const std::string& rest = "") {
+    return Sections{.kind = kind, .rest = rest}.text();
+}
+
+TEST(JobDocument, a_minimal_job_gets_every_default) {
+    const JobSpec spec = spec_of(Sections{}.text());
+    EXPECT_EQ(spec.kind, JobKind::training);
+    EXPECT_EQ(spec.version, "v0.1");
+    EXPECT_EQ(spec.key, (ObjectKey{"default", "a"}));
+    EXPECT_EQ(spec.priority, JobPriority::medium);
+    EXPECT_FALSE(spec.preemptible);
+    EXPECT_EQ(spec.pool, "");
+    EXPECT_EQ(spec.gpu, GpuRequest{});
+    EXPECT_EQ(spec.cpu, CpuMilli{1000});
+    EXPECT_EQ(spec.memory, Bytes{1 << 30});
+    EXPECT_EQ(spec.replicas_min, 1);
+    EXPECT_EQ(spec.replicas_max, 1);
+}
+
+TEST(JobDocument, every_field_of_the_contract_arrives) {
+    const JobSpec spec = spec_of(R"yaml(
+kind: inference
+version: v1
+job: {name: chat-a, namespace: team-x, priority: high, description: 服务, queue: prod,
+      preemptible: true, maxRunTime: 4h, expectedRunTime: 90s}
+environment:
+  image: repo/img:tag
+  imagePullSecret: [reg, reg2]
+  command: [run, 1, true]
+  args: [--x, ""]
+  env:
+    - {name: A, value: 1.10}
+    - {B: two, C: 3}
+    - {name: D, valueFrom: {secretKeyRef: {name: s, key: k}}}
+    - {name: E}
+service: {replicas: 3, port: 80, targetPort: 8080, protocol: udp, type: clusterip,
+          healthCheck: /health, timeout: 5s}
+resources: {pool: infer, gpu: "2(nvidia,A100)", gpuType: A100-80G, cpu: 1.5, memory: 32Gi}
+storage:
+  workdirs: [{path: /data/models/}, /x//y/./z]
+  cache: {mountPath: /cache, size: 100Gi, storageClass: fast}
+)yaml");
+    EXPECT_EQ(spec.version, "v1");
+    EXPECT_EQ(spec.key, (ObjectKey{"team-x", "chat-a"}));
+    EXPECT_EQ(spec.priority, JobPriority::high);
+    EXPECT_EQ(spec.description, "服务");
+    EXPECT_EQ(spec.queue, "prod");
+    EXPECT_TRUE(spec.preemptible);
+    EXPECT_EQ(spec.run_time_max, Duration{4 * 3'600'000});
+    EXPECT_EQ(spec.run_time_expected, Duration{90'000});
+    EXPECT_EQ(spec.image_pull_secrets, (std::vector<std::string>{"reg", "reg2"}));
+    EXPECT_EQ(spec.command, (std::vector<std::string>{"run", "1", "true"}));
+    EXPECT_EQ(spec.args, (std::vector<std::string>{"--x", ""}));
+    ASSERT_EQ(spec.environment.size(), 5u);
+    EXPECT_EQ(spec.environment[0], (EnvironmentVariable{"A", "1.10", ""}));
+    EXPECT_EQ(spec.environment[1], (EnvironmentVariable{"B", "two", ""}));
+    EXPECT_EQ(spec.environment[3].value_from_json, R"({"secretKeyRef":{"key":"k","name":"s"}})");
+    EXPECT_EQ(spec.environment[4], (EnvironmentVariable{"E", "", ""}));
+    EXPECT_EQ(spec.service,
+              (ServiceSpec{3, 80, 8080, "UDP", "ClusterIP", "/health", Duration{5000}}));
+    EXPECT_EQ(spec.replicas_min, 3);
+    EXPECT_EQ(spec.replicas_max, 3);
+    EXPECT_EQ(spec.pool, "infer");
+    EXPECT_EQ(spec.gpu, parse_gpu_string("2(A100)").value());
+    EXPECT_EQ(spec.gpu_type, "A100-80G");
+    EXPECT_EQ(spec.cpu, CpuMilli{1500});
+    EXPECT_EQ(spec.workdirs, (std::vector<std::string>{"/data/models", "/x/y/z"}));
+    ASSERT_EQ(spec.claims.size(), 1u);
+    EXPECT_EQ(spec.claims[0], (VolumeClaim{"cache", "/cache", Bytes{100ll << 30}, "fast"}));
+}
+
+TEST(JobDocument, kebab_snake_and_camel_keys_are_the_same_key) {
+    const JobSpec spec = spec_of(R"(
+kind: Training
+job: {name: a, max-run-time: 1h}
+environment: {image: i, image_pull_secret: s}
+resources: {accelerator_count: 2, gpu-type: T4, cpu: 8000m, memory: 4gi, node_count: 3,
+            pool: default-pool}
+)");
+    EXPECT_EQ(spec.run_time_max, Duration{3'600'000});
+    EXPECT_EQ(spec.image_pull_secrets, std::vector<std::string>{"s"});
+    EXPECT_EQ(spec.gpu.count, 2);
+    EXPECT_EQ(spec.gpu_type, "T4");
+    EXPECT_EQ(spec.cpu, CpuMilli{8000});
+    EXPECT_EQ(spec.memory, Bytes{4ll << 30});
+    EXPECT_EQ(spec.replicas_min, 3);
+    EXPECT_EQ(spec.pool, "") << "default-pool means the default pool";
+    EXPECT_TRUE(
+        holds(problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu-type: T4, gpuType: T4}")),
+              "are the same key"));
+}
+
+TEST(JobDocument, all_problems_are_reported_at_once_in_document_order) {
+    const std::string problems = problems_of(R"(kind: training
+job:
+  name: Bad_Name
+  priority: urgent
+environment:
+  command: python train.py
+resources:
+  gpu: 1.5
+  cpu: 0
+  memory: lots
+)");
+    EXPECT_EQ(
+        problems,
+        "3:3 /job/name job.name \"Bad_Name\" has a 'B' in it; use lower-case letters, digits "
+        "and hyphens\n"
+        "4:3 /job/priority job.priority must be high, medium or low, not \"urgent\"\n"
+        "5:1 /environment environment.image is missing\n"
+        "6:3 /environment/command environment.command must be a list, for example "
+        "[\"python\", \"train.py\"]\n"
+        "8:3 /resources/gpu resources.gpu \"1.5\" is not a GPU request: at character 2 "
+        "(\".\"): a fraction is only possible below one GPU; ask for whole GPUs\n"
+        "9:3 /resources/cpu resources.cpu must be more than 0 and at most 100000 cores, not "
+        "0\n"
+        "10:3 /resources/memory resources.memory must be a quantity such as 32Gi or 500M, not "
+        "\"lots\"\n");
+    const auto decoded = decode("kind: training\njob: {name: a}\n");
+    EXPECT_EQ(decoded.error().message,
+              "job a: line 1, column 1: environment is missing (and 1 more)");
+}
+
+TEST(JobDocument, unknown_keys_warn_with_the_nearest_name_and_are_errors_when_strict) {
+    const std::string text =
+        with_resources("{cpu: 1, memory: 1Gi, gpu-tpye: A100}") + "unrelated: 1\n";
+    const std::string warnings = warnings_of(text);
+    EXPECT_TRUE(holds(warnings,
+                      "4:34 /resources/gpu-tpye unknown key \"gpu-tpye\"; did you mean "
+                      "gpuType?"))
+        << warnings;
+    EXPECT_TRUE(holds(warnings, "unknown key \"unrelated\"\n")) << warnings;
+    JobDocumentOptions strict;
+    strict.strict = true;
+    EXPECT_TRUE(holds(problems_of(text, strict), "did you mean gpuType?"));
+}
+
+TEST(JobDocument, keys_of_later_features_are_accepted_and_say_so) {
+    const std::string warnings = warnings_of(R"(
+kind: training
+job: {name: a, epochs: 3, batch_size: 8, checkpoint: {interval: 10m}}
+environment: {image: i}
+resources: {cpu: 1, memory: 1Gi, gpu: 1, gpuShare: 2Gi}
+placement: {topology: {required: rack}}
+model: {source: x}
+output: {resume_from_checkpoint: true}
+autoscaling: {enabled: true}
+service: {port: 80}
+)");
+    for (const char* key : {"job.epochs", "job.batchSize", "job.checkpoint", "placement", "model",
+                            "output", "autoscaling"}) {
+        EXPECT_TRUE(holds(warnings, std::string{key} + " is accepted, but not used yet")) << key;
+    }
+    EXPECT_TRUE(holds(warnings, "gpuShare is not used: there is no sharing adapter"));
+    EXPECT_TRUE(holds(warnings, "service is not used: a training job has no Service"));
+    EXPECT_TRUE(holds(problems_of(with_job("{name: a, epochs: 0}")), "job.epochs must be"));
+}
+
+TEST(JobDocument, names_follow_the_rule_of_their_kind) {
+    const auto name = [](const std::string& kind, std::size_t length) {
+        Sections sections{.kind = kind, .job = "{name: " + std::string(length, 'a') + "}"};
+        return problems_of(sections.text());
+    };
+    EXPECT_EQ(name("training", 63), "");
+    EXPECT_TRUE(holds(name("training", 64), "has 64 characters; at most 63"));
+    EXPECT_EQ(name("inference", 59), "");
+    EXPECT_TRUE(holds(name("inference", 60), "at most 59"));
+    EXPECT_EQ(name("compute", 59), "");
+    EXPECT_TRUE(holds(name("compute", 60), "at most 59"));
+    EXPECT_EQ(name("notebook", 52), "");
+    EXPECT_TRUE(holds(name("notebook", 53), "at most 52"));
+    for (const char* bad : {"1a", "a-", "-a", "a.b", "a_b", "A", "''", "a b", "名", "123"}) {
+        EXPECT_NE(problems_of(with_job("{name: " + std::string{bad} + "}")), "") << bad;
+    }
+    EXPECT_TRUE(holds(problems_of(with_job("{name: [a]}")), "job.name must be text, not a list"));
+    EXPECT_TRUE(holds(problems_of(with_job("{}")), "job.name is missing"));
+    EXPECT_TRUE(holds(problems_of(with_job("a")), "job must be a map"));
+    EXPECT_TRUE(holds(problems_of(with_job("{name: a, namespace: A}")), "job.namespace"));
+}
+
+TEST(JobDocument, the_namespace_of_the_document_wins_over_the_default) {
+    JobDocumentOptions options;
+    options.default_namespace = "team-y";
+    EXPECT_EQ(spec_of(with_job("{name: a}"), options).key.namespace_name, "team-y");
+    EXPECT_EQ(spec_of(with_job("{name: a, namespace: b}"), options).key.namespace_name, "b");
+}
+
+TEST(JobDocument, low_priority_is_preemptible_unless_it_says_otherwise) {
+    EXPECT_TRUE(spec_of(with_job("{name: a, priority: LOW}")).preemptible);
+    EXPECT_FALSE(spec_of(with_job("{name: a, priority: low, preemptible: false}")).preemptible);
+    EXPECT_FALSE(spec_of(with_job("{name: a, priority: \"high\"}")).preemptible);
+    EXPECT_TRUE(holds(problems_of(with_job("{name: a, preemptible: maybe}")), "true or false"));
+    EXPECT_TRUE(holds(problems_of(with_job("{name: a, priority: 5}")), "not \"5\""));
+}
+
+TEST(JobDocument, durations_need_a_unit) {
+    EXPECT_EQ(spec_of(with_job("{name: a, maxRunTime: 1h30m}")).run_time_max, Duration{5'400'000});
+    EXPECT_EQ(spec_of(with_job("{name: a, maxRunTime: 2d}")).run_time_max, Duration{172'800'000});
+    for (const char* bad : {"90", "-1s", "1.5h", "1w", "s", "1m1h", "1s1s", "999999999999d", "[1s]",
+                            "99999999999999999999s"}) {
+        EXPECT_TRUE(holds(problems_of(with_job("{name: a, maxRunTime: " + std::string{bad} + "}")),
+                          "/job/maxRunTime"))
+            << bad;
+    }
+}
+
+TEST(JobDocument, environment_variables_are_checked) {
+    EXPECT_EQ(spec_of(with_environment("{image: i, env: {A: 1, B: true}}")).environment,
+              (std::vector<EnvironmentVariable>{{"A", "1", ""}, {"B", "true", ""}}));
+    const auto problem = [](const std::string& env) {
+        return problems_of(with_environment("{image: i, env: " + env + "}"));
+    };
+    EXPECT_TRUE(holds(problem("[{name: A, value: 1}, {A: 2}]"), "variable A is given twice"));
+    EXPECT_TRUE(holds(problem("[{name: 1A, value: x}]"), "not start with a digit"));
+    EXPECT_TRUE(holds(problem("[{A=B: x}]"), "variable name"));
+    EXPECT_TRUE(holds(problem("[{name: A, value: [x]}]"), "must be text, not a list"));
+    EXPECT_TRUE(holds(problem("[{A: {x: y}}]"), "must be text, not a map"));
+    EXPECT_TRUE(holds(problem("[{name: A, value: x, valueFrom: {a: b}}]"), "give one"));
+    EXPECT_TRUE(holds(problem("[A=1]"), "must be a map of keys and values, not text"));
+    EXPECT_TRUE(holds(problem("A"), "must be a list, not text"));
+    EXPECT_TRUE(holds(problems_of(with_environment("{image: 'a b'}")), "environment.image"));
+    EXPECT_TRUE(holds(problems_of(with_environment("{image: ''}")), "environment.image"));
+    EXPECT_TRUE(holds(problems_of(with_environment("{image: i, imagePullSecret: A_B}")),
+                      "imagePullSecret"));
+    EXPECT_TRUE(holds(problems_of(with_environment("{image: i, args: [{a: b}]}")),
+                      "environment.args.0 must be text, not a map"));
+}
+
+TEST(JobDocument, quantities_are_bounded) {
+    const auto problem = [](const std::string& resources) {
+        return problems_of(with_resources(resources));
+    };
+    EXPECT_TRUE(holds(problem("{cpu: -1, memory: 1Gi}"), "resources.cpu"));
+    EXPECT_TRUE(holds(problem("{cpu: 100001, memory: 1Gi}"), "at most 100000 cores"));
+    EXPECT_TRUE(holds(problem("{cpu: [1], memory: 1Gi}"), "resources.cpu must be text"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 32}"), "a unit such as Gi is missing"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: -1Gi}"), "must be a quantity"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 2Pi}"), "at most 1Pi"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 9999999999Ei}"), "must be a quantity"));
+    EXPECT_TRUE(holds(problem("{memory: 1Gi}"), "resources.cpu is missing"));
+    EXPECT_TRUE(holds(problem("{cpu: 1}"), "resources.memory is missing"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: 1025}"), "at most 1024"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: -2}"), "at character 1"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: [1]}"), "resources.gpu must be text"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, pool: Bad_Pool}"), "resources.pool"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: 0}"), "from 1 to 10000"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: 18446744073709551615}"), "from 1"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: two}"), "not \"two\""));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpuType: 'a b'}"), "resources.gpuType"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpuShare: lots}"), "resources.gpuShare"));
+}
+
+TEST(JobDocument, gpus_come_as_number_or_string_and_their_model_becomes_the_type) {
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 4}")).gpu.count, 4);
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: '4'}")).gpu.count, 4);
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 2.0}")).gpu.count, 2);
+    const JobSpec typed = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 2（V100）}"));
+    EXPECT_EQ(typed.gpu_type, "V100");
+    EXPECT_EQ(typed.gpu.resource, "nvidia.com/gpu");
+    const JobSpec npu = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 8(npu)}"));
+    EXPECT_EQ(npu.gpu.resource, "huawei.com/Ascend910");
+    EXPECT_EQ(npu.gpu_type, "");
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1(mig-1g.10gb)}")).gpu.resource,
+              "nvidia.com/mig-1g.10gb");
+    EXPECT_TRUE(
+        holds(problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1(V100), gpuType: A100}")),
+              "contradicts the model"));
+    for (const char* part : {"0.5", "-1", "2(vgpu)", "'8G,0.5'"}) {
+        EXPECT_TRUE(holds(
+            problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{part} + "}")),
+            "sharing GPUs is not built yet"))
+            << part;
+    }
+}
+
+TEST(JobDocument, services_follow_the_rule_of_their_kind) {
+    EXPECT_EQ(spec_of(of_kind("inference")).service.port, 8000);
+    EXPECT_EQ(spec_of(of_kind("notebook")).service.port, 8888);
+    EXPECT_EQ(spec_of(of_kind("notebook", "service: {port: 80}\n")).service.port, 80);
+    EXPECT_EQ(spec_of(of_kind("compute", "service: {replicas: 0}\n")).replicas_max, 0);
+    EXPECT_TRUE(holds(problems_of(of_kind("notebook", "service: {replicas: 2}\n")), "always 1"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {port: 0}\n")), "from 1 to 65535"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {port: 65536}\n")), "65535"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {port: http}\n")), "\"http\""));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {replicas: -1}\n")), "from 0"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {healthCheck: health}\n")),
+                      "starts with /"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {type: Magic}\n")), "NodePort"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: [80]\n")), "service must be a map"));
+}
+
+TEST(JobDocument, elastic_and_node_count_set_the_ranks) {
+    const JobSpec elastic =
+        spec_of(of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 4}\n"));
+    EXPECT_EQ(elastic.replicas_min, 2);
+    EXPECT_EQ(elastic.replicas_max, 4);
+    const auto problem = [](const std::string& kind, const std::string& elastic_text) {
+        return problems_of(of_kind(kind, "elastic: " + elastic_text + "\n"));
+    };
+    EXPECT_TRUE(holds(problem("training", "{minReplicas: 4, maxReplicas: 2}"), "is more than"));
+    EXPECT_TRUE(holds(problem("training", "{minReplicas: 1}"), "elastic.maxReplicas is missing"));
+    EXPECT_TRUE(holds(problem("inference", "{minReplicas: 1, maxReplicas: 2}"), "training jobs"));
+    Sections both{.resources = "{cpu: 1, memory: 1Gi, nodeCount: 3}",
+                  .rest = "elastic: {minReplicas: 2, maxReplicas: 4}\n"};
+    EXPECT_TRUE(holds(problems_of(both.text()), "contradicts resources.nodeCount"));
+    Sections inference{.kind = "inference", .resources = "{cpu: 1, memory: 1Gi, nodeCount: 2}"};
+    EXPECT_TRUE(holds(problems_of(inference.text()), "use service.replicas"));
+}
+
+TEST(JobDocument, host_paths_stay_absolute_and_below_the_allowed_roots) {
+    const auto problem = [](const std::string& path, const JobDocumentOptions& options = {}) {
+        return problems_of(of_kind("training", "storage: {workdirs: [{path: " + path + "}]}\n"),
+                           options);
+    };
+    EXPECT_EQ(problem("/datasets/alpaca-qwen.json"), "");
+    EXPECT_TRUE(holds(problem("data"), "must be absolute"));
+    EXPECT_TRUE(holds(problem("/a/../etc"), "may not hold \"..\""));
+    EXPECT_TRUE(holds(problem("/a/.."), "may not hold \"..\""));
+    EXPECT_TRUE(holds(problem("/"), "root of the file system"));
+    EXPECT_TRUE(holds(problem("//."), "root of the file system"));
+    EXPECT_TRUE(holds(problem("'/a:b'"), "':'"));
+    EXPECT_TRUE(holds(problem("''"), "is empty"));
+    JobDocumentOptions options;
+    options.host_path_roots = {"/data/", "/home/x"};
+    EXPECT_EQ(problem("/data", options), "");
+    EXPECT_EQ(problem("/data/a", options), "");
+    EXPECT_TRUE(holds(problem("/database", options), "not below an allowed one (/data/, /home/x)"));
+    EXPECT_TRUE(holds(problem("/home", options), "not below an allowed one"));
+    EXPECT_TRUE(holds(problem("/./etc/passwd", options), "not below an allowed one"));
+    EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {c: {size: 1Gi}}\n")),
+                      "storage.c.mountPath is missing"));
+    EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {c: {mountPath: /a, size: 0}}\n")),
+                      "storage.c.size"));
+    EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {workdirs: /a}\n")),
+                      "storage.workdirs must be a list"));
+}
+
+TEST(JobDocument, other_kinds_say_what_to_do_instead) {
+    const auto refusal = [](const std::string& text) {
+        const auto decoded = decode(text);
+        EXPECT_TRUE(decoded.has_error()) << text;
+        return std::string{to_string(decoded.error().code)} + ": " + decoded.error().message;
+    };
+    EXPECT_TRUE(holds(refusal("kind: pool\npool: {name: a}\n"),
+                      "UnsupportedKind: line 1: kind pool comes with pool management"));
+    EXPECT_TRUE(holds(refusal("kind: resource\n"), "comes with pool management"));
+    EXPECT_TRUE(holds(refusal("kind: quota\n"), "comes with quota management"));
+    EXPECT_TRUE(holds(refusal("kind: trainning\n"), "did you mean training?"));
+    EXPECT_TRUE(holds(refusal("kind: xyz\n"), "training, inference, notebook or compute"));
+    EXPECT_TRUE(holds(refusal("apiVersion: v1\nkind: Pod\n"), "Kubernetes object"));
+    EXPECT_TRUE(holds(refusal("job: {name: a}\n"), "ValidationFailed: line 1: kind is missing"));
+    EXPECT_TRUE(holds(refusal("kind: [a]\n"), "kind must be text"));
+    EXPECT_TRUE(holds(refusal("- a\n"), "is a map of keys and values, not a list"));
+    EXPECT_TRUE(holds(refusal("just text\n"), "not text"));
+}
+
+TEST(JobDocument, json_documents_decode_like_yaml) {
+    const auto document = parse_json(
+        R"json({"kind": "training", "job": {"name": "a"}, "environment": {"image": "i"},
+            "resources": {"cpu": 0.5, "memory": "1Gi", "gpu": "2(V100)"}})json");
+    const auto decoded = decode_job(document.value(), {});
+    ASSERT_TRUE(decoded.has_value()) << joined(decoded.error().details);
+    EXPECT_EQ(decoded->spec.cpu, CpuMilli{500});
+    EXPECT_EQ(decoded->spec.gpu_type, "V100");
+}
+
+}  // namespace
+}  // namespace gpuctl::wire

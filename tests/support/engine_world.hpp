@@ -1,0 +1,209 @@
+#pragma once
+// An engine under test with a small cluster of its own beside it: it keeps every fact in plain
+// maps, answers binds when told to, and checks after every step what must hold, by brute force and
+// without asking the engine's tables.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduler/engine/engine.hpp"
+#include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/invariants.hpp"
+
+namespace gpuctl::test {
+
+inline constexpr const char* kGpu = "nvidia.com/gpu";
+
+inline Resources room(std::int64_t gpus, std::int64_t cores = 64, std::int64_t pods = 110,
+                      std::int64_t gib = 512) {
+    Resources out;
+    out.cpu = CpuMilli{cores * 1000};
+    out.memory = Bytes{gib << 30};
+    out.pods = pods;
+    if (gpus > 0) out.gpus.push_back({kGpu, whole_gpus(gpus)});
+    return out;
+}
+
+inline NodeFacts node(std::string name, std::int64_t gpus, std::string pool = "default") {
+    NodeFacts out;
+    out.name = std::move(name);
+    out.pool = std::move(pool);
+    out.gpu_model = gpus > 0 ? "A100" : "";
+    out.allocatable = room(gpus);
+    return out;
+}
+
+inline PodFacts pod(std::string uid, std::string job, std::int64_t gpus) {
+    PodFacts out;
+    out.uid = uid;
+    out.key = {"team-a", std::move(uid)};
+    out.job = std::move(job);
+    out.ours = true;
+    out.has_controller = true;
+    out.request = room(gpus, 1, 1, 1);
+    return out;
+}
+
+inline std::vector<PodFacts> gang(const std::string& job, int ranks, std::int64_t gpus) {
+    std::vector<PodFacts> out;
+    for (int rank = 0; rank < ranks; ++rank) {
+        PodFacts member = pod(job + "-" + std::to_string(rank), job, gpus);
+        member.gang = true;
+        member.gang_min = ranks;
+        member.rank = rank;
+        out.push_back(std::move(member));
+    }
+    return out;
+}
+
+class EngineWorld {
+public:
+    EngineWorld() {
+        send(LeadershipChanged{true, Epoch{1}});
+        send(CacheSynced{});
+    }
+    struct Bare {};
+    explicit EngineWorld(Bare) {}  // neither leading nor synced
+
+    // One input; effects of this step only are in `last`, all of them in `effects`.
+    void send(Event event) {
+        last.clear();
+        engine.step(Input{Sequence{++sequence}, now, sequence, std::move(event)}, last);
+        effects.insert(effects.end(), last.begin(), last.end());
+        for (const Effect& effect : last) judge(effect);
+        if (verify_steps) {
+            for (const Violation& wrong : verify(engine.state())) {
+                ADD_FAILURE() << wrong.id << ": " << wrong.what;
+            }
+        }
+    }
+    void add(const NodeFacts& facts) {
+        nodes[facts.name] = facts;
+        send(NodeObserved{facts});
+    }
+    void remove_node(const std::string& name) {
+        nodes.erase(name);
+        send(NodeRemoved{name});
+    }
+    void add(const PodFacts& facts) {
+        pods[facts.uid] = facts;
+        send(PodObserved{facts});
+    }
+    void add(const std::vector<PodFacts>& all) {
+        for (const PodFacts& one : all) add(one);
+    }
+    void remove_pod(const std::string& uid) {
+        pods.erase(uid);
+        pending.erase(uid);
+        send(PodRemoved{uid});
+    }
+    void set(Policy policy_now) {
+        policy = policy_now;
+        send(PolicyChanged{std::move(policy_now)});
+    }
+    int plan() {
+        int rounds = 0;
+        for (; engine.wants_plan(); ++rounds) {
+            EXPECT_LT(rounds, 1000) << "the engine wants to plan without end";
+            if (rounds >= 1000) break;
+            send(Plan{});
+        }
+        return rounds;
+    }
+    // The watch shows what was bound.
+    void show(const std::string& uid) { send(PodObserved{pods.at(uid)}); }
+    // Answers the bind in flight for this pod.
+    void answer(const std::string& uid, BindResult result = BindResult::bound) {
+        const BindPod bind = pending.at(uid);
+        pending.erase(uid);
+        if (result == BindResult::bound) pods.at(uid).node = bind.node;
+        send(BindOutcome{bind.id, uid, result, "because of the test"});
+    }
+    void answer_all() {
+        while (!pending.empty()) {
+            const std::string uid = pending.begin()->first;
+            answer(uid);
+            if (pods.contains(uid)) show(uid);
+        }
+    }
+    void run() {  // plan and answer until nothing moves
+        do {
+            plan();
+            answer_all();
+        } while (engine.wants_plan());
+    }
+    [[nodiscard]] std::string node_of(const std::string& uid) const {
+        const PodId id = engine.state().find_pod(uid);
+        if (!id.exists() || !engine.state().pod(id).node.exists()) return "";
+        return engine.state().node(engine.state().pod(id).node).facts.name;
+    }
+    [[nodiscard]] std::vector<Explanation> why(const std::string& job,
+                                               const std::string& space = "team-a") const {
+        return explain_job(engine.state(), {space, job});
+    }
+    template <typename Kind>
+    [[nodiscard]] std::vector<Kind> sent() const {
+        std::vector<Kind> out;
+        for (const Effect& effect : effects) {
+            if (const auto* found = std::get_if<Kind>(&effect)) out.push_back(*found);
+        }
+        return out;
+    }
+
+    Engine engine;
+    Instant now{1'000'000};
+    std::uint64_t sequence = 0;
+    std::vector<Effect> last;
+    std::vector<Effect> effects;
+    std::map<std::string, NodeFacts> nodes;
+    std::map<std::string, PodFacts> pods;
+    std::map<std::string, BindPod> pending;  // in flight, by uid
+    Policy policy;
+    bool verify_steps = true;
+
+private:
+    // Our own decisions never cross a limit of the node, counted from the facts (I1, I2).
+    void judge(const Effect& effect) {
+        const auto* bind = std::get_if<BindPod>(&effect);
+        if (bind == nullptr) return;
+        ASSERT_TRUE(pods.contains(bind->pod.uid)) << "bind of a pod nobody has";
+        const PodFacts& bound = pods.at(bind->pod.uid);
+        EXPECT_TRUE(bound.node.empty()) << bound.uid << " is bound again";
+        EXPECT_FALSE(bound.gated || bound.terminating) << bound.uid;
+        const auto before = pending.find(bind->pod.uid);
+        if (before != pending.end()) {
+            EXPECT_EQ(before->second.node, bind->node) << "an open bind moved to another node";
+        }
+        pending[bind->pod.uid] = *bind;
+        ASSERT_TRUE(nodes.contains(bind->node)) << bind->node;
+        const Resources& offered = nodes.at(bind->node).allocatable;
+        std::int64_t cpu = 0, memory = 0, slots = 0;
+        std::map<std::string, std::int64_t> gpus;
+        for (const auto& [uid, facts] : pods) {
+            const auto open = pending.find(uid);
+            const std::string& on = open != pending.end() ? open->second.node : facts.node;
+            if (on != bind->node || is_terminal(facts.phase)) continue;
+            cpu += facts.request.cpu.value();
+            memory += facts.request.memory.value();
+            ++slots;
+            for (const GpuAmount& gpu : facts.request.gpus)
+                gpus[gpu.resource] += gpu.amount.value();
+        }
+        EXPECT_LE(cpu, offered.cpu.value());
+        EXPECT_LE(memory, offered.memory.value());
+        EXPECT_LE(slots, offered.pods - policy.pods_reserved_per_node);
+        for (const auto& [resource, amount] : gpus) {
+            std::int64_t has = 0;
+            for (const GpuAmount& gpu : offered.gpus) {
+                if (gpu.resource == resource) has = gpu.amount.value();
+            }
+            EXPECT_LE(amount, has) << resource << " of " << bind->node;
+        }
+    }
+};
+
+}  // namespace gpuctl::test

@@ -1,0 +1,500 @@
+// The engine's promises one by one. M-numbers: the classic mistakes of Kubernetes schedulers that a
+// test rules out.
+
+#include <gtest/gtest.h>
+
+#include "scheduler/base/archive.hpp"
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+TEST(Engine, M1_pods_of_other_schedulers_take_room) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    PodFacts foreign = pod("theirs", "", 6);
+    foreign.ours = false;
+    foreign.node = "a";
+    world.add(foreign);
+    world.add(pod("p", "p", 4));
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "");
+    world.add(pod("q", "q", 2));
+    world.plan();
+    EXPECT_EQ(world.node_of("q"), "a");
+}
+
+TEST(Engine, M2_nothing_beyond_what_is_allocatable_is_given_away) {
+    EngineWorld world;
+    NodeFacts small = node("a", 8);
+    small.allocatable = room(7);  // the node has 8, one is broken
+    world.add(small);
+    world.add(pod("p", "p", 8));
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "");
+    EXPECT_EQ(world.why("p").front().reason, Reason::never_fits);
+}
+
+TEST(Engine, M3_a_pod_seen_before_its_node_still_takes_room_there) {
+    EngineWorld world;
+    PodFacts daemon = pod("daemon", "", 5);
+    daemon.ours = false;
+    daemon.node = "late";
+    world.add(daemon);
+    world.add(node("late", 8));
+    world.add(pod("p", "p", 4));
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "");
+}
+
+TEST(Engine, M3_pod_slots_stay_free_for_daemon_sets) {
+    EngineWorld world;
+    NodeFacts tight = node("a", 8);
+    tight.allocatable.pods = 3;  // two of them reserved
+    world.add(tight);
+    world.add(pod("p", "p", 1));
+    world.add(pod("q", "q", 1));
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 1U);
+    EXPECT_EQ(world.why(world.pending.contains("p") ? "q" : "p").front().reason,
+              Reason::pod_slots_insufficient);
+}
+
+TEST(Engine, M4_M5_a_terminating_pod_holds_until_it_is_gone) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("old", "old", 8));
+    world.run();
+    world.pods.at("old").terminating = true;
+    world.show("old");
+    world.add(pod("new", "new", 8));
+    world.plan();
+    EXPECT_EQ(world.node_of("new"), "");
+    world.remove_pod("old");
+    world.plan();
+    EXPECT_EQ(world.node_of("new"), "a");
+}
+
+TEST(Engine, a_pod_that_ended_holds_nothing) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("old", "old", 8));
+    world.run();
+    world.pods.at("old").phase = PodPhase::succeeded;
+    world.show("old");
+    world.add(pod("new", "new", 8));
+    world.plan();
+    EXPECT_EQ(world.node_of("new"), "a");
+}
+
+TEST(Engine, M10_an_assumed_pod_holds_however_late_the_watch_is) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 8));
+    world.plan();
+    world.now = world.now + Duration::seconds(3600);
+    world.send(WokeUp{});
+    world.answer("p");
+    world.now = world.now + Duration::seconds(3600);
+    world.add(pod("q", "q", 1));
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "a");
+    EXPECT_EQ(world.node_of("q"), "");
+}
+
+TEST(Engine, M11_two_pods_of_one_plan_do_not_get_the_same_room) {
+    EngineWorld world;
+    world.add(node("a", 1));
+    world.add(node("b", 1));
+    for (const char* name : {"p", "q", "r"}) world.add(pod(name, name, 1));
+    world.send(Plan{});
+    EXPECT_EQ(world.pending.size(), 2U);
+    EXPECT_NE(world.node_of("p"), world.node_of("q"));
+    EXPECT_EQ(world.node_of("r"), "");
+}
+
+TEST(Engine, M20_gated_and_terminating_pods_are_left_alone) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    PodFacts gated = pod("gated", "gated", 1);
+    gated.gated = true;
+    world.add(gated);
+    PodFacts leaving = pod("leaving", "leaving", 1);
+    leaving.terminating = true;
+    world.add(leaving);
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    EXPECT_TRUE(world.sent<ReportPending>().empty()) << "the API server speaks for gated pods";
+    EXPECT_EQ(world.why("gated").front().reason, Reason::gated);
+    world.pods.at("gated").gated = false;
+    world.show("gated");
+    world.plan();
+    EXPECT_EQ(world.node_of("gated"), "a");
+}
+
+TEST(Engine, M6_a_refused_bind_is_not_tried_again_until_the_pod_changes) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 1));
+    world.plan();
+    world.answer("p", BindResult::refused);
+    for (int i = 0; i < 5; ++i) {
+        world.now = world.now + Duration::seconds(600);
+        world.send(WokeUp{});
+        world.plan();
+    }
+    EXPECT_TRUE(world.pending.empty());
+    world.pods.at("p").priority = 5;
+    world.show("p");
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 1U);
+}
+
+TEST(Engine, M6_a_pod_bound_elsewhere_is_dropped_and_the_watch_wins) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(pod("p", "p", 8));
+    world.plan();
+    const std::string ours = world.node_of("p");
+    const std::string other = ours == "a" ? "b" : "a";
+    world.answer("p", BindResult::elsewhere);
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    world.pods.at("p").node = other;
+    world.show("p");
+    EXPECT_EQ(world.node_of("p"), other);
+    world.add(pod("q", "q", 8));
+    world.plan();
+    EXPECT_EQ(world.node_of("q"), ours);
+}
+
+TEST(Engine, the_watch_wins_over_an_assumption) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(pod("p", "p", 8));
+    world.plan();
+    const std::string other = world.node_of("p") == "a" ? "b" : "a";
+    world.pending.clear();
+    world.pods.at("p").node = other;
+    world.show("p");
+    EXPECT_EQ(world.node_of("p"), other);
+}
+
+TEST(Engine, a_failed_bind_is_tried_again_after_its_backoff_and_not_before) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 1));
+    world.plan();
+    world.answer("p", BindResult::failed);
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    EXPECT_EQ(world.why("p").front().reason, Reason::bind_backoff);
+    ASSERT_FALSE(world.sent<WakeAt>().empty());
+    EXPECT_EQ(world.sent<WakeAt>().back().at, world.now + Duration{1000});
+    world.now = world.now + Duration{1000};
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_TRUE(world.pending.contains("p"));
+}
+
+TEST(Engine, the_same_name_with_a_new_uid_is_a_new_pod_and_the_old_one_is_gone) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 8));
+    world.run();
+    PodFacts again = world.pods.at("p");
+    again.uid = "p2";
+    again.node.clear();
+    world.pods.erase("p");
+    world.add(again);
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "");
+    EXPECT_EQ(world.node_of("p2"), "a");
+}
+
+TEST(Engine, observing_the_same_again_changes_nothing) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 1));
+    world.run();
+    const std::uint64_t before = world.engine.state_hash();
+    world.show("p");
+    world.send(NodeObserved{world.nodes.at("a")});
+    EXPECT_EQ(world.engine.state_hash(), before);
+    EXPECT_FALSE(world.engine.wants_plan());
+}
+
+TEST(Engine, M21_selectors_mean_what_kubernetes_means) {
+    EngineWorld world;
+    NodeFacts labelled = node("a", 8);
+    labelled.labels = {{"disk", "ssd"}, {"size", "5"}, {"word", "five"}};
+    world.add(labelled);
+    const auto places = [&world](PlacementRules rules) {
+        static int next = 0;
+        const std::string name = "p" + std::to_string(next++);
+        PodFacts facts = pod(name, name, 0);
+        facts.rules = std::move(rules);
+        world.add(facts);
+        world.plan();
+        const bool placed = world.node_of(name) == "a";
+        world.remove_pod(name);
+        return placed;
+    };
+    const auto term = [](SelectorRequirement requirement) {
+        PlacementRules rules;
+        rules.required_affinity = {{SelectorTerm{{std::move(requirement)}, {}, false}}};
+        return rules;
+    };
+    PlacementRules empty_list;
+    empty_list.required_affinity.emplace();
+    EXPECT_FALSE(places(empty_list)) << "an empty list of terms matches nothing";
+    PlacementRules empty_term;
+    empty_term.required_affinity = {{SelectorTerm{}}};
+    EXPECT_FALSE(places(empty_term)) << "an empty term matches nothing";
+    EXPECT_TRUE(places(term({"absent", SelectorOperator::not_in, {"x"}})));
+    EXPECT_FALSE(places(term({"disk", SelectorOperator::not_in, {"ssd"}})));
+    EXPECT_TRUE(places(term({"size", SelectorOperator::gt, {"4"}})));
+    EXPECT_FALSE(places(term({"size", SelectorOperator::gt, {"5"}})));
+    EXPECT_FALSE(places(term({"word", SelectorOperator::gt, {"4"}})));
+    EXPECT_FALSE(places(term({"absent", SelectorOperator::lt, {"4"}})));
+    EXPECT_TRUE(places(term({"absent", SelectorOperator::does_not_exist, {}})));
+    PlacementRules by_name;
+    by_name.required_affinity = {
+        {SelectorTerm{{}, {{"metadata.name", SelectorOperator::in, {"a"}}}, false}}};
+    EXPECT_TRUE(places(by_name));
+    by_name.required_affinity->front().fields.front().values = {"a", "b"};
+    EXPECT_FALSE(places(by_name)) << "matchFields takes exactly one value";
+    PlacementRules broken_or_good = term({"disk", SelectorOperator::in, {"ssd"}});
+    broken_or_good.required_affinity->insert(broken_or_good.required_affinity->begin(),
+                                             SelectorTerm{{}, {}, true});
+    EXPECT_TRUE(places(broken_or_good)) << "a broken term does not spoil the others";
+}
+
+TEST(Engine, M25_a_gpu_pod_never_goes_where_the_resource_is_missing) {
+    EngineWorld world;
+    world.add(node("cpu-only", 0));
+    NodeFacts amd = node("amd", 0);
+    amd.allocatable.gpus = {{"amd.com/gpu", whole_gpus(8)}};
+    world.add(amd);
+    world.add(pod("p", "p", 1));
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "");
+    EXPECT_EQ(world.why("p").front().reason, Reason::never_fits);
+}
+
+TEST(Gang, all_ranks_or_none) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 7));
+    world.add(gang("g", 2, 8));
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    world.add(node("c", 8));
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 2U);
+    world.answer_all();
+    world.plan();
+    ASSERT_EQ(world.sent<ReportStarted>().size(), 1U);
+    EXPECT_EQ(world.sent<ReportStarted>().front().pods.size(), 2U);
+}
+
+TEST(Gang, waits_for_its_ranks_and_for_its_size) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("g", 2, 1);
+    for (PodFacts& rank : ranks) rank.gang_min = 0;
+    world.add(ranks[0]);
+    world.plan();
+    EXPECT_EQ(world.why("g").front().reason, Reason::gang_size_unknown);
+    world.send(GangObserved{{"team-a", "g"}, 2});
+    world.plan();
+    EXPECT_EQ(world.why("g").front().reason, Reason::gang_incomplete);
+    EXPECT_TRUE(world.pending.empty());
+    world.add(ranks[1]);
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 2U);
+}
+
+TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(gang("g", 2, 8));
+    world.plan();
+    world.answer("g-0");
+    world.show("g-0");
+    world.answer("g-1", BindResult::refused);
+    world.plan();
+    ASSERT_EQ(world.sent<DeletePod>().size(), 1U);
+    EXPECT_EQ(world.sent<DeletePod>().front().pod.uid, "g-0");
+    EXPECT_EQ(world.node_of("g-0") == "", false) << "it holds until it is gone";
+}
+
+TEST(Gang, M24_half_bound_bare_pods_are_held_reported_and_resumed_first) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    std::vector<PodFacts> ranks = gang("g", 2, 8);
+    for (PodFacts& rank : ranks) rank.has_controller = false;
+    world.add(ranks);
+    world.plan();
+    const std::string free_again = world.node_of("g-1");
+    world.answer("g-0");
+    world.show("g-0");
+    world.answer("g-1", BindResult::gone);
+    world.remove_pod("g-1");
+    PodFacts thief = pod("thief", "thief", 8);
+    thief.priority = 1000;
+    world.add(thief);
+    PodFacts again = ranks[1];
+    again.uid = again.key.name = "g-1b";
+    world.add(again);
+    world.plan();
+    EXPECT_TRUE(world.sent<DeletePod>().empty());
+    EXPECT_EQ(world.node_of("g-1b"), free_again) << "before all new work, whatever its priority";
+    EXPECT_EQ(world.node_of("thief"), "");
+}
+
+TEST(Gang, keeps_its_reservations_while_members_are_retried_until_the_deadline) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(gang("g", 2, 8));
+    world.plan();
+    world.answer("g-0", BindResult::failed);
+    world.answer("g-1", BindResult::failed);
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    EXPECT_NE(world.node_of("g-0"), "");
+    world.now = world.now + Duration{1'000};
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 2U) << "sent again, on the same nodes";
+    world.answer("g-0", BindResult::failed);
+    world.answer("g-1", BindResult::failed);
+    world.now = world.now + Duration::seconds(31);
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_TRUE(world.sent<DeletePod>().empty());
+    EXPECT_EQ(world.node_of("g-0"), "") << "given up as a whole, later tried anew";
+}
+
+TEST(Leadership, nothing_is_sent_before_leading_and_synced) {
+    EngineWorld world{EngineWorld::Bare{}};
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 1));
+    JobRecord record;
+    record.uid = "u1";
+    record.spec.key = {"team-a", "j"};
+    world.send(JobSubmitted{record});
+    world.send(Plan{});
+    EXPECT_TRUE(world.effects.empty());
+    EXPECT_FALSE(world.engine.wants_plan());
+    world.send(LeadershipChanged{true, Epoch{7}});
+    ASSERT_EQ(world.sent<CreateWorkload>().size(), 1U);
+    EXPECT_EQ(world.sent<CreateWorkload>().front().epoch, Epoch{7});
+    EXPECT_FALSE(world.engine.wants_plan());
+    world.send(CacheSynced{});
+    world.plan();
+    EXPECT_EQ(world.pending.at("p").epoch, Epoch{7});
+}
+
+TEST(Leadership, binds_without_an_answer_survive_a_restart_and_are_sent_again) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 8));
+    world.plan();
+    const EffectId first = world.pending.at("p").id;
+    Result<Engine> restarted = Engine::import_state(world.engine.export_state());
+    ASSERT_TRUE(restarted.has_value());
+    world.engine = std::move(*restarted);
+    world.add(pod("q", "q", 1));
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.send(CacheSynced{});
+    world.plan();
+    EXPECT_NE(world.pending.at("p").id, first);
+    EXPECT_EQ(world.pending.at("p").epoch, Epoch{2});
+    EXPECT_EQ(world.node_of("q"), "") << "the room is still taken";
+}
+
+TEST(Workload, is_created_retried_failed_and_deleted_as_answered) {
+    EngineWorld world;
+    JobRecord record;
+    record.uid = "u1";
+    record.spec.key = {"team-a", "j"};
+    world.send(JobSubmitted{record});
+    world.send(JobSubmitted{record});
+    ASSERT_EQ(world.sent<CreateWorkload>().size(), 1U) << "idempotent by uid";
+    world.send(WorkloadOutcome{world.sent<CreateWorkload>().back().id, record.spec.key, false, true,
+                               "busy"});
+    world.now = world.now + Duration{1'000};
+    world.send(WokeUp{});
+    ASSERT_EQ(world.sent<CreateWorkload>().size(), 2U);
+    world.send(JobDeleteRequested{record.spec.key, false});
+    EXPECT_TRUE(world.sent<DeleteWorkload>().empty()) << "must not overtake the create in flight";
+    world.send(
+        WorkloadOutcome{world.sent<CreateWorkload>().back().id, record.spec.key, true, false, ""});
+    ASSERT_EQ(world.sent<DeleteWorkload>().size(), 1U);
+    EXPECT_EQ(list_jobs(world.engine.state(), {}).front().status, "Terminating");
+    world.send(
+        WorkloadOutcome{world.sent<DeleteWorkload>().back().id, record.spec.key, true, false, ""});
+    EXPECT_TRUE(list_jobs(world.engine.state(), {}).empty());
+
+    record.uid = "u2";
+    world.send(JobSubmitted{record});
+    world.send(WorkloadOutcome{world.sent<CreateWorkload>().back().id, record.spec.key, false,
+                               false, "forbidden"});
+    const Result<JobView> failed = find_job(world.engine.state(), "", "j");
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_EQ(failed->status, "Failed");
+    ASSERT_TRUE(failed->waiting.has_value());
+    EXPECT_EQ(failed->waiting->sentence, "forbidden");
+}
+
+TEST(Packing, one_pod_goes_to_the_fullest_node_that_takes_it) {
+    EngineWorld world;
+    world.add(node("big", 8));
+    world.add(node("small", 2));
+    world.add(pod("p", "p", 2));
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "small");
+}
+
+TEST(Packing, a_gang_goes_to_few_nodes) {
+    EngineWorld world;
+    for (const char* name : {"a", "b", "c", "d"}) world.add(node(name, 2));
+    world.add(node("big", 8));
+    world.add(gang("g", 4, 2));
+    world.plan();
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(world.node_of("g-" + std::to_string(i)), "big");
+}
+
+TEST(Packing, work_without_gpus_stays_away_from_them) {
+    EngineWorld world;
+    world.add(node("gpus", 8));
+    NodeFacts cpu = node("cpu", 0);
+    cpu.allocatable = room(0, 128);
+    world.add(cpu);
+    world.add(pod("p", "p", 0));
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "cpu");
+}
+
+TEST(Image, export_and_import_give_the_same_state_and_future) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(gang("g", 2, 6));
+    world.plan();
+    world.add(pod("p", "p", 4));
+    world.plan();
+    Result<Engine> copy = Engine::import_state(world.engine.export_state());
+    ASSERT_TRUE(copy.has_value());
+    EXPECT_EQ(copy->state_hash(), world.engine.state_hash());
+    EXPECT_FALSE(Engine::import_state("nonsense").has_value());
+}
+
+}  // namespace
+}  // namespace gpuctl::test

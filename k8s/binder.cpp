@@ -85,8 +85,9 @@ std::optional<PodGlimpse> glimpse_pod(std::string_view json) {
 BindResult judge_read_back(const BindPod& order, ErrorCode first,
                            const std::optional<PodGlimpse>& pod) {
     if (!pod || pod->uid != order.pod.uid) return BindResult::gone;
-    if (pod->node == order.node) return BindResult::bound;
-    if (!pod->node.empty()) return BindResult::elsewhere;
+    if (!pod->node.empty()) {
+        return pod->node == order.node ? BindResult::bound : BindResult::elsewhere;
+    }
     if (pod->terminating || pod->gated) return BindResult::refused;
     switch (first) {
         case ErrorCode::Forbidden:

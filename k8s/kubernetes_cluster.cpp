@@ -23,6 +23,8 @@ struct OpenFence : WriteFence {
     [[nodiscard]] bool may_write(Epoch /*epoch*/) const override { return true; }
 };
 constexpr Epoch kOnlyEpoch{1};
+// leaseTransitions of a Lease that was just made: nobody can have led before.
+constexpr Epoch kFirstEpoch{1};
 
 InformerSettings informer_settings(std::string path, bool optional, std::uint64_t seed) {
     InformerSettings settings;
@@ -185,7 +187,7 @@ aio::Task<void> KubernetesCluster::Parts::take_over(Epoch epoch) {
     const aio::Deadline writes_over = aio::Deadline::in(settings.lease.write_timeout());
     bool ready = co_await wait_for_lists(1, 1, epoch);
     if (!ready) co_return;
-    if (epoch != Epoch{0}) {
+    if (epoch > kFirstEpoch) {
         // Somebody led before us: what they sent last may still be on its way (A2b).
         const bool running = co_await aio::sleep_until(writes_over);
         if (!running || !in_term(epoch)) co_return;

@@ -77,6 +77,12 @@ TEST(Binder, M7_an_unknown_outcome_is_settled_by_what_the_pod_says) {
     EXPECT_EQ(read_back(ErrorCode::UnknownOutcome, on("")), BindResult::failed);
 }
 
+TEST(Binder, an_unbound_pod_is_never_taken_for_bound_to_no_node) {
+    BindPod nowhere = order();
+    nowhere.node.clear();
+    EXPECT_EQ(judge_read_back(nowhere, ErrorCode::UnknownOutcome, on("")), BindResult::failed);
+}
+
 TEST(Binder, what_was_certainly_not_processed_is_not_read_back) {
     for (const ErrorCode code : {ErrorCode::NotLeader, ErrorCode::Unreachable, ErrorCode::TlsFailed,
                                  ErrorCode::TooManyRequests, ErrorCode::Unauthorized}) {

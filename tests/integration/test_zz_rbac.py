@@ -26,6 +26,21 @@ def wanted_by(event):
     return reference.get("apiGroup", ""), resource, event["verb"]
 
 
+# A series of events is patched for the first time six minutes after it began.
+TOO_SLOW_FOR_A_TEST = {("events.k8s.io", "events", "patch")}
+
+
+def rights_shown_by(event):
+    """What a request shows to be needed, beyond its own verb: an apply that made its object needed `create` too, and
+    a watch that begins with everything that exists stands for the `list` that older servers are asked instead."""
+    group, resource, verb = wanted_by(event)
+    yield group, resource, verb
+    if verb == "patch" and event["responseStatus"]["code"] == 201:
+        yield group, resource, "create"
+    if verb == "watch" and "sendInitialEvents=true" in event.get("requestURI", ""):
+        yield group, resource, "list"
+
+
 class Rights(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -81,12 +96,13 @@ class Rights(unittest.TestCase):
         self.assertEqual(refused, [])
 
     def test_nothing_granted_that_nobody_used(self):
-        used = {wanted_by(event) for event in self.bed.audit_events(USER)
-                if event.get("objectRef") and event["responseStatus"]["code"] < 400 or event["responseStatus"]["code"] in (404, 409, 410, 422)}
+        used = {right for event in self.bed.audit_events(USER)
+                if event.get("objectRef") and event["responseStatus"]["code"] < 400 or event["responseStatus"]["code"] in (404, 409, 410, 422)
+                for right in rights_shown_by(event)}
         granted = self.granted()
         self.assertGreater(len(granted), 5)
         self.assertNotIn("*", {part for right in granted for part in right})
-        self.assertEqual(sorted(granted - used), [], "granted and never used")
+        self.assertEqual(sorted(granted - used - TOO_SLOW_FOR_A_TEST), [], "granted and never used")
 
 
 if __name__ == "__main__":

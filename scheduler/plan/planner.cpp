@@ -142,6 +142,7 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
 bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& figures,
                                std::vector<Effect>& effects) {
     std::size_t placed = 0;
+    const bool has_competition = state.book().jobs_waiting() > 1;
     for (const PodId pod : ready_.pods) {
         const JobRow& job = state.job(id);
         const ShapeId shape = state.pod(pod).shape;
@@ -163,6 +164,8 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
         if (state.assume(id, round_, false, effects)) {
             ++placed;
             ++figures.placements;
+            // One pod a turn while others wait: what it holds now decides whose turn is next.
+            if (has_competition) break;
         } else {
             watch_ |= ClassBlock::kPoolGains;
         }

@@ -83,7 +83,10 @@ void ClusterState::mark_dirty(JobId id) {
 std::vector<JobId> ClusterState::take_dirty() {
     std::vector<JobId> taken = std::move(dirty_);
     dirty_.clear();
-    for (const JobId id : taken) jobs_[id.value()].is_dirty = false;
+    for (const JobId id : taken) {
+        jobs_[id.value()].is_dirty = false;
+        leave_queue(id);  // all of them first: what a class remembers must not depend on the order
+    }
     std::sort(taken.begin(), taken.end(), [this](JobId a, JobId b) {
         return jobs_[a.value()].arrival < jobs_[b.value()].arrival;
     });

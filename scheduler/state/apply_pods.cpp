@@ -1,6 +1,7 @@
 // Pods as the outside tells of them. What they hold follows from what they are, in one place.
 
 #include <algorithm>
+#include <tuple>
 
 #include "scheduler/base/check.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -10,7 +11,8 @@ namespace {
 
 bool changes_what_it_is(const PodFacts& before, const PodFacts& after) {
     return before.ours != after.ours || before.job != after.job || before.key != after.key ||
-           before.request != after.request || before.rules != after.rules;
+           before.rank != after.rank || before.request != after.request ||
+           before.rules != after.rules;
 }
 
 bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
@@ -18,9 +20,9 @@ bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
     return before.node != after.node || (ends && before.phase != after.phase) ||
            before.gated != after.gated || before.terminating != after.terminating ||
            before.has_controller != after.has_controller || before.gang != after.gang ||
-           before.gang_min != after.gang_min || before.rank != after.rank ||
-           before.queue != after.queue || before.pool != after.pool ||
-           before.priority != after.priority || before.unsupported != after.unsupported;
+           before.gang_min != after.gang_min || before.queue != after.queue ||
+           before.pool != after.pool || before.priority != after.priority ||
+           before.unsupported != after.unsupported;
 }
 
 }  // namespace
@@ -116,14 +118,14 @@ void ClusterState::join_job(PodId id) {
     if (!row.facts.ours) return;
     if (!row.job.exists()) {
         row.job = job_named({row.facts.key.namespace_name, row.facts.job}, row.facts.created_at);
-        // By uid, so that nothing done to all of them depends on the order they were seen in.
+        // By rank and name: the order of placing, and the same whatever order they were seen in.
+        const auto comes_before = [this](PodId a, PodId b) {
+            const PodFacts& x = pods_[a.value()].facts;
+            const PodFacts& y = pods_[b.value()].facts;
+            return std::tie(x.rank, x.key.name, x.uid) < std::tie(y.rank, y.key.name, y.uid);
+        };
         std::vector<PodId>& pods = jobs_[row.job.value()].pods;
-        pods.insert(std::lower_bound(pods.begin(), pods.end(), id,
-                                     [this](PodId a, PodId b) {
-                                         return pods_[a.value()].facts.uid <
-                                                pods_[b.value()].facts.uid;
-                                     }),
-                    id);
+        pods.insert(std::lower_bound(pods.begin(), pods.end(), id, comes_before), id);
     }
     JobRow& job = jobs_[row.job.value()];
     mark_dirty(row.job);

@@ -192,6 +192,7 @@ private:
     Round count_round(const JobRow& job) const;
     void settle_round(JobId id, std::vector<Effect>& effects);
     void settle_gang(JobId id, std::vector<Effect>& effects);
+    void drop_unfit_members(JobId id);
     void retry_members(JobId id, std::vector<Effect>& effects);
     void roll_back_gang(JobId id, std::vector<Effect>& effects);
     void back_off(JobRow& job);

@@ -101,7 +101,8 @@ StateImage ClusterState::image() const {
         const JobRow& job = jobs_[id.value()];
         JobImage& image = out.jobs.emplace_back();
         copy_job(image, job);
-        image.is_queued = job.waits_in.exists();
+        // A changed job is taken out of its class before anything is planned (take_dirty()).
+        image.is_queued = job.waits_in.exists() && !job.is_dirty;
         if (!image.is_queued) continue;
         const JobClass& waiting = book_.at(job.waits_in);
         image.block_reason = waiting.block.reason;

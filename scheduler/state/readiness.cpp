@@ -68,13 +68,6 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         out.subject = subject;
         out.pods.clear();
     };
-    if (job.pods.size() > 1) {
-        std::sort(out.pods.begin(), out.pods.end(), [this](PodId a, PodId b) {
-            const PodFacts& x = pods_[a.value()].facts;
-            const PodFacts& y = pods_[b.value()].facts;
-            return std::tie(x.rank, x.key.name, x.uid) < std::tie(y.rank, y.key.name, y.uid);
-        });
-    }
     const std::optional<std::int64_t> gang = gang_size(job);
     if (gang && *gang > 0) out.ranks_min = *gang;
     if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);

@@ -134,6 +134,7 @@ void ClusterState::settle_gang(JobId id, std::vector<Effect>& effects) {
     JobRow& job = jobs_[id.value()];
     const std::int64_t needed = *gang_size(job);
     const bool is_late = job.gang_deadline.happened() && job.gang_deadline <= now_;
+    drop_unfit_members(id);
     Round round = count_round(job);
     if (round.held() >= needed) job.member_refused = false;  // the others are enough
     if (round.in_flight > 0) {
@@ -165,6 +166,23 @@ void ClusterState::settle_gang(JobId id, std::vector<Effect>& effects) {
     }
     if (!job.gang_deadline.happened()) job.gang_deadline = now_ + policy_.gang_bind_deadline;
     if ((is_late || job.member_refused) && can_roll_back(job)) roll_back_gang(id, effects);
+}
+
+// A reservation that waits to be sent again is checked against the newest facts: on a node that
+// went or shrank meanwhile it is given up, and with it the round unless the others are enough.
+void ClusterState::drop_unfit_members(JobId id) {
+    JobRow& job = jobs_[id.value()];
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = pods_[pod_id.value()];
+        if (pod.standing != PodStanding::assumed || pod.in_flight) continue;
+        bool fits = nodes_[pod.node.value()].known && !pod.facts.terminating;
+        for (const Need& need : shapes_.at(pod.shape).needs) {
+            fits = fits && capacity_.usable(need.column, pod.node.value()) >= 0;
+        }
+        if (fits) continue;
+        give_up_assumption(pod_id);
+        job.member_refused = true;
+    }
 }
 
 void ClusterState::retry_members(JobId id, std::vector<Effect>& effects) {
@@ -214,11 +232,6 @@ void ClusterState::report_started(JobId id, std::vector<Effect>& effects) {
     for (const PodId pod : job.pods) {
         if (!pods_[pod.value()].start_reported) started.push_back(pod);
     }
-    std::sort(started.begin(), started.end(), [this](PodId a, PodId b) {
-        const PodFacts& x = pods_[a.value()].facts;
-        const PodFacts& y = pods_[b.value()].facts;
-        return std::tie(x.rank, x.key.name, x.uid) < std::tie(y.rank, y.key.name, y.uid);
-    });
     Instant since = now_;
     for (const PodId pod_id : started) {
         PodRow& pod = pods_[pod_id.value()];

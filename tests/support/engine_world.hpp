@@ -177,6 +177,8 @@ private:
         const auto before = pending.find(bind->pod.uid);
         if (before != pending.end()) {
             EXPECT_EQ(before->second.node, bind->node) << "an open bind moved to another node";
+            pending[bind->pod.uid] = *bind;  // asked again, not decided again
+            return;
         }
         pending[bind->pod.uid] = *bind;
         ASSERT_TRUE(nodes.contains(bind->node)) << bind->node;
@@ -197,6 +199,8 @@ private:
         EXPECT_LE(memory, offered.memory.value());
         EXPECT_LE(slots, offered.pods - policy.pods_reserved_per_node);
         for (const auto& [resource, amount] : gpus) {
+            // A node may hold too much of what this pod does not ask for (it shrank).
+            if (bound.request.gpus.empty()) continue;
             std::int64_t has = 0;
             for (const GpuAmount& gpu : offered.gpus) {
                 if (gpu.resource == resource) has = gpu.amount.value();

@@ -1,0 +1,288 @@
+// Scenario tables (tests/scenario/*.txt). A file holds scenarios separated by `scenario <name>`:
+//
+//   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted
+//   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev
+//   tenant  team-b quota 4 | ...
+//   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
+//   foreign a 6              a pod of another scheduler on a node, so many GPUs
+//   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | node d
+//   8xA100 then    llm a a          nodes of its pods by rank; `-` waits; names may be joined: llm
+//   a|b why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence quiet 5
+//   so many further cycles change nothing
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+std::vector<std::string> words(const std::string& text) {
+    std::istringstream in{text};
+    std::vector<std::string> out;
+    for (std::string word; in >> word;) out.push_back(word);
+    return out;
+}
+
+std::vector<std::vector<std::string>> parts(const std::string& text) {
+    std::vector<std::vector<std::string>> out;
+    std::istringstream in{text};
+    for (std::string part; std::getline(in, part, '|');) {
+        if (auto found = words(part); !found.empty()) out.push_back(std::move(found));
+    }
+    return out;
+}
+
+struct Scenario {
+    std::string name;
+    std::vector<std::pair<int, std::string>> lines;
+};
+
+class Player {
+public:
+    void play(const Scenario& scenario, const std::string& file) {
+        for (const auto& [number, line] : scenario.lines) {
+            SCOPED_TRACE(file + ":" + std::to_string(number) + " " + scenario.name + ": " + line);
+            const std::string verb = words(line).front();
+            const std::string rest = line.substr(line.find(verb) + verb.size());
+            if (verb == "nodes") {
+                for (const auto& part : parts(rest)) add_node(part);
+            } else if (verb == "queues") {
+                for (const auto& part : parts(rest)) add_queue(part);
+            } else if (verb == "tenant") {
+                for (const auto& part : parts(rest)) add_tenant(part);
+            } else if (verb == "job") {
+                add_job(words(rest));
+            } else if (verb == "foreign") {
+                add_foreign(words(rest));
+            } else if (verb == "when") {
+                for (const auto& part : parts(rest)) act(part);
+            } else if (verb == "then") {
+                expect_nodes(words(rest));
+            } else if (verb == "why") {
+                expect_reason(words(rest), rest);
+            } else if (verb == "quiet") {
+                expect_quiet(std::stoi(rest));
+            } else {
+                ADD_FAILURE() << "unknown verb";
+            }
+        }
+    }
+
+private:
+    static NodeFacts node_from(const std::vector<std::string>& part) {
+        const std::size_t x = part[1].find('x');
+        NodeFacts facts = node(part[0], std::stoll(part[1].substr(0, x)));
+        facts.gpu_model = part[1].substr(x + 1);
+        for (std::size_t i = 2; i < part.size(); ++i) {
+            if (part[i] == "cordoned") facts.unschedulable = true;
+            if (part[i] == "tainted") facts.taints = {{"dedicated", "x", TaintEffect::no_schedule}};
+            if (part[i].starts_with("pool=")) facts.pool = part[i].substr(5);
+            if (part[i].starts_with("cores=")) {
+                facts.allocatable.cpu = CpuMilli{std::stoll(part[i].substr(6)) * 1000};
+            }
+        }
+        return facts;
+    }
+    void add_node(const std::vector<std::string>& part) { world_.add(node_from(part)); }
+    void add_queue(const std::vector<std::string>& part) {
+        QueuePolicy queue;
+        queue.name = part[0];
+        for (std::size_t i = 1; i + 1 < part.size(); i += 2) {
+            const std::int64_t value = std::stoll(part[i + 1]);
+            if (part[i] == "prio") queue.priority = static_cast<std::int32_t>(value);
+            if (part[i] == "weight") queue.weight = value;
+            if (part[i] == "quota") queue.maximum = whole_gpus(value);
+            if (part[i] == "guaranteed") queue.guaranteed = whole_gpus(value);
+        }
+        if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}});
+        std::erase_if(policy_.pools.front().queues,
+                      [&](const QueuePolicy& known) { return known.name == queue.name; });
+        policy_.pools.front().queues.push_back(queue);
+        world_.set(policy_);
+    }
+    void add_tenant(const std::vector<std::string>& part) {
+        TenantPolicy tenant;
+        tenant.name = part[0];
+        for (std::size_t i = 1; i + 1 < part.size(); i += 2) {
+            if (part[i] == "quota") tenant.gpu_maximum = whole_gpus(std::stoll(part[i + 1]));
+            if (part[i] == "weight") tenant.weight = std::stoll(part[i + 1]);
+            if (part[i] == "queue") tenant.queue = part[i + 1];
+        }
+        std::erase_if(policy_.tenants,
+                      [&](const TenantPolicy& known) { return known.name == tenant.name; });
+        policy_.tenants.push_back(tenant);
+        world_.set(policy_);
+    }
+    void add_job(const std::vector<std::string>& part) {
+        std::int64_t ranks = 1;
+        std::int64_t gpus = 0;
+        bool is_gang = false;
+        PodFacts like = pod("x", part[0], 0);
+        like.queue = part[1] == "-" ? "" : part[1];
+        std::int64_t cores = 1;
+        for (std::size_t i = 2; i < part.size(); ++i) {
+            const auto next = [&] { return part.at(++i); };
+            if (part[i] == "gang" || part[i] == "pods") {
+                is_gang = part[i] == "gang";
+                const std::string size = next();
+                ranks = std::stoll(size.substr(0, size.find('x')));
+                gpus = std::stoll(size.substr(size.find('x') + 1));
+            } else if (part[i] == "prio") {
+                like.priority = static_cast<std::int32_t>(std::stol(next()));
+            } else if (part[i] == "tenant") {
+                like.key.namespace_name = next();
+            } else if (part[i] == "model") {
+                like.rules.gpu_model = next();
+            } else if (part[i] == "pool") {
+                like.pool = next();
+            } else if (part[i] == "cores") {
+                cores = std::stoll(next());
+            } else if (part[i] == "gated") {
+                like.gated = true;
+            } else if (part[i] == "uses") {
+                like.unsupported = {next()};
+            } else {
+                ADD_FAILURE() << "unknown word " << part[i];
+            }
+        }
+        like.request = room(gpus, cores, 1, 1);
+        for (std::int64_t rank = 0; rank < ranks; ++rank) {
+            PodFacts one = like;
+            one.uid = one.key.name = part[0] + "-" + std::to_string(rank);
+            one.rank = static_cast<std::int32_t>(rank);
+            one.gang = is_gang;
+            one.gang_min = is_gang ? static_cast<std::int32_t>(ranks) : 0;
+            jobs_[part[0]].push_back(one);
+        }
+    }
+    void add_foreign(const std::vector<std::string>& part) {
+        PodFacts one = pod("foreign-" + std::to_string(next_foreign_++), "", std::stoll(part[1]));
+        one.ours = false;
+        one.node = part[0];
+        world_.add(one);
+    }
+    void act(const std::vector<std::string>& part) {
+        const std::string& verb = part[0];
+        if (verb == "submit") {
+            world_.now = world_.now + Duration{1};
+            for (PodFacts& one : jobs_.at(part[1])) {
+                one.created_at = world_.now;
+                world_.add(one);
+            }
+        } else if (verb == "plan") {
+            world_.plan();
+        } else if (verb == "run") {
+            world_.run();
+        } else if (verb == "finish" || verb == "delete" || verb == "terminate") {
+            for (const PodFacts& one : jobs_.at(part[1])) {
+                if (verb == "delete") {
+                    world_.remove_pod(one.uid);
+                    continue;
+                }
+                PodFacts& facts = world_.pods.at(one.uid);
+                if (verb == "finish") facts.phase = PodPhase::succeeded;
+                if (verb == "terminate") facts.terminating = true;
+                world_.show(one.uid);
+            }
+        } else if (verb == "ungate") {
+            for (const PodFacts& one : jobs_.at(part[1])) {
+                world_.pods.at(one.uid).gated = false;
+                world_.show(one.uid);
+            }
+        } else if (verb == "cordon" || verb == "uncordon") {
+            NodeFacts facts = world_.nodes.at(part[1]);
+            facts.unschedulable = verb == "cordon";
+            world_.add(facts);
+        } else if (verb == "node") {
+            world_.add(node_from({part.begin() + 1, part.end()}));
+        } else if (verb == "leave") {
+            world_.remove_node(part[1]);
+        } else if (verb == "refuse" || verb == "fail") {
+            world_.answer(part[1], verb == "refuse" ? BindResult::refused : BindResult::failed);
+        } else if (verb == "wait") {
+            world_.now = world_.now + Duration{std::stoll(part[1])};
+            world_.send(WokeUp{});
+        } else {
+            ADD_FAILURE() << "unknown action " << verb;
+        }
+    }
+    void expect_nodes(const std::vector<std::string>& part) {
+        const std::vector<PodFacts>& pods = jobs_.at(part[0]);
+        ASSERT_EQ(part.size() - 1, pods.size());
+        for (std::size_t i = 0; i < pods.size(); ++i) {
+            const std::string on = world_.node_of(pods[i].uid);
+            if (part[i + 1] == "*") {
+                EXPECT_FALSE(on.empty()) << pods[i].uid;
+            } else {
+                EXPECT_EQ(on, part[i + 1] == "-" ? "" : part[i + 1]) << pods[i].uid;
+            }
+        }
+    }
+    void expect_reason(const std::vector<std::string>& part, const std::string& rest) {
+        const PodFacts& first = jobs_.at(part[0]).front();
+        const std::vector<Explanation> reasons = world_.why(part[0], first.key.namespace_name);
+        ASSERT_FALSE(reasons.empty());
+        EXPECT_EQ(to_string(reasons.front().reason), part[1]) << reasons.front().sentence;
+        const std::size_t after = rest.find(part[1]) + part[1].size();
+        if (part.size() > 2) {
+            const std::string text = rest.substr(rest.find_first_not_of(' ', after));
+            EXPECT_NE(reasons.front().sentence.find(text), std::string::npos)
+                << "it says: " << reasons.front().sentence;
+        }
+    }
+    void expect_quiet(int cycles) {
+        const std::uint64_t before = world_.engine.state_hash();
+        const std::size_t sent = world_.effects.size();
+        for (int i = 0; i < cycles; ++i) {
+            EXPECT_FALSE(world_.engine.wants_plan());
+            world_.send(Plan{});
+        }
+        EXPECT_EQ(world_.effects.size(), sent) << "something was sent without need";
+        EXPECT_EQ(world_.engine.state_hash(), before);
+    }
+
+    EngineWorld world_;
+    Policy policy_;
+    std::map<std::string, std::vector<PodFacts>> jobs_;
+    int next_foreign_ = 0;
+};
+
+std::vector<Scenario> read(const std::filesystem::path& path) {
+    std::vector<Scenario> out;
+    std::ifstream in{path};
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+        ++number;
+        if (const std::size_t comment = line.find('#'); comment != std::string::npos) {
+            line.resize(comment);
+        }
+        const std::vector<std::string> found = words(line);
+        if (found.empty()) continue;
+        if (found[0] == "scenario") {
+            out.push_back({found.size() > 1 ? found[1] : "", {}});
+        } else if (!out.empty()) {
+            out.back().lines.emplace_back(number, line);
+        }
+    }
+    return out;
+}
+
+TEST(Scenario, every_table_holds) {
+    int played = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(
+             std::filesystem::path{GPUCTL_SOURCE_DIR} / "tests/scenario")) {
+        for (const Scenario& scenario : read(entry.path())) {
+            Player{}.play(scenario, entry.path().filename().string());
+            ++played;
+        }
+    }
+    EXPECT_GE(played, 25);
+}
+
+}  // namespace
+}  // namespace gpuctl::test

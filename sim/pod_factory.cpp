@@ -52,6 +52,9 @@ PlacementRules rules_of(const JobSpec& spec, const Settings& settings) {
         rules.required_affinity = std::vector<SelectorTerm>{nobodys};
     } else {
         rules.node_selector.emplace_back(pool_label, spec.pool);
+        // A pool's nodes may carry a taint that keeps everybody else out (S14).
+        rules.tolerations.push_back(
+            {pool_label, TolerationOperator::equal, spec.pool, TaintEffect::no_schedule});
     }
     rules.gpu_model = spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
     // What the API server's DefaultTolerationSeconds admission adds to every pod.

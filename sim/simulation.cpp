@@ -121,7 +121,11 @@ void Simulation::restart_scheduler(bool lose_effects) {
         step(Plan{});
         effects_.clear();
     }
-    auto revived = Engine::import_state(engine_.export_state());
+    restart_scheduler_from(engine_.export_state());
+}
+
+void Simulation::restart_scheduler_from(const std::string& state) {
+    auto revived = Engine::import_state(state);
     GPUCTL_CHECK(revived.has_value(), "the engine cannot read what it wrote");
     engine_ = std::move(*revived);
     pending_.clear();

@@ -40,6 +40,9 @@ public:
     // decided in its last step but not sent is lost when `lose_effects`; answers on their way are
     // lost in any case.
     void restart_scheduler(bool lose_effects);
+    // The same from an older state, as if the journal had lost its end: what must never happen, to
+    // see that a checker notices.
+    void restart_scheduler_from(const std::string& state);
     // Embedded mode: scheduler and cluster are one process and come back together.
     void restart_all();
 

@@ -231,12 +231,12 @@ aio::Task<void> send_one(Client& client, ApiCall call, int& done) {
     if (answer) ++done;
 }
 
-TEST_F(ClientTest, M17_the_lease_gets_through_while_every_bind_connection_is_stuck) {
+TEST_F(ClientTest, M17_the_lease_gets_through_while_every_other_connection_is_stuck) {
     std::mutex mutex;
     std::condition_variable released;
     bool release = false;
     ScriptedServer server{[&](const SeenRequest& request, Reply& reply) {
-        if (request.method == "POST") {
+        if (request.method != "PUT") {
             std::unique_lock lock{mutex};
             released.wait_for(lock, seconds{10}, [&] { return release; });
         }
@@ -244,25 +244,30 @@ TEST_F(ClientTest, M17_the_lease_gets_through_while_every_bind_connection_is_stu
     }};
     ClientSettings settings = quick();
     settings.binds_in_flight_max = 4;
+    settings.unary_in_flight_max = 2;
     auto client = client_of(server, settings);
     int bound = 0;
+    int read = 0;
     for (int i = 0; i < 12; ++i) group.spawn("bind", send_one(*client, bind_call(), bound));
-    ASSERT_TRUE(wait_for([&] { return server.received().size() == 4; }));
+    ApiCall slow_read;
+    slow_read.path = "/slow";
+    for (int i = 0; i < 5; ++i) group.spawn("read", send_one(*client, slow_read, read));
+    ASSERT_TRUE(wait_for([&] { return server.received().size() == 4 + 2; }));
     EXPECT_EQ(client->figures().binds_in_flight, 4u);
     EXPECT_EQ(client->figures().binds_waiting, 8u);
     ApiCall renew;
     renew.method = "PUT";
     renew.path = "/lease";
     renew.lane = Lane::lease;
-    const auto answer = run(client->call(renew, soon()));
+    const auto answer = run(client->call(renew, aio::Deadline::in(seconds{5})));
     EXPECT_TRUE(answer);
-    EXPECT_EQ(bound, 0);
+    EXPECT_EQ(bound + read, 0);
     {
         const std::lock_guard lock{mutex};
         release = true;
     }
     released.notify_all();
-    EXPECT_TRUE(wait_for([&] { return bound == 12; }));
+    EXPECT_TRUE(wait_for([&] { return bound == 12 && read == 5; }));
 }
 
 TEST_F(ClientTest, an_idle_connection_the_server_closed_is_replaced_for_reads) {

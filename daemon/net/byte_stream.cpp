@@ -166,6 +166,10 @@ IoOutcome ByteStream::try_write(const char* from, std::size_t size) {
     return parts.fail(system_text(errno));
 }
 
+bool ByteStream::has_buffered() const {
+    return parts_->ssl && SSL_has_pending(parts_->ssl.get()) != 0;
+}
+
 aio::Task<Wake> ByteStream::wait(Side side, aio::Deadline deadline) {
     const std::shared_ptr<Parts> parts = parts_;
     const asio::cancellation_state before = co_await asio::this_coro::cancellation_state;

@@ -48,6 +48,9 @@ public:
 
     IoOutcome try_read(char* to, std::size_t size);
     IoOutcome try_write(const char* from, std::size_t size);
+    // TLS may hold bytes that the socket knows nothing of: waiting without having tried to read
+    // first is only right when this is false.
+    [[nodiscard]] bool has_buffered() const;
     aio::Task<Wake> wait(Side side, aio::Deadline deadline);
     // The same for composed operations that are not coroutines: `then` runs once, on the loop,
     // never inside this call; after close() at the latest.

@@ -37,6 +37,12 @@ aio::Task<Result<HttpResponse>> HttpClient::request(HttpRequest request, aio::De
         if (!taken) co_return while_doing(request.method + " " + request.target, taken.error());
     }
 
+    // A request nobody waits for any more is not sent: its outcome would be unknown for nothing.
+    const Result<void> worth_sending = co_await check_time_left(deadline);
+    if (!worth_sending) {
+        co_return while_doing(request.method + " " + request.target, worth_sending.error());
+    }
+
     std::unique_ptr<HttpConnection> connection = pool->take_idle();
     for (;;) {
         const bool reused = connection != nullptr;

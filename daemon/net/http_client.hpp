@@ -37,7 +37,7 @@ struct HttpClientSettings {
 };
 
 // An unary exchange's failure says whether the request may have reached the server:
-//   Unreachable, TlsFailed, TooManyRequests, Cancelled-before-send: certainly not processed
+//   Unreachable, TlsFailed, TooManyRequests, BadRequest, Cancelled, Timeout: surely not processed
 //   UnknownOutcome: sent (wholly or partly) and no complete answer came back (S7: read back)
 class HttpClient {
 public:

@@ -32,9 +32,13 @@ aio::Task<bool> send_request(HttpConnection& connection, Exchange& exchange,
 aio::Task<void> read_response(HttpConnection& connection, ResponseParser& parser,
                               Exchange& exchange, aio::Deadline deadline) {
     ReadBuffer& buffer = connection.buffer;
+    // The answer to what has just been sent is not there yet: a first read would be in vain.
+    bool wait_first = !exchange.answer_begun && !connection.stream->has_buffered();
     while (!parser.is_done()) {
         char* const room = buffer.room();
-        const IoOutcome outcome = connection.stream->try_read(room, buffer.room_size());
+        IoOutcome outcome{State::again};
+        if (!wait_first) outcome = connection.stream->try_read(room, buffer.room_size());
+        wait_first = false;
         if (outcome.state == State::moved) {
             exchange.answer_begun = true;
             buffer.filled(outcome.bytes);

@@ -99,6 +99,17 @@ void HttpPool::release_slot() {
     next->wake_->cancel();
 }
 
+aio::Task<Result<void>> check_time_left(aio::Deadline deadline) {
+    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none) {
+        co_return make_error(ErrorCode::Cancelled, "cancelled before it was sent");
+    }
+    if (deadline.passed()) {
+        co_return make_error(ErrorCode::Timeout, "not sent: its deadline had passed");
+    }
+    co_return Result<void>{};
+}
+
 // --- connections ---
 
 std::unique_ptr<HttpConnection> HttpPool::take_idle() {

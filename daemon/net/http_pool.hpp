@@ -68,6 +68,9 @@ private:
     std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
 };
 
+// Cancelled or Timeout when it is too late to begin anything.
+aio::Task<Result<void>> check_time_left(aio::Deadline deadline);
+
 aio::Task<Result<std::unique_ptr<HttpClient::Stream>>> open_stream_on(
     std::shared_ptr<HttpPool> pool, HttpRequest request, aio::Deadline deadline);
 

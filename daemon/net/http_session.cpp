@@ -87,9 +87,14 @@ aio::Task<std::size_t> HttpSession::read_header() {
     auto deadline = aio::Deadline::in(first_ || !buffer_.empty() ? settings.header_timeout
                                                                  : settings.idle_timeout);
     std::size_t scanned = 0;
+    bool crlf_skipped = false;
     for (;;) {
         // A client may end the previous body with a CRLF too many (RFC 9112, 2.2).
-        if (scanned == 0 && buffer_.bytes().substr(0, 2) == "\r\n") buffer_.consume(2);
+        if (!crlf_skipped && buffer_.bytes().starts_with("\r\n")) {
+            buffer_.consume(2);
+            crlf_skipped = true;
+            scanned = 0;
+        }
         const HeaderScan scan = scan_header(buffer_.bytes(), scanned);
         const bool complete = scan.state == HeaderScan::State::complete;
         if (complete && scan.bytes <= settings.header_bytes_max) co_return scan.bytes;

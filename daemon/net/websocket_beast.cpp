@@ -40,6 +40,14 @@ Error ended_error(const beast::error_code& failure) {
                       "websocket: " + failure.message());
 }
 
+// At most what a close frame carries, cut before a character rather than inside it.
+std::string_view close_reason(std::string_view why) {
+    if (why.size() <= kCloseReasonBytesMax) return why;
+    std::size_t end = kCloseReasonBytesMax;
+    while (end > 0 && (static_cast<unsigned char>(why[end]) & 0xc0) == 0x80) --end;
+    return why.substr(0, end);
+}
+
 ErrorCode refused_code(unsigned status) {
     switch (status) {
         case 401:
@@ -256,7 +264,8 @@ private:
         if (closing_) return;
         closing_ = true;
         const auto number = static_cast<websocket::close_code>(static_cast<std::uint16_t>(code));
-        const websocket::close_reason reason{number, why.substr(0, kCloseReasonBytesMax)};
+        const std::string_view text = close_reason(why);
+        const websocket::close_reason reason{number, beast::string_view(text.data(), text.size())};
         stream_.async_close(reason, [self = shared_from_this()](beast::error_code) {
             self->close_done_ = true;
             self->closed_.notify_all();

@@ -58,6 +58,7 @@ TEST(HttpClient, an_answer_that_never_comes_is_an_unknown_outcome) {
 
 TEST(HttpClient, an_answer_cut_short_is_an_unknown_outcome) {
     for (const char* answer : {"", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
+                               "HTTP/1.1 100 Continue\r\n\r\n",
                                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"}) {
         const ScriptedPeer peer{Scripts{{{answer}}}};
         const Seen seen = exchange(peer, with_method("POST"));

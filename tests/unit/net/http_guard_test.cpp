@@ -8,6 +8,8 @@
 namespace gpuctl::net {
 namespace {
 
+using std::literals::operator""s;
+
 std::string header(const std::string& fields, const std::string& version = "HTTP/1.1") {
     return "POST /jobs " + version + "\r\nHost: a\r\n" + fields + "\r\n";
 }
@@ -76,7 +78,7 @@ TEST(HttpGuard, bare_line_ends_nul_and_folding_are_refused) {
     EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\r\nX: 1\rContent-Length: 5\r\n\r\n"), 400);
     EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\nX: 1\r\n\r\n"), 400);
     EXPECT_EQ(status_of("GET / HTTP/1.1\n\n"), 400);
-    EXPECT_EQ(status_of(std::string("GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n", 37)), 400);
+    EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\r\nX: "s + '\0' + "\r\n\r\n"), 400);
     EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n folded\r\n\r\n"), 400);
     EXPECT_EQ(status_of("GET / HTTP/1.1\r\n Host: a\r\n\r\n"), 400);
 }

@@ -177,6 +177,29 @@ TEST(HttpRoundtrip, a_waiting_request_ends_at_its_deadline_or_cancellation_and_f
     aio::run_to_end(loop, waiting_deadline_body(loop));
 }
 
+aio::Task<void> too_late_body(aio::Loop& loop) {
+    TestServer server{loop};
+    HttpClient client{loop, server.origin()};
+    const Result<HttpResponse> first = co_await client.request(get("/hello"), soon());
+    EXPECT_TRUE(first);
+    const Result<HttpResponse> late =
+        co_await client.request(post("/echo", "x"), aio::Deadline::in(milliseconds(-1)));
+    EXPECT_TRUE(late.has_error());
+    if (!late) {
+        EXPECT_EQ(late.error().code, ErrorCode::Timeout);
+    }
+    const Result<HttpResponse> next = co_await client.request(get("/hello"), soon());
+    EXPECT_TRUE(next);
+    EXPECT_EQ(server.handler.requests.size(), 2u);
+    EXPECT_EQ(client.figures().connections_opened, 1u);
+    co_await server.stop();
+}
+
+TEST(HttpRoundtrip, a_request_whose_deadline_has_passed_is_not_sent) {
+    aio::Loop loop;
+    aio::run_to_end(loop, too_late_body(loop));
+}
+
 aio::Task<void> failure_body(aio::Loop& loop) {
     TestServer server{loop};
     HttpClient client{loop, server.origin()};

@@ -89,6 +89,13 @@ TEST(HttpStream, a_stream_cut_short_says_so_after_what_came) {
     }
 }
 
+TEST(HttpStream, a_connection_closed_without_an_answer_is_an_error_of_opening) {
+    for (const char* answer : {"", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 2"}) {
+        const Read read = stream_of(answer);
+        EXPECT_TRUE(read.open_failure) << answer;
+    }
+}
+
 TEST(HttpStream, an_error_status_brings_its_body) {
     const Read read = stream_of(
         "HTTP/1.1 410 Gone\r\nTransfer-Encoding: chunked\r\n\r\n7\r\nExpired\r\n0\r\n\r\n");

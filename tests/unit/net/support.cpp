@@ -48,6 +48,7 @@ aio::Task<void> EchoHandler::on_websocket(HttpRequest request, std::unique_ptr<W
     for (;;) {
         Result<std::optional<std::string>> message =
             co_await socket->read_text(aio::Deadline::in(std::chrono::hours(1)));
+        last_read = message ? "clean" : message.error().message;
         if (!message || !message->has_value()) break;
         if (**message == "bye") {
             co_await socket->close(CloseCode::policy, "as you wish", soon());

@@ -43,6 +43,7 @@ public:
     std::vector<HttpRequest> requests;
     int websockets_open = 0;
     int websockets_ended = 0;
+    std::string last_read;  // how the last websocket ended: "clean" or its error's message
 };
 
 struct TestServer {

@@ -118,6 +118,28 @@ TEST(WebSocket, a_read_deadline_leaves_it_usable_and_a_clean_close_is_the_end) {
     aio::run_to_end(loop, timeout_body(loop));
 }
 
+aio::Task<void> long_reason_body(aio::Loop& loop) {
+    TestServer server{loop};
+    Result<std::unique_ptr<WebSocket>> socket = co_await connect_websocket(
+        loop, server.origin(), upgrade_to("/ws"), WebSocketSettings{}, soon());
+    EXPECT_TRUE(socket);
+    if (!socket) co_return;
+    std::string reason = "x";  // an odd start, so that a two-byte character straddles byte 123
+    while (reason.size() < 200) reason += "\xc3\xbc";
+    co_await (*socket)->close(CloseCode::policy, reason, soon());
+    const auto deadline = soon();
+    while (server.handler.websockets_ended == 0 && !deadline.passed()) {
+        co_await server.handler.arrived.wait(deadline);
+    }
+    EXPECT_EQ(server.handler.last_read, "clean") << "half a character would be a protocol error";
+    co_await server.stop();
+}
+
+TEST(WebSocket, a_long_close_reason_is_cut_between_characters) {
+    aio::Loop loop;
+    aio::run_to_end(loop, long_reason_body(loop));
+}
+
 aio::Task<void> too_big_body(aio::Loop& loop) {
     HttpServerSettings settings;
     settings.websocket.message_bytes_max = 100;

@@ -106,8 +106,8 @@ StateImage ClusterState::image() const {
         if (!image.is_queued) continue;
         const JobClass& waiting = book_.at(job.waits_in);
         image.block_reason = waiting.block.reason;
-        image.block_watch = waiting.block.watch;
         image.is_blocked = is_blocked(waiting);
+        image.block_watch = image.is_blocked ? waiting.block.watch : 0;
     }
     return out;
 }

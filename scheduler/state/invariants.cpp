@@ -129,6 +129,7 @@ private:
             if (!size || *size <= 0 || job.is_dirty) continue;
             std::int64_t held = 0;
             std::int64_t assumed = 0;
+            std::int64_t bound = 0;
             bool rolling_back = false;
             for (const PodId pod_id : job.pods) {
                 const PodRow& pod = state_.pods_[pod_id.value()];
@@ -139,8 +140,9 @@ private:
                 const bool stays = pod.standing == PodStanding::assumed ||
                                    (pod.standing == PodStanding::bound && !pod.facts.terminating);
                 if (ended || stays) ++held;
+                if (stays) ++bound;
             }
-            if (held == 0 || held >= *size || job.gang_started || rolling_back) continue;
+            if (bound == 0 || held >= *size || job.gang_started || rolling_back) continue;
             if (!job.gang_deadline.happened()) {
                 fail("I4", "gang " + to_string(key) + " holds " + std::to_string(held) + " of " +
                                std::to_string(*size) + " ranks and nothing watches it");

@@ -151,9 +151,9 @@ void ClusterState::settle_gang(JobId id, std::vector<Effect>& effects) {
         round = count_round(job);
     }
     const std::int64_t held = round.bound + round.succeeded;
-    if (held >= needed || held == 0) {
+    if (held >= needed || round.bound == 0) {  // ranks that succeeded hold nothing
         if (held >= needed) job.gang_started = true;
-        if (held == 0 && job.member_refused) back_off(job);
+        if (held < needed && job.member_refused) back_off(job);
         job.gang_deadline = Instant{};
         job.member_refused = false;
         return;

@@ -1,0 +1,168 @@
+// Placement in memory, through Engine::step. Allocations are counted by a replaced operator new:
+// `allocations_per_pod` covers the whole step, effects (names are copied into each BindPod)
+// included; `allocations_per_search` the planner's search alone, which must be 0.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "scheduler/engine/engine.hpp"
+#include "scheduler/plan/placer.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace {
+std::uint64_t allocations = 0;
+}
+
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size)) return memory;
+    throw std::bad_alloc{};
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace gpuctl {
+namespace {
+
+constexpr std::int64_t kGpusPerNode = 8;
+
+struct Bench {
+    Engine engine;
+    std::vector<Effect> effects;
+    std::uint64_t sequence = 0;
+
+    void send(Event event) {
+        engine.step(Input{Sequence{++sequence}, Instant{1'000'000}, sequence, std::move(event)},
+                    effects);
+    }
+    explicit Bench(std::int64_t nodes) {
+        Policy policy;
+        policy.plan_attempts_max = 1'000'000;
+        send(PolicyChanged{policy});
+        send(LeadershipChanged{true, Epoch{1}});
+        for (std::int64_t i = 0; i < nodes; ++i) {
+            NodeFacts node;
+            node.name = "node-" + std::to_string(i);
+            node.pool = kDefaultPool;
+            node.allocatable.cpu = CpuMilli{128'000};
+            node.allocatable.memory = Bytes{std::int64_t{1} << 40};
+            node.allocatable.pods = 110;
+            node.allocatable.gpus = {{"nvidia.com/gpu", whole_gpus(kGpusPerNode)}};
+            send(NodeObserved{node});
+        }
+        send(CacheSynced{});
+    }
+    static PodFacts pod(std::int64_t number, std::int64_t ranks) {
+        PodFacts pod;
+        pod.uid = "0190b0f0-0000-7000-8000-" + std::to_string(100'000'000'000 + number);
+        pod.key = {"team-a", "pod-" + std::to_string(number)};
+        pod.job = ranks == 1 ? pod.key.name : "gang-" + std::to_string(number / ranks);
+        pod.ours = true;
+        pod.gang = ranks > 1;
+        pod.gang_min = ranks > 1 ? static_cast<std::int32_t>(ranks) : 0;
+        pod.rank = static_cast<std::int32_t>(number % ranks);
+        pod.created_at = Instant{1 + number};
+        pod.request.cpu = CpuMilli{4'000};
+        pod.request.memory = Bytes{std::int64_t{8} << 30};
+        pod.request.pods = 1;
+        pod.request.gpus = {{"nvidia.com/gpu", whole_gpus(1)}};
+        return pod;
+    }
+};
+
+// The Plan step alone, with the pods already there: nodes * 4 of them, half of the GPUs.
+void place(benchmark::State& run) {
+    const std::int64_t nodes = run.range(0);
+    const std::int64_t ranks = run.range(1);
+    const std::int64_t pods = nodes * kGpusPerNode / 2;
+    std::uint64_t counted = 0;
+    for (auto _ : run) {
+        run.PauseTiming();
+        Bench bench{nodes};
+        for (std::int64_t i = 0; i < pods; ++i) bench.send(PodObserved{Bench::pod(i, ranks)});
+        bench.effects.clear();
+        bench.effects.reserve(static_cast<std::size_t>(pods) + 16);
+        const std::uint64_t before = allocations;
+        run.ResumeTiming();
+        bench.send(Plan{});
+        run.PauseTiming();
+        counted += allocations - before;
+        if (bench.engine.figures().placements != static_cast<std::uint64_t>(pods)) {
+            run.SkipWithError("not everything was placed");
+        }
+        run.ResumeTiming();
+    }
+    run.SetItemsProcessed(run.iterations() * pods);
+    run.counters["allocations_per_pod"] =
+        static_cast<double>(counted) / static_cast<double>(run.iterations() * pods);
+}
+BENCHMARK(place)
+    ->ArgNames({"nodes", "ranks"})
+    ->Args({1000, 1})
+    ->Args({5000, 1})
+    ->Args({10000, 1})
+    ->Args({1000, 8})
+    ->Args({5000, 8})
+    ->Args({10000, 8})
+    ->Unit(benchmark::kMillisecond);
+
+// The search for one node and the change of columns and index, nothing else.
+void search(benchmark::State& run) {
+    Bench bench{run.range(0)};
+    bench.send(PodObserved{Bench::pod(0, 1)});
+    const ClusterState& state = bench.engine.state();
+    Capacity capacity = state.capacity();
+    const Shape& shape = state.shapes().at(state.pod(state.find_pod(Bench::pod(0, 1).uid)).shape);
+    const PoolId pool = state.find_pool(kDefaultPool);
+    Placer placer;
+    std::vector<Transaction::Entry> log;
+    log.reserve(1024);
+    (void)placer.tightest(state, capacity, pool, shape, 1);
+    const std::uint64_t before = allocations;
+    std::int64_t placed = 0;
+    for (auto _ : run) {
+        Transaction attempt{capacity, log};
+        for (int i = 0; i < 1000; ++i, ++placed) {
+            attempt.take(placer.tightest(state, capacity, pool, shape, 1).value(), shape.needs);
+        }
+    }
+    run.SetItemsProcessed(placed);
+    run.counters["allocations_per_search"] =
+        static_cast<double>(allocations - before) / static_cast<double>(placed);
+}
+BENCHMARK(search)->ArgName("nodes")->Arg(1000)->Arg(5000)->Arg(10000);
+
+// From the first sight of 5,000 one-GPU pods until the watch has shown all of them bound.
+void cycle(benchmark::State& run) {
+    constexpr std::int64_t kPods = 5'000;
+    for (auto _ : run) {
+        run.PauseTiming();
+        Bench bench{run.range(0)};
+        std::vector<PodFacts> pods;
+        for (std::int64_t i = 0; i < kPods; ++i) pods.push_back(Bench::pod(i, 1));
+        run.ResumeTiming();
+        for (const PodFacts& pod : pods) bench.send(PodObserved{pod});
+        bench.effects.clear();
+        bench.send(Plan{});
+        std::vector<Effect> binds = std::exchange(bench.effects, {});
+        std::size_t next = 0;
+        for (const Effect& effect : binds) {
+            const auto* bind = std::get_if<BindPod>(&effect);
+            if (bind == nullptr) continue;
+            bench.send(BindOutcome{bind->id, bind->pod.uid, BindResult::bound, ""});
+            pods[next].node = bind->node;
+            bench.send(PodObserved{pods[next++]});
+        }
+        bench.send(Plan{});
+        if (next != kPods) run.SkipWithError("not everything was bound");
+    }
+    run.SetItemsProcessed(run.iterations() * kPods);
+}
+BENCHMARK(cycle)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace gpuctl
+
+BENCHMARK_MAIN();

@@ -97,22 +97,23 @@ void EmbeddedCluster::disturb(const sim::SimInput& input) {
 
 aio::Task<void> EmbeddedCluster::run() {
     while (!tasks_.cancelled()) {
-        if (!undelivered_.empty()) {
+        if (undelivered_.empty()) {
+            catch_up();
+        } else {
             deliver();
-            if (!undelivered_.empty()) {
-                const aio::Deadline again = aio::Deadline::in(kSinkRetry);
-                co_await aio::sleep_until(again);
-                continue;
-            }
         }
-        catch_up();
+        if (!undelivered_.empty()) {
+            const aio::Deadline again = aio::Deadline::in(kSinkRetry);
+            co_await aio::sleep_until(again);
+            continue;
+        }
         const std::optional<Instant> due = cluster_.next_due();
         aio::Clock::duration left = kNothingDue;
         if (due) {
             const std::chrono::milliseconds until_due{due->ms() - clock().ms()};
             left = std::clamp<aio::Clock::duration>(until_due, std::chrono::milliseconds{0}, left);
         }
-        if (left == aio::Clock::duration::zero() && undelivered_.empty()) continue;
+        if (left == aio::Clock::duration::zero()) continue;
         const aio::Deadline next = aio::Deadline::in(left);
         co_await changed_.wait(next);
     }

@@ -100,6 +100,7 @@ class Daemon:
             self.configuration["cluster"] = {"mode": "kubernetes", "kubernetes": {
                 "kubeconfig": str(bed.kubeconfig(role)), "lease": SHORT_LEASE, "bindTimeout": "1s"}}
         self.configuration = merged(self.configuration, changes)
+        self.port = self.configuration["server"]["port"]
         self.text = text  # a whole configuration, instead of the above; {port}, {journal}, {kubeconfig} are filled in
         if text is not None:
             for name, value in (("port", self.port), ("journal", self.folder / "journal"),

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from support import BINARIES, Daemon, free_port, in_threads, wait_for
+from support import BINARIES, Daemon, in_threads, wait_for
 
 GOOD = """kind: training
 job: {name: %s}
@@ -46,7 +46,7 @@ def status_of(answer):
 class BadRequests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon({"server": {"port": free_port(), "requestTimeout": "2s", "bodyBytesMax": "64Ki"}}).start()
+        cls.daemon = Daemon({"server": {"requestTimeout": "2s", "bodyBytesMax": "64Ki"}}).start()
         cls.addClassCleanup(cls.daemon.stop)
 
     def tearDown(self):
@@ -57,23 +57,23 @@ class BadRequests(unittest.TestCase):
 
     def post(self, body, headers="", path="/api/v1/jobs", kind="application/yaml"):
         data = body.encode() if isinstance(body, str) else body
-        return self.send(f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: {kind}\r\n"
+        return self.send(f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: {kind}\r\n"
                          f"Content-Length: {len(data)}\r\n{headers}\r\n".encode() + data)
 
     def test_half_a_request_is_cut_off_in_time(self):
         began = time.monotonic()
-        answer = self.send("GET /health HTTP/1.1\r\nHost: a\r\nX-Half: ")
+        answer = self.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: ")
         self.assertLess(time.monotonic() - began, 12)
         self.assertIn(status_of(answer), (None, 408))
 
     def test_half_a_body_is_cut_off_in_time(self):
-        answer = self.send("POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Type: application/yaml\r\nContent-Length: 100\r\n\r\nkind:")
+        answer = self.send("POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/yaml\r\nContent-Length: 100\r\n\r\nkind:")
         self.assertIn(status_of(answer), (None, 408))
 
     def test_a_request_byte_by_byte_does_not_hold_a_connection_for_ever(self):
         began = time.monotonic()
         parts = [(b"x", 0.2)] * 60
-        self.send("GET /health HTTP/1.1\r\nHost: a\r\nX-Slow: ", parts=parts)
+        self.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", parts=parts)
         self.assertLess(time.monotonic() - began, 25)
 
     def test_slow_ones_do_not_keep_others_out(self):
@@ -88,7 +88,7 @@ class BadRequests(unittest.TestCase):
         self.assertEqual(status_of(self.post("a" * 200_000)), 413)
 
     def test_an_endless_body_is_413_or_cut(self):
-        head = b"POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Type: application/yaml\r\nTransfer-Encoding: chunked\r\n\r\n"
+        head = b"POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/yaml\r\nTransfer-Encoding: chunked\r\n\r\n"
         chunk = b"4000\r\n" + b"a" * 0x4000 + b"\r\n"
         self.assertIn(status_of(self.send(head, parts=[(chunk, 0)] * 200)), (None, 413))
 
@@ -105,7 +105,7 @@ class BadRequests(unittest.TestCase):
                 "negative length": "Content-Length: -1\r\n",
                 "length with sign": "Content-Length: +5\r\n"}.items():
             with self.subTest(name):
-                answer = self.send(f"POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Type: application/yaml\r\n{head}\r\n0\r\n\r\n",
+                answer = self.send(f"POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/yaml\r\n{head}\r\n0\r\n\r\n",
                                    half_close=True)
                 self.assertIn(status_of(answer), (400, 411, 413, 501), answer[:100])
 
@@ -156,7 +156,7 @@ class BadRequests(unittest.TestCase):
         self.assertEqual(sorted(answers), [201] + [409] * 15)
 
     def test_answers_name_the_request(self):
-        answer = self.send("GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").decode()
+        answer = self.send("GET /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").decode()
         self.assertTrue(re.search(r"(?im)^x-request-id: \S+", answer), answer[:300])
         self.assertIn("application/problem+json", answer)
 
@@ -164,7 +164,7 @@ class BadRequests(unittest.TestCase):
 class Credentials(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon({"server": {"port": free_port()}})
+        cls.daemon = Daemon()
         tokens = cls.daemon.folder / "tokens"
         tokens.touch(mode=0o600)
         tokens.write_text("viewer-token-aaaaaaaa viewer eve\nuser-token-bbbbbbbbbb user ursula\nadmin-token-ccccccccc admin adam\n")
@@ -208,7 +208,7 @@ class Credentials(unittest.TestCase):
         self.assertEqual(self.ask("GET", "/api/v1/jobs", "fresh-token-ddddddddd"), 200)
 
     def test_a_token_file_others_may_read_is_refused(self):
-        daemon = Daemon({"server": {"port": free_port()}})
+        daemon = Daemon()
         tokens = daemon.folder / "tokens"
         tokens.write_text("viewer-token-aaaaaaaa viewer eve\n")
         tokens.chmod(stat.S_IRUSR | stat.S_IWUSR | stat.S_IROTH)
@@ -221,7 +221,7 @@ class Credentials(unittest.TestCase):
 
 class JsonShape(unittest.TestCase):
     def test_problem_details_have_the_agreed_fields(self):
-        with Daemon({"server": {"port": free_port()}}) as daemon:
+        with Daemon() as daemon:
             body = daemon.rest("GET", "/api/v1/jobs/none")[1]
             self.assertEqual(body["error"], "JobNotFound")
             self.assertEqual(body["status"], 404)

@@ -21,7 +21,7 @@ resources: {pool: training-pool, gpu: 2, cpu: 1, memory: 1Gi}
 class Metrics(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon({"server": {"port": free_port()}}).start()
+        cls.daemon = Daemon().start()
         cls.addClassCleanup(cls.daemon.stop)
         assert cls.daemon.rest("POST", "/api/v1/jobs", JOB)[0] == 201
         wait_for(lambda: cls.daemon.job("measured", "default").get("status") == "Running", RUNNING_S, "the job runs")

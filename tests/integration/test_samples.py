@@ -181,7 +181,7 @@ class SamplesOnTheApiServer(Samples, unittest.TestCase):
 
 class Json(unittest.TestCase):
     def test_every_list_is_one_json_document(self):
-        with Daemon({"server": {"port": free_port()}}) as daemon:
+        with Daemon() as daemon:
             for kind in ("jobs", "pools", "nodes", "queues"):
                 json.loads(daemon.gpuctl("get", kind, "--json").stdout)
 

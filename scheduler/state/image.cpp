@@ -174,7 +174,6 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
 void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
     for (const JobId id : dirty_) jobs_[id.value()].is_dirty = false;
     dirty_.clear();
-    Readiness ready;
     for (const JobImage& image : images) {
         const JobId id = find_job(image.key);
         JobRow& row = jobs_[id.value()];
@@ -184,7 +183,13 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         resolve(row);
         if (row.timer_at.happened()) timers_.emplace(row.timer_at, row.arrival, id);
         if (image.is_dirty) mark_dirty(id);
+    }
+    // Blocks last: recharging above moves the very counters that they watch.
+    Readiness ready;
+    for (const JobImage& image : images) {
         if (!image.is_queued) continue;
+        const JobId id = find_job(image.key);
+        const JobRow& row = jobs_[id.value()];
         read_readiness(id, ready);
         if (ready.hold != Reason::none || ready.pods.empty()) {
             mark_dirty(id);  // an image made by a version that saw it otherwise

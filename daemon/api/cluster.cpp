@@ -19,12 +19,19 @@ Json pool_jobs(Services& services, const std::string& pool) {
     JobFilter filter;
     filter.pool = pool;
     for (const JobView& job : list_jobs(services.engine.state(), filter)) {
-        if (job.pods_running == 0) continue;
+        GpuMilli held;
+        bool holds = false;
+        for (const PodView& pod : job.pods) {
+            if (pod.node.empty() || is_terminal(pod.facts.phase)) continue;
+            held += gpus_total(pod.facts.request);
+            holds = true;
+        }
+        if (!holds) continue;
         Json entry;
         entry["jobId"] = job.key.name;
         entry["name"] = job.key.name;
         entry["namespace"] = job.key.namespace_name;
-        entry["gpu"] = gpus_json(job.gpus_per_pod * job.pods_running);
+        entry["gpu"] = gpus_json(held);
         jobs.push_back(std::move(entry));
     }
     return jobs;

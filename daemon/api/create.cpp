@@ -64,6 +64,17 @@ Result<wire::Document> only_document(std::string_view yaml) {
                           "what became of it (`gpuctl create -f` sends each document by itself)");
 }
 
+// The text as shown later. `gpuctl create` puts empty lines before a document, so that line numbers
+// in messages are those of the user's file; they are no part of it.
+std::string stored_text(std::string_view text) {
+    std::size_t begin = 0;
+    for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n', begin)) {
+        if (text.substr(begin, end - begin).find_first_not_of(" \t\r") != text.npos) break;
+        begin = end + 1;
+    }
+    return std::string{text.substr(begin)};
+}
+
 Result<Incoming> read_body(const Call& call) {
     const std::string type = media_type(call);
     Incoming incoming;
@@ -71,7 +82,7 @@ Result<Incoming> read_body(const Call& call) {
         Result<wire::Document> document = only_document(call.request.body);
         if (!document) return document.error();
         incoming.document = std::move(*document);
-        incoming.source = call.request.body;
+        incoming.source = stored_text(call.request.body);
         return incoming;
     }
     if (type != "application/json") {

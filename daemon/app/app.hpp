@@ -4,7 +4,7 @@
 //   start  listen -> (Kubernetes: learn the cluster's id) -> journal, replay -> cluster adapter ->
 //          engine loop, policy -> adapter starts -> log relay, API -> READY
 //   stop   no new work -> what was submitted is answered -> log readers go -> requests end ->
-//          adapter stops -> last turn, snapshot -> journal closed
+//          adapter stops -> engine loop ends -> journal closed
 //
 // The only room that names concrete cluster adapters. Thread: the loop's.
 

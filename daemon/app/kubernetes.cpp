@@ -14,7 +14,7 @@ namespace {
 
 using metrics::Metric;
 
-constexpr std::chrono::seconds kAskDeadline{10};
+constexpr std::chrono::seconds kAskDeadline{3};
 constexpr std::chrono::milliseconds kAskPauseMin{500};
 constexpr std::chrono::milliseconds kAskPauseMax{10'000};
 

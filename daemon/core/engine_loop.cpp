@@ -386,10 +386,6 @@ aio::Task<bool> EngineLoop::stop(aio::Deadline deadline) {
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(stopping);
     awaiting_workload_.clear();
     const bool ended = co_await tasks_.join(deadline);
-    if (!broken_) {
-        inputs_since_snapshot_ = settings_.snapshot_every_inputs;
-        snapshot_if_due();
-    }
     co_return ended;
 }
 

@@ -69,7 +69,7 @@ public:
     void stop_intake() { intake_stopped_ = true; }
     // True when the mailbox ran empty and every submit was answered in time.
     aio::Task<bool> drain(aio::Deadline deadline);
-    // Ends timers, answers who still waits, writes a last snapshot.
+    // Ends timers and answers who still waits.
     aio::Task<bool> stop(aio::Deadline deadline);
 
     [[nodiscard]] const Engine& engine() const { return engine_; }

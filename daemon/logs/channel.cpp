@@ -73,6 +73,7 @@ aio::Task<void> Channel::read_backlog() {
         lost_head_ = lost_head_ || ring_.size() >= context_.settings.history_lines_per_pod;
     }
     backlog_read_ = true;
+    for (Subscription* reader : readers_) place(*reader);
     notify();
 }
 
@@ -187,7 +188,11 @@ LogBatch Channel::take(Subscription& subscription, std::size_t lines_max) {
     return batch;
 }
 
-void Channel::add(Subscription& subscription) { readers_.push_back(&subscription); }
+// "The last 100 lines" are those of the moment of asking, not of the first take().
+void Channel::add(Subscription& subscription) {
+    readers_.push_back(&subscription);
+    if (backlog_read_) place(subscription);
+}
 
 void Channel::remove(Subscription& subscription) {
     std::erase(readers_, &subscription);

@@ -51,9 +51,7 @@ struct LogRelay::Parts {
 };
 
 Subscription::Subscription(std::shared_ptr<Channel> channel, std::shared_ptr<aio::Signal> signal)
-    : channel_(std::move(channel)), signal_(std::move(signal)) {
-    channel_->add(*this);
-}
+    : channel_(std::move(channel)), signal_(std::move(signal)) {}
 
 Subscription::~Subscription() { channel_->remove(*this); }
 
@@ -92,6 +90,7 @@ Result<std::unique_ptr<Subscription>> LogRelay::subscribe(SubscribeRequest reque
         subscription->gap_ = "the pod " + to_string(request.log.pod) +
                              " is another one than the one read before; its log starts here";
     }
+    subscription->channel_->add(*subscription);
     return subscription;
 }
 

@@ -117,10 +117,14 @@ public:
     }
 
     aio::Task<bool> until_status(std::string name, std::string status) {
-        const bool reached = co_await until([name, status](const ClusterState& state) {
+        // Named: a capturing lambda inside a co_await expression is freed twice (g++ 12).
+        std::function<bool(const ClusterState&)> has_status = [name,
+                                                               status](const ClusterState& state) {
             const Result<JobView> job = find_job(state, "", name);
-            return job && job->status == status;
-        });
+            return job && job->status == status &&
+                   (status != "Running" || job->pods_running == job->pods_wanted);
+        };
+        const bool reached = co_await until(std::move(has_status));
         co_return reached;
     }
 

@@ -205,7 +205,8 @@ aio::Task<void> submit_needing_workload(World& world) {
         WorkloadOutcome{EffectId{}, {"default", "bad"}, false, false, "quota exceeded"}));
     EXPECT_TRUE(
         world.engine.offer(WorkloadOutcome{EffectId{}, {"default", "slow"}, false, true, "busy"}));
-    EXPECT_TRUE(world.engine.offer(WorkloadOutcome{EffectId{}, {"default", "good"}, true}));
+    EXPECT_TRUE(
+        world.engine.offer(WorkloadOutcome{EffectId{}, {"default", "good"}, true, false, ""}));
     const bool answered =
         co_await world.until([&] { return good->has_value() && bad->has_value(); });
     EXPECT_TRUE(answered);
@@ -214,7 +215,8 @@ aio::Task<void> submit_needing_workload(World& world) {
     EXPECT_EQ(bad->value().error().code, ErrorCode::ClusterUnavailable);
     EXPECT_NE(bad->value().error().message.find("quota exceeded"), std::string::npos);
     EXPECT_FALSE(*slow) << "what is tried again is not answered yet";
-    EXPECT_TRUE(world.engine.offer(WorkloadOutcome{EffectId{}, {"default", "slow"}, true}));
+    EXPECT_TRUE(
+        world.engine.offer(WorkloadOutcome{EffectId{}, {"default", "slow"}, true, false, ""}));
     const bool slow_answered = co_await world.until([&] { return slow->has_value(); });
     EXPECT_TRUE(slow_answered && slow->value());
 }
@@ -230,7 +232,9 @@ aio::Task<void> time_out(World& world) {
     const auto answer = world.start_submit("llm");
     const bool answered = co_await world.until([&] { return answer->has_value(); });
     EXPECT_TRUE(answered);
-    if (answered) EXPECT_EQ(answer->value().error().code, ErrorCode::UnknownOutcome);
+    if (answered) {
+        EXPECT_EQ(answer->value().error().code, ErrorCode::UnknownOutcome);
+    }
 }
 
 TEST(EngineLoop, a_submit_that_is_not_confirmed_in_time_says_that_it_may_be_stored) {
@@ -265,7 +269,9 @@ aio::Task<void> fail_to_flush(World& world) {
     const auto answer = world.start_submit("llm");
     const bool answered = co_await world.until([&] { return answer->has_value(); });
     EXPECT_TRUE(answered);
-    if (answered) EXPECT_EQ(answer->value().error().code, ErrorCode::JournalFailed);
+    if (answered) {
+        EXPECT_EQ(answer->value().error().code, ErrorCode::JournalFailed);
+    }
     EXPECT_TRUE(world.cluster.effects.empty());
 }
 
@@ -278,7 +284,9 @@ aio::Task<void> fail_to_sync(World& world) {
     world.journal.finish_syncs(make_error(ErrorCode::JournalFailed, "input/output error"));
     const bool answered = co_await world.until([&] { return answer->has_value(); });
     EXPECT_TRUE(answered);
-    if (answered) EXPECT_EQ(answer->value().error().code, ErrorCode::JournalFailed);
+    if (answered) {
+        EXPECT_EQ(answer->value().error().code, ErrorCode::JournalFailed);
+    }
     EXPECT_TRUE(world.engine.broken());
 }
 
@@ -307,7 +315,9 @@ aio::Task<void> submit_same_twice(World& world) {
     const auto second = world.start_submit("llm");
     const bool answered = co_await world.until([&] { return second->has_value(); });
     EXPECT_TRUE(answered);
-    if (answered) EXPECT_EQ(second->value().error().code, ErrorCode::JobExists);
+    if (answered) {
+        EXPECT_EQ(second->value().error().code, ErrorCode::JobExists);
+    }
     world.journal.finish_syncs(Result<void>{});
     const bool stored = co_await world.until([&] { return first->has_value(); });
     EXPECT_TRUE(stored && first->value());

@@ -129,10 +129,11 @@ void Writer::sync(std::function<void(Result<void>)> done) {
 void Writer::start_sync() {
     sync_in_flight_ = true;
     loop_.offload([progress = progress_, file = file_, loop = &loop_, disk = &disk_,
-                   until = flushed_, segment = segment_, bytes = segment_bytes_] {
+                   until = flushed_, segment = segment_, bytes = segment_bytes_]() mutable {
         const auto start = std::chrono::steady_clock::now();
         const int result = disk->sync_data(file->number());
         const std::uint64_t took_us = microseconds_since(start);
+        file.reset();  // whoever hears the answer may take the disk away
         loop->post([progress, until, segment, bytes, result, took_us] {
             if (progress->writer == nullptr) return;
             progress->writer->sync_ended(until, segment, bytes, result, took_us);

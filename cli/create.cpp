@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "cli/commands.hpp"
+#include "daemon/wire/job_document.hpp"
 #include "daemon/wire/problem.hpp"
 
 namespace gpuctl::cli {
@@ -31,6 +32,18 @@ void print_created(const nlohmann::json& body, bool dry_run) {
               << printable(text_of(body, "message", text_of(body, "status"))) << ")\n";
 }
 
+// What only the whole file shows (a node in two pools); each document by itself is the server's to
+// judge.
+Result<void> check_whole(const std::vector<DocumentPart>& parts) {
+    std::vector<wire::Document> documents;
+    for (const DocumentPart& part : parts) {
+        Result<std::vector<wire::Document>> parsed = wire::parse_yaml(part.text);
+        if (!parsed) return {};  // the server says it better, with what else is wrong
+        for (wire::Document& document : *parsed) documents.push_back(std::move(document));
+    }
+    return wire::check_stream(documents);
+}
+
 }  // namespace
 
 aio::Task<int> run_create(Connection& connection, CreateOptions options) {
@@ -42,6 +55,11 @@ aio::Task<int> run_create(Connection& connection, CreateOptions options) {
         Result<std::vector<DocumentPart>> parts = read_documents(file);
         if (!parts) {
             exit_code = report(parts.error(), options.format, file);
+            ++failed;
+            continue;
+        }
+        if (Result<void> whole = check_whole(*parts); !whole) {
+            exit_code = report(whole.error(), options.format, file);
             ++failed;
             continue;
         }

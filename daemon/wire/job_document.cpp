@@ -127,7 +127,13 @@ Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions
     }
 
     problems.sort();
-    if (!problems.errors.empty()) return validation_failed(problems.errors, spec.key.name);
+    if (!problems.errors.empty()) {
+        // "environment is missing" is best understood beside "enviroment is not a key".
+        for (Detail& warning : problems.warnings) problems.errors.push_back(std::move(warning));
+        problems.warnings.clear();
+        problems.sort();
+        return validation_failed(problems.errors, spec.key.name);
+    }
     return DecodedJob{std::move(spec), std::move(problems.warnings)};
 }
 

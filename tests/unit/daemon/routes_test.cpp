@@ -66,9 +66,8 @@ TEST(Router, an_unknown_verb_of_a_known_path_is_told_the_known_ones) {
     EXPECT_EQ(match.allow, "POST, GET");
 }
 
-TEST(Router, unknown_paths_and_empty_names_in_the_middle_are_not_found) {
-    for (const char* path :
-         {"/nothing", "/api/v1/jobs/a/b", "/api/v2/jobs", "/api/v1/jobs//logs"}) {
+TEST(Router, unknown_paths_are_not_found) {
+    for (const char* path : {"/nothing", "/api/v1/jobs/a/b", "/api/v2/jobs"}) {
         EXPECT_FALSE(match_route("GET", segments_of(path)).path_known) << path;
     }
 }

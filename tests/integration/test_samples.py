@@ -162,7 +162,7 @@ class SamplesOnTheApiServer(Samples, unittest.TestCase):
         self.assertFalse(job["spec"].get("suspend", False))
         self.assertEqual(job["spec"]["completionMode"], "Indexed")
         self.assertIn("runwhere.ai/gang", job["spec"]["template"]["metadata"]["labels"])
-        self.assertIn("gpuctld", [entry["manager"] for entry in job["metadata"]["managedFields"] if entry["operation"] == "Apply"])
+        self.assertIn("gpuctl", [entry["manager"] for entry in job["metadata"]["managedFields"] if entry["operation"] == "Apply"])
         self.delete(sample, "--force")
         self.gone(sample)
 

@@ -97,6 +97,11 @@ Result<std::unique_ptr<Journal>> Journal::open(aio::Loop& loop, Disk& disk,
 
     std::vector<std::string> unwanted = contents->obsolete;
     if (!contents->torn_file.empty()) unwanted.push_back(contents->torn_file);
+    // Closed right behind a snapshot: sealed without an input, under the name the next one needs.
+    if (contents->last_segment_sealed &&
+        contents->last_segment == segment_name(contents->next_sequence)) {
+        unwanted.push_back(contents->last_segment);
+    }
     for (const std::string& name : unwanted) {
         const std::string path = settings.directory + "/" + name;
         const int failure = disk.remove(path);

@@ -101,6 +101,35 @@ TEST_F(JournalTest, a_clean_stop_seals_and_the_next_start_goes_on_in_a_new_segme
     EXPECT_EQ(recovered.engine.state_hash(), hash_after(20));
 }
 
+TEST_F(JournalTest, a_stop_right_behind_a_snapshot_or_without_any_input_starts_again) {
+    for (int life = 0; life < 3; ++life) {  // nothing was ever written
+        auto journal = open();
+        ASSERT_TRUE(journal.has_value()) << journal.error().message;
+        EXPECT_EQ(recovered.next_sequence, Sequence{1});
+        ASSERT_TRUE((*journal)->close().has_value());
+    }
+    {
+        auto journal = open();
+        fill(**journal, 1, 4, 2);
+        Engine engine;
+        std::vector<Effect> effects;
+        for (std::uint64_t i = 1; i <= 4; ++i) engine.step(make_input(i), effects);
+        ASSERT_TRUE((*journal)->write_snapshot(engine, Sequence{5}).has_value());
+        ASSERT_TRUE((*journal)->close().has_value());
+    }
+    for (int life = 0; life < 3; ++life) {
+        auto journal = open();
+        ASSERT_TRUE(journal.has_value()) << journal.error().message;
+        EXPECT_EQ(recovered.engine.state_hash(), hash_after(4));
+        ASSERT_TRUE((*journal)->close().has_value());
+    }
+    auto journal = open();
+    fill(**journal, 5, 6, 1);
+    journal->reset();
+    ASSERT_TRUE(open().has_value());
+    EXPECT_EQ(recovered.engine.state_hash(), hash_after(6));
+}
+
 TEST_F(JournalTest, a_snapshot_replaces_the_segments_before_it) {
     segment_bytes_max = 1'000;
     {

@@ -10,12 +10,15 @@ target_compile_features(gpuctl_options INTERFACE cxx_std_20)
 target_compile_options(gpuctl_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Wimplicit-fallthrough -Werror=switch -Werror=return-type
-  $<$<BOOL:${GPUCTL_WERROR}>:-Werror>
+  $<$<BOOL:${GPUCTL_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside its own and Boost's headers once optimised; clang checks the same.
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-stringop-overflow
-    -Wno-array-bounds -Wno-restrict -Wno-stringop-overread -Wno-free-nonheap-object>>
-  # Asio's coroutine frames have an operator new and delete of their own, which g++ 12 inlines unevenly.
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-mismatched-new-delete>)
+  target_compile_options(gpuctl_options INTERFACE
+    -Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-stringop-overflow -Wno-array-bounds
+    -Wno-restrict -Wno-stringop-overread -Wno-free-nonheap-object
+    # Asio's coroutine frames have an operator new and delete of their own, inlined unevenly at -O2.
+    -Wno-mismatched-new-delete)
+endif()
 
 # Asio and Beast are compiled once (daemon/aio/asio_impl.cpp, daemon/net/beast_impl.cpp).
 target_compile_definitions(gpuctl_options INTERFACE

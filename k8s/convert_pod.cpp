@@ -158,6 +158,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.terminating = metadata.terminating;
     facts.has_controller = metadata.has_controller;
     facts.phase = phase_of(status.phase);
+    facts.address = std::string(status.pod_ip);
     facts.status = pod_status(status, metadata.terminating);
     facts.node = spec.node;
     facts.priority = spec.priority;

@@ -51,6 +51,7 @@ struct SpecParts {
 
 struct StatusParts {
     std::string_view phase;
+    std::string_view pod_ip;
     Instant start_time;
     boost::container::small_vector<ContainerStatusParts, 2> containers;
     boost::container::small_vector<ContainerStatusParts, 2> init_containers;

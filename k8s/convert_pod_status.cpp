@@ -123,6 +123,8 @@ StatusParts read_status(JsonCursor& cursor) {
     cursor.object([&](std::string_view key) {
         if (key == "phase") {
             parts.phase = cursor.string();
+        } else if (key == "podIP") {
+            parts.pod_ip = cursor.string();
         } else if (key == "startTime") {
             parts.start_time = parse_object_time(cursor.string());
         } else if (key == "containerStatuses") {

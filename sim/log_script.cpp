@@ -1,7 +1,6 @@
 #include "sim/log_script.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "sim/draw.hpp"
 
@@ -17,6 +16,11 @@ std::uint64_t noise(std::uint64_t seed, std::int64_t number, std::uint64_t below
 std::string thousandths(std::int64_t value) {
     const std::string digits = std::to_string(value % 1'000);
     return std::to_string(value / 1'000) + "." + std::string(3 - digits.size(), '0') + digits;
+}
+
+std::string padded(std::int64_t value, std::size_t width) {
+    const std::string digits = std::to_string(value);
+    return std::string(width - std::min(width, digits.size()), '0') + digits;
 }
 
 std::string words_of(const JobSpec& spec) {
@@ -48,13 +52,10 @@ std::string format_timestamp(Instant at, std::int64_t extra_nanoseconds) {
     const std::int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
     const std::int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
     const std::int64_t second = ms / 1'000 % 86'400;
-    char text[96];
-    std::snprintf(text, sizeof text, "%04lld-%02lld-%02lldT%02lld:%02lld:%02lld.%09lldZ",
-                  static_cast<long long>(year), static_cast<long long>(month),
-                  static_cast<long long>(day), static_cast<long long>(second / 3'600),
-                  static_cast<long long>(second / 60 % 60), static_cast<long long>(second % 60),
-                  static_cast<long long>(ms % 1'000 * 1'000'000 + extra_nanoseconds));
-    return text;
+    return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T" +
+           padded(second / 3'600, 2) + ":" + padded(second / 60 % 60, 2) + ":" +
+           padded(second % 60, 2) + "." + padded(ms % 1'000 * 1'000'000 + extra_nanoseconds, 9) +
+           "Z";
 }
 
 LogScript::LogScript(const PodFacts& pod, const JobSpec& spec, const Settings& settings,

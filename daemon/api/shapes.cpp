@@ -142,7 +142,7 @@ Json pod_row(const JobView& job, const PodView& pod, Instant now) {
     body["status"] = pod_status(pod);
     body["ready"] = ready_of(pod);
     body["node"] = pod.node.empty() ? kNotAvailable : pod.node;
-    body["ip"] = kNotAvailable;
+    body["ip"] = pod.facts.address.empty() ? kNotAvailable : pod.facts.address;
     add_common(body, job, now);
     body["createdAt"] = format_time(pod.facts.created_at);
     body["startedAt"] = format_time(pod.facts.started_at);

@@ -158,6 +158,7 @@ void App::run_engine(journal::Recovered recovered) {
     settings.snapshot_every_inputs = config_.journal.snapshot_every_inputs;
     settings.seed = std::random_device{}();
     settings.wait_for_workload = config_.cluster.mode == config::ClusterMode::kubernetes;
+    settings.adapter_lists_all = settings.wait_for_workload;
     engine_ = std::make_unique<core::EngineLoop>(loop_, *journal_, std::move(recovered.engine),
                                                  recovered.next_sequence, settings, recorder_);
     engine_->start(*cluster_);

@@ -73,6 +73,12 @@ EngineLoop::~EngineLoop() { *alive_ = false; }
 
 void EngineLoop::start(ports::Cluster& cluster) {
     dispatcher_.start(cluster);
+    if (settings_.adapter_lists_all) reconciler_.emplace();
+    // The replayed state may believe to lead; no bind leaves before the adapter says so again.
+    if (state().leading()) {
+        mailbox_.push_back({LeadershipChanged{false, state().epoch()}, nullptr});
+        schedule_turn();
+    }
     tasks_.spawn("engine timer", run_timer());
     tasks_.spawn("loop lag probe", measure_lag());
 }
@@ -83,9 +89,22 @@ bool EngineLoop::offer(Event event) {
         recorder_.counter(Metric::mailbox_refused).add();
         return false;
     }
+    if (reconciler_) reconcile(event);
     mailbox_.push_back({std::move(event), nullptr});
     schedule_turn();
     return true;
+}
+
+// May overfill the mailbox by what vanished: once, and no more than the state holds.
+void EngineLoop::reconcile(const Event& event) {
+    reconciler_->note(event);
+    if (!std::holds_alternative<CacheSynced>(event)) return;
+    std::vector<Event> vanished = reconciler_->vanished(state());
+    if (!vanished.empty()) {
+        spdlog::info("objects vanished while gpuctld was down count={}", vanished.size());
+    }
+    for (Event& gone : vanished) mailbox_.push_back({std::move(gone), nullptr});
+    reconciler_.reset();
 }
 
 void EngineLoop::schedule_turn() {

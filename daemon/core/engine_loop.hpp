@@ -29,6 +29,7 @@
 #include "daemon/aio/task_group.hpp"
 #include "daemon/core/dispatcher.hpp"
 #include "daemon/core/history.hpp"
+#include "daemon/core/reconcile.hpp"
 #include "daemon/journal/journal.hpp"
 #include "daemon/ports/cluster.hpp"
 #include "metrics/recorder.hpp"
@@ -44,6 +45,7 @@ struct EngineLoopSettings {
     std::uint64_t snapshot_every_inputs = 100'000;
     std::uint64_t seed = 0;          // of the seeds handed to the engine
     bool wait_for_workload = false;  // Kubernetes: a submit is answered after the API server too
+    bool adapter_lists_all = false;  // Kubernetes: what is not told before CacheSynced is gone
 };
 
 class EngineLoop final : public ports::EventSink {
@@ -92,6 +94,7 @@ private:
     };
 
     void schedule_turn();
+    void reconcile(const Event& event);
     void turn();
     bool take_batch(std::vector<Input>& inputs, std::vector<std::shared_ptr<Waiter>>& waiters);
     void apply(const Input& input);
@@ -127,6 +130,7 @@ private:
     std::unordered_map<std::string, std::shared_ptr<Waiter>> awaiting_workload_;
     std::size_t waiters_open_ = 0;
 
+    std::optional<Reconciler> reconciler_;  // until CacheSynced, when the adapter lists all
     std::uint64_t next_sequence_;
     std::uint64_t inputs_since_snapshot_ = 0;
     std::int64_t now_ms_ = 0;

@@ -39,8 +39,9 @@ struct PodFacts {
     bool terminating = false;     // still holds its resources until removed or terminal (S34)
     bool has_controller = false;  // only such pods may be deleted to roll a gang back
     PodPhase phase = PodPhase::pending;
-    std::string status;  // what users read: phase or the container's waiting reason
-    std::string node;    // empty: not bound
+    std::string status;   // what users read: phase or the container's waiting reason
+    std::string node;     // empty: not bound
+    std::string address;  // shown to users only; empty: none yet
     std::int32_t priority = 0;
     std::int32_t restarts = 0;
     Instant created_at;
@@ -63,7 +64,7 @@ struct PodFacts {
 };
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
                       (uid, key, ours, gated, terminating, has_controller, phase, status, node,
-                       priority, restarts, created_at, started_at, finished_at, job, gang, gang_min,
-                       rank, queue, pool, request, rules, unsupported))
+                       address, priority, restarts, created_at, started_at, finished_at, job, gang,
+                       gang_min, rank, queue, pool, request, rules, unsupported))
 
 }  // namespace gpuctl

@@ -22,7 +22,9 @@ std::vector<Event> Reconciler::vanished(const ClusterState& state) const {
         if (!gangs_.contains(key)) events.emplace_back(GangRemoved{key});
     }
     for (const auto& [name, id] : state.nodes_by_name()) {
-        if (!node_names_.contains(name)) events.emplace_back(NodeRemoved{name});
+        // A name that only pods speak of goes with the last of them.
+        const bool known = state.node(id).known;
+        if (known && !node_names_.contains(name)) events.emplace_back(NodeRemoved{name});
     }
     return events;
 }

@@ -102,7 +102,9 @@ public:
     }
     [[nodiscard]] const std::map<ObjectKey, JobId>& jobs_by_key() const { return job_ids_; }
     [[nodiscard]] const std::map<ObjectKey, PodId>& pods_by_key() const { return pod_keys_; }
-    [[nodiscard]] const std::map<ObjectKey, std::int32_t>& gang_sizes() const { return gang_sizes_; }
+    [[nodiscard]] const std::map<ObjectKey, std::int32_t>& gang_sizes() const {
+        return gang_sizes_;
+    }
     [[nodiscard]] JobId find_job(const ObjectKey& key) const;
     [[nodiscard]] PodId find_pod(std::string_view uid) const;
     [[nodiscard]] PodId find_pod(const ObjectKey& key) const;

@@ -199,8 +199,7 @@ class Testbed:
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-ip=127.0.0.1",
             f"--node-port={self._kwok_port}", f"--server-address=127.0.0.1:{self._kwok_port}",
             f"--tls-cert-file={pki}/server.crt", f"--tls-private-key-file={pki}/server.key",
-            "--node-lease-duration-seconds=40", "--v=WARN",
-            "--id=testbed"]  # a restarted one goes on with the leases of the one before
+            "--node-lease-duration-seconds=10", "--v=WARN"]
 
     def start_kwok_again(self):
         """After its process was ended; on the same port, with the same log files."""

@@ -154,7 +154,8 @@ TEST_F(InformerTest, a_list_by_pages_is_followed_by_a_watch_from_its_version) {
 }
 
 TEST_F(InformerTest, M12_a_reconnect_goes_on_from_the_last_version_and_never_from_zero) {
-    std::atomic<int> watches{0};
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) return reply.respond(200, list(10, {pod("a", "u1", 5)}));
         reply.begin_chunked();
@@ -178,8 +179,10 @@ TEST_F(InformerTest, M12_a_reconnect_goes_on_from_the_last_version_and_never_fro
 }
 
 TEST_F(InformerTest, M13_an_expired_watch_relists_instead_of_retrying_the_same_version) {
-    std::atomic<int> lists{0};
-    std::atomic<int> watches{0};
+    static std::atomic<int> lists;  // the server's threads outlive this frame
+    lists = 0;
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) {
             return reply.respond(200, ++lists == 1
@@ -202,7 +205,8 @@ TEST_F(InformerTest, M13_an_expired_watch_relists_instead_of_retrying_the_same_v
 }
 
 TEST_F(InformerTest, M13_a_410_answer_to_the_watch_request_relists_as_well) {
-    std::atomic<int> watches{0};
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) return reply.respond(200, list(10, {}));
         if (++watches == 1) return reply.respond(410, gone_status());
@@ -214,7 +218,8 @@ TEST_F(InformerTest, M13_a_410_answer_to_the_watch_request_relists_as_well) {
 }
 
 TEST_F(InformerTest, M14_bookmarks_are_asked_for_and_move_the_version_on) {
-    std::atomic<int> watches{0};
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) return reply.respond(200, list(10, {}));
         reply.begin_chunked();
@@ -249,7 +254,8 @@ TEST_F(InformerTest, M15_a_selector_is_sent_and_a_delete_says_its_last_state_may
 }
 
 TEST_F(InformerTest, a_watch_list_swaps_the_world_at_its_bookmark_and_keeps_the_stream) {
-    std::atomic<int> initials{0};
+    static std::atomic<int> initials;  // the server's threads outlive this frame
+    initials = 0;
     start(
         [&](const SeenRequest& request, Reply& reply) {
             reply.begin_chunked();
@@ -273,7 +279,8 @@ TEST_F(InformerTest, a_watch_list_swaps_the_world_at_its_bookmark_and_keeps_the_
 }
 
 TEST_F(InformerTest, a_server_without_watch_list_is_listed_by_pages_from_then_on) {
-    std::atomic<int> watches{0};
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start(
         [&](const SeenRequest& request, Reply& reply) {
             if (request.has_query("sendInitialEvents")) {
@@ -290,7 +297,8 @@ TEST_F(InformerTest, a_server_without_watch_list_is_listed_by_pages_from_then_on
 }
 
 TEST_F(InformerTest, initial_events_that_break_off_are_asked_for_again_from_nothing) {
-    std::atomic<int> initials{0};
+    static std::atomic<int> initials;  // the server's threads outlive this frame
+    initials = 0;
     start(
         [&](const SeenRequest&, Reply& reply) {
             reply.begin_chunked();
@@ -306,7 +314,8 @@ TEST_F(InformerTest, initial_events_that_break_off_are_asked_for_again_from_noth
 }
 
 TEST_F(InformerTest, an_expired_continue_token_starts_the_list_over) {
-    std::atomic<int> pages{0};
+    static std::atomic<int> pages;  // the server's threads outlive this frame
+    pages = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (request.has_query("watch")) {
             reply.begin_chunked();
@@ -325,8 +334,10 @@ TEST_F(InformerTest, an_expired_continue_token_starts_the_list_over) {
 }
 
 TEST_F(InformerTest, a_name_that_came_back_with_another_uid_is_a_delete_and_an_add) {
-    std::atomic<int> lists{0};
-    std::atomic<int> watches{0};
+    static std::atomic<int> lists;  // the server's threads outlive this frame
+    lists = 0;
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) {
             return reply.respond(200, list(10, {pod("a", ++lists == 1 ? "old" : "new", 5)}));
@@ -356,7 +367,8 @@ TEST_F(InformerTest, an_event_with_a_known_version_is_not_told_again) {
 
 TEST_F(InformerTest, what_a_full_handler_refused_is_told_by_the_relist) {
     witness.refuse_after_first_sync = 1;
-    std::atomic<int> lists{0};
+    static std::atomic<int> lists;  // the server's threads outlive this frame
+    lists = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) {
             return reply.respond(200, ++lists == 1
@@ -388,7 +400,8 @@ TEST_F(InformerTest, a_list_into_a_full_handler_is_made_again_until_all_is_told)
 }
 
 TEST_F(InformerTest, garbage_in_the_stream_is_answered_with_a_relist) {
-    std::atomic<int> watches{0};
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) return reply.respond(200, list(10, {}));
         reply.begin_chunked();
@@ -413,7 +426,8 @@ TEST_F(InformerTest, garbage_in_the_stream_is_answered_with_a_relist) {
 }
 
 TEST_F(InformerTest, lists_that_are_garbage_slow_or_cut_are_asked_for_again) {
-    std::atomic<int> lists{0};
+    static std::atomic<int> lists;  // the server's threads outlive this frame
+    lists = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (request.has_query("watch")) {
             reply.begin_chunked();
@@ -470,7 +484,8 @@ TEST_F(InformerTest, a_silent_watch_is_given_up_and_resumed_without_a_relist) {
 }
 
 TEST_F(InformerTest, a_watch_that_closes_at_once_counts_as_an_error) {
-    std::atomic<int> watches{0};
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) return reply.respond(200, list(10, {}));
         reply.begin_chunked();
@@ -483,7 +498,8 @@ TEST_F(InformerTest, a_watch_that_closes_at_once_counts_as_an_error) {
 }
 
 TEST_F(InformerTest, M16_a_throttled_watch_waits_as_asked_and_does_not_relist) {
-    std::atomic<int> watches{0};
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) return reply.respond(200, list(10, {}));
         if (++watches == 1) return reply.respond(429, "", {{"Retry-After", "1"}});
@@ -507,7 +523,8 @@ TEST_F(InformerTest, M16_first_lists_are_spread_at_random) {
 }
 
 TEST_F(InformerTest, a_relist_can_be_asked_for_while_the_watch_is_quiet) {
-    std::atomic<int> lists{0};
+    static std::atomic<int> lists;  // the server's threads outlive this frame
+    lists = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) {
             ++lists;
@@ -529,7 +546,8 @@ TEST_F(InformerTest, a_resource_that_does_not_exist_has_no_objects_and_is_looked
     settings.optional = true;
     tune(settings);
     settings.optional_retry = milliseconds{5};
-    std::atomic<int> asked_for{0};
+    static std::atomic<int> asked_for;  // the server's threads outlive this frame
+    asked_for = 0;
     begin(
         [&](const SeenRequest&, Reply& reply) {
             if (++asked_for < 3) return reply.respond(404, "404 page not found");
@@ -543,7 +561,8 @@ TEST_F(InformerTest, a_resource_that_does_not_exist_has_no_objects_and_is_looked
 }
 
 TEST_F(InformerTest, a_required_resource_that_is_missing_is_never_called_synced) {
-    std::atomic<int> asked_for{0};
+    static std::atomic<int> asked_for;  // the server's threads outlive this frame
+    asked_for = 0;
     start([&](const SeenRequest&, Reply& reply) {
         ++asked_for;
         reply.respond(404, "404 page not found");
@@ -555,7 +574,8 @@ TEST_F(InformerTest, a_required_resource_that_is_missing_is_never_called_synced)
 }
 
 TEST_F(InformerTest, a_version_from_the_future_waits_and_lists_anew) {
-    std::atomic<int> watches{0};
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) return reply.respond(200, list(10, {}));
         if (++watches == 1) {
@@ -570,7 +590,8 @@ TEST_F(InformerTest, a_version_from_the_future_waits_and_lists_anew) {
 }
 
 TEST_F(InformerTest, an_error_that_keeps_coming_back_leads_to_a_relist) {
-    std::atomic<int> lists{0};
+    static std::atomic<int> lists;  // the server's threads outlive this frame
+    lists = 0;
     start([&](const SeenRequest& request, Reply& reply) {
         if (!request.has_query("watch")) {
             ++lists;

@@ -32,13 +32,12 @@ class Leader(unittest.TestCase):
         daemon = self.start()
         self.bind_one("before")
         thief = "thief"
-        lease = self.bed.get(LEASE)
         now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
-        lease["spec"].update(holderIdentity=thief, acquireTime=now, renewTime=now, leaseDurationSeconds=3600,
-                             leaseTransitions=lease["spec"].get("leaseTransitions", 0) + 1)
         for _ in range(20):  # its own renewals come in between
-            lease["metadata"].pop("resourceVersion", None)
-            if self.bed.api("PUT", LEASE, lease)[0] == 200:
+            lease = self.bed.get(LEASE)
+            lease["spec"].update(holderIdentity=thief, acquireTime=now, renewTime=now, leaseDurationSeconds=3600,
+                                 leaseTransitions=lease["spec"].get("leaseTransitions", 0) + 1)
+            if self.bed.api("PUT", LEASE, lease, expect=(200, 409))[0] == 200:
                 break
         # A follower is ready to answer; /readyz?verbose says whom it follows.
         wait_for(lambda: thief in str(daemon.readiness()), 20, lambda: f"readyz names the holder: {daemon.readiness()}")

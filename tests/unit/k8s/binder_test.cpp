@@ -91,9 +91,19 @@ TEST(Binder, what_was_certainly_not_processed_is_not_read_back) {
     EXPECT_EQ(judge_answer(ApiResponse{201, "{}"}), BindResult::bound);
 }
 
-TEST(Binder, what_the_server_forbids_is_refused_for_good) {
-    for (const ErrorCode code :
-         {ErrorCode::Forbidden, ErrorCode::BadRequest, ErrorCode::ValidationFailed}) {
+TEST(Binder, a_missing_right_is_asked_for_again_but_a_gang_does_not_wait_for_it) {
+    PodGlimpse pending;
+    pending.uid = "u";
+    BindPod order;
+    order.pod.uid = "u";
+    order.node = "n";
+    EXPECT_EQ(judge_read_back(order, ErrorCode::Forbidden, pending), BindResult::failed);
+    order.gang_attempt = 1;
+    EXPECT_EQ(judge_read_back(order, ErrorCode::Forbidden, pending), BindResult::refused);
+}
+
+TEST(Binder, what_the_server_finds_invalid_is_refused_for_good) {
+    for (const ErrorCode code : {ErrorCode::BadRequest, ErrorCode::ValidationFailed}) {
         EXPECT_EQ(judge_answer(refused(code, 403)), std::nullopt);
         EXPECT_EQ(read_back(code, on("")), BindResult::refused) << to_string(code);
     }

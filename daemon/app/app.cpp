@@ -273,6 +273,8 @@ aio::Task<bool> App::stop() {
 }
 
 // Everything that can fail comes first; then everything is taken over.
+void App::count_refused_reload() { recorder_.counter(Metric::reloads, {"refused"}).add(); }
+
 Result<void> App::reload(const config::Config& wanted) {
     const auto prepare = [&]() -> Result<void> {
         if (Result<void> safe = config::check_safe(wanted); !safe) return safe.error();

@@ -42,6 +42,8 @@ public:
     // True when everything ended before the deadline (server.shutdownTimeout).
     aio::Task<bool> stop();
     // Whole or not at all.
+    // A file that cannot even be read is a refused reload, too.
+    void count_refused_reload();
     Result<void> reload(const config::Config& wanted);
 
     [[nodiscard]] std::uint16_t port() const;

@@ -109,6 +109,7 @@ void Run::quit_when_idle() {
 
 void Run::reload() {
     Result<config::Config> wanted = load(options);
+    if (!wanted) app.count_refused_reload();
     Result<void> taken = wanted ? app.reload(*wanted) : Result<void>{wanted.error()};
     if (taken) {
         spdlog::info("configuration reloaded file={}", options.config_file);

@@ -314,7 +314,8 @@ std::optional<Error> EngineLoop::refusal() const {
     }
     if (!leading_) {
         return make_error(ErrorCode::NotLeader,
-                          "another gpuctld is in charge of this cluster; send the job there");
+                          "this gpuctld does not lead the cluster: another one does, or it is just "
+                          "taking over (/readyz?verbose says which); try again or send it there");
     }
     return std::nullopt;
 }

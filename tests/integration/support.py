@@ -7,6 +7,7 @@ import http.client
 import itertools
 import json
 import os
+import re
 import pathlib
 import shutil
 import socket
@@ -129,7 +130,9 @@ class Daemon:
             if not self.process.alive:
                 raise AssertionError(f"gpuctld ended with {self.process.exit_code}:\n{self.process.log()[-3000:]}")
             try:
-                return self.rest("GET", "/readyz")[0] == 200
+                # On an API server a follower is ready, too; whoever starts one here means it to lead.
+                status, body = self.rest("GET", "/readyz?verbose=true")
+                return status == 200 and ("lease" not in str(body) or re.search(r"leading(?! soon)", str(body)))
             except OSError:
                 return False
 

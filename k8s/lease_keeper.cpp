@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <random>
 
+#include "daemon/aio/entropy.hpp"
 #include "daemon/aio/loop.hpp"
 #include "daemon/net/http_types.hpp"
 
@@ -203,16 +203,7 @@ LeaseKeeper::View LeaseKeeper::view() const {
 std::string make_lease_identity() {
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    std::random_device random;
-    std::string uuid;
-    static constexpr std::string_view kHex = "0123456789abcdef";
-    for (int digit = 0; digit < 32; ++digit) {
-        if (digit == 8 || digit == 12 || digit == 16 || digit == 20) uuid.push_back('-');
-        uuid.push_back(digit == 12   ? '4'
-                       : digit == 16 ? kHex[8 + random() % 4]  // the variant bits of RFC 9562
-                                     : kHex[random() % 16]);
-    }
-    return std::string{host.data()} + "_" + uuid;
+    return std::string{host.data()} + "_" + aio::random_uuid();
 }
 
 }  // namespace gpuctl::k8s

@@ -5,28 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <random>
 
+#include "daemon/aio/entropy.hpp"
 #include "daemon/journal/reader.hpp"
 #include "daemon/journal/writer.hpp"
 
 namespace gpuctl::journal {
 
 namespace {
-
-std::string generate_cluster_id() {
-    std::random_device source;
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string id;
-    for (int i = 0; i < 32; ++i) {
-        if (i == 8 || i == 12 || i == 16 || i == 20) id += '-';
-        unsigned digit = source() % 16;
-        if (i == 12) digit = 4;
-        if (i == 16) digit = 8 | (digit & 3);
-        id += digits[digit];
-    }
-    return id;
-}
 
 Result<std::shared_ptr<File>> lock_folder(Disk& disk, const std::string& directory) {
     const std::string path = directory + "/" + kLockName;
@@ -89,7 +75,7 @@ Result<std::unique_ptr<Journal>> Journal::open(aio::Loop& loop, Disk& disk,
     if (!contents) return contents.error();
 
     if (settings.cluster_id.empty()) settings.cluster_id = contents->identity.cluster_id;
-    if (settings.cluster_id.empty()) settings.cluster_id = generate_cluster_id();
+    if (settings.cluster_id.empty()) settings.cluster_id = aio::random_uuid();
     recovered.next_sequence = contents->next_sequence;
     recovered.cluster_id = settings.cluster_id;
     recovered.inputs_replayed = contents->inputs;

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <stdexcept>
-#include <thread>
 
 #include "daemon/aio/signal.hpp"
 #include "unit/aio/run_on_loop.hpp"
@@ -34,11 +34,9 @@ Task<void> wait_on(Signal& signal, int& notified, int& given_up) {
     ++(woken ? notified : given_up);
 }
 
-Task<void> cling(Loop& loop, bool& release) {
-    while (!release) {
-        // Uncancellable on purpose: work on the pool is waited for.
-        co_await offload<void>(loop, [] { std::this_thread::sleep_for(milliseconds(1)); });
-    }
+// Uncancellable on purpose: work on the pool is waited for.
+Task<void> cling(Loop& loop, std::latch& release) {
+    co_await offload<void>(loop, [&release] { release.wait(); });
 }
 
 Task<void> throw_up() {
@@ -105,7 +103,7 @@ TEST(TaskGroup, nothing_starts_after_cancel) {
 
 Task<void> join_gives_up_body(Loop& loop) {
     TaskGroup group{loop};
-    bool release = false;
+    std::latch release{1};
     group.spawn("clinging", cling(loop, release));
     co_await sleep_until(Deadline::in(milliseconds(1)));
     group.cancel();
@@ -113,7 +111,7 @@ Task<void> join_gives_up_body(Loop& loop) {
     EXPECT_FALSE(joined);
     const std::vector<std::string> left = group.left();
     EXPECT_EQ(left, std::vector<std::string>{"clinging"});
-    release = true;
+    release.count_down();
     const bool ended = co_await group.join(Deadline::in(seconds(30)));
     EXPECT_TRUE(ended);
 }

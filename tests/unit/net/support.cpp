@@ -136,6 +136,7 @@ ScriptedPeer::ScriptedPeer(std::vector<Script> scripts) : scripts_(std::move(scr
 
 ScriptedPeer::~ScriptedPeer() {
     over_ = true;
+    over_.notify_all();
     ::shutdown(listener_, SHUT_RDWR);
     thread_.join();
     ::close(listener_);
@@ -177,7 +178,7 @@ void ScriptedPeer::play() {
             kept.push_back(connection);
         }
     }
-    while (!over_ && !kept.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (!kept.empty()) over_.wait(false);
     for (const int connection : kept) ::close(connection);
 }
 

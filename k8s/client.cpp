@@ -121,7 +121,7 @@ void Client::Parts::count(const std::string& method, int code, aio::Clock::time_
     ++latency.buckets[latency_bucket(ms)];
     ++latency.count;
     latency.sum_seconds += std::chrono::duration<double>(took).count();
-    if (code != 0) figures.last_answer_ms = aio::Loop::wall_ms();
+    if (code != 0) figures.last_answer = aio::Clock::now();
     if (code == 429) ++figures.throttled;
 }
 

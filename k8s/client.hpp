@@ -126,8 +126,8 @@ public:
         std::uint64_t refused_by_fence = 0;
         std::size_t binds_in_flight = 0;
         std::size_t binds_waiting = 0;
-        std::int64_t last_answer_ms = 0;  // wall clock; 0: never
-        std::set<std::string> warnings;   // distinct Warning headers, 64 at most (C19)
+        aio::Clock::time_point last_answer{};  // the epoch: never
+        std::set<std::string> warnings;        // distinct Warning headers, 64 at most (C19)
     };
     [[nodiscard]] const Figures& figures() const;
 

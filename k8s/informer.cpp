@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "daemon/aio/loop.hpp"
+#include "daemon/aio/signal.hpp"
 #include "daemon/net/http_types.hpp"
+#include "k8s/informer_ending.hpp"
 #include "k8s/informer_store.hpp"
 #include "k8s/watch_decoder.hpp"
 
@@ -18,57 +20,6 @@ using Time = aio::Clock::time_point;
 constexpr std::chrono::milliseconds kAttention{1'000};
 // Watches that failed oddly, one after another, before the list is made anew all the same.
 constexpr int kSuspicionsBeforeRelist = 5;
-
-// How one list or watch ended, and thus what comes next.
-enum class Ending : std::uint8_t {
-    closed,       // as announced: go on from the last version
-    silent,       // the watchdog fired: go on from the last version
-    interrupted,  // cut, refused, throttled: back off, go on from the last version
-    expired,      // 410: the version is no longer known: list anew
-    damaged,      // garbage or an unknown error: back off, list anew
-    full,         // the handler has no room: back off, list anew
-    too_new,      // ResourceVersionTooLarge: wait a second, list anew
-    relist,       // asked for
-    absent,       // 404: no such resource
-    unsupported,  // sendInitialEvents: list by pages
-    listed,       // a list by pages is complete
-    cancelled
-};
-
-struct End {
-    Ending how = Ending::closed;
-    std::string why;
-    std::optional<std::chrono::seconds> retry_after;
-    bool suspicious = false;  // often in a row: perhaps the version itself is the trouble
-};
-
-// An answer or ERROR frame of the server (C23).
-End end_of(const ApiError& error) {
-    if (error.code == ErrorCode::Cancelled) return {Ending::cancelled, {}, {}, false};
-    Ending how = Ending::interrupted;
-    if (error.code == ErrorCode::Gone) {
-        how = Ending::expired;
-    } else if (error.has_cause("ResourceVersionTooLarge")) {
-        how = Ending::too_new;
-    } else if (error.code == ErrorCode::NotFound) {
-        how = Ending::absent;
-    } else if (error.code == ErrorCode::BadRequest || error.code == ErrorCode::ValidationFailed ||
-               error.code == ErrorCode::ProtocolError) {
-        how = Ending::damaged;
-    }
-    return {how, error.message, error.retry_after, false};
-}
-
-End end_of(const Error& error) {
-    const bool cancelled = error.code == ErrorCode::Cancelled;
-    return {cancelled ? Ending::cancelled : Ending::interrupted, error.message, {}, false};
-}
-
-bool needs_list(Ending how) {
-    return how == Ending::expired || how == Ending::damaged || how == Ending::full ||
-           how == Ending::too_new || how == Ending::relist || how == Ending::absent ||
-           how == Ending::unsupported;
-}
 
 bool ends_initial_events(std::string_view bookmark) {
     const auto metadata = json_member(bookmark, "metadata");
@@ -87,6 +38,7 @@ struct Informer::Parts {
     InformerHandler& handler;
     Backoff backoff;
     Rng rng;
+    aio::Signal now;      // ends a pause
     std::string version;  // resume from here; empty: nothing listed yet
     bool watch_list;
     bool list_due = true;  // until a list is complete
@@ -103,6 +55,7 @@ struct Informer::Parts {
           handler(to),
           backoff(settings.backoff, Backoff::Jitter::on_top, settings.seed),
           rng(settings.seed + 1),
+          now(on),
           watch_list(settings.watch_list) {}
 
     [[nodiscard]] std::string query() const;
@@ -122,6 +75,7 @@ struct Informer::Parts {
     static aio::Task<End> read_page(std::shared_ptr<Parts> parts, std::string& token,
                                     std::string& version);
     static aio::Task<End> list_pages(std::shared_ptr<Parts> parts);
+    static aio::Task<bool> rest(std::shared_ptr<Parts> parts, std::chrono::milliseconds pause);
 };
 
 std::string Informer::Parts::query() const {
@@ -373,6 +327,15 @@ aio::Task<End> Informer::Parts::list_pages(std::shared_ptr<Parts> parts) {
     co_return End{Ending::listed, {}, {}, false};
 }
 
+// False when cancelled.
+aio::Task<bool> Informer::Parts::rest(std::shared_ptr<Parts> parts,
+                                      std::chrono::milliseconds pause) {
+    const aio::Deadline until = aio::Deadline::in(pause);
+    const bool woken = co_await parts->now.wait(until);
+    if (woken) parts->backoff.reset();
+    co_return woken || until.passed();
+}
+
 // A resource that does not exist has no objects.
 void Informer::Parts::take_absence() {
     store.begin_list();
@@ -414,9 +377,8 @@ aio::Task<void> Informer::run() {
         }
         if (end.how == Ending::cancelled) co_return;
         parts->decide(end);
-        const auto pause = parts->pause_after(end);
-        const bool slept = co_await aio::sleep_until(aio::Deadline::in(pause));
-        if (!slept) co_return;
+        const bool running = co_await Parts::rest(parts, parts->pause_after(end));
+        if (!running) co_return;
     }
 }
 
@@ -424,6 +386,8 @@ void Informer::request_relist(std::string why) {
     parts_->relist_asked = true;
     parts_->relist_why = std::move(why);
 }
+
+void Informer::try_now() { parts_->now.notify_all(); }
 
 const Informer::Figures& Informer::figures() const { return parts_->figures; }
 

@@ -77,6 +77,9 @@ public:
     // Lists anew, consistently (a new leader's duty, A2b). on_synced() tells when it is done.
     void request_relist(std::string why);
 
+    // Ends a backoff early: the server that was away is back.
+    void try_now();
+
     struct Figures {
         bool synced = false;   // the first list is complete
         bool healthy = false;  // listing or watching without an error since the last attempt

@@ -11,7 +11,9 @@
 #include "k8s/discovery.hpp"
 #include "k8s/kubeconfig.hpp"
 #include "k8s/kubernetes_cluster_feeds.hpp"
+#include "k8s/kubernetes_health.hpp"
 #include "k8s/log_stream.hpp"
+#include "k8s/server_pulse.hpp"
 #include "k8s/workload_maker.hpp"
 
 namespace gpuctl::k8s {
@@ -69,6 +71,7 @@ struct KubernetesCluster::Parts {
     Parts(aio::Loop& on, KubernetesSettings how, std::unique_ptr<Client> with);
 
     void on_synced();
+    void on_return();
     void on_lease(bool leading, Epoch epoch);
     void begin_term(Epoch epoch);
     [[nodiscard]] bool all_synced() const;
@@ -86,6 +89,7 @@ struct KubernetesCluster::Parts {
     OpenFence open_fence;
     aio::TaskGroup group;
     aio::Signal synced_or_term;
+    ServerPulse pulse;
     Outbox outbox;
     StatusWriter writer;
     EventRecorder recorder;
@@ -114,6 +118,7 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       client(std::move(with)),
       group(loop),
       synced_or_term(loop),
+      pulse(*client, {}, [this] { on_return(); }),
       outbox(loop),
       writer(loop, *client, settings.failure_events_per_second, {}),
       recorder(loop, *client, recorder_settings(settings)),
@@ -148,6 +153,12 @@ void KubernetesCluster::Parts::on_synced() {
         outbox.deliver(CacheSynced{});
     }
     synced_or_term.notify_all();
+}
+
+void KubernetesCluster::Parts::on_return() {
+    pods.try_now();
+    nodes.try_now();
+    for (const GangWatch& gang : gangs) gang.informer->try_now();
 }
 
 void KubernetesCluster::Parts::on_lease(bool leading, Epoch epoch) {
@@ -247,10 +258,6 @@ Result<std::unique_ptr<KubernetesCluster>> KubernetesCluster::create(aio::Loop& 
         inside ? in_cluster_access(process_environment())
                : load_kubeconfig({settings.kubeconfig, settings.context}, process_environment());
     if (!access) return access.error();
-    if (settings.lease.namespace_name.empty()) {
-        settings.lease.namespace_name =
-            inside && !access->namespace_name.empty() ? access->namespace_name : "kube-system";
-    }
     if (settings.lease.identity.empty()) settings.lease.identity = make_lease_identity();
     if (settings.lease_enabled) {
         if (auto valid = validate(settings.lease); !valid) return valid.error();
@@ -272,6 +279,7 @@ void KubernetesCluster::start(ports::EventSink& sink) {
     Parts& parts = *parts_;
     parts.outbox.attach(sink);
     parts.group.spawn("outbox", parts.outbox.run());
+    parts.group.spawn("pulse", parts.pulse.run());
     parts.group.spawn("watch pods", parts.pods.run());
     parts.group.spawn("watch nodes", parts.nodes.run());
     parts.group.spawn("discover", parts.discover());
@@ -313,40 +321,11 @@ std::vector<ports::HealthLine> KubernetesCluster::health() const {
     const Parts& parts = *parts_;
     const auto& pods = parts.pods.figures();
     const auto& nodes = parts.nodes.figures();
-    const std::int64_t last_answer = parts.client->figures().last_answer_ms;
-    const std::int64_t silent_seconds = (aio::Loop::wall_ms() - last_answer) / 1000;
-    const bool watching = pods.healthy && nodes.healthy;
-    std::vector<ports::HealthLine> lines;
-    ports::HealthLine server{
-        "api-server", last_answer != 0 && (watching || silent_seconds < 30), {}};
-    if (last_answer == 0) {
-        server.detail = "no answer yet: " + pods.last_error;
-    } else if (!server.ok) {
-        server.detail = "no answer for " + std::to_string(silent_seconds) +
-                        " s: " + (pods.last_error.empty() ? nodes.last_error : pods.last_error);
-    }
-    lines.push_back(std::move(server));
-    ports::HealthLine cache{"cache", parts.synced_told, {}};
-    if (cache.ok) {
-        cache.detail =
-            std::to_string(pods.objects) + " pods, " + std::to_string(nodes.objects) + " nodes";
-    } else {
-        cache.detail = "not everything is listed yet";
-        for (const std::string& error :
-             {parts.discovery_error, pods.last_error, nodes.last_error}) {
-            if (!error.empty()) cache.detail += ": " + error;
-        }
-    }
-    lines.push_back(std::move(cache));
+    std::vector<ports::HealthLine> lines{
+        server_health(parts.pulse, pods.last_error),
+        cache_health(parts.synced_told, pods, nodes, parts.discovery_error)};
     if (parts.settings.lease_enabled) {
-        // Following is healthy too; the detail says who leads.
-        const auto lease = parts.keeper.view();
-        ports::HealthLine line{"lease", lease.leading || !lease.holder.empty(), {}};
-        line.detail = lease.leading
-                          ? (parts.term_told ? "leading" : "leading soon: reading the cluster anew")
-                      : lease.holder.empty() ? "nobody leads: " + lease.last_error
-                                             : "following " + lease.holder;
-        lines.push_back(std::move(line));
+        lines.push_back(lease_health(parts.keeper.view(), parts.term_told));
     }
     return lines;
 }

@@ -30,7 +30,7 @@ struct KubernetesSettings {
     std::string label_prefix = "runwhere.ai";
     std::string version = "0";
     bool lease_enabled = true;
-    // An empty namespace means the service account's, else kube-system; an empty identity is made.
+    // An empty identity is made.
     LeaseSettings lease;
     std::size_t binds_in_flight_max = 32;
     std::chrono::milliseconds bind_timeout{5'000};

@@ -1,0 +1,44 @@
+#include "k8s/kubernetes_health.hpp"
+
+namespace gpuctl::k8s {
+
+ports::HealthLine server_health(const ServerPulse& pulse, const std::string& watch_error) {
+    ports::HealthLine line{"api-server", pulse.answering(), {}};
+    if (line.ok) return line;
+    line.detail = "no answer yet";
+    if (pulse.ever_answered()) {
+        line.detail = "no answer for " + std::to_string(pulse.silent_for().count()) + " s";
+    }
+    const std::string& error = pulse.last_error().empty() ? watch_error : pulse.last_error();
+    if (!error.empty()) line.detail += ": " + error;
+    return line;
+}
+
+ports::HealthLine cache_health(bool synced, const Informer::Figures& pods,
+                               const Informer::Figures& nodes, const std::string& discovery_error) {
+    ports::HealthLine line{"cache", synced, {}};
+    if (synced) {
+        line.detail =
+            std::to_string(pods.objects) + " pods, " + std::to_string(nodes.objects) + " nodes";
+        return line;
+    }
+    line.detail = "not everything is listed yet";
+    for (const std::string& error : {discovery_error, pods.last_error, nodes.last_error}) {
+        if (!error.empty()) line.detail += ": " + error;
+    }
+    return line;
+}
+
+ports::HealthLine lease_health(const LeaseKeeper::View& lease, bool told) {
+    ports::HealthLine line{"lease", lease.leading || !lease.holder.empty(), {}};
+    if (lease.leading) {
+        line.detail = told ? "leading" : "leading soon: reading the cluster anew";
+    } else if (lease.holder.empty()) {
+        line.detail = "nobody leads: " + lease.last_error;
+    } else {
+        line.detail = "following " + lease.holder;
+    }
+    return line;
+}
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,22 @@
+#pragma once
+// What /readyz says of the API server, the cache of its objects, and the lease.
+
+#include <string>
+
+#include "daemon/ports/cluster.hpp"
+#include "k8s/informer.hpp"
+#include "k8s/lease_keeper.hpp"
+#include "k8s/server_pulse.hpp"
+
+namespace gpuctl::k8s {
+
+// `watch_error` explains a silence that no request of the pulse has met yet.
+ports::HealthLine server_health(const ServerPulse& pulse, const std::string& watch_error);
+
+ports::HealthLine cache_health(bool synced, const Informer::Figures& pods,
+                               const Informer::Figures& nodes, const std::string& discovery_error);
+
+// Following is healthy too; the detail says who leads. `told`: the engine knows of our term.
+ports::HealthLine lease_health(const LeaseKeeper::View& lease, bool told);
+
+}  // namespace gpuctl::k8s

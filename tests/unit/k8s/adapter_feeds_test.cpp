@@ -1,0 +1,105 @@
+// From what a watch says to the events of the engine: which news are told, and what becomes of
+// those that found no room.
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+
+#include "k8s/kubernetes_cluster_feeds.hpp"
+#include "unit/k8s/adapter_fixture.hpp"
+#include "unit/k8s/loop_fixture.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+using Json = nlohmann::json;
+
+class FeedTest : public LoopTest {
+protected:
+    FeedTest() {
+        ClusterAccess access;
+        access.https = false;
+        access.host = "127.0.0.1";
+        access.port = "1";
+        client = client_of(access, {});
+        writer = std::make_unique<StatusWriter>(loop, *client, 1, ConditionLedger::Settings{});
+        outbox.attach(sink);
+        feed = std::make_unique<PodFeed>(outbox, PodReadSettings{}, *writer, [] {});
+    }
+    bool tell(const std::string& name, const std::string& object) {
+        return feed->on_object(Change::modified, {"t", name, "u-" + name, "5"}, object);
+    }
+    Sink sink;
+    Outbox outbox{loop};
+    std::unique_ptr<Client> client;
+    std::unique_ptr<StatusWriter> writer;
+    std::unique_ptr<PodFeed> feed;
+};
+
+TEST_F(FeedTest, an_update_without_news_is_no_event) {
+    EXPECT_TRUE(tell("a", pod_json("a")));
+    EXPECT_TRUE(tell("a", pod_json("a")));
+    EXPECT_EQ(sink.events.size(), 1u);
+    EXPECT_EQ(feed->figures().unchanged, 1u);
+    EXPECT_TRUE(tell("a", pod_json("a", "Running", "n1")));
+    EXPECT_EQ(sink.events.size(), 2u);
+}
+
+TEST_F(FeedTest, M15_the_end_of_a_pod_is_told_by_its_phase_and_its_removal_by_nothing_else) {
+    EXPECT_TRUE(tell("a", pod_json("a", "Running", "n1")));
+    EXPECT_TRUE(tell("a", pod_json("a", "Succeeded", "n1")));
+    // The last state of a deleted object may be older than what was told before.
+    EXPECT_TRUE(feed->on_deleted({"t", "a", "u-a", "9"}, pod_json("a", "Running", "n1")));
+    ASSERT_EQ(sink.events.size(), 3u);
+    EXPECT_EQ(std::get<PodObserved>(sink.events[1]).pod.phase, PodPhase::succeeded);
+    EXPECT_EQ(std::get<PodRemoved>(sink.events[2]).uid, "u-a");
+}
+
+TEST_F(FeedTest, M1_another_schedulers_pod_is_told_when_it_takes_a_node_and_not_before) {
+    Json pod = Json::parse(pod_json("a"));
+    pod["spec"]["schedulerName"] = "default-scheduler";
+    EXPECT_TRUE(tell("a", pod.dump()));
+    EXPECT_TRUE(sink.events.empty());
+    EXPECT_TRUE(feed->on_deleted({"t", "a", "u-a", "9"}, ""));
+    EXPECT_TRUE(sink.events.empty());
+    pod["spec"]["nodeName"] = "n1";
+    EXPECT_TRUE(tell("a", pod.dump()));
+    ASSERT_EQ(sink.events.size(), 1u);
+    EXPECT_FALSE(std::get<PodObserved>(sink.events[0]).pod.ours);
+}
+
+TEST_F(FeedTest, what_a_full_sink_refused_is_told_again) {
+    sink.room = 0;
+    EXPECT_FALSE(tell("a", pod_json("a")));
+    sink.room = 10;
+    EXPECT_TRUE(tell("a", pod_json("a")));
+    EXPECT_EQ(sink.events.size(), 1u);
+    sink.room = 1;
+    EXPECT_FALSE(feed->on_deleted({"t", "a", "u-a", "9"}, ""));
+    sink.room = 10;
+    EXPECT_TRUE(feed->on_deleted({"t", "a", "u-a", "9"}, ""));
+    EXPECT_EQ(sink.events.size(), 2u);
+}
+
+TEST_F(FeedTest, an_outcome_waits_for_room_and_keeps_its_place) {
+    sink.room = 0;
+    outbox.deliver(BindOutcome{EffectId{1}, "u", BindResult::bound, ""});
+    outbox.deliver(BindOutcome{EffectId{2}, "u", BindResult::bound, ""});
+    EXPECT_FALSE(tell("a", pod_json("a")));  // not before them
+    group.spawn("outbox", outbox.run());
+    sink.room = 10;
+    EXPECT_TRUE(wait_for([&] { return outbox.waiting() == 0; }));
+    ASSERT_EQ(sink.events.size(), 2u);
+    EXPECT_EQ(std::get<BindOutcome>(sink.events[1]).effect, EffectId{2});
+}
+
+TEST_F(FeedTest, an_unreadable_pod_is_counted_and_stops_nothing) {
+    EXPECT_TRUE(tell("a", "{\"metadata\":"));
+    EXPECT_EQ(feed->figures().unreadable, 1u);
+    EXPECT_TRUE(tell("b", pod_json("b")));
+    EXPECT_EQ(sink.events.size(), 1u);
+}
+
+}  // namespace
+}  // namespace gpuctl::k8s

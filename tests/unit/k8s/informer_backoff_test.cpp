@@ -1,0 +1,64 @@
+// An informer spares the server: it waits as told, and many that start together do not ask at once.
+
+#include <atomic>
+#include <chrono>
+
+#include "daemon/aio/deadline.hpp"
+#include "unit/k8s/informer_fixture.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+using std::chrono::seconds;
+
+TEST_F(InformerTest, M16_a_throttled_watch_waits_as_asked_and_does_not_relist) {
+    static std::atomic<int> watches;  // the server's threads outlive this frame
+    watches = 0;
+    start([&](const SeenRequest& request, Reply& reply) {
+        if (!request.has_query("watch")) return reply.respond(200, list(10, {}));
+        if (++watches == 1) return reply.respond(429, "", {{"Retry-After", "1"}});
+        reply.begin_chunked();
+        reply.stall();
+    });
+    const auto began = aio::Clock::now();
+    ASSERT_TRUE(wait_for([&] { return watches == 2; }));
+    EXPECT_GE(aio::Clock::now() - began, seconds{1});
+    EXPECT_EQ(informer->figures().lists, 1u);
+}
+
+TEST_F(InformerTest, M16_first_lists_are_spread_at_random) {
+    InformerSettings settings;
+    settings.path = "/x";
+    settings.start_delay_max = seconds{3'600};
+    begin([](const SeenRequest&, Reply& reply) { reply.respond(500, ""); }, settings);
+    // An hour is not over at once: nothing may have been asked when the loop has turned.
+    (void)run(poll_until([turns = 0]() mutable { return ++turns > 20; }, soon()));
+    EXPECT_EQ(asked(), Story{});
+}
+
+TEST_F(InformerTest, a_backoff_ends_when_the_server_is_said_to_be_back) {
+    static std::atomic<bool> away;  // the server's threads outlive this frame
+    away = true;
+    InformerSettings settings;
+    settings.path = "/api/v1/pods";
+    settings.watch_list = false;
+    tune(settings);
+    settings.backoff.first = settings.backoff.cap = std::chrono::hours{1};
+    begin(
+        [&](const SeenRequest& request, Reply& reply) {
+            if (away) return reply.respond(503, "down");
+            if (request.has_query("watch")) return reply.stall();
+            reply.respond(200, list(5, {pod("a", "u1", 1)}));
+        },
+        settings);
+    ASSERT_TRUE(wait_for([&] { return informer->figures().watch_errors == 1; }));
+    away = false;
+    // Not remembered when nobody waits yet: told until it is heard.
+    EXPECT_TRUE(wait_for([&] {
+        informer->try_now();
+        return informer->figures().synced;
+    }));
+}
+
+}  // namespace
+}  // namespace gpuctl::k8s

@@ -60,7 +60,7 @@ class Bench:
 
     def start_gpuctld(self, bed, events):
         configuration = bed.folder / "gpuctld.json"
-        kubernetes = {"kubeconfig": str(bed.kubeconfig("gpuctld")), "lease": {"namespace": "gpuctl-system"}}
+        kubernetes = {"kubeconfig": str(bed.kubeconfig("gpuctld"))}
         if events is not None:
             kubernetes["events"] = events
         configuration.write_text(json.dumps({

@@ -4,11 +4,12 @@
 
 #include <chrono>
 #include <fstream>
-#include <random>
 #include <sstream>
 
+#include "daemon/aio/entropy.hpp"
 #include "daemon/api/readiness.hpp"
 #include "daemon/app/figures.hpp"
+#include "daemon/app/health_log.hpp"
 #include "daemon/app/logging.hpp"
 #include "daemon/app/state_directory.hpp"
 #include "daemon/config/checks.hpp"
@@ -156,7 +157,7 @@ void App::run_engine(journal::Recovered recovered) {
     core::EngineLoopSettings settings;
     settings.queue_max = config_.journal.queue_max;
     settings.snapshot_every_inputs = config_.journal.snapshot_every_inputs;
-    settings.seed = std::random_device{}();
+    settings.seed = aio::random_seed();
     settings.wait_for_workload = config_.cluster.mode == config::ClusterMode::kubernetes;
     settings.adapter_lists_all = settings.wait_for_workload;
     engine_ = std::make_unique<core::EngineLoop>(loop_, *journal_, std::move(recovered.engine),
@@ -193,6 +194,7 @@ void App::serve() {
     services_->idempotency.recover(engine.state());
     api_ = std::make_unique<api::ApiServer>(*services_);
     recorder_.before_scrape([this] { fill_metrics(); });
+    tasks_.spawn("log health", log_health_changes(*services_));
     handler_.hand_over_to(*api_);
 }
 
@@ -272,9 +274,9 @@ aio::Task<bool> App::stop() {
     co_return clean;
 }
 
-// Everything that can fail comes first; then everything is taken over.
 void App::count_refused_reload() { recorder_.counter(Metric::reloads, {"refused"}).add(); }
 
+// Everything that can fail comes first; then everything is taken over.
 Result<void> App::reload(const config::Config& wanted) {
     const auto prepare = [&]() -> Result<void> {
         if (Result<void> safe = config::check_safe(wanted); !safe) return safe.error();

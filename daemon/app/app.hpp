@@ -41,9 +41,9 @@ public:
     aio::Task<Result<void>> start();
     // True when everything ended before the deadline (server.shutdownTimeout).
     aio::Task<bool> stop();
-    // Whole or not at all.
     // A file that cannot even be read is a refused reload, too.
     void count_refused_reload();
+    // Whole or not at all.
     Result<void> reload(const config::Config& wanted);
 
     [[nodiscard]] std::uint16_t port() const;

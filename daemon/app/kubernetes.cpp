@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 
+#include "daemon/aio/entropy.hpp"
 #include "daemon/app/app.hpp"
 #include "k8s/kubernetes_cluster.hpp"
 
@@ -38,7 +38,7 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.success_events = source.events == config::KubernetesEvents::all;
     settings.failure_events_per_second = source.failure_events_per_second;
     settings.success_events_per_second = source.success_events_per_second;
-    settings.seed = std::random_device{}();
+    settings.seed = aio::random_seed();
     return settings;
 }
 

@@ -89,6 +89,9 @@ void check(const Lease& lease, const wire::Field& field) {
     } else {
         member(field, "name").error("lease.name must not be empty");
     }
+    if (lease.namespace_name.empty()) {
+        member(field, "namespace").error("lease.namespace must not be empty");
+    }
     check_label(field, "namespace", lease.namespace_name);
 }
 

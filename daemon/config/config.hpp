@@ -41,7 +41,9 @@ struct Server {
 
 struct Lease {
     bool enabled = true;
-    std::string namespace_name;  // empty: the service account's, else kube-system
+    // The same inside and outside of the cluster: two daemons with different defaults would both
+    // lead.
+    std::string namespace_name = "gpuctl-system";
     std::string name = "gpuctld";
     milliseconds duration{15'000};
     milliseconds renew_deadline{10'000};

@@ -126,7 +126,7 @@ const std::vector<Key<Lease>>& keys<Lease>() {
     static const std::vector<Key<Lease>> table = {
         flag("enabled", &Lease::enabled, "elect a leader; switch off only where one runs"),
         text("namespace", &Lease::namespace_name,
-             "of the Lease object; \"\": the service account's, else kube-system"),
+             "of the Lease object; every gpuctld of a cluster must name the same"),
         text("name", &Lease::name, "of the Lease object"),
         span("duration", &Lease::duration, 100, kHour,
              "others wait this long before they take over"),

@@ -31,8 +31,8 @@ BOUND_S = 20  # for pods that fit to be bound
 RUNNING_S = 40  # for a job that fits to run, controllers and fake kubelets included
 PREFIX = "runwhere.ai"
 # Scaled down, so that taking over after a kill does not take a quarter of a minute.
-SHORT_LEASE = {"namespace": "gpuctl-system", "duration": "3s", "renewDeadline": "2s", "retryPeriod": "300ms"}
-DEFAULT_LEASE = {"namespace": "gpuctl-system", "duration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
+SHORT_LEASE = {"duration": "3s", "renewDeadline": "2s", "retryPeriod": "300ms"}
+DEFAULT_LEASE = {"duration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
 
 _numbers = itertools.count(1)
 _shared = {}
@@ -91,7 +91,8 @@ def merged(base, changes):
 class Daemon:
     """A running gpuctld with a configuration, journal and port of its own."""
 
-    def __init__(self, changes=None, bed=None, role="gpuctld", folder=None, port=None, text=None):
+    def __init__(self, changes=None, bed=None, role="gpuctld", folder=None, port=None, text=None, planted_bug=None):
+        self.planted_bug = planted_bug  # a name of scheduler/base/planted.hpp
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="gpuctld-"))
         self._temporary = folder is None
         self.port = port or free_port()
@@ -119,7 +120,10 @@ class Daemon:
 
     def start(self, wait=True, environment=None):
         file = self.write_configuration()
-        self.process = Process("gpuctld", [BINARIES / "gpuctld", "--config", file], self.folder / "gpuctld.log",
+        program = "gpuctld-planted" if self.planted_bug else "gpuctld"
+        if self.planted_bug:
+            environment = {**(environment or os.environ), "GPUCTL_PLANTED_BUG": self.planted_bug}
+        self.process = Process("gpuctld", [BINARIES / program, "--config", file], self.folder / "gpuctld.log",
                                environment=environment)
         if wait:
             self.wait_ready()

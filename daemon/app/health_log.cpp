@@ -1,0 +1,41 @@
+#include "daemon/app/health_log.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+#include "daemon/aio/deadline.hpp"
+#include "daemon/api/readiness.hpp"
+
+namespace gpuctl::app {
+namespace {
+
+constexpr std::chrono::seconds kBetweenLooks{2};
+
+}  // namespace
+
+std::vector<ports::HealthLine> HealthChanges::since_last(
+    const std::vector<ports::HealthLine>& lines) {
+    std::vector<ports::HealthLine> changed;
+    for (const ports::HealthLine& line : lines) {
+        const std::string state =
+            !line.ok ? "failed" : "ok" + (line.name == "lease" ? ": " + line.detail : "");
+        const auto [entry, first] = told_.try_emplace(line.name, "ok");
+        if (std::exchange(entry->second, state) != state) changed.push_back(line);
+    }
+    return changed;
+}
+
+aio::Task<void> log_health_changes(const api::Services& services) {
+    HealthChanges changes;
+    for (;;) {
+        for (const ports::HealthLine& line : changes.since_last(api::readiness(services))) {
+            spdlog::log(line.ok ? spdlog::level::info : spdlog::level::warn,
+                        "health check={} ok={} detail=\"{}\"", line.name, line.ok, line.detail);
+        }
+        const bool running = co_await aio::sleep_until(aio::Deadline::in(kBetweenLooks));
+        if (!running) co_return;
+    }
+}
+
+}  // namespace gpuctl::app

@@ -79,6 +79,7 @@ PodId ClusterState::make_pod(PodFacts facts) {
     PodRow& row = pods_[id.value()];
     row = PodRow{};
     row.facts = std::move(facts);
+    row.seen_at = now_;
     row.standing = row.facts.ours ? PodStanding::waiting : PodStanding::foreign;
     // Where a foreign pod may go is its own scheduler's business.
     row.shape = shapes_.acquire(row.facts.request,

@@ -56,6 +56,7 @@ void copy_pod(To& to, const From& from) {
     to.start_reported = from.start_reported;
     to.effect = from.effect;
     to.placed_at = from.placed_at;
+    to.seen_at = from.seen_at;
     to.message = from.message;
 }
 

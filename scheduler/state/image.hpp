@@ -34,11 +34,12 @@ struct PodImage {
     std::string node;
     EffectId effect{};
     Instant placed_at;
+    Instant seen_at;
     std::string message;
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, node,
-                       effect, placed_at, message))
+                       effect, placed_at, seen_at, message))
 
 struct JobImage {
     ObjectKey key;

@@ -222,6 +222,20 @@ void ClusterState::roll_back_gang(JobId id, std::vector<Effect>& effects) {
     job.member_refused = false;
 }
 
+namespace {
+
+// Kubernetes tells creation in whole seconds, cut off: for a pod seen within that second, the
+// moment it was seen is nearer to the truth.
+Instant waits_since(const PodRow& pod, Instant submitted_at) {
+    const Instant created_at = pod.facts.created_at;
+    if (!created_at.happened()) return submitted_at;
+    const bool seen_at_once =
+        pod.seen_at >= created_at && pod.seen_at - created_at < Duration::seconds(1);
+    return seen_at_once ? pod.seen_at : created_at;
+}
+
+}  // namespace
+
 void ClusterState::report_started(JobId id, std::vector<Effect>& effects) {
     JobRow& job = jobs_[id.value()];
     const std::int64_t needed = gang_size(job).value_or(0);
@@ -237,8 +251,7 @@ void ClusterState::report_started(JobId id, std::vector<Effect>& effects) {
         PodRow& pod = pods_[pod_id.value()];
         pod.start_reported = true;
         if (!pod.node.exists()) continue;
-        since = std::min(since,
-                         pod.facts.created_at.happened() ? pod.facts.created_at : job.submitted_at);
+        since = std::min(since, waits_since(pod, job.submitted_at));
         report.pods.push_back({pod.facts.key, pod.facts.uid});
         report.nodes.push_back(nodes_[pod.node.value()].facts.name);
     }

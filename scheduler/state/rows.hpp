@@ -53,6 +53,7 @@ struct PodRow {
     JobId job;  // none for foreign pods
     EffectId effect{};
     Instant placed_at;
+    Instant seen_at;      // first
     std::string message;  // of the last unhappy outcome
     PodFacts facts;
 };

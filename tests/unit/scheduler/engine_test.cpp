@@ -284,6 +284,27 @@ TEST(Engine, M25_a_gpu_pod_never_goes_where_the_resource_is_missing) {
     EXPECT_EQ(world.why("p").front().reason, Reason::never_fits);
 }
 
+// Creation comes in whole seconds, cut off; what is measured is what the user waited.
+TEST(Engine, a_pod_seen_in_the_second_of_its_creation_waits_from_being_seen) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.now = Instant{2'000'900};
+    PodFacts quick = pod("quick", "quick", 1);
+    quick.created_at = Instant{2'000'000};
+    world.add(quick);
+    PodFacts old = pod("old", "old", 1);
+    old.created_at = Instant{1'994'000};
+    world.add(old);
+    world.now = Instant{2'000'904};
+    world.run();
+    std::map<std::string, Duration> waited;
+    for (const ReportStarted& report : world.sent<ReportStarted>()) {
+        waited[report.job.name] = report.waited;
+    }
+    EXPECT_EQ(waited.at("quick"), Duration{4});
+    EXPECT_EQ(waited.at("old"), Duration{6'904});
+}
+
 TEST(Gang, all_ranks_or_none) {
     EngineWorld world;
     world.add(node("a", 8));

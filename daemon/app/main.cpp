@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 
 #include "daemon/aio/loop.hpp"
@@ -15,6 +16,7 @@
 #include "daemon/app/signals.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/net/http_client.hpp"
+#include "scheduler/base/planted.hpp"
 
 namespace gpuctl::app {
 namespace {
@@ -193,6 +195,13 @@ int main(int argc, char** argv) {
     const CLI::App* healthcheck = flags.add_subcommand(
         "healthcheck", "ask the gpuctld at the configured address if it lives");
     CLI11_PARSE(flags, argc, argv);
+#ifdef GPUCTL_PLANTED
+    const char* bug = std::getenv("GPUCTL_PLANTED_BUG");
+    if (bug != nullptr && !gpuctl::plant(bug)) {
+        std::cerr << "gpuctld: there is no planted bug " << bug << '\n';
+        return 2;
+    }
+#endif
 
     gpuctl::Result<gpuctl::config::Config> config = load(options);
     if (!config) return fail(config.error());

@@ -7,6 +7,7 @@
 #include "scheduler/base/archive.hpp"
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/hash.hpp"
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -72,6 +73,10 @@ void ClusterState::resend_unanswered(std::vector<Effect>& effects) {
         for (const PodId pod_id : job.pods) {
             PodRow& pod = pods_[pod_id.value()];
             if (pod.standing == PodStanding::assumed && pod.in_flight) {
+                if (planted(PlantedBug::forget_assumed_on_recovery)) {
+                    give_up_assumption(pod_id);
+                    continue;
+                }
                 if (job.gang_deadline.happened()) {
                     job.gang_deadline = now_ + policy_.gang_bind_deadline;
                     set_timer(id);

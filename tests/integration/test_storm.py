@@ -2,7 +2,9 @@
 
 After each kill and restart: the GPU sum of every node stays within what it has, each gang is there whole or
 not at all, the API server accepted exactly one bind per uid, and every acknowledged job is still known.
-More is asked for than fits, so that a daemon which forgets what it had assumed gives GPUs away twice.
+More is asked for than fits, and while the daemon is down urgent gangs arrive that would fit into what it had
+assumed: one that forgets its assumptions gives those GPUs away, and a gang stays half bound. The planted bug
+does just that, and the harness must see it.
 GPUCTL_STORM_TRIALS (tools/test --trials N) says how often; every tenth trial runs with the default lease."""
 
 import collections
@@ -18,7 +20,9 @@ TRIALS = int(os.environ.get("GPUCTL_STORM_TRIALS", "3"))
 SEED = int(os.environ.get("GPUCTL_STORM_SEED", "20261120"))
 NODES, GPUS = 12, 8
 GANGS, SIZE = 18, 8  # 144 GPUs wanted, 96 there: twelve gangs fit
+URGENT = 12  # created while the daemon is down, ahead of all others: they would fill every node
 SETTLE_S = 60
+PLANTED_TRIALS_MAX, PLANTED_SETTLE_S = 5, 15
 USER = "system:serviceaccount:gpuctl-system:gpuctld"
 JOB = """kind: training
 job: {name: %s, namespace: %s}
@@ -35,6 +39,8 @@ class Storm(unittest.TestCase):
         names = [cls.bed.create_node(f"storm-{index}", gpus=GPUS, pool="storm") for index in range(NODES)]
         names += [cls.bed.create_node(f"jobs-{index}", gpus=GPUS, pool="storm-jobs") for index in range(2)]
         cls.bed.wait_nodes_ready(names)
+        cls.bed.api("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {
+            "metadata": {"name": "storm-urgent"}, "value": 1000}, expect=(201,))
 
     def test_a_killed_daemon_loses_nothing_and_gives_nothing_away_twice(self):
         chance = random.Random(SEED)
@@ -42,11 +48,22 @@ class Storm(unittest.TestCase):
             with self.subTest(trial=trial, seed=SEED):
                 self.trial(trial, chance, default_lease=TRIALS >= 10 and trial % 10 == 9)
 
-    def trial(self, trial, chance, default_lease):
+    def test_the_harness_sees_a_daemon_that_forgets_what_it_had_assumed(self):
+        chance = random.Random(SEED)
+        for trial in range(PLANTED_TRIALS_MAX):
+            try:
+                self.trial(f"planted-{trial}", chance, default_lease=False, planted_bug="forget_assumed_on_recovery",
+                           settle_s=PLANTED_SETTLE_S)
+            except AssertionError as seen:
+                self.assertIn("as many whole gangs as fit", str(seen))
+                return
+        self.fail(f"{PLANTED_TRIALS_MAX} kills, and nothing was seen")
+
+    def trial(self, trial, chance, default_lease, planted_bug=None, settle_s=SETTLE_S):
         namespace = self.bed.create_namespace(f"storm-{trial}")
         audit_from = self.bed.audit_size()
         changes = {"cluster": {"kubernetes": {"lease": DEFAULT_LEASE}}} if default_lease else None
-        daemon = Daemon(changes, bed=self.bed).start()
+        daemon = Daemon(changes, bed=self.bed, planted_bug=planted_bug).start()
         acknowledged, stop = [], threading.Event()
         try:
             submitting = threading.Thread(target=self.submit, args=(daemon, namespace, acknowledged, stop), daemon=True)
@@ -62,25 +79,26 @@ class Storm(unittest.TestCase):
             submitting.join(30)
             creating.join(60)
             after_kill = len(self.accepted_binds(audit_from))
-            again = Daemon(changes, bed=self.bed, folder=daemon.folder, port=daemon.port)
+            self.create_gangs(namespace, "urgent", URGENT, priorityClassName="storm-urgent")
+            again = Daemon(changes, bed=self.bed, folder=daemon.folder, port=daemon.port, planted_bug=planted_bug)
             again.start(wait=False)
             daemon = again
             daemon.wait_ready(60)
-            self.settled(namespace, daemon)
+            self.settled(namespace, daemon, settle_s)
             self.check(namespace, audit_from, daemon, acknowledged, after_kill)
         finally:
             stop.set()
             daemon.stop()
             self.clear(namespace)
 
-    def create_gangs(self, namespace):
+    def create_gangs(self, namespace, word="gang", gangs=GANGS, **spec):
         def gang(name):
             for index in range(SIZE):
                 create_pod(self.bed, namespace, pod(
                     f"{name}-{index}", gpus=1, pool="storm", labels={f"{PREFIX}/gang": name},
-                    annotations={f"{PREFIX}/gang-min": str(SIZE)}), role="admin")
+                    annotations={f"{PREFIX}/gang-min": str(SIZE)}, **spec), role="admin")
 
-        names = [f"gang-{index}" for index in range(GANGS)]
+        names = [f"{word}-{index}" for index in range(gangs)]
         in_threads([lambda part=names[start::4]: [gang(name) for name in part] for start in range(4)])
 
     @staticmethod
@@ -114,17 +132,17 @@ class Storm(unittest.TestCase):
         count = collections.Counter()
         for item in self.bed.pods(namespace):
             gang = item["metadata"]["labels"].get(f"{PREFIX}/gang", "")
-            if gang.startswith("gang-"):
+            if gang:
                 count[gang] += bool(item["spec"].get("nodeName"))
         return count
 
-    def settled(self, namespace, daemon):
+    def settled(self, namespace, daemon, settle_s):
         def whole():
             count = self.gangs_bound(namespace)
-            return len(count) == GANGS and all(n in (0, SIZE) for n in count.values()) \
+            return len(count) == GANGS + URGENT and all(n in (0, SIZE) for n in count.values()) \
                 and sum(n == SIZE for n in count.values()) == NODES * GPUS // SIZE
 
-        wait_for(whole, SETTLE_S, lambda: f"as many whole gangs as fit: {self.gangs_bound(namespace)}\n"
+        wait_for(whole, settle_s, lambda: f"as many whole gangs as fit: {self.gangs_bound(namespace)}\n"
                  f"{daemon.process.log()[-2000:]}", every_s=0.2)
 
     def check(self, namespace, audit_from, daemon, acknowledged, after_kill):

@@ -232,7 +232,7 @@ def flatten(suite):
 
 
 def integration_tests(tally, words):
-    if build(tally, "release", ["gpuctld", "gpuctl"]) is None:
+    if build(tally, "release", ["gpuctld", "gpuctl", "gpuctld-planted"]) is None:
         return
     step("integration: the real API server, real processes, real Prometheus")
     folder = REPOSITORY / "tests" / "integration"

@@ -1,0 +1,23 @@
+#include "scheduler/base/planted.hpp"
+
+#ifdef GPUCTL_PLANTED
+
+namespace gpuctl {
+namespace {
+
+PlantedBug chosen = PlantedBug::none;
+
+}  // namespace
+
+bool planted(PlantedBug bug) { return chosen == bug; }
+
+bool plant(std::string_view name) {
+    PlantedBug bug = PlantedBug::none;
+    if (!boost::describe::enum_from_string(name, bug)) return false;
+    chosen = bug;
+    return true;
+}
+
+}  // namespace gpuctl
+
+#endif

@@ -1,5 +1,7 @@
 #include "scheduler/base/planted.hpp"
 
+#include <string>
+
 #ifdef GPUCTL_PLANTED
 
 namespace gpuctl {
@@ -13,7 +15,7 @@ bool planted(PlantedBug bug) { return chosen == bug; }
 
 bool plant(std::string_view name) {
     PlantedBug bug = PlantedBug::none;
-    if (!boost::describe::enum_from_string(name, bug)) return false;
+    if (!boost::describe::enum_from_string(std::string{name}.c_str(), bug)) return false;
     chosen = bug;
     return true;
 }

@@ -12,7 +12,7 @@ namespace gpuctl {
 
 enum class PlantedBug : std::uint8_t {
     none,
-    // After a restart binds that were never answered are taken for never sent.
+    // After a restart, binds that were never answered are sent again, but take no room.
     forget_assumed_on_recovery
 };
 BOOST_DESCRIBE_ENUM(PlantedBug, none, forget_assumed_on_recovery)

@@ -73,15 +73,12 @@ void ClusterState::resend_unanswered(std::vector<Effect>& effects) {
         for (const PodId pod_id : job.pods) {
             PodRow& pod = pods_[pod_id.value()];
             if (pod.standing == PodStanding::assumed && pod.in_flight) {
-                if (planted(PlantedBug::forget_assumed_on_recovery)) {
-                    give_up_assumption(pod_id);
-                    continue;
-                }
                 if (job.gang_deadline.happened()) {
                     job.gang_deadline = now_ + policy_.gang_bind_deadline;
                     set_timer(id);
                 }
                 send_bind(pod_id, job, effects);
+                if (planted(PlantedBug::forget_assumed_on_recovery)) release(pod_id);
             }
             if (pod.delete_in_flight && !pod.facts.terminating) {
                 effects.emplace_back(DeletePod{next_effect(),

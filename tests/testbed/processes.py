@@ -1,5 +1,6 @@
 """Child processes that do not outlive the tests, free ports, certificates."""
 
+import concurrent.futures
 import ctypes
 import os
 import pathlib
@@ -10,6 +11,8 @@ import time
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
+# The signal comes when the *thread* ends that started the child, so one thread that stays starts them all.
+_STARTER = concurrent.futures.ThreadPoolExecutor(1, "starter")
 
 
 def free_port():
@@ -30,10 +33,10 @@ class Process:
         self.name = name
         self.log_file = pathlib.Path(log_file)
         with open(self.log_file, "ab") as output:
-            self._child = subprocess.Popen(
-                [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                env=environment, start_new_session=detached, cwd=folder,
-                preexec_fn=None if detached else _die_with_parent)
+            self._child = _STARTER.submit(
+                subprocess.Popen, [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output,
+                stderr=output, env=environment, start_new_session=detached, cwd=folder,
+                preexec_fn=None if detached else _die_with_parent).result()
         self.pid = self._child.pid
 
     @property

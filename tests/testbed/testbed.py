@@ -202,7 +202,9 @@ class Testbed:
             "--node-lease-duration-seconds=10", "--v=WARN"]
 
     def start_kwok_again(self):
-        """After its process was ended; on the same port, with the same log files."""
+        """After its process was ended; on the same port, with the same log files. A kubelet comes back under its own
+        name; this one has a new one, so the leases of its nodes are taken away instead of waited for."""
+        self.api("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", expect=(200,))
         self._run("kwok", self._kwok_command())
 
     def _log_documents(self):

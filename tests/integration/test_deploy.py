@@ -1,10 +1,12 @@
 """config/deploy.yaml (ruling 33): one kubectl apply, then gpuctld started with exactly the arguments, environment,
 configuration and secrets that the API server then has, at exactly the paths, as exactly that service account.
 
-What a kubelet would do is done here with a mount name space: a root directory of its own with /usr, the mounts of
-the pod, and the daemon's program where the container's command expects it."""
+What a kubelet would do is done here with a mount name space: a root directory of its own, read-only as asked, with
+/usr, the mounts of the pod, the daemon's program where the container's command expects it, and, where the tests run
+as root, the user, group, capabilities and file ownership of the security contexts."""
 
 import base64
+import os
 import pathlib
 import shutil
 import ssl
@@ -64,8 +66,15 @@ class Deploy(unittest.TestCase):
             return {item["path"]: (files[item["key"]], item.get("mode", mode)) for item in source["items"]}
         return {name: (content, mode) for name, content in files.items()}
 
+    def give_to_group(self, path):
+        """As a kubelet does for fsGroup: the group owns what volumes hold."""
+        group = self.pod.get("securityContext", {}).get("fsGroup")
+        if group is not None and os.geteuid() == 0:
+            os.chown(path, 0, group)
+
     def mount_all(self):
         volumes = {volume["name"]: volume for volume in self.pod.get("volumes", [])}
+        self.writable = []
         for mount in self.container.get("volumeMounts", []):
             target = self.root / mount["mountPath"].lstrip("/")
             files = self.files_of(volumes[mount["name"]])
@@ -74,9 +83,14 @@ class Deploy(unittest.TestCase):
                 target.write_bytes(files[mount["subPath"]][0])
                 continue
             target.mkdir(parents=True, exist_ok=True)
+            if not mount.get("readOnly"):
+                self.writable.append(mount["mountPath"])
+                target.chmod(0o2775)
+            self.give_to_group(target)
             for name, (content, mode) in files.items():
                 (target / name).write_bytes(content)
                 (target / name).chmod(mode)
+                self.give_to_group(target / name)
 
     def mount_service_account(self):
         account = self.pod["serviceAccountName"]
@@ -113,14 +127,22 @@ class Deploy(unittest.TestCase):
         shutil.copy(BINARIES / "gpuctld", self.root / "program")
         (self.root / "arguments").write_text("\0".join([program, *command[1:], *self.container.get("args", [])]))
         folder = self.container.get("workingDir", "/")
+        (self.root / "tmp").mkdir()
+        keep = [f"mount --bind $root{path} $root{path}" for path in self.writable]
+        if self.security()["readOnlyRootFilesystem"] and os.geteuid() == 0:
+            keep.append("mount -o remount,bind,ro $root")
+        keep = "\n".join(keep)
+        self.root.chmod(0o755)
         launcher = pathlib.Path(tempfile.mkdtemp(prefix="gpuctl-launch-"))
         self.addCleanup(shutil.rmtree, launcher, True)
         (launcher / "run").write_text(f"""#!/bin/bash
 # Runs inside a mount name space of its own; nothing of it is seen outside.
 set -e
 root={self.root}
+mapfile -d '' -t words < $root/arguments
+mount --bind $root $root
 for part in dev proc; do mkdir -p $root/$part; mount --rbind /$part $root/$part; done
-mkdir -p $root/tmp $root/etc $root/usr
+mkdir -p $root/etc $root/usr
 mount --rbind /usr $root/usr
 for part in bin sbin lib lib64; do ln -s usr/$part $root/$part; done
 case "{program}" in
@@ -128,13 +150,26 @@ case "{program}" in
 *) mkdir -p $root$(dirname {program}) ;;
 esac
 cp $root/program $root{program}
-mapfile -d '' -t words < $root/arguments
-exec chroot $root /usr/bin/env -C {folder} "${{words[@]}}"
+{keep}
+exec chroot $root {self.identity()} /usr/bin/env -C {folder} "${{words[@]}}"
 """)
-        process = Process("gpuctld", ["unshare", "-rm", "--propagation", "private", "bash", launcher / "run"],
-                          self.root / "log", environment=self.environment())
+        name_space = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+        process = Process("gpuctld", [*name_space, "--propagation", "private", "bash", launcher / "run"],
+                          launcher / "log", environment=self.environment())
         self.addCleanup(self.stop, process)
         return process
+
+    def security(self):
+        return {**self.pod.get("securityContext", {}), **self.container.get("securityContext", {})}
+
+    def identity(self):
+        """The words in front of a command that make it run as the security contexts say."""
+        security = self.security()
+        if os.geteuid() != 0:
+            return ""  # only one user exists in a name space that an ordinary user makes
+        self.assertEqual(security["capabilities"], {"drop": ["ALL"]})
+        return (f"/usr/bin/setpriv --reuid {security['runAsUser']} --regid {security['runAsGroup']} "
+                f"--groups {security['fsGroup']} --no-new-privs --bounding-set=-all --inh-caps=-all")
 
     @staticmethod
     def stop(process):
@@ -158,12 +193,23 @@ exec chroot $root /usr/bin/env -C {folder} "${{words[@]}}"
         except OSError as problem:
             return 0, str(problem)
 
+    def assert_runs_as_asked(self, process):
+        """Seen from outside, of the process itself; as an ordinary user there is nothing to see."""
+        if os.geteuid() != 0:
+            return
+        status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines())
+        security = self.security()
+        self.assertEqual(status["Uid"].split(), [str(security["runAsUser"])] * 4)
+        self.assertEqual(status["Gid"].split(), [str(security["runAsGroup"])] * 4)
+        self.assertEqual(int(status["CapEff"], 16), 0)
+        self.assertEqual(status["NoNewPrivs"].strip(), "1")
+
     # --- tests ---
 
     def test_what_it_asks_for_is_as_agreed(self):
         self.assertEqual(self.deployment["spec"]["replicas"], 1)
         self.assertEqual(self.pod["serviceAccountName"], "gpuctld")
-        security = {**self.pod.get("securityContext", {}), **self.container.get("securityContext", {})}
+        security = self.security()
         self.assertTrue(security.get("runAsNonRoot"))
         self.assertFalse(security.get("allowPrivilegeEscalation", True))
         self.assertTrue(security.get("readOnlyRootFilesystem"))
@@ -188,6 +234,7 @@ exec chroot $root /usr/bin/env -C {folder} "${{words[@]}}"
 
         wait_for(ready, 40, lambda: f"the readiness probe: {self.probe('readinessProbe')}\n{process.log()[-2000:]}", every_s=0.2)
         self.assertEqual(self.probe("livenessProbe")[0], 200)
+        self.assert_runs_as_asked(process)
         create_pod(self.bed, "default", pod("first", gpus=8))
         wait_for(lambda: node_of(self.bed, "default", "first") == "node-0", BOUND_S, f"bound; {process.log()[-1000:]}")
         user = f"system:serviceaccount:{NAMESPACE}:gpuctld"

@@ -34,7 +34,8 @@ ports::HealthLine lease_health(const LeaseKeeper::View& lease, bool told) {
     if (lease.leading) {
         line.detail = told ? "leading" : "leading soon: reading the cluster anew";
     } else if (lease.holder.empty()) {
-        line.detail = "nobody leads: " + lease.last_error;
+        line.detail = "nobody leads";
+        if (!lease.last_error.empty()) line.detail += ": " + lease.last_error;
     } else {
         line.detail = "following " + lease.holder;
     }

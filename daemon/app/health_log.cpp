@@ -29,12 +29,13 @@ std::vector<ports::HealthLine> HealthChanges::since_last(
 aio::Task<void> log_health_changes(const api::Services& services) {
     HealthChanges changes;
     for (;;) {
+        // First of all: what is not ready at the very start says nothing.
+        const bool running = co_await aio::sleep_until(aio::Deadline::in(kBetweenLooks));
+        if (!running) co_return;
         for (const ports::HealthLine& line : changes.since_last(api::readiness(services))) {
             spdlog::log(line.ok ? spdlog::level::info : spdlog::level::warn,
                         "health check={} ok={} detail=\"{}\"", line.name, line.ok, line.detail);
         }
-        const bool running = co_await aio::sleep_until(aio::Deadline::in(kBetweenLooks));
-        if (!running) co_return;
     }
 }
 

@@ -179,7 +179,7 @@ void add_delete(CLI::App& app, CommandLine& line) {
     job->add_flag("--force", line.remove.force, "do not wait for a graceful end");
     add_scope(*job, line);
     add_output(*job, line);
-    remove->callback([&line, remove] {
+    remove->callback([&line] {
         if (line.remove.files.empty() && line.remove.jobs.empty()) {
             throw CLI::ValidationError("delete", "say what: `delete job NAME` or `delete -f FILE`");
         }

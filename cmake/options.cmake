@@ -18,6 +18,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-restrict -Wno-stringop-overread -Wno-free-nonheap-object
     # Asio's coroutine frames have an operator new and delete of their own, inlined unevenly at -O2.
     -Wno-mismatched-new-delete)
+else()
+  # libstdc++ 12 uses in its own stable_sort what it declares deprecated; g++ checks our uses.
+  target_compile_options(gpuctl_options INTERFACE -Wno-deprecated-declarations)
 endif()
 
 # Asio and Beast are compiled once (daemon/aio/asio_impl.cpp, daemon/net/beast_impl.cpp).

@@ -122,17 +122,24 @@ struct Credentials::Parts {
     Parts(aio::Loop& on, ClusterAccess to, CredentialSettings with)
         : loop(on), access(std::move(to)), settings(with), looked(on) {}
 
-    [[nodiscard]] bool plugin_due() const {
-        if (!access.exec) return false;
+    [[nodiscard]] bool plugin_rests(Time now) const {
+        return plugin_error && now - plugin_failed_at < kPluginPause;
+    }
+    [[nodiscard]] bool plugin_due(Time now) const {
+        if (!access.exec || plugin_rests(now)) return false;
         return !have_token ||
                (plugin_expires_ms != 0 &&
                 aio::Loop::wall_ms() + settings.expiry_leeway.count() >= plugin_expires_ms);
+    }
+    // What the plugin gave before is still good, though it is time for another.
+    [[nodiscard]] bool plugin_token_holds() const {
+        return have_token && (plugin_expires_ms == 0 || aio::Loop::wall_ms() < plugin_expires_ms);
     }
     [[nodiscard]] bool token_due_now(Time now) const {
         return !access.token_file.empty() && (!have_token || now >= token_due);
     }
     [[nodiscard]] bool is_fresh(Time now) const {
-        return have_token && now < token_due && now < tls_due && !plugin_due();
+        return have_token && now < token_due && now < tls_due && !plugin_due(now);
     }
 
     void set_authorization(std::string value) {
@@ -172,10 +179,11 @@ Result<void> Credentials::Parts::take(Look found, Time now) {
         if (!*found.plugin) {
             plugin_error = found.plugin->error();
             plugin_failed_at = now;
-            return *plugin_error;
+            if (!plugin_token_holds()) return *plugin_error;
+        } else {
+            plugin_error.reset();
+            take_plugin(std::move(found.plugin->value()));
         }
-        plugin_error.reset();
-        take_plugin(std::move(found.plugin->value()));
     }
     return {};
 }
@@ -238,10 +246,13 @@ aio::Task<Result<const Secrets*>> Credentials::refresh(aio::Deadline deadline) {
     }
     const Time now = aio::Clock::now();
     if (parts->is_fresh(now)) co_return &parts->secrets;
+    if (!parts->have_token && parts->plugin_rests(now)) {
+        co_return while_doing("use " + parts->access.origin, *parts->plugin_error);
+    }
     LookOrder order{
         parts->token_due_now(now),
         now >= parts->tls_due,
-        parts->plugin_due(),
+        parts->plugin_due(now),
         std::min(parts->settings.exec_timeout,
                  std::chrono::duration_cast<std::chrono::milliseconds>(deadline.left())),
         parts->access,

@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kFileBytesMax = 1u << 20;
-
 // One named entry (cluster, user or context) and the file it was first defined in.
 struct Entry {
     YAML::Node node;

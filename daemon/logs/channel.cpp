@@ -12,11 +12,8 @@ constexpr std::chrono::seconds kReadSlice{5};
 
 }  // namespace
 
-Channel::Channel(aio::Loop& loop, ChannelContext& context, ports::LogRequest log)
-    : loop_(loop),
-      context_(context),
-      log_(std::move(log)),
-      splitter_(context.settings.line_bytes_max) {}
+Channel::Channel(ChannelContext& context, ports::LogRequest log)
+    : context_(context), log_(std::move(log)), splitter_(context.settings.line_bytes_max) {}
 
 // Takes its own shared_ptr so that the channel lives as long as its upstream.
 aio::Task<void> Channel::run(std::shared_ptr<Channel> self) {

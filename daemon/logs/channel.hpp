@@ -20,7 +20,7 @@ struct ChannelContext {
 
 class Channel : public std::enable_shared_from_this<Channel> {
 public:
-    Channel(aio::Loop& loop, ChannelContext& context, ports::LogRequest log);
+    Channel(ChannelContext& context, ports::LogRequest log);
 
     // Reads the log until it is over, nobody has wanted it for `linger`, or `abandoned()`.
     aio::Task<void> run(std::shared_ptr<Channel> self);
@@ -44,7 +44,6 @@ private:
     void finish(std::optional<Error> failed);
     [[nodiscard]] bool unwanted() const;
 
-    aio::Loop& loop_;
     ChannelContext& context_;
     ports::LogRequest log_;
     LineSplitter splitter_;

@@ -44,7 +44,7 @@ struct LogRelay::Parts {
         std::shared_ptr<Channel>& channel = channels[log.uid + "/" + log.container];
         // A finished one may be out of date (its pod was thought gone, or reading failed).
         if (channel && !channel->finished()) return channel;
-        channel = std::make_shared<Channel>(loop, context, log);
+        channel = std::make_shared<Channel>(context, log);
         tasks.spawn("log of " + to_string(log.pod), channel->run(channel));
         return channel;
     }

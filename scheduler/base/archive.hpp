@@ -103,7 +103,7 @@ public:
             write(value.second);
         } else if constexpr (is_variant<T>::value) {
             raw_varint(value.index());
-            std::visit([this](const auto& alternative) { write(alternative); }, value);
+            std::visit([this](const auto& alternative) { this->write(alternative); }, value);
         } else {
             boost::mp11::mp_for_each<members<T>>(
                 [&](auto member) { write(value.*member.pointer); });

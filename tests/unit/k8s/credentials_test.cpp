@@ -50,6 +50,10 @@ protected:
         access.port = server.port();
         return access;
     }
+    static std::string read(const std::string& file) {
+        std::ifstream in{file};
+        return {std::istreambuf_iterator<char>{in}, {}};
+    }
     std::vector<std::string> tokens(const ScriptedServer& server) {
         std::vector<std::string> out;
         for (const SeenRequest& request : server.received())
@@ -174,6 +178,36 @@ TEST_F(CredentialsTest, an_expired_plugin_answer_is_asked_for_again_and_a_401_to
     EXPECT_TRUE(run(client->get("/", soon())));
     EXPECT_EQ(tokens(server),
               (Tokens{"Bearer t1", "Bearer t2", "Bearer t3", "Bearer t3", "Bearer t4"}));
+}
+
+TEST_F(CredentialsTest, a_plugin_that_fails_is_not_run_again_for_each_request) {
+    ScriptedServer server{[&](const SeenRequest&, Reply& reply) { reply.respond(200, "{}"); }};
+    ClusterAccess access = access_to(server);
+    const std::string runs = (folder / "runs").string();
+    access.exec = plugin_of("echo run >> " + runs + "\necho no >&2\nexit 1");
+    auto client = client_of(access, {});
+    for (int i = 0; i < 3; ++i) {
+        const auto refused = run(client->get("/", soon()));
+        ASSERT_FALSE(refused);
+        EXPECT_NE(refused.error().message.find("no"), std::string::npos) << "why it failed is kept";
+    }
+    EXPECT_EQ(read(runs), "run\n");
+}
+
+TEST_F(CredentialsTest, a_token_that_still_holds_is_used_while_its_plugin_fails) {
+    ScriptedServer server{[&](const SeenRequest&, Reply& reply) { reply.respond(200, "{}"); }};
+    ClusterAccess access = access_to(server);
+    const std::string runs = (folder / "runs").string();
+    access.exec =
+        plugin_of("echo run >> " + runs + "\n[ $(wc -l < " + runs + ") -gt 1 ] && exit 1\n" +
+                  answer(R"({"token":"once","expirationTimestamp":"2999-01-01T00:00:00Z"})"));
+    ClientSettings settings;  // it is always time for another
+    settings.credentials.expiry_leeway = std::chrono::hours{24 * 366 * 1'000};
+    auto client = client_of(access, settings);
+    EXPECT_TRUE(run(client->get("/", soon())));
+    EXPECT_TRUE(run(client->get("/", soon())));
+    EXPECT_EQ(tokens(server), (Tokens{"Bearer once", "Bearer once"}));
+    EXPECT_EQ(read(runs), "run\nrun\n");
 }
 
 TEST_F(CredentialsTest, a_plugin_is_told_the_cluster_and_gets_its_environment) {

@@ -49,7 +49,7 @@ private:
         const bool create = request.method == "POST";
         const std::string given = body["metadata"].value("resourceVersion", "");
         const bool fits =
-            create ? !stored_ : stored_ && given == (*stored_)["metadata"]["resourceVersion"];
+            create ? !stored_ : stored_ && (*stored_)["metadata"]["resourceVersion"] == given;
         if (!fits) {
             return reply.respond(409, R"({"kind":"Status","reason":"Conflict","code":409})");
         }

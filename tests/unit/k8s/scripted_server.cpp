@@ -173,7 +173,7 @@ void ScriptedServer::serve(int socket, int number) {
             const std::lock_guard lock{mutex_};
             received_.push_back(request);
         }
-        Reply reply{socket, *this};
+        Reply reply{socket};
         script_(request, reply);
         if (!reply.open_) break;
     }

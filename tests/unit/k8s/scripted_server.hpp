@@ -47,9 +47,8 @@ public:
 
     private:
         friend class ScriptedServer;
-        explicit Reply(int socket, ScriptedServer& server) : socket_(socket), server_(server) {}
+        explicit Reply(int socket) : socket_(socket) {}
         int socket_;
-        ScriptedServer& server_;
         bool open_ = true;
     };
     // Called once per request, in its connection's thread.

@@ -23,7 +23,9 @@ struct ConnectionOptions {
     std::string ca_file;
     bool insecure_skip_verify = false;
     std::string namespace_name;  // -n
-    std::chrono::seconds timeout{30};
+    // More than server.requestTimeout: what the server has to say of a slow request is worth
+    // hearing.
+    std::chrono::seconds timeout{35};
 };
 
 // `options` with everything that was left open filled in.

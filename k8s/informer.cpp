@@ -43,7 +43,6 @@ struct Informer::Parts {
     bool watch_list;
     bool list_due = true;  // until a list is complete
     bool relist_asked = false;
-    std::string relist_why;
     Time listed_at{};
     int suspicions_in_a_row = 0;
 
@@ -258,6 +257,9 @@ aio::Task<End> Informer::Parts::read_watch(std::shared_ptr<Parts> parts, bool in
             any_frame = true;
             if (auto end = parts->take(**frame, initial)) co_return std::move(*end);
             parts->suspicions_in_a_row = 0;
+            // A stream that tells of changes works; the synthetic events of a list prove less:
+            // their version may have expired when they end.
+            if (!initial) parts->backoff.reset();
         }
         if (*more) continue;
         if (decoder.bytes_pending() > 0) {
@@ -382,9 +384,9 @@ aio::Task<void> Informer::run() {
     }
 }
 
-void Informer::request_relist(std::string why) {
+void Informer::request_relist() {
     parts_->relist_asked = true;
-    parts_->relist_why = std::move(why);
+    parts_->now.notify_all();  // whoever asks waits for it
 }
 
 void Informer::try_now() { parts_->now.notify_all(); }

@@ -75,7 +75,7 @@ public:
     aio::Task<void> run();
 
     // Lists anew, consistently (a new leader's duty, A2b). on_synced() tells when it is done.
-    void request_relist(std::string why);
+    void request_relist();
 
     // Ends a backoff early: the server that was away is back.
     void try_now();

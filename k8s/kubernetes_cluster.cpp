@@ -204,8 +204,8 @@ aio::Task<void> KubernetesCluster::Parts::take_over(Epoch epoch) {
         if (!running || !in_term(epoch)) co_return;
         const std::uint64_t pod_lists = pod_feed.lists() + 1;
         const std::uint64_t node_lists = node_feed.lists() + 1;
-        pods.request_relist("a new term of leadership begins");
-        nodes.request_relist("a new term of leadership begins");
+        pods.request_relist();
+        nodes.request_relist();
         ready = co_await wait_for_lists(pod_lists, node_lists, epoch);
         if (!ready) co_return;
     }

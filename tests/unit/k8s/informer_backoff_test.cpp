@@ -60,5 +60,45 @@ TEST_F(InformerTest, a_backoff_ends_when_the_server_is_said_to_be_back) {
     }));
 }
 
+TEST_F(InformerTest, a_watch_that_told_of_a_change_starts_the_backoff_anew) {
+    static std::atomic<int> watches;
+    watches = 0;
+    InformerSettings settings;
+    settings.path = "/api/v1/pods";
+    settings.watch_list = false;
+    tune(settings);
+    settings.backoff = {std::chrono::milliseconds{20}, std::chrono::hours{1},
+                        std::chrono::hours{1}};
+    begin(
+        [&](const SeenRequest& request, Reply& reply) {
+            if (!request.has_query("watch")) return reply.respond(200, list(10, {}));
+            reply.begin_chunked();
+            reply.chunk(frame("ADDED", pod("a", "u1", 11 + ++watches)) + "{\"type\":");
+            reply.cut();
+        },
+        settings);
+    // Doubled each time, the twelfth pause alone would be 40 s.
+    EXPECT_TRUE(wait_for([&] { return watches >= 13; }));
+}
+
+TEST_F(InformerTest, a_relist_that_is_asked_for_waits_for_no_backoff) {
+    InformerSettings settings;
+    settings.path = "/api/v1/pods";
+    settings.watch_list = false;
+    tune(settings);
+    settings.backoff.first = settings.backoff.cap = std::chrono::hours{1};
+    begin(
+        [](const SeenRequest& request, Reply& reply) {
+            if (request.has_query("watch")) return reply.respond(503, "down");
+            reply.respond(200, list(5, {pod("a", "u1", 1)}));
+        },
+        settings);
+    ASSERT_TRUE(wait_for([&] { return informer->figures().watch_errors == 1; }));
+    EXPECT_TRUE(wait_for([&] {
+        informer->request_relist();
+        return informer->figures().lists >= 2;
+    }));
+}
+
 }  // namespace
 }  // namespace gpuctl::k8s

@@ -174,7 +174,7 @@ TEST_F(InformerTest, a_relist_can_be_asked_for_while_the_watch_is_quiet) {
         reply.stall();
     });
     ASSERT_TRUE(wait_for([&] { return witness.synced == 1; }));
-    informer->request_relist("became leader");
+    informer->request_relist();
     ASSERT_TRUE(wait_for([&] { return witness.synced == 2; }));
     EXPECT_EQ(lists, 2);
     EXPECT_EQ(witness.story, (Story{"+a:u1@5", "synced", "synced"}));

@@ -1,11 +1,20 @@
 #include "k8s/client_http.hpp"
 
+#include "k8s/json_text.hpp"
+
 namespace gpuctl::k8s {
 
 namespace {
 
 std::string without_query(std::string_view path) {
     return std::string{path.substr(0, std::min(path.find('?'), path.size()))};
+}
+
+// Everything below /api and /apis is answered with one JSON object; /readyz is not.
+bool is_object_answer(const ApiCall& call, std::string_view body) {
+    if (!call.path.starts_with("/api")) return true;
+    const std::size_t begin = body.find_first_not_of(" \n\r\t");
+    return begin != body.npos && body[begin] == '{' && json_value_end(body, begin) != body.npos;
 }
 
 void add_impersonation(const Impersonation& who, net::HttpFields& fields) {
@@ -41,6 +50,14 @@ ApiError from_transport(const ApiCall& call, const Error& error) {
 
 std::optional<ApiError> from_answer(const ApiCall& call, const net::HttpResponse& answer) {
     const bool fine = answer.status >= 200 && answer.status < 300;
+    if (fine && !is_object_answer(call, answer.body)) {
+        // Somebody between us and the API server said so, or cut it short: nothing is known.
+        const ErrorCode code =
+            is_read(call.method) ? ErrorCode::ClusterUnavailable : ErrorCode::UnknownOutcome;
+        return make_api_error(code, describe(call) + ": answered " + std::to_string(answer.status) +
+                                        " without a whole JSON object; is there a proxy before "
+                                        "the API server?");
+    }
     if (fine && !is_failure_status(answer.body)) return std::nullopt;
     const ApiStatus status =
         parse_status(answer.status, answer.body, answer.fields.get("Retry-After"));

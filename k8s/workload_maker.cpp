@@ -112,6 +112,11 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::create_steps(CreateWorkload order)
     if (!step.ok) co_return step;
     const WorkloadPaths paths = workload_paths(job.spec.kind, job.spec.key);
     Step made = co_await apply(paths.object, std::move(*body), order.epoch);
+    if (!made.ok && !made.retryable) {
+        // The last sending was refused; an earlier one, whose answer was lost, may have made it.
+        Step there = co_await look_at(paths.object, job.uid);
+        if (there.retryable || (there.ok && there.found)) made = std::move(there);
+    }
     if (!made.ok || !needs_service(job.spec)) co_return made;
     std::string service = service_body(job, settings_, made.uid);
     Step served = co_await apply(paths.service, std::move(service), order.epoch);
@@ -119,6 +124,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::create_steps(CreateWorkload order)
         // A workload nobody can reach is no answer to "create": take it back.
         const Step undone = co_await send_delete(paths.object, made.uid, false, order.epoch);
         if (!undone.ok) served.message += "; and " + undone.message;
+        served.retryable = undone.retryable;  // tried anew rather than left half made
     }
     co_return served;
 }

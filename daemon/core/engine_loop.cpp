@@ -142,7 +142,11 @@ void EngineLoop::turn() {
     }
     in_turn_ = false;
     changed_.notify_all();
-    if (broken_) return;
+    if (broken_) {
+        // Planning broke it behind their inputs: nobody else knows of them any more.
+        for (const auto& waiter : waiters) waiter->answer(*broken_);
+        return;
+    }
     // More to plan only counts while planning tries something, so that a mistake in wants_plan()
     // could not spin the loop.
     if (!mailbox_.empty() || (engine_.wants_plan() && tried() != tried_before)) schedule_turn();

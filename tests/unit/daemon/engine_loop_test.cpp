@@ -15,7 +15,10 @@ public:
     explicit ScriptedJournal(Story& story) : story_(story) {}
 
     Result<void> append(const Input& input) override {
-        if (append_fails) return make_error(ErrorCode::JournalFailed, "no space left on device");
+        const bool is_plan = std::holds_alternative<Plan>(input.event);
+        if (append_fails || (plan_fails && is_plan)) {
+            return make_error(ErrorCode::JournalFailed, "no space left on device");
+        }
         inputs.push_back(input);
         story_.push_back("append " + std::to_string(input.event.index()));
         return {};
@@ -43,6 +46,7 @@ public:
     std::vector<Input> inputs;
     std::vector<std::function<void(Result<void>)>> waiting;
     bool append_fails = false;
+    bool plan_fails = false;
     bool flush_fails = false;
     int snapshots = 0;
 
@@ -276,6 +280,28 @@ aio::Task<void> fail_to_flush(World& world) {
 }
 
 TEST(EngineLoop, a_failed_flush_lets_no_effect_out) { World{}.run(fail_to_flush); }
+
+aio::Task<void> fail_to_plan(World& world) {
+    world.journal.plan_fails = true;
+    PodFacts pod;
+    pod.uid = "waiting";
+    pod.key = {"default", "waiting"};
+    pod.job = "waiting";
+    pod.ours = true;
+    const auto answer = world.start_submit("llm");
+    EXPECT_TRUE(world.engine.offer(PodObserved{pod}));
+    const bool answered = co_await world.until([&] { return answer->has_value(); });
+    EXPECT_TRUE(answered);
+    if (answered) {
+        EXPECT_EQ(answer->value().error().code, ErrorCode::JournalFailed) << "at once, not in time";
+    }
+    EXPECT_TRUE(world.happened(kAppendSubmit)) << "it was taken before planning broke the journal";
+    EXPECT_TRUE(world.engine.broken());
+}
+
+TEST(EngineLoop, a_submit_behind_which_planning_breaks_the_journal_is_answered) {
+    World{}.run(fail_to_plan);
+}
 
 aio::Task<void> fail_to_sync(World& world) {
     const auto answer = world.start_submit("llm");

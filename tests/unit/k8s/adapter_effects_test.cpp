@@ -82,6 +82,17 @@ TEST_F(EffectTest, M7_a_binding_whose_answer_was_cut_is_bound_if_the_pod_says_so
     EXPECT_EQ(posts(), 1);
 }
 
+TEST_F(EffectTest, M7_a_binding_that_a_web_page_answered_is_read_back) {
+    for (const char* page :
+         {"<html>Sign in</html>", "no healthy upstream", R"({"kind":"Status",)", ""}) {
+        const auto outcome = bind_against([&](const SeenRequest& request, Reply& reply) {
+            reply.respond(200, request.method == "GET" ? pod_json("a") : std::string{page});
+        });
+        EXPECT_EQ(outcome.result, BindResult::failed) << page;
+        EXPECT_EQ(posts(), 1) << page;
+    }
+}
+
 TEST_F(EffectTest, M7_a_binding_that_timed_out_is_asked_after_until_somebody_answers) {
     std::atomic<int> gets{0};
     const auto outcome = bind_against([&](const SeenRequest& request, Reply& reply) {

@@ -125,6 +125,29 @@ TEST_F(WorkloadMakerTest, making_what_is_made_already_for_this_job_succeeds) {
     EXPECT_TRUE(create().done);
 }
 
+TEST_F(WorkloadMakerTest, made_by_a_lost_sending_and_then_refused_is_made) {
+    EXPECT_TRUE(create().done);
+    objects.refuse["PATCH " + deployment] = 409;
+    const auto made = create();
+    EXPECT_TRUE(made.done) << made.message;
+}
+
+TEST_F(WorkloadMakerTest, refused_and_not_there_is_refused_for_good) {
+    objects.refuse["PATCH " + deployment] = 409;
+    const auto made = create();
+    EXPECT_FALSE(made.done);
+    EXPECT_FALSE(made.retryable);
+    EXPECT_FALSE(objects.stored.contains(deployment));
+}
+
+TEST_F(WorkloadMakerTest, a_workload_that_could_not_be_taken_back_is_tried_anew) {
+    objects.refuse["PATCH " + service] = 422;
+    objects.refuse["DELETE " + deployment] = 401;
+    const auto made = create();
+    EXPECT_FALSE(made.done);
+    EXPECT_TRUE(made.retryable) << made.message;
+}
+
 TEST_F(WorkloadMakerTest, a_name_that_somebody_else_uses_is_refused_for_good) {
     objects.stored["/apis/batch/v1/namespaces/t/jobs/web"] = {{"metadata", {{"uid", "x"}}}};
     const auto made = create();

@@ -1,10 +1,16 @@
-// Placement in memory, through Engine::step. Allocations are counted by a replaced operator new:
-// `allocations_per_pod` covers the whole step, effects (names are copied into each BindPod)
-// included; `allocations_per_search` the planner's search alone, which must be 0.
+// Placement in memory, through Engine::step, in a steady state: a first generation of pods came,
+// ran and went, the second is measured. Allocations are counted by a replaced operator new and
+// cover the whole step, effects included; `allocations_per_search` the planner's search alone.
+//
+//   plan_bench                       Google Benchmark
+//   plan_bench --once NODES RANKS    one measured Plan, for instruction counters (tools/bench-plan)
 
 #include <benchmark/benchmark.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <new>
 
 #include "scheduler/engine/engine.hpp"
@@ -30,7 +36,7 @@ constexpr std::int64_t kGpusPerNode = 8;
 
 struct Bench {
     Engine engine;
-    std::vector<Effect> effects;
+    EffectList effects;
     std::uint64_t sequence = 0;
 
     void send(Event event) {
@@ -72,7 +78,20 @@ struct Bench {
     }
 };
 
-// The Plan step alone, with the pods already there: nodes * 4 of them, half of the GPUs.
+// nodes * 4 waiting pods, half of the GPUs; a generation before them has been placed and is gone.
+std::unique_ptr<Bench> world_with_waiting_pods(std::int64_t nodes, std::int64_t ranks) {
+    const std::int64_t pods = nodes * kGpusPerNode / 2;
+    auto bench = std::make_unique<Bench>(nodes);
+    for (std::int64_t i = 0; i < pods; ++i) bench->send(PodObserved{Bench::pod(i, ranks)});
+    bench->send(Plan{});
+    for (std::int64_t i = 0; i < pods; ++i) bench->send(PodRemoved{Bench::pod(i, ranks).uid});
+    bench->send(Plan{});
+    for (std::int64_t i = 0; i < pods; ++i) bench->send(PodObserved{Bench::pod(pods + i, ranks)});
+    bench->effects.clear();
+    return bench;
+}
+
+// The Plan step alone, with the pods already there.
 void place(benchmark::State& run) {
     const std::int64_t nodes = run.range(0);
     const std::int64_t ranks = run.range(1);
@@ -80,16 +99,14 @@ void place(benchmark::State& run) {
     std::uint64_t counted = 0;
     for (auto _ : run) {
         run.PauseTiming();
-        Bench bench{nodes};
-        for (std::int64_t i = 0; i < pods; ++i) bench.send(PodObserved{Bench::pod(i, ranks)});
-        bench.effects.clear();
-        bench.effects.reserve(static_cast<std::size_t>(pods) + 16);
+        const auto bench = world_with_waiting_pods(nodes, ranks);
+        const std::uint64_t placed = bench->engine.figures().placements;
         const std::uint64_t before = allocations;
         run.ResumeTiming();
-        bench.send(Plan{});
+        bench->send(Plan{});
         run.PauseTiming();
         counted += allocations - before;
-        if (bench.engine.figures().placements != static_cast<std::uint64_t>(pods)) {
+        if (bench->engine.figures().placements != placed + static_cast<std::uint64_t>(pods)) {
             run.SkipWithError("not everything was placed");
         }
         run.ResumeTiming();
@@ -146,7 +163,7 @@ void cycle(benchmark::State& run) {
         for (const PodFacts& pod : pods) bench.send(PodObserved{pod});
         bench.effects.clear();
         bench.send(Plan{});
-        std::vector<Effect> binds = std::exchange(bench.effects, {});
+        EffectList binds = std::exchange(bench.effects, {});
         std::size_t next = 0;
         for (const Effect& effect : binds) {
             const auto* bind = std::get_if<BindPod>(&effect);
@@ -165,4 +182,23 @@ BENCHMARK(cycle)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMilli
 }  // namespace
 }  // namespace gpuctl
 
-BENCHMARK_MAIN();
+// What a counter of instructions collects: noinline, so that it has a name to start at.
+[[gnu::noinline]] void measured_plan(gpuctl::Bench& bench) { bench.send(gpuctl::Plan{}); }
+
+int main(int argc, char** argv) {
+    if (argc == 4 && std::strcmp(argv[1], "--once") == 0) {
+        const auto bench =
+            gpuctl::world_with_waiting_pods(std::atoll(argv[2]), std::atoll(argv[3]));
+        const std::uint64_t before = allocations;
+        const std::uint64_t placed = bench->engine.figures().placements;
+        measured_plan(*bench);
+        std::printf("{\"placements\": %llu, \"allocations\": %llu}\n",
+                    static_cast<unsigned long long>(bench->engine.figures().placements - placed),
+                    static_cast<unsigned long long>(allocations - before));
+        return 0;
+    }
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+    benchmark::RunSpecifiedBenchmarks();
+    return 0;
+}

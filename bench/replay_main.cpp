@@ -102,8 +102,7 @@ std::string describe(const Event& event) {
 
 int run(const Options& options) {
     std::uint64_t violations = 0;
-    const auto observe = [&](const Engine& engine, const Input& input,
-                             const std::vector<Effect>& effects) {
+    const auto observe = [&](const Engine& engine, const Input& input, const EffectList& effects) {
         const auto sequence = static_cast<unsigned long long>(input.sequence);
         if (options.events) {
             std::printf("%llu %lld %s -> %zu effects\n", sequence,

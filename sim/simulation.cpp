@@ -51,8 +51,7 @@ void Simulation::step(Event event) {
                       std::move(event)};
     const std::size_t before = effects_.size();
     engine_.step(input, effects_);
-    const std::vector<Effect> made(effects_.begin() + static_cast<std::ptrdiff_t>(before),
-                                   effects_.end());
+    const std::vector<Effect> made(effects_.begin() + before, effects_.end());
     history_hash_ = hash64(to_archive(input) + to_archive(made), history_hash_);
     if (observer_) observer_(engine_, input, made);
 }

@@ -69,7 +69,7 @@ private:
     std::uint64_t epoch_ = 0;
     std::uint64_t jobs_ = 0;
     std::vector<Event> pending_;
-    std::vector<Effect> effects_;  // of the steps since they were last carried out
+    EffectList effects_;  // of the steps since they were last carried out
     std::set<EffectId> in_flight_;
     std::set<EffectId> answers_lost_;
     std::uint64_t history_hash_ = 0;

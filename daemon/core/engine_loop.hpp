@@ -125,7 +125,7 @@ private:
     std::deque<Item> mailbox_;
     bool turn_scheduled_ = false;
     bool in_turn_ = false;
-    std::vector<Effect> effects_;
+    EffectList effects_;
     std::set<ObjectKey> arriving_;  // submits in the mailbox: not yet visible in the state
     std::unordered_map<std::string, std::shared_ptr<Waiter>> awaiting_workload_;
     std::size_t waiters_open_ = 0;

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Journal>> Journal::open(aio::Loop& loop, Disk& disk,
     if (!lock) return lock.error();
 
     recovered = Recovered{};
-    std::vector<Effect> effects;  // of the past: whoever starts asks the engine anew
+    EffectList effects;  // of the past: whoever starts asks the engine anew
     Visitor visitor;
     visitor.on_snapshot = [&](const std::string& state) -> Result<void> {
         Result<Engine> engine = Engine::import_state(state);

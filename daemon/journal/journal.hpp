@@ -80,7 +80,7 @@ struct ReplayReport {
 Result<ReplayReport> replay(const std::string& directory);
 // Calls `observer` after each input with the engine and what it asked for.
 using ReplayObserver =
-    std::function<void(const Engine& engine, const Input& input, const std::vector<Effect>&)>;
+    std::function<void(const Engine& engine, const Input& input, const EffectList&)>;
 Result<ReplayReport> replay(const std::string& directory, const ReplayObserver& observer);
 Result<std::vector<Input>> read_inputs(const std::string& directory);
 

@@ -8,7 +8,7 @@ namespace gpuctl::journal {
 Result<ReplayReport> replay(const std::string& directory, const ReplayObserver& observer) {
     ReplayReport report;
     Engine engine;
-    std::vector<Effect> effects;
+    EffectList effects;
     Visitor visitor;
     visitor.on_snapshot = [&](const std::string& state) -> Result<void> {
         Result<Engine> imported = Engine::import_state(state);

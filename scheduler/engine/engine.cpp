@@ -9,19 +9,20 @@
 namespace gpuctl {
 
 struct Engine::Parts {
+    explicit Parts(ClusterState with) : state(std::move(with)) {
+        figures.refusals.resize(kReasons.size());
+    }
     ClusterState state;
     Planner planner;
     EngineFigures figures;
 };
 
-Engine::Engine() : parts_(std::make_unique<Parts>()) {
-    parts_->figures.refusals.resize(kReasons.size());
-}
+Engine::Engine() : parts_(std::make_unique<Parts>(ClusterState{})) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
-void Engine::step(const Input& input, std::vector<Effect>& effects) {
+void Engine::step(const Input& input, EffectList& effects) {
     ClusterState& state = parts_->state;
     state.apply(input.event, input.now, effects);
     if (!std::holds_alternative<Plan>(input.event)) return;
@@ -46,7 +47,7 @@ Result<Engine> Engine::import_state(std::string_view bytes) {
     Result<ClusterState> state = ClusterState::from_image(std::move(image));
     if (!state) return while_doing("read engine state", state.error());
     Engine engine;
-    engine.parts_->state = std::move(*state);
+    engine.parts_ = std::make_unique<Parts>(std::move(*state));
     return engine;
 }
 

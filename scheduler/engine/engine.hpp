@@ -15,7 +15,7 @@
 
 #include "scheduler/base/result.hpp"
 #include "scheduler/engine/views.hpp"
-#include "scheduler/model/effect.hpp"
+#include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/plan/figures.hpp"
 
@@ -29,7 +29,7 @@ public:
     Engine& operator=(Engine&&) noexcept;
 
     // Applies one input and appends what must be done to `effects` (which is not cleared).
-    void step(const Input& input, std::vector<Effect>& effects);
+    void step(const Input& input, EffectList& effects);
 
     [[nodiscard]] const ClusterState& state() const;
     [[nodiscard]] const EngineFigures& figures() const;

@@ -48,7 +48,7 @@ bool queue_comes_first(const ClusterState& state, QueueId system, const JobClass
 
 }  // namespace
 
-void Planner::run(ClusterState& state, EngineFigures& figures, std::vector<Effect>& effects) {
+void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     ++figures.plans;
     told_.clear();
     if (state.resend_due()) state.resend_unanswered(effects);
@@ -66,8 +66,7 @@ void Planner::run(ClusterState& state, EngineFigures& figures, std::vector<Effec
     figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
 }
 
-void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures,
-                      std::vector<Effect>& effects) {
+void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects) {
     state.refresh(job, ready_, effects);
     if (!ready_.waits) return;
     if (ready_.hold != Reason::none) {
@@ -111,7 +110,7 @@ ClassId Planner::pick(const ClusterState& state, PoolId pool) const {
 }
 
 void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,
-                      std::vector<Effect>& effects) {
+                      EffectList& effects) {
     ++figures.attempts;
     const JobId job = state.book().at(chosen).jobs.begin()->job;
     state.read_readiness(job, ready_);
@@ -140,7 +139,7 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
 }
 
 bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& figures,
-                               std::vector<Effect>& effects) {
+                               EffectList& effects) {
     std::size_t placed = 0;
     const bool has_competition = state.book().jobs_waiting() > 1;
     for (const PodId pod : ready_.pods) {
@@ -176,7 +175,7 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
 }
 
 bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
-                         std::vector<Effect>& effects) {
+                         EffectList& effects) {
     const JobRow& job = state.job(id);
     const auto needed = static_cast<std::size_t>(ready_.ranks_needed);
     pods_ = ready_.pods;
@@ -209,7 +208,7 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
 // The whole class rests until what it lacks may have come. Users are told: the one that was tried
 // whenever the story changes, those behind it when the reason does.
 void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
-                     std::vector<Effect>& effects) {
+                     EffectList& effects) {
     const Explanation& story = explanation_of(state, job);
     const Reason before = state.book().at(chosen).block.reason;
     ++figures.refusals[static_cast<std::size_t>(story.reason)];

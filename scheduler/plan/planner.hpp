@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "scheduler/model/effect.hpp"
+#include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/figures.hpp"
 #include "scheduler/plan/placer.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -19,24 +19,21 @@ namespace gpuctl {
 
 class Planner {
 public:
-    void run(ClusterState& state, EngineFigures& figures, std::vector<Effect>& effects);
+    void run(ClusterState& state, EngineFigures& figures, EffectList& effects);
 
 private:
-    void refresh(ClusterState& state, JobId job, EngineFigures& figures,
-                 std::vector<Effect>& effects);
+    void refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
     [[nodiscard]] ClassId pick(const ClusterState& state, PoolId pool) const;
     [[nodiscard]] ClassId pick_in_queue(const ClusterState& state, QueueId queue) const;
-    void attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,
-                 std::vector<Effect>& effects);
+    void attempt(ClusterState& state, ClassId chosen, EngineFigures& figures, EffectList& effects);
     // True when something of the job was placed.
     bool place_one_by_one(ClusterState& state, JobId job, EngineFigures& figures,
-                          std::vector<Effect>& effects);
-    bool place_gang(ClusterState& state, JobId job, EngineFigures& figures,
-                    std::vector<Effect>& effects);
+                          EffectList& effects);
+    bool place_gang(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
     bool is_within_limits(const ClusterState& state, const JobRow& job,
                           const std::vector<PodId>& pods);
     void refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
-                std::vector<Effect>& effects);
+                EffectList& effects);
     const Explanation& explanation_of(const ClusterState& state, JobId job);
 
     // Shapes that found no room in a pool, until the pool gains something.

@@ -11,7 +11,7 @@ ClassId QueueBook::add(const ClassKey& key, const WaitingJob& job) {
     if (is_new) {
         if (vacant_.empty()) {
             found->second = ClassId{static_cast<std::uint32_t>(classes_.size())};
-            classes_.emplace_back();
+            classes_.emplace_back(memory_.get());
         } else {
             found->second = vacant_.back();
             vacant_.pop_back();

@@ -5,10 +5,12 @@
 //
 // Lifecycle: a class lives while it has a job. Thread and owner: ClusterState's.
 
+#include <boost/container/small_vector.hpp>
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <memory>
+#include <memory_resource>
 #include <set>
 #include <vector>
 
@@ -21,12 +23,15 @@ namespace gpuctl {
 
 using ClassId = DenseId<struct ClassTag>;
 
+// What a job asks for, see ClusterState::ask_of(); jobs of one or two shapes need no memory for it.
+using Ask = boost::container::small_vector<std::uint32_t, 6>;
+
 struct ClassKey {
     QueueId queue;
     std::int32_t priority = 0;
     TenantId tenant;
-    std::vector<std::uint32_t> ask;  // what it asks for, see ClusterState::ask_of()
-    friend auto operator<=>(const ClassKey&, const ClassKey&) = default;
+    Ask ask;
+    friend std::strong_ordering operator<=>(const ClassKey&, const ClassKey&) = default;
 };
 
 struct WaitingJob {
@@ -48,13 +53,18 @@ struct ClassBlock {
 };
 
 struct JobClass {
+    explicit JobClass(std::pmr::memory_resource* memory) : jobs(memory) {}
     ClassKey key;
-    std::set<WaitingJob> jobs;
+    std::pmr::set<WaitingJob> jobs;
     ClassBlock block;
 };
 
 class QueueBook {
 public:
+    QueueBook() : by_key_(memory_.get()) {}
+    QueueBook(QueueBook&&) = default;
+    QueueBook& operator=(QueueBook&&) = delete;  // the map stays with its memory
+
     ClassId add(const ClassKey& key, const WaitingJob& job);
     // True when the class went with it.
     void remove(ClassId id, const WaitingJob& job);
@@ -66,9 +76,12 @@ public:
     [[nodiscard]] std::size_t jobs_waiting() const { return jobs_waiting_; }
 
 private:
+    // Entries come and go with every job: their memory is kept and used again.
+    std::unique_ptr<std::pmr::unsynchronized_pool_resource> memory_ =
+        std::make_unique<std::pmr::unsynchronized_pool_resource>();
     std::vector<JobClass> classes_;
     std::vector<ClassId> vacant_;
-    std::map<ClassKey, ClassId> by_key_;
+    std::pmr::map<ClassKey, ClassId> by_key_;
     std::vector<std::vector<ClassId>> by_queue_;
     std::size_t jobs_waiting_ = 0;
 };

@@ -95,7 +95,7 @@ std::vector<JobId> ClusterState::take_dirty() {
 
 // --- workloads ---
 
-void ClusterState::on(const JobSubmitted& event, std::vector<Effect>& effects) {
+void ClusterState::on(const JobSubmitted& event, EffectList& effects) {
     const JobRecord& record = event.job;
     const JobId id = job_named(record.spec.key, record.submitted_at);
     JobRow& job = jobs_[id.value()];
@@ -113,7 +113,7 @@ void ClusterState::on(const JobSubmitted& event, std::vector<Effect>& effects) {
     send_workload(id, effects);
 }
 
-void ClusterState::on(const JobDeleteRequested& event, std::vector<Effect>& effects) {
+void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
     const JobId id = find_job(event.key);
     if (!id.exists() || !jobs_[id.value()].record) return;
     JobRow& job = jobs_[id.value()];
@@ -138,7 +138,7 @@ void ClusterState::on(const JobDeleteRequested& event, std::vector<Effect>& effe
 
 // Sends what is due, if we may: one workload effect per job at a time, so that a create in flight
 // cannot overtake the delete behind it.
-void ClusterState::send_workload(JobId id, std::vector<Effect>& effects) {
+void ClusterState::send_workload(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     if (!leading_ || !job.workload_due || job.workload_in_flight) return;
     if (job.workload_not_before > now_) return;
@@ -146,18 +146,18 @@ void ClusterState::send_workload(JobId id, std::vector<Effect>& effects) {
     job.workload_in_flight = true;
     job.workload_effect = next_effect();
     if (job.workload == WorkloadState::deleting) {
-        effects.emplace_back(DeleteWorkload{job.workload_effect, epoch_, job.key,
-                                            job.record->spec.kind, job.force_delete});
+        effects.add(DeleteWorkload{job.workload_effect, epoch_, job.key, job.record->spec.kind,
+                                   job.force_delete});
     } else {
-        effects.emplace_back(CreateWorkload{job.workload_effect, epoch_, *job.record});
+        effects.add(CreateWorkload{job.workload_effect, epoch_, *job.record});
     }
 }
 
-void ClusterState::send_due_workloads(std::vector<Effect>& effects) {
+void ClusterState::send_due_workloads(EffectList& effects) {
     for (const auto& [key, id] : job_ids_) send_workload(id, effects);
 }
 
-void ClusterState::on(const WorkloadOutcome& event, std::vector<Effect>& effects) {
+void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
     const JobId id = find_job(event.key);
     if (!id.exists()) return;
     JobRow& job = jobs_[id.value()];
@@ -186,14 +186,14 @@ void ClusterState::on(const WorkloadOutcome& event, std::vector<Effect>& effects
 
 // --- gang sizes ---
 
-void ClusterState::on(const GangObserved& event, std::vector<Effect>&) {
+void ClusterState::on(const GangObserved& event, EffectList&) {
     std::int32_t& size = gang_sizes_[event.key];
     if (size == event.ranks_min) return;
     size = event.ranks_min;
     if (const JobId id = find_job(event.key); id.exists()) mark_dirty(id);
 }
 
-void ClusterState::on(const GangRemoved& event, std::vector<Effect>&) {
+void ClusterState::on(const GangRemoved& event, EffectList&) {
     if (gang_sizes_.erase(event.key) == 0) return;
     if (const JobId id = find_job(event.key); id.exists()) mark_dirty(id);
 }

@@ -70,7 +70,7 @@ void ClusterState::place_in_pool(NodeId id) {
     if ((after.exists() && !existed) || vanished) resolve_all();
 }
 
-void ClusterState::on(const NodeObserved& event, std::vector<Effect>&) {
+void ClusterState::on(const NodeObserved& event, EffectList&) {
     const NodeId id = node_named(event.node.name);
     NodeRow& row = nodes_[id.value()];
     if (row.known && row.facts == event.node) return;
@@ -98,7 +98,7 @@ void ClusterState::on(const NodeObserved& event, std::vector<Effect>&) {
     place_in_pool(id);
 }
 
-void ClusterState::on(const NodeRemoved& event, std::vector<Effect>&) {
+void ClusterState::on(const NodeRemoved& event, EffectList&) {
     const NodeId id = find_node(event.name);
     if (!id.exists() || !nodes_[id.value()].known) return;
     NodeRow& row = nodes_[id.value()];

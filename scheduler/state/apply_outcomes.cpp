@@ -22,7 +22,7 @@ void ClusterState::back_off(JobRow& job) {
         now_ + backoff_after(job.bind_failures, policy_.backoff_initial, policy_.backoff_maximum);
 }
 
-void ClusterState::on(const BindOutcome& event, std::vector<Effect>&) {
+void ClusterState::on(const BindOutcome& event, EffectList&) {
     const PodId id = find_pod(event.uid);
     if (!id.exists()) return;
     PodRow& row = pods_[id.value()];
@@ -62,7 +62,7 @@ void ClusterState::on(const BindOutcome& event, std::vector<Effect>&) {
     }
 }
 
-void ClusterState::on(const PodDeleteOutcome& event, std::vector<Effect>&) {
+void ClusterState::on(const PodDeleteOutcome& event, EffectList&) {
     const PodId id = find_pod(event.uid);
     if (!id.exists() || !pods_[id.value()].delete_in_flight) return;
     PodRow& row = pods_[id.value()];

@@ -27,7 +27,7 @@ bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
 
 }  // namespace
 
-void ClusterState::on(const PodObserved& event, std::vector<Effect>&) {
+void ClusterState::on(const PodObserved& event, EffectList&) {
     PodId id = find_pod(event.pod.uid);
     if (id.exists() && pods_[id.value()].facts == event.pod) return;  // most updates end here
     PodFacts facts = event.pod;
@@ -64,7 +64,7 @@ void ClusterState::on(const PodObserved& event, std::vector<Effect>&) {
     settle_standing(id);
 }
 
-void ClusterState::on(const PodRemoved& event, std::vector<Effect>&) {
+void ClusterState::on(const PodRemoved& event, EffectList&) {
     if (const PodId id = find_pod(event.uid); id.exists()) drop_pod(id);
 }
 

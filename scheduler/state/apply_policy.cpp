@@ -107,7 +107,7 @@ void ClusterState::take_policy(Policy policy) {
     resolve_all();
 }
 
-void ClusterState::on(const PolicyChanged& event, std::vector<Effect>&) {
+void ClusterState::on(const PolicyChanged& event, EffectList&) {
     if (event.policy == policy_) return;
     take_policy(event.policy);
 }

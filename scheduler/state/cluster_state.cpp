@@ -11,19 +11,19 @@ ClusterState::ClusterState() {
     (void)pool_named(kDefaultPool);
 }
 
-void ClusterState::apply(const Event& event, Instant now, std::vector<Effect>& effects) {
+void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     now_ = std::max(now_, now);  // a clock that steps back does not undo a deadline
     ring_timers();
     std::visit([&](const auto& kind) { on(kind, effects); }, event);
     if (leading_) request_wake(effects, false);
 }
 
-void ClusterState::on(const CacheSynced&, std::vector<Effect>&) {
+void ClusterState::on(const CacheSynced&, EffectList&) {
     synced_ = true;
     resend_due_ = true;
 }
 
-void ClusterState::on(const LeadershipChanged& event, std::vector<Effect>& effects) {
+void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
     const bool is_new_term = event.leading && (!leading_ || event.epoch != epoch_);
     leading_ = event.leading;
     epoch_ = event.epoch;
@@ -40,7 +40,7 @@ void ClusterState::on(const LeadershipChanged& event, std::vector<Effect>& effec
     request_wake(effects, true);
 }
 
-void ClusterState::on(const WokeUp&, std::vector<Effect>& effects) {
+void ClusterState::on(const WokeUp&, EffectList& effects) {
     wake_requested_ = Instant{};
     if (!leading_) return;
     send_due_workloads(effects);
@@ -77,13 +77,13 @@ void ClusterState::ring_timers() {
     }
 }
 
-void ClusterState::request_wake(std::vector<Effect>& effects, bool again) {
+void ClusterState::request_wake(EffectList& effects, bool again) {
     if (timers_.empty()) return;
     const Instant earliest = std::get<Instant>(*timers_.begin());
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
     if (!again && wake_requested_.happened() && wake_requested_ <= earliest) return;
     wake_requested_ = earliest;
-    effects.emplace_back(WakeAt{earliest});
+    effects.add(WakeAt{earliest});
 }
 
 }  // namespace gpuctl

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <memory_resource>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,7 +18,7 @@
 #include <vector>
 
 #include "scheduler/base/result.hpp"
-#include "scheduler/model/effect.hpp"
+#include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/queue/queue_book.hpp"
 #include "scheduler/state/capacity.hpp"
@@ -55,23 +57,23 @@ public:
     ClusterState();
 
     // --- events ---
-    void apply(const Event& event, Instant now, std::vector<Effect>& effects);
+    void apply(const Event& event, Instant now, EffectList& effects);
 
     // --- decisions, called by the engine while it carries out a Plan input ---
     // Checks the whole round against the newest state again, then assumes all of it or nothing.
     // False: something does not fit, and nothing was changed.
     bool assume(JobId job, const std::vector<Placement>& round, bool all_or_nothing,
-                std::vector<Effect>& effects);
+                EffectList& effects);
     // Settles what is left of the job's last round, then puts it into its queue if it can be tried.
     // `ready` is the caller's buffer for what was found.
-    void refresh(JobId job, Readiness& ready, std::vector<Effect>& effects);
+    void refresh(JobId job, Readiness& ready, EffectList& effects);
     void block(ClassId id, Reason reason, std::uint8_t watch);
-    void report_pending(JobId job, Explanation explanation, std::vector<Effect>& effects);
+    void report_pending(JobId job, Explanation explanation, EffectList& effects);
     // Jobs that changed since the last Plan, oldest first; the list is then empty.
     std::vector<JobId> take_dirty();
     void set_idle(bool idle) { idle_ = idle; }
-    void resend_unanswered(std::vector<Effect>& effects);
-    void request_wake(std::vector<Effect>& effects) { request_wake(effects, false); }
+    void resend_unanswered(EffectList& effects);
+    void request_wake(EffectList& effects) { request_wake(effects, false); }
     Capacity& capacity_for_planning() { return capacity_; }
 
     // --- reading ---
@@ -139,22 +141,22 @@ private:
     friend class Verifier;  // invariants.cpp
 
     // events, one function each (apply_*.cpp)
-    void on(const NodeObserved& event, std::vector<Effect>& effects);
-    void on(const NodeRemoved& event, std::vector<Effect>& effects);
-    void on(const PodObserved& event, std::vector<Effect>& effects);
-    void on(const PodRemoved& event, std::vector<Effect>& effects);
-    void on(const GangObserved& event, std::vector<Effect>& effects);
-    void on(const GangRemoved& event, std::vector<Effect>& effects);
-    void on(const CacheSynced& event, std::vector<Effect>& effects);
-    void on(const JobSubmitted& event, std::vector<Effect>& effects);
-    void on(const JobDeleteRequested& event, std::vector<Effect>& effects);
-    void on(const PolicyChanged& event, std::vector<Effect>& effects);
-    void on(const BindOutcome& event, std::vector<Effect>& effects);
-    void on(const PodDeleteOutcome& event, std::vector<Effect>& effects);
-    void on(const WorkloadOutcome& event, std::vector<Effect>& effects);
-    void on(const LeadershipChanged& event, std::vector<Effect>& effects);
-    void on(const WokeUp& event, std::vector<Effect>& effects);
-    void on(const Plan&, std::vector<Effect>&) {}
+    void on(const NodeObserved& event, EffectList& effects);
+    void on(const NodeRemoved& event, EffectList& effects);
+    void on(const PodObserved& event, EffectList& effects);
+    void on(const PodRemoved& event, EffectList& effects);
+    void on(const GangObserved& event, EffectList& effects);
+    void on(const GangRemoved& event, EffectList& effects);
+    void on(const CacheSynced& event, EffectList& effects);
+    void on(const JobSubmitted& event, EffectList& effects);
+    void on(const JobDeleteRequested& event, EffectList& effects);
+    void on(const PolicyChanged& event, EffectList& effects);
+    void on(const BindOutcome& event, EffectList& effects);
+    void on(const PodDeleteOutcome& event, EffectList& effects);
+    void on(const WorkloadOutcome& event, EffectList& effects);
+    void on(const LeadershipChanged& event, EffectList& effects);
+    void on(const WokeUp& event, EffectList& effects);
+    void on(const Plan&, EffectList&) {}
 
     // nodes
     NodeId node_named(std::string_view name);
@@ -183,25 +185,25 @@ private:
     void mark_dirty(JobId id);
     void leave_queue(JobId id);
     void enter_queue(JobId id, const Readiness& ready);
-    std::vector<std::uint32_t> ask_of(const Readiness& ready) const;
+    Ask ask_of(const Readiness& ready) const;
     void set_timer(JobId id);
     void ring_timers();
-    void request_wake(std::vector<Effect>& effects, bool again);
-    void send_workload(JobId id, std::vector<Effect>& effects);
-    void send_due_workloads(std::vector<Effect>& effects);
+    void request_wake(EffectList& effects, bool again);
+    void send_workload(JobId id, EffectList& effects);
+    void send_due_workloads(EffectList& effects);
 
     // rounds (rounds.cpp)
-    void send_bind(PodId id, const JobRow& job, std::vector<Effect>& effects);
+    void send_bind(PodId id, const JobRow& job, EffectList& effects);
     struct Round;  // what is left of a job's last round, counted
     Round count_round(const JobRow& job) const;
-    void settle_round(JobId id, std::vector<Effect>& effects);
-    void settle_gang(JobId id, std::vector<Effect>& effects);
+    void settle_round(JobId id, EffectList& effects);
+    void settle_gang(JobId id, EffectList& effects);
     void drop_unfit_members(JobId id);
-    void retry_members(JobId id, std::vector<Effect>& effects);
-    void roll_back_gang(JobId id, std::vector<Effect>& effects);
+    void retry_members(JobId id, EffectList& effects);
+    void roll_back_gang(JobId id, EffectList& effects);
     void back_off(JobRow& job);
     [[nodiscard]] bool can_roll_back(const JobRow& job) const;
-    void report_started(JobId id, std::vector<Effect>& effects);
+    void report_started(JobId id, EffectList& effects);
 
     void restore_jobs(const std::vector<JobImage>& images);
 
@@ -244,7 +246,10 @@ private:
     std::vector<JobId> jobs_vacant_;
     std::map<ObjectKey, JobId> job_ids_;
     std::vector<JobId> dirty_;
-    std::set<std::tuple<Instant, std::uint64_t, JobId>> timers_;
+    // Timers come and go with every gang: their memory is kept and used again.
+    std::unique_ptr<std::pmr::unsynchronized_pool_resource> timer_memory_ =
+        std::make_unique<std::pmr::unsynchronized_pool_resource>();
+    std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>> timers_{timer_memory_.get()};
     std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
 
     std::vector<PoolRow> pools_;

@@ -134,7 +134,7 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         (void)state.node_named(node.facts.name);
         state.node_slots_vacant_ = gaps;
         if (!node.known) continue;
-        std::vector<Effect> none;
+        EffectList none;
         state.on(NodeObserved{std::move(node.facts)}, none);
     }
     for (const JobImage& job : image.jobs) {

@@ -104,12 +104,11 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
 }
 
 // What makes two waiting jobs the same to the planner: mode, ranks needed, shapes with counts.
-std::vector<std::uint32_t> ClusterState::ask_of(const Readiness& ready) const {
-    std::vector<std::uint32_t> shapes;
-    shapes.reserve(ready.pods.size());
+Ask ClusterState::ask_of(const Readiness& ready) const {
+    boost::container::small_vector<std::uint32_t, 16> shapes;
     for (const PodId pod : ready.pods) shapes.push_back(pods_[pod.value()].shape.value());
     std::sort(shapes.begin(), shapes.end());
-    std::vector<std::uint32_t> ask;
+    Ask ask;
     ask.push_back((ready.all_or_nothing ? 1U : 0U) | (ready.resume ? 2U : 0U));
     ask.push_back(static_cast<std::uint32_t>(ready.ranks_needed));
     for (std::size_t i = 0; i < shapes.size();) {

@@ -13,7 +13,7 @@
 namespace gpuctl {
 
 bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool all_or_nothing,
-                          std::vector<Effect>& effects) {
+                          EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     GpuMilli gpus;
     CpuMilli cpu;
@@ -51,22 +51,24 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
     return true;
 }
 
-void ClusterState::send_bind(PodId id, const JobRow& job, std::vector<Effect>& effects) {
+void ClusterState::send_bind(PodId id, const JobRow& job, EffectList& effects) {
     PodRow& pod = pods_[id.value()];
     pod.effect = next_effect();
     pod.in_flight = true;
     const Instant deadline =
         job.gang_deadline.happened() ? job.gang_deadline : now_ + policy_.gang_bind_deadline;
-    effects.emplace_back(BindPod{pod.effect,
-                                 epoch_,
-                                 {pod.facts.key, pod.facts.uid},
-                                 nodes_[pod.node.value()].facts.name,
-                                 pod.facts.gang ? job.gang_attempt : 0,
-                                 deadline});
+    auto& bind = effects.reuse<BindPod>();
+    bind.id = pod.effect;
+    bind.epoch = epoch_;
+    bind.pod.key = pod.facts.key;
+    bind.pod.uid = pod.facts.uid;
+    bind.node = nodes_[pod.node.value()].facts.name;
+    bind.gang_attempt = pod.facts.gang ? job.gang_attempt : 0;
+    bind.deadline = deadline;
 }
 
 // After a restart or in a new term: every answer that never came is asked for again.
-void ClusterState::resend_unanswered(std::vector<Effect>& effects) {
+void ClusterState::resend_unanswered(EffectList& effects) {
     resend_due_ = false;
     for (const auto& [key, id] : job_ids_) {
         JobRow& job = jobs_[id.value()];
@@ -81,10 +83,10 @@ void ClusterState::resend_unanswered(std::vector<Effect>& effects) {
                 if (planted(PlantedBug::forget_assumed_on_recovery)) release(pod_id);
             }
             if (pod.delete_in_flight && !pod.facts.terminating) {
-                effects.emplace_back(DeletePod{next_effect(),
-                                               epoch_,
-                                               {pod.facts.key, pod.facts.uid},
-                                               "its gang could not be bound as a whole"});
+                effects.add(DeletePod{next_effect(),
+                                      epoch_,
+                                      {pod.facts.key, pod.facts.uid},
+                                      "its gang could not be bound as a whole"});
             }
         }
     }
@@ -117,7 +119,7 @@ ClusterState::Round ClusterState::count_round(const JobRow& job) const {
     return round;
 }
 
-void ClusterState::refresh(JobId id, Readiness& ready, std::vector<Effect>& effects) {
+void ClusterState::refresh(JobId id, Readiness& ready, EffectList& effects) {
     leave_queue(id);
     settle_round(id, effects);
     read_readiness(id, ready);
@@ -125,14 +127,14 @@ void ClusterState::refresh(JobId id, Readiness& ready, std::vector<Effect>& effe
     set_timer(id);
 }
 
-void ClusterState::settle_round(JobId id, std::vector<Effect>& effects) {
+void ClusterState::settle_round(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     if (const auto gang = gang_size(job); gang && *gang > 0) settle_gang(id, effects);
     const Round round = count_round(job);
     if (round.assumed() == 0 && round.unreported > 0) report_started(id, effects);
 }
 
-void ClusterState::settle_gang(JobId id, std::vector<Effect>& effects) {
+void ClusterState::settle_gang(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     const std::int64_t needed = *gang_size(job);
     const bool is_late = job.gang_deadline.happened() && job.gang_deadline <= now_;
@@ -187,7 +189,7 @@ void ClusterState::drop_unfit_members(JobId id) {
     }
 }
 
-void ClusterState::retry_members(JobId id, std::vector<Effect>& effects) {
+void ClusterState::retry_members(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     if (job.not_before > now_) return;  // the timer of the job comes back to it
     for (const PodId pod_id : job.pods) {
@@ -204,7 +206,7 @@ bool ClusterState::can_roll_back(const JobRow& job) const {
     });
 }
 
-void ClusterState::roll_back_gang(JobId id, std::vector<Effect>& effects) {
+void ClusterState::roll_back_gang(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     for (const PodId pod_id : job.pods) {
         PodRow& pod = pods_[pod_id.value()];
@@ -213,10 +215,10 @@ void ClusterState::roll_back_gang(JobId id, std::vector<Effect>& effects) {
         }
         pod.delete_in_flight = true;
         pod.start_reported = true;
-        effects.emplace_back(DeletePod{next_effect(),
-                                       epoch_,
-                                       {pod.facts.key, pod.facts.uid},
-                                       "its gang could not be bound as a whole"});
+        effects.add(DeletePod{next_effect(),
+                              epoch_,
+                              {pod.facts.key, pod.facts.uid},
+                              "its gang could not be bound as a whole"});
     }
     ++gang_rollbacks_;
     back_off(job);
@@ -238,7 +240,7 @@ Instant waits_since(const PodRow& pod, Instant submitted_at) {
 
 }  // namespace
 
-void ClusterState::report_started(JobId id, std::vector<Effect>& effects) {
+void ClusterState::report_started(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     const std::int64_t needed = gang_size(job).value_or(0);
     if (needed > 0 && !job.gang_started) return;  // half bound is not started
@@ -260,11 +262,11 @@ void ClusterState::report_started(JobId id, std::vector<Effect>& effects) {
     report.waited = now_ - since;
     job.reported = 0;  // when it waits again, that is news
     job.reported_reason = Reason::none;
-    if (!report.pods.empty()) effects.emplace_back(std::move(report));
+    if (!report.pods.empty()) effects.add(std::move(report));
 }
 
 // Tells users why a job waits, when the story changed: its reason, its subject or who refuses.
-void ClusterState::report_pending(JobId id, Explanation explanation, std::vector<Effect>& effects) {
+void ClusterState::report_pending(JobId id, Explanation explanation, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     std::string story;
     ArchiveWriter writer{story};
@@ -285,7 +287,7 @@ void ClusterState::report_pending(JobId id, Explanation explanation, std::vector
         report.pods.push_back({pod.facts.key, pod.facts.uid});
     }
     report.explanation = std::move(explanation);
-    if (!report.pods.empty()) effects.emplace_back(std::move(report));
+    if (!report.pods.empty()) effects.add(std::move(report));
 }
 
 }  // namespace gpuctl

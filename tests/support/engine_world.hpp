@@ -157,7 +157,7 @@ public:
     Engine engine;
     Instant now{1'000'000};
     std::uint64_t sequence = 0;
-    std::vector<Effect> last;
+    EffectList last;
     std::vector<Effect> effects;
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, PodFacts> pods;

@@ -28,7 +28,7 @@ NodeObserved node(const std::string& name) {
 class ReconcilerTest : public testing::Test {
 protected:
     void feed(Event event) {
-        std::vector<Effect> effects;
+        EffectList effects;
         engine_.step(Input{Sequence{++sequence_}, Instant{1'000}, 1, std::move(event)}, effects);
     }
     Engine engine_;

@@ -169,7 +169,7 @@ private:
     sim::Cluster cluster_;
     std::deque<Call> calls_;
     Engine engine_;
-    std::vector<Effect> effects_;
+    EffectList effects_;
     std::size_t next_effect_ = 0;
     std::vector<Event> told_;
     std::size_t next_told_ = 0;

@@ -184,7 +184,7 @@ TEST_F(DamageTest, a_damaged_snapshot_is_refused_at_each_byte) {
         auto journal = open();
         fill(**journal, 1, 4, 2);
         Engine engine;
-        std::vector<Effect> effects;
+        EffectList effects;
         for (std::uint64_t i = 1; i <= 4; ++i) engine.step(make_input(i), effects);
         ASSERT_TRUE((*journal)->write_snapshot(engine, Sequence{5}).has_value());
     }

@@ -25,7 +25,7 @@ protected:
             run.failure = journal.error();
             return run;
         }
-        std::vector<Effect> effects;
+        EffectList effects;
         auto next = static_cast<std::uint64_t>(mine.next_sequence);
         run.acknowledged = next - 1;
         for (int batch = 0; batch < 6 && !run.failure; ++batch) {

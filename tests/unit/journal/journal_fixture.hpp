@@ -33,7 +33,7 @@ inline Input make_input(std::uint64_t sequence) {
 // The hash of an engine that took inputs 1..count.
 inline std::uint64_t hash_after(std::uint64_t count) {
     Engine engine;
-    std::vector<Effect> effects;
+    EffectList effects;
     for (std::uint64_t i = 1; i <= count; ++i) engine.step(make_input(i), effects);
     return engine.state_hash();
 }

@@ -112,7 +112,7 @@ TEST_F(JournalTest, a_stop_right_behind_a_snapshot_or_without_any_input_starts_a
         auto journal = open();
         fill(**journal, 1, 4, 2);
         Engine engine;
-        std::vector<Effect> effects;
+        EffectList effects;
         for (std::uint64_t i = 1; i <= 4; ++i) engine.step(make_input(i), effects);
         ASSERT_TRUE((*journal)->write_snapshot(engine, Sequence{5}).has_value());
         ASSERT_TRUE((*journal)->close().has_value());
@@ -136,7 +136,7 @@ TEST_F(JournalTest, a_snapshot_replaces_the_segments_before_it) {
         auto journal = open();
         fill(**journal, 1, 100, 10);
         Engine engine;
-        std::vector<Effect> effects;
+        EffectList effects;
         for (std::uint64_t i = 1; i <= 100; ++i) engine.step(make_input(i), effects);
         ASSERT_TRUE((*journal)->write_snapshot(engine, Sequence{101}).has_value());
         EXPECT_EQ(files().size(), 2u);  // the snapshot and an empty segment

@@ -1,0 +1,45 @@
+#pragma once
+// The effects of one or more steps, in the order they are to be carried out. clear() keeps the
+// slots and the memory of their texts, so that in a steady state ordering a bind allocates nothing.
+
+#include <cstddef>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "scheduler/model/effect.hpp"
+
+namespace gpuctl {
+
+class EffectList {
+public:
+    // A slot with whatever an earlier effect of this kind left there: assign every member.
+    template <typename Kind>
+    Kind& reuse() {
+        if (size_ == slots_.size()) slots_.emplace_back(std::in_place_type<Kind>);
+        Effect& slot = slots_[size_++];
+        if (auto* same = std::get_if<Kind>(&slot)) return *same;
+        return slot.template emplace<Kind>();
+    }
+    void add(Effect effect) {
+        if (size_ == slots_.size()) {
+            slots_.push_back(std::move(effect));
+        } else {
+            slots_[size_] = std::move(effect);
+        }
+        ++size_;
+    }
+    void clear() { size_ = 0; }
+
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    [[nodiscard]] const Effect* begin() const { return slots_.data(); }
+    [[nodiscard]] const Effect* end() const { return slots_.data() + size_; }
+    const Effect& operator[](std::size_t at) const { return slots_[at]; }
+
+private:
+    std::vector<Effect> slots_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace gpuctl

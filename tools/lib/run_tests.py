@@ -23,7 +23,6 @@ class Tally:
     def __init__(self):
         self.passed = 0
         self.failed = []
-        self.known = []  # failed, and said to fail in known_failures.txt
         self.began = time.monotonic()
 
     def fail(self, name, output=""):
@@ -33,17 +32,12 @@ class Tally:
             print(f"    | {line}")
 
     def close(self):
-        if self.known:
-            print("\nknown to fail (tests/integration/known_failures.txt says why):")
-            for name in self.known:
-                print(f"  {name}")
         if self.failed:
             print("\nfailed:")
             for name in self.failed:
                 print(f"  {name}")
         print(f"\nafter {time.monotonic() - self.began:.0f} s")
-        skipped = f", {len(self.known)} skipped" if self.known else ""
-        print(f"{self.passed} passed, {len(self.failed)} failed{skipped}")
+        print(f"{self.passed} passed, {len(self.failed)} failed")
         return 1 if self.failed else 0
 
 
@@ -151,22 +145,11 @@ def tidy(tally):
         tally.fail("tidy", done.stdout + done.stderr)
 
 
-def known_failures(folder):
-    """{test: why} of faults that are known and not mended yet: run and shown, but not counted as failed."""
-    known = {}
-    for line in (folder / "known_failures.txt").read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            name, _, why = line.partition(" ")
-            known[name] = why.strip()
-    return known
-
-
 class Progress(unittest.TestResult):
     """One line a test as it ends; sub-tests that fail count once each."""
 
-    def __init__(self, tally, total, known):
+    def __init__(self, tally, total):
         super().__init__()
-        self.known = known
         self.tally, self.total, self.number, self.bad = tally, total, 0, False
 
     def startTest(self, test):
@@ -187,13 +170,6 @@ class Progress(unittest.TestResult):
             print(f"ok ({time.monotonic() - self.began:.1f} s)", flush=True)
 
     def _wrong(self, test, error):
-        why = self.known.get(self.name(test).split(" ")[0])
-        if why is not None:
-            if not self.bad:
-                print(f"KNOWN FAILURE: {why}")
-                self.tally.known.append(self.name(test))
-            self.bad = True
-            return
         if not self.bad:
             print(f"FAILED ({time.monotonic() - getattr(self, 'began', time.monotonic()):.1f} s)")
         self.bad = True
@@ -220,7 +196,7 @@ def tool_tests(tally):
     step("tests of the tools")
     folder = REPOSITORY / "tests" / "tools"
     tests = list(flatten(unittest.TestLoader().discover(str(folder), "test_*.py", str(folder))))
-    unittest.TestSuite(tests).run(Progress(tally, len(tests), {}))
+    unittest.TestSuite(tests).run(Progress(tally, len(tests)))
 
 
 def flatten(suite):
@@ -243,7 +219,7 @@ def integration_tests(tally, words):
         tests = [test for test in tests if any(word in test.id() for word in words)]
     import support
     try:
-        unittest.TestSuite(tests).run(Progress(tally, len(tests), known_failures(folder)))
+        unittest.TestSuite(tests).run(Progress(tally, len(tests)))
     finally:
         support.stop_shared()
 

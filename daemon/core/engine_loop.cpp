@@ -13,10 +13,10 @@ namespace {
 using metrics::Metric;
 
 constexpr std::string_view kEventNames[] = {
-    "NodeObserved",       "NodeRemoved",       "PodObserved", "PodRemoved",
-    "GangObserved",       "GangRemoved",       "CacheSynced", "JobSubmitted",
-    "JobDeleteRequested", "PolicyChanged",     "BindOutcome", "PodDeleteOutcome",
-    "WorkloadOutcome",    "LeadershipChanged", "WokeUp",      "Plan"};
+    "NodeObserved", "NodeRemoved",      "PodObserved",     "PodRemoved",         "GangObserved",
+    "GangRemoved",  "CacheSynced",      "JobSubmitted",    "JobDeleteRequested", "PolicyChanged",
+    "BindOutcome",  "PodDeleteOutcome", "WorkloadOutcome", "LeadershipChanged",  "WokeUp",
+    "Plan",         "WorkloadObserved", "WorkloadRemoved"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::chrono::milliseconds kLagProbePeriod{250};

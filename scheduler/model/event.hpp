@@ -13,6 +13,7 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy.hpp"
+#include "scheduler/model/workload.hpp"
 
 namespace gpuctl {
 
@@ -95,6 +96,18 @@ struct WorkloadOutcome {
 };
 BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message))
 
+// --- the objects of submitted jobs, as the watch shows them ---
+struct WorkloadObserved {
+    WorkloadFacts workload;
+};
+BOOST_DESCRIBE_STRUCT(WorkloadObserved, (), (workload))
+
+struct WorkloadRemoved {
+    ObjectKey key;
+    std::string job_uid;
+};
+BOOST_DESCRIBE_STRUCT(WorkloadRemoved, (), (key, job_uid))
+
 // --- the daemon's own ---
 struct LeadershipChanged {
     bool leading = false;
@@ -111,7 +124,9 @@ BOOST_DESCRIBE_STRUCT(Plan, (), ())
 using Event =
     std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved,
                  CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
-                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan>;
+                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
+                 WorkloadObserved,
+                 WorkloadRemoved>;  // new ones at the end: journals know them by their place
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

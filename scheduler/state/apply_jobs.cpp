@@ -184,6 +184,29 @@ void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
         job.workload == WorkloadState::creating ? WorkloadState::failed : WorkloadState::created;
 }
 
+void ClusterState::on(const WorkloadObserved& event, EffectList&) {
+    const JobId id = find_job(event.workload.key);
+    if (!id.exists()) return;
+    JobRow& job = jobs_[id.value()];
+    if (!job.record || job.record->uid != event.workload.job_uid) return;
+    job.workload_facts = event.workload;
+}
+
+// Somebody else took it away: a user with kubectl, or Kubernetes after its time to live. The API
+// server decides what exists (ruling 22), so the record goes; pods that are left go by themselves.
+void ClusterState::on(const WorkloadRemoved& event, EffectList&) {
+    const JobId id = find_job(event.key);
+    if (!id.exists()) return;
+    JobRow& job = jobs_[id.value()];
+    if (!job.record || job.record->uid != event.job_uid) return;
+    job.workload_facts.reset();
+    if (job.workload != WorkloadState::created) return;  // a write of ours is under way
+    job.record.reset();
+    job.workload = WorkloadState::none;
+    mark_dirty(id);
+    drop_job_if_unused(id);
+}
+
 // --- gang sizes ---
 
 void ClusterState::on(const GangObserved& event, EffectList&) {

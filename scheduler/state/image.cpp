@@ -31,6 +31,7 @@ void copy_job(To& to, const From& from) {
     to.workload_failures = from.workload_failures;
     to.workload_not_before = from.workload_not_before;
     to.message = from.message;
+    to.workload_facts = from.workload_facts;
     to.gang_attempt = from.gang_attempt;
     to.gang_started = from.gang_started;
     to.gang_deadline = from.gang_deadline;
@@ -66,7 +67,8 @@ bool is_plausible(const PodImage& pod) {
 }
 
 bool is_plausible(const JobImage& job) {
-    return job.workload <= WorkloadState::deleting && job.last_phase <= PodPhase::failed &&
+    return (!job.workload_facts || job.workload_facts->phase <= WorkloadPhase::failed) &&
+           job.workload <= WorkloadState::deleting && job.last_phase <= PodPhase::failed &&
            static_cast<std::size_t>(job.reported_reason) < kReasons.size() &&
            static_cast<std::size_t>(job.block_reason) < kReasons.size() &&
            (!job.record || job.record->spec.kind <= JobKind::compute);

@@ -151,7 +151,7 @@ std::string waiting_message(const JobRecord& job) {
 std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const ClusterState& state = services.engine.state();
     const Result<JobView> existing = find_job(state, spec.key.namespace_name, spec.key.name);
-    if (existing && existing->key == spec.key) {
+    if (existing && existing->key == spec.key && !existing->never_made) {
         return make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
                                                     ": one of that name is " + existing->status +
                                                     "; delete it first, or choose another name");

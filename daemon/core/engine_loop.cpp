@@ -273,9 +273,8 @@ void EngineLoop::settle(const WorkloadOutcome& outcome) {
         waiter->answer_if_complete();
         return;
     }
-    waiter->answer(make_error(
-        ErrorCode::ClusterUnavailable,
-        "create job " + to_string(outcome.key) + ": the cluster refused it: " + outcome.message));
+    waiter->answer(make_error(outcome.code, "create job " + to_string(outcome.key) +
+                                                ": the cluster refused it: " + outcome.message));
 }
 
 void EngineLoop::break_down(Error error) {

@@ -102,6 +102,7 @@ JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions
     const JobRow& job = state.job(id);
     JobView view;
     view.key = job.key;
+    view.never_made = job.workload == WorkloadState::failed && job.pods.empty();
     if (job.record) {
         view.kind = job.record->spec.kind;
         view.record = &*job.record;

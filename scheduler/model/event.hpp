@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "scheduler/base/error_code.hpp"
 #include "scheduler/base/ids.hpp"
 #include "scheduler/base/time.hpp"
 #include "scheduler/model/job_spec.hpp"
@@ -93,8 +94,9 @@ struct WorkloadOutcome {
     bool done = false;
     bool retryable = false;  // only with !done
     std::string message;
+    ErrorCode code = ErrorCode::ClusterUnavailable;  // only with !done: what to tell who asked
 };
-BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message))
+BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message, code))
 
 // --- the objects of submitted jobs, as the watch shows them ---
 struct WorkloadObserved {

@@ -100,8 +100,12 @@ void ClusterState::on(const JobSubmitted& event, EffectList& effects) {
     const JobId id = job_named(record.spec.key, record.submitted_at);
     JobRow& job = jobs_[id.value()];
     // The API refuses a name that is taken; one that slips through must not take another's place.
-    if (job.record) return;
+    // One that the cluster refused for good never was a job: it is written anew.
+    if (job.record && job.workload != WorkloadState::failed) return;
     job.record = record;
+    job.workload_failures = 0;
+    job.workload_not_before = Instant{};
+    job.message.clear();
     job.submitted_at = record.submitted_at.happened() ? record.submitted_at : now_;
     job.workload = WorkloadState::creating;
     job.workload_due = true;

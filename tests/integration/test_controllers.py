@@ -87,6 +87,18 @@ class Controllers(unittest.TestCase):
         self.submit("taken")  # and its name is free
         self.daemon.gpuctl("delete", "job", "taken", namespace=self.namespace)
 
+    def test_a_namespace_that_is_not_there_is_named_and_blocks_no_second_try(self):
+        name = unique("late")
+        text = (f"kind: training\njob: {{name: first, namespace: {name}}}\nenvironment: {{image: x}}\n"
+                "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n")
+        refused = self.daemon.gpuctl("create", "-f", "-", stdin=text, check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("NamespaceNotFound", refused.stderr)
+        self.assertIn(name, refused.stderr)
+        self.bed.create_namespace(name)
+        self.daemon.gpuctl("create", "-f", "-", stdin=text)
+        self.daemon.gpuctl("delete", "job", "first", namespace=name)
+
     def test_a_submitted_job_that_is_suspended_or_scaled_to_nothing_says_so(self):
         self.submit("paused")
         self.bed.kubectl("-n", self.namespace, "patch", "job", "paused", "-p", '{"spec":{"suspend":true}}')

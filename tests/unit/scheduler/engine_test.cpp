@@ -472,6 +472,12 @@ TEST(Workload, is_created_retried_failed_and_deleted_as_answered) {
     EXPECT_EQ(failed->status, "Failed");
     ASSERT_TRUE(failed->waiting.has_value());
     EXPECT_EQ(failed->waiting->sentence, "forbidden");
+    EXPECT_TRUE(failed->never_made);
+    const std::size_t asked = world.sent<CreateWorkload>().size();
+    record.uid = "u3";
+    world.send(JobSubmitted{record});
+    EXPECT_EQ(world.sent<CreateWorkload>().size(), asked + 1)
+        << "what was refused may be sent again";
 }
 
 TEST(Packing, one_pod_goes_to_the_fullest_node_that_takes_it) {

@@ -86,5 +86,20 @@ TEST_F(Documents, a_missing_file_is_named) {
     EXPECT_NE(parts.error().message.find("/nowhere/x.yaml"), std::string::npos);
 }
 
+TEST_F(Documents, a_directory_is_refused_by_name) {
+    const auto parts = read_documents("/tmp");
+    ASSERT_FALSE(parts);
+    EXPECT_EQ(parts.error().code, ErrorCode::BadRequest);
+    EXPECT_EQ(parts.error().message, "read /tmp: is a directory; name the files in it");
+}
+
+TEST_F(Documents, a_file_without_end_is_read_up_to_the_limit_only) {
+    const auto parts = read_documents("/dev/zero");
+    ASSERT_FALSE(parts);
+    EXPECT_EQ(parts.error().code, ErrorCode::BodyTooLarge);
+    EXPECT_EQ(parts.error().message,
+              "read /dev/zero: has more than the 16 MiB that a file of jobs may have");
+}
+
 }  // namespace
 }  // namespace gpuctl::cli

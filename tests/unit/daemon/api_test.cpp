@@ -138,6 +138,7 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         const char* code;
     };
     const std::string good = training_yaml("good", 1);
+    const std::string long_namespace = "/api/v1/jobs?namespace=" + std::string(300, 'x');
     const Case cases[] = {
         {"GET", "/nothing", "", "", 404, "NotFound"},
         {"PUT", "/api/v1/jobs", "", "", 405, "MethodNotAllowed"},
@@ -145,6 +146,16 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         {"GET", "/api/v1/jobs?pageSize=101", "", "", 400, "BadRequest"},
         {"GET", "/api/v1/jobs?pagesize=10", "", "", 400, "BadRequest"},
         {"GET", "/api/v1/jobs?kind=cronjob", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs?namespace=B_", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs/absent?namespace=a%20b", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs/absent/explain?namespace=..", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs/absent/logs?namespace=-a", "", "", 400, "BadRequest"},
+        {"DELETE", "/api/v1/jobs/absent?namespace=a%2Fb", "", "", 400, "BadRequest"},
+        {"POST", "/api/v1/jobs?namespace=default%2F..%2Fkube-system", good, "application/yaml", 400,
+         "BadRequest"},
+        {"POST", long_namespace.c_str(), good, "application/yaml", 400, "BadRequest"},
+        {"POST", "/api/v1/jobs?namespace=a&namespace=B_", good, "application/yaml", 400,
+         "BadRequest"},
         {"GET", "/api/v1/jobs/absent", "", "", 404, "JobNotFound"},
         {"GET", "/api/v1/pools/absent", "", "", 404, "PoolNotFound"},
         {"GET", "/api/v1/nodes/absent", "", "", 404, "NodeNotFound"},

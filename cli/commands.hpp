@@ -72,7 +72,11 @@ struct VersionOptions {
 aio::Task<int> run_version(Connection& connection, VersionOptions options);
 
 // Shared by the verbs.
-int report(const Error& error, Format format, std::string_view subject = "");
+int report(const Error& error, Format format, std::string_view subject = "",
+           const std::vector<Detail>& warnings = {});
+// {error, message, subject, errors[], warnings[]}: an error in --json output.
+nlohmann::json error_json(const Error& error, std::string_view subject = "",
+                          const std::vector<Detail>& warnings = {});
 
 // A file (or standard input for "-") cut at its `---` lines; each part is preceded by as many empty
 // lines as the file has before it, so that the server's line numbers are the file's.

@@ -180,6 +180,22 @@ resources:
               "job a: line 1, column 1: environment is missing (and 1 more)");
 }
 
+TEST(JobDocument, a_refusal_opens_with_an_error_and_counts_no_warning) {
+    const auto documents = parse_yaml(
+        "kind: training\njob: {name: el1, epochs: 3}\nenvironment: {image: i}\n"
+        "resources: {cpu: 1, memory: 1Gi}\nmodel: {name: foo}\nstorage:\n"
+        "  workdirs: [{path: data}]\n");
+    ASSERT_TRUE(documents.has_value());
+    std::vector<Detail> warnings;
+    const auto decoded = decode_job(documents->at(0), {}, &warnings);
+    ASSERT_TRUE(decoded.has_error());
+    EXPECT_EQ(decoded.error().details.size(), 1u) << joined(decoded.error().details);
+    EXPECT_TRUE(holds(decoded.error().message, "must be absolute")) << decoded.error().message;
+    EXPECT_FALSE(holds(decoded.error().message, "more)")) << decoded.error().message;
+    EXPECT_TRUE(holds(joined(warnings), "job.epochs is accepted, but not used yet"));
+    EXPECT_TRUE(holds(joined(warnings), "model is accepted, but not used yet"));
+}
+
 TEST(JobDocument, unknown_keys_warn_with_the_nearest_name_and_are_errors_when_strict) {
     const std::string text =
         with_resources("{cpu: 1, memory: 1Gi, gpu-tpye: A100}") + "unrelated: 1\n";

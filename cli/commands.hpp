@@ -45,6 +45,7 @@ struct ExplainOptions {
     Format format = Format::table;
 };
 aio::Task<int> run_explain(Connection& connection, ExplainOptions options);
+void print_explanation(std::ostream& out, const nlohmann::json& body);
 
 struct DeleteOptions {
     std::vector<std::string> files;

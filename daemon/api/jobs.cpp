@@ -5,6 +5,7 @@
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
+#include "daemon/api/standing.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -89,6 +90,9 @@ net::HttpResponse explain(Services& services, const Call& call) {
     body["pool"] = job->pool;
     body["queue"] = job->queue;
     body["position"] = job->position;
+    body["startedAt"] = format_time(job->started_at);
+    body["finishedAt"] = format_time(job->finished_at);
+    body["summary"] = standing_sentence(*job, services.engine.history().of(job->key));
     body["blockers"] = Json::array();
     for (const Explanation& blocker : explain_job(services.engine.state(), job->key)) {
         Json entry = explanation_json(blocker);

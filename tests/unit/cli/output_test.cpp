@@ -59,6 +59,20 @@ TEST(Yaml, strings_that_look_like_other_types_are_quoted) {
     EXPECT_EQ(out.str(), "name: x\nport: \"8000\"\n");
 }
 
+TEST(Explanation, a_job_that_does_not_wait_is_told_by_its_summary) {
+    std::ostringstream out;
+    print_explanation(out, {{"namespace", "default"},
+                            {"jobId", "llm"},
+                            {"status", "Failed"},
+                            {"queue", "q"},
+                            {"pool", "p"},
+                            {"summary", "it failed: pod llm-0 ended with Error"},
+                            {"blockers", nlohmann::json::array()}});
+    EXPECT_EQ(out.str(),
+              "job default/llm is Failed in queue q of pool p\n"
+              "it failed: pod llm-0 ended with Error\n");
+}
+
 class Documents : public testing::Test {
 protected:
     Result<std::vector<DocumentPart>> read(const std::string& text) {

@@ -90,7 +90,12 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     EXPECT_FALSE(body["blockers"].empty());
     EXPECT_EQ(body["blockers"][0]["reason"], "gpu_insufficient") << body.dump();
     EXPECT_FALSE(body["blockers"][0]["sentence"].get<std::string>().empty());
-    EXPECT_FALSE(body["blockers"][0]["figures"].empty());
+    EXPECT_EQ(body["blockers"][0]["figures"]["gpus_needed"], 4) << "GPUs, not thousandths";
+    EXPECT_EQ(body["blockers"][0]["figures"]["gpus_total"], 16);
+    net::HttpResponse running = co_await daemon.get("/api/v1/jobs/first/explain");
+    EXPECT_TRUE(parsed(running)["blockers"].empty());
+    EXPECT_EQ(parsed(running)["summary"].get<std::string>().substr(0, 14), "it runs since ")
+        << running.body;
 
     net::HttpResponse logs = co_await daemon.get("/api/v1/jobs/second/logs");
     EXPECT_EQ(parsed(logs)["logs"].size(), 0u);

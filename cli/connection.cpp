@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -129,6 +130,21 @@ Error unreachable_hint(Error error, const std::string& server) {
     return error;
 }
 
+// A refused upgrade is an Error that ends with the server's answer (websocket.hpp): told like that
+// of any other request.
+Error told_refusal(Error error) {
+    constexpr std::string_view opening = "upgrade refused with ";
+    const std::size_t at = error.message.find(opening);
+    if (at == std::string::npos) return error;
+    const std::string_view answer = std::string_view{error.message}.substr(at + opening.size());
+    int status = 0;
+    const char* end = answer.data() + answer.size();
+    const auto [rest, problem] = std::from_chars(answer.data(), end, status);
+    const std::size_t body = answer.find(": ");
+    if (problem != std::errc{} || body == answer.npos) return error;
+    return wire::error_from_response(status, "", answer.substr(body + 2));
+}
+
 }  // namespace
 
 Result<ConnectionOptions> resolve(ConnectionOptions options) {
@@ -207,7 +223,7 @@ aio::Task<Result<std::unique_ptr<net::WebSocket>>> Connection::open_websocket(st
     const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
     Result<std::unique_ptr<net::WebSocket>> socket = co_await net::connect_websocket(
         loop_, settings_, std::move(upgrade), net::WebSocketSettings{}, deadline);
-    if (!socket) co_return unreachable_hint(socket.error(), options_.server);
+    if (!socket) co_return unreachable_hint(told_refusal(socket.error()), options_.server);
     co_return std::move(*socket);
 }
 

@@ -51,6 +51,8 @@ aio::Task<void> live_one_job(Daemon& daemon) {
     net::HttpResponse logs = co_await daemon.get("/api/v1/jobs/llm/logs?tail=5");
     EXPECT_EQ(logs.status, 200) << logs.body;
     EXPECT_LE(parsed(logs)["logs"].size(), 5u);
+    net::HttpResponse all = co_await daemon.get("/api/v1/jobs/llm/logs?all=true&tail=5");
+    EXPECT_EQ(all.status, 200) << all.body;
     net::HttpResponse follow = co_await daemon.get("/api/v1/jobs/llm/logs?follow=true");
     EXPECT_EQ(follow.status, 400);
     EXPECT_EQ(error_code(follow), "UseWebSocket");

@@ -163,6 +163,11 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         {"POST", long_namespace.c_str(), good, "application/yaml", 400, "BadRequest"},
         {"POST", "/api/v1/jobs?namespace=a&namespace=B_", good, "application/yaml", 400,
          "BadRequest"},
+        {"GET", "/api/v1/jobs?pool=nope", "", "", 404, "PoolNotFound"},
+        {"GET", "/api/v1/nodes?pool=nope", "", "", 404, "PoolNotFound"},
+        {"GET", "/api/v1/queues?pool=nope", "", "", 404, "PoolNotFound"},
+        {"GET", "/api/v1/jobs?status=bogus", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/nodes?status=bogus", "", "", 400, "BadRequest"},
         {"GET", "/api/v1/jobs/absent", "", "", 404, "JobNotFound"},
         {"GET", "/api/v1/pools/absent", "", "", 404, "PoolNotFound"},
         {"GET", "/api/v1/nodes/absent", "", "", 404, "NodeNotFound"},
@@ -196,7 +201,11 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
             EXPECT_EQ(response.fields.get("Allow"), "POST, GET");
         }
     }
-    net::HttpResponse list = co_await daemon.get("/api/v1/jobs");
+    net::HttpResponse nope = co_await daemon.get("/api/v1/jobs?pool=nope");
+    EXPECT_EQ(parsed(nope)["message"], "there is no pool nope; there are: default, training");
+    net::HttpResponse list = co_await daemon.get("/api/v1/jobs?pool=default-pool&status=ERROR");
+    EXPECT_EQ(list.status, 200) << list.body;
+    list = co_await daemon.get("/api/v1/jobs");
     EXPECT_EQ(parsed(list)["total"], 0) << "nothing of all that was created";
 }
 

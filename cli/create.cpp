@@ -71,14 +71,19 @@ struct Tally {
     }
 };
 
+// A JSON file is judged as JSON: read as YAML, its `//` comment would be a key of its own.
+std::string media_type_of(const std::string& file) {
+    return file.ends_with(".json") ? "application/json" : "application/yaml";
+}
+
 aio::Task<void> send_document(Connection& connection, const CreateOptions& options,
                               DocumentPart part, Tally& tally) {
     const std::string target =
         "/api/v1/jobs" + query({{"namespace", connection.options().namespace_name},
                                 {"strict", options.strict ? "true" : ""},
                                 {"dryRun", options.dry_run ? "true" : ""}});
-    Result<net::HttpResponse> answer =
-        co_await connection.exchange("POST", target, std::move(part.text), "application/yaml");
+    Result<net::HttpResponse> answer = co_await connection.exchange(
+        "POST", target, std::move(part.text), media_type_of(part.file));
     if (!answer) {
         tally.refused(part.file, answer.error(), options.format);
         co_return;

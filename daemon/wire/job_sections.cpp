@@ -98,6 +98,11 @@ void read_memory(JobReader& reader, const Field& field) {
 void read_gpu(JobReader& reader, const Field& field) {
     const auto text = field.text();
     if (!text) return;
+    const std::string range = "from 0 to " + std::to_string(kGpusPerPodMax) + " for one pod";
+    if (text->starts_with('-')) {
+        return field.error("resources.gpu must be " + range + ", not " + *text +
+                           "; -1 is all GPUs of a node, shared, and sharing GPUs is not built yet");
+    }
     auto request = parse_gpu_string(*text);
     if (request.has_error()) {
         return field.error("resources.gpu \"" + *text + "\" is " + request.error().message);
@@ -108,8 +113,7 @@ void read_gpu(JobReader& reader, const Field& field) {
                            "whole GPUs or MIG slices");
     }
     if (request->count > kGpusPerPodMax) {
-        return field.error("resources.gpu must be at most " + std::to_string(kGpusPerPodMax) +
-                           " for one pod, not " + *text);
+        return field.error("resources.gpu must be " + range + ", not " + *text);
     }
     reader.spec.gpu = *request;
 }

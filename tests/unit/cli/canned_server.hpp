@@ -42,7 +42,8 @@ public:
         int exit_code = 0;
         std::string out;
         std::string err;
-        std::string request_line;  // of the first request
+        std::string request;  // the head of the first one
+        std::string request_line;
     };
     Outcome run(std::vector<std::string> words) {
         words.insert(words.begin(),
@@ -57,6 +58,7 @@ public:
         outcome.err = testing::internal::GetCapturedStderr();
         stop();
         if (!requests_.empty()) {
+            outcome.request = requests_.front();
             outcome.request_line = requests_.front().substr(0, requests_.front().find('\r'));
         }
         return outcome;

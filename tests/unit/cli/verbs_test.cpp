@@ -60,6 +60,15 @@ TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {
     EXPECT_EQ(entry["warnings"][0]["line"], 3);
 }
 
+TEST(Create, a_json_file_is_sent_as_json) {
+    const std::string file = testing::TempDir() + "verbs_test.json";
+    std::ofstream{file} << "{}\n";
+    CannedServer server{400, kProblem, R"({"error":"InvalidJson","message":"no"})"};
+    const auto outcome = server.run({"create", "-f", file});
+    EXPECT_NE(outcome.request.find("Content-Type: application/json\r\n"), std::string::npos)
+        << outcome.request;
+}
+
 TEST(Create, an_unreadable_file_is_an_entry_of_the_one_json_document) {
     CannedServer server{500, kProblem, "{}"};
     const auto outcome = server.run({"create", "-f", "/tmp", "--json"});

@@ -210,6 +210,15 @@ TEST(JobDocument, unknown_keys_warn_with_the_nearest_name_and_are_errors_when_st
     EXPECT_TRUE(holds(problems_of(text, strict), "did you mean gpuType?"));
 }
 
+TEST(JobDocument, a_number_of_gpus_out_of_range_is_told_the_range) {
+    for (const char* count : {"-1", "\"-1\"", "1025"}) {
+        const std::string problems =
+            problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{count} + "}"));
+        EXPECT_TRUE(holds(problems, "resources.gpu must be from 0 to 1024 for one pod, not "))
+            << problems;
+    }
+}
+
 TEST(JobDocument, keys_of_later_features_are_accepted_and_say_so) {
     const std::string warnings = warnings_of(R"(
 kind: training
@@ -314,8 +323,8 @@ TEST(JobDocument, quantities_are_bounded) {
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 9999999999Ei}"), "must be a quantity"));
     EXPECT_TRUE(holds(problem("{memory: 1Gi}"), "resources.cpu is missing"));
     EXPECT_TRUE(holds(problem("{cpu: 1}"), "resources.memory is missing"));
-    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: 1025}"), "at most 1024"));
-    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: -2}"), "at character 1"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: 1025}"), "from 0 to 1024"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: -2}"), "from 0 to 1024"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: [1]}"), "resources.gpu must be text"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, pool: Bad_Pool}"), "resources.pool"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: 0}"), "from 1 to 10000"));

@@ -217,6 +217,8 @@ aio::Task<void> WorkloadMaker::run_remove(DeleteWorkload order) {
 }
 
 aio::Task<WorkloadMaker::Step> WorkloadMaker::remove_steps(DeleteWorkload order) {
+    // Never made, so nothing is there; and a path with such a name in it leads elsewhere.
+    if (!is_addressable(order.key)) co_return Step{};
     const WorkloadPaths paths = workload_paths(order.kind, order.key);
     Step workload = co_await remove_object(paths.object, order.force, order.epoch);
     if (!workload.ok) co_return workload;

@@ -199,6 +199,14 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
     return out;
 }
 
+Explanation plain(Reason reason, std::string subject, std::string sentence) {
+    Explanation out;
+    out.reason = reason;
+    out.subject = std::move(subject);
+    out.sentence = std::move(sentence);
+    return out;
+}
+
 // Each shape of a mixed gang finds room by itself; do they together? Asked on a copy of the world.
 std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
                                        const Readiness& ready) {
@@ -208,14 +216,13 @@ std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& 
     std::vector<PodId> pods = ready.pods;
     pods.resize(std::min(pods.size(), static_cast<std::size_t>(ready.ranks_needed)));
     if (placer.place_all(state, copy, job.pool, pods, out)) return std::nullopt;
-    Explanation found;
-    found.reason = Reason::nodes_insufficient;
-    found.subject = state.pool(job.pool).name;
-    found.nodes_total = state.pool(job.pool).nodes;
+    const PoolRow& pool = state.pool(job.pool);
+    Explanation found = plain(Reason::nodes_insufficient, pool.name,
+                              "needs room for " + std::to_string(pods.size()) +
+                                  " ranks of different size at once; pool " + pool.name +
+                                  " has room for each kind, but not for all together");
+    found.nodes_total = pool.nodes;
     found.figures = {{"ranks_needed", static_cast<std::int64_t>(pods.size())}};
-    found.sentence = "needs room for " + std::to_string(pods.size()) +
-                     " ranks of different size at once; pool " + found.subject +
-                     " has room for each kind, but not for all together";
     return found;
 }
 
@@ -237,15 +244,15 @@ Asked asked(const ClusterState& state, const std::vector<Group>& groups, bool al
     return sum;
 }
 
-Explanation over_limit(std::string subject, std::string holder, Reason reason, std::int64_t limit,
-                       std::int64_t held, std::int64_t needed, const std::string& limit_text,
+Explanation over_limit(std::string subject, std::string holder, Reason reason,
+                       const std::string& unit, std::int64_t limit, std::int64_t held,
+                       std::int64_t needed, const std::string& limit_text,
                        const std::string& held_text, const std::string& needed_text) {
-    Explanation out;
-    out.reason = reason;
-    out.subject = std::move(subject);
-    out.figures = {{"limit", limit}, {"held", held}, {"needed", needed}};
-    out.sentence = holder + " may hold " + limit_text + " and holds " + held_text + "; it needs " +
-                   needed_text + (needed > limit ? ", more than it may ever hold" : "");
+    Explanation out =
+        plain(reason, std::move(subject),
+              holder + " may hold " + limit_text + " and holds " + held_text + "; it needs " +
+                  needed_text + (needed > limit ? ", more than it may ever hold" : ""));
+    out.figures = {{unit + "_limit", limit}, {unit + "_held", held}, {unit + "_needed", needed}};
     return out;
 }
 
@@ -256,28 +263,29 @@ void explain_limits(const ClusterState& state, const JobRow& job, const Asked& a
     if (queue.maximum && ask.gpus > GpuMilli{0} && queue.held + ask.gpus > *queue.maximum) {
         out.push_back(over_limit(
             queue.name, "queue " + queue.name + " of pool " + state.pool(queue.pool).name,
-            Reason::queue_limit, queue.maximum->value(), queue.held.value(), ask.gpus.value(),
-            gpus_noun(queue.maximum->value()), gpus(queue.held.value()), gpus(ask.gpus.value())));
+            Reason::queue_limit, "gpus", queue.maximum->value(), queue.held.value(),
+            ask.gpus.value(), gpus_noun(queue.maximum->value()), gpus(queue.held.value()),
+            gpus(ask.gpus.value())));
     }
     const TenantRow& tenant = state.tenant(job.tenant);
     const std::string who = "namespace " + tenant.name;
     if (tenant.gpu_maximum && ask.gpus > GpuMilli{0} &&
         tenant.gpus_held + ask.gpus > *tenant.gpu_maximum) {
-        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota,
+        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota, "gpus",
                                  tenant.gpu_maximum->value(), tenant.gpus_held.value(),
                                  ask.gpus.value(), gpus_noun(tenant.gpu_maximum->value()),
                                  gpus(tenant.gpus_held.value()), gpus(ask.gpus.value())));
     }
     if (tenant.cpu_maximum && ask.cpu > CpuMilli{0} &&
         tenant.cpu_held + ask.cpu > *tenant.cpu_maximum) {
-        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota,
+        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota, "cpu",
                                  tenant.cpu_maximum->value(), tenant.cpu_held.value(),
                                  ask.cpu.value(), format_cpu(*tenant.cpu_maximum) + " CPU",
                                  format_cpu(tenant.cpu_held), format_cpu(ask.cpu)));
     }
     if (tenant.memory_maximum && ask.memory > Bytes{0} &&
         tenant.memory_held + ask.memory > *tenant.memory_maximum) {
-        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota,
+        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota, "memory",
                                  tenant.memory_maximum->value(), tenant.memory_held.value(),
                                  ask.memory.value(),
                                  format_bytes(*tenant.memory_maximum) + " memory",
@@ -378,14 +386,6 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
             }
         }
     }
-    return out;
-}
-
-Explanation plain(Reason reason, std::string subject, std::string sentence) {
-    Explanation out;
-    out.reason = reason;
-    out.subject = std::move(subject);
-    out.sentence = std::move(sentence);
     return out;
 }
 

@@ -1,14 +1,16 @@
 #pragma once
-// Why a job waits, with numbers. Figures (all GPU amounts in thousandths):
+// Why a job waits, with numbers. Figures (gpus_... and cpu_... in thousandths, memory_... in bytes;
+// daemon/api shows whole GPUs and cores):
 //   gpus_needed, gpus_per_rank, ranks_needed      what it asks for
 //   gpus_free, gpus_total, gpus_free_on_one_node  on the pool's nodes it may use
 //   gpus_largest_node                             allocatable on the largest such node
 //   ranks_fitting, ranks_fitting_empty            so many ranks fit now / on an empty pool
 //   nodes_matching, nodes_pool                    nodes it may use, nodes of the pool
-//   cpu_needed, cpu_free_on_one_node              milli; per rank
-//   memory_needed, memory_free_on_one_node        bytes; per rank
+//   cpu_needed, cpu_free_on_one_node              per rank
+//   memory_needed, memory_free_on_one_node        per rank
 //   amount_needed, amount_free_on_one_node        of another resource; per rank
-//   limit, held, needed                           of a queue or tenant limit
+//   gpus_limit, gpus_held, gpus_needed            of a queue or tenant limit; likewise cpu_,
+//                                                 memory_
 //   ranks_min, ranks_present, ranks_gated         of a gang that is not there yet
 //   retry_in_ms                                   of a backoff
 

@@ -78,10 +78,13 @@ void ClusterState::ring_timers() {
 }
 
 void ClusterState::request_wake(EffectList& effects, bool again) {
+    // Whoever was asked before may be gone, even when nothing is due now: believing in that wake-up
+    // would keep later ones from being asked for.
+    if (again) wake_requested_ = Instant{};
     if (timers_.empty()) return;
     const Instant earliest = std::get<Instant>(*timers_.begin());
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
-    if (!again && wake_requested_.happened() && wake_requested_ <= earliest) return;
+    if (wake_requested_.happened() && wake_requested_ <= earliest) return;
     wake_requested_ = earliest;
     effects.add(WakeAt{earliest});
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/policy/filter.hpp"
 
@@ -65,7 +66,9 @@ std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t
 void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, std::int64_t ranks,
              NodeSurvey& out) {
     ++out.nodes_matching;
-    out.ranks_fitting += capacity.fitting(slot, shape.needs, ranks);
+    out.ranks_fitting += planted(PlantedBug::count_ranks_on_full_nodes)
+                             ? capacity.fitting_empty(slot, shape.needs, ranks)
+                             : capacity.fitting(slot, shape.needs, ranks);
     out.ranks_fitting_empty += capacity.fitting_empty(slot, shape.needs, ranks);
     std::int64_t so_far = ranks;
     for (NodeSurvey::OfNeed& of : out.needs) {
@@ -79,7 +82,7 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
     if (capacity.kind(shape.index_column) != ColumnKind::gpu) return;
     const std::int64_t free = std::max<std::int64_t>(capacity.free(shape.index_column, slot), 0);
     const std::int64_t total = capacity.allocatable(shape.index_column, slot);
-    out.gpus_free += free;
+    out.gpus_free += planted(PlantedBug::count_full_gpus_as_free) ? total : free;
     out.gpus_total += total;
     out.gpus_free_on_one_node = std::max(out.gpus_free_on_one_node, free);
     out.gpus_largest_node = std::max(out.gpus_largest_node, total);
@@ -107,6 +110,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
         ++out.nodes_pool;
         const NodeFacts& facts = state.node(NodeId{slot}).facts;
         if (const NodeRefusal refusal = first_refusal(rules, facts); refusal != NodeRefusal::none) {
+            if (planted(PlantedBug::count_refusing_nodes)) ++out.nodes_matching;
             ++tallies[refusal_message(refusal, rules, facts)];
             continue;
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -35,7 +36,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     if (!row.live || !row.pods.empty()) return;
     const bool workload_gone =
         row.workload == WorkloadState::deleting && !row.workload_due && !row.workload_in_flight;
-    if (row.record && !workload_gone) return;
+    if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
     leave_queue(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);
@@ -132,6 +133,7 @@ void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
                             job.workload_effect == EffectId{} && !job.workload_in_flight;
     job.workload = WorkloadState::deleting;
     job.force_delete = event.force;
+    if (planted(PlantedBug::delete_overtakes_create)) job.workload_in_flight = false;
     job.workload_due = !never_sent;  // nothing to delete where nothing was made
     job.workload_failures = 0;
     job.workload_not_before = Instant{};
@@ -144,7 +146,8 @@ void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
 // cannot overtake the delete behind it.
 void ClusterState::send_workload(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
-    if (!leading_ || !job.workload_due || job.workload_in_flight) return;
+    const bool may_write = leading_ || planted(PlantedBug::write_without_leading);
+    if (!may_write || !job.workload_due || job.workload_in_flight) return;
     if (job.workload_not_before > now_) return;
     job.workload_due = false;
     job.workload_in_flight = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -33,7 +34,7 @@ void copy_job(To& to, const From& from) {
     to.message = from.message;
     to.workload_facts = from.workload_facts;
     to.gang_attempt = from.gang_attempt;
-    to.gang_started = from.gang_started;
+    if (!planted(PlantedBug::forget_started_gangs_on_disk)) to.gang_started = from.gang_started;
     to.gang_deadline = from.gang_deadline;
     to.member_refused = from.member_refused;
     to.bind_failures = from.bind_failures;
@@ -184,7 +185,9 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         copy_job(row, image);
         row.is_dirty = false;
         resolve(row);
-        if (row.timer_at.happened()) timers_.emplace(row.timer_at, row.arrival, id);
+        if (row.timer_at.happened() && !planted(PlantedBug::forget_timers_on_disk)) {
+            timers_.emplace(row.timer_at, row.arrival, id);
+        }
         if (image.is_dirty) mark_dirty(id);
     }
     // Blocks last: recharging above moves the very counters that they watch.

@@ -73,8 +73,9 @@ struct Figure {
 };
 BOOST_DESCRIBE_STRUCT(Figure, (), (name, value))
 
-// So many nodes of the pool refuse a rank for this first reason, in the words kube-scheduler uses
-// (S9), e.g. {"Insufficient nvidia.com/gpu", 3}.
+// So many nodes of the pool refuse a rank for this reason, in the words kube-scheduler uses (S9),
+// e.g. {"Insufficient nvidia.com/gpu", 3}. A node counts for its first refusal by rule (a taint, a
+// selector), or else for every resource it is short of: sums may exceed the nodes there are.
 struct NodeTally {
     std::string message;
     std::int64_t nodes = 0;

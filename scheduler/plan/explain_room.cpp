@@ -27,6 +27,16 @@ std::string asks(std::int64_t gpus_each, std::int64_t ranks) {
            gpus(gpus_each) + " each)";
 }
 
+// The beginning of the sentence.
+struct Wants {
+    std::int64_t gpus_each = 0;
+    std::int64_t ranks = 0;
+    std::string text;
+    [[nodiscard]] std::string with(const std::string& amount) const {
+        return " with " + amount + (ranks > 1 ? " each" : "");
+    }
+};
+
 Reason reason_of(ColumnKind kind) {
     switch (kind) {
         case ColumnKind::gpu:
@@ -59,6 +69,21 @@ std::string amount_text(ColumnKind kind, const std::string& resource, std::int64
     return std::to_string(amount);
 }
 
+std::string need_text(const Capacity& capacity, const Need& need) {
+    return amount_text(capacity.kind(need.column), capacity.resource(need.column), need.amount);
+}
+
+// What a node must have before it is asked about this need: "8 GPUs and 4 CPU".
+std::string needs_before(const Capacity& capacity, const NodeSurvey& seen,
+                         const NodeSurvey::OfNeed& of) {
+    std::string text;
+    for (const NodeSurvey::OfNeed& before : seen.needs) {
+        if (before.need.column == of.need.column) break;
+        text += (text.empty() ? "" : " and ") + need_text(capacity, before.need);
+    }
+    return text;
+}
+
 void add_need_figures(ColumnKind kind, const NodeSurvey::OfNeed& of, Explanation& out) {
     const char* name = kind == ColumnKind::cpu      ? "cpu"
                        : kind == ColumnKind::memory ? "memory"
@@ -87,15 +112,78 @@ Explanation with_survey(const NodeSurvey& seen, std::int64_t gpus_each, std::int
     return out;
 }
 
-std::string largest_text(const Capacity& capacity, const NodeSurvey& seen) {
-    std::string text;
-    for (const NodeSurvey::OfNeed& of : seen.needs) {
-        if (of.need.column == Column::pod_slots && of.largest_node >= of.need.amount) continue;
-        text += (text.empty() ? "" : ", ") + amount_text(capacity.kind(of.need.column),
-                                                         capacity.resource(of.need.column),
-                                                         of.largest_node);
+// "one node", or what the nodes must have that are left to ask: "a node with 8 GPUs free".
+std::string place_text(const Capacity& capacity, const NodeSurvey& seen,
+                       const NodeSurvey::OfNeed& of) {
+    if (of.nodes_asked == seen.nodes_matching) return "one node";
+    return "a node with " + needs_before(capacity, seen, of) + " free";
+}
+
+// So many ranks fit by the needs up to this one; and how many in the end, if fewer.
+std::string room_part(const Capacity& capacity, const NodeSurvey& seen,
+                      const NodeSurvey::OfNeed& of, std::int64_t ranks) {
+    std::string text = ", room for " + std::to_string(of.ranks_fitting_so_far) + " of " +
+                       count(ranks, "rank", "ranks");
+    if (seen.ranks_fitting == of.ranks_fitting_so_far) return text;
+    const auto last = std::find_if(seen.needs.begin(), seen.needs.end(), [&](const auto& later) {
+        return later.ranks_fitting_so_far == seen.ranks_fitting;
+    });
+    return text + ", for " + std::to_string(seen.ranks_fitting) + " with " +
+           need_text(capacity, last->need) + (ranks > 1 ? " each" : "");
+}
+
+void say_never_fits(const Capacity& capacity, const std::string& pool, const NodeSurvey& seen,
+                    const Wants& wants, Explanation& out) {
+    const auto too_much =
+        std::find_if(seen.needs.begin(), seen.needs.end(),
+                     [](const NodeSurvey::OfNeed& of) { return of.largest_node < of.need.amount; });
+    const ColumnKind kind = capacity.kind(too_much->need.column);
+    const bool is_first = too_much == seen.needs.begin();
+    out.reason = Reason::never_fits;
+    out.subject = pool;
+    out.sentence =
+        wants.text +
+        (is_first && wants.gpus_each > 0 ? "" : wants.with(need_text(capacity, too_much->need)));
+    out.sentence += seen.nodes_matching == seen.nodes_pool
+                        ? "; no node of pool " + pool
+                        : "; no node of pool " + pool + " that it may use";
+    out.sentence += " is large enough even when empty, the largest ";
+    if (too_much->nodes_asked_empty < seen.nodes_matching) {
+        out.sentence += "with " + needs_before(capacity, seen, *too_much) + " ";
     }
-    return text;
+    out.sentence += "offers " + amount_text(kind, capacity.resource(too_much->need.column),
+                                            too_much->largest_node);
+}
+
+void say_gpus_short(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,
+                    const NodeSurvey::OfNeed& of, const Wants& wants, Explanation& out) {
+    if (seen.gpus_free >= wants.gpus_each * wants.ranks) {
+        out.reason = of.ranks_fitting_so_far == 0 || wants.ranks == 1 ? Reason::gpu_fragmented
+                                                                      : Reason::nodes_insufficient;
+    }
+    out.sentence = wants.text + "; " + pool_part(state, job.pool, seen) + gpus(seen.gpus_free) +
+                   " of " + gpus_noun(seen.gpus_total) + " free, at most " +
+                   gpus(seen.gpus_free_on_one_node) + " on one node";
+    if (wants.ranks > 1) out.sentence += room_part(state.capacity(), seen, of, wants.ranks);
+}
+
+void say_other_short(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,
+                     const NodeSurvey::OfNeed& of, const Wants& wants, Explanation& out) {
+    const Capacity& capacity = state.capacity();
+    const ColumnKind kind = capacity.kind(of.need.column);
+    add_need_figures(kind, of, out);
+    out.sentence = wants.text + wants.with(need_text(capacity, of.need)) + "; " +
+                   pool_part(state, job.pool, seen) + "at most " +
+                   amount_text(kind, out.subject, of.usable_on_one_node) + " free on " +
+                   place_text(capacity, seen, of) + room_part(capacity, seen, of, wants.ranks);
+}
+
+std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
+    if (capacity.kind(shape.index_column) != ColumnKind::gpu) return 0;
+    for (const Need& need : shape.needs) {
+        if (need.column == shape.index_column) return need.amount;
+    }
+    return 0;
 }
 
 }  // namespace
@@ -108,20 +196,15 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
     const Shape& shape = state.shapes().at(group.shape);
     const NodeSurvey seen = survey(state, job.pool, shape, group.ranks);
     if (seen.ranks_fitting >= group.ranks) return std::nullopt;
-    std::int64_t gpus_each = 0;
-    for (const Need& need : shape.needs) {
-        if (need.column == shape.index_column && capacity.kind(need.column) == ColumnKind::gpu) {
-            gpus_each = need.amount;
-        }
-    }
-    Explanation out = with_survey(seen, gpus_each, group.ranks);
+    Wants wants{gpus_each(capacity, shape), group.ranks, ""};
+    wants.text = wants.gpus_each > 0 ? asks(wants.gpus_each, group.ranks)
+                                     : "needs room for " + count(group.ranks, "pod", "pods");
+    Explanation out = with_survey(seen, wants.gpus_each, group.ranks);
     const std::string& pool = state.pool(job.pool).name;
-    const std::string wants = gpus_each > 0 ? asks(gpus_each, group.ranks)
-                                            : "needs room for " + count(group.ranks, "pod", "pods");
     if (seen.nodes_pool == 0) {
         out.reason = Reason::pool_empty;
         out.subject = pool;
-        out.sentence = wants + "; pool " + pool + " has no node";
+        out.sentence = wants.text + "; pool " + pool + " has no node";
         return out;
     }
     if (seen.nodes_matching == 0) {
@@ -132,39 +215,20 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
         return out;
     }
     if (seen.ranks_fitting_empty == 0) {
-        out.reason = Reason::never_fits;
-        out.subject = pool;
-        out.sentence = wants + "; no node of pool " + pool + " is large enough even when empty, " +
-                       "the largest offers " + largest_text(capacity, seen);
+        say_never_fits(capacity, pool, seen, wants, out);
         return out;
     }
     const auto short_of = std::find_if(
         seen.needs.begin(), seen.needs.end(),
         [&](const NodeSurvey::OfNeed& of) { return of.ranks_fitting_so_far < group.ranks; });
-    const ColumnKind kind = capacity.kind(short_of->need.column);
-    out.reason = reason_of(kind);
-    out.subject = capacity.resource(short_of->need.column);
-    if (kind == ColumnKind::gpu && short_of->need.column == shape.index_column) {
-        if (seen.gpus_free >= gpus_each * group.ranks) {
-            out.reason = short_of->ranks_fitting_so_far == 0 || group.ranks == 1
-                             ? Reason::gpu_fragmented
-                             : Reason::nodes_insufficient;
-        }
-        out.sentence = wants + "; " + pool_part(state, job.pool, seen) + gpus(seen.gpus_free) +
-                       " of " + gpus_noun(seen.gpus_total) + " free, at most " +
-                       gpus(seen.gpus_free_on_one_node) + " on one node";
-        if (group.ranks > 1) {
-            out.sentence += ", room for " + std::to_string(seen.ranks_fitting) + " of " +
-                            std::to_string(group.ranks) + " ranks";
-        }
-        return out;
+    const Column column = short_of->need.column;
+    out.reason = reason_of(capacity.kind(column));
+    out.subject = capacity.resource(column);
+    if (wants.gpus_each > 0 && column == shape.index_column) {
+        say_gpus_short(state, job, seen, *short_of, wants, out);
+    } else {
+        say_other_short(state, job, seen, *short_of, wants, out);
     }
-    add_need_figures(kind, *short_of, out);
-    out.sentence = wants + " with " + amount_text(kind, out.subject, short_of->need.amount) +
-                   (group.ranks > 1 ? " each; " : "; ") + pool_part(state, job.pool, seen) +
-                   "at most " + amount_text(kind, out.subject, short_of->usable_on_one_node) +
-                   " free on one node, room for " + std::to_string(seen.ranks_fitting) + " of " +
-                   count(group.ranks, "rank", "ranks");
     return out;
 }
 

@@ -23,8 +23,9 @@ std::string pool_part(const ClusterState& state, PoolId pool, const NodeSurvey& 
 
 std::string asks(std::int64_t gpus_each, std::int64_t ranks) {
     if (ranks == 1) return "needs " + gpus_noun(gpus_each) + " on one node";
-    return "needs " + gpus_noun(gpus_each * ranks) + " on " + std::to_string(ranks) + " nodes (" +
-           gpus(gpus_each) + " each)";
+    // Ranks may share a node: the number of nodes it takes depends on the nodes.
+    return "needs " + gpus_noun(gpus_each * ranks) + " for " + count(ranks, "rank", "ranks") +
+           " (" + gpus(gpus_each) + " each)";
 }
 
 // The beginning of the sentence.

@@ -10,9 +10,8 @@ namespace gpuctl::api {
 namespace {
 
 constexpr std::string_view kPhases[] = {"Pending", "Running", "Succeeded", "Failed"};
-constexpr std::string_view kJobStatuses[] = {"Pending",   "Running", "Partially Running",
-                                             "Succeeded", "Failed",  "Suspended",
-                                             "Terminating"};
+constexpr std::string_view kJobStatuses[] = {
+    "Pending", "Running", "Partially Running", "Succeeded", "Failed", "Suspended", "Terminating"};
 constexpr std::string_view kNodeStatuses[] = {"active", "maintaining", "faulty"};
 // Why a container waits or ended, as kubelets say it. Others exist: what a pod says right now is
 // known, too.

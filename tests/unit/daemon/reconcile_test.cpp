@@ -72,7 +72,8 @@ TEST_F(ReconcilerTest, a_job_whose_object_was_deleted_meanwhile_is_removed) {
                              ""});
     }
     Reconciler reconciler;
-    reconciler.note(WorkloadObserved{{{"default", "stays"}, "uid-stays", WorkloadPhase::active, -1, ""}});
+    reconciler.note(
+        WorkloadObserved{{{"default", "stays"}, "uid-stays", WorkloadPhase::active, -1, ""}});
     events = reconciler.vanished(engine_.state());
     ASSERT_EQ(events.size(), 1U);
     EXPECT_EQ(std::get<WorkloadRemoved>(events[0]).job_uid, "uid-went");

@@ -24,37 +24,41 @@ std::string describe(const PodFacts& pod) {
 std::string describe(const Event& event) {
     constexpr std::string_view results[] = {"bound", "elsewhere", "gone", "refused", "failed"};
     return std::visit(
-        Overload{[](const NodeObserved& e) {
-                     return "node " + e.node.name + (e.node.unschedulable ? " cordoned" : "") +
-                            (e.node.ready ? "" : " not ready");
-                 },
-                 [](const NodeRemoved& e) { return "node " + e.name + " removed"; },
-                 [](const PodObserved& e) { return "pod " + describe(e.pod); },
-                 [](const PodRemoved& e) { return "pod " + e.uid + " removed"; },
-                 [](const GangObserved& e) { return "gang " + to_string(e.key); },
-                 [](const GangRemoved& e) { return "gang " + to_string(e.key) + " removed"; },
-                 [](const CacheSynced&) { return std::string{"synced"}; },
-                 [](const JobSubmitted& e) { return "submitted " + to_string(e.job.spec.key); },
-                 [](const JobDeleteRequested& e) { return "delete " + to_string(e.key); },
-                 [](const PolicyChanged&) { return std::string{"policy changed"}; },
-                 [&](const BindOutcome& e) {
-                     return "answer " + number(e.effect) + " " +
-                            std::string{results[static_cast<std::size_t>(e.result)]} + " " + e.uid;
-                 },
-                 [](const PodDeleteOutcome& e) {
-                     return "answer " + number(e.effect) +
-                            (e.deleted ? " deleted" : " not deleted");
-                 },
-                 [](const WorkloadOutcome& e) {
-                     return "answer " + number(e.effect) + (e.done ? " done " : " failed ") +
-                            to_string(e.key);
-                 },
-                 [](const LeadershipChanged& e) {
-                     return std::string{e.leading ? "leads, epoch " : "does not lead, epoch "} +
-                            std::to_string(static_cast<std::uint64_t>(e.epoch));
-                 },
-                 [](const WokeUp&) { return std::string{"woke up"}; },
-                 [](const Plan&) { return std::string{"plan"}; }},
+        Overload{
+            [](const NodeObserved& e) {
+                return "node " + e.node.name + (e.node.unschedulable ? " cordoned" : "") +
+                       (e.node.ready ? "" : " not ready");
+            },
+            [](const NodeRemoved& e) { return "node " + e.name + " removed"; },
+            [](const PodObserved& e) { return "pod " + describe(e.pod); },
+            [](const PodRemoved& e) { return "pod " + e.uid + " removed"; },
+            [](const GangObserved& e) { return "gang " + to_string(e.key); },
+            [](const GangRemoved& e) { return "gang " + to_string(e.key) + " removed"; },
+            [](const CacheSynced&) { return std::string{"synced"}; },
+            [](const JobSubmitted& e) { return "submitted " + to_string(e.job.spec.key); },
+            [](const JobDeleteRequested& e) { return "delete " + to_string(e.key); },
+            [](const PolicyChanged&) { return std::string{"policy changed"}; },
+            [&](const BindOutcome& e) {
+                return "answer " + number(e.effect) + " " +
+                       std::string{results[static_cast<std::size_t>(e.result)]} + " " + e.uid;
+            },
+            [](const PodDeleteOutcome& e) {
+                return "answer " + number(e.effect) + (e.deleted ? " deleted" : " not deleted");
+            },
+            [](const WorkloadOutcome& e) {
+                return "answer " + number(e.effect) + (e.done ? " done " : " failed ") +
+                       to_string(e.key);
+            },
+            [](const LeadershipChanged& e) {
+                return std::string{e.leading ? "leads, epoch " : "does not lead, epoch "} +
+                       std::to_string(static_cast<std::uint64_t>(e.epoch));
+            },
+            [](const WokeUp&) { return std::string{"woke up"}; },
+            [](const Plan&) { return std::string{"plan"}; },
+            [](const WorkloadObserved& e) {
+                return "workload " + to_string(e.workload.key) + " observed";
+            },
+            [](const WorkloadRemoved& e) { return "workload " + to_string(e.key) + " removed"; }},
         event);
 }
 

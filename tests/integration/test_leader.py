@@ -3,7 +3,7 @@
 import time
 import unittest
 
-from support import (BOUND_S, SHORT_LEASE, Daemon, bound, create_pod, delete_namespace_pods, pod, shared_testbed,
+from support import (BOUND_S, Daemon, bound, create_pod, delete_namespace_pods, pod, shared_testbed,
                      unique, wait_for)
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/gpuctl-system/leases/gpuctld"
@@ -87,7 +87,7 @@ class Leader(unittest.TestCase):
 
     def test_default_timings(self):
         daemon = self.start(changes={"cluster": {"kubernetes": {
-            "lease": {"namespace": SHORT_LEASE["namespace"], "duration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"},
+            "lease": {"duration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"},
             "bindTimeout": "5s"}}})
         self.bind_one("one")
         self.assertEqual(self.bed.get(LEASE)["spec"]["leaseDurationSeconds"], 15)

@@ -96,7 +96,11 @@ std::string describe(const Event& event) {
                        std::to_string(static_cast<std::uint64_t>(e.epoch));
             },
             [](const WokeUp&) { return std::string{"woke up"}; },
-            [](const Plan&) { return std::string{"plan"}; }},
+            [](const Plan&) { return std::string{"plan"}; },
+            [](const WorkloadObserved& e) {
+                return "workload " + to_string(e.workload.key) + " observed";
+            },
+            [](const WorkloadRemoved& e) { return "workload " + to_string(e.key) + " removed"; }},
         event);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/version_number.hpp"
 #include "daemon/aio/task_group.hpp"
 #include "daemon/wire/document.hpp"
+#include "daemon/wire/log_limits.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -199,17 +200,16 @@ void add_logs(CLI::App& app, CommandLine& line) {
     command->add_flag("-f,--follow", line.logs.follow,
                       "keep printing; resumes after a lost connection");
     command->add_option("--tail", line.logs.tail, "how many of the last lines to begin with")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+        ->check(CLI::Range(std::int64_t{1}, wire::kLogTailMax))
         ->capture_default_str();
     command->add_option("--pod", line.logs.pod, "this pod of the job; else its first");
     command->add_flag("--all-pods", line.logs.all_pods,
-                      "with -f: every pod, each line with its name");
+                      "every pod of the job, each line with its pod's name");
     command->add_option("--grep", line.logs.grep, "only lines that match this regular expression");
     add_scope(*command, line);
     command->add_flag("--json", line.json, "print frames as JSON")->group("Output");
     command->callback([&line] {
         line.logs.format = format_of(line);
-        if (line.logs.all_pods) line.logs.follow = true;
         line.verb = [&line](Connection& c) { return run_logs(c, line.logs); };
     });
 }

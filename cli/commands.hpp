@@ -45,6 +45,7 @@ struct ExplainOptions {
     Format format = Format::table;
 };
 aio::Task<int> run_explain(Connection& connection, ExplainOptions options);
+void print_explanation(std::ostream& out, const nlohmann::json& body);
 
 struct DeleteOptions {
     std::vector<std::string> files;
@@ -72,7 +73,11 @@ struct VersionOptions {
 aio::Task<int> run_version(Connection& connection, VersionOptions options);
 
 // Shared by the verbs.
-int report(const Error& error, Format format, std::string_view subject = "");
+int report(const Error& error, Format format, std::string_view subject = "",
+           const std::vector<Detail>& warnings = {});
+// {error, message, subject, errors[], warnings[]}: an error in --json output.
+nlohmann::json error_json(const Error& error, std::string_view subject = "",
+                          const std::vector<Detail>& warnings = {});
 
 // A file (or standard input for "-") cut at its `---` lines; each part is preceded by as many empty
 // lines as the file has before it, so that the server's line numbers are the file's.

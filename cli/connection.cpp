@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -129,6 +130,21 @@ Error unreachable_hint(Error error, const std::string& server) {
     return error;
 }
 
+// A refused upgrade is an Error that ends with the server's answer (websocket.hpp): told like that
+// of any other request.
+Error told_refusal(Error error) {
+    constexpr std::string_view opening = "upgrade refused with ";
+    const std::size_t at = error.message.find(opening);
+    if (at == std::string::npos) return error;
+    const std::string_view answer = std::string_view{error.message}.substr(at + opening.size());
+    int status = 0;
+    const char* end = answer.data() + answer.size();
+    const auto [rest, problem] = std::from_chars(answer.data(), end, status);
+    const std::size_t body = answer.find(": ");
+    if (problem != std::errc{} || body == answer.npos) return error;
+    return wire::error_from_response(status, "", answer.substr(body + 2));
+}
+
 }  // namespace
 
 Result<ConnectionOptions> resolve(ConnectionOptions options) {
@@ -162,27 +178,40 @@ net::HttpRequest Connection::make_request(std::string method, std::string target
     return request;
 }
 
-aio::Task<Result<Reply>> Connection::call(std::string method, std::string target, std::string body,
-                                          std::string content_type) {
+aio::Task<Result<net::HttpResponse>> Connection::exchange(std::string method, std::string target,
+                                                          std::string body,
+                                                          std::string content_type) {
     net::HttpRequest request = make_request(std::move(method), std::move(target));
     request.body = std::move(body);
     if (!content_type.empty()) request.fields.set("Content-Type", content_type);
     const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
     Result<net::HttpResponse> response = co_await client_.request(std::move(request), deadline);
     if (!response) co_return unreachable_hint(response.error(), options_.server);
-    if (response->status >= 400) {
-        co_return wire::error_from_response(response->status, response->fields.get("Content-Type"),
-                                            response->body);
+    co_return std::move(*response);
+}
+
+Result<Reply> Connection::read_answer(const net::HttpResponse& response) const {
+    if (response.status >= 400) {
+        return wire::error_from_response(response.status, response.fields.get("Content-Type"),
+                                         response.body);
     }
     Reply reply;
-    reply.status = response->status;
-    reply.body = nlohmann::json::parse(response->body, nullptr, false);
+    reply.status = response.status;
+    reply.body = nlohmann::json::parse(response.body, nullptr, false);
     if (reply.body.is_discarded()) {
-        co_return make_error(ErrorCode::ProtocolError,
-                             "read the answer of " + options_.server +
-                                 ": it is not JSON; is that address really a gpuctld?");
+        return make_error(ErrorCode::ProtocolError,
+                          "read the answer of " + options_.server +
+                              ": it is not JSON; is that address really a gpuctld?");
     }
-    co_return reply;
+    return reply;
+}
+
+aio::Task<Result<Reply>> Connection::call(std::string method, std::string target, std::string body,
+                                          std::string content_type) {
+    Result<net::HttpResponse> response = co_await exchange(
+        std::move(method), std::move(target), std::move(body), std::move(content_type));
+    if (!response) co_return response.error();
+    co_return read_answer(*response);
 }
 
 aio::Task<Result<Reply>> Connection::get(std::string target) {
@@ -194,7 +223,7 @@ aio::Task<Result<std::unique_ptr<net::WebSocket>>> Connection::open_websocket(st
     const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
     Result<std::unique_ptr<net::WebSocket>> socket = co_await net::connect_websocket(
         loop_, settings_, std::move(upgrade), net::WebSocketSettings{}, deadline);
-    if (!socket) co_return unreachable_hint(socket.error(), options_.server);
+    if (!socket) co_return unreachable_hint(told_refusal(socket.error()), options_.server);
     co_return std::move(*socket);
 }
 

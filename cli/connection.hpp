@@ -45,7 +45,11 @@ public:
     aio::Task<Result<Reply>> call(std::string method, std::string target, std::string body,
                                   std::string content_type);
     aio::Task<Result<Reply>> get(std::string target);
-    // A text body as it is (metrics, plain answers).
+    // The answer as it came, whatever its status.
+    aio::Task<Result<net::HttpResponse>> exchange(std::string method, std::string target,
+                                                  std::string body, std::string content_type);
+    // What such an answer says.
+    [[nodiscard]] Result<Reply> read_answer(const net::HttpResponse& response) const;
     aio::Task<Result<std::unique_ptr<net::WebSocket>>> open_websocket(std::string target);
 
     [[nodiscard]] const ConnectionOptions& options() const { return options_; }

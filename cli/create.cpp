@@ -44,59 +44,85 @@ Result<void> check_whole(const std::vector<DocumentPart>& parts) {
     return wire::check_stream(documents);
 }
 
+// What became of the documents so far.
+struct Tally {
+    nlohmann::json results = nlohmann::json::array();  // for --json and -o yaml
+    int created = 0;
+    int failed = 0;
+    int exit_code = 0;
+
+    void refused(const std::string& file, const Error& error, Format format,
+                 const std::vector<Detail>& warnings = {}) {
+        ++failed;
+        exit_code = wire::row_of(error.code).exit_code;
+        if (format != Format::json) {
+            report(error, format, file, warnings);
+            return;
+        }
+        nlohmann::json entry = error_json(error, "", warnings);
+        entry["file"] = file;
+        results.push_back(std::move(entry));
+    }
+    void made(const std::string& file, const nlohmann::json& body) {
+        ++created;
+        nlohmann::json entry{{"file", file}, {"kind", text_of(body, "kind")}};
+        entry["results"] = nlohmann::json::array({body});
+        results.push_back(std::move(entry));
+    }
+};
+
+// A JSON file is judged as JSON: read as YAML, its `//` comment would be a key of its own.
+std::string media_type_of(const std::string& file) {
+    return file.ends_with(".json") ? "application/json" : "application/yaml";
+}
+
+aio::Task<void> send_document(Connection& connection, const CreateOptions& options,
+                              DocumentPart part, Tally& tally) {
+    const std::string target =
+        "/api/v1/jobs" + query({{"namespace", connection.options().namespace_name},
+                                {"strict", options.strict ? "true" : ""},
+                                {"dryRun", options.dry_run ? "true" : ""}});
+    Result<net::HttpResponse> answer = co_await connection.exchange(
+        "POST", target, std::move(part.text), media_type_of(part.file));
+    if (!answer) {
+        tally.refused(part.file, answer.error(), options.format);
+        co_return;
+    }
+    const Result<Reply> reply = connection.read_answer(*answer);
+    if (!reply) {
+        tally.refused(part.file, reply.error(), options.format,
+                      wire::warnings_from_response(answer->body));
+        co_return;
+    }
+    if (options.format == Format::table) {
+        print_warnings(part.file, reply->body);
+        print_created(reply->body, options.dry_run);
+    }
+    tally.made(part.file, reply->body);
+}
+
 }  // namespace
 
 aio::Task<int> run_create(Connection& connection, CreateOptions options) {
-    nlohmann::json results = nlohmann::json::array();
-    int failed = 0;
-    int created = 0;
-    int exit_code = 0;
+    Tally tally;
     for (const std::string& file : options.files) {
         Result<std::vector<DocumentPart>> parts = read_documents(file);
         if (!parts) {
-            exit_code = report(parts.error(), options.format, file);
-            ++failed;
+            tally.refused(file, parts.error(), options.format);
             continue;
         }
         if (Result<void> whole = check_whole(*parts); !whole) {
-            exit_code = report(whole.error(), options.format, file);
-            ++failed;
+            tally.refused(file, whole.error(), options.format);
             continue;
         }
         for (DocumentPart& part : *parts) {
-            const std::string target =
-                "/api/v1/jobs" + query({{"namespace", connection.options().namespace_name},
-                                        {"strict", options.strict ? "true" : ""},
-                                        {"dryRun", options.dry_run ? "true" : ""}});
-            Result<Reply> reply =
-                co_await connection.call("POST", target, std::move(part.text), "application/yaml");
-            if (!reply) {
-                const Error& error = reply.error();
-                ++failed;
-                if (options.format == Format::json) {
-                    exit_code = wire::row_of(error.code).exit_code;
-                    results.push_back({{"file", file},
-                                       {"error", to_string(error.code)},
-                                       {"message", error.message}});
-                } else {
-                    exit_code = report(error, options.format, file);
-                }
-                continue;
-            }
-            ++created;
-            if (options.format == Format::table) {
-                print_warnings(file, reply->body);
-                print_created(reply->body, options.dry_run);
-            }
-            nlohmann::json entry{{"file", file}, {"kind", text_of(reply->body, "kind")}};
-            entry["results"] = nlohmann::json::array({reply->body});
-            results.push_back(std::move(entry));
+            co_await send_document(connection, options, std::move(part), tally);
         }
     }
-    if (options.format == Format::json) print_json(std::cout, results);
-    if (options.format == Format::yaml) print_yaml(std::cout, results);
-    if (failed > 0 && created > 0) co_return kPartialFailure;
-    co_return exit_code;
+    if (options.format == Format::json) print_json(std::cout, tally.results);
+    if (options.format == Format::yaml) print_yaml(std::cout, tally.results);
+    if (tally.failed > 0 && tally.created > 0) co_return kPartialFailure;
+    co_return tally.exit_code;
 }
 
 }  // namespace gpuctl::cli

@@ -68,7 +68,11 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
             const Error& error = reply.error();
             exit_code = wire::row_of(error.code).exit_code;
             if (options.format == Format::json) {
-                results.push_back({{"error", error.message}, {"job_name", job.name}});
+                nlohmann::json entry = error_json(error);
+                entry["code"] = entry["error"];
+                entry["error"] = error.message;  // contract.md 1.3
+                entry["job_name"] = job.name;
+                results.push_back(std::move(entry));
             } else {
                 report(error, options.format, job.name);
             }

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cctype>
 #include <iostream>
 
 #include "cli/commands.hpp"
@@ -87,15 +89,53 @@ void print_job(const nlohmann::json& job) {
     print_block("YAML", text_of(job, "yamlContent"));
 }
 
-void print_anything(const nlohmann::json& object) {
-    for (const auto& [key, value] : object.items()) {
-        if (value.is_array() && !value.empty() && value[0].is_object()) {
-            std::cout << printable(key) << ":\n";
-            for (const auto& element : value)
-                std::cout << "  " << printable(element.dump()) << '\n';
-            continue;
+// "gpus 8, cpu 64 cores": one level deep, the rest as it came.
+std::string in_words(const nlohmann::json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_null() || value.empty()) return "-";
+    if (!value.is_structured()) return value.dump();
+    std::string text;
+    for (const auto& [key, member] : value.items()) {
+        text += (text.empty() ? "" : ", ") + (value.is_object() ? key + " " : std::string{}) +
+                (member.is_string() ? member.get<std::string>() : member.dump());
+    }
+    return text;
+}
+
+// A list of objects of one shape; its columns are the members of the first, the name before others.
+void print_list(std::string_view title, const nlohmann::json& list) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : list.front().items()) keys.push_back(key);
+    std::stable_partition(keys.begin(), keys.end(), [](const auto& key) { return key == "name"; });
+    std::vector<std::string> headers;
+    for (const std::string& key : keys) {
+        headers.push_back(headers.empty() ? "  " : "");
+        for (const char letter : key) {
+            headers.back() += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
         }
-        line(printable(key), value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    std::cout << printable(title) << ":\n";
+    Table table{headers};
+    for (const auto& element : list) {
+        std::vector<std::string> row;
+        for (const std::string& key : keys) {
+            row.push_back((row.empty() ? "  " : "") +
+                          in_words(element.value(key, nlohmann::json{""})));
+        }
+        table.add_row(std::move(row));
+    }
+    table.print(std::cout);
+}
+
+void print_anything(const nlohmann::json& object) {
+    line("name", text_of(object, "name"));
+    for (const auto& [key, value] : object.items()) {
+        if (key == "name") continue;
+        if (value.is_array() && !value.empty() && value[0].is_object()) {
+            print_list(key, value);
+        } else {
+            line(printable(key), in_words(value));
+        }
     }
 }
 

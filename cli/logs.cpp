@@ -18,6 +18,12 @@ struct FollowState {
     int exit_code = 0;
 };
 
+// The server puts "[pod] " before the lines of several pods; it is no part of the line.
+std::string without_pod(const std::string& line, bool all_pods) {
+    const std::size_t end = all_pods && line.starts_with('[') ? line.find("] ") : line.npos;
+    return end == line.npos ? line : line.substr(end + 2);
+}
+
 bool wanted(const std::string& line, const std::string& pattern) {
     return pattern.empty() || std::regex_search(line, std::regex{pattern});
 }
@@ -115,6 +121,7 @@ aio::Task<int> print_once(Connection& connection, LogsOptions options) {
     const std::string target = "/api/v1/jobs/" + net::percent_encode(options.job) + "/logs" +
                                query({{"namespace", connection.options().namespace_name},
                                       {"pod", options.pod},
+                                      {"all", options.all_pods ? "true" : ""},
                                       {"tail", tail}});
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format, options.job);
@@ -129,7 +136,8 @@ aio::Task<int> print_once(Connection& connection, LogsOptions options) {
     for (const auto& entry : lines) {
         const std::string line =
             entry.is_string() ? entry.get<std::string>() : text_of(entry, "data");
-        if (wanted(line, options.grep)) std::cout << printable(line) << '\n';
+        if (!wanted(without_pod(line, options.all_pods), options.grep)) continue;
+        std::cout << printable(line) << '\n';
     }
     if (lines.empty()) {
         std::cerr << "gpuctl: " << printable(text_of(reply->body, "message", "no output yet"))

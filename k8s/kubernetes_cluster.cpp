@@ -1,6 +1,7 @@
 #include "k8s/kubernetes_cluster.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -27,6 +28,10 @@ struct OpenFence : WriteFence {
 constexpr Epoch kOnlyEpoch{1};
 // leaseTransitions of a Lease that was just made: nobody can have led before.
 constexpr Epoch kFirstEpoch{1};
+
+// What submitted jobs become (contract.md 4); only objects of ours are asked for.
+constexpr std::array<std::string_view, 3> kWorkloadPaths{
+    "/apis/batch/v1/jobs", "/apis/apps/v1/deployments", "/apis/apps/v1/statefulsets"};
 
 InformerSettings informer_settings(std::string path, bool optional, std::uint64_t seed) {
     InformerSettings settings;
@@ -68,6 +73,11 @@ struct KubernetesCluster::Parts {
         std::unique_ptr<Informer> informer;
     };
 
+    struct WorkloadWatch {
+        std::unique_ptr<WorkloadFeed> feed;
+        std::unique_ptr<Informer> informer;
+    };
+
     Parts(aio::Loop& on, KubernetesSettings how, std::unique_ptr<Client> with);
 
     void on_synced();
@@ -97,6 +107,7 @@ struct KubernetesCluster::Parts {
     NodeFeed node_feed;
     Informer pods;
     Informer nodes;
+    std::vector<WorkloadWatch> workloads;
     std::vector<GangWatch> gangs;
     LeaseKeeper keeper;
     Binder binder;
@@ -137,14 +148,23 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       maker(group, *client, {settings.scheduler_name, labels},
             [this](Event outcome) { outbox.deliver(std::move(outcome)); }),
       logs(*client) {
+    for (const std::string_view path : kWorkloadPaths) {
+        InformerSettings of_ours =
+            informer_settings(std::string{path}, false, settings.seed + 4 + workloads.size());
+        of_ours.label_selector = "app.kubernetes.io/managed-by=gpuctl";
+        auto feed = std::make_unique<WorkloadFeed>(outbox, labels, [this] { on_synced(); });
+        auto informer = std::make_unique<Informer>(loop, *client, std::move(of_ours), *feed);
+        workloads.push_back({std::move(feed), std::move(informer)});
+    }
     client->set_fence(settings.lease_enabled ? static_cast<const WriteFence*>(&keeper)
                                              : &open_fence);
 }
 
 bool KubernetesCluster::Parts::all_synced() const {
+    const auto is_listed = [](const auto& watch) { return watch.feed->lists() > 0; };
     return discovered && pod_feed.lists() > 0 && node_feed.lists() > 0 &&
-           std::all_of(gangs.begin(), gangs.end(),
-                       [](const GangWatch& gang) { return gang.feed->lists() > 0; });
+           std::all_of(workloads.begin(), workloads.end(), is_listed) &&
+           std::all_of(gangs.begin(), gangs.end(), is_listed);
 }
 
 void KubernetesCluster::Parts::on_synced() {
@@ -158,6 +178,7 @@ void KubernetesCluster::Parts::on_synced() {
 void KubernetesCluster::Parts::on_return() {
     pods.try_now();
     nodes.try_now();
+    for (const WorkloadWatch& workload : workloads) workload.informer->try_now();
     for (const GangWatch& gang : gangs) gang.informer->try_now();
 }
 
@@ -282,6 +303,9 @@ void KubernetesCluster::start(ports::EventSink& sink) {
     parts.group.spawn("pulse", parts.pulse.run());
     parts.group.spawn("watch pods", parts.pods.run());
     parts.group.spawn("watch nodes", parts.nodes.run());
+    for (const Parts::WorkloadWatch& workload : parts.workloads) {
+        parts.group.spawn("watch workloads", workload.informer->run());
+    }
     parts.group.spawn("discover", parts.discover());
     parts.group.spawn("conditions", parts.writer.run());
     parts.group.spawn("events", parts.recorder.run());
@@ -321,9 +345,13 @@ std::vector<ports::HealthLine> KubernetesCluster::health() const {
     const Parts& parts = *parts_;
     const auto& pods = parts.pods.figures();
     const auto& nodes = parts.nodes.figures();
+    std::vector<std::string> errors{parts.discovery_error, pods.last_error, nodes.last_error};
+    for (const Parts::WorkloadWatch& workload : parts.workloads) {
+        errors.push_back(workload.informer->figures().last_error);
+    }
     std::vector<ports::HealthLine> lines{
         server_health(parts.pulse, pods.last_error),
-        cache_health(parts.synced_told, pods, nodes, parts.discovery_error)};
+        cache_health(parts.synced_told, pods.objects, nodes.objects, errors)};
     if (parts.settings.lease_enabled) {
         lines.push_back(lease_health(parts.keeper.view(), parts.term_told));
     }

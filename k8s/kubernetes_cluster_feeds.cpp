@@ -2,6 +2,7 @@
 
 #include "daemon/aio/loop.hpp"
 #include "k8s/convert_node.hpp"
+#include "k8s/convert_workload.hpp"
 
 namespace gpuctl::k8s {
 
@@ -116,6 +117,33 @@ bool NodeFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*las
     if (!nodes_.contains(identity.name)) return true;
     if (!outbox_.offer(NodeRemoved{identity.name})) return false;
     nodes_.erase(identity.name);
+    return true;
+}
+
+bool WorkloadFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
+                             std::string_view object) {
+    auto facts = read_workload(object, labels_);
+    if (!facts) {
+        ++figures_.unreadable;
+        return true;
+    }
+    if (facts->job_uid.empty()) return true;  // somebody borrowed our managed-by label
+    const auto known = workloads_.find(identity.uid);
+    if (known != workloads_.end() && known->second == *facts) {
+        ++figures_.unchanged;
+        return true;
+    }
+    if (!outbox_.offer(WorkloadObserved{*facts})) return false;
+    ++figures_.told;
+    workloads_.insert_or_assign(identity.uid, std::move(*facts));
+    return true;
+}
+
+bool WorkloadFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
+    const auto known = workloads_.find(identity.uid);
+    if (known == workloads_.end()) return true;
+    if (!outbox_.offer(WorkloadRemoved{known->second.key, known->second.job_uid})) return false;
+    workloads_.erase(known);
     return true;
 }
 

@@ -3,7 +3,8 @@
 // update that changes nothing for us ends here; and each says "no room" to its informer when the
 // sink is full, which then tells again after a relist.
 //
-// Thread: the loop's. Memory: an entry per pod that holds or wants room, per node, per PodGroup.
+// Thread: the loop's. Memory: an entry per pod that holds or wants room, per node, per PodGroup,
+// and per object of a submitted job.
 
 #include <cstdint>
 #include <deque>
@@ -21,6 +22,7 @@
 #include "k8s/informer.hpp"
 #include "k8s/labels.hpp"
 #include "k8s/status_writer.hpp"
+#include "scheduler/model/workload.hpp"
 
 namespace gpuctl::k8s {
 
@@ -110,6 +112,20 @@ private:
     LabelKeys labels_;
     std::unordered_map<std::string, std::uint64_t> nodes_;  // name -> fingerprint
     std::string scratch_;
+};
+
+// Of one kind of object, those that we made.
+class WorkloadFeed : public Feed {
+public:
+    WorkloadFeed(Outbox& outbox, LabelKeys labels, OnSynced on_synced)
+        : Feed(outbox, std::move(on_synced)), labels_(std::move(labels)) {}
+
+    bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
+    bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
+
+private:
+    LabelKeys labels_;
+    std::unordered_map<std::string, WorkloadFacts> workloads_;  // by the object's uid
 };
 
 class GangFeed : public Feed {

@@ -14,16 +14,15 @@ ports::HealthLine server_health(const ServerPulse& pulse, const std::string& wat
     return line;
 }
 
-ports::HealthLine cache_health(bool synced, const Informer::Figures& pods,
-                               const Informer::Figures& nodes, const std::string& discovery_error) {
+ports::HealthLine cache_health(bool synced, std::size_t pods, std::size_t nodes,
+                               const std::vector<std::string>& errors) {
     ports::HealthLine line{"cache", synced, {}};
     if (synced) {
-        line.detail =
-            std::to_string(pods.objects) + " pods, " + std::to_string(nodes.objects) + " nodes";
+        line.detail = std::to_string(pods) + " pods, " + std::to_string(nodes) + " nodes";
         return line;
     }
     line.detail = "not everything is listed yet";
-    for (const std::string& error : {discovery_error, pods.last_error, nodes.last_error}) {
+    for (const std::string& error : errors) {
         if (!error.empty()) line.detail += ": " + error;
     }
     return line;
@@ -37,7 +36,9 @@ ports::HealthLine lease_health(const LeaseKeeper::View& lease, bool told) {
         line.detail = "nobody leads";
         if (!lease.last_error.empty()) line.detail += ": " + lease.last_error;
     } else {
-        line.detail = "following " + lease.holder;
+        // Our own name means a term that ended without its renewal: the lease has not run out yet.
+        line.detail = lease.holder == lease.identity ? "stepped down: " + lease.last_error
+                                                     : "following " + lease.holder;
     }
     return line;
 }

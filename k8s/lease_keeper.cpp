@@ -195,6 +195,7 @@ LeaseKeeper::View LeaseKeeper::view() const {
     parts_->machine.expire(aio::Clock::now());
     view.leading = parts_->machine.leading();
     view.epoch = parts_->machine.epoch();
+    view.identity = parts_->settings.identity;
     view.holder = parts_->machine.holder();
     view.renewed_at = parts_->machine.renewed_at();
     return view;

@@ -35,7 +35,8 @@ public:
     struct View {
         bool leading = false;
         Epoch epoch{};
-        std::string holder;  // as last seen; empty: nobody
+        std::string identity;  // ours
+        std::string holder;    // as last seen; empty: nobody
         aio::Clock::time_point renewed_at{};
         std::uint64_t terms = 0;
         std::uint64_t renewals = 0;

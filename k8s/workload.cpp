@@ -1,5 +1,7 @@
 #include "k8s/workload.hpp"
 
+#include <algorithm>
+
 #include "daemon/net/http_types.hpp"
 #include "k8s/workload_parts.hpp"
 
@@ -52,11 +54,22 @@ Json replicated_spec(const JobRecord& job, const WorkloadSettings& settings) {
     return spec;
 }
 
+bool is_dns_label(std::string_view text) {
+    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    return !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back()) &&
+           std::all_of(text.begin(), text.end(), [&](char c) { return plain(c) || c == '-'; });
+}
+
 std::optional<Error> cannot_ask(const JobSpec& spec) {
     const auto refuse = [&](std::string why) {
         return make_error(ErrorCode::ValidationFailed,
                           "job " + to_string(spec.key) + " cannot be made in Kubernetes: " + why);
     };
+    if (!is_addressable(spec.key)) {
+        return refuse(
+            "its name and its namespace must be DNS labels (lower-case letters, digits "
+            "and hyphens, at most 63)");
+    }
     if (spec.gpu.mode == GpuMode::fraction || spec.gpu.mode == GpuMode::shared) {
         return refuse(
             "a share of a GPU needs a sharing adapter, which is not built yet; ask for "
@@ -90,6 +103,10 @@ Json common_labels(const JobSpec& spec, const WorkloadSettings& settings) {
         labels[keys.text(OwnKey::port)] = std::to_string(spec.service.port);
     }
     return labels;
+}
+
+bool is_addressable(const ObjectKey& job) {
+    return is_dns_label(job.namespace_name) && is_dns_label(job.name);
 }
 
 WorkloadPaths workload_paths(JobKind kind, const ObjectKey& job) {

@@ -27,6 +27,10 @@ struct WorkloadPaths {
     std::string object;            // /apis/batch/v1/namespaces/N/jobs/NAME
     std::string service;           // /api/v1/namespaces/N/services/svc-NAME
 };
+// Both names are DNS labels: only such have a path of their own (percent-encoding leaves ".." as it
+// is). All else is refused before it is stored; this holds for what an older journal may bring.
+bool is_addressable(const ObjectKey& job);
+// For addressable jobs only.
 WorkloadPaths workload_paths(JobKind kind, const ObjectKey& job);
 
 // ValidationFailed for what Kubernetes cannot be asked for yet: shares of a GPU, claimed volumes.

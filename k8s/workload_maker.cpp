@@ -79,10 +79,13 @@ WorkloadMaker::Step WorkloadMaker::failed(std::string what, const ApiError& erro
     step.message = std::move(what) + ": " + error.message;
     switch (error.code) {
         case ErrorCode::NotFound:  // of a write: its namespace
+            step.code = ErrorCode::NamespaceNotFound;
+            break;
         case ErrorCode::Forbidden:
         case ErrorCode::BadRequest:
         case ErrorCode::ValidationFailed:
         case ErrorCode::Conflict:
+            step.code = error.code;
             break;
         default:
             step.retryable = true;
@@ -94,7 +97,7 @@ aio::Task<void> WorkloadMaker::run_create(CreateWorkload order) {
     const EffectId id = order.id;
     const ObjectKey key = order.job.spec.key;
     const Step step = co_await create_steps(std::move(order));
-    done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message});
+    done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message, step.code});
 }
 
 aio::Task<WorkloadMaker::Step> WorkloadMaker::create_steps(CreateWorkload order) {
@@ -210,10 +213,12 @@ aio::Task<void> WorkloadMaker::run_remove(DeleteWorkload order) {
     const EffectId id = order.id;
     const ObjectKey key = order.key;
     const Step step = co_await remove_steps(std::move(order));
-    done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message});
+    done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message, step.code});
 }
 
 aio::Task<WorkloadMaker::Step> WorkloadMaker::remove_steps(DeleteWorkload order) {
+    // Never made, so nothing is there; and a path with such a name in it leads elsewhere.
+    if (!is_addressable(order.key)) co_return Step{};
     const WorkloadPaths paths = workload_paths(order.kind, order.key);
     Step workload = co_await remove_object(paths.object, order.force, order.epoch);
     if (!workload.ok) co_return workload;

@@ -42,6 +42,7 @@ private:
         bool ok = true;
         bool retryable = false;
         std::string message;
+        ErrorCode code = ErrorCode::ClusterUnavailable;
         std::string uid;    // of the object concerned
         bool found = true;  // of a look-up
     };

@@ -34,14 +34,15 @@ struct ClusterFigures {
     std::uint64_t pods_created = 0;
     std::uint64_t binds_accepted = 0;
     std::uint64_t binds_turned_down = 0;  // conflict, gone, fault
+    std::uint64_t binds_unanswered = 0;   // bound, the answer comes much later
     std::uint64_t kubelet_rejections = 0;
     std::uint64_t containers_failed = 0;
     std::uint64_t pods_evicted = 0;
     std::uint64_t pods_deleted = 0;
 };
 BOOST_DESCRIBE_STRUCT(ClusterFigures, (),
-                      (pods_created, binds_accepted, binds_turned_down, kubelet_rejections,
-                       containers_failed, pods_evicted, pods_deleted))
+                      (pods_created, binds_accepted, binds_turned_down, binds_unanswered,
+                       kubelet_rejections, containers_failed, pods_evicted, pods_deleted))
 
 class Cluster {
 public:

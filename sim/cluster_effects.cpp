@@ -69,6 +69,7 @@ void Cluster::reach(const BindPod& effect, Instant now, Out& out) {
     const bool unanswered = happens(settings_, effect.id, "bind unanswered",
                                     settings_.faults.bind_unanswered_per_mille);
     if (unanswered) {
+        ++figures_.binds_unanswered;
         plan(EventDue{outcome}, now + settings_.answer_late);
         bind(pod, effect.node, now, out);
     } else if (rng.chance(1, 2)) {

@@ -56,7 +56,7 @@ PlacementRules rules_of(const JobSpec& spec, const Settings& settings) {
         rules.tolerations.push_back(
             {pool_label, TolerationOperator::equal, spec.pool, TaintEffect::no_schedule});
     }
-    rules.gpu_model = spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
+    rules.gpu_model = gpu_model_of(spec);
     // What the API server's DefaultTolerationSeconds admission adds to every pod.
     for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
         rules.tolerations.push_back({key, TolerationOperator::exists, "", TaintEffect::no_execute});

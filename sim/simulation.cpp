@@ -97,6 +97,21 @@ void Simulation::disturb(const SimInput& input) {
     settle();
 }
 
+void Simulation::change_policy(Policy policy) {
+    pending_.push_back(PolicyChanged{std::move(policy)});
+    settle();
+}
+
+void Simulation::lose_leadership() {
+    pending_.push_back(LeadershipChanged{false, Epoch{epoch_}});
+    settle();
+}
+
+void Simulation::lead_again() {
+    pending_.push_back(LeadershipChanged{true, Epoch{++epoch_}});
+    settle();
+}
+
 bool Simulation::run_to_next(Instant limit) {
     const std::optional<Instant> due = cluster_->next_due();
     if (!due || *due > limit) return false;

@@ -32,6 +32,10 @@ public:
     void submit(JobSpec spec);
     void remove(const ObjectKey& job, bool force = false);
     void disturb(const SimInput& input);
+    void change_policy(Policy policy);
+    // Another gpuctld may lead meanwhile, but none does: nothing happens until we lead again.
+    void lose_leadership();
+    void lead_again();
     void run_for(Duration span);
     // Runs to the next moment at which something is due; false when nothing ever is.
     bool run_to_next(Instant limit);

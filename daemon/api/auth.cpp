@@ -45,6 +45,7 @@ Result<void> TokenStore::load(const std::string& path) {
     struct stat status{};
     std::ifstream file{path};
     if (!file || ::stat(path.c_str(), &status) != 0) return bad_file(path, 0, "cannot be opened");
+    if (S_ISDIR(status.st_mode)) return bad_file(path, 0, "it is a directory");
     if ((status.st_mode & S_IROTH) != 0) {
         return bad_file(path, 0, "everybody on this machine can read it; chmod o-r it");
     }

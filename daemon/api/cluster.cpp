@@ -4,6 +4,7 @@
 
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/reply.hpp"
+#include "daemon/api/selection.hpp"
 #include "daemon/api/shapes.hpp"
 
 namespace gpuctl::api {
@@ -65,12 +66,14 @@ net::HttpResponse get_pool(Services& services, const Call& call) {
 net::HttpResponse list_nodes_page(Services& services, const Call& call) {
     const Result<Page> page = page_of(call);
     if (!page) return problem_reply(page.error(), call);
-    const std::string_view pool = call.query("pool");
+    const Result<std::string> pool = pool_of(services.engine.state(), call);
+    if (!pool) return problem_reply(pool.error(), call);
     const std::string_view gpu_type = without_prefix(call.query("gpuType"));
     const std::string_view status = call.query("status");
+    if (const auto bad = bad_node_status(status)) return problem_reply(*bad, call);
     std::vector<Json> rows;
     for (const NodeView& node : list_nodes(services.engine.state())) {
-        if (!pool.empty() && node.facts.pool != pool) continue;
+        if (!pool->empty() && node.facts.pool != *pool) continue;
         if (!gpu_type.empty() && !equal_without_case(node.facts.gpu_model, gpu_type)) continue;
         if (!status.empty() && !equal_without_case(node_status(node.facts), status)) continue;
         rows.push_back(node_row(node));
@@ -93,10 +96,11 @@ net::HttpResponse get_node(Services& services, const Call& call) {
 net::HttpResponse list_queues_page(Services& services, const Call& call) {
     const Result<Page> page = page_of(call);
     if (!page) return problem_reply(page.error(), call);
-    const std::string_view pool = call.query("pool");
+    const Result<std::string> pool = pool_of(services.engine.state(), call);
+    if (!pool) return problem_reply(pool.error(), call);
     std::vector<Json> rows;
     for (const QueueView& queue : list_queues(services.engine.state())) {
-        if (pool.empty() || queue.pool == pool) rows.push_back(queue_json(queue));
+        if (pool->empty() || queue.pool == *pool) rows.push_back(queue_json(queue));
     }
     return json_reply(200, page_json(*page, std::move(rows)));
 }

@@ -151,7 +151,7 @@ std::string waiting_message(const JobRecord& job) {
 std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const ClusterState& state = services.engine.state();
     const Result<JobView> existing = find_job(state, spec.key.namespace_name, spec.key.name);
-    if (existing && existing->key == spec.key) {
+    if (existing && existing->key == spec.key && !existing->never_made) {
         return make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
                                                     ": one of that name is " + existing->status +
                                                     "; delete it first, or choose another name");
@@ -170,7 +170,7 @@ Result<JobRecord> decode(Services& services, const Call& call, Incoming& incomin
     options.strict = *strict;
     options.host_path_roots = services.settings.host_path_roots;
     if (const auto name = call.query("namespace"); !name.empty()) options.default_namespace = name;
-    Result<wire::DecodedJob> decoded = wire::decode_job(incoming.document, options);
+    Result<wire::DecodedJob> decoded = wire::decode_job(incoming.document, options, &warnings);
     if (!decoded) return decoded.error();
     warnings = std::move(decoded->warnings);
     JobRecord job;
@@ -186,7 +186,7 @@ aio::Task<net::HttpResponse> store(Services& services, Call call, std::string ke
     if (!incoming) co_return problem_reply(incoming.error(), call);
     std::vector<Detail> warnings;
     Result<JobRecord> job = decode(services, call, *incoming, warnings);
-    if (!job) co_return problem_reply(job.error(), call);
+    if (!job) co_return problem_reply(job.error(), call, warnings);
     if (std::optional<Error> refused = services.engine.refusal()) {
         co_return problem_reply(*refused, call);
     }

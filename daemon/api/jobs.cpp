@@ -4,17 +4,21 @@
 
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/reply.hpp"
+#include "daemon/api/selection.hpp"
 #include "daemon/api/shapes.hpp"
+#include "daemon/api/standing.hpp"
 
 namespace gpuctl::api {
 namespace {
 
 Instant wall_now() { return Instant{aio::Loop::wall_ms()}; }
 
-Result<JobFilter> filter_of(const Call& call) {
+Result<JobFilter> filter_of(const ClusterState& state, const Call& call) {
     JobFilter filter;
     if (const auto name = call.query("namespace"); !name.empty()) filter.namespace_name = name;
-    if (const auto pool = call.query("pool"); !pool.empty()) filter.pool = pool;
+    Result<std::string> pool = pool_of(state, call);
+    if (!pool) return pool.error();
+    if (!pool->empty()) filter.pool = std::move(*pool);
     if (const std::string kind{call.query("kind")}; !kind.empty()) {
         for (const JobKind known :
              {JobKind::training, JobKind::inference, JobKind::notebook, JobKind::compute}) {
@@ -29,13 +33,6 @@ Result<JobFilter> filter_of(const Call& call) {
     return filter;
 }
 
-bool pod_has_status(const JobView& job, const PodView& pod, std::string_view wanted) {
-    constexpr std::string_view phases[] = {"Pending", "Running", "Succeeded", "Failed"};
-    return equal_without_case(wanted, pod_status(pod)) ||
-           equal_without_case(wanted, phases[static_cast<std::size_t>(pod.facts.phase)]) ||
-           equal_without_case(wanted, job.status);
-}
-
 Result<JobView> job_named(Services& services, const Call& call) {
     return find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
 }
@@ -45,7 +42,7 @@ Result<JobView> job_named(Services& services, const Call& call) {
 net::HttpResponse list_jobs_page(Services& services, const Call& call) {
     const Result<Page> page = page_of(call);
     if (!page) return problem_reply(page.error(), call);
-    Result<JobFilter> filter = filter_of(call);
+    Result<JobFilter> filter = filter_of(services.engine.state(), call);
     if (!filter) return problem_reply(filter.error(), call);
     const std::string_view view = call.query("view");
     if (!view.empty() && view != "pod" && view != "job") {
@@ -54,19 +51,18 @@ net::HttpResponse list_jobs_page(Services& services, const Call& call) {
                              call);
     }
     const std::string_view status = call.query("status");
+    if (const auto bad = bad_job_status(services.engine.state(), status)) {
+        return problem_reply(*bad, call);
+    }
     const Instant now = wall_now();
     std::vector<Json> rows;
     for (const JobView& job : list_jobs(services.engine.state(), *filter)) {
         if (view == "job" || job.pods.empty()) {
-            if (status.empty() || equal_without_case(status, job.status)) {
-                rows.push_back(job_row(job, now));
-            }
+            if (has_status(job, status)) rows.push_back(job_row(job, now));
             continue;
         }
         for (const PodView& pod : job.pods) {
-            if (status.empty() || pod_has_status(job, pod, status)) {
-                rows.push_back(pod_row(job, pod, now));
-            }
+            if (has_status(job, pod, status)) rows.push_back(pod_row(job, pod, now));
         }
     }
     return json_reply(200, page_json(*page, std::move(rows)));
@@ -89,6 +85,9 @@ net::HttpResponse explain(Services& services, const Call& call) {
     body["pool"] = job->pool;
     body["queue"] = job->queue;
     body["position"] = job->position;
+    body["startedAt"] = format_time(job->started_at);
+    body["finishedAt"] = format_time(job->finished_at);
+    body["summary"] = standing_sentence(*job, services.engine.history().of(job->key));
     body["blockers"] = Json::array();
     for (const Explanation& blocker : explain_job(services.engine.state(), job->key)) {
         Json entry = explanation_json(blocker);

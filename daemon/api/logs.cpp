@@ -7,11 +7,11 @@
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
+#include "daemon/wire/log_limits.hpp"
 
 namespace gpuctl::api {
 namespace {
 
-constexpr std::int64_t kTailMax = 10'000;
 constexpr std::size_t kPodsFollowedMax = 64;
 constexpr std::size_t kLinesPerTurn = 256;
 constexpr std::chrono::seconds kWriteDeadline{30};
@@ -36,10 +36,10 @@ Result<LogQuery> read_query(const Call& call) {
     if (const std::string_view tail = call.query("tail"); !tail.empty()) {
         const char* end = tail.data() + tail.size();
         const auto [at, error] = std::from_chars(tail.data(), end, query.tail);
-        if (error != std::errc{} || at != end || query.tail < 0 || query.tail > kTailMax) {
+        if (error != std::errc{} || at != end || query.tail < 0 || query.tail > wire::kLogTailMax) {
             return make_error(ErrorCode::BadRequest, "read tail=" + std::string{tail} +
                                                          ": must be from 0 to " +
-                                                         std::to_string(kTailMax));
+                                                         std::to_string(wire::kLogTailMax));
         }
     }
     const Result<bool> all = flag_of(call, "all");
@@ -357,7 +357,9 @@ aio::Task<net::HttpResponse> get_logs(Services& services, Call call) {
     body["lastTimestamp"] = "";
     body["pod"] = targets->empty() ? "" : targets->front().log.pod.name;
     body["namespace"] = targets->empty() ? "" : targets->front().log.pod.namespace_name;
-    if (targets->empty() || !targets->front().readable) {
+    const bool readable = std::any_of(targets->begin(), targets->end(),
+                                      [](const LogTarget& target) { return target.readable; });
+    if (!readable) {
         body["message"] =
             targets->empty() ? "Pending: no pod exists yet" : targets->front().waiting_for;
         co_return json_reply(200, body);

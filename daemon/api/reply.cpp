@@ -48,7 +48,7 @@ net::HttpResponse text_reply(int status, std::string body) {
 }
 
 net::HttpResponse problem_reply(const Error& error, std::string_view path,
-                                std::string_view request_id) {
+                                std::string_view request_id, const std::vector<Detail>& warnings) {
     net::HttpResponse response;
     response.status = wire::row_of(error.code).http_status;
     response.fields.set("Content-Type", std::string{wire::kProblemType});
@@ -56,13 +56,14 @@ net::HttpResponse problem_reply(const Error& error, std::string_view path,
         response.fields.set("WWW-Authenticate", "Bearer realm=\"gpuctld\"");
     }
     if (response.status == 429 || response.status == 503) response.fields.set("Retry-After", "1");
-    response.body = wire::problem_json(error, path, request_id);
+    response.body = wire::problem_json(error, path, request_id, warnings);
     return response;
 }
 
-net::HttpResponse problem_reply(const Error& error, const Call& call) {
+net::HttpResponse problem_reply(const Error& error, const Call& call,
+                                const std::vector<Detail>& warnings) {
     const std::string_view target = call.request.target;
-    return problem_reply(error, target.substr(0, target.find('?')), call.request_id);
+    return problem_reply(error, target.substr(0, target.find('?')), call.request_id, warnings);
 }
 
 Result<bool> flag_of(const Call& call, std::string_view name) {

@@ -15,8 +15,10 @@ namespace gpuctl::api {
 net::HttpResponse json_reply(int status, const nlohmann::ordered_json& body);
 net::HttpResponse text_reply(int status, std::string body);
 net::HttpResponse problem_reply(const Error& error, std::string_view path,
-                                std::string_view request_id);
-net::HttpResponse problem_reply(const Error& error, const Call& call);
+                                std::string_view request_id,
+                                const std::vector<Detail>& warnings = {});
+net::HttpResponse problem_reply(const Error& error, const Call& call,
+                                const std::vector<Detail>& warnings = {});
 
 // "true", "1", "yes" or "" (present without a value) are true; BadRequest for anything else.
 Result<bool> flag_of(const Call& call, std::string_view name);

@@ -7,11 +7,13 @@
 #include <array>
 
 #include "daemon/api/reply.hpp"
+#include "daemon/wire/job_rules.hpp"
 
 namespace gpuctl::api {
 namespace {
 
 constexpr std::size_t kRequestIdBytesMax = 64;
+constexpr std::size_t kShownMax = 80;
 constexpr std::string_view kNoRoute = "none";
 
 bool is_id_character(char c) {
@@ -66,6 +68,16 @@ Error unknown_query(const Route& route, std::string_view name) {
 bool knows_query(const Route& route, std::string_view name) {
     const std::string list = " " + std::string{route.query} + " ";
     return list.find(" " + std::string{name} + " ") != list.npos;
+}
+
+// Every handler may take these as they are: into a path of the API server, into the journal.
+std::optional<Error> bad_query(const Route& route, std::string_view name, std::string_view value) {
+    if (!knows_query(route, name)) return unknown_query(route, name);
+    if (name != "namespace" || value.empty()) return std::nullopt;
+    const std::string problem = wire::problem_with_label(value);
+    if (problem.empty()) return std::nullopt;
+    return make_error(ErrorCode::BadRequest,
+                      "namespace \"" + std::string{value.substr(0, kShownMax)} + "\" " + problem);
 }
 
 }  // namespace
@@ -141,7 +153,7 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
                       route.pattern);
     }
     for (const auto& [name, value] : call.target.query) {
-        if (!knows_query(route, name)) return refuse(unknown_query(route, name), route.pattern);
+        if (const auto bad = bad_query(route, name, value)) return refuse(*bad, route.pattern);
     }
     call.parameters = std::move(match.parameters);
     return Admitted{&route, std::move(call)};

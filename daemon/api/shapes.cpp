@@ -74,6 +74,17 @@ void add_common(Json& body, const JobView& job, Instant now) {
     body["age"] = format_age(job.submitted_at, now);
 }
 
+Json thousandths_json(std::int64_t value) {
+    if (value % 1000 == 0) return value / 1000;
+    return static_cast<double>(value) / 1000;
+}
+
+// GPUs and cores as every other address gives them; the core counts in thousandths.
+Json figure_json(const Figure& figure) {
+    const bool thousandths = figure.name.starts_with("gpus_") || figure.name.starts_with("cpu_");
+    return thousandths ? thousandths_json(figure.value) : Json(figure.value);
+}
+
 Json events_json(const std::vector<core::JobEvent>& events, Instant now) {
     Json list = Json::array();
     for (const core::JobEvent& event : events) {
@@ -95,8 +106,8 @@ Json events_json(const std::vector<core::JobEvent>& events, Instant now) {
 }  // namespace
 
 Json gpus_json(GpuMilli amount) {
-    if (amount.value() % kGpuMilliPerGpu == 0) return whole_gpus_floor(amount);
-    return static_cast<double>(amount.value()) / kGpuMilliPerGpu;
+    static_assert(kGpuMilliPerGpu == 1000);
+    return thousandths_json(amount.value());
 }
 
 std::string kind_name(const JobView& job) {
@@ -156,7 +167,9 @@ Json explanation_json(const Explanation& explanation) {
     body["subject"] = explanation.subject;
     body["sentence"] = explanation.sentence;
     body["figures"] = Json::object();
-    for (const Figure& figure : explanation.figures) body["figures"][figure.name] = figure.value;
+    for (const Figure& figure : explanation.figures) {
+        body["figures"][figure.name] = figure_json(figure);
+    }
     body["nodes"] = Json::array();
     for (const NodeTally& tally : explanation.tallies) {
         body["nodes"].push_back({{"message", tally.message}, {"nodes", tally.nodes}});

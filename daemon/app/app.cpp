@@ -3,12 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <fstream>
-#include <sstream>
 
 #include "daemon/aio/entropy.hpp"
 #include "daemon/api/readiness.hpp"
 #include "daemon/app/figures.hpp"
+#include "daemon/app/files.hpp"
 #include "daemon/app/health_log.hpp"
 #include "daemon/app/logging.hpp"
 #include "daemon/app/state_directory.hpp"
@@ -21,30 +20,6 @@ namespace gpuctl::app {
 namespace {
 
 using metrics::Metric;
-
-Result<std::string> read_file(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-        return make_error(ErrorCode::InvalidConfiguration, "read " + path + ": cannot be read");
-    }
-    return text.str();
-}
-
-Result<net::ServerTls> read_tls(const config::TlsFiles& files) {
-    net::ServerTls tls;
-    Result<std::string> certificate = read_file(files.certificate_file);
-    if (!certificate) return certificate.error();
-    Result<std::string> key = read_file(files.key_file);
-    if (!key) return key.error();
-    tls.certificate_pem = std::move(*certificate);
-    tls.key_pem = std::move(*key);
-    if (files.client_ca_file.empty()) return tls;
-    Result<std::string> client_ca = read_file(files.client_ca_file);
-    if (!client_ca) return client_ca.error();
-    tls.client_ca_pem = std::move(*client_ca);
-    return tls;
-}
 
 std::string_view mode_name(config::ClusterMode mode) {
     return mode == config::ClusterMode::embedded ? "embedded" : "kubernetes";
@@ -220,6 +195,7 @@ aio::Task<Result<void>> App::start() {
         if (!opened) co_return opened.error();
     }
     serve();
+    served_ = true;
     spdlog::info("gpuctld serves address={} port={} mode={} tls={} tokens={} version={}",
                  config_.server.address, port(), mode_name(config_.cluster.mode),
                  config_.server.tls.has_value(), tokens_.size(), GPUCTL_VERSION);
@@ -270,7 +246,11 @@ aio::Task<bool> App::stop() {
             clean = false;
         }
     }
-    spdlog::info("gpuctld stopped clean={}", clean);
+    if (served_) {
+        spdlog::info("gpuctld stopped clean={}", clean);
+    } else {
+        spdlog::warn("gpuctld stopped before it served anything");
+    }
     co_return clean;
 }
 

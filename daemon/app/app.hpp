@@ -72,6 +72,7 @@ private:
     StartingHandler handler_;
     aio::TaskGroup tasks_;
     bool stop_asked_ = false;
+    bool served_ = false;
 
     std::unique_ptr<net::HttpServer> server_;
     std::unique_ptr<journal::Journal> journal_;

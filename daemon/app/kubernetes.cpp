@@ -7,6 +7,7 @@
 
 #include "daemon/aio/entropy.hpp"
 #include "daemon/app/app.hpp"
+#include "daemon/app/files.hpp"
 #include "k8s/kubernetes_cluster.hpp"
 
 namespace gpuctl::app {
@@ -76,6 +77,13 @@ void fill_kubernetes_figures(metrics::Recorder& recorder, const k8s::KubernetesF
 }
 
 }  // namespace
+
+Result<void> check_cluster_files(aio::Loop& loop, const config::Config& config) {
+    const bool named = !config.cluster.kubernetes.kubeconfig.empty();
+    if (config.cluster.mode != config::ClusterMode::kubernetes || !named) return {};
+    auto created = k8s::KubernetesCluster::create(loop, kubernetes_settings(config));
+    return created ? Result<void>{} : Result<void>{created.error()};
+}
 
 // The journal belongs to one cluster, so its folder is only known once the API server has told its
 // id. Absent at start is no reason to give up: /readyz says what is waited for.

@@ -11,6 +11,7 @@
 #include "daemon/aio/loop.hpp"
 #include "daemon/aio/task_group.hpp"
 #include "daemon/app/app.hpp"
+#include "daemon/app/files.hpp"
 #include "daemon/app/logging.hpp"
 #include "daemon/app/notify.hpp"
 #include "daemon/app/signals.hpp"
@@ -29,8 +30,7 @@ struct Options {
 };
 
 int fail(const Error& error) {
-    std::cerr << "gpuctld: " << error.message << '\n';
-    for (const Detail& detail : error.details) std::cerr << "  " << detail.message << '\n';
+    std::cerr << "gpuctld: " << told(error);
     return 1;
 }
 
@@ -206,6 +206,7 @@ int main(int argc, char** argv) {
     gpuctl::Result<gpuctl::config::Config> config = load(options);
     if (!config) return fail(config.error());
     if (options.check_config) {
+        if (const auto usable = check_files(*config); !usable) return fail(usable.error());
         std::cout << (options.config_file.empty() ? "defaults" : options.config_file) << ": ok\n";
         return 0;
     }

@@ -13,10 +13,10 @@ namespace {
 using metrics::Metric;
 
 constexpr std::string_view kEventNames[] = {
-    "NodeObserved",       "NodeRemoved",       "PodObserved", "PodRemoved",
-    "GangObserved",       "GangRemoved",       "CacheSynced", "JobSubmitted",
-    "JobDeleteRequested", "PolicyChanged",     "BindOutcome", "PodDeleteOutcome",
-    "WorkloadOutcome",    "LeadershipChanged", "WokeUp",      "Plan"};
+    "NodeObserved", "NodeRemoved",      "PodObserved",     "PodRemoved",         "GangObserved",
+    "GangRemoved",  "CacheSynced",      "JobSubmitted",    "JobDeleteRequested", "PolicyChanged",
+    "BindOutcome",  "PodDeleteOutcome", "WorkloadOutcome", "LeadershipChanged",  "WokeUp",
+    "Plan",         "WorkloadObserved", "WorkloadRemoved"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::chrono::milliseconds kLagProbePeriod{250};
@@ -273,9 +273,8 @@ void EngineLoop::settle(const WorkloadOutcome& outcome) {
         waiter->answer_if_complete();
         return;
     }
-    waiter->answer(make_error(
-        ErrorCode::ClusterUnavailable,
-        "create job " + to_string(outcome.key) + ": the cluster refused it: " + outcome.message));
+    waiter->answer(make_error(outcome.code, "create job " + to_string(outcome.key) +
+                                                ": the cluster refused it: " + outcome.message));
 }
 
 void EngineLoop::break_down(Error error) {

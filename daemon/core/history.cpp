@@ -43,6 +43,10 @@ void History::on_event(const Event& event, Instant now) {
                                 asked->force ? "deletion was asked for, without grace"
                                              : "deletion was asked for"});
     }
+    if (const auto* removed = std::get_if<WorkloadRemoved>(&event)) {
+        return add(removed->key, {now, now, true, "WorkloadRemoved", job_object(removed->key),
+                                  "its object is gone from the cluster; nobody asked gpuctl"});
+    }
     if (const auto* outcome = std::get_if<WorkloadOutcome>(&event); outcome && !outcome->done) {
         add(outcome->key,
             {now, now, true, "WorkloadFailed", job_object(outcome->key), outcome->message});

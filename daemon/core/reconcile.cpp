@@ -9,6 +9,8 @@ void Reconciler::note(const Event& event) {
         node_names_.insert(node->node.name);
     } else if (const auto* gang = std::get_if<GangObserved>(&event)) {
         gangs_.insert(gang->key);
+    } else if (const auto* workload = std::get_if<WorkloadObserved>(&event)) {
+        workload_job_uids_.insert(workload->workload.job_uid);
     }
 }
 
@@ -25,6 +27,13 @@ std::vector<Event> Reconciler::vanished(const ClusterState& state) const {
         // A name that only pods speak of goes with the last of them.
         const bool known = state.node(id).known;
         if (known && !node_names_.contains(name)) events.emplace_back(NodeRemoved{name});
+    }
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (!job.record || job.workload != WorkloadState::created) continue;
+        if (!workload_job_uids_.contains(job.record->uid)) {
+            events.emplace_back(WorkloadRemoved{key, job.record->uid});
+        }
     }
     return events;
 }

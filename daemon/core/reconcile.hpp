@@ -23,6 +23,7 @@ private:
     std::set<std::string> pod_uids_;
     std::set<std::string> node_names_;
     std::set<ObjectKey> gangs_;
+    std::set<std::string> workload_job_uids_;
 };
 
 }  // namespace gpuctl::core

@@ -176,6 +176,12 @@ Position position_at(std::string_view text, std::size_t offset) {
     return position;
 }
 
+std::string number_out_of_range(std::string_view written) {
+    return "the number " + std::string{written.substr(0, 40)} +
+           " is out of range: no key takes one of more than 64 bits (text that looks like a number "
+           "stands in quotes)";
+}
+
 bool has_control_characters(std::string_view text) {
     return std::any_of(text.begin(), text.end(), [](char c) {
         const auto byte = static_cast<unsigned char>(c);

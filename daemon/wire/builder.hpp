@@ -86,6 +86,9 @@ private:
 // Position of the byte `offset` in `text`; columns count characters, not bytes.
 Position position_at(std::string_view text, std::size_t offset);
 
+// What is said of a whole number with more than 64 bits.
+std::string number_out_of_range(std::string_view written);
+
 // Control characters that have no place in names and values.
 bool has_control_characters(std::string_view text);
 

@@ -103,7 +103,8 @@ Error validation_failed(std::vector<Detail> details, const std::string& name) {
 
 }  // namespace
 
-Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options) {
+Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options,
+                              std::vector<Detail>* warnings) {
     const Result<JobKind> kind = kind_of_job(document);
     if (kind.has_error()) return kind.error();
 
@@ -129,10 +130,8 @@ Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions
     problems.sort();
     if (!problems.errors.empty()) {
         // "environment is missing" is best understood beside "enviroment is not a key".
-        for (Detail& warning : problems.warnings) problems.errors.push_back(std::move(warning));
-        problems.warnings.clear();
-        problems.sort();
-        return validation_failed(problems.errors, spec.key.name);
+        if (warnings != nullptr) *warnings = std::move(problems.warnings);
+        return validation_failed(std::move(problems.errors), spec.key.name);
     }
     return DecodedJob{std::move(spec), std::move(problems.warnings)};
 }

@@ -22,9 +22,11 @@ struct DecodedJob {
     std::vector<Detail> warnings;  // unknown keys with the nearest known one, old spellings, ...
 };
 
-// ValidationFailed with every problem of the document in Error::details; UnsupportedKind for pool
-// and quota documents (contract issue) and unknown kinds.
-Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options);
+// ValidationFailed with every error of the document in Error::details; UnsupportedKind for pool
+// and quota documents (contract issue) and unknown kinds. What only deserves a warning in a refused
+// document goes to `warnings`, if given: it may explain an error, but it is none.
+Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options,
+                              std::vector<Detail>* warnings = nullptr);
 
 // What only the whole file shows: a node that several of its pool documents claim.
 Result<void> check_stream(const std::vector<Document>& documents);

@@ -98,6 +98,11 @@ void read_memory(JobReader& reader, const Field& field) {
 void read_gpu(JobReader& reader, const Field& field) {
     const auto text = field.text();
     if (!text) return;
+    const std::string range = "from 0 to " + std::to_string(kGpusPerPodMax) + " for one pod";
+    if (text->starts_with('-')) {
+        return field.error("resources.gpu must be " + range + ", not " + *text +
+                           "; -1 is all GPUs of a node, shared, and sharing GPUs is not built yet");
+    }
     auto request = parse_gpu_string(*text);
     if (request.has_error()) {
         return field.error("resources.gpu \"" + *text + "\" is " + request.error().message);
@@ -108,8 +113,7 @@ void read_gpu(JobReader& reader, const Field& field) {
                            "whole GPUs or MIG slices");
     }
     if (request->count > kGpusPerPodMax) {
-        return field.error("resources.gpu must be at most " + std::to_string(kGpusPerPodMax) +
-                           " for one pod, not " + *text);
+        return field.error("resources.gpu must be " + range + ", not " + *text);
     }
     reader.spec.gpu = *request;
 }
@@ -230,8 +234,13 @@ void read_elastic(JobReader& reader, const Field& section, const Field& node_cou
         return section.error(
             "elastic contradicts resources.nodeCount, which is short for both numbers equal");
     }
-    spec.replicas_min = static_cast<std::int32_t>(*low);
-    spec.replicas_max = static_cast<std::int32_t>(*high);
+    // Nothing grows or shrinks a job yet; all ranks of the larger size or none would wait for GPUs
+    // that the author can do without.
+    spec.replicas_min = spec.replicas_max = static_cast<std::int32_t>(*low);
+    if (*low == *high) return;
+    const std::string ranks = std::to_string(*low) + (*low == 1 ? " rank" : " ranks");
+    section.warning("elastic is accepted, but not used yet: the job runs with " + ranks +
+                    ", its minReplicas");
 }
 
 void read_service(JobReader& reader, const Field& section) {

@@ -60,7 +60,10 @@ public:
         const std::size_t digits_max = 17;
         const auto digits = static_cast<std::size_t>(std::count_if(
             written.begin(), written.end(), [](char c) { return c >= '0' && c <= '9'; }));
-        if (written.find_first_of(".eE") == string_t::npos || digits > digits_max + 4) {
+        if (written.find_first_of(".eE") == string_t::npos) {
+            throw DocumentProblem{position(literal_start()), number_out_of_range(written)};
+        }
+        if (digits > digits_max + 4) {
             throw DocumentProblem{
                 position(literal_start()),
                 "the number " + written.substr(0, 40) + " would lose digits; put it in quotes"};

@@ -139,12 +139,40 @@ Error foreign_answer(int status, std::string_view content_type, std::string_view
                       message + " instead of a problem document: " + shown(body));
 }
 
+nlohmann::ordered_json details_json(const std::vector<Detail>& details) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Detail& detail : details) {
+        nlohmann::ordered_json entry;
+        entry["pointer"] = detail.place.pointer;
+        if (detail.place.line > 0) {
+            entry["line"] = detail.place.line;
+            entry["column"] = detail.place.column;
+        }
+        entry["message"] = detail.message;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+std::vector<Detail> details_at(const nlohmann::json& document, const char* key) {
+    std::vector<Detail> details;
+    const auto list = document.find(key);
+    if (list == document.end() || !list->is_array()) return details;
+    for (const auto& entry : *list) {
+        if (!entry.is_object()) continue;
+        details.push_back(
+            {{text_at(entry, "pointer"), number_at(entry, "line"), number_at(entry, "column")},
+             text_at(entry, "message")});
+    }
+    return details;
+}
+
 }  // namespace
 
 const ErrorRow& row_of(ErrorCode code) { return kRows[static_cast<std::size_t>(code)]; }
 
-std::string problem_json(const Error& error, std::string_view instance,
-                         std::string_view request_id) {
+std::string problem_json(const Error& error, std::string_view instance, std::string_view request_id,
+                         const std::vector<Detail>& warnings) {
     const ErrorRow& row = row_of(error.code);
     nlohmann::ordered_json problem;
     problem["type"] = "urn:gpuctl:error:" + std::string{to_string(error.code)};
@@ -155,19 +183,8 @@ std::string problem_json(const Error& error, std::string_view instance,
     problem["error"] = to_string(error.code);
     problem["message"] = error.message;
     problem["request_id"] = request_id;
-    if (!error.details.empty()) {
-        auto& errors = problem["errors"] = nlohmann::ordered_json::array();
-        for (const Detail& detail : error.details) {
-            nlohmann::ordered_json entry;
-            entry["pointer"] = detail.place.pointer;
-            if (detail.place.line > 0) {
-                entry["line"] = detail.place.line;
-                entry["column"] = detail.place.column;
-            }
-            entry["message"] = detail.message;
-            errors.push_back(std::move(entry));
-        }
-    }
+    if (!error.details.empty()) problem["errors"] = details_json(error.details);
+    if (!warnings.empty()) problem["warnings"] = details_json(warnings);
     // Text from outside may be broken UTF-8; an error about it must still be sent.
     return problem.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -183,15 +200,13 @@ Error error_from_response(int status, std::string_view content_type, std::string
     if (message.empty()) message = std::string{row_of(*code).title};
     // A newer server may know codes that we do not: the status still says what to do.
     Error error = make_error(code ? *code : code_for_status(status), std::move(message));
-    const auto errors = document.find("errors");
-    if (errors == document.end() || !errors->is_array()) return error;
-    for (const auto& entry : *errors) {
-        if (!entry.is_object()) continue;
-        error.details.push_back(
-            {{text_at(entry, "pointer"), number_at(entry, "line"), number_at(entry, "column")},
-             text_at(entry, "message")});
-    }
+    error.details = details_at(document, "errors");
     return error;
+}
+
+std::vector<Detail> warnings_from_response(std::string_view body) {
+    const auto document = nlohmann::json::parse(body, nullptr, false);
+    return document.is_object() ? details_at(document, "warnings") : std::vector<Detail>{};
 }
 
 }  // namespace gpuctl::wire

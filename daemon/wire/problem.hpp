@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scheduler/base/result.hpp"
 
@@ -21,11 +22,13 @@ const ErrorRow& row_of(ErrorCode code);
 inline constexpr std::string_view kProblemType = "application/problem+json";
 
 // {type, title, status, detail, instance, error, message, request_id,
-// errors[{pointer,line,column,message}]}
-std::string problem_json(const Error& error, std::string_view instance,
-                         std::string_view request_id);
+// errors[{pointer,line,column,message}], warnings[likewise]}; no list that would be empty.
+std::string problem_json(const Error& error, std::string_view instance, std::string_view request_id,
+                         const std::vector<Detail>& warnings = {});
 
 // Reads a problem document back (CLI); anything else becomes an Error that says what came.
 Error error_from_response(int status, std::string_view content_type, std::string_view body);
+// The warnings beside it; none in anything else.
+std::vector<Detail> warnings_from_response(std::string_view body);
 
 }  // namespace gpuctl::wire

@@ -68,8 +68,7 @@ json integer(std::string_view text, int base, Position at) {
     if (read_all(digits, small, base)) return small;
     std::uint64_t large = 0;
     if (read_all(digits, large, base)) return large;
-    throw DocumentProblem{at, "the number " + std::string{text.substr(0, 40)} +
-                                  " has more than 64 bits and would lose digits; put it in quotes"};
+    throw DocumentProblem{at, number_out_of_range(text)};
 }
 
 json floating(std::string_view text, Position at) {

@@ -1,7 +1,5 @@
 #include "scheduler/base/planted.hpp"
 
-#include <string>
-
 #ifdef GPUCTL_PLANTED
 
 namespace gpuctl {
@@ -14,10 +12,16 @@ PlantedBug chosen = PlantedBug::none;
 bool planted(PlantedBug bug) { return chosen == bug; }
 
 bool plant(std::string_view name) {
-    PlantedBug bug = PlantedBug::none;
-    if (!boost::describe::enum_from_string(std::string{name}.c_str(), bug)) return false;
-    chosen = bug;
-    return true;
+    if (name == "none") {
+        chosen = PlantedBug::none;
+        return true;
+    }
+    for (const PlantedBugRow& row : kPlantedBugs) {
+        if (row.name != name) continue;
+        chosen = row.bug;
+        return true;
+    }
+    return false;
 }
 
 }  // namespace gpuctl

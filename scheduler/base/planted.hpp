@@ -4,22 +4,181 @@
 // constant, and the compiler removes what depends on it. Asked only in .cpp files: headers are
 // shared with objects that are built without.
 
-#include <boost/describe.hpp>
+#include <array>
 #include <cstdint>
 #include <string_view>
 
 namespace gpuctl {
 
+// X(name, what is wrong then). How soon each is caught: docs/simulation.md.
+// clang-format off
+#define GPUCTL_PLANTED_BUGS(X) \
+    X(forget_assumed_on_recovery, \
+      "After a restart, binds that were never answered are sent again, but take no room.") \
+    X(skip_queue_maximum, \
+      "Limits: the maximum of a queue is not looked at.") \
+    X(skip_tenant_quota, \
+      "Limits: what a namespace may hold is not looked at.") \
+    X(queue_maximum_off_by_one, \
+      "One GPU more than the maximum of a queue.") \
+    X(count_only_bound_in_quota, \
+      "Binds in flight are not charged, only what is bound.") \
+    X(memory_charged_for_ever, \
+      "What a namespace holds of memory only grows.") \
+    X(forget_queue_shrink, \
+      "Nobody hears that a queue holds less: a lost wake-up.") \
+    X(forget_tenant_shrink, \
+      "Nobody hears that a namespace holds less: a lost wake-up.") \
+    X(double_charge_on_move, \
+      "A job that moves to another queue is charged there and not let off here.") \
+    X(ended_pods_keep_room, \
+      "A pod that ended still holds its node.") \
+    X(terminating_pods_free_room, \
+      "A pod counts as gone while it is still being stopped.") \
+    X(keep_room_on_release, \
+      "A release forgets to give the node its room back.") \
+    X(give_room_back_twice, \
+      "A release gives the node its room back twice.") \
+    X(forget_gain_on_release, \
+      "Nobody hears that room came: a lost wake-up.") \
+    X(forget_new_pods, \
+      "A new pod does not bring its job back to the planner.") \
+    X(forget_changed_nodes, \
+      "Eligibility stays as it was when a node changes.") \
+    X(forget_gain_on_uncordon, \
+      "A node that takes work again wakes nobody.") \
+    X(forget_grown_nodes, \
+      "A node that grew wakes nobody.") \
+    X(offer_removed_nodes, \
+      "A node that is gone is still offered.") \
+    X(ignore_effect_ids, \
+      "An answer to an older bind counts for the one under way.") \
+    X(forget_failed_binds, \
+      "A pod whose bind failed stays assumed, and nobody tries again.") \
+    X(no_backoff, \
+      "A failed bind is tried again at once.") \
+    X(ignore_failed_deletions, \
+      "A roll-back that the API server refused is taken for done.") \
+    X(forget_gang_deadline, \
+      "A gang's round has no deadline.") \
+    X(old_epoch, \
+      "Binds carry the epoch of the term before.") \
+    X(forget_unanswered, \
+      "What was never answered before a restart is not asked again.") \
+    X(forget_retry_of_members, \
+      "Gang members whose bind failed are not tried again.") \
+    X(roll_back_running_gangs, \
+      "A gang that ran as a whole is rolled back when it loses a rank.") \
+    X(roll_back_all_but_one, \
+      "A roll-back leaves the last rank behind.") \
+    X(tell_half_a_gang, \
+      "Users are told that a gang started when half of it did.") \
+    X(keep_unfit_members, \
+      "A reservation on a node that went or shrank is kept.") \
+    X(one_rank_fewer, \
+      "A gang may start with one rank fewer.") \
+    X(count_terminating_ranks, \
+      "Ranks that are being stopped count as there.") \
+    X(ignore_backoff, \
+      "A job in backoff is tried all the same.") \
+    X(never_lift_blocks, \
+      "A class that was refused once is refused for ever.") \
+    X(resume_like_others, \
+      "A half-bound gang waits its turn like new work.") \
+    X(pod_slots_off_by_one, \
+      "One pod more than a node has slots for.") \
+    X(forget_gain_on_policy, \
+      "A policy that allows more wakes nobody.") \
+    X(stale_index, \
+      "A node that shrank or grew stays where it was in the index.") \
+    X(fit_by_first_need, \
+      "Whether a node has room is asked of its first resource only.") \
+    X(drop_the_undo, \
+      "A placement that was only tried is not undone.") \
+    X(begin_a_bucket_too_high, \
+      "Best fit skips the nodes that fit exactly.") \
+    X(ignore_taints, \
+      "Taints keep nobody away.") \
+    X(ignore_cordons, \
+      "A cordon keeps nobody away while its taint is missing.") \
+    X(ignore_node_selectors, \
+      "A nodeSelector selects every node.") \
+    X(ignore_gpu_models, \
+      "One GPU model is as good as another.") \
+    X(low_priority_first, \
+      "The order of priorities is turned round.") \
+    X(ignore_tenant_shares, \
+      "Namespaces do not share: the oldest job goes first, whoever has most.") \
+    X(youngest_first, \
+      "Between equals the youngest goes first.") \
+    X(last_of_its_class, \
+      "Of equal jobs the one that came last is placed.") \
+    X(ignore_queue_priority, \
+      "Queues have no priority.") \
+    X(ignore_guarantees, \
+      "Queues have no guarantee.") \
+    X(ignore_queue_weights, \
+      "Queues share alike, whatever their weight.") \
+    X(refuse_for_ever, \
+      "A shape that found no room is not tried again when room came.") \
+    X(refuse_smaller_gangs, \
+      "What is too much together is refused in smaller numbers, too.") \
+    X(idle_when_out_of_tries, \
+      "A Plan that used up its tries takes the rest for done.") \
+    X(watch_the_wrong_counter, \
+      "A job that lacks room waits for its queue to shrink.") \
+    X(count_full_gpus_as_free, \
+      "Users are told of free GPUs that are taken.") \
+    X(count_ranks_on_full_nodes, \
+      "Users are told of room for ranks that only an empty node has.") \
+    X(count_refusing_nodes, \
+      "Users are told of nodes for their job that refuse it.") \
+    X(no_timer_for_backoff, \
+      "Nothing wakes a job when its backoff is over.") \
+    X(no_timer_for_gangs, \
+      "Nothing wakes a half-bound gang at its deadline.") \
+    X(no_timer_for_workloads, \
+      "Nothing wakes a job whose workload could not be made.") \
+    X(forget_wake_in_a_new_term, \
+      "A new term does not ask for the wake-up of the last one.") \
+    X(believe_in_old_wakes, \
+      "A wake-up asked for before a restart is believed in when nothing is due.") \
+    X(forget_open_workloads, \
+      "What became of a workload sent in the last term is not asked again.") \
+    X(write_without_leading, \
+      "Workloads are made by whoever is asked.") \
+    X(delete_overtakes_create, \
+      "A workload is deleted while its creation is under way.") \
+    X(lose_jobs_without_pods, \
+      "A job is forgotten when its last pod goes.") \
+    X(forget_started_gangs_on_disk, \
+      "That a gang once ran as a whole is not written down.") \
+    X(forget_timers_on_disk, \
+      "Timers are not set again after a restart.")
+// clang-format on
+
 enum class PlantedBug : std::uint8_t {
     none,
-    // After a restart, binds that were never answered are sent again, but take no room.
-    forget_assumed_on_recovery
+#define GPUCTL_AS_ENUMERATOR(name, meaning) name,
+    GPUCTL_PLANTED_BUGS(GPUCTL_AS_ENUMERATOR)
+#undef GPUCTL_AS_ENUMERATOR
 };
-BOOST_DESCRIBE_ENUM(PlantedBug, none, forget_assumed_on_recovery)
+
+struct PlantedBugRow {
+    PlantedBug bug;
+    std::string_view name;
+    std::string_view meaning;
+};
+
+inline constexpr auto kPlantedBugs = std::to_array<PlantedBugRow>({
+#define GPUCTL_AS_ROW(name, meaning) PlantedBugRow{PlantedBug::name, #name, meaning},
+    GPUCTL_PLANTED_BUGS(GPUCTL_AS_ROW)
+#undef GPUCTL_AS_ROW
+});
 
 #ifdef GPUCTL_PLANTED
 bool planted(PlantedBug bug);
-// By its name; false: there is no such bug.
+// By its name, "none" for none; false: there is no such bug.
 bool plant(std::string_view name);
 #else
 constexpr bool planted(PlantedBug) { return false; }

@@ -1,6 +1,8 @@
 // Would this job ever start? Asked before it is taken, so that a mistake is said at once.
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "scheduler/engine/views.hpp"
 #include "scheduler/model/quantity.hpp"
@@ -43,40 +45,87 @@ bool exceeds(const std::optional<Amount>& limit, Amount each, std::int64_t pods)
     return limit && each.value() > 0 && each.value() > limit->value() / pods;
 }
 
+Error over_limit(std::int64_t pods, const std::string& each, const std::string& holder,
+                 const std::string& limit) {
+    return make_error(ErrorCode::QuotaExceeded,
+                      "the job needs " + std::to_string(pods) + (pods == 1 ? " pod" : " pods") +
+                          " of " + each + "; " + holder + " may never hold more than " + limit);
+}
+
 std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                   QueueId queue, const Resources& each, std::int64_t pods) {
     const QueueRow& row = state.queue(queue);
-    const std::string wants = std::to_string(pods) + (pods == 1 ? " pod" : " pods") + " of " +
-                              format_gpus(gpus_total(each)) + " GPUs";
-    if (exceeds(row.maximum, gpus_total(each), pods)) {
-        return make_error(ErrorCode::QuotaExceeded,
-                          "the job needs " + wants + "; queue " + row.name + " of pool " +
-                              state.pool(pool).name + " may never hold more than " +
-                              format_gpus(*row.maximum));
+    const GpuMilli gpus = gpus_total(each);
+    const std::string gpus_text = format_gpus(gpus) + " GPUs";
+    if (exceeds(row.maximum, gpus, pods)) {
+        return over_limit(pods, gpus_text,
+                          "queue " + row.name + " of pool " + state.pool(pool).name,
+                          format_gpus(*row.maximum));
     }
+    const auto& otherwise = state.policy().default_tenant_gpu_maximum;
     for (const TenantPolicy& tenant : state.policy().tenants) {
         if (tenant.name != spec.key.namespace_name) continue;
-        const auto gpu_limit =
-            tenant.gpu_maximum ? tenant.gpu_maximum : state.policy().default_tenant_gpu_maximum;
-        if (exceeds(gpu_limit, gpus_total(each), pods)) {
-            return make_error(ErrorCode::QuotaExceeded,
-                              "the job needs " + wants + "; namespace " + tenant.name +
-                                  " may never hold more than " + format_gpus(*gpu_limit));
+        const std::string holder = "namespace " + tenant.name;
+        const auto gpu_limit = tenant.gpu_maximum ? tenant.gpu_maximum : otherwise;
+        if (exceeds(gpu_limit, gpus, pods)) {
+            return over_limit(pods, gpus_text, holder, format_gpus(*gpu_limit));
         }
-        if (exceeds(tenant.cpu_maximum, each.cpu, pods) ||
-            exceeds(tenant.memory_maximum, each.memory, pods)) {
-            return make_error(ErrorCode::QuotaExceeded,
-                              "the job needs " + std::to_string(pods) + " times " + describe(each) +
-                                  ", more than namespace " + tenant.name + " may ever hold");
+        if (exceeds(tenant.cpu_maximum, each.cpu, pods)) {
+            return over_limit(pods, format_cpu(each.cpu) + " CPU", holder,
+                              format_cpu(*tenant.cpu_maximum) + " CPU");
+        }
+        if (exceeds(tenant.memory_maximum, each.memory, pods)) {
+            return over_limit(pods, format_bytes(each.memory) + " memory", holder,
+                              format_bytes(*tenant.memory_maximum) + " memory");
         }
         return std::nullopt;
     }
-    if (exceeds(state.policy().default_tenant_gpu_maximum, gpus_total(each), pods)) {
-        return make_error(ErrorCode::QuotaExceeded,
-                          "the job needs " + wants + "; a namespace may never hold more than " +
-                              format_gpus(*state.policy().default_tenant_gpu_maximum));
+    if (exceeds(otherwise, gpus, pods)) {
+        return over_limit(pods, gpus_text, "a namespace", format_gpus(*otherwise));
     }
     return std::nullopt;
+}
+
+// Is there room on the pool's nodes were they empty, by model and by size?
+std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec, PoolId pool,
+                                 const Resources& each, std::int64_t pods) {
+    PlacementRules rules;
+    rules.gpu_model = gpu_model_of(spec);
+    std::int64_t fits = 0;
+    const NodeFacts* largest = nullptr;
+    std::set<std::string> models;
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        const NodeRow& node = state.node(id);
+        if (!node.known || node.pool != pool) continue;
+        const auto size = [](const NodeFacts& facts) {
+            return std::tuple{gpus_total(facts.allocatable), facts.allocatable.cpu,
+                              facts.allocatable.memory};
+        };
+        if (!node.facts.gpu_model.empty()) models.insert(node.facts.gpu_model);
+        if (!matches_gpu_model(rules, node.facts)) continue;
+        if (largest == nullptr || size(*largest) < size(node.facts)) largest = &node.facts;
+        fits += fitting_empty(node.facts.allocatable, each, state.capacity().pod_slots_reserved(),
+                              pods);
+    }
+    if (fits >= pods) return std::nullopt;
+    const std::string needs =
+        "the job needs " +
+        (pods == 1 ? describe(each)
+                   : "room for " + std::to_string(pods) + " ranks of " + describe(each) + " each");
+    const std::string& pool_name = state.pool(pool).name;
+    if (largest == nullptr) {
+        std::string known;
+        for (const std::string& model : models) known += (known.empty() ? "" : ", ") + model;
+        return make_error(ErrorCode::NeverFits,
+                          needs + "; no node of pool " + pool_name + " has a GPU of model " +
+                              rules.gpu_model + "; there are: " + (known.empty() ? "none" : known));
+    }
+    return make_error(
+        ErrorCode::NeverFits,
+        needs + "; the largest node of pool " + pool_name + " (" + largest->name + ") offers " +
+            describe(largest->allocatable) +
+            (fits > 0 ? ", and the pool has room for " + std::to_string(fits) + " even when empty"
+                      : ""));
 }
 
 }  // namespace
@@ -115,39 +164,7 @@ std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec) {
     const std::int64_t pods =
         std::max<std::int64_t>(is_service ? 1 : spec.replicas_min, 1);  // what must start together
     if (auto error = check_limits(state, spec, pool, queue, each, pods)) return error;
-
-    PlacementRules rules;
-    rules.gpu_model = spec.gpu.model;
-    std::int64_t fits = 0;
-    const NodeFacts* largest = nullptr;
-    std::int64_t nodes_of_model = 0;
-    for (const auto& [name, id] : state.nodes_by_name()) {
-        const NodeRow& node = state.node(id);
-        if (!node.known || node.pool != pool) continue;
-        const auto size = [](const NodeFacts& facts) {
-            return std::tuple{gpus_total(facts.allocatable), facts.allocatable.cpu,
-                              facts.allocatable.memory};
-        };
-        if (!matches_gpu_model(rules, node.facts)) continue;
-        ++nodes_of_model;
-        if (largest == nullptr || size(*largest) < size(node.facts)) largest = &node.facts;
-        fits += fitting_empty(node.facts.allocatable, each, state.capacity().pod_slots_reserved(),
-                              pods);
-    }
-    if (fits >= pods) return std::nullopt;
-    const std::string needs = "the job needs " +
-                              (pods == 1 ? "" : std::to_string(pods) + " nodes' room of ") +
-                              describe(each);
-    if (nodes_of_model == 0) {
-        return make_error(ErrorCode::NeverFits, needs + "; no node of pool " + pool_name +
-                                                    " has a GPU of model " + rules.gpu_model);
-    }
-    return make_error(
-        ErrorCode::NeverFits,
-        needs + "; the largest node of pool " + pool_name + " (" + largest->name + ") offers " +
-            describe(largest->allocatable) +
-            (fits > 0 ? ", and the pool has room for " + std::to_string(fits) + " even when empty"
-                      : ""));
+    return check_nodes(state, spec, pool, each, pods);
 }
 
 }  // namespace gpuctl

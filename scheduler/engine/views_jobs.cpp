@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "scheduler/engine/missing_pods.hpp"
 #include "scheduler/engine/view_parts.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/queue/share.hpp"
@@ -27,6 +28,8 @@ bool is_service(const JobRow& job) {
 std::int64_t pods_wanted(const JobRow& job) {
     if (!job.record) return static_cast<std::int64_t>(job.pods.size());
     const JobSpec& spec = job.record->spec;
+    const bool is_scaled = spec.kind != JobKind::training && job.workload_facts;
+    if (is_scaled && job.workload_facts->replicas >= 0) return job.workload_facts->replicas;
     return is_service(job) ? spec.service.replicas : spec.replicas_max;
 }
 
@@ -40,6 +43,18 @@ std::string status_of(const JobRow& job, const Tally& tally, std::int64_t wanted
         return is_service(job) && !all ? "Partially Running" : "Running";
     }
     if (tally.pending > 0) return "Pending";
+    if (job.workload_facts) {
+        switch (job.workload_facts->phase) {
+            case WorkloadPhase::complete:
+                return "Succeeded";
+            case WorkloadPhase::failed:
+                return "Failed";
+            case WorkloadPhase::suspended:
+                return "Suspended";
+            case WorkloadPhase::active:  // pods that failed are made again
+                return tally.succeeded > 0 && tally.succeeded >= wanted ? "Succeeded" : "Pending";
+        }
+    }
     if (tally.succeeded + tally.failed == 0) {  // no pods: not yet, or not any more
         if (job.last_phase == PodPhase::succeeded) return "Succeeded";
         if (job.last_phase == PodPhase::failed) return "Failed";
@@ -87,6 +102,7 @@ JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions
     const JobRow& job = state.job(id);
     JobView view;
     view.key = job.key;
+    view.never_made = job.workload == WorkloadState::failed && job.pods.empty();
     if (job.record) {
         view.kind = job.record->spec.kind;
         view.record = &*job.record;
@@ -136,6 +152,7 @@ JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions
         view.position = found->second;
     }
     view.waiting = explainer.first(id);
+    if (!view.waiting) view.waiting = explain_missing_pods(state, job);
     if (!view.waiting && !job.message.empty()) {  // no pod waits, the workload itself does
         view.waiting.emplace();
         view.waiting->sentence = job.message;
@@ -258,7 +275,12 @@ Result<JobView> find_job(const ClusterState& state, std::string_view namespace_n
 
 std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey& job) {
     const JobId id = state.find_job(job);
-    return id.exists() ? explain(state, id) : std::vector<Explanation>{};
+    if (!id.exists()) return {};
+    std::vector<Explanation> all = explain(state, id);
+    if (!all.empty()) return all;
+    if (auto missing = explain_missing_pods(state, state.job(id)))
+        all.push_back(std::move(*missing));
+    return all;
 }
 
 }  // namespace gpuctl

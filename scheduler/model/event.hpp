@@ -7,12 +7,14 @@
 #include <string>
 #include <variant>
 
+#include "scheduler/base/error_code.hpp"
 #include "scheduler/base/ids.hpp"
 #include "scheduler/base/time.hpp"
 #include "scheduler/model/job_spec.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy.hpp"
+#include "scheduler/model/workload.hpp"
 
 namespace gpuctl {
 
@@ -92,8 +94,21 @@ struct WorkloadOutcome {
     bool done = false;
     bool retryable = false;  // only with !done
     std::string message;
+    ErrorCode code = ErrorCode::ClusterUnavailable;  // only with !done: what to tell who asked
 };
-BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message))
+BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message, code))
+
+// --- the objects of submitted jobs, as the watch shows them ---
+struct WorkloadObserved {
+    WorkloadFacts workload;
+};
+BOOST_DESCRIBE_STRUCT(WorkloadObserved, (), (workload))
+
+struct WorkloadRemoved {
+    ObjectKey key;
+    std::string job_uid;
+};
+BOOST_DESCRIBE_STRUCT(WorkloadRemoved, (), (key, job_uid))
 
 // --- the daemon's own ---
 struct LeadershipChanged {
@@ -111,7 +126,9 @@ BOOST_DESCRIBE_STRUCT(Plan, (), ())
 using Event =
     std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved,
                  CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
-                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan>;
+                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
+                 WorkloadObserved,
+                 WorkloadRemoved>;  // new ones at the end: journals know them by their place
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

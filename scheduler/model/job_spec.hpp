@@ -135,5 +135,8 @@ BOOST_DESCRIBE_STRUCT(JobRecord, (), (uid, spec, source, idempotency_key, submit
 // What one pod of the job asks of a node, and where it may go. Shared by both adapters so that the
 // embedded cluster and Kubernetes place the same job the same way.
 Resources pod_request(const JobSpec& spec);
+inline const std::string& gpu_model_of(const JobSpec& spec) {  // empty: any
+    return spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
+}
 
 }  // namespace gpuctl

@@ -35,10 +35,11 @@ namespace gpuctl {
     X(memory_insufficient, "memory_insufficient", true, "too little free memory")                 \
     X(pod_slots_insufficient, "pod_slots_insufficient", true, "too few free pod slots")           \
     X(extended_insufficient, "extended_insufficient", true, "too little of another resource")     \
-    X(nodes_insufficient, "nodes_insufficient", true, "fewer nodes fit than its gang has ranks")  \
+    X(nodes_insufficient, "nodes_insufficient", true, "room for fewer ranks than its gang has")   \
     X(bind_backoff, "bind_backoff", false, "binding failed and is tried again later")             \
     X(gang_half_bound, "gang_half_bound", false, "part of its gang is bound, the rest cannot be") \
-    X(turn, "turn", false, "jobs before it are tried first")
+    X(turn, "turn", false, "jobs before it are tried first")                                      \
+    X(pods_missing, "pods_missing", false, "its controller has made no pod that could be placed")
 
 enum class Reason : std::uint8_t {
 #define GPUCTL_AS_ENUMERATOR(name, label, autoscaler, meaning) name,
@@ -73,8 +74,9 @@ struct Figure {
 };
 BOOST_DESCRIBE_STRUCT(Figure, (), (name, value))
 
-// So many nodes of the pool refuse a rank for this first reason, in the words kube-scheduler uses
-// (S9), e.g. {"Insufficient nvidia.com/gpu", 3}.
+// So many nodes of the pool refuse a rank for this reason, in the words kube-scheduler uses (S9),
+// e.g. {"Insufficient nvidia.com/gpu", 3}. A node counts for its first refusal by rule (a taint, a
+// selector), or else for every resource it is short of: sums may exceed the nodes there are.
 struct NodeTally {
     std::string message;
     std::int64_t nodes = 0;

@@ -1,14 +1,18 @@
 #pragma once
-// Why a job waits, with numbers. Figures (all GPU amounts in thousandths):
+// Why a job waits, with numbers. Figures (gpus_... and cpu_... in thousandths, memory_... in bytes;
+// daemon/api shows whole GPUs and cores):
 //   gpus_needed, gpus_per_rank, ranks_needed      what it asks for
 //   gpus_free, gpus_total, gpus_free_on_one_node  on the pool's nodes it may use
 //   gpus_largest_node                             allocatable on the largest such node
 //   ranks_fitting, ranks_fitting_empty            so many ranks fit now / on an empty pool
 //   nodes_matching, nodes_pool                    nodes it may use, nodes of the pool
-//   cpu_needed, cpu_free_on_one_node              milli; per rank
-//   memory_needed, memory_free_on_one_node        bytes; per rank
+//   cpu_needed, cpu_free_on_one_node              per rank
+//   memory_needed, memory_free_on_one_node        per rank
 //   amount_needed, amount_free_on_one_node        of another resource; per rank
-//   limit, held, needed                           of a queue or tenant limit
+//     ..._free_on_one_node: the most on a node that has what a rank needs in the order GPUs, CPU,
+//     memory, pod slots, others up to this one
+//   gpus_limit, gpus_held, gpus_needed            of a queue or tenant limit; likewise cpu_,
+//                                                 memory_
 //   ranks_min, ranks_present, ranks_gated         of a gang that is not there yet
 //   retry_in_ms                                   of a backoff
 
@@ -36,13 +40,15 @@ struct NodeSurvey {
     std::int64_t gpus_total = 0;
     std::int64_t gpus_free_on_one_node = 0;
     std::int64_t gpus_largest_node = 0;
-    // Per need of the shape, in its order: most that is usable on a matching node; how many ranks
-    // fit when only the needs up to this one (GPUs first) count.
+    // Per need of the shape, GPUs first: asked of the matching nodes that have room for a rank by
+    // the needs before it; a node without the GPUs has no say on how much memory there is.
     struct OfNeed {
         Need need;
-        std::int64_t usable_on_one_node = 0;
-        std::int64_t largest_node = 0;  // allocatable
-        std::int64_t ranks_fitting_so_far = 0;
+        std::int64_t nodes_asked = 0;
+        std::int64_t usable_on_one_node = 0;    // most on a node asked
+        std::int64_t nodes_asked_empty = 0;     // the same were all nodes empty
+        std::int64_t largest_node = 0;          // most allocatable on such a node
+        std::int64_t ranks_fitting_so_far = 0;  // when only the needs up to this one count
     };
     std::vector<OfNeed> needs;
 };

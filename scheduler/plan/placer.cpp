@@ -5,6 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "scheduler/base/planted.hpp"
+
 namespace gpuctl {
 namespace {
 
@@ -33,7 +35,9 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
     const std::int64_t each = amount_of(shape, shape.index_column);
     if (each > std::numeric_limits<std::int64_t>::max() / ranks) return NodeId::none();
     const std::int64_t amount = each * ranks;
-    for (int bucket = Capacity::bucket_of(kind, amount); bucket < Capacity::kBuckets; ++bucket) {
+    const int too_high = planted(PlantedBug::begin_a_bucket_too_high) ? 1 : 0;
+    for (int bucket = Capacity::bucket_of(kind, amount) + too_high; bucket < Capacity::kBuckets;
+         ++bucket) {
         const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
         for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
              slot = nodes.next_common(eligible, slot + 1)) {
@@ -163,6 +167,7 @@ bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId poo
     sort_by_size(state, pods);
     Transaction attempt{capacity, log_};
     if (!place_greedily(state, capacity, pool, attempt)) {
+        if (planted(PlantedBug::drop_the_undo)) log_.clear();
         attempt.rollback_to(0);
         const ShapeId first = state.pod(order_.front()).shape;
         if (std::all_of(order_.begin(), order_.end(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/queue/share.hpp"
 
@@ -15,8 +16,10 @@ bool comes_first(const ClusterState& state, const QueueRow& queue, const JobClas
     const bool a_resumes = (a.key.ask.front() & 2U) != 0;
     const bool b_resumes = (b.key.ask.front() & 2U) != 0;
     if (a_resumes != b_resumes) return a_resumes;
-    if (a.key.priority != b.key.priority) return a.key.priority > b.key.priority;
-    if (a.key.tenant != b.key.tenant) {
+    if (a.key.priority != b.key.priority) {
+        return (a.key.priority > b.key.priority) != planted(PlantedBug::low_priority_first);
+    }
+    if (a.key.tenant != b.key.tenant && !planted(PlantedBug::ignore_tenant_shares)) {
         const auto share = [&](TenantId tenant) {
             const bool known = tenant.value() < queue.held_by_tenant.size();
             return Share{known ? queue.held_by_tenant[tenant.value()] : GpuMilli{},
@@ -25,7 +28,7 @@ bool comes_first(const ClusterState& state, const QueueRow& queue, const JobClas
         const auto order = compare_share(share(a.key.tenant), share(b.key.tenant));
         if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
     }
-    return *a.jobs.begin() < *b.jobs.begin();
+    return (*a.jobs.begin() < *b.jobs.begin()) != planted(PlantedBug::youngest_first);
 }
 
 // The same for the best classes of two queues of one pool.
@@ -37,11 +40,15 @@ bool queue_comes_first(const ClusterState& state, QueueId system, const JobClass
     if ((a.key.queue == system) != (b.key.queue == system)) return a.key.queue == system;
     const QueueRow& x = state.queue(a.key.queue);
     const QueueRow& y = state.queue(b.key.queue);
-    if (x.priority != y.priority) return x.priority > y.priority;
+    if (x.priority != y.priority && !planted(PlantedBug::ignore_queue_priority)) {
+        return x.priority > y.priority;
+    }
     const bool x_is_owed = x.held < x.guaranteed;
     const bool y_is_owed = y.held < y.guaranteed;
-    if (x_is_owed != y_is_owed) return x_is_owed;
-    const auto order = compare_share({x.held, x.weight}, {y.held, y.weight});
+    if (x_is_owed != y_is_owed && !planted(PlantedBug::ignore_guarantees)) return x_is_owed;
+    const bool alike = planted(PlantedBug::ignore_queue_weights);
+    const auto order =
+        compare_share({x.held, alike ? 1 : x.weight}, {y.held, alike ? 1 : y.weight});
     if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
     return *a.jobs.begin() < *b.jobs.begin();
 }
@@ -58,7 +65,9 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
         for (;;) {
             const ClassId chosen = pick(state, pool);
             if (!chosen.exists()) break;
-            if (attempts_left-- == 0) return state.set_idle(false);  // the next Plan goes on
+            if (attempts_left-- == 0) {  // the next Plan goes on
+                return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
+            }
             attempt(state, chosen, figures, effects);
         }
     }
@@ -112,7 +121,9 @@ ClassId Planner::pick(const ClusterState& state, PoolId pool) const {
 void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,
                       EffectList& effects) {
     ++figures.attempts;
-    const JobId job = state.book().at(chosen).jobs.begin()->job;
+    const auto& equals = state.book().at(chosen).jobs;
+    const JobId job =
+        planted(PlantedBug::last_of_its_class) ? equals.rbegin()->job : equals.begin()->job;
     state.read_readiness(job, ready_);
     watch_ = 0;
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
@@ -212,6 +223,7 @@ void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigur
     const Explanation& story = explanation_of(state, job);
     const Reason before = state.book().at(chosen).block.reason;
     ++figures.refusals[static_cast<std::size_t>(story.reason)];
+    if (planted(PlantedBug::watch_the_wrong_counter)) watch_ = ClassBlock::kQueueShrinks;
     state.block(chosen, story.reason, watch_);
     state.report_pending(job, story, effects);
     if (before == story.reason) return;
@@ -242,7 +254,8 @@ bool Planner::is_refused(const ClusterState& state, PoolId pool, ShapeId shape,
                          std::int64_t ranks) {
     const Refused& known = refused(state, pool, shape);
     return known.shape_serial == state.shapes().at(shape).serial &&
-           known.gains == state.pool(pool).gains && ranks >= known.ranks;
+           (known.gains == state.pool(pool).gains || planted(PlantedBug::refuse_for_ever)) &&
+           (ranks >= known.ranks || planted(PlantedBug::refuse_smaller_gangs));
 }
 
 void Planner::note_refused(const ClusterState& state, PoolId pool, ShapeId shape,

@@ -4,40 +4,23 @@
 #include <algorithm>
 #include <map>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {
 namespace {
 
-// The order in which kube-scheduler's fit plugin names what is missing.
-int rank_of(ColumnKind kind) {
-    switch (kind) {
-        case ColumnKind::pod_slots:
-            return 0;
-        case ColumnKind::cpu:
-            return 1;
-        case ColumnKind::memory:
-            return 2;
-        case ColumnKind::gpu:
-        case ColumnKind::extended:
-            return 3;
-    }
-    return 3;
-}
-
-std::string insufficient(const Capacity& capacity, std::uint32_t slot, const Needs& needs) {
-    const Need* first = nullptr;
+// Everything that is missing, as kube-scheduler's fit plugin names it: all of it, not the first
+// (S9).
+void tally_missing(const Capacity& capacity, std::uint32_t slot, const Needs& needs,
+                   std::map<std::string, std::int64_t>& tallies) {
     for (const Need& need : needs) {
         if (capacity.usable(need.column, slot) >= need.amount) continue;
-        const auto place = [&capacity](const Need& of) {
-            return std::pair{rank_of(capacity.kind(of.column)), capacity.resource(of.column)};
-        };
-        if (first == nullptr || place(need) < place(*first)) first = &need;
+        ++tallies[need.column == Column::pod_slots
+                      ? "Too many pods"
+                      : "Insufficient " + capacity.resource(need.column)];
     }
-    if (first == nullptr) return "";
-    if (first->column == Column::pod_slots) return "Too many pods";
-    return "Insufficient " + capacity.resource(first->column);
 }
 
 // GPUs are what people look at first, then CPU, memory, slots, the rest.
@@ -65,21 +48,34 @@ std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t
 void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, std::int64_t ranks,
              NodeSurvey& out) {
     ++out.nodes_matching;
-    out.ranks_fitting += capacity.fitting(slot, shape.needs, ranks);
+    out.ranks_fitting += planted(PlantedBug::count_ranks_on_full_nodes)
+                             ? capacity.fitting_empty(slot, shape.needs, ranks)
+                             : capacity.fitting(slot, shape.needs, ranks);
     out.ranks_fitting_empty += capacity.fitting_empty(slot, shape.needs, ranks);
     std::int64_t so_far = ranks;
+    std::int64_t so_far_empty = ranks;
     for (NodeSurvey::OfNeed& of : out.needs) {
         const std::int64_t usable =
             std::max<std::int64_t>(capacity.usable(of.need.column, slot), 0);
-        of.usable_on_one_node = std::max(of.usable_on_one_node, usable);
-        of.largest_node = std::max(of.largest_node, usable_empty(capacity, of.need.column, slot));
+        const std::int64_t empty =
+            std::max<std::int64_t>(usable_empty(capacity, of.need.column, slot), 0);
+        // A node that the needs before this one rule out says nothing about this one.
+        if (so_far > 0) {
+            ++of.nodes_asked;
+            of.usable_on_one_node = std::max(of.usable_on_one_node, usable);
+        }
+        if (so_far_empty > 0) {
+            ++of.nodes_asked_empty;
+            of.largest_node = std::max(of.largest_node, empty);
+        }
         so_far = std::min(so_far, usable / of.need.amount);
+        so_far_empty = std::min(so_far_empty, empty / of.need.amount);
         of.ranks_fitting_so_far += so_far;
     }
     if (capacity.kind(shape.index_column) != ColumnKind::gpu) return;
     const std::int64_t free = std::max<std::int64_t>(capacity.free(shape.index_column, slot), 0);
     const std::int64_t total = capacity.allocatable(shape.index_column, slot);
-    out.gpus_free += free;
+    out.gpus_free += planted(PlantedBug::count_full_gpus_as_free) ? total : free;
     out.gpus_total += total;
     out.gpus_free_on_one_node = std::max(out.gpus_free_on_one_node, free);
     out.gpus_largest_node = std::max(out.gpus_largest_node, total);
@@ -91,7 +87,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
     NodeSurvey out;
     const Capacity& capacity = state.capacity();
     const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
-    for (const Need& need : shape.needs) out.needs.push_back({need, 0, 0, 0});
+    for (const Need& need : shape.needs) out.needs.push_back({.need = need});
     std::stable_sort(out.needs.begin(), out.needs.end(), [&](const auto& a, const auto& b) {
         const int x = story_order(capacity.kind(a.need.column));
         const int y = story_order(capacity.kind(b.need.column));
@@ -107,13 +103,12 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
         ++out.nodes_pool;
         const NodeFacts& facts = state.node(NodeId{slot}).facts;
         if (const NodeRefusal refusal = first_refusal(rules, facts); refusal != NodeRefusal::none) {
+            if (planted(PlantedBug::count_refusing_nodes)) ++out.nodes_matching;
             ++tallies[refusal_message(refusal, rules, facts)];
             continue;
         }
         look_at(capacity, slot, shape, ranks, out);
-        if (std::string missing = insufficient(capacity, slot, shape.needs); !missing.empty()) {
-            ++tallies[std::move(missing)];
-        }
+        tally_missing(capacity, slot, shape.needs, tallies);
     }
     for (const auto& [message, count] : tallies) out.tallies.push_back({message, count});
     return out;

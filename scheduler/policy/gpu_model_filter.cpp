@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {
@@ -10,7 +11,7 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 }  // namespace
 
 bool matches_gpu_model(const PlacementRules& rules, const NodeFacts& node) {
-    if (rules.gpu_model.empty()) return true;
+    if (rules.gpu_model.empty() || planted(PlantedBug::ignore_gpu_models)) return true;
     return std::equal(rules.gpu_model.begin(), rules.gpu_model.end(), node.gpu_model.begin(),
                       node.gpu_model.end(), [](char a, char b) { return lower(a) == lower(b); });
 }

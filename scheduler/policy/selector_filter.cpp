@@ -2,6 +2,7 @@
 #include <charconv>
 #include <optional>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {
@@ -70,7 +71,8 @@ bool matches_term(const SelectorTerm& term, const NodeFacts& node) {
 bool matches_selector(const PlacementRules& rules, const NodeFacts& node) {
     for (const auto& [key, value] : rules.node_selector) {
         const auto label = node.labels.find(key);
-        if (label == node.labels.end() || label->second != value) return false;
+        const bool is_other = label == node.labels.end() || label->second != value;
+        if (is_other && !planted(PlantedBug::ignore_node_selectors)) return false;
     }
     if (!rules.required_affinity) return true;
     return std::any_of(rules.required_affinity->begin(), rules.required_affinity->end(),

@@ -1,5 +1,7 @@
 #include "scheduler/policy/filter.hpp"
 
+#include "scheduler/base/planted.hpp"
+
 namespace gpuctl {
 
 bool tolerates(const Toleration& toleration, const Taint& taint) {
@@ -16,7 +18,7 @@ const Taint* untolerated_taint(const PlacementRules& rules, const NodeFacts& nod
         for (const Toleration& toleration : rules.tolerations) {
             tolerated = tolerated || tolerates(toleration, taint);
         }
-        if (!tolerated) return &taint;
+        if (!tolerated && !planted(PlantedBug::ignore_taints)) return &taint;
     }
     return nullptr;
 }

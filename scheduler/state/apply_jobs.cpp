@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -35,7 +36,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     if (!row.live || !row.pods.empty()) return;
     const bool workload_gone =
         row.workload == WorkloadState::deleting && !row.workload_due && !row.workload_in_flight;
-    if (row.record && !workload_gone) return;
+    if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
     leave_queue(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);
@@ -100,8 +101,12 @@ void ClusterState::on(const JobSubmitted& event, EffectList& effects) {
     const JobId id = job_named(record.spec.key, record.submitted_at);
     JobRow& job = jobs_[id.value()];
     // The API refuses a name that is taken; one that slips through must not take another's place.
-    if (job.record) return;
+    // One that the cluster refused for good never was a job: it is written anew.
+    if (job.record && job.workload != WorkloadState::failed) return;
     job.record = record;
+    job.workload_failures = 0;
+    job.workload_not_before = Instant{};
+    job.message.clear();
     job.submitted_at = record.submitted_at.happened() ? record.submitted_at : now_;
     job.workload = WorkloadState::creating;
     job.workload_due = true;
@@ -128,6 +133,7 @@ void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
                             job.workload_effect == EffectId{} && !job.workload_in_flight;
     job.workload = WorkloadState::deleting;
     job.force_delete = event.force;
+    if (planted(PlantedBug::delete_overtakes_create)) job.workload_in_flight = false;
     job.workload_due = !never_sent;  // nothing to delete where nothing was made
     job.workload_failures = 0;
     job.workload_not_before = Instant{};
@@ -140,7 +146,8 @@ void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
 // cannot overtake the delete behind it.
 void ClusterState::send_workload(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
-    if (!leading_ || !job.workload_due || job.workload_in_flight) return;
+    const bool may_write = leading_ || planted(PlantedBug::write_without_leading);
+    if (!may_write || !job.workload_due || job.workload_in_flight) return;
     if (job.workload_not_before > now_) return;
     job.workload_due = false;
     job.workload_in_flight = true;
@@ -182,6 +189,29 @@ void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
     // For good: a job that could not be made has failed; one that could not be deleted stays.
     job.workload =
         job.workload == WorkloadState::creating ? WorkloadState::failed : WorkloadState::created;
+}
+
+void ClusterState::on(const WorkloadObserved& event, EffectList&) {
+    const JobId id = find_job(event.workload.key);
+    if (!id.exists()) return;
+    JobRow& job = jobs_[id.value()];
+    if (!job.record || job.record->uid != event.workload.job_uid) return;
+    job.workload_facts = event.workload;
+}
+
+// Somebody else took it away: a user with kubectl, or Kubernetes after its time to live. The API
+// server decides what exists (ruling 22), so the record goes; pods that are left go by themselves.
+void ClusterState::on(const WorkloadRemoved& event, EffectList&) {
+    const JobId id = find_job(event.key);
+    if (!id.exists()) return;
+    JobRow& job = jobs_[id.value()];
+    if (!job.record || job.record->uid != event.job_uid) return;
+    job.workload_facts.reset();
+    if (job.workload != WorkloadState::created) return;  // a write of ours is under way
+    job.record.reset();
+    job.workload = WorkloadState::none;
+    mark_dirty(id);
+    drop_job_if_unused(id);
 }
 
 // --- gang sizes ---

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -85,15 +86,15 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     row.facts = std::move(facts);
     if (capacity_changed) {
         const bool grew = capacity_.set_allocatable(id.value(), row.facts.allocatable);
-        if (grew) {
+        if (grew && !planted(PlantedBug::forget_grown_nodes)) {
             note_gain(row.pool);
         } else if (row.pool.exists()) {
             ++pools_[row.pool.value()].changes;
         }
     }
     if (rules_changed) {
-        note_eligibility_change(id);
-        note_gain(row.pool);
+        if (!planted(PlantedBug::forget_changed_nodes)) note_eligibility_change(id);
+        if (!planted(PlantedBug::forget_gain_on_uncordon)) note_gain(row.pool);
     }
     place_in_pool(id);
 }
@@ -106,7 +107,7 @@ void ClusterState::on(const NodeRemoved& event, EffectList&) {
     NodeFacts nameless;
     nameless.name = row.facts.name;
     row.facts = std::move(nameless);
-    place_in_pool(id);
+    if (!planted(PlantedBug::offer_removed_nodes)) place_in_pool(id);
     (void)capacity_.set_allocatable(id.value(), Resources{});
     note_eligibility_change(id);
     forget_node_if_unused(id);

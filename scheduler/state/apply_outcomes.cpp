@@ -1,5 +1,6 @@
 // What became of our binds and deletions.
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -16,7 +17,7 @@ void ClusterState::give_up_assumption(PodId id) {
 
 // Once per wave of failures, however many pods of the job failed in it.
 void ClusterState::back_off(JobRow& job) {
-    if (job.not_before > now_) return;
+    if (job.not_before > now_ || planted(PlantedBug::no_backoff)) return;
     ++job.bind_failures;
     job.not_before =
         now_ + backoff_after(job.bind_failures, policy_.backoff_initial, policy_.backoff_maximum);
@@ -27,7 +28,8 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
     if (!id.exists()) return;
     PodRow& row = pods_[id.value()];
     // An answer to an effect that was sent again under a new id says nothing we will not hear.
-    if (!row.in_flight || row.effect != event.effect) return;
+    const bool is_ours = row.effect == event.effect || planted(PlantedBug::ignore_effect_ids);
+    if (!row.in_flight || !is_ours) return;
     const JobId job_id = row.job;
     JobRow& job = jobs_[job_id.value()];
     row.in_flight = false;
@@ -56,6 +58,7 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
         case BindResult::failed:
             back_off(job);
             // A gang keeps its reservations and tries again until its deadline (G4).
+            if (planted(PlantedBug::forget_failed_binds)) break;
             if (!job.gang_deadline.happened()) give_up_assumption(id);
             set_timer(job_id);
             break;
@@ -67,6 +70,7 @@ void ClusterState::on(const PodDeleteOutcome& event, EffectList&) {
     if (!id.exists() || !pods_[id.value()].delete_in_flight) return;
     PodRow& row = pods_[id.value()];
     if (event.deleted) return;  // in flight until the watch shows it terminating or gone
+    if (planted(PlantedBug::ignore_failed_deletions)) return;
     row.delete_in_flight = false;
     row.message = event.message;
     if (!row.job.exists()) return;

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -129,7 +130,7 @@ void ClusterState::join_job(PodId id) {
         pods.insert(std::lower_bound(pods.begin(), pods.end(), id, comes_before), id);
     }
     JobRow& job = jobs_[row.job.value()];
-    mark_dirty(row.job);
+    if (!planted(PlantedBug::forget_new_pods)) mark_dirty(row.job);
     if (is_terminal(row.facts.phase)) {
         job.last_phase = row.facts.phase;
         return;
@@ -158,11 +159,15 @@ void ClusterState::leave_job(PodId id) {
 void ClusterState::settle_standing(PodId id) {
     PodRow& row = pods_[id.value()];
     if (is_terminal(row.facts.phase)) {
-        if (row.node.exists()) release(id);
+        if (row.node.exists() && !planted(PlantedBug::ended_pods_keep_room)) release(id);
         row.standing = PodStanding::done;
         row.in_flight = row.delete_in_flight = false;
         row.effect = EffectId{};
         return;
+    }
+    if (row.facts.terminating && planted(PlantedBug::terminating_pods_free_room)) {
+        row.standing = PodStanding::done;
+        return release(id);
     }
     if (!row.facts.node.empty()) {
         const NodeId node = node_named(row.facts.node);
@@ -204,10 +209,15 @@ void ClusterState::release(PodId id) {
     GPUCTL_CHECK(position != held.pods.end(), "a node knows the pods it holds");
     *position = held.pods.back();
     held.pods.pop_back();
-    capacity_.give_back(node.value(), shapes_.at(row.shape).needs);
+    if (!planted(PlantedBug::keep_room_on_release)) {
+        capacity_.give_back(node.value(), shapes_.at(row.shape).needs);
+    }
+    if (planted(PlantedBug::give_room_back_twice)) {
+        capacity_.give_back(node.value(), shapes_.at(row.shape).needs);
+    }
     charge(row, -1);
     row.node = NodeId::none();
-    note_gain(held.pool);
+    if (!planted(PlantedBug::forget_gain_on_release)) note_gain(held.pool);
     forget_node_if_unused(node);
 }
 

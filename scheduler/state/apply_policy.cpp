@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -69,7 +70,8 @@ void ClusterState::apply_tenant_policy(TenantRow& row) const {
 
 void ClusterState::take_policy(Policy policy) {
     policy_ = std::move(policy);
-    capacity_.reserve_pod_slots(std::max<std::int64_t>(policy_.pods_reserved_per_node, 0));
+    capacity_.reserve_pod_slots(std::max<std::int64_t>(policy_.pods_reserved_per_node, 0) -
+                                (planted(PlantedBug::pod_slots_off_by_one) ? 1 : 0));
     for (QueueRow& queue : queues_) {
         queue.in_policy = queue.name == kDefaultQueue;
         queue.priority = 0;
@@ -103,6 +105,7 @@ void ClusterState::take_policy(Policy policy) {
         apply_tenant_policy(tenant);
         ++tenant.shrinks;
     }
+    if (planted(PlantedBug::forget_gain_on_policy)) return;
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) note_gain(PoolId{pool});
     resolve_all();
 }

@@ -5,6 +5,8 @@
 
 #include "scheduler/base/check.hpp"
 
+#include "scheduler/base/planted.hpp"
+
 namespace gpuctl {
 
 Capacity::Capacity() {
@@ -145,6 +147,10 @@ bool Capacity::set_allocatable(std::uint32_t slot, const Resources& allocatable)
         if (change == 0) continue;
         grew = grew || change > 0;
         column.allocatable[slot] = amount;
+        if (planted(PlantedBug::stale_index)) {
+            column.free[slot] += change;
+            continue;
+        }
         change_free(column, slot, change);
     }
     return grew;
@@ -165,6 +171,7 @@ std::int64_t Capacity::fitting(std::uint32_t slot, const Needs& needs, std::int6
         const std::int64_t room = usable(need.column, slot);
         if (room < need.amount) return 0;
         if (enough > 1) enough = std::min(enough, room / need.amount);
+        if (planted(PlantedBug::fit_by_first_need)) break;
     }
     return enough;
 }

@@ -1,6 +1,7 @@
 // Entry of events, leadership, timers.
 
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/base/planted.hpp"
 
 #include <algorithm>
 
@@ -33,11 +34,12 @@ void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
     resend_due_ = true;
     for (const auto& [key, id] : job_ids_) {
         JobRow& job = jobs_[id.value()];
+        if (planted(PlantedBug::forget_open_workloads)) break;
         if (job.workload_in_flight) job.workload_due = true;
         job.workload_in_flight = false;
     }
     send_due_workloads(effects);
-    request_wake(effects, true);
+    if (!planted(PlantedBug::forget_wake_in_a_new_term)) request_wake(effects, true);
 }
 
 void ClusterState::on(const WokeUp&, EffectList& effects) {
@@ -58,9 +60,11 @@ void ClusterState::set_timer(JobId id) {
     const auto consider = [&](Instant at) {
         if (at > now_ && (!next.happened() || at < next)) next = at;
     };
-    consider(job.not_before);
-    consider(job.gang_deadline);
-    if (job.workload_due) consider(job.workload_not_before);
+    if (!planted(PlantedBug::no_timer_for_backoff)) consider(job.not_before);
+    if (!planted(PlantedBug::no_timer_for_gangs)) consider(job.gang_deadline);
+    if (job.workload_due && !planted(PlantedBug::no_timer_for_workloads)) {
+        consider(job.workload_not_before);
+    }
     if (next == job.timer_at) return;
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
     job.timer_at = next;
@@ -78,10 +82,14 @@ void ClusterState::ring_timers() {
 }
 
 void ClusterState::request_wake(EffectList& effects, bool again) {
+    // Whoever was asked before may be gone, even when nothing is due now: believing in that wake-up
+    // would keep later ones from being asked for.
+    const bool believes = timers_.empty() && planted(PlantedBug::believe_in_old_wakes);
+    if (again && !believes) wake_requested_ = Instant{};
     if (timers_.empty()) return;
     const Instant earliest = std::get<Instant>(*timers_.begin());
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
-    if (!again && wake_requested_.happened() && wake_requested_ <= earliest) return;
+    if (wake_requested_.happened() && wake_requested_ <= earliest) return;
     wake_requested_ = earliest;
     effects.add(WakeAt{earliest});
 }

@@ -154,6 +154,8 @@ private:
     void on(const BindOutcome& event, EffectList& effects);
     void on(const PodDeleteOutcome& event, EffectList& effects);
     void on(const WorkloadOutcome& event, EffectList& effects);
+    void on(const WorkloadObserved& event, EffectList& effects);
+    void on(const WorkloadRemoved& event, EffectList& effects);
     void on(const LeadershipChanged& event, EffectList& effects);
     void on(const WokeUp& event, EffectList& effects);
     void on(const Plan&, EffectList&) {}

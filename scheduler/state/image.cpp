@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -31,8 +32,9 @@ void copy_job(To& to, const From& from) {
     to.workload_failures = from.workload_failures;
     to.workload_not_before = from.workload_not_before;
     to.message = from.message;
+    to.workload_facts = from.workload_facts;
     to.gang_attempt = from.gang_attempt;
-    to.gang_started = from.gang_started;
+    if (!planted(PlantedBug::forget_started_gangs_on_disk)) to.gang_started = from.gang_started;
     to.gang_deadline = from.gang_deadline;
     to.member_refused = from.member_refused;
     to.bind_failures = from.bind_failures;
@@ -66,7 +68,8 @@ bool is_plausible(const PodImage& pod) {
 }
 
 bool is_plausible(const JobImage& job) {
-    return job.workload <= WorkloadState::deleting && job.last_phase <= PodPhase::failed &&
+    return (!job.workload_facts || job.workload_facts->phase <= WorkloadPhase::failed) &&
+           job.workload <= WorkloadState::deleting && job.last_phase <= PodPhase::failed &&
            static_cast<std::size_t>(job.reported_reason) < kReasons.size() &&
            static_cast<std::size_t>(job.block_reason) < kReasons.size() &&
            (!job.record || job.record->spec.kind <= JobKind::compute);
@@ -182,7 +185,9 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         copy_job(row, image);
         row.is_dirty = false;
         resolve(row);
-        if (row.timer_at.happened()) timers_.emplace(row.timer_at, row.arrival, id);
+        if (row.timer_at.happened() && !planted(PlantedBug::forget_timers_on_disk)) {
+            timers_.emplace(row.timer_at, row.arrival, id);
+        }
         if (image.is_dirty) mark_dirty(id);
     }
     // Blocks last: recharging above moves the very counters that they watch.

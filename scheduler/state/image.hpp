@@ -57,6 +57,7 @@ struct JobImage {
     std::int32_t workload_failures = 0;
     Instant workload_not_before;
     std::string message;
+    std::optional<WorkloadFacts> workload_facts;
     std::int32_t gang_attempt = 0;
     bool gang_started = false;
     Instant gang_deadline;
@@ -79,10 +80,10 @@ struct JobImage {
 BOOST_DESCRIBE_STRUCT(JobImage, (),
                       (key, arrival, submitted_at, pool_wanted, queue_wanted, priority, record,
                        workload, workload_due, workload_in_flight, force_delete, workload_effect,
-                       workload_failures, workload_not_before, message, gang_attempt, gang_started,
-                       gang_deadline, member_refused, bind_failures, not_before, reported,
-                       reported_reason, started_at, finished_at, last_phase, timer_at, is_dirty,
-                       is_queued, block_reason, block_watch, is_blocked))
+                       workload_failures, workload_not_before, message, workload_facts,
+                       gang_attempt, gang_started, gang_deadline, member_refused, bind_failures,
+                       not_before, reported, reported_reason, started_at, finished_at, last_phase,
+                       timer_at, is_dirty, is_queued, block_reason, block_watch, is_blocked))
 
 struct StateImage {
     std::uint32_t version = 1;

@@ -65,35 +65,35 @@ private:
         for (std::uint32_t i = 0; i < state_.pods_.size(); ++i) {
             const PodRow& pod = state_.pods_[i];
             if (pod.facts.uid.empty()) continue;
-            const std::string name = "pod " + to_string(pod.facts.key);
+            const auto name = [&pod] { return "pod " + to_string(pod.facts.key); };
             const bool holds = pod.node.exists();
             switch (pod.standing) {
                 case PodStanding::waiting:
                 case PodStanding::done:
-                    if (holds) fail("I2", name + " holds a node without being placed");
+                    if (holds) fail("I2", name() + " holds a node without being placed");
                     break;
                 case PodStanding::assumed:
                 case PodStanding::bound:
-                    if (!holds) fail("I2", name + " is placed and holds no node");
+                    if (!holds) fail("I2", name() + " is placed and holds no node");
                     break;
                 case PodStanding::foreign:
                     break;
             }
             if (pod.in_flight && pod.standing != PodStanding::assumed) {
-                fail("I2", name + " has a bind in flight and is not assumed");
+                fail("I2", name() + " has a bind in flight and is not assumed");
             }
             if (pod.in_flight && !effects.insert(pod.effect).second) {
-                fail("I2", name + " shares its bind with another pod");
+                fail("I2", name() + " shares its bind with another pod");
             }
             if (holds) {
                 const auto& pods = state_.nodes_[pod.node.value()].pods;
                 if (std::count(pods.begin(), pods.end(), PodId{i}) != 1) {
-                    fail("I2", name + " is not listed once by its node");
+                    fail("I2", name() + " is not listed once by its node");
                 }
             }
             if (!pod.facts.node.empty() && holds &&
                 state_.nodes_[pod.node.value()].facts.name != pod.facts.node) {
-                fail("I2", name + " holds another node than the one it was seen on");
+                fail("I2", name() + " holds another node than the one it was seen on");
             }
         }
     }

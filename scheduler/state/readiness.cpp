@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -41,7 +42,8 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
             pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
         const bool holds =
             pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
-        if (ended_well || (holds && !pod.facts.terminating && !pod.delete_in_flight)) {
+        const bool leaves = pod.facts.terminating && !planted(PlantedBug::count_terminating_ranks);
+        if (ended_well || (holds && !leaves && !pod.delete_in_flight)) {
             ++out.ranks_held;
         }
         in_flight = in_flight || pod.standing == PodStanding::assumed;
@@ -91,11 +93,14 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         return hold(Reason::bind_backoff, barred->facts.key.name);
     }
     if (leaving) return hold(Reason::bind_backoff, job.key.name);
-    if (job.not_before > now_) return hold(Reason::bind_backoff, job.key.name);
+    if (job.not_before > now_ && !planted(PlantedBug::ignore_backoff)) {
+        return hold(Reason::bind_backoff, job.key.name);
+    }
     if (gang && out.ranks_held < *gang) {
         out.all_or_nothing = true;
         out.ranks_needed = *gang - out.ranks_held;
-        out.resume = out.ranks_held > 0;
+        if (planted(PlantedBug::one_rank_fewer) && out.ranks_needed > 1) --out.ranks_needed;
+        out.resume = out.ranks_held > 0 && !planted(PlantedBug::resume_like_others);
     } else if (gang && in_flight && !job.gang_started) {
         return hold(Reason::turn, job.key.name);  // its ranks are being bound: extras come later
     }
@@ -151,6 +156,7 @@ void ClusterState::block(ClassId id, Reason reason, std::uint8_t watch) {
 
 bool ClusterState::is_blocked(const JobClass& waiting) const {
     const ClassBlock& block = waiting.block;
+    if (planted(PlantedBug::never_lift_blocks)) return block.watch != 0;
     return block.watch != 0 && block.revision == revision(waiting.key, block.watch);
 }
 

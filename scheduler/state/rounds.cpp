@@ -36,7 +36,9 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
     leave_queue(id);
     if (all_or_nothing) {
         ++job.gang_attempt;
-        job.gang_deadline = now_ + policy_.gang_bind_deadline;
+        if (!planted(PlantedBug::forget_gang_deadline)) {
+            job.gang_deadline = now_ + policy_.gang_bind_deadline;
+        }
         job.member_refused = false;
         set_timer(id);
     }
@@ -59,7 +61,7 @@ void ClusterState::send_bind(PodId id, const JobRow& job, EffectList& effects) {
         job.gang_deadline.happened() ? job.gang_deadline : now_ + policy_.gang_bind_deadline;
     auto& bind = effects.reuse<BindPod>();
     bind.id = pod.effect;
-    bind.epoch = epoch_;
+    bind.epoch = planted(PlantedBug::old_epoch) ? Epoch{1} : epoch_;
     bind.pod.key = pod.facts.key;
     bind.pod.uid = pod.facts.uid;
     bind.node = nodes_[pod.node.value()].facts.name;
@@ -70,6 +72,7 @@ void ClusterState::send_bind(PodId id, const JobRow& job, EffectList& effects) {
 // After a restart or in a new term: every answer that never came is asked for again.
 void ClusterState::resend_unanswered(EffectList& effects) {
     resend_due_ = false;
+    if (planted(PlantedBug::forget_unanswered)) return;
     for (const auto& [key, id] : job_ids_) {
         JobRow& job = jobs_[id.value()];
         for (const PodId pod_id : job.pods) {
@@ -164,7 +167,7 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
     }
     // Half bound. One that ran as a whole before lost a member: the rest is placed first, nobody
     // is deleted. One that never did is given its time, then undone if that can be done.
-    if (job.gang_started) {
+    if (job.gang_started && !planted(PlantedBug::roll_back_running_gangs)) {
         job.gang_deadline = Instant{};
         return;
     }
@@ -183,7 +186,7 @@ void ClusterState::drop_unfit_members(JobId id) {
         for (const Need& need : shapes_.at(pod.shape).needs) {
             fits = fits && capacity_.usable(need.column, pod.node.value()) >= 0;
         }
-        if (fits) continue;
+        if (fits || planted(PlantedBug::keep_unfit_members)) continue;
         give_up_assumption(pod_id);
         job.member_refused = true;
     }
@@ -191,6 +194,7 @@ void ClusterState::drop_unfit_members(JobId id) {
 
 void ClusterState::retry_members(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
+    if (planted(PlantedBug::forget_retry_of_members)) return;
     if (job.not_before > now_) return;  // the timer of the job comes back to it
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = pods_[pod_id.value()];
@@ -210,6 +214,7 @@ void ClusterState::roll_back_gang(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     for (const PodId pod_id : job.pods) {
         PodRow& pod = pods_[pod_id.value()];
+        if (pod_id == job.pods.back() && planted(PlantedBug::roll_back_all_but_one)) break;
         if (pod.standing != PodStanding::bound || pod.facts.terminating || pod.delete_in_flight) {
             continue;
         }
@@ -243,7 +248,8 @@ Instant waits_since(const PodRow& pod, Instant submitted_at) {
 void ClusterState::report_started(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     const std::int64_t needed = gang_size(job).value_or(0);
-    if (needed > 0 && !job.gang_started) return;  // half bound is not started
+    const bool tells_half = planted(PlantedBug::tell_half_a_gang);
+    if (needed > 0 && !job.gang_started && !tells_half) return;  // half bound is not started
     ReportStarted report;
     report.job = job.key;
     std::vector<PodId> started;

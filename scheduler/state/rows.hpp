@@ -12,6 +12,7 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/reason.hpp"
+#include "scheduler/model/workload.hpp"
 #include "scheduler/queue/queue_book.hpp"
 
 namespace gpuctl {
@@ -87,7 +88,8 @@ struct JobRow {
     EffectId workload_effect{};
     std::int32_t workload_failures = 0;
     Instant workload_not_before;
-    std::string message;  // of the last unhappy workload outcome
+    std::string message;                          // of the last unhappy workload outcome
+    std::optional<WorkloadFacts> workload_facts;  // once the watch showed its object
 
     std::int32_t gang_attempt = 0;
     bool gang_started = false;    // all its ranks were bound once

@@ -66,6 +66,50 @@ class Controllers(unittest.TestCase):
             "template": self.template(labels={"app": "lab"}, pool="dev-pool")}})
         wait_for(lambda: set(bound(self.bed, self.namespace)) == {"lab-0", "lab-1"}, RUNNING_S, "lab-0 and lab-1 bound")
 
+    def submit(self, name, kind="training", extra=""):
+        done = self.daemon.gpuctl("create", "-f", "-", namespace=self.namespace, stdin=(
+            f"kind: {kind}\njob: {{name: {name}, namespace: {self.namespace}}}\nenvironment: {{image: example/x}}\n"
+            f"resources: {{pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}}\n{extra}"))
+        self.assertEqual(done.returncode, 0)
+        wait_for(lambda: self.row(name) and self.row(name)["status"] == "Running", RUNNING_S, f"{name} runs", every_s=0.2)
+
+    def row(self, name):
+        status, body = self.daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")
+        return body if status == 200 else None
+
+    def explanation(self, name):
+        return str(self.daemon.get(f"/api/v1/jobs/{name}/explain?namespace={self.namespace}")["blockers"])
+
+    def test_a_submitted_job_that_somebody_deletes_with_kubectl_is_gone_here_too(self):
+        self.submit("taken")
+        self.bed.kubectl("-n", self.namespace, "delete", "job", "taken", "--wait=false")
+        wait_for(lambda: self.row("taken") is None, RUNNING_S, lambda: f"no job any more: {self.row('taken')}", every_s=0.2)
+        self.submit("taken")  # and its name is free
+        self.daemon.gpuctl("delete", "job", "taken", namespace=self.namespace)
+
+    def test_a_namespace_that_is_not_there_is_named_and_blocks_no_second_try(self):
+        name = unique("late")
+        text = (f"kind: training\njob: {{name: first, namespace: {name}}}\nenvironment: {{image: x}}\n"
+                "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n")
+        refused = self.daemon.gpuctl("create", "-f", "-", stdin=text, check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("NamespaceNotFound", refused.stderr)
+        self.assertIn(name, refused.stderr)
+        self.bed.create_namespace(name)
+        self.daemon.gpuctl("create", "-f", "-", stdin=text)
+        self.daemon.gpuctl("delete", "job", "first", namespace=name)
+
+    def test_a_submitted_job_that_is_suspended_or_scaled_to_nothing_says_so(self):
+        self.submit("paused")
+        self.bed.kubectl("-n", self.namespace, "patch", "job", "paused", "-p", '{"spec":{"suspend":true}}')
+        wait_for(lambda: self.row("paused")["status"] == "Suspended", RUNNING_S, lambda: str(self.row("paused")), every_s=0.2)
+        self.assertIn("suspended", self.explanation("paused"))
+        self.submit("served", "inference", "service: {replicas: 1, port: 8000}\n")
+        self.bed.kubectl("-n", self.namespace, "scale", "deployment", "served", "--replicas=0")
+        wait_for(lambda: "scaled to 0" in self.explanation("served"), RUNNING_S, "its explanation", every_s=0.2)
+        for name in ("paused", "served"):
+            self.daemon.gpuctl("delete", "job", name, namespace=self.namespace)
+
     def test_a_job_that_waits_explains_itself_by_rest(self):
         template = self.template(gpus=9)
         template["spec"]["restartPolicy"] = "Never"

@@ -91,6 +91,20 @@ class Outage(unittest.TestCase):
         self.addCleanup(again.stop)
         wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "both whole nodes are given away anew")
 
+    def test_a_job_deleted_while_it_was_away_is_gone_when_it_comes_back(self):
+        daemon = Daemon(bed=self.bed).start()
+        done = daemon.gpuctl("create", "-f", "-", namespace=self.namespace, stdin=(
+            f"kind: training\njob: {{name: orphan, namespace: {self.namespace}}}\nenvironment: {{image: x}}\n"
+            "resources: {gpu: 1, cpu: 1, memory: 1Gi}\n"))
+        self.assertEqual(done.returncode, 0)
+        daemon.process.kill()
+        self.bed.api("DELETE", f"/apis/batch/v1/namespaces/{self.namespace}/jobs/orphan?propagationPolicy=Background",
+                     expect=(200,))
+        again = Daemon(bed=self.bed, folder=daemon.folder).start()
+        self.addCleanup(again.stop)
+        wait_for(lambda: again.rest("GET", f"/api/v1/jobs/orphan?namespace={self.namespace}")[0] == 404, BOUND_S,
+                 "a job that the API server no longer has is no job here")
+
     def test_errors_of_the_api_server_lose_no_pod(self):
         """A role without the right to bind: 403 for everything, then the right comes back."""
         daemon = Daemon(bed=self.bed).start()

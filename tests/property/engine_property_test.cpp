@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "property/recount.hpp"
 #include "scheduler/base/archive.hpp"
 #include "scheduler/base/hash.hpp"
 #include "scheduler/base/rng.hpp"
@@ -99,6 +100,7 @@ private:
             one.gated = rng_.chance(1, 15);
             if (zoned) one.rules.node_selector = {{"zone", "z1"}};
             if (rng_.chance(1, 10)) one.request.cpu = CpuMilli{40'000};
+            if (rng_.chance(1, 6)) one.request.memory = Bytes{std::int64_t{300} << 30};
             if (rng_.chance(1, 12)) {
                 one.ours = false;
                 one.node = "n" + std::to_string(rng_.below(5));
@@ -161,64 +163,6 @@ void start(EngineWorld& world) {
 }
 
 std::uint64_t sent_hash(const EngineWorld& world) { return hash64(to_archive(world.effects)); }
-
-// Every number of a reason, once more and by hand: over the facts, not over the engine's columns.
-void recount(const EngineWorld& world, const std::string& job, const std::string& space) {
-    const Result<JobView> view = find_job(world.engine.state(), space, job);
-    if (!view || !view->waiting) return;
-    const std::vector<Explanation> reasons = world.why(job, space);
-    ASSERT_FALSE(reasons.empty());
-    for (const Explanation& reason : reasons) {
-        const auto figure = [&reason](std::string_view name) -> std::int64_t {
-            for (const Figure& one : reason.figures) {
-                if (one.name == name) return one.value;
-            }
-            return -1;
-        };
-        EXPECT_FALSE(reason.sentence.empty());
-        if (figure("gpus_free") < 0) continue;
-        const PodFacts* asking = nullptr;
-        for (const PodView& one : view->pods) {
-            if (one.standing == PodStanding::waiting && !one.facts.request.gpus.empty() &&
-                one.facts.request.gpus.front().amount.value() == figure("gpus_per_rank")) {
-                asking = &one.facts;
-            }
-        }
-        ASSERT_NE(asking, nullptr);
-        std::int64_t free = 0, total = 0, most = 0, matching = 0, in_pool = 0;
-        for (const auto& [name, facts] : world.nodes) {
-            if (facts.pool != view->pool) continue;
-            ++in_pool;
-            const bool zone = asking->rules.node_selector.empty() || facts.labels.contains("zone");
-            if (facts.unschedulable || !zone) continue;
-            ++matching;
-            const std::int64_t has =
-                facts.allocatable.gpus.empty() ? 0 : facts.allocatable.gpus[0].amount.value();
-            std::int64_t used = 0;
-            for (const auto& [uid, other] : world.pods) {
-                if (is_terminal(other.phase) || other.request.gpus.empty()) continue;
-                if (world.node_of(uid) == name) used += other.request.gpus[0].amount.value();
-            }
-            total += has;
-            free += std::max<std::int64_t>(has - used, 0);
-            most = std::max(most, has - used);
-        }
-        EXPECT_EQ(figure("gpus_free"), free) << reason.sentence;
-        EXPECT_EQ(figure("gpus_total"), total) << reason.sentence;
-        EXPECT_EQ(figure("gpus_free_on_one_node"), most) << reason.sentence;
-        EXPECT_EQ(figure("nodes_matching"), matching);
-        EXPECT_EQ(figure("nodes_pool"), in_pool);
-        std::int64_t tallied = 0;
-        for (const NodeTally& tally : reason.tallies) tallied += tally.nodes;
-        EXPECT_LE(tallied, in_pool);
-        if (reason.reason == Reason::gpu_insufficient) {
-            EXPECT_LT(free, figure("gpus_needed")) << reason.sentence;
-        }
-        if (reason.reason == Reason::gpu_fragmented) {
-            EXPECT_GE(free, figure("gpus_needed")) << reason.sentence;
-        }
-    }
-}
 
 TEST(EngineProperty, invariants_hold_and_reasons_count_right_after_every_step) {
     ASSERT_TRUE(rc::check("random lives", [](std::uint64_t seed) {

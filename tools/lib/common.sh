@@ -11,6 +11,20 @@ say() { printf '%s\n' "$*"; }
 step() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
+# stop_left_over PID-FILE: ends the gpuctld that the file names. The pid may belong to another program by now (a
+# reboot, a long day): that one is left alone. A program rebuilt since shows as "... (deleted)".
+stop_left_over() {
+    local pid program
+    [[ -f "$1" ]] || return 0
+    pid="$(cat "$1")"
+    [[ "$pid" =~ ^[0-9]+$ ]] || return 0
+    program="$(readlink "/proc/$pid/exe" 2>/dev/null || true)"
+    [[ "${program% (deleted)}" == */gpuctld ]] || return 0
+    say "stopping the daemon an earlier quickstart left running (pid $pid)"
+    kill "$pid" 2>/dev/null || return 0
+    for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+}
+
 # Debian's Go is too old for Kubernetes 1.36; anything from here on will do.
 go_minor_min=26
 suitable_go() {

@@ -17,6 +17,9 @@ CORES = os.cpu_count() or 2
 # TSan for what has threads (the loop and its offload pool, the journal that writes on it).
 TSAN_TESTS = ["aio_tests", "journal_tests"]
 SUITE_DEADLINE_S = 900
+# Over 2 million steps, under a minute on two cores.
+SIMULATION_SEEDS = 2_400
+SIMULATION_STEPS_MIN = 2_000_000
 
 
 class Tally:
@@ -207,6 +210,30 @@ def flatten(suite):
             yield item
 
 
+def simulation(tally):
+    """Random worlds from seeds, every step judged; and every planted bug caught by the same judge."""
+    folder = build(tally, "release", ["bench/gpuctl-simulate", "planted_tests"])
+    if folder is None:
+        return
+    step(f"simulation: {SIMULATION_SEEDS} seeds")
+    done = subprocess.run([str(folder / "bench" / "gpuctl-simulate"), "--seeds", f"1..{SIMULATION_SEEDS}", "-o", "json"],
+                          capture_output=True, text=True, timeout=SUITE_DEADLINE_S, cwd=REPOSITORY, check=False)
+    told = json.loads(done.stdout) if done.returncode in (0, 1) else {"violations": [], "counts": {"steps": 0}}
+    steps = told["counts"]["steps"]
+    for wrong in told["violations"]:
+        tally.fail(f"simulation seed {wrong['seed']}", f"{wrong['invariant']}: {wrong['what']}\nrepeat: {wrong['repeat']}")
+    if done.returncode == 0 and steps >= SIMULATION_STEPS_MIN:
+        tally.passed += 1
+        print(f"  {steps} steps in {told['seconds']:.0f} s, no violation", flush=True)
+    elif not told["violations"]:
+        tally.fail("simulation", f"exit code {done.returncode} after {steps} steps\n{done.stderr}")
+    seconds, passed, failed = run_suite("planted_tests", [str(folder / "tests" / "planted_tests")], [])
+    tally.passed += passed
+    print(f"  planted_tests: {passed} passed, {len(failed)} failed ({seconds:.1f} s)", flush=True)
+    for name, output in failed:
+        tally.fail(name, output)
+
+
 def integration_tests(tally, words):
     if build(tally, "release", ["gpuctld", "gpuctl", "gpuctld-planted"]) is None:
         return
@@ -240,6 +267,8 @@ def main():
     if not options.integration:
         unit_tests(tally, "asan-ubsan", options.words)
         unit_tests(tally, "tsan", options.words, TSAN_TESTS)
+        if not options.words:
+            simulation(tally)
     if not options.unit:
         integration_tests(tally, options.words)
     return tally.close()

@@ -59,6 +59,20 @@ TEST(Yaml, strings_that_look_like_other_types_are_quoted) {
     EXPECT_EQ(out.str(), "name: x\nport: \"8000\"\n");
 }
 
+TEST(Explanation, a_job_that_does_not_wait_is_told_by_its_summary) {
+    std::ostringstream out;
+    print_explanation(out, {{"namespace", "default"},
+                            {"jobId", "llm"},
+                            {"status", "Failed"},
+                            {"queue", "q"},
+                            {"pool", "p"},
+                            {"summary", "it failed: pod llm-0 ended with Error"},
+                            {"blockers", nlohmann::json::array()}});
+    EXPECT_EQ(out.str(),
+              "job default/llm is Failed in queue q of pool p\n"
+              "it failed: pod llm-0 ended with Error\n");
+}
+
 class Documents : public testing::Test {
 protected:
     Result<std::vector<DocumentPart>> read(const std::string& text) {
@@ -84,6 +98,21 @@ TEST_F(Documents, a_missing_file_is_named) {
     const auto parts = read_documents("/nowhere/x.yaml");
     ASSERT_FALSE(parts);
     EXPECT_NE(parts.error().message.find("/nowhere/x.yaml"), std::string::npos);
+}
+
+TEST_F(Documents, a_directory_is_refused_by_name) {
+    const auto parts = read_documents("/tmp");
+    ASSERT_FALSE(parts);
+    EXPECT_EQ(parts.error().code, ErrorCode::BadRequest);
+    EXPECT_EQ(parts.error().message, "read /tmp: is a directory; name the files in it");
+}
+
+TEST_F(Documents, a_file_without_end_is_read_up_to_the_limit_only) {
+    const auto parts = read_documents("/dev/zero");
+    ASSERT_FALSE(parts);
+    EXPECT_EQ(parts.error().code, ErrorCode::BodyTooLarge);
+    EXPECT_EQ(parts.error().message,
+              "read /dev/zero: has more than the 16 MiB that a file of jobs may have");
 }
 
 }  // namespace

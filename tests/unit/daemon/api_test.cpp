@@ -51,6 +51,8 @@ aio::Task<void> live_one_job(Daemon& daemon) {
     net::HttpResponse logs = co_await daemon.get("/api/v1/jobs/llm/logs?tail=5");
     EXPECT_EQ(logs.status, 200) << logs.body;
     EXPECT_LE(parsed(logs)["logs"].size(), 5u);
+    net::HttpResponse all = co_await daemon.get("/api/v1/jobs/llm/logs?all=true&tail=5");
+    EXPECT_EQ(all.status, 200) << all.body;
     net::HttpResponse follow = co_await daemon.get("/api/v1/jobs/llm/logs?follow=true");
     EXPECT_EQ(follow.status, 400);
     EXPECT_EQ(error_code(follow), "UseWebSocket");
@@ -90,7 +92,12 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     EXPECT_FALSE(body["blockers"].empty());
     EXPECT_EQ(body["blockers"][0]["reason"], "gpu_insufficient") << body.dump();
     EXPECT_FALSE(body["blockers"][0]["sentence"].get<std::string>().empty());
-    EXPECT_FALSE(body["blockers"][0]["figures"].empty());
+    EXPECT_EQ(body["blockers"][0]["figures"]["gpus_needed"], 4) << "GPUs, not thousandths";
+    EXPECT_EQ(body["blockers"][0]["figures"]["gpus_total"], 16);
+    net::HttpResponse running = co_await daemon.get("/api/v1/jobs/first/explain");
+    EXPECT_TRUE(parsed(running)["blockers"].empty());
+    EXPECT_EQ(parsed(running)["summary"].get<std::string>().substr(0, 14), "it runs since ")
+        << running.body;
 
     net::HttpResponse logs = co_await daemon.get("/api/v1/jobs/second/logs");
     EXPECT_EQ(parsed(logs)["logs"].size(), 0u);
@@ -138,6 +145,7 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         const char* code;
     };
     const std::string good = training_yaml("good", 1);
+    const std::string long_namespace = "/api/v1/jobs?namespace=" + std::string(300, 'x');
     const Case cases[] = {
         {"GET", "/nothing", "", "", 404, "NotFound"},
         {"PUT", "/api/v1/jobs", "", "", 405, "MethodNotAllowed"},
@@ -145,6 +153,21 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         {"GET", "/api/v1/jobs?pageSize=101", "", "", 400, "BadRequest"},
         {"GET", "/api/v1/jobs?pagesize=10", "", "", 400, "BadRequest"},
         {"GET", "/api/v1/jobs?kind=cronjob", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs?namespace=B_", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs/absent?namespace=a%20b", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs/absent/explain?namespace=..", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs/absent/logs?namespace=-a", "", "", 400, "BadRequest"},
+        {"DELETE", "/api/v1/jobs/absent?namespace=a%2Fb", "", "", 400, "BadRequest"},
+        {"POST", "/api/v1/jobs?namespace=default%2F..%2Fkube-system", good, "application/yaml", 400,
+         "BadRequest"},
+        {"POST", long_namespace.c_str(), good, "application/yaml", 400, "BadRequest"},
+        {"POST", "/api/v1/jobs?namespace=a&namespace=B_", good, "application/yaml", 400,
+         "BadRequest"},
+        {"GET", "/api/v1/jobs?pool=nope", "", "", 404, "PoolNotFound"},
+        {"GET", "/api/v1/nodes?pool=nope", "", "", 404, "PoolNotFound"},
+        {"GET", "/api/v1/queues?pool=nope", "", "", 404, "PoolNotFound"},
+        {"GET", "/api/v1/jobs?status=bogus", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/nodes?status=bogus", "", "", 400, "BadRequest"},
         {"GET", "/api/v1/jobs/absent", "", "", 404, "JobNotFound"},
         {"GET", "/api/v1/pools/absent", "", "", 404, "PoolNotFound"},
         {"GET", "/api/v1/nodes/absent", "", "", 404, "NodeNotFound"},
@@ -178,7 +201,11 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
             EXPECT_EQ(response.fields.get("Allow"), "POST, GET");
         }
     }
-    net::HttpResponse list = co_await daemon.get("/api/v1/jobs");
+    net::HttpResponse nope = co_await daemon.get("/api/v1/jobs?pool=nope");
+    EXPECT_EQ(parsed(nope)["message"], "there is no pool nope; there are: default, training");
+    net::HttpResponse list = co_await daemon.get("/api/v1/jobs?pool=default-pool&status=ERROR");
+    EXPECT_EQ(list.status, 200) << list.body;
+    list = co_await daemon.get("/api/v1/jobs");
     EXPECT_EQ(parsed(list)["total"], 0) << "nothing of all that was created";
 }
 

@@ -59,6 +59,26 @@ TEST_F(ReconcilerTest, what_was_deleted_while_the_daemon_was_down_is_removed) {
     EXPECT_EQ(gone, (std::vector<std::string>{"u3", "u2", "g", "b"}));
 }
 
+TEST_F(ReconcilerTest, a_job_whose_object_was_deleted_meanwhile_is_removed) {
+    std::vector<Event> events;
+    feed(LeadershipChanged{true, Epoch{1}});
+    for (const char* name : {"stays", "went"}) {
+        JobRecord record;
+        record.uid = std::string{"uid-"} + name;
+        record.spec.key = {"default", name};
+        feed(JobSubmitted{record});
+        const JobId id = engine_.state().find_job(record.spec.key);
+        feed(WorkloadOutcome{engine_.state().job(id).workload_effect, record.spec.key, true, false,
+                             ""});
+    }
+    Reconciler reconciler;
+    reconciler.note(
+        WorkloadObserved{{{"default", "stays"}, "uid-stays", WorkloadPhase::active, -1, ""}});
+    events = reconciler.vanished(engine_.state());
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(std::get<WorkloadRemoved>(events[0]).job_uid, "uid-went");
+}
+
 TEST_F(ReconcilerTest, a_pod_that_came_back_under_its_name_is_another_one) {
     feed(node("a"));
     feed(pod("twin", "old", "a"));

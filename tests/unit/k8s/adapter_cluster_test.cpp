@@ -24,7 +24,8 @@ protected:
         if (path == "/api/v1/namespaces/kube-system") {
             return reply.respond(200, R"({"metadata":{"name":"kube-system","uid":"cluster-1"}})");
         }
-        if (path == "/api/v1/pods" || path == "/api/v1/nodes") {
+        const bool workloads = path.starts_with("/apis/batch/") || path.starts_with("/apis/apps/");
+        if (workloads || path == "/api/v1/pods" || path == "/api/v1/nodes") {
             const bool pods = path.ends_with("pods");
             if (request.has_query("watch")) {
                 if (request.has_query("sendInitialEvents")) return reply.respond(422, "{}");
@@ -33,9 +34,9 @@ protected:
             }
             const std::string item = pods ? pod_json("a") : std::string(R"({"metadata":{"name":"n1",
                 "uid":"un","resourceVersion":"3"},"status":{"allocatable":{"cpu":"4","pods":"10"}}})");
-            return reply.respond(
-                200,
-                R"({"kind":"List","metadata":{"resourceVersion":"7"},"items":[)" + item + "]}");
+            return reply.respond(200,
+                                 R"({"kind":"List","metadata":{"resourceVersion":"7"},"items":[)" +
+                                     (workloads ? "" : item) + "]}");
         }
         reply.respond(201, "{}");
     }

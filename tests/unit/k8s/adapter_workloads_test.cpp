@@ -81,9 +81,9 @@ protected:
         maker.create(order);
         return outcome();
     }
-    WorkloadOutcome remove(bool force = false) {
+    WorkloadOutcome remove(bool force = false, std::string namespace_name = "t") {
         DeleteWorkload order;
-        order.key = {"t", "web"};
+        order.key = {std::move(namespace_name), "web"};
         order.kind = JobKind::inference;
         order.force = force;
         maker.remove(order);
@@ -185,6 +185,11 @@ TEST_F(WorkloadMakerTest, removes_workload_and_service_and_twice_is_fine) {
     EXPECT_FALSE(objects.stored.contains(deployment));
     EXPECT_FALSE(objects.stored.contains(service));
     EXPECT_TRUE(remove().done);
+}
+
+TEST_F(WorkloadMakerTest, a_job_of_a_namespace_that_cannot_be_is_removed_without_a_request) {
+    EXPECT_TRUE(remove(true, "..").done);
+    EXPECT_TRUE(objects.log.empty());
 }
 
 TEST_F(WorkloadMakerTest, what_was_not_made_by_us_is_left_alone) {

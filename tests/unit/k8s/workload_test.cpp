@@ -191,6 +191,16 @@ TEST(Workload, jobs_of_no_pool_stay_out_of_every_pool) {
     EXPECT_EQ(terms[0]["matchExpressions"][0]["operator"], "DoesNotExist");
 }
 
+TEST(Workload, a_namespace_that_leads_elsewhere_is_never_part_of_a_path) {
+    for (const char* elsewhere : {"..", "default/../kube-system", "B_", ""}) {
+        JobRecord lost = single_training();
+        lost.spec.key.namespace_name = elsewhere;
+        EXPECT_FALSE(is_addressable(lost.spec.key)) << elsewhere;
+        EXPECT_EQ(workload_body(lost, {}).error().code, ErrorCode::ValidationFailed) << elsewhere;
+    }
+    EXPECT_TRUE(is_addressable(single_training().spec.key));
+}
+
 TEST(Workload, what_kubernetes_cannot_be_asked_for_yet_is_said) {
     JobRecord share = inference();
     share.spec.gpu.mode = GpuMode::fraction;

@@ -199,6 +199,24 @@ TEST(Engine, a_failed_bind_is_tried_again_after_its_backoff_and_not_before) {
     EXPECT_TRUE(world.pending.contains("p"));
 }
 
+// Found by simulation: the wake-up for a gang's deadline had been asked for, the gang was bound,
+// and the next term believed in that wake-up, so that no later one was ever asked for.
+TEST(Engine, a_new_term_asks_for_wake_ups_anew_even_when_nothing_was_due_at_its_start) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(gang("g", 2, 1));
+    world.run();
+    ASSERT_FALSE(world.sent<WakeAt>().empty());  // for the gang's deadline, which is met
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.now = world.now + Duration::seconds(120);
+    world.add(pod("p", "p", 1));
+    world.plan();
+    world.effects.clear();
+    world.answer("p", BindResult::failed);
+    ASSERT_EQ(world.sent<WakeAt>().size(), 1u);
+    EXPECT_EQ(world.sent<WakeAt>().back().at, world.now + Duration{1000});
+}
+
 TEST(Engine, the_same_name_with_a_new_uid_is_a_new_pod_and_the_old_one_is_gone) {
     EngineWorld world;
     world.add(node("a", 8));
@@ -472,6 +490,12 @@ TEST(Workload, is_created_retried_failed_and_deleted_as_answered) {
     EXPECT_EQ(failed->status, "Failed");
     ASSERT_TRUE(failed->waiting.has_value());
     EXPECT_EQ(failed->waiting->sentence, "forbidden");
+    EXPECT_TRUE(failed->never_made);
+    const std::size_t asked = world.sent<CreateWorkload>().size();
+    record.uid = "u3";
+    world.send(JobSubmitted{record});
+    EXPECT_EQ(world.sent<CreateWorkload>().size(), asked + 1)
+        << "what was refused may be sent again";
 }
 
 TEST(Packing, one_pod_goes_to_the_fullest_node_that_takes_it) {

@@ -1,9 +1,10 @@
 // Scenario tables (tests/scenario/*.txt). A file holds scenarios separated by `scenario <name>`:
 //
-//   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted
+//   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev
 //   tenant  team-b quota 4 | ...
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
+//           cores 2 memory 64    of each rank, in Gi
 //   foreign a 6              a pod of another scheduler on a node, so many GPUs
 //   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | node d
 //   8xA100 then    llm a a          nodes of its pods by rank; `-` waits; names may be joined: llm
@@ -85,6 +86,9 @@ private:
             if (part[i].starts_with("cores=")) {
                 facts.allocatable.cpu = CpuMilli{std::stoll(part[i].substr(6)) * 1000};
             }
+            if (part[i].starts_with("memory=")) {
+                facts.allocatable.memory = Bytes{std::stoll(part[i].substr(7)) << 30};
+            }
         }
         return facts;
     }
@@ -125,6 +129,7 @@ private:
         PodFacts like = pod("x", part[0], 0);
         like.queue = part[1] == "-" ? "" : part[1];
         std::int64_t cores = 1;
+        std::int64_t gib = 1;
         for (std::size_t i = 2; i < part.size(); ++i) {
             const auto next = [&] { return part.at(++i); };
             if (part[i] == "gang" || part[i] == "pods") {
@@ -142,6 +147,8 @@ private:
                 like.pool = next();
             } else if (part[i] == "cores") {
                 cores = std::stoll(next());
+            } else if (part[i] == "memory") {
+                gib = std::stoll(next());
             } else if (part[i] == "gated") {
                 like.gated = true;
             } else if (part[i] == "uses") {
@@ -150,7 +157,7 @@ private:
                 ADD_FAILURE() << "unknown word " << part[i];
             }
         }
-        like.request = room(gpus, cores, 1, 1);
+        like.request = room(gpus, cores, 1, gib);
         for (std::int64_t rank = 0; rank < ranks; ++rank) {
             PodFacts one = like;
             one.uid = one.key.name = part[0] + "-" + std::to_string(rank);

@@ -180,6 +180,22 @@ resources:
               "job a: line 1, column 1: environment is missing (and 1 more)");
 }
 
+TEST(JobDocument, a_refusal_opens_with_an_error_and_counts_no_warning) {
+    const auto documents = parse_yaml(
+        "kind: training\njob: {name: el1, epochs: 3}\nenvironment: {image: i}\n"
+        "resources: {cpu: 1, memory: 1Gi}\nmodel: {name: foo}\nstorage:\n"
+        "  workdirs: [{path: data}]\n");
+    ASSERT_TRUE(documents.has_value());
+    std::vector<Detail> warnings;
+    const auto decoded = decode_job(documents->at(0), {}, &warnings);
+    ASSERT_TRUE(decoded.has_error());
+    EXPECT_EQ(decoded.error().details.size(), 1u) << joined(decoded.error().details);
+    EXPECT_TRUE(holds(decoded.error().message, "must be absolute")) << decoded.error().message;
+    EXPECT_FALSE(holds(decoded.error().message, "more)")) << decoded.error().message;
+    EXPECT_TRUE(holds(joined(warnings), "job.epochs is accepted, but not used yet"));
+    EXPECT_TRUE(holds(joined(warnings), "model is accepted, but not used yet"));
+}
+
 TEST(JobDocument, unknown_keys_warn_with_the_nearest_name_and_are_errors_when_strict) {
     const std::string text =
         with_resources("{cpu: 1, memory: 1Gi, gpu-tpye: A100}") + "unrelated: 1\n";
@@ -192,6 +208,15 @@ TEST(JobDocument, unknown_keys_warn_with_the_nearest_name_and_are_errors_when_st
     JobDocumentOptions strict;
     strict.strict = true;
     EXPECT_TRUE(holds(problems_of(text, strict), "did you mean gpuType?"));
+}
+
+TEST(JobDocument, a_number_of_gpus_out_of_range_is_told_the_range) {
+    for (const char* count : {"-1", "\"-1\"", "1025"}) {
+        const std::string problems =
+            problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{count} + "}"));
+        EXPECT_TRUE(holds(problems, "resources.gpu must be from 0 to 1024 for one pod, not "))
+            << problems;
+    }
 }
 
 TEST(JobDocument, keys_of_later_features_are_accepted_and_say_so) {
@@ -298,8 +323,8 @@ TEST(JobDocument, quantities_are_bounded) {
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 9999999999Ei}"), "must be a quantity"));
     EXPECT_TRUE(holds(problem("{memory: 1Gi}"), "resources.cpu is missing"));
     EXPECT_TRUE(holds(problem("{cpu: 1}"), "resources.memory is missing"));
-    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: 1025}"), "at most 1024"));
-    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: -2}"), "at character 1"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: 1025}"), "from 0 to 1024"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: -2}"), "from 0 to 1024"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: [1]}"), "resources.gpu must be text"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, pool: Bad_Pool}"), "resources.pool"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: 0}"), "from 1 to 10000"));
@@ -348,11 +373,20 @@ TEST(JobDocument, services_follow_the_rule_of_their_kind) {
     EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: [80]\n")), "service must be a map"));
 }
 
-TEST(JobDocument, elastic_and_node_count_set_the_ranks) {
-    const JobSpec elastic =
-        spec_of(of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 4}\n"));
+TEST(JobDocument, an_elastic_job_runs_with_its_smallest_size_and_says_so) {
+    const std::string text = of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 30}\n");
+    const JobSpec elastic = spec_of(text);
     EXPECT_EQ(elastic.replicas_min, 2);
-    EXPECT_EQ(elastic.replicas_max, 4);
+    EXPECT_EQ(elastic.replicas_max, 2);
+    EXPECT_TRUE(holds(warnings_of(text),
+                      "elastic is accepted, but not used yet: the job runs with "
+                      "2 ranks, its minReplicas"));
+    const std::string rigid = of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 2}\n");
+    EXPECT_EQ(spec_of(rigid).replicas_max, 2);
+    EXPECT_EQ(warnings_of(rigid), "");
+}
+
+TEST(JobDocument, elastic_and_node_count_set_the_ranks) {
     const auto problem = [](const std::string& kind, const std::string& elastic_text) {
         return problems_of(of_kind(kind, "elastic: " + elastic_text + "\n"));
     };

@@ -43,8 +43,7 @@ Duration any_duration() { return Duration{*rc::gen::inRange<std::int64_t>(0, 1'0
 
 void fill_ranks(JobSpec& spec) {
     if (spec.kind == JobKind::training) {
-        spec.replicas_min = *rc::gen::inRange(1, 10);
-        spec.replicas_max = spec.replicas_min + *rc::gen::element(0, 0, 3);
+        spec.replicas_min = spec.replicas_max = *rc::gen::inRange(1, 10);
         return;
     }
     spec.service.port = *rc::gen::inRange(1, 65536);

@@ -45,6 +45,19 @@ TEST(Problem, every_code_survives_the_way_to_the_client_and_back) {
     }
 }
 
+TEST(Problem, warnings_travel_beside_the_errors_not_among_them) {
+    const Error error{ErrorCode::ValidationFailed, "job a: b is wrong", {{{"/b", 2, 1}, "wrong"}}};
+    const std::string text = problem_json(error, "/x", "r", {{{"/c", 1, 1}, "not used yet"}});
+    const Error back = error_from_response(400, kProblemType, text);
+    ASSERT_EQ(back.details.size(), 1u);
+    EXPECT_EQ(back.details[0].message, "wrong");
+    const std::vector<Detail> warnings = warnings_from_response(text);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_EQ(warnings[0].message, "not used yet");
+    EXPECT_EQ(warnings[0].place.line, 1);
+    EXPECT_TRUE(warnings_from_response("<html>").empty());
+}
+
 TEST(Problem, exit_codes_tell_scripts_what_to_do) {
     EXPECT_EQ(row_of(ErrorCode::JobNotFound).exit_code, 3);
     EXPECT_EQ(row_of(ErrorCode::JobExists).exit_code, 4);

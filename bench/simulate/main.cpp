@@ -1,0 +1,199 @@
+// gpuctl-simulate: lives random worlds from seeds and judges every step (docs/simulation.md).
+//
+// Exit codes: 0 nothing wrong, 1 a violation, 2 wrong usage.
+
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "bench/simulate/runner.hpp"
+#include "bench/simulate/trace.hpp"
+#include "scheduler/base/planted.hpp"
+
+namespace gpuctl::bench {
+namespace {
+
+constexpr std::string_view kUsage =
+    "usage: simulate --seeds A..B [--moments N] [--jobs N] [--keep-going] [--bug NAME] [-o json]\n"
+    "       simulate --planted-table\n"
+    "  --seeds A..B     worlds to live, both ends included\n"
+    "  --moments N      length of a life before peace comes (40)\n"
+    "  --jobs N         worlds at a time (all cores)\n"
+    "  --keep-going     on after a violation\n"
+    "  --trace          print every step of the first seed instead of judging many\n"
+    "  --bug NAME       with this planted bug (scheduler/base/planted.hpp)\n"
+    "  --planted-table  each planted bug, and how soon it is caught, as a table\n";
+
+// A bug that no seed up to here shows is not caught.
+constexpr std::uint64_t kSeedsPerBug = 1'000;
+
+struct Arguments {
+    RunOptions run;
+    std::string bug = "none";
+    bool seeds_given = false;
+    bool json = false;
+    bool table = false;
+    bool trace = false;
+};
+
+bool parse_number(std::string_view text, std::uint64_t& out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool parse_seeds(std::string_view text, RunOptions& run) {
+    const std::size_t dots = text.find("..");
+    if (dots == std::string_view::npos) {
+        run.last = 0;
+        return parse_number(text, run.first) && parse_number(text, run.last) && run.first > 0;
+    }
+    return parse_number(text.substr(0, dots), run.first) &&
+           parse_number(text.substr(dots + 2), run.last) && run.first > 0 && run.first <= run.last;
+}
+
+bool parse(int count, char** words, Arguments& out) {
+    out.run.jobs = std::max(std::thread::hardware_concurrency(), 1U);
+    for (int i = 1; i < count; ++i) {
+        const std::string_view word = words[i];
+        const bool takes_value = word == "--seeds" || word == "--moments" || word == "--jobs" ||
+                                 word == "--bug" || word == "-o";
+        if (takes_value && ++i == count) return false;
+        const std::string_view value = takes_value ? words[i] : "";
+        std::uint64_t number = 0;
+        if (word == "--seeds") {
+            if (!parse_seeds(value, out.run)) return false;
+            out.seeds_given = true;
+        } else if (word == "--moments" || word == "--jobs") {
+            if (!parse_number(value, number) || number == 0 || number > 1'000'000) return false;
+            if (word == "--moments") out.run.moments = static_cast<int>(number);
+            if (word == "--jobs") out.run.jobs = static_cast<unsigned>(number);
+        } else if (word == "--bug") {
+            out.bug = value;
+        } else if (word == "-o") {
+            if (value != "json") return false;
+            out.json = true;
+        } else if (word == "--keep-going") {
+            out.run.stop_at_first = false;
+        } else if (word == "--trace") {
+            out.trace = true;
+        } else if (word == "--planted-table") {
+            out.table = true;
+        } else {
+            return false;
+        }
+    }
+    return out.seeds_given != out.table;
+}
+
+bool choose_bug(const std::string& name) {
+#ifdef GPUCTL_PLANTED
+    return plant(name);
+#else
+    return name == "none";
+#endif
+}
+
+std::string repeat_command(const Arguments& arguments, const Failure& failure) {
+    const std::string seed = std::to_string(failure.seed);
+    std::string command = "./tools/simulate --seeds " + seed + ".." + seed;
+    if (arguments.run.moments != sim::kMomentsPerLife) {
+        command += " --moments " + std::to_string(arguments.run.moments);
+    }
+    if (arguments.bug != "none") command += " --bug " + arguments.bug;
+    return command;
+}
+
+void print_json(const Arguments& arguments, const RunReport& report) {
+    nlohmann::ordered_json out;
+    out["seeds"] = report.seeds;
+    out["seedsTwice"] = report.seeds_twice;
+    out["seconds"] = report.seconds;
+    sim::for_each_probe(report.probes, [&out](const char* name, std::uint64_t value) {
+        out["counts"][name] = value;
+    });
+    out["violations"] = nlohmann::ordered_json::array();
+    for (const Failure& failure : report.failures) {
+        out["violations"].push_back({{"seed", failure.seed},
+                                     {"step", failure.step},
+                                     {"invariant", failure.id},
+                                     {"what", failure.what},
+                                     {"repeat", repeat_command(arguments, failure)}});
+    }
+    std::printf("%s\n", out.dump(2).c_str());
+}
+
+void print_text(const Arguments& arguments, const RunReport& report) {
+    const double seconds = std::max(report.seconds, 1e-9);
+    std::printf("%llu seeds, %llu steps in %.1f s: %.1f seeds/s, %.0f steps/s, %u at a time\n",
+                static_cast<unsigned long long>(report.seeds),
+                static_cast<unsigned long long>(report.probes.steps), report.seconds,
+                static_cast<double>(report.seeds) / seconds,
+                static_cast<double>(report.probes.steps) / seconds, arguments.run.jobs);
+    sim::for_each_probe(report.probes, [](const char* name, std::uint64_t value) {
+        std::printf("  %-24s %12llu\n", name, static_cast<unsigned long long>(value));
+    });
+    std::printf("%llu seeds lived twice: the same history\n",
+                static_cast<unsigned long long>(report.seeds_twice));
+    for (const Failure& failure : report.failures) {
+        std::printf("VIOLATION of %s, seed %llu, step %llu: %s\n  repeat: %s\n", failure.id.c_str(),
+                    static_cast<unsigned long long>(failure.seed),
+                    static_cast<unsigned long long>(failure.step), failure.what.c_str(),
+                    repeat_command(arguments, failure).c_str());
+    }
+    if (report.failures.empty()) std::printf("no violation\n");
+}
+
+// One row per bug. One worker, so that "how soon" does not depend on the machine.
+int print_table(const Arguments& arguments) {
+    std::printf("| planted bug | what is wrong then | caught by | seeds | steps |\n");
+    std::printf("| --- | --- | --- | ---: | ---: |\n");
+    int missed = 0;
+    for (const PlantedBugRow& row : kPlantedBugs) {
+        choose_bug(std::string{row.name});
+        RunOptions run = arguments.run;
+        run.first = 1;
+        run.last = kSeedsPerBug;
+        run.jobs = 1;
+        run.twice_every = 0;
+        const RunReport report = run_seeds(run);
+        const bool caught = !report.failures.empty();
+        if (!caught) ++missed;
+        const std::uint64_t seeds = caught ? report.failures.front().seed : report.seeds;
+        std::printf("| `%s` | %s | %s | %llu | %llu |\n", std::string{row.name}.c_str(),
+                    std::string{row.meaning}.c_str(),
+                    caught ? report.failures.front().id.c_str() : "**not caught**",
+                    static_cast<unsigned long long>(seeds),
+                    static_cast<unsigned long long>(report.probes.steps));
+        std::fflush(stdout);
+    }
+    return missed == 0 ? 0 : 1;
+}
+
+int run(int count, char** words) {
+    Arguments arguments;
+    if (!parse(count, words, arguments)) {
+        std::fprintf(stderr, "%s", std::string{kUsage}.c_str());
+        return 2;
+    }
+    if (!choose_bug(arguments.bug)) {
+        std::fprintf(stderr, "simulate: there is no planted bug %s in this build\n",
+                     arguments.bug.c_str());
+        return 2;
+    }
+    if (arguments.table) return print_table(arguments);
+    if (arguments.trace) {
+        trace_seed(arguments.run.first, arguments.run.moments);
+        return 0;
+    }
+    const RunReport report = run_seeds(arguments.run);
+    arguments.json ? print_json(arguments, report) : print_text(arguments, report);
+    return report.failures.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace gpuctl::bench
+
+int main(int count, char** words) { return gpuctl::bench::run(count, words); }

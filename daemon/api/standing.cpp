@@ -1,0 +1,67 @@
+#include "daemon/api/standing.hpp"
+
+#include <algorithm>
+
+#include "daemon/api/reply.hpp"
+#include "daemon/api/shapes.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+std::string at_time(std::string_view word, Instant time) {
+    return time.happened() ? " " + std::string{word} + " " + format_time(time) : std::string{};
+}
+
+std::string pods_text(std::int64_t count) {
+    return std::to_string(count) + (count == 1 ? " pod" : " pods");
+}
+
+std::string running_sentence(const JobView& job) {
+    return "it runs" + at_time("since", job.started_at) + ": " + std::to_string(job.pods_running) +
+           " of " + pods_text(job.pods_wanted);
+}
+
+// The pod that failed, or what was last reported of one that is gone.
+std::string cause_of_failure(const JobView& job, const std::vector<core::JobEvent>& events) {
+    for (const PodView& pod : job.pods) {
+        if (pod.facts.phase != PodPhase::failed) continue;
+        return "pod " + pod.facts.key.name + " ended with " + pod_status(pod) +
+               (pod.node.empty() ? "" : " on node " + pod.node);
+    }
+    if (job.waiting) return job.waiting->sentence;
+    const auto trouble = std::find_if(events.begin(), events.end(),
+                                      [](const core::JobEvent& event) { return event.warning; });
+    if (trouble != events.end()) return trouble->object + ": " + trouble->message;
+    return "its pods are gone; `gpuctl describe job " + job.key.name + "` has what is known";
+}
+
+std::string pending_sentence(const JobView& job) {
+    if (job.pods.empty() && job.pods_wanted == 0) return "it asks for no pods (replicas: 0)";
+    if (job.pods.empty()) {
+        return "its pods do not exist yet: " +
+               (job.waiting ? job.waiting->sentence : "they are being made in the cluster");
+    }
+    if (job.waiting) return "it waits: " + job.waiting->sentence;
+    for (const PodView& pod : job.pods) {
+        if (pod.facts.phase != PodPhase::pending) continue;
+        return "it is placed and starts: pod " + pod.facts.key.name + " on node " + pod.node +
+               " is " + pod_status(pod);
+    }
+    return "it starts";
+}
+
+}  // namespace
+
+std::string standing_sentence(const JobView& job, const std::vector<core::JobEvent>& events) {
+    if (job.status == "Succeeded") return "it is finished" + at_time("since", job.finished_at);
+    if (job.status == "Failed") {
+        return "it failed" + at_time("at", job.finished_at) + ": " + cause_of_failure(job, events);
+    }
+    if (job.status == "Terminating") {
+        return "it is being deleted; " + pods_text(std::ssize(job.pods)) + " left";
+    }
+    if (job.pods_running > 0) return running_sentence(job);
+    return pending_sentence(job);
+}
+
+}  // namespace gpuctl::api

@@ -1,0 +1,68 @@
+#include "daemon/app/files.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "daemon/api/auth.hpp"
+#include "daemon/app/starting_handler.hpp"
+
+namespace gpuctl::app {
+namespace {
+
+Result<std::string> read_file(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+        return make_error(ErrorCode::InvalidConfiguration, "read " + path + ": cannot be read");
+    }
+    return text.str();
+}
+
+}  // namespace
+
+Result<net::ServerTls> read_tls(const config::TlsFiles& files) {
+    net::ServerTls tls;
+    Result<std::string> certificate = read_file(files.certificate_file);
+    if (!certificate) return certificate.error();
+    Result<std::string> key = read_file(files.key_file);
+    if (!key) return key.error();
+    tls.certificate_pem = std::move(*certificate);
+    tls.key_pem = std::move(*key);
+    if (files.client_ca_file.empty()) return tls;
+    Result<std::string> client_ca = read_file(files.client_ca_file);
+    if (!client_ca) return client_ca.error();
+    tls.client_ca_pem = std::move(*client_ca);
+    return tls;
+}
+
+Result<void> check_files(const config::Config& config) {
+    if (!config.server.tokens_file.empty()) {
+        api::TokenStore tokens;
+        if (Result<void> loaded = tokens.load(config.server.tokens_file); !loaded) return loaded;
+    }
+    aio::Loop loop;
+    if (config.server.tls) {
+        Result<net::ServerTls> tls = read_tls(*config.server.tls);
+        if (!tls) return tls.error();
+        StartingHandler nobody;
+        net::HttpServer server{loop, {}, nobody};
+        if (Result<void> usable = server.replace_tls(std::move(*tls)); !usable) return usable;
+    }
+    return check_cluster_files(loop, config);
+}
+
+std::string told(const Error& error) {
+    std::string text = error.message + "\n";
+    for (const Detail& detail : error.details) {
+        if (error.message.find(detail.message) != std::string::npos) continue;
+        text += "  ";
+        if (detail.place.line > 0) {
+            text += "line " + std::to_string(detail.place.line) + ", column " +
+                    std::to_string(detail.place.column) + ": ";
+        }
+        text += detail.message + "\n";
+    }
+    return text;
+}
+
+}  // namespace gpuctl::app

@@ -1,0 +1,122 @@
+// What about the job itself stands in the way, before any node is looked at.
+
+#include <algorithm>
+
+#include "scheduler/plan/explain_parts.hpp"
+
+namespace gpuctl {
+
+using explain_parts::count;
+
+namespace {
+
+template <typename Names>
+std::string listed(const Names& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "none" : text;
+}
+
+std::vector<std::string> existing_pools(const ClusterState& state) {
+    std::vector<std::string> names;
+    for (const auto& [name, id] : state.pools_by_name()) {
+        if (state.pool_exists(id)) names.push_back(name);
+    }
+    return names;
+}
+
+std::vector<std::string> existing_queues(const ClusterState& state, PoolId pool) {
+    std::vector<std::string> names;
+    for (const QueueId id : state.pool(pool).queues) names.push_back(state.queue(id).name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+std::string bar_text(const ClusterState& state, const JobRow& job) {
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        if (pod.standing != PodStanding::waiting || pod.bar == PodBar::none) continue;
+        switch (pod.bar) {
+            case PodBar::elsewhere:
+                return "pod " + pod.facts.key.name + " was bound by another scheduler";
+            case PodBar::gone:
+                return "pod " + pod.facts.key.name + " is gone in this incarnation";
+            case PodBar::refused:
+                return "binding pod " + pod.facts.key.name + " was refused (" + pod.message +
+                       "); it is tried again when the pod changes";
+            case PodBar::none:
+                break;
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+namespace explain_parts {
+
+Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready) {
+    Explanation out;
+    out.reason = ready.hold;
+    out.subject = ready.subject;
+    if (job.pool.exists()) out.nodes_total = state.pool(job.pool).nodes;
+    const std::string pool = job.pool_wanted;
+    const auto gang_figures = [&] {
+        out.figures = {{"ranks_min", ready.ranks_min},
+                       {"ranks_present", ready.ranks_ready + ready.ranks_held},
+                       {"ranks_gated", ready.ranks_gated}};
+    };
+    switch (ready.hold) {
+        case Reason::pool_unknown:
+            out.sentence =
+                "pool " + pool + " does not exist; there are: " + listed(existing_pools(state));
+            break;
+        case Reason::queue_unknown:
+            out.sentence = "queue " + ready.subject + " does not exist in pool " + pool +
+                           "; there are: " + listed(existing_queues(state, job.pool));
+            break;
+        case Reason::gang_size_unknown:
+            out.sentence =
+                "nothing says how many ranks its gang has: a PodGroup object or the annotation "
+                "gang-min on its pods is missing";
+            break;
+        case Reason::gang_incomplete:
+            gang_figures();
+            out.sentence = "its gang needs " + count(ready.ranks_min, "rank", "ranks") + ", " +
+                           std::to_string(ready.ranks_ready + ready.ranks_held) + " exist";
+            break;
+        case Reason::gated:
+            gang_figures();
+            out.sentence = count(ready.ranks_gated, "pod has", "pods have") +
+                           " scheduling gates that are closed";
+            break;
+        case Reason::unsupported_feature:
+            out.sentence = "it uses " + ready.subject + ", which is not supported yet";
+            break;
+        case Reason::turn:
+            out.sentence = "its other ranks are being bound";
+            break;
+        default: {
+            out.sentence = bar_text(state, job);
+            if (!out.sentence.empty()) break;
+            if (job.not_before > state.now()) {
+                out.figures = {{"retry_in_ms", (job.not_before - state.now()).ms()},
+                               {"failures", job.bind_failures}};
+                std::string why;
+                for (const PodId id : job.pods) {
+                    if (why.empty()) why = state.pod(id).message;
+                }
+                out.sentence = "binding failed " + count(job.bind_failures, "time", "times") +
+                               (why.empty() ? "" : " (" + why + ")") + "; tried again in " +
+                               std::to_string((job.not_before - state.now()).ms()) + " ms";
+            } else {
+                out.sentence = "its gang is being rolled back";
+            }
+        }
+    }
+    return out;
+}
+
+}  // namespace explain_parts
+
+}  // namespace gpuctl

@@ -1,0 +1,36 @@
+#pragma once
+// What the files of the explanation share: explain.cpp asks, explain_hold.cpp tells what about the
+// job itself stands in the way, explain_room.cpp where its ranks find no room.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "scheduler/model/quantity.hpp"
+#include "scheduler/plan/explain.hpp"
+
+namespace gpuctl::explain_parts {
+
+inline std::string gpus(std::int64_t milli) { return format_gpus(GpuMilli{milli}); }
+inline std::string gpus_noun(std::int64_t milli) {
+    return gpus(milli) + (milli == kGpuMilliPerGpu ? " GPU" : " GPUs");
+}
+inline std::string count(std::int64_t n, const char* one, const char* many) {
+    return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+// So many pods of one shape.
+struct Group {
+    ShapeId shape;
+    std::int64_t ranks = 0;
+};
+
+Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready);
+// Ranks of one shape that do not find room; nothing when they do.
+std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
+                                         const Group& group);
+// Each shape of a mixed gang finds room by itself; do they together? Asked on a copy of the world.
+std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
+                                       const Readiness& ready);
+
+}  // namespace gpuctl::explain_parts

@@ -1,0 +1,257 @@
+// Where a job's ranks find no room, counted over the nodes of its pool.
+
+#include <algorithm>
+
+#include "scheduler/model/quantity.hpp"
+#include "scheduler/plan/explain_parts.hpp"
+#include "scheduler/plan/placer.hpp"
+
+namespace gpuctl {
+
+using explain_parts::count;
+using explain_parts::gpus;
+using explain_parts::gpus_noun;
+
+namespace {
+
+std::string pool_part(const ClusterState& state, PoolId pool, const NodeSurvey& seen) {
+    const std::string& name = state.pool(pool).name;
+    if (seen.nodes_matching == seen.nodes_pool) return "pool " + name + " has ";
+    return "the " + count(seen.nodes_matching, "node", "nodes") + " of pool " + name +
+           " that it may use " + (seen.nodes_matching == 1 ? "has " : "have ");
+}
+
+std::string asks(std::int64_t gpus_each, std::int64_t ranks) {
+    if (ranks == 1) return "needs " + gpus_noun(gpus_each) + " on one node";
+    // Ranks may share a node: the number of nodes it takes depends on the nodes.
+    return "needs " + gpus_noun(gpus_each * ranks) + " for " + count(ranks, "rank", "ranks") +
+           " (" + gpus(gpus_each) + " each)";
+}
+
+// The beginning of the sentence.
+struct Wants {
+    std::int64_t gpus_each = 0;
+    std::int64_t ranks = 0;
+    std::string text;
+    [[nodiscard]] std::string with(const std::string& amount) const {
+        return " with " + amount + (ranks > 1 ? " each" : "");
+    }
+};
+
+Reason reason_of(ColumnKind kind) {
+    switch (kind) {
+        case ColumnKind::gpu:
+            return Reason::gpu_insufficient;
+        case ColumnKind::cpu:
+            return Reason::cpu_insufficient;
+        case ColumnKind::memory:
+            return Reason::memory_insufficient;
+        case ColumnKind::pod_slots:
+            return Reason::pod_slots_insufficient;
+        case ColumnKind::extended:
+            return Reason::extended_insufficient;
+    }
+    return Reason::extended_insufficient;
+}
+
+std::string amount_text(ColumnKind kind, const std::string& resource, std::int64_t amount) {
+    switch (kind) {
+        case ColumnKind::gpu:
+            return gpus_noun(amount);
+        case ColumnKind::cpu:
+            return format_cpu(CpuMilli{amount}) + " CPU";
+        case ColumnKind::memory:
+            return format_bytes(Bytes{amount}) + " memory";
+        case ColumnKind::pod_slots:
+            return count(amount, "pod slot", "pod slots");
+        case ColumnKind::extended:
+            return std::to_string(amount) + " " + resource;
+    }
+    return std::to_string(amount);
+}
+
+std::string need_text(const Capacity& capacity, const Need& need) {
+    return amount_text(capacity.kind(need.column), capacity.resource(need.column), need.amount);
+}
+
+// What a node must have before it is asked about this need: "8 GPUs and 4 CPU".
+std::string needs_before(const Capacity& capacity, const NodeSurvey& seen,
+                         const NodeSurvey::OfNeed& of) {
+    std::string text;
+    for (const NodeSurvey::OfNeed& before : seen.needs) {
+        if (before.need.column == of.need.column) break;
+        text += (text.empty() ? "" : " and ") + need_text(capacity, before.need);
+    }
+    return text;
+}
+
+void add_need_figures(ColumnKind kind, const NodeSurvey::OfNeed& of, Explanation& out) {
+    const char* name = kind == ColumnKind::cpu      ? "cpu"
+                       : kind == ColumnKind::memory ? "memory"
+                                                    : "amount";
+    out.figures.push_back({std::string{name} + "_needed", of.need.amount});
+    out.figures.push_back({std::string{name} + "_free_on_one_node", of.usable_on_one_node});
+}
+
+Explanation with_survey(const NodeSurvey& seen, std::int64_t gpus_each, std::int64_t ranks) {
+    Explanation out;
+    out.tallies = seen.tallies;
+    out.nodes_total = seen.nodes_pool;
+    if (gpus_each > 0) {
+        out.figures = {{"gpus_needed", gpus_each * ranks},
+                       {"gpus_per_rank", gpus_each},
+                       {"gpus_free", seen.gpus_free},
+                       {"gpus_total", seen.gpus_total},
+                       {"gpus_free_on_one_node", seen.gpus_free_on_one_node},
+                       {"gpus_largest_node", seen.gpus_largest_node}};
+    }
+    out.figures.push_back({"ranks_needed", ranks});
+    out.figures.push_back({"ranks_fitting", seen.ranks_fitting});
+    out.figures.push_back({"ranks_fitting_empty", seen.ranks_fitting_empty});
+    out.figures.push_back({"nodes_matching", seen.nodes_matching});
+    out.figures.push_back({"nodes_pool", seen.nodes_pool});
+    return out;
+}
+
+// "one node", or what the nodes must have that are left to ask: "a node with 8 GPUs free".
+std::string place_text(const Capacity& capacity, const NodeSurvey& seen,
+                       const NodeSurvey::OfNeed& of) {
+    if (of.nodes_asked == seen.nodes_matching) return "one node";
+    return "a node with " + needs_before(capacity, seen, of) + " free";
+}
+
+// So many ranks fit by the needs up to this one; and how many in the end, if fewer.
+std::string room_part(const Capacity& capacity, const NodeSurvey& seen,
+                      const NodeSurvey::OfNeed& of, std::int64_t ranks) {
+    std::string text = ", room for " + std::to_string(of.ranks_fitting_so_far) + " of " +
+                       count(ranks, "rank", "ranks");
+    if (seen.ranks_fitting == of.ranks_fitting_so_far) return text;
+    const auto last = std::find_if(seen.needs.begin(), seen.needs.end(), [&](const auto& later) {
+        return later.ranks_fitting_so_far == seen.ranks_fitting;
+    });
+    return text + ", for " + std::to_string(seen.ranks_fitting) + " with " +
+           need_text(capacity, last->need) + (ranks > 1 ? " each" : "");
+}
+
+void say_never_fits(const Capacity& capacity, const std::string& pool, const NodeSurvey& seen,
+                    const Wants& wants, Explanation& out) {
+    const auto too_much =
+        std::find_if(seen.needs.begin(), seen.needs.end(),
+                     [](const NodeSurvey::OfNeed& of) { return of.largest_node < of.need.amount; });
+    const ColumnKind kind = capacity.kind(too_much->need.column);
+    const bool is_first = too_much == seen.needs.begin();
+    out.reason = Reason::never_fits;
+    out.subject = pool;
+    out.sentence =
+        wants.text +
+        (is_first && wants.gpus_each > 0 ? "" : wants.with(need_text(capacity, too_much->need)));
+    out.sentence += seen.nodes_matching == seen.nodes_pool
+                        ? "; no node of pool " + pool
+                        : "; no node of pool " + pool + " that it may use";
+    out.sentence += " is large enough even when empty, the largest ";
+    if (too_much->nodes_asked_empty < seen.nodes_matching) {
+        out.sentence += "with " + needs_before(capacity, seen, *too_much) + " ";
+    }
+    out.sentence += "offers " + amount_text(kind, capacity.resource(too_much->need.column),
+                                            too_much->largest_node);
+}
+
+void say_gpus_short(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,
+                    const NodeSurvey::OfNeed& of, const Wants& wants, Explanation& out) {
+    if (seen.gpus_free >= wants.gpus_each * wants.ranks) {
+        out.reason = of.ranks_fitting_so_far == 0 || wants.ranks == 1 ? Reason::gpu_fragmented
+                                                                      : Reason::nodes_insufficient;
+    }
+    out.sentence = wants.text + "; " + pool_part(state, job.pool, seen) + gpus(seen.gpus_free) +
+                   " of " + gpus_noun(seen.gpus_total) + " free, at most " +
+                   gpus(seen.gpus_free_on_one_node) + " on one node";
+    if (wants.ranks > 1) out.sentence += room_part(state.capacity(), seen, of, wants.ranks);
+}
+
+void say_other_short(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,
+                     const NodeSurvey::OfNeed& of, const Wants& wants, Explanation& out) {
+    const Capacity& capacity = state.capacity();
+    const ColumnKind kind = capacity.kind(of.need.column);
+    add_need_figures(kind, of, out);
+    out.sentence = wants.text + wants.with(need_text(capacity, of.need)) + "; " +
+                   pool_part(state, job.pool, seen) + "at most " +
+                   amount_text(kind, out.subject, of.usable_on_one_node) + " free on " +
+                   place_text(capacity, seen, of) + room_part(capacity, seen, of, wants.ranks);
+}
+
+std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
+    if (capacity.kind(shape.index_column) != ColumnKind::gpu) return 0;
+    for (const Need& need : shape.needs) {
+        if (need.column == shape.index_column) return need.amount;
+    }
+    return 0;
+}
+
+}  // namespace
+
+namespace explain_parts {
+
+std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
+                                         const Group& group) {
+    const Capacity& capacity = state.capacity();
+    const Shape& shape = state.shapes().at(group.shape);
+    const NodeSurvey seen = survey(state, job.pool, shape, group.ranks);
+    if (seen.ranks_fitting >= group.ranks) return std::nullopt;
+    Wants wants{gpus_each(capacity, shape), group.ranks, ""};
+    wants.text = wants.gpus_each > 0 ? asks(wants.gpus_each, group.ranks)
+                                     : "needs room for " + count(group.ranks, "pod", "pods");
+    Explanation out = with_survey(seen, wants.gpus_each, group.ranks);
+    const std::string& pool = state.pool(job.pool).name;
+    if (seen.nodes_pool == 0) {
+        out.reason = Reason::pool_empty;
+        out.subject = pool;
+        out.sentence = wants.text + "; pool " + pool + " has no node";
+        return out;
+    }
+    if (seen.nodes_matching == 0) {
+        out.reason = Reason::no_matching_node;
+        out.subject = pool;
+        out.sentence = "none of the " + count(seen.nodes_pool, "node", "nodes") + " of pool " +
+                       pool + " satisfies its selectors, tolerations and GPU model";
+        return out;
+    }
+    if (seen.ranks_fitting_empty == 0) {
+        say_never_fits(capacity, pool, seen, wants, out);
+        return out;
+    }
+    const auto short_of = std::find_if(
+        seen.needs.begin(), seen.needs.end(),
+        [&](const NodeSurvey::OfNeed& of) { return of.ranks_fitting_so_far < group.ranks; });
+    const Column column = short_of->need.column;
+    out.reason = reason_of(capacity.kind(column));
+    out.subject = capacity.resource(column);
+    if (wants.gpus_each > 0 && column == shape.index_column) {
+        say_gpus_short(state, job, seen, *short_of, wants, out);
+    } else {
+        say_other_short(state, job, seen, *short_of, wants, out);
+    }
+    return out;
+}
+
+std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
+                                       const Readiness& ready) {
+    Capacity copy = state.capacity();
+    Placer placer;
+    std::vector<Placement> out;
+    std::vector<PodId> pods = ready.pods;
+    pods.resize(std::min(pods.size(), static_cast<std::size_t>(ready.ranks_needed)));
+    if (placer.place_all(state, copy, job.pool, pods, out)) return std::nullopt;
+    Explanation found;
+    found.reason = Reason::nodes_insufficient;
+    found.subject = state.pool(job.pool).name;
+    found.nodes_total = state.pool(job.pool).nodes;
+    found.figures = {{"ranks_needed", static_cast<std::int64_t>(pods.size())}};
+    found.sentence = "needs room for " + std::to_string(pods.size()) +
+                     " ranks of different size at once; pool " + found.subject +
+                     " has room for each kind, but not for all together";
+    return found;
+}
+
+}  // namespace explain_parts
+
+}  // namespace gpuctl

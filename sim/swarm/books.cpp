@@ -1,0 +1,262 @@
+#include "sim/swarm/books.hpp"
+
+#include <algorithm>
+
+namespace gpuctl::sim {
+
+ObjectKey job_of(const PodFacts& pod) { return {pod.key.namespace_name, pod.job}; }
+
+void Amounts::add(const Amounts& other, std::int64_t times) {
+    cpu += other.cpu * times;
+    memory += other.memory * times;
+    slots += other.slots * times;
+    gpus += other.gpus * times;
+}
+
+Amounts amounts_of(const Resources& resources) {
+    Amounts out{resources.cpu.value(), resources.memory.value(), resources.pods, 0};
+    for (const GpuAmount& gpu : resources.gpus) out.gpus += gpu.amount.value();
+    return out;
+}
+
+void Books::take(const Input& input, const ClusterState& after) {
+    now = input.now;
+    const Event& event = input.event;
+    if (const auto* node = std::get_if<NodeObserved>(&event)) {
+        nodes[node->node.name] = node->node;
+    } else if (const auto* gone = std::get_if<NodeRemoved>(&event)) {
+        nodes.erase(gone->name);
+    } else if (const auto* pod = std::get_if<PodObserved>(&event)) {
+        observe(pod->pod);
+    } else if (const auto* removed = std::get_if<PodRemoved>(&event)) {
+        forget(removed->uid);
+    } else if (const auto* outcome = std::get_if<BindOutcome>(&event)) {
+        answer(*outcome);
+    } else if (const auto* deletion = std::get_if<PodDeleteOutcome>(&event)) {
+        const auto found = pods.find(deletion->uid);
+        if (found != pods.end() && !deletion->deleted) found->second.deleting = false;
+    } else if (const auto* changed = std::get_if<PolicyChanged>(&event)) {
+        policy = changed->policy;
+    } else if (const auto* term = std::get_if<LeadershipChanged>(&event)) {
+        leading = term->leading;
+        epoch = term->epoch;
+    } else if (std::holds_alternative<CacheSynced>(event)) {
+        synced = true;
+    }
+    let_go_of_reservations(after);
+}
+
+void Books::observe(const PodFacts& facts) {
+    BookedPod& pod = pods[facts.uid];
+    const bool is_new = pod.facts.node.empty() && !facts.node.empty();
+    if (is_new && pod.promised.empty() && pod.effect != EffectId{}) ++binds_landed_late;
+    pod.facts = facts;
+    jobs[job_of(facts)].insert(facts.uid);
+    if (!facts.node.empty()) {
+        pod.open = pod.reserved = false;
+        pod.promised.clear();
+    }
+}
+
+void Books::forget(const std::string& uid) {
+    const auto found = pods.find(uid);
+    if (found == pods.end()) return;
+    const auto job = jobs.find(job_of(found->second.facts));
+    job->second.erase(uid);
+    if (job->second.empty()) jobs.erase(job);
+    pods.erase(found);
+    reserved_.erase(uid);
+}
+
+void Books::answer(const BindOutcome& outcome) {
+    const auto found = pods.find(outcome.uid);
+    if (found == pods.end()) return;
+    BookedPod& pod = found->second;
+    if (!pod.open) return;
+    if (pod.effect != outcome.effect) {
+        ++answers_stale;
+        return;
+    }
+    pod.open = false;
+    if (outcome.result == BindResult::bound) return;
+    pod.reserved = true;
+    reserved_.insert(outcome.uid);
+}
+
+void Books::let_go_of_reservations(const ClusterState& after) {
+    for (auto entry = reserved_.begin(); entry != reserved_.end();) {
+        BookedPod& pod = pods.at(*entry);
+        const PodId id = after.find_pod(*entry);
+        const bool kept = pod.reserved && id.exists() &&
+                          after.pod(id).standing == PodStanding::assumed &&
+                          after.node(after.pod(id).node).facts.name == pod.promised;
+        if (kept) {
+            ++entry;
+            continue;
+        }
+        if (pod.reserved) pod.promised.clear();
+        pod.reserved = false;
+        entry = reserved_.erase(entry);
+    }
+}
+
+void Books::promise(const BindPod& bind) {
+    BookedPod& pod = pods.at(bind.pod.uid);
+    pod.promised = bind.node;
+    pod.effect = bind.id;
+    pod.open = true;
+    pod.reserved = false;
+    reserved_.erase(bind.pod.uid);
+}
+
+Amounts Books::used_on(const std::string& node) const {
+    Amounts used;
+    for (const auto& [uid, pod] : pods) {
+        if (pod.holds() && pod.where() == node) used.add(amounts_of(pod.facts.request));
+    }
+    return used;
+}
+
+Amounts Books::room_when_empty(const NodeFacts& node) const {
+    Amounts room = amounts_of(node.allocatable);
+    room.slots -= policy.pods_reserved_per_node;
+    return room;
+}
+
+Amounts Books::room_on(const NodeFacts& node) const {
+    Amounts room = room_when_empty(node);
+    room.add(used_on(node.name), -1);
+    return room;
+}
+
+std::int64_t Books::fitting(const Amounts& room, const Amounts& request, std::int64_t enough) {
+    const auto limit = [&enough](std::int64_t has, std::int64_t asks) {
+        if (asks > 0) enough = std::min(enough, std::max<std::int64_t>(has, 0) / asks);
+    };
+    limit(room.cpu, request.cpu);
+    limit(room.memory, request.memory);
+    limit(room.slots, request.slots);
+    limit(room.gpus, request.gpus);
+    return enough;
+}
+
+bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
+    if (node.unschedulable) return false;  // the swarm's pods never tolerate that
+    for (const Taint& taint : node.taints) {
+        if (taint.effect == TaintEffect::prefer_no_schedule) continue;
+        const bool tolerated = std::any_of(
+            rules.tolerations.begin(), rules.tolerations.end(), [&taint](const Toleration& t) {
+                return t.key == taint.key && (!t.effect || *t.effect == taint.effect) &&
+                       (t.op == TolerationOperator::exists || t.value == taint.value);
+            });
+        if (!tolerated) return false;
+    }
+    for (const auto& [key, value] : rules.node_selector) {
+        const auto label = node.labels.find(key);
+        if (label == node.labels.end() || label->second != value) return false;
+    }
+    if (rules.required_affinity && node.labels.contains("runwhere.ai/pool")) return false;
+    return rules.gpu_model.empty() || rules.gpu_model == node.gpu_model;
+}
+
+QueueName Books::queue_of(const PodFacts& pod) const {
+    QueueName out{pod.pool.empty() ? kDefaultPool : pod.pool, pod.queue};
+    const TenantPolicy* of = tenant(pod.key.namespace_name);
+    if (out.queue.empty() && of != nullptr) out.queue = of->queue;
+    if (out.queue.empty()) out.queue = kDefaultQueue;
+    return out;
+}
+
+const QueuePolicy* Books::policy_of(const QueueName& name) const {
+    for (const PoolPolicy& pool : policy.pools) {
+        if (pool.name != name.pool) continue;
+        for (const QueuePolicy& queue : pool.queues) {
+            if (queue.name == name.queue) return &queue;
+        }
+    }
+    return nullptr;
+}
+
+const TenantPolicy* Books::tenant(const std::string& name) const {
+    for (const TenantPolicy& tenant : policy.tenants) {
+        if (tenant.name == name) return &tenant;
+    }
+    return nullptr;
+}
+
+std::int64_t Books::gpus_held(const QueueName& queue) const {
+    std::int64_t sum = 0;
+    for (const auto& [uid, pod] : pods) {
+        if (pod.holds() && queue_of(pod.facts) == queue) sum += amounts_of(pod.facts.request).gpus;
+    }
+    return sum;
+}
+
+std::int64_t Books::gpus_held(const QueueName& queue, const std::string& tenant_name) const {
+    std::int64_t sum = 0;
+    for (const auto& [uid, pod] : pods) {
+        if (pod.holds() && pod.facts.key.namespace_name == tenant_name &&
+            queue_of(pod.facts) == queue) {
+            sum += amounts_of(pod.facts.request).gpus;
+        }
+    }
+    return sum;
+}
+
+Amounts Books::held_by(const std::string& tenant_name) const {
+    Amounts sum;
+    for (const auto& [uid, pod] : pods) {
+        if (pod.holds() && pod.facts.key.namespace_name == tenant_name) {
+            sum.add(amounts_of(pod.facts.request));
+        }
+    }
+    return sum;
+}
+
+std::string Books::limit_crossed(const PodFacts& pod, const Amounts& more) const {
+    const QueueName name = queue_of(pod);
+    const QueuePolicy* queue = policy_of(name);
+    if (queue != nullptr && queue->maximum && more.gpus > 0 &&
+        gpus_held(name) + more.gpus > queue->maximum->value()) {
+        return "queue " + name.queue + " of pool " + name.pool;
+    }
+    const TenantPolicy* of = tenant(pod.key.namespace_name);
+    if (of == nullptr) return "";
+    const Amounts held = held_by(of->name);
+    const auto over = [](const auto& limit, std::int64_t has, std::int64_t asks) {
+        return limit && asks > 0 && has + asks > limit->value();
+    };
+    if (over(of->gpu_maximum, held.gpus, more.gpus)) return "GPUs of namespace " + of->name;
+    if (over(of->cpu_maximum, held.cpu, more.cpu)) return "CPU of namespace " + of->name;
+    if (over(of->memory_maximum, held.memory, more.memory)) {
+        return "memory of namespace " + of->name;
+    }
+    return "";
+}
+
+Gang Books::gang_of(const ObjectKey& job) const {
+    Gang gang;
+    const auto found = jobs.find(job);
+    if (found == jobs.end()) return gang;
+    for (const std::string& uid : found->second) {
+        const BookedPod& pod = pods.at(uid);
+        if (pod.facts.gang) gang.size = std::max<std::int64_t>(gang.size, pod.facts.gang_min);
+        if (pod.facts.phase == PodPhase::succeeded || pod.stays()) ++gang.held;
+        if (pod.stays() && !pod.open && !pod.reserved) ++gang.bound;
+    }
+    return gang;
+}
+
+std::int64_t Books::fitting_in_pool(const PodFacts& pod, std::int64_t pods_asked,
+                                    bool when_empty) const {
+    const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
+    const Amounts request = amounts_of(pod.request);
+    std::int64_t sum = 0;
+    for (const auto& [name, node] : nodes) {
+        if (node.pool != pool || !may_use(pod.rules, node)) continue;
+        sum += fitting(when_empty ? room_when_empty(node) : room_on(node), request, pods_asked);
+    }
+    return sum;
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,104 @@
+#pragma once
+// The world counted by hand: facts as the inputs told them, promises as the effects made them,
+// plain maps, sums over everything. It shares no arithmetic, filter or index with the engine, so
+// that a mistake in one of those does not hide itself.
+//
+// Assumes what the swarm draws: one GPU resource, pods of a job alike, rules of the forms that
+// sim/pod_factory.cpp makes.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduler/model/event.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl::sim {
+
+struct Amounts {
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    std::int64_t slots = 0;
+    std::int64_t gpus = 0;  // thousandths
+    void add(const Amounts& other, std::int64_t times = 1);
+};
+Amounts amounts_of(const Resources& resources);
+
+struct BookedPod {
+    PodFacts facts;
+    std::string promised;   // node of our bind, until it is known not to be
+    EffectId effect{};      // of the bind sent last
+    bool open = false;      // its answer has not come
+    bool reserved = false;  // it failed, and the engine may keep the room to try again
+    bool deleting = false;  // a DeletePod of ours is under way
+    [[nodiscard]] const std::string& where() const {
+        return facts.node.empty() ? promised : facts.node;
+    }
+    [[nodiscard]] bool holds() const { return !is_terminal(facts.phase) && !where().empty(); }
+    [[nodiscard]] bool stays() const { return holds() && !facts.terminating && !deleting; }
+};
+
+struct QueueName {
+    std::string pool;
+    std::string queue;
+    friend auto operator<=>(const QueueName&, const QueueName&) = default;
+};
+
+struct Gang {
+    std::int64_t size = 0;   // 0: no gang
+    std::int64_t held = 0;   // stay or succeeded
+    std::int64_t bound = 0;  // stay, without an open bind
+};
+
+class Books {
+public:
+    // `after`: the engine after this input; asked only whether it keeps the room of failed binds.
+    void take(const Input& input, const ClusterState& after);
+    void promise(const BindPod& bind);
+
+    [[nodiscard]] Amounts used_on(const std::string& node) const;
+    // What is left for our own pods; may be negative.
+    [[nodiscard]] Amounts room_on(const NodeFacts& node) const;
+    [[nodiscard]] Amounts room_when_empty(const NodeFacts& node) const;
+    // So many pods with this request fit into `room`; at most `enough`.
+    [[nodiscard]] static std::int64_t fitting(const Amounts& room, const Amounts& request,
+                                              std::int64_t enough);
+    [[nodiscard]] static bool may_use(const PlacementRules& rules, const NodeFacts& node);
+    [[nodiscard]] QueueName queue_of(const PodFacts& pod) const;
+    [[nodiscard]] const QueuePolicy* policy_of(const QueueName& queue) const;
+    [[nodiscard]] const TenantPolicy* tenant(const std::string& name) const;
+    [[nodiscard]] std::int64_t gpus_held(const QueueName& queue) const;
+    [[nodiscard]] std::int64_t gpus_held(const QueueName& queue, const std::string& tenant) const;
+    [[nodiscard]] Amounts held_by(const std::string& tenant) const;
+    // The limit that `more` on top of what is held would cross; empty: none.
+    [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more) const;
+    [[nodiscard]] Gang gang_of(const ObjectKey& job) const;
+    // So many of `pods` pods like this one find room in its pool now (or with all nodes empty).
+    [[nodiscard]] std::int64_t fitting_in_pool(const PodFacts& pod, std::int64_t pods,
+                                               bool when_empty = false) const;
+
+    std::map<std::string, NodeFacts> nodes;
+    std::map<std::string, BookedPod> pods;            // by uid
+    std::map<ObjectKey, std::set<std::string>> jobs;  // uids
+    Policy policy;
+    bool leading = false;
+    bool synced = false;
+    Epoch epoch{};
+    Instant now;
+    std::uint64_t answers_stale = 0;
+    // A bind of an earlier term reached the API server after the same bind, sent again, had failed.
+    std::uint64_t binds_landed_late = 0;
+
+private:
+    void observe(const PodFacts& facts);
+    void forget(const std::string& uid);
+    void answer(const BindOutcome& outcome);
+    void let_go_of_reservations(const ClusterState& after);
+    std::set<std::string> reserved_;
+};
+
+ObjectKey job_of(const PodFacts& pod);
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,67 @@
+#include "sim/swarm/judge.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+// A life is over at its first violations; more of them say nothing new.
+constexpr std::size_t kViolationsMax = 10;
+
+// A fixed point is looked at whole after one Plan in so many, besides the ends of all moments.
+constexpr std::uint64_t kPlansPerLook = 8;
+
+}  // namespace
+
+void Judge::fail(std::string id, std::string what) {
+    if (violations_.empty()) first_step_ = sequence_;
+    if (violations_.size() < kViolationsMax)
+        violations_.push_back({std::move(id), std::move(what)});
+}
+
+void Judge::observe(const Engine& engine, const Input& input, const std::vector<Effect>& effects) {
+    const ClusterState& after = engine.state();
+    sequence_ = static_cast<std::uint64_t>(input.sequence);
+    ++probes.steps;
+    for (const Violation& wrong : verify(after)) fail(wrong.id, wrong.what);
+    close_workload(input.event);
+    books_.take(input, after);
+    if (const auto* outcome = std::get_if<BindOutcome>(&input.event)) check_backoff(*outcome);
+    std::vector<Turn> turns;
+    for (const Effect& effect : effects) {
+        if (const auto* bind = std::get_if<BindPod>(&effect)) {
+            check_bind(*bind, after, turns);
+        } else if (const auto* deletion = std::get_if<DeletePod>(&effect)) {
+            check_delete(*deletion);
+        } else if (const auto* creation = std::get_if<CreateWorkload>(&effect)) {
+            check_workload(creation->job.spec.key, creation->id, creation->epoch);
+        } else if (const auto* removal = std::get_if<DeleteWorkload>(&effect)) {
+            check_workload(removal->key, removal->id, removal->epoch);
+        } else if (const auto* report = std::get_if<ReportStarted>(&effect)) {
+            check_started(*report);
+        } else if (const auto* wake = std::get_if<WakeAt>(&effect)) {
+            if (wake->at < input.now) fail("I14", "a wake-up is asked for in the past");
+        }
+    }
+    check_rollbacks(effects);
+    check_gangs(turns);
+    if (!turns.empty()) check_order(turns, after);
+    if (!std::holds_alternative<Plan>(input.event)) return;
+    if (++probes.plans % kPlansPerLook == 0) look_around(engine);
+}
+
+void Judge::look_around(const Engine& engine) {
+    const ClusterState& state = engine.state();
+    if (!state.leading() || !state.synced() || engine.wants_plan()) return;
+    check_under_way(state);
+    check_reservations(state);
+    Readiness ready;
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        state.read_readiness(id, ready);
+        if (!ready.waits) continue;
+        if (ready.hold == Reason::none && !ready.pods.empty()) try_waiting(state, id, ready);
+        for (const Explanation& told : explain(state, id, ready)) {
+            recount(state, key, ready, told);
+        }
+    }
+}
+
+}  // namespace gpuctl::sim

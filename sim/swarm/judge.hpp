@@ -1,0 +1,87 @@
+#pragma once
+// Holds every step of the engine against the books: may this effect be, was it somebody else's
+// turn, could a waiting job start, is what users are told true. Violations are values with the ids
+// of docs/invariants.md.
+//
+// Lifecycle: one per life of a world. It reads the engine, never changes it.
+
+#include <string>
+#include <vector>
+
+#include "scheduler/engine/engine.hpp"
+#include "scheduler/plan/explain.hpp"
+#include "scheduler/state/invariants.hpp"
+#include "sim/swarm/books.hpp"
+#include "sim/swarm/probes.hpp"
+
+namespace gpuctl::sim {
+
+class Judge {
+public:
+    // After every step of the engine.
+    void observe(const Engine& engine, const Input& input, const std::vector<Effect>& effects);
+    // When nothing moves: nobody who could start waits, and every reason counts right.
+    void look_around(const Engine& engine);
+
+    void fail(std::string id, std::string what);
+    [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
+    // At which step the first of them was seen.
+    [[nodiscard]] std::uint64_t first_step() const { return first_step_; }
+    [[nodiscard]] const Books& books() const { return books_; }
+
+    Probes probes;
+
+private:
+    // Ranks of one job that were placed one after the other.
+    struct Turn {
+        ObjectKey job;
+        PodFacts pod;  // one of them: they are alike
+        std::int64_t ranks = 0;
+        bool gang = false;
+        bool resumes = false;
+        Instant submitted_at;
+        std::uint64_t arrival = 0;
+        std::int64_t queue_held = 0;   // before this turn
+        std::int64_t tenant_held = 0;  // of its tenant in its queue
+    };
+    using Held = std::map<QueueName, std::map<std::string, std::int64_t>>;
+
+    // judge_effects.cpp
+    void check_bind(const BindPod& bind, const ClusterState& after, std::vector<Turn>& turns);
+    void check_room(const BindPod& bind, const BookedPod& pod);
+    void check_reservation(const BindPod& bind, const BookedPod& pod);
+    void check_backoff(const BindOutcome& outcome);
+    void check_gangs(const std::vector<Turn>& turns);
+    void check_delete(const DeletePod& deletion);
+    void check_rollbacks(const std::vector<Effect>& effects);
+    void check_started(const ReportStarted& report);
+    void check_workload(const ObjectKey& job, EffectId effect, Epoch epoch);
+    void check_may_write(EffectId effect, Epoch epoch, const std::string& what);
+    void close_workload(const Event& event);
+
+    // judge_order.cpp
+    void check_order(const std::vector<Turn>& turns, const ClusterState& after);
+    void compare(const Turn& first, const Turn& later, const Held& held);
+    void compare_waiting(const Turn& placed, const ClusterState& after);
+
+    // judge_waits.cpp
+    void check_under_way(const ClusterState& state);
+    void check_reservations(const ClusterState& state);
+    void try_waiting(const ClusterState& state, JobId id, const Readiness& ready);
+    void recount(const ClusterState& state, const ObjectKey& job, const Readiness& ready,
+                 const Explanation& told);
+    void recount_nodes(const std::string& name, const PodFacts& pod, const Explanation& told);
+    void recount_limit(const std::string& name, const PodFacts& pod, const Explanation& told);
+
+    Books books_;
+    std::vector<Violation> violations_;
+    EffectId effect_last_{};
+    std::map<ObjectKey, EffectId> workloads_open_;
+    std::map<ObjectKey, Instant> quiet_until_;  // jobs whose bind failed: no new try before
+    std::map<ObjectKey, Instant> failed_at_;    // of a bind, last
+    std::set<ObjectKey> started_;               // gangs that once ran as a whole
+    std::uint64_t sequence_ = 0;                // of the input under judgement
+    std::uint64_t first_step_ = 0;
+};
+
+}  // namespace gpuctl::sim

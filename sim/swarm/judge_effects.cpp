@@ -1,0 +1,182 @@
+// What the engine asks of the world: may it?
+
+#include <algorithm>
+
+#include "sim/swarm/judge.hpp"
+
+namespace gpuctl::sim {
+
+// I2: writes only in office, stamped with the term, and never under a number that was used before.
+void Judge::check_may_write(EffectId effect, Epoch epoch, const std::string& what) {
+    if (!books_.leading) fail("I2", what + " without being the leader");
+    if (epoch != books_.epoch) fail("I2", what + " carries the epoch of another term");
+    if (effect <= effect_last_) fail("I2", what + " reuses the number of an effect");
+    effect_last_ = std::max(effect_last_, effect);
+}
+
+void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vector<Turn>& turns) {
+    const std::string what = "bind of " + to_string(bind.pod.key);
+    check_may_write(bind.id, bind.epoch, what);
+    const auto found = books_.pods.find(bind.pod.uid);
+    if (found == books_.pods.end()) return fail("I2", what + ": nobody has this pod");
+    BookedPod& pod = found->second;
+    const ObjectKey job = job_of(pod.facts);
+    if (!pod.facts.node.empty()) fail("I2", what + ": it is bound already");
+    if (is_terminal(pod.facts.phase)) fail("I2", what + ": it has ended");
+    if (pod.open || pod.reserved) {  // asked again, not decided again
+        if (pod.promised != bind.node) fail("I2", what + ": an open bind moved to another node");
+        if (pod.reserved) check_reservation(bind, pod);
+        return books_.promise(bind);
+    }
+    if (!pod.promised.empty()) return fail("I2", what + ": it was told to be bound already");
+    if (pod.facts.terminating || pod.facts.gated) fail("I2", what + ": it may not start");
+    const auto quiet = quiet_until_.find(job);
+    if (quiet != quiet_until_.end() && books_.now < quiet->second) {
+        fail("I14", what + ": tried again at once after a failure");
+    }
+    check_room(bind, pod);
+    if (turns.empty() || turns.back().job != job) {
+        const JobRow& row = after.job(after.find_job(job));
+        const QueueName queue = books_.queue_of(pod.facts);
+        const Gang gang = books_.gang_of(job);
+        turns.push_back({job, pod.facts, 0, gang.size > 0, gang.size > 0 && gang.held > 0,
+                         row.submitted_at, row.arrival, books_.gpus_held(queue),
+                         books_.gpus_held(queue, job.namespace_name)});
+    }
+    ++turns.back().ranks;
+    books_.promise(bind);
+}
+
+// I1 and I5, by sums over all pods.
+void Judge::check_room(const BindPod& bind, const BookedPod& pod) {
+    const std::string what = "bind of " + to_string(bind.pod.key) + " to " + bind.node;
+    const Amounts request = amounts_of(pod.facts.request);
+    const auto node = books_.nodes.find(bind.node);
+    if (node == books_.nodes.end()) return fail("I1", what + ": there is no such node");
+    const std::string pool = pod.facts.pool.empty() ? kDefaultPool : pod.facts.pool;
+    if (node->second.pool != pool) fail("I1", what + ": that is another pool");
+    if (!Books::may_use(pod.facts.rules, node->second)) {
+        fail("I1", what + ": its rules do not allow that node");
+    }
+    if (Books::fitting(books_.room_on(node->second), request, 1) < 1) {
+        fail("I1", what + ": there is no room");
+    }
+    const std::string crossed = books_.limit_crossed(pod.facts, request);
+    if (!crossed.empty()) fail("I5", what + " crosses the limit of " + crossed);
+}
+
+// What was kept for a new try must still be there.
+void Judge::check_reservation(const BindPod& bind, const BookedPod& pod) {
+    const auto node = books_.nodes.find(bind.node);
+    const Amounts request = amounts_of(pod.facts.request);
+    bool holds = node != books_.nodes.end();
+    if (holds) {
+        const Amounts room = books_.room_on(node->second);
+        holds = room.cpu >= 0 && room.memory >= 0 && room.slots >= 0 &&
+                (request.gpus == 0 || room.gpus >= 0);
+    }
+    if (!holds) fail("I1", "bind of " + to_string(bind.pod.key) + ": its reservation is gone");
+}
+
+// Only the first failure after a long peace is judged: from then on the engine's own backoff, which
+// may run since an earlier failure of the same job, is what counts.
+void Judge::check_backoff(const BindOutcome& outcome) {
+    const auto pod = books_.pods.find(outcome.uid);
+    if (pod == books_.pods.end() || outcome.result != BindResult::failed) return;
+    if (pod->second.effect != outcome.effect) return;
+    const ObjectKey job = job_of(pod->second.facts);
+    const auto before = failed_at_.find(job);
+    const bool is_first =
+        before == failed_at_.end() || books_.now - before->second > books_.policy.backoff_maximum;
+    failed_at_[job] = books_.now;
+    if (is_first) quiet_until_[job] = books_.now + books_.policy.backoff_initial;
+}
+
+// I4: what was placed of a gang completes it.
+void Judge::check_gangs(const std::vector<Turn>& turns) {
+    for (const Turn& turn : turns) {
+        if (!turn.gang) continue;
+        const Gang gang = books_.gang_of(turn.job);
+        if (gang.held < gang.size) {
+            fail("I4", "gang " + to_string(turn.job) + " was placed with " +
+                           std::to_string(gang.held) + " of " + std::to_string(gang.size) +
+                           " ranks");
+        }
+    }
+}
+
+void Judge::check_delete(const DeletePod& deletion) {
+    const std::string what = "deletion of " + to_string(deletion.pod.key);
+    check_may_write(deletion.id, deletion.epoch, what);
+    const auto found = books_.pods.find(deletion.pod.uid);
+    if (found == books_.pods.end()) return;
+    BookedPod& pod = found->second;
+    if (!pod.facts.has_controller) fail("I4", what + ": nobody would make it again");
+    if (pod.deleting) return;  // asked again in a new term
+    const Gang gang = books_.gang_of(job_of(pod.facts));
+    if (gang.size == 0) fail("I4", what + ": it is in no gang");
+    if (started_.contains(job_of(pod.facts))) {
+        fail("I4", what + ": its gang once ran as a whole and is not rolled back");
+    }
+    pod.deleting = true;
+}
+
+// I4: a roll-back leaves none of the gang behind.
+void Judge::check_rollbacks(const std::vector<Effect>& effects) {
+    for (const Effect& effect : effects) {
+        const auto* deletion = std::get_if<DeletePod>(&effect);
+        if (deletion == nullptr) continue;
+        const auto found = books_.pods.find(deletion->pod.uid);
+        if (found == books_.pods.end()) continue;
+        const ObjectKey job = job_of(found->second.facts);
+        if (books_.gang_of(job).bound > 0) {
+            fail("I4", "the roll-back of gang " + to_string(job) + " leaves ranks behind");
+        }
+    }
+}
+
+void Judge::check_started(const ReportStarted& report) {
+    const Gang gang = books_.gang_of(report.job);
+    if (report.waited < Duration{0})
+        fail("I15", to_string(report.job) + " waited less than nothing");
+    for (std::size_t i = 0; i < report.pods.size(); ++i) {
+        const auto found = books_.pods.find(report.pods[i].uid);
+        if (found == books_.pods.end()) continue;
+        const BookedPod& pod = found->second;
+        if (pod.where() != report.nodes[i] || pod.open || pod.reserved) {
+            fail("I15", "pod " + to_string(report.pods[i].key) + " is told to be on " +
+                            report.nodes[i] + " and is not bound there");
+        }
+    }
+    if (gang.size == 0) return;
+    if (!started_.contains(report.job) && gang.held < gang.size) {
+        fail("I4", "gang " + to_string(report.job) + " is told to have started and is not whole");
+    }
+    if (gang.size > 1 && started_.insert(report.job).second) ++probes.gangs_started;
+    started_.insert(report.job);
+}
+
+// I3: one write per job's workload at a time, so that none overtakes another.
+void Judge::check_workload(const ObjectKey& job, EffectId effect, Epoch epoch) {
+    check_may_write(effect, epoch, "workload of " + to_string(job));
+    if (workloads_open_.contains(job)) {
+        fail("I3", "two writes of the workload of " + to_string(job) + " are under way");
+    }
+    workloads_open_[job] = effect;
+}
+
+void Judge::close_workload(const Event& event) {
+    if (const auto* term = std::get_if<LeadershipChanged>(&event)) {
+        if (term->leading) workloads_open_.clear();  // sent again in the new term
+    } else if (const auto* outcome = std::get_if<WorkloadOutcome>(&event)) {
+        const auto open = workloads_open_.find(outcome->key);
+        if (!outcome->done) ++probes.creates_failed;
+        if (open != workloads_open_.end() && open->second == outcome->effect) {
+            workloads_open_.erase(open);
+        }
+    } else if (const auto* deletion = std::get_if<PodDeleteOutcome>(&event)) {
+        if (!deletion->deleted) ++probes.deletes_failed;
+    }
+}
+
+}  // namespace gpuctl::sim

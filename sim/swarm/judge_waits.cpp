@@ -1,0 +1,157 @@
+// I14 and I15: at a fixed point nobody waits who could start, and what the others are told is true.
+
+#include <algorithm>
+
+#include "sim/swarm/judge.hpp"
+
+namespace gpuctl::sim {
+
+// I2: the engine waits for exactly the answers that have not come.
+void Judge::check_under_way(const ClusterState& state) {
+    for (const auto& [uid, pod] : books_.pods) {
+        const PodId id = state.find_pod(uid);
+        if (!id.exists() || !pod.facts.node.empty()) continue;
+        const PodRow& row = state.pod(id);
+        if (row.in_flight != pod.open) {
+            fail("I2", "pod " + to_string(pod.facts.key) +
+                           (pod.open ? ": its bind is under way and forgotten"
+                                     : ": an answer is waited for that has come"));
+        }
+    }
+    for (const auto& [uid, pod] : books_.pods) {
+        const PodId id = state.find_pod(uid);
+        if (!id.exists() || pod.facts.terminating || is_terminal(pod.facts.phase)) continue;
+        if (state.pod(id).delete_in_flight && !pod.deleting) {
+            fail("I2", "pod " + to_string(pod.facts.key) +
+                           ": its deletion failed and is not tried again");
+        }
+    }
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        if (state.job(id).workload_in_flight != workloads_open_.contains(key)) {
+            fail("I3", "job " + to_string(key) + ": its workload is not where the engine thinks");
+        }
+    }
+}
+
+// I14: room that is kept for a failed bind is used in time or given up.
+void Judge::check_reservations(const ClusterState& state) {
+    for (const auto& [uid, pod] : books_.pods) {
+        const PodId id = state.find_pod(uid);
+        if (!id.exists()) continue;
+        const PodRow& row = state.pod(id);
+        if (row.standing != PodStanding::assumed || row.in_flight) continue;
+        const JobRow& job = state.job(row.job);
+        const bool is_open = job.gang_deadline > state.now() && !job.member_refused;
+        const bool waits_for_others =
+            std::any_of(job.pods.begin(), job.pods.end(),
+                        [&](PodId other) { return state.pod(other).in_flight; });
+        if (is_open ? job.not_before <= state.now() : !waits_for_others) {
+            fail("I14", "pod " + to_string(pod.facts.key) + " keeps room and nobody tries it");
+        }
+    }
+}
+
+void Judge::try_waiting(const ClusterState& state, JobId id, const Readiness& ready) {
+    ++probes.waits_tried;
+    const PodFacts& pod = state.pod(ready.pods.front()).facts;
+    const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
+    Amounts ask;
+    ask.add(amounts_of(pod.request), ranks);
+    if (!books_.limit_crossed(pod, ask).empty()) return;
+    if (books_.fitting_in_pool(pod, ranks) < ranks) return;
+    fail("I14", "job " + to_string(state.job(id).key) + " could start and nobody tries it");
+}
+
+void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readiness& ready,
+                    const Explanation& told) {
+    ++probes.explanations_recounted;
+    const std::string name =
+        "job " + to_string(job) + " (" + std::string{to_string(told.reason)} + "): ";
+    if (told.reason == Reason::none || told.sentence.empty()) {
+        return fail("I15", name + "waits and is not told why");
+    }
+    if (told.reason == Reason::gang_incomplete &&
+        ready.ranks_held + ready.ranks_ready >= ready.ranks_min) {
+        fail("I15", name + "all its ranks exist");
+    }
+    if (ready.hold != Reason::none || ready.pods.empty()) return;
+    if (told.reason == Reason::turn) fail("I15", name + "nothing stands in its way, yet it waits");
+    const PodFacts& pod = state.pod(ready.pods.front()).facts;
+    const auto has = [&told](std::string_view figure) {
+        return std::any_of(told.figures.begin(), told.figures.end(),
+                           [figure](const Figure& one) { return one.name == figure; });
+    };
+    if (has("limit")) recount_limit(name, pod, told);
+    if (has("nodes_pool")) recount_nodes(name, pod, told);
+}
+
+namespace {
+
+std::int64_t figure(const Explanation& told, std::string_view name) {
+    for (const Figure& one : told.figures) {
+        if (one.name == name) return one.value;
+    }
+    return -1;
+}
+
+}  // namespace
+
+void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Explanation& told) {
+    const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
+    const Amounts request = amounts_of(pod.request);
+    const std::int64_t ranks = figure(told, "ranks_needed");
+    std::int64_t in_pool = 0, matching = 0, free = 0, total = 0, most = 0, largest = 0;
+    for (const auto& [node_name, node] : books_.nodes) {
+        if (node.pool != pool) continue;
+        ++in_pool;
+        if (!Books::may_use(pod.rules, node)) continue;
+        ++matching;
+        const std::int64_t here = std::max<std::int64_t>(books_.room_on(node).gpus, 0);
+        const std::int64_t has = books_.room_when_empty(node).gpus;
+        free += here;
+        total += has;
+        most = std::max(most, here);
+        largest = std::max(largest, has);
+    }
+    const auto expect = [&](const char* what, std::int64_t counted) {
+        const std::int64_t said = figure(told, what);
+        if (said != counted) {
+            fail("I15", name + what + " is told as " + std::to_string(said) + " and is " +
+                            std::to_string(counted));
+        }
+    };
+    expect("nodes_pool", in_pool);
+    expect("nodes_matching", matching);
+    expect("ranks_fitting", books_.fitting_in_pool(pod, ranks));
+    expect("ranks_fitting_empty", books_.fitting_in_pool(pod, ranks, true));
+    if (request.gpus == 0) return;
+    expect("gpus_needed", request.gpus * ranks);
+    expect("gpus_free", free);
+    expect("gpus_total", total);
+    expect("gpus_free_on_one_node", most);
+    expect("gpus_largest_node", largest);
+    if (told.reason == Reason::gpu_insufficient && free >= request.gpus * ranks) {
+        fail("I15", name + "there are enough free GPUs");
+    }
+}
+
+void Judge::recount_limit(const std::string& name, const PodFacts& pod, const Explanation& told) {
+    const std::int64_t limit = figure(told, "limit");
+    const std::int64_t held = figure(told, "held");
+    const std::int64_t needed = figure(told, "needed");
+    if (held + needed <= limit) fail("I15", name + "the limit it names is not reached");
+    const QueueName queue = books_.queue_of(pod);
+    const Amounts of_tenant = books_.held_by(pod.key.namespace_name);
+    const QueuePolicy* known = books_.policy_of(queue);
+    const TenantPolicy* tenant = books_.tenant(pod.key.namespace_name);
+    const auto is = [&](const auto& maximum, std::int64_t holds) {
+        return maximum && maximum->value() == limit && holds == held;
+    };
+    bool counted = known && is(known->maximum, books_.gpus_held(queue));
+    counted = counted || (tenant && (is(tenant->gpu_maximum, of_tenant.gpus) ||
+                                     is(tenant->cpu_maximum, of_tenant.cpu) ||
+                                     is(tenant->memory_maximum, of_tenant.memory)));
+    if (!counted) fail("I15", name + "nobody holds so much of such a limit");
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,139 @@
+#include "sim/swarm/options.hpp"
+
+#include <algorithm>
+
+namespace gpuctl::sim {
+namespace {
+
+constexpr const char* kModels[] = {"A100", "H100"};
+
+NodeFacts draw_node(Rng& rng, std::int64_t number) {
+    NodeFacts node;
+    node.name = "node-" + std::to_string(number);
+    node.pool = rng.chance(1, 3) ? "training" : "default";
+    // A label that somebody forgot: the pool's own jobs then select other nodes of it.
+    if (node.pool != "default" && !rng.chance(1, 8)) node.labels["runwhere.ai/pool"] = node.pool;
+    node.gpu_model = kModels[rng.below(2)];
+    node.allocatable.cpu = CpuMilli{rng.between(4'000, 64'000)};
+    node.allocatable.memory = Bytes{rng.between(8, 512) << 30};
+    node.allocatable.pods = rng.between(4, rng.chance(1, 3) ? 8 : 110);
+    node.allocatable.gpus = {{"nvidia.com/gpu", whole_gpus(rng.between(1, 8))}};
+    return node;
+}
+
+Faults draw_faults(Rng& rng) {
+    const auto sometimes = [&rng](std::int64_t most) {
+        return rng.chance(1, 2) ? rng.between(0, most) : 0;
+    };
+    Faults faults;
+    faults.bind_failed_per_mille = sometimes(rng.chance(1, 3) ? 800 : 300);
+    faults.bind_unanswered_per_mille = sometimes(200);
+    faults.create_failed_per_mille = sometimes(300);
+    faults.delete_failed_per_mille = sometimes(600);
+    faults.container_failed_per_mille = sometimes(200);
+    return faults;
+}
+
+}  // namespace
+
+Policy draw_policy(Rng& rng) {
+    Policy policy;
+    for (const char* name : {"default", "training"}) {
+        PoolPolicy pool{name, "", {}};
+        pool.queues.push_back({"default", 0, 1, whole_gpus(0), std::nullopt});
+        pool.queues.push_back(
+            {"small", 0, 2, whole_gpus(rng.between(0, 2)), whole_gpus(rng.between(2, 8))});
+        if (rng.chance(1, 2)) {
+            pool.queues.push_back({"urgent", 10, 1, whole_gpus(0), std::nullopt});
+        }
+        policy.pools.push_back(std::move(pool));
+    }
+    if (rng.chance(1, 2)) {
+        TenantPolicy tenant;
+        tenant.name = "team-b";
+        tenant.weight = rng.between(1, 3);
+        tenant.gpu_maximum = whole_gpus(rng.between(1, 8));
+        if (rng.chance(1, 2)) tenant.memory_maximum = Bytes{rng.between(8, 64) << 30};
+        if (rng.chance(1, 4)) tenant.cpu_maximum = CpuMilli{rng.between(4'000, 32'000)};
+        policy.tenants.push_back(std::move(tenant));
+    }
+    policy.pods_reserved_per_node = rng.between(0, 2);
+    policy.gang_bind_deadline = Duration{rng.between(2'000, 30'000)};
+    constexpr std::int32_t attempts[] = {1, 3, 10'000};
+    policy.plan_attempts_max = attempts[rng.below(3)];
+    return policy;
+}
+
+SwarmOptions draw_options(Rng& rng) {
+    SwarmOptions options;
+    Settings& cluster = options.settings.cluster;
+    cluster.seed = rng.next();
+    cluster.api_latency_max = Duration{rng.between(1, 300)};
+    cluster.eviction_after = Duration{rng.between(1'000, 60'000)};
+    cluster.training_run_time = Duration{rng.between(1'000, 60'000)};
+    cluster.container_stop_max = Duration{rng.between(500, 30'000)};
+    cluster.faults = draw_faults(rng);
+    options.nodes_get_lost = rng.chance(1, 2);
+    options.nodes_change = rng.chance(1, 2);
+    options.policy_changes = rng.chance(1, 2);
+    options.leadership_changes = rng.chance(1, 2);
+    options.restarts = rng.chance(1, 2);
+    const std::int64_t nodes = rng.between(1, 6);
+    for (std::int64_t i = 0; i < nodes; ++i) options.settings.nodes.push_back(draw_node(rng, i));
+    options.settings.policy = draw_policy(rng);
+    return options;
+}
+
+NodeFacts draw_change(Rng& rng, NodeFacts node) {
+    switch (rng.below(4)) {
+        case 0: {
+            const std::int64_t gpus = rng.between(0, 8);
+            node.allocatable.gpus.clear();
+            if (gpus > 0) node.allocatable.gpus = {{"nvidia.com/gpu", whole_gpus(gpus)}};
+            break;
+        }
+        case 1:
+            node.allocatable.cpu = CpuMilli{rng.between(1'000, 64'000)};
+            node.allocatable.pods = rng.between(2, 20);
+            break;
+        case 2:
+            node.gpu_model = kModels[rng.below(2)];
+            break;
+        default:
+            // The flag without its taint: the node controller adds that a moment later.
+            node.unschedulable = !node.unschedulable;
+    }
+    return node;
+}
+
+JobSpec draw_job(Rng& rng, std::uint64_t number) {
+    JobSpec spec;
+    const std::uint64_t dice = rng.below(10);
+    spec.kind = dice < 6   ? JobKind::training
+                : dice < 8 ? JobKind::inference
+                : dice < 9 ? JobKind::notebook
+                           : JobKind::compute;
+    spec.key = {rng.chance(1, 2) ? "team-a" : "team-b", "job-" + std::to_string(number)};
+    spec.image = "repo/image:1";
+    const auto replicas =
+        spec.kind == JobKind::notebook ? 1 : static_cast<std::int32_t>(rng.between(1, 4));
+    spec.replicas_min = spec.replicas_max = replicas;
+    spec.service.replicas = replicas;
+    // Often the same amounts as others: jobs that ask alike are where order shows.
+    const bool usual = rng.chance(1, 2);
+    spec.cpu = usual ? CpuMilli{1'000} : CpuMilli{rng.between(100, 4'000)};
+    spec.memory = usual ? Bytes{4LL << 30} : Bytes{rng.between(1, 8) << 30};
+    spec.gpu.count = usual ? 1 : rng.between(0, 4);
+    spec.gpu.mode = spec.gpu.count > 0 ? GpuMode::exclusive : GpuMode::none;
+    spec.gpu.amount = whole_gpus(spec.gpu.count);
+    spec.gpu.resource = "nvidia.com/gpu";
+    if (spec.gpu.count > 0 && rng.chance(1, 5)) spec.gpu.model = kModels[rng.below(2)];
+    spec.pool = rng.chance(1, 4) ? "training" : "";
+    constexpr const char* queues[] = {"", "", "", "small", "urgent"};
+    spec.queue = queues[rng.below(5)];
+    spec.priority = static_cast<JobPriority>(rng.below(3));
+    spec.run_time_expected = Duration{rng.between(100, 40'000)};
+    return spec;
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,27 @@
+#pragma once
+// Swarm: every seed has its own cluster and policy, and switches some kinds of trouble on and
+// others off, so that rare combinations are not drowned by the common ones.
+
+#include "scheduler/base/rng.hpp"
+#include "sim/simulation.hpp"
+
+namespace gpuctl::sim {
+
+struct SwarmOptions {
+    SimulationSettings settings;
+    bool nodes_get_lost = false;
+    bool nodes_change = false;
+    bool policy_changes = false;
+    bool leadership_changes = false;
+    bool restarts = false;
+};
+
+SwarmOptions draw_options(Rng& rng);
+// One of the policies a world may have; a policy change draws another.
+Policy draw_policy(Rng& rng);
+// Another life of the same machine: shrunk, grown, of another model, cordoned without its taint.
+NodeFacts draw_change(Rng& rng, NodeFacts node);
+// A job of a random kind; `number` makes its name unique.
+JobSpec draw_job(Rng& rng, std::uint64_t number);
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,67 @@
+#pragma once
+// What happened over the seeds that were lived: each kind of trouble counted, because a fault that
+// never fired proves nothing.
+
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
+#include <cstdint>
+
+namespace gpuctl::sim {
+
+struct Probes {
+    std::uint64_t steps = 0;
+    std::uint64_t plans = 0;
+    std::uint64_t jobs_submitted = 0;
+    std::uint64_t jobs_deleted = 0;
+    std::uint64_t gangs_started = 0;  // of more than one rank
+    std::uint64_t binds_accepted = 0;
+    // Faults.
+    std::uint64_t binds_turned_down = 0;
+    std::uint64_t binds_unanswered = 0;   // bound, and the answer came seconds late
+    std::uint64_t answers_stale = 0;      // to a bind that had been sent again meanwhile
+    std::uint64_t binds_landed_late = 0;  // after the same, sent again in a new term, had failed
+    std::uint64_t kubelet_rejections = 0;
+    std::uint64_t creates_failed = 0;
+    std::uint64_t deletes_failed = 0;
+    std::uint64_t containers_failed = 0;
+    std::uint64_t pods_evicted = 0;
+    std::uint64_t pods_deleted = 0;
+    std::uint64_t gang_rollbacks = 0;
+    std::uint64_t nodes_lost = 0;
+    std::uint64_t nodes_left = 0;
+    std::uint64_t nodes_changed = 0;  // shrank, grew, another model, cordoned without a taint
+    std::uint64_t policies_changed = 0;
+    std::uint64_t leaderships_lost = 0;
+    std::uint64_t scheduler_restarts = 0;
+    std::uint64_t effects_lost = 0;  // scheduler restarts that lost the effects of a last step
+    std::uint64_t full_restarts = 0;
+    // Looks.
+    std::uint64_t orders_compared = 0;  // pairs of placements
+    std::uint64_t waits_tried = 0;      // waiting jobs tried by hand at a fixed point
+    std::uint64_t explanations_recounted = 0;
+};
+BOOST_DESCRIBE_STRUCT(Probes, (),
+                      (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
+                       binds_turned_down, binds_unanswered, answers_stale, binds_landed_late,
+                       kubelet_rejections, creates_failed, deletes_failed, containers_failed,
+                       pods_evicted, pods_deleted, gang_rollbacks, nodes_lost, nodes_left,
+                       nodes_changed, policies_changed, leaderships_lost, scheduler_restarts,
+                       effects_lost, full_restarts, orders_compared, waits_tried,
+                       explanations_recounted))
+
+// Calls visit(name, value) for every probe, in the order above.
+template <typename Visit>
+void for_each_probe(const Probes& probes, Visit visit) {
+    using Members = boost::describe::describe_members<Probes, boost::describe::mod_public>;
+    boost::mp11::mp_for_each<Members>(
+        [&](auto member) { visit(member.name, probes.*member.pointer); });
+}
+
+inline Probes& operator+=(Probes& to, const Probes& from) {
+    using Members = boost::describe::describe_members<Probes, boost::describe::mod_public>;
+    boost::mp11::mp_for_each<Members>(
+        [&](auto member) { to.*member.pointer += from.*member.pointer; });
+    return to;
+}
+
+}  // namespace gpuctl::sim

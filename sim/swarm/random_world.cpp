@@ -1,0 +1,299 @@
+#include "sim/swarm/random_world.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+constexpr Duration kPeace{6 * 3'600'000};
+// More Plan inputs than this at one moment are a livelock that merely ended by luck. One may be
+// needed per pod while policy allows one try per Plan.
+constexpr std::uint64_t kPlansInARowMax = 600;
+
+void add(ClusterFigures& to, const ClusterFigures& from) {
+    to.binds_accepted += from.binds_accepted;
+    to.binds_turned_down += from.binds_turned_down;
+    to.binds_unanswered += from.binds_unanswered;
+    to.containers_failed += from.containers_failed;
+    to.pods_evicted += from.pods_evicted;
+    to.pods_deleted += from.pods_deleted;
+    to.kubelet_rejections += from.kubelet_rejections;
+}
+
+bool is_over(const JobView& job) {
+    return std::all_of(job.pods.begin(), job.pods.end(),
+                       [](const PodView& pod) { return is_terminal(pod.facts.phase); }) &&
+           (job.status == "Succeeded" || job.status == "Failed");
+}
+
+}  // namespace
+
+RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
+                         Simulation::Observer also)
+    : rng_(seed),
+      options_(draw_options(rng_)),
+      progress_(progress),
+      also_(std::move(also)),
+      simulation_(options_.settings,
+                  [this](const Engine& engine, const Input& input,
+                         const std::vector<Effect>& effects) { observe(engine, input, effects); }) {
+    for (const NodeFacts& node : options_.settings.nodes) {
+        node_names_.push_back(node.name);
+        nodes_[node.name] = node;
+    }
+}
+
+void RandomWorld::observe(const Engine& engine, const Input& input,
+                          const std::vector<Effect>& effects) {
+    if (progress_ != nullptr) *progress_ = static_cast<std::uint64_t>(input.sequence);
+    judge_.observe(engine, input, effects);
+    if (also_) also_(engine, input, effects);
+    rollbacks_ = std::max(rollbacks_, engine.figures().gang_rollbacks);
+}
+
+void RandomWorld::live(int moments) {
+    for (int i = 0; i < moments && violations().empty(); ++i) {
+        act();
+        // Often the next thing happens while the answers to the last are still on their way.
+        simulation_.run_for(Duration{rng_.between(1, rng_.chance(1, 3) ? 300 : 20'000)});
+        check_moment();
+    }
+}
+
+void RandomWorld::submit() {
+    JobSpec spec = draw_job(rng_, ++jobs_);
+    ++judge_.probes.jobs_submitted;
+    acknowledged_[spec.key] = spec;
+    simulation_.submit(std::move(spec));
+}
+
+void RandomWorld::remove(const ObjectKey& key) {
+    acknowledged_.erase(key);
+    ++judge_.probes.jobs_deleted;
+    simulation_.remove(key, rng_.chance(1, 4));
+}
+
+void RandomWorld::act() {
+    const std::uint64_t dice = rng_.below(24);
+    if (dice < 9) {
+        for (std::int64_t i = rng_.between(1, 4); i > 0; --i) submit();
+    } else if (dice < 11) {
+        remove_some_job();
+    } else if (dice < 12) {
+        simulation_.disturb(NodeCordoned{any_node(), rng_.chance(1, 2)});
+    } else if (dice < 15) {
+        if (options_.nodes_get_lost) disturb_node();
+    } else if (dice < 18) {
+        if (options_.restarts) restart();
+    } else if (dice < 19) {
+        kill_some_container();
+    } else if (dice < 21) {
+        if (options_.nodes_change) change_node();
+    } else if (dice < 22) {
+        if (!options_.policy_changes) return;
+        simulation_.change_policy(draw_policy(rng_));
+        ++judge_.probes.policies_changed;
+    } else if (options_.leadership_changes) {
+        change_leader();
+    }
+}
+
+// Trouble bites when it comes in the middle of something.
+void RandomWorld::begin_something() {
+    if (!rng_.chance(1, 2)) return;
+    submit();
+    simulation_.run_for(Duration{rng_.between(1, 600)});
+}
+
+void RandomWorld::change_leader() {
+    begin_something();
+    simulation_.lose_leadership();
+    if (rng_.chance(1, 3)) submit();
+    if (rng_.chance(1, 3)) simulation_.run_for(Duration{rng_.between(1, 3'000)});
+    simulation_.lead_again();
+    ++judge_.probes.leaderships_lost;
+}
+
+void RandomWorld::remove_some_job() {
+    if (acknowledged_.empty()) return;
+    auto victim = acknowledged_.begin();
+    std::advance(victim, static_cast<std::ptrdiff_t>(rng_.below(acknowledged_.size())));
+    remove(ObjectKey{victim->first});
+}
+
+void RandomWorld::disturb_node() {
+    begin_something();
+    const std::string node = any_node();
+    switch (rng_.below(4)) {
+        case 0:
+            simulation_.disturb(NodeLost{node});
+            ++judge_.probes.nodes_lost;
+            break;
+        case 1:
+            simulation_.disturb(NodeReturns{node});
+            break;
+        case 2:
+            simulation_.disturb(NodeLeaves{node});
+            nodes_away_[node] = nodes_.at(node);
+            ++judge_.probes.nodes_left;
+            break;
+        default:
+            for (const auto& [name, facts] : std::exchange(nodes_away_, {})) {
+                simulation_.disturb(NodeJoins{facts});
+            }
+    }
+}
+
+void RandomWorld::change_node() {
+    const std::string name = any_node();
+    const NodeFacts* now = simulation_.cluster().find_node(name);
+    if (now == nullptr || !simulation_.cluster().node_answers(name)) return;
+    simulation_.disturb(NodeJoins{draw_change(rng_, *now)});
+    ++judge_.probes.nodes_changed;
+}
+
+void RandomWorld::restart() {
+    begin_something();
+    check_recovery();
+    if (rng_.chance(1, 3)) {
+        add(figures_, simulation_.cluster().figures());
+        simulation_.restart_all();
+        nodes_away_.clear();  // it comes back as configured: with every node
+        ++judge_.probes.full_restarts;
+        return;
+    }
+    const bool lose_effects = rng_.chance(1, 2);
+    simulation_.restart_scheduler(lose_effects);
+    ++judge_.probes.scheduler_restarts;
+    if (lose_effects) ++judge_.probes.effects_lost;
+}
+
+void RandomWorld::kill_some_container() {
+    const std::vector<JobView> jobs = list_jobs(simulation_.engine().state(), {});
+    if (jobs.empty()) return;
+    const JobView& job = jobs[rng_.below(jobs.size())];
+    if (!job.pods.empty()) simulation_.disturb(ContainerKilled{job.pods[0].facts.key});
+}
+
+// I12: what is read back is what was written, rules included.
+void RandomWorld::check_recovery() {
+    const Engine& engine = simulation_.engine();
+    const auto revived = Engine::import_state(engine.export_state());
+    if (!revived) return judge_.fail("I12", "the engine cannot read what it wrote");
+    if (revived->state_hash() != engine.state_hash()) {
+        judge_.fail("I12", "the engine read back something else than it wrote");
+    }
+    for (const Violation& wrong : verify(revived->state())) {
+        judge_.fail("I12", "after recovery: " + wrong.id + " " + wrong.what);
+    }
+}
+
+void RandomWorld::check_moment() {
+    const auto& jobs = simulation_.engine().state().jobs_by_key();
+    for (const auto& [key, spec] : acknowledged_) {
+        if (!jobs.contains(key)) {
+            judge_.fail("I3", "acknowledged job " + to_string(key) + " is lost");
+        }
+    }
+    // Where nodes shrink or an old bind lands late, one under way may find its room gone. The
+    // engine decided by what it could know then; docs/simulation.md says more of the second.
+    const bool may_be_turned_away = options_.nodes_change || judge_.books().binds_landed_late > 0;
+    if (!may_be_turned_away && simulation_.cluster().figures().kubelet_rejections > 0) {
+        judge_.fail("I1", "a kubelet turned a pod of ours away: it did not fit");
+    }
+    if (simulation_.plans_in_a_row_max() > kPlansInARowMax) {
+        judge_.fail("I14", "planning went on and on at one moment");
+    }
+    judge_.look_around(simulation_.engine());
+}
+
+// Could it start in the cluster and under the policy of peace, empty?
+bool RandomWorld::is_possible(const JobSpec& spec) const {
+    PodFacts pod;
+    pod.key = {spec.key.namespace_name, spec.key.name};
+    pod.pool = spec.pool;
+    pod.queue = spec.queue;
+    pod.request = pod_request(spec);
+    Books empty;
+    empty.policy = options_.settings.policy;
+    for (const auto& [name, facts] : nodes_) empty.nodes[name] = facts;
+    const bool is_default = spec.pool.empty() || spec.pool == kDefaultPool;
+    if (is_default) {
+        pod.rules.required_affinity.emplace();
+    } else {
+        pod.rules.node_selector.emplace_back("runwhere.ai/pool", spec.pool);
+    }
+    pod.rules.gpu_model = spec.gpu.model;
+    const QueueName queue = empty.queue_of(pod);
+    if (queue.queue != kDefaultQueue && empty.policy_of(queue) == nullptr) return false;
+    Amounts ask;
+    ask.add(amounts_of(pod.request), spec.replicas_min);
+    return empty.limit_crossed(pod, ask).empty() &&
+           empty.fitting_in_pool(pod, spec.replicas_min, true) >= spec.replicas_min;
+}
+
+void RandomWorld::find_peace() {
+    if (!violations().empty()) return;
+    if (!simulation_.engine().state().leading()) simulation_.lead_again();
+    simulation_.disturb(FaultsChanged{Faults{}});
+    simulation_.change_policy(options_.settings.policy);
+    for (const auto& [name, facts] : nodes_) {
+        simulation_.disturb(NodeJoins{facts});
+        simulation_.disturb(NodeReturns{name});
+        simulation_.disturb(NodeCordoned{name, false});
+    }
+    nodes_away_.clear();
+    // Services hold their GPUs for ever; what is left must drain.
+    for (const auto& [key, spec] : std::map<ObjectKey, JobSpec>{acknowledged_}) {
+        if (spec.kind != JobKind::training || !is_possible(spec)) remove(key);
+    }
+    simulation_.run_for(kPeace);
+    check_end();
+}
+
+// Every training job came to an end, and nothing is left behind.
+void RandomWorld::check_end() {
+    for (const JobView& job : list_jobs(simulation_.engine().state(), {})) {
+        if (!is_over(job) || !acknowledged_.contains(job.key)) {
+            judge_.fail("I14", "in peace, job " + to_string(job.key) + " is still " + job.status +
+                                   (job.waiting ? ": " + job.waiting->sentence : ""));
+        }
+    }
+    for (const NodeView& node : list_nodes(simulation_.engine().state())) {
+        if (gpus_total(node.used) != GpuMilli{0}) {
+            judge_.fail("I14", "in peace, GPUs are leaked on " + node.facts.name);
+        }
+    }
+    check_moment();
+}
+
+Probes RandomWorld::probes() const {
+    Probes all = judge_.probes;
+    ClusterFigures figures = figures_;
+    add(figures, simulation_.cluster().figures());
+    all.binds_accepted = figures.binds_accepted;
+    all.binds_turned_down = figures.binds_turned_down;
+    all.binds_unanswered = figures.binds_unanswered;
+    all.containers_failed = figures.containers_failed;
+    all.pods_evicted = figures.pods_evicted;
+    all.pods_deleted = figures.pods_deleted;
+    all.gang_rollbacks = rollbacks_;
+    all.answers_stale = judge_.books().answers_stale;
+    all.binds_landed_late = judge_.books().binds_landed_late;
+    all.kubelet_rejections = figures.kubelet_rejections;
+    return all;
+}
+
+Life live_one(std::uint64_t seed, int moments, volatile std::uint64_t* progress,
+              Simulation::Observer also) {
+    RandomWorld world{seed, progress, std::move(also)};
+    world.live(moments);
+    world.find_peace();
+    return {world.probes(), world.violations(), world.violation_step(),
+            world.simulation().history_hash()};
+}
+
+}  // namespace gpuctl::sim

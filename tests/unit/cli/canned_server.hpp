@@ -1,0 +1,98 @@
+#pragma once
+// An HTTP server with one answer, for the command line as a whole: what it asks for, what it makes
+// of the answer.
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/application.hpp"
+
+namespace gpuctl::cli {
+
+class CannedServer {
+public:
+    CannedServer(int status, std::string type, std::string body)
+        : answer_("HTTP/1.1 " + std::to_string(status) + " Canned\r\nContent-Type: " + type +
+                  "\r\nContent-Length: " + std::to_string(body.size()) +
+                  "\r\nConnection: close\r\n\r\n" + body) {
+        listener_ = socket(AF_INET, SOCK_STREAM, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const plain = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(bind(listener_, plain, size), 0);
+        EXPECT_EQ(listen(listener_, 8), 0);
+        EXPECT_EQ(getsockname(listener_, plain, &size), 0);
+        port_ = ntohs(address.sin_port);
+        thread_ = std::thread{[this] { serve(); }};
+    }
+    ~CannedServer() { stop(); }
+    CannedServer(const CannedServer&) = delete;
+    CannedServer& operator=(const CannedServer&) = delete;
+
+    struct Outcome {
+        int exit_code = 0;
+        std::string out;
+        std::string err;
+        std::string request;  // the head of the first one
+        std::string request_line;
+    };
+    Outcome run(std::vector<std::string> words) {
+        words.insert(words.begin(),
+                     {"gpuctl", "--server", "http://127.0.0.1:" + std::to_string(port_)});
+        std::vector<const char*> arguments;
+        for (const std::string& word : words) arguments.push_back(word.c_str());
+        testing::internal::CaptureStdout();
+        testing::internal::CaptureStderr();
+        Outcome outcome;
+        outcome.exit_code = cli::run(static_cast<int>(arguments.size()), arguments.data());
+        outcome.out = testing::internal::GetCapturedStdout();
+        outcome.err = testing::internal::GetCapturedStderr();
+        stop();
+        if (!requests_.empty()) {
+            outcome.request = requests_.front();
+            outcome.request_line = requests_.front().substr(0, requests_.front().find('\r'));
+        }
+        return outcome;
+    }
+
+private:
+    void serve() {
+        for (;;) {
+            const int peer = accept(listener_, nullptr, nullptr);
+            if (peer < 0) return;
+            std::string request;
+            char chunk[4096];
+            while (request.find("\r\n\r\n") == std::string::npos) {
+                const ssize_t count = read(peer, chunk, sizeof chunk);
+                if (count <= 0) break;
+                request.append(chunk, static_cast<std::size_t>(count));
+            }
+            requests_.push_back(std::move(request));
+            EXPECT_EQ(write(peer, answer_.data(), answer_.size()), std::ssize(answer_));
+            close(peer);
+        }
+    }
+    void stop() {
+        if (!thread_.joinable()) return;
+        shutdown(listener_, SHUT_RDWR);
+        thread_.join();
+        close(listener_);
+    }
+
+    std::string answer_;
+    int listener_ = -1;
+    int port_ = 0;
+    std::vector<std::string> requests_;  // read after stop()
+    std::thread thread_;
+};
+
+}  // namespace gpuctl::cli

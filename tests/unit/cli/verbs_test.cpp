@@ -1,0 +1,82 @@
+// The command line against a server that says one thing.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "canned_server.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+const std::string kProblem = "application/problem+json";
+
+TEST(Logs, of_all_pods_are_fetched_once_without_follow) {
+    CannedServer server{200, "application/json",
+                        R"({"logs":["[a-0] loss 1","[a-1] lost","[a-1] loss 2"],"pod":"a-0"})"};
+    const auto outcome = server.run({"logs", "a", "--all-pods", "--grep", "^loss", "--tail", "7"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.request_line, "GET /api/v1/jobs/a/logs?all=true&tail=7 HTTP/1.1");
+    EXPECT_EQ(outcome.out, "[a-0] loss 1\n[a-1] loss 2\n");
+}
+
+TEST(Logs, more_lines_than_the_server_gives_are_refused_before_asking) {
+    CannedServer server{200, "application/json", "{}"};
+    const auto outcome = server.run({"logs", "a", "--tail", "10001"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.request_line, "");
+}
+
+TEST(Logs, a_refused_follow_is_told_with_its_code_and_sentence) {
+    CannedServer missing{404, kProblem,
+                         R"({"error":"JobNotFound","message":"there is no job named a"})"};
+    const auto outcome = missing.run({"logs", "a", "-f"});
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_EQ(outcome.err, "error (JobNotFound): there is no job named a\n");
+    CannedServer closed{401, kProblem, R"({"error":"Unauthorized","message":"a token, please"})"};
+    const auto unauthorized = closed.run({"logs", "a", "-f"});
+    EXPECT_EQ(unauthorized.exit_code, 5);
+    EXPECT_EQ(unauthorized.err, "error (Unauthorized): a token, please\n");
+}
+
+TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {
+    const std::string file = testing::TempDir() + "verbs_test.yaml";
+    std::ofstream{file} << "kind: training\n";
+    const std::string body =
+        R"({"error":"ValidationFailed","message":"job a: line 1, column 2: wrong",)"
+        R"("errors":[{"pointer":"/b","line":1,"column":2,"message":"wrong"}],)"
+        R"("warnings":[{"pointer":"/c","line":3,"column":4,"message":"not used yet"}]})";
+    CannedServer server{400, kProblem, body};
+    const auto text = server.run({"create", "-f", file});
+    EXPECT_EQ(text.exit_code, 1);
+    EXPECT_EQ(text.err, "error (ValidationFailed): job a: line 1, column 2: wrong\n  " + file +
+                            ":1:2: wrong\nwarning: " + file + ":3:4: not used yet\n");
+    CannedServer again{400, kProblem, body};
+    const auto json = again.run({"create", "-f", file, "--json"});
+    const nlohmann::json entry = nlohmann::json::parse(json.out)[0];
+    EXPECT_EQ(entry["file"], file);
+    EXPECT_EQ(entry["errors"][0]["message"], "wrong");
+    EXPECT_EQ(entry["warnings"][0]["line"], 3);
+}
+
+TEST(Create, a_json_file_is_sent_as_json) {
+    const std::string file = testing::TempDir() + "verbs_test.json";
+    std::ofstream{file} << "{}\n";
+    CannedServer server{400, kProblem, R"({"error":"InvalidJson","message":"no"})"};
+    const auto outcome = server.run({"create", "-f", file});
+    EXPECT_NE(outcome.request.find("Content-Type: application/json\r\n"), std::string::npos)
+        << outcome.request;
+}
+
+TEST(Create, an_unreadable_file_is_an_entry_of_the_one_json_document) {
+    CannedServer server{500, kProblem, "{}"};
+    const auto outcome = server.run({"create", "-f", "/tmp", "--json"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    const nlohmann::json document = nlohmann::json::parse(outcome.out, nullptr, false);
+    ASSERT_TRUE(document.is_array()) << outcome.out;
+    EXPECT_EQ(document[0]["file"], "/tmp");
+}
+
+}  // namespace
+}  // namespace gpuctl::cli

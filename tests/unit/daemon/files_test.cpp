@@ -1,0 +1,58 @@
+// What `gpuctld --check-config` finds in the files that a configuration names.
+
+#include "daemon/app/files.hpp"
+
+#include <gtest/gtest.h>
+
+#include "daemon_fixture.hpp"
+
+namespace gpuctl::app {
+namespace {
+
+std::string found_in(const config::Config& config) {
+    const Result<void> checked = check_files(config);
+    return checked ? "" : checked.error().message;
+}
+
+TEST(CheckFiles, the_defaults_name_no_file) { EXPECT_EQ(found_in(config::Config{}), ""); }
+
+TEST(CheckFiles, tokens_that_a_start_could_not_read_are_found) {
+    config::Config config;
+    config.server.tokens_file = "/nowhere/tokens";
+    EXPECT_EQ(found_in(config), "read tokens from /nowhere/tokens: cannot be opened");
+    const TempDir directory;
+    config.server.tokens_file = directory.path();
+    EXPECT_EQ(found_in(config), "read tokens from " + directory.path() + ": it is a directory");
+}
+
+TEST(CheckFiles, certificates_that_a_start_could_not_use_are_found) {
+    config::Config config;
+    config.server.tls.emplace();
+    config.server.tls->certificate_file = "/nowhere/tls.crt";
+    EXPECT_EQ(found_in(config), "read /nowhere/tls.crt: cannot be read");
+    config.server.tls->certificate_file = "/dev/null";
+    config.server.tls->key_file = "/dev/null";
+    EXPECT_NE(found_in(config), "");
+}
+
+TEST(CheckFiles, a_missing_kubeconfig_is_found_when_it_is_used) {
+    config::Config config;
+    config.cluster.kubernetes.kubeconfig = "/nowhere/kubeconfig";
+    EXPECT_EQ(found_in(config), "") << "the embedded cluster needs none";
+    config.cluster.mode = config::ClusterMode::kubernetes;
+    EXPECT_NE(found_in(config).find("/nowhere/kubeconfig"), std::string::npos) << found_in(config);
+}
+
+TEST(Told, each_problem_stands_once) {
+    EXPECT_EQ(told({ErrorCode::InvalidConfiguration,
+                    "x.yaml:2:1: port is wrong (and 1 more)",
+                    {{{"/port", 2, 1}, "port is wrong"}, {{"/host", 3, 5}, "host is wrong"}}}),
+              "x.yaml:2:1: port is wrong (and 1 more)\n  line 3, column 5: host is wrong\n");
+    EXPECT_EQ(told({ErrorCode::InvalidConfiguration,
+                    "x.yaml:2:1: port is wrong",
+                    {{{"/port", 2, 1}, "port is wrong"}}}),
+              "x.yaml:2:1: port is wrong\n");
+}
+
+}  // namespace
+}  // namespace gpuctl::app

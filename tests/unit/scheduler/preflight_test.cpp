@@ -1,0 +1,81 @@
+// What is said at once about a job that could never start.
+
+#include <gtest/gtest.h>
+
+#include "scheduler/engine/views.hpp"
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+JobSpec training(std::int64_t gpus, std::int32_t ranks = 1) {
+    JobSpec spec;
+    spec.key = {"team-a", "llm"};
+    spec.gpu.mode = GpuMode::exclusive;
+    spec.gpu.count = gpus;
+    spec.gpu.amount = whole_gpus(gpus);
+    spec.gpu.vendor = "nvidia";
+    spec.gpu.resource = kGpu;
+    spec.cpu = CpuMilli{5'000};
+    spec.memory = Bytes{std::int64_t{1} << 30};
+    spec.replicas_min = spec.replicas_max = ranks;
+    return spec;
+}
+
+std::string said(const EngineWorld& world, const JobSpec& spec) {
+    const std::optional<Error> error = preflight(world.engine.state(), spec);
+    return error ? error->message : "";
+}
+
+TEST(Preflight, a_gpu_model_that_no_node_has_is_refused_however_it_is_asked_for) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("plain", 0));
+    NodeFacts other = node("b", 8);
+    other.gpu_model = "V100";
+    world.add(other);
+    JobSpec typed = training(1);
+    typed.gpu_type = "H100";
+    JobSpec modelled = training(1);
+    modelled.gpu.model = "H100";
+    for (const JobSpec& spec : {typed, modelled}) {
+        EXPECT_TRUE(said(world, spec)
+                        .ends_with("; no node of pool default has a GPU of model H100;"
+                                   " there are: A100, V100"))
+            << said(world, spec);
+    }
+    typed.gpu_type = "v100";
+    EXPECT_EQ(said(world, typed), "");
+}
+
+TEST(Preflight, ranks_may_share_a_node_and_are_not_called_nodes) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    EXPECT_EQ(said(world, training(4, 2)), "");
+    const std::string text = said(world, training(4, 3));
+    EXPECT_TRUE(text.starts_with("the job needs room for 3 ranks of 4 nvidia.com/gpu")) << text;
+    EXPECT_TRUE(text.ends_with("the pool has room for 2 even when empty")) << text;
+}
+
+TEST(Preflight, a_quota_is_named_with_its_number) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    Policy policy;
+    TenantPolicy tenant;
+    tenant.name = "team-a";
+    tenant.cpu_maximum = CpuMilli{4'000};
+    policy.tenants = {tenant};
+    world.set(policy);
+    EXPECT_EQ(said(world, training(1)),
+              "the job needs 1 pod of 5 CPU; namespace team-a may never hold more than 4 CPU");
+    policy.tenants[0].cpu_maximum.reset();
+    policy.tenants[0].memory_maximum = Bytes{std::int64_t{3} << 29};
+    world.set(policy);
+    EXPECT_EQ(
+        said(world, training(1, 2)),
+        "the job needs 2 pods of 1Gi memory; namespace team-a may never hold more than 1536Mi "
+        "memory");
+}
+
+}  // namespace
+}  // namespace gpuctl::test

@@ -1,0 +1,99 @@
+// What becomes of a submitted job when its object in the cluster changes behind our back.
+
+#include <gtest/gtest.h>
+
+#include "scheduler/engine/views.hpp"
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+class WorkloadTest : public testing::Test {
+protected:
+    WorkloadTest() {
+        world.add(node("a", 8));
+        JobRecord record;
+        record.uid = "job-uid";
+        record.spec.key = key;
+        record.spec.kind = JobKind::training;
+        world.send(JobSubmitted{record});
+        const EffectId made = std::get<CreateWorkload>(world.last[0]).id;
+        world.send(WorkloadOutcome{made, key, true, false, ""});
+    }
+    void observe(WorkloadPhase phase, std::string message = "", std::int64_t replicas = -1) {
+        world.send(WorkloadObserved{{key, "job-uid", phase, replicas, std::move(message)}});
+    }
+    PodFacts rank(const std::string& uid) {
+        PodFacts facts = pod(uid, key.name, 1);
+        facts.key.namespace_name = key.namespace_name;
+        return facts;
+    }
+    JobView view() {
+        const std::vector<JobView> all = list_jobs(world.engine.state(), {});
+        return all.empty() ? JobView{} : all.front();
+    }
+    std::string why() {
+        const auto all = explain_job(world.engine.state(), key);
+        return all.empty() ? "" : all.front().sentence;
+    }
+    const ObjectKey key{"team-a", "llm"};
+    EngineWorld world;
+};
+
+TEST_F(WorkloadTest, one_that_somebody_else_deleted_is_no_job_any_more) {
+    world.send(WorkloadRemoved{key, "job-uid"});
+    EXPECT_FALSE(world.engine.state().find_job(key).exists());
+}
+
+TEST_F(WorkloadTest, its_pods_are_counted_until_they_are_gone) {
+    world.add(rank("r"));
+    world.run();
+    world.send(WorkloadRemoved{key, "job-uid"});
+    EXPECT_EQ(world.node_of("r"), "a");
+    EXPECT_FALSE(world.engine.state().job(world.engine.state().find_job(key)).record);
+    world.remove_pod("r");
+    EXPECT_FALSE(world.engine.state().find_job(key).exists());
+}
+
+TEST_F(WorkloadTest, the_end_of_an_earlier_one_of_that_name_means_nothing) {
+    world.send(WorkloadRemoved{key, "another-uid"});
+    EXPECT_TRUE(world.engine.state().find_job(key).exists());
+    world.send(WorkloadObserved{{key, "another-uid", WorkloadPhase::failed, -1, "no"}});
+    EXPECT_EQ(view().status, "Pending");
+}
+
+TEST_F(WorkloadTest, a_deletion_of_ours_under_way_is_not_cut_short) {
+    world.send(JobDeleteRequested{key, false});
+    world.send(WorkloadRemoved{key, "job-uid"});
+    EXPECT_EQ(view().status, "Terminating");
+}
+
+TEST_F(WorkloadTest, without_pods_the_reason_is_told) {
+    EXPECT_EQ(why(),
+              "its controller has made no pod yet; the events of its workload object say why");
+    observe(WorkloadPhase::active, "FailedCreate: exceeded quota");
+    EXPECT_EQ(why(), "its controller cannot make pods: FailedCreate: exceeded quota");
+    observe(WorkloadPhase::active, "", 0);
+    EXPECT_EQ(why(), "it is scaled to 0 replicas");
+    observe(WorkloadPhase::suspended);
+    EXPECT_EQ(why(), "its workload is suspended: nothing starts until that is taken back");
+    EXPECT_EQ(view().status, "Suspended");
+    EXPECT_EQ(view().waiting->reason, Reason::pods_missing);
+}
+
+TEST_F(WorkloadTest, a_failed_pod_that_is_made_again_fails_no_job) {
+    PodFacts first = rank("r");
+    world.add(first);
+    world.run();
+    observe(WorkloadPhase::active);
+    world.pods.at("r").phase = PodPhase::failed;
+    world.show("r");
+    EXPECT_EQ(view().status, "Pending");
+    EXPECT_EQ(why(), "its last pod failed, and its controller makes another after a pause");
+    observe(WorkloadPhase::failed, "BackoffLimitExceeded: too often");
+    EXPECT_EQ(view().status, "Failed");
+    EXPECT_EQ(why(), "");
+}
+
+}  // namespace
+}  // namespace gpuctl::test

@@ -14,6 +14,7 @@ public:
     [[nodiscard]] constexpr std::int64_t ms() const { return ms_; }
     friend constexpr auto operator<=>(Duration, Duration) = default;
     friend constexpr Duration operator+(Duration a, Duration b) { return Duration{a.ms_ + b.ms_}; }
+    friend constexpr Duration operator-(Duration a, Duration b) { return Duration{a.ms_ - b.ms_}; }
     friend constexpr Duration operator*(Duration a, std::int64_t n) { return Duration{a.ms_ * n}; }
 
 private:

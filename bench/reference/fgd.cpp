@@ -1,0 +1,103 @@
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "bench/reference/packers.hpp"
+#include "sim/replay/fragmentation.hpp"
+
+namespace gpuctl::reference {
+namespace {
+
+using namespace gpuctl::replay;
+
+class Fgd final : public Packer {
+public:
+    explicit Fgd(const PackTrace& trace) : fragmentation_(trace.tasks) {}
+
+    std::optional<Spot> choose(const PackTask& task, const Packing& world) override {
+        follow(world);
+        std::vector<Judgement>& judged = judgements_of(task);
+        judged.resize(world.nodes().size());
+        std::optional<Spot> best;
+        std::int32_t best_score = -1;
+        for (std::uint32_t i = 0; i < world.nodes().size(); ++i) {
+            const PackNode& node = world.nodes()[i];
+            if (judged[i].of_version != versions_[i]) judged[i] = judge(task, node, i);
+            if (judged[i].score <= best_score || !node.fits(task)) continue;
+            best = Spot{NodeIndex{i}, judged[i].gpu};
+            best_score = judged[i].score;
+        }
+        if (best) changed_ = best->node;
+        return best;
+    }
+
+private:
+    // What a request is worth on a node; holds until the node changes.
+    struct Judgement {
+        std::uint64_t of_version = 0;
+        std::int32_t score = -1;
+        std::int32_t gpu = 0;
+    };
+    using Request = std::tuple<std::int64_t, std::int32_t, std::int64_t>;
+
+    // The world only ever changes by what was chosen last.
+    void follow(const Packing& world) {
+        if (versions_.empty()) {
+            versions_.assign(world.nodes().size(), 1);
+            fragmented_.resize(world.nodes().size());
+            for (std::uint32_t i = 0; i < world.nodes().size(); ++i) refresh(world, NodeIndex{i});
+        } else if (changed_.exists()) {
+            ++versions_[changed_.value()];
+            refresh(world, changed_);
+        }
+        changed_ = NodeIndex::none();
+    }
+
+    void refresh(const Packing& world, NodeIndex index) {
+        fragmented_[index.value()] = fragmentation_.weighted_milli(world.node(index));
+    }
+
+    std::vector<Judgement>& judgements_of(const PackTask& task) {
+        return judgements_[{task.cpu.value(), task.gpus, task.gpu_each.value()}];
+    }
+
+    Judgement judge(const PackTask& task, const PackNode& node, std::uint32_t index) {
+        Judgement best;
+        best.of_version = versions_[index];
+        const bool whole = task.gpus != 1 || task.gpu_each.value() == kGpuMilliPerGpu;
+        if (whole) {
+            if (node.cpu_free < task.cpu || node.gpus_wholly_free() < task.gpus) return best;
+            best.score = score(fragmented_[index], with_task(node, task, 0));
+            return best;
+        }
+        if (node.cpu_free < task.cpu) return best;
+        for (std::int32_t gpu = 0; gpu < node.gpus; ++gpu) {
+            const auto free = node.gpu_free_milli[static_cast<std::size_t>(gpu)];
+            if (free < task.gpu_each.value()) continue;
+            const std::int32_t found = score(fragmented_[index], with_task(node, task, gpu));
+            if (found <= best.score) continue;
+            best.score = found;
+            best.gpu = gpu;
+        }
+        return best;
+    }
+
+    [[nodiscard]] std::int32_t score(std::int64_t before, const PackNode& after) const {
+        const std::int64_t removed = before - fragmentation_.weighted_milli(after);
+        const double gpus = static_cast<double>(removed) / 1000.0 /
+                            static_cast<double>(fragmentation_.weight_total());
+        return static_cast<std::int32_t>(100.0 / (1.0 + std::exp(-gpus)));
+    }
+
+    Fragmentation fragmentation_;
+    std::vector<std::uint64_t> versions_;
+    std::vector<std::int64_t> fragmented_;
+    std::map<Request, std::vector<Judgement>> judgements_;
+    NodeIndex changed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Packer> make_fgd(const PackTrace& trace) { return std::make_unique<Fgd>(trace); }
+
+}  // namespace gpuctl::reference

@@ -1,0 +1,123 @@
+#include "bench/replay/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "bench/replay/comparison.hpp"
+#include "bench/replay/files.hpp"
+
+namespace gpuctl::replay {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+struct Arguments {
+    std::string suite;
+    std::string jobs, nodes, quotas, epochs, data;
+    std::string policy = "engine";
+    std::string overhead = "clean";
+    std::string output = "table";
+    double arrivals = 1.3;
+    bool clairvoyant = false;
+    std::optional<std::uint64_t> seed;
+    std::optional<std::int32_t> gpus, nodes_count, gpus_per_node;
+};
+
+void declare(CLI::App& app, Arguments& to) {
+    const auto sizes = CLI::Range(1, 1'000'000);
+    app.add_option("suite", to.suite, "openb, philly64, backfill, elastic, fairness, vc; or all")
+        ->required();
+    app.add_option("--jobs", to.jobs, "the trace's jobs or tasks (CSV)");
+    app.add_option("--nodes", to.nodes, "openb: its nodes (CSV)");
+    app.add_option("--quotas", to.quotas, "vc: GPUs of each virtual cluster (CSV)");
+    app.add_option("--epochs", to.epochs, "elastic: seconds per epoch by number of GPUs (CSV)");
+    app.add_option("--gpus", to.gpus, "backfill, elastic, fairness: size of the cluster")
+        ->check(sizes);
+    app.add_option("--nodes-count", to.nodes_count, "philly64, vc: how many nodes")->check(sizes);
+    app.add_option("--gpus-per-node", to.gpus_per_node, "philly64, vc: GPUs of each node")
+        ->check(sizes);
+    app.add_option("--seed", to.seed, "openb: one seed instead of the mean over 42 to 51");
+    app.add_option("--arrivals", to.arrivals, "openb: GPUs asked for, of those there are")
+        ->check(CLI::Range(0.01, 100.0))
+        ->capture_default_str();
+    app.add_option("--policy", to.policy, "engine, or a reference planner")->capture_default_str();
+    app.add_option("--overhead", to.overhead, "cost of a start: the house rule, or Muri's")
+        ->check(CLI::IsMember({"clean", "muri"}))
+        ->capture_default_str();
+    app.add_flag("--clairvoyant", to.clairvoyant, "the policy may read true run times");
+    app.add_option("--data", to.data, "all: the folder that holds openb/, philly64/, ...");
+    app.add_option("-o,--output", to.output, "table or json")
+        ->check(CLI::IsMember({"table", "json"}))
+        ->capture_default_str();
+}
+
+Answer complain(int exit_code, const std::string& sentence) {
+    return {exit_code, "", "replay: " + sentence + "\n"};
+}
+
+// What the suite needs besides --jobs, and has not been given.
+std::string missing_option(Suite suite, const Arguments& arguments) {
+    if (arguments.jobs.empty()) return "--jobs";
+    if (suite == Suite::openb && arguments.nodes.empty()) return "--nodes";
+    if (suite == Suite::vc && arguments.quotas.empty()) return "--quotas";
+    if (suite == Suite::elastic && arguments.epochs.empty()) return "--epochs";
+    return "";
+}
+
+Answer replay_one(const Arguments& arguments) {
+    const auto suite = suite_named(arguments.suite);
+    if (!suite) return complain(kWrongUsage, "there is no suite `" + arguments.suite + "`");
+    const std::string missing = missing_option(*suite, arguments);
+    if (!missing.empty()) {
+        return complain(kWrongUsage, "suite " + arguments.suite + " needs " + missing + " FILE");
+    }
+    SuiteRequest request;
+    request.suite = *suite;
+    request.policy = arguments.policy;
+    request.clairvoyant = arguments.clairvoyant;
+    request.overhead = arguments.overhead == "muri" ? Overhead::muri : Overhead::clean;
+    request.seed = arguments.seed;
+    request.arrivals_percent = std::llround(arguments.arrivals * 100);
+    request.gpus = arguments.gpus;
+    request.nodes = arguments.nodes_count;
+    request.gpus_per_node = arguments.gpus_per_node;
+    const auto input =
+        read_input({arguments.jobs, arguments.nodes, arguments.quotas, arguments.epochs});
+    if (!input) return complain(kFailed, input.error().message);
+    const auto figures = run_suite(request, *input);
+    if (!figures) return complain(kFailed, figures.error().message);
+    return {0, arguments.output == "json" ? figures->as_json() : figures->as_table(), ""};
+}
+
+Answer replay_all(const Arguments& arguments) {
+    if (arguments.data.empty()) return complain(kWrongUsage, "`all` needs --data DIR");
+    const auto comparison = compare_all(arguments.data);
+    if (!comparison) return complain(kFailed, comparison.error().message);
+    Answer answer;
+    answer.output = arguments.output == "json" ? as_json(*comparison) : as_table(*comparison);
+    const bool missed = std::any_of(comparison->begin(), comparison->end(),
+                                    [](const Comparison& row) { return row.is_missed(); });
+    if (missed) answer = {kFailed, answer.output, "replay: an acceptance figure is missed\n"};
+    return answer;
+}
+
+}  // namespace
+
+Answer answer_command(const std::vector<std::string>& arguments) {
+    CLI::App app("Replays public traces and measures scheduling quality.", "replay");
+    Arguments given;
+    declare(app, given);
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    try {
+        app.parse(reversed);
+    } catch (const CLI::CallForHelp&) {
+        return {0, app.help(), ""};
+    } catch (const CLI::ParseError& error) {
+        return complain(kWrongUsage, error.what());
+    }
+    return given.suite == "all" ? replay_all(given) : replay_one(given);
+}
+
+}  // namespace gpuctl::replay

@@ -1,0 +1,100 @@
+#include "bench/replay/comparison.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "bench/replay/files.hpp"
+#include "bench/replay/published.hpp"
+
+namespace gpuctl::replay {
+namespace {
+
+InputPaths paths_of(const PublishedRun& run, const std::string& data) {
+    InputPaths paths;
+    paths.jobs = data + "/" + run.jobs;
+    if (run.suite == Suite::openb) paths.nodes = data + "/openb/openb_node_list_gpu_node.csv";
+    if (run.suite == Suite::vc) paths.quotas = data + "/philly_vc/quotas.csv";
+    if (run.suite == Suite::elastic) paths.epochs = data + "/elastic64/app_epochs.csv";
+    return paths;
+}
+
+std::string rule_of(const PublishedRun& run) {
+    if (run.overhead == Overhead::muri) return "clairvoyant, muri";
+    return run.clairvoyant ? "clairvoyant" : "";
+}
+
+std::string number(double value) {
+    std::array<char, 64> text{};
+    const char* format = std::abs(value) < 10 ? "%.4f" : std::abs(value) < 1000 ? "%.2f" : "%.1f";
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string verdict(const Comparison& row) {
+    if (row.tolerance == 0) return "";
+    return row.is_missed() ? "MISSED" : "met";
+}
+
+}  // namespace
+
+bool Comparison::is_missed() const {
+    if (tolerance == 0) return false;
+    return !(std::abs(ours - published) <= tolerance);  // not a number is missed, too
+}
+
+Result<std::vector<Comparison>> compare_all(const std::string& data) {
+    std::vector<Comparison> rows;
+    for (const PublishedRun& run : published_runs()) {
+        const auto input = read_input(paths_of(run, data));
+        if (!input) return input.error();
+        SuiteRequest request;
+        request.suite = run.suite;
+        request.policy = run.policy;
+        request.clairvoyant = run.clairvoyant;
+        request.overhead = run.overhead;
+        const auto figures = run_suite(request, *input);
+        if (!figures)
+            return while_doing("replay " + run.jobs + " by " + run.policy, figures.error());
+        for (const PublishedFigure& published : run.figures) {
+            rows.push_back({std::string{name_of(run.suite)}, run.jobs, run.policy, rule_of(run),
+                            published.metric, published.value, figures->number(published.metric),
+                            published.tolerance});
+        }
+    }
+    return rows;
+}
+
+std::string as_table(const std::vector<Comparison>& rows) {
+    std::string text =
+        "| suite | jobs | policy | rule | metric | published | ours | off | within | |\n"
+        "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n";
+    for (const Comparison& row : rows) {
+        const std::string off =
+            row.published == 0 ? "" : number((row.ours / row.published - 1) * 100) + " %";
+        text += "| " + row.suite + " | " + row.jobs + " | " + row.policy + " | " + row.rule +
+                " | " + row.metric + " | " + number(row.published) + " | " + number(row.ours) +
+                " | " + off + " | " + (row.tolerance == 0 ? "" : number(row.tolerance)) + " | " +
+                verdict(row) + " |\n";
+    }
+    return text;
+}
+
+std::string as_json(const std::vector<Comparison>& rows) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Comparison& row : rows) {
+        list.push_back({{"suite", row.suite},
+                        {"jobs", row.jobs},
+                        {"policy", row.policy},
+                        {"rule", row.rule},
+                        {"metric", row.metric},
+                        {"published", row.published},
+                        {"ours", row.ours},
+                        {"tolerance", row.tolerance},
+                        {"missed", row.is_missed()}});
+    }
+    return nlohmann::ordered_json{{"rows", list}}.dump() + "\n";
+}
+
+}  // namespace gpuctl::replay

@@ -1,0 +1,33 @@
+#pragma once
+// What a replay found, as names and values in the order in which people read them.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gpuctl::replay {
+
+using FigureValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+
+class Figures {
+public:
+    struct Figure {
+        std::string name;
+        FigureValue value;
+    };
+
+    void add(std::string name, FigureValue value);
+    [[nodiscard]] const FigureValue* find(std::string_view name) const;
+    // Of a figure that is a number; NaN when there is none.
+    [[nodiscard]] double number(std::string_view name) const;
+
+    [[nodiscard]] std::string as_json() const;  // one object, one line
+    [[nodiscard]] std::string as_table() const;
+
+private:
+    std::vector<Figure> figures_;
+};
+
+}  // namespace gpuctl::replay

@@ -1,0 +1,15 @@
+#pragma once
+// Policies by name, and what must hold for one to be used.
+
+#include <memory>
+
+#include "bench/replay/suite.hpp"
+#include "sim/replay/packing.hpp"
+
+namespace gpuctl::replay {
+
+Result<std::unique_ptr<Policy>> make_policy(const SuiteRequest& request);
+Result<std::unique_ptr<Packer>> make_packer(const SuiteRequest& request, const PackTrace& trace,
+                                            std::uint64_t seed);
+
+}  // namespace gpuctl::replay

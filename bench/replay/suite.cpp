@@ -1,0 +1,274 @@
+#include "bench/replay/suite.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include "bench/replay/policies.hpp"
+#include "sim/replay/metrics.hpp"
+
+namespace gpuctl::replay {
+namespace {
+
+constexpr std::array<std::string_view, 6> kSuiteNames = {"openb",   "philly64", "backfill",
+                                                         "elastic", "fairness", "vc"};
+constexpr std::uint64_t kSeedFirst = 42;  // of the published runs
+constexpr std::uint64_t kSeedLast = 51;
+constexpr Duration kElasticRestart = Duration::seconds(30);
+constexpr Duration kFairnessRestart = Duration::seconds(10);
+constexpr Duration kVirtualClusterRestart = Duration::seconds(30);
+constexpr Duration kReclaimGrace = Duration::seconds(60);
+
+// Wall time of the replay proper: reading the trace is not scheduling.
+class Stopwatch {
+public:
+    [[nodiscard]] double elapsed_s() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+struct Effort {
+    std::size_t jobs = 0;
+    std::uint64_t decisions = 0;
+    double wall_s = 0;
+};
+
+Figures begin_figures(const SuiteRequest& request, const Effort& effort) {
+    Figures figures;
+    figures.add("suite", std::string{name_of(request.suite)});
+    figures.add("policy", request.policy);
+    figures.add("clairvoyant", request.clairvoyant);
+    if (request.suite != Suite::openb) {
+        figures.add("overhead",
+                    std::string{request.overhead == Overhead::clean ? "clean" : "muri"});
+    }
+    figures.add("jobs", static_cast<std::int64_t>(effort.jobs));
+    figures.add("decisions", static_cast<std::int64_t>(effort.decisions));
+    figures.add("decisions_per_second",
+                effort.wall_s > 0 ? static_cast<double>(effort.decisions) / effort.wall_s : 0.0);
+    figures.add("wall_s", effort.wall_s);
+    return figures;
+}
+
+// How many GPUs, on what nodes, when nothing else is said: quality.md's set-ups.
+WorldSettings settings_for(const SuiteRequest& request) {
+    WorldSettings settings;
+    switch (request.suite) {
+        case Suite::philly64:
+            settings = {8, 8, Placing::packed, {}, {}, {}};
+            break;
+        case Suite::vc:
+            settings = {96, 8, Placing::packed, {}, {}, {}};
+            break;
+        case Suite::backfill:
+            settings = {1, 100, Placing::pooled, {}, {}, {}};
+            break;
+        case Suite::elastic:
+            settings = {1, 64, Placing::pooled, {}, {}, {}};
+            break;
+        case Suite::fairness:
+            settings = {1, 32, Placing::pooled, {}, {}, {}};
+            break;
+        case Suite::openb:
+            break;  // its nodes come from a file
+    }
+    if (settings.placing == Placing::packed) {
+        settings.nodes = request.nodes.value_or(settings.nodes);
+        settings.gpus_per_node = request.gpus_per_node.value_or(settings.gpus_per_node);
+    } else {
+        settings.gpus_per_node = request.gpus.value_or(settings.gpus_per_node);
+    }
+    settings.overhead = request.overhead;
+    settings.clairvoyant = request.clairvoyant;
+    return settings;
+}
+
+Result<World> replay_jobs(const SuiteRequest& request, const Trace& trace, Effort& effort) {
+    auto policy = make_policy(request);
+    if (!policy) return policy.error();
+    World world(trace, settings_for(request));
+    const Stopwatch stopwatch;
+    if (auto error = world.run(**policy)) return *error;
+    effort.wall_s += stopwatch.elapsed_s();
+    effort.jobs += trace.jobs.size();
+    effort.decisions += world.decisions();
+    return world;
+}
+
+double mean_of_part(const World& world, const std::vector<double>& values, OwnerIndex owner) {
+    std::vector<double> part;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (world.trace().jobs[i].owner == owner) part.push_back(values[i]);
+    }
+    return mean(part);
+}
+
+void add_philly(const World& world, Figures& figures) {
+    const auto completion = completion_times_s(world);
+    figures.add("jct_mean_s", mean(completion));
+    figures.add("jct_p99_s", percentile(completion, 99));
+    figures.add("makespan_s", makespan_s(world));
+    figures.add("preemptions", preemptions(world));
+}
+
+void add_backfill(const World& world, Figures& figures) {
+    const auto slowdowns = bounded_slowdowns(world);
+    figures.add("avebsld", mean(slowdowns));
+    figures.add("bsld_max", maximum(slowdowns));
+    figures.add("wait_max_s", maximum(waits_s(world)));
+    figures.add("flow_mean_s", mean(completion_times_s(world)));
+}
+
+void add_fairness(const World& world, Figures& figures) {
+    constexpr double kUnfairFrom = 1.05;
+    const auto rho = finish_time_fairness(world);
+    const auto unfair =
+        std::count_if(rho.begin(), rho.end(), [](double value) { return value > kUnfairFrom; });
+    double used_gpu_s = 0;
+    for (const TraceJob& job : world.trace().jobs) {
+        used_gpu_s += static_cast<double>(job.run.ms()) / 1000.0 * job.gpus;
+    }
+    const double span_s = makespan_s(world);
+    figures.add("makespan_s", span_s);
+    figures.add("jct_mean_s", mean(completion_times_s(world)));
+    figures.add("rho_max", maximum(rho));
+    figures.add("unfair_ratio", static_cast<double>(unfair) / static_cast<double>(rho.size()));
+    figures.add("utilisation", used_gpu_s / (span_s * static_cast<double>(world.gpus_total())));
+    figures.add("preemptions", preemptions(world));
+}
+
+void add_virtual_clusters(const World& world, Figures& figures) {
+    const auto delays = queue_delays_s(world);
+    std::vector<double> by_owner;
+    for (std::uint32_t i = 0; i < world.trace().owners.size(); ++i) {
+        by_owner.push_back(mean_of_part(world, delays, OwnerIndex{i}));
+    }
+    figures.add("queue_delay_mean_s", mean(delays));
+    figures.add("queue_delay_p99_s", percentile(delays, 99));
+    figures.add("preemptions", preemptions(world));
+    figures.add("guarantee_violations", guarantee_violations(world, kReclaimGrace));
+    figures.add("vc_queue_delay_mean_s", std::move(by_owner));
+}
+
+Result<Trace> read_trace(Suite suite, const SuiteInput& input) {
+    switch (suite) {
+        case Suite::philly64:
+            return read_philly(input.jobs);
+        case Suite::backfill:
+            return read_backfill(input.jobs);
+        case Suite::fairness:
+            return read_fairness(input.jobs, kFairnessRestart);
+        case Suite::vc:
+            return read_virtual_clusters(input.jobs, input.quotas, kVirtualClusterRestart);
+        case Suite::openb:
+        case Suite::elastic:
+            break;
+    }
+    return make_error(ErrorCode::Internal, "this suite reads its trace elsewhere");
+}
+
+Result<Figures> run_one_trace(const SuiteRequest& request, const SuiteInput& input) {
+    const auto trace = read_trace(request.suite, input);
+    if (!trace) return trace.error();
+    if (trace->jobs.empty()) {
+        return make_error(ErrorCode::ValidationFailed, input.jobs.name + " has no jobs");
+    }
+    Effort effort;
+    const auto world = replay_jobs(request, *trace, effort);
+    if (!world) return world.error();
+    Figures figures = begin_figures(request, effort);
+    if (request.suite == Suite::philly64) add_philly(*world, figures);
+    if (request.suite == Suite::backfill) add_backfill(*world, figures);
+    if (request.suite == Suite::fairness) add_fairness(*world, figures);
+    if (request.suite == Suite::vc) add_virtual_clusters(*world, figures);
+    return figures;
+}
+
+Result<Figures> run_elastic(const SuiteRequest& request, const SuiteInput& input) {
+    const auto traces = read_elastic(input.jobs, input.epochs, kElasticRestart);
+    if (!traces) return traces.error();
+    Effort effort;
+    std::vector<double> means;
+    std::vector<double> all;
+    std::int64_t stops = 0;
+    for (const Trace& trace : *traces) {
+        const auto world = replay_jobs(request, trace, effort);
+        if (!world) return world.error();
+        const auto completion = completion_times_s(*world);
+        means.push_back(mean(completion));
+        all.insert(all.end(), completion.begin(), completion.end());
+        stops += preemptions(*world);
+    }
+    Figures figures = begin_figures(request, effort);
+    figures.add("jct_mean_s", mean(means));
+    figures.add("workload_jct_mean_s", means);
+    figures.add("jct_p50_s", percentile(all, 50));
+    figures.add("jct_p99_s", percentile(all, 99));
+    figures.add("jct_max_s", maximum(all));
+    figures.add("preemptions", stops);
+    return figures;
+}
+
+double deviation(const std::vector<double>& values) {
+    double squares = 0;
+    for (const double value : values) squares += (value - mean(values)) * (value - mean(values));
+    return values.empty() ? 0 : std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+Result<Figures> run_openb(const SuiteRequest& request, const SuiteInput& input) {
+    const auto trace = read_openb(input.jobs, input.nodes);
+    if (!trace) return trace.error();
+    Effort effort;
+    std::vector<double> allocated;
+    std::vector<double> fragmented;
+    std::vector<double> fragmented_of_idle;
+    std::int64_t dropped_though_fitting = 0;
+    for (std::uint64_t seed = request.seed.value_or(kSeedFirst);
+         seed <= request.seed.value_or(kSeedLast); ++seed) {
+        const auto arrivals = draw_arrivals(*trace, request.arrivals_percent, seed);
+        auto packer = make_packer(request, *trace, seed);
+        if (!packer) return packer.error();
+        const Stopwatch stopwatch;
+        const PackOutcome outcome = run_packing(*trace, arrivals, **packer);
+        effort.wall_s += stopwatch.elapsed_s();
+        effort.jobs += arrivals.size();
+        effort.decisions += arrivals.size();
+        const auto total = static_cast<double>(outcome.gpus_milli);
+        const auto idle = total - static_cast<double>(outcome.allocated_milli);
+        const auto waste = static_cast<double>(outcome.fragmented_micro) / 1000.0;
+        allocated.push_back(static_cast<double>(outcome.allocated_milli) / total);
+        fragmented.push_back(waste / total);
+        fragmented_of_idle.push_back(idle > 0 ? waste / idle : 0);
+        dropped_though_fitting += outcome.dropped_though_fitting;
+    }
+    Figures figures = begin_figures(request, effort);
+    figures.add("seeds", static_cast<std::int64_t>(allocated.size()));
+    figures.add("allocation_ratio", mean(allocated));
+    figures.add("allocation_ratio_deviation", deviation(allocated));
+    figures.add("fragmentation_ratio", mean(fragmented));
+    figures.add("fragmentation_of_idle_ratio", mean(fragmented_of_idle));
+    figures.add("dropped_though_fitting", dropped_though_fitting);
+    return figures;
+}
+
+}  // namespace
+
+std::string_view name_of(Suite suite) { return kSuiteNames[static_cast<std::size_t>(suite)]; }
+
+std::optional<Suite> suite_named(std::string_view name) {
+    const auto found = std::find(kSuiteNames.begin(), kSuiteNames.end(), name);
+    if (found == kSuiteNames.end()) return std::nullopt;
+    return static_cast<Suite>(found - kSuiteNames.begin());
+}
+
+Result<Figures> run_suite(const SuiteRequest& request, const SuiteInput& input) {
+    if (request.suite == Suite::openb) return run_openb(request, input);
+    if (request.suite == Suite::elastic) return run_elastic(request, input);
+    return run_one_trace(request, input);
+}
+
+}  // namespace gpuctl::replay

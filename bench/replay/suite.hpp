@@ -1,0 +1,43 @@
+#pragma once
+// The six suites of quality.md: how each one's world is set up and what is measured in it. One
+// configuration for each suite, never for a single trace.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bench/replay/figures.hpp"
+#include "scheduler/base/result.hpp"
+#include "sim/replay/trace.hpp"
+#include "sim/replay/world.hpp"
+
+namespace gpuctl::replay {
+
+enum class Suite : std::uint8_t { openb, philly64, backfill, elastic, fairness, vc };
+
+std::optional<Suite> suite_named(std::string_view name);
+std::string_view name_of(Suite suite);
+
+struct SuiteRequest {
+    Suite suite{};
+    std::string policy = "engine";
+    bool clairvoyant = false;
+    Overhead overhead = Overhead::clean;
+    std::optional<std::uint64_t> seed;    // openb; absent: the ten published ones, 42 to 51
+    std::int64_t arrivals_percent = 130;  // openb
+    std::optional<std::int32_t> gpus;     // pooled suites
+    std::optional<std::int32_t> nodes;    // packed suites
+    std::optional<std::int32_t> gpus_per_node;
+};
+
+struct SuiteInput {
+    NamedText jobs;
+    NamedText nodes;   // openb
+    NamedText quotas;  // vc
+    NamedText epochs;  // elastic
+};
+
+// All of the JSON object, in order.
+Result<Figures> run_suite(const SuiteRequest& request, const SuiteInput& input);
+
+}  // namespace gpuctl::replay

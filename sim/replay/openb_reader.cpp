@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <optional>
+
+#include "sim/replay/csv.hpp"
+#include "sim/replay/packing.hpp"
+
+namespace gpuctl::replay {
+namespace {
+
+constexpr std::int64_t kCpuMilliMax = 100'000'000;
+constexpr std::int64_t kMemoryMibMax = 1'000'000'000;
+constexpr std::int64_t kBytesPerMib = 1024 * 1024;
+constexpr std::size_t kModelsMax = 31;
+
+std::vector<PackNode> read_nodes(CsvReader& csv, std::vector<std::string>& models) {
+    const auto name = csv.column("sn");
+    const auto cpu = csv.column("cpu_milli");
+    const auto memory = csv.column("memory_mib");
+    const auto gpus = csv.column("gpu");
+    const auto model = csv.column("model");
+    std::vector<PackNode> nodes;
+    while (csv.next_row()) {
+        PackNode node;
+        node.name = csv.text(name);
+        node.cpu_free = CpuMilli{csv.integer(cpu, 0, kCpuMilliMax)};
+        node.memory_free = Bytes{csv.integer(memory, 0, kMemoryMibMax) * kBytesPerMib};
+        node.gpus = static_cast<std::int32_t>(csv.integer(gpus, 0, kGpusPerNodeMax));
+        for (std::size_t i = 0; i < static_cast<std::size_t>(node.gpus); ++i) {
+            node.gpu_free_milli[i] = kGpuMilliPerGpu;
+        }
+        auto known = std::find(models.begin(), models.end(), csv.text(model));
+        if (known == models.end()) {
+            if (models.size() == kModelsMax) csv.refuse(model, "is one GPU model too many");
+            known = models.insert(models.end(), csv.text(model));
+        }
+        node.model = GpuModels{1} << static_cast<unsigned>(known - models.begin());
+        nodes.push_back(std::move(node));
+    }
+    return nodes;
+}
+
+// "V100M16|V100M32", empty for any. A model that no node has is refused: most likely a typing
+// error, and its tasks would silently be dropped.
+GpuModels read_models(CsvReader& csv, CsvReader::Column column,
+                      const std::vector<std::string>& models) {
+    std::string_view rest = csv.text(column);
+    if (rest.empty()) return kAnyModel;
+    GpuModels wanted = 0;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('|'), rest.size());
+        const std::string_view word = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        const auto known = std::find(models.begin(), models.end(), word);
+        if (known == models.end()) {
+            csv.refuse(column, "names the model " + std::string{word} + ", which no node has");
+            return wanted;
+        }
+        wanted |= GpuModels{1} << static_cast<unsigned>(known - models.begin());
+    }
+    return wanted;
+}
+
+std::vector<PackTask> read_tasks(CsvReader& csv, const std::vector<std::string>& models) {
+    const auto name = csv.column("name");
+    const auto cpu = csv.column("cpu_milli");
+    const auto memory = csv.column("memory_mib");
+    const auto gpus = csv.column("num_gpu");
+    const auto share = csv.column("gpu_milli");
+    const auto spec = csv.column_if_any("gpu_spec");
+    std::vector<PackTask> tasks;
+    while (csv.next_row()) {
+        PackTask task;
+        task.name = csv.text(name);
+        task.cpu = CpuMilli{csv.integer(cpu, 0, kCpuMilliMax)};
+        task.memory = Bytes{csv.integer(memory, 0, kMemoryMibMax) * kBytesPerMib};
+        task.gpus = static_cast<std::int32_t>(csv.integer(gpus, 0, kGpusPerNodeMax));
+        const std::int64_t share_min = task.gpus == 0 ? 0 : task.gpus == 1 ? 1 : kGpuMilliPerGpu;
+        task.gpu_each = GpuMilli{csv.integer(share, share_min, kGpuMilliPerGpu)};
+        if (spec) task.models = read_models(csv, *spec, models);
+        tasks.push_back(std::move(task));
+    }
+    return tasks;
+}
+
+}  // namespace
+
+Result<PackTrace> read_openb(const NamedText& tasks, const NamedText& nodes) {
+    PackTrace trace;
+    CsvReader node_csv(nodes.name, nodes.text);
+    trace.nodes = read_nodes(node_csv, trace.models);
+    if (node_csv.error()) return *node_csv.error();
+    CsvReader task_csv(tasks.name, tasks.text);
+    trace.tasks = read_tasks(task_csv, trace.models);
+    if (task_csv.error()) return *task_csv.error();
+    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+    std::stable_sort(trace.nodes.begin(), trace.nodes.end(), by_name);
+    std::stable_sort(trace.tasks.begin(), trace.tasks.end(), by_name);
+    return trace;
+}
+
+}  // namespace gpuctl::replay

@@ -1,0 +1,104 @@
+#pragma once
+// Placing tasks that never leave, one by one, on nodes of whole and shared GPUs: the world of the
+// openb traces. A task that does not fit is dropped.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/base/rng.hpp"
+#include "scheduler/base/units.hpp"
+#include "sim/replay/trace.hpp"
+
+namespace gpuctl::replay {
+
+using NodeIndex = DenseId<struct PackNodeTag>;  // position in PackTrace::nodes
+
+inline constexpr std::size_t kGpusPerNodeMax = 8;
+using GpuModels = std::uint32_t;  // a bit for each entry of PackTrace::models
+inline constexpr GpuModels kAnyModel = ~GpuModels{0};
+
+struct PackTask {
+    std::string name;
+    CpuMilli cpu;
+    Bytes memory;
+    std::int32_t gpus = 0;
+    GpuMilli gpu_each;             // of each GPU; below 1000 only for one GPU
+    GpuModels models = kAnyModel;  // one of these
+
+    [[nodiscard]] GpuMilli gpu_total() const { return gpu_each * gpus; }
+};
+
+struct PackNode {
+    std::string name;
+    CpuMilli cpu_free;
+    Bytes memory_free;
+    std::int32_t gpus = 0;
+    GpuModels model = 0;  // one bit
+    std::array<std::int32_t, kGpusPerNodeMax> gpu_free_milli{};
+
+    [[nodiscard]] std::int64_t gpu_free_total_milli() const;
+    [[nodiscard]] std::int32_t gpus_wholly_free() const;
+    // CPU, memory, kind of GPU and GPUs; a shared GPU must have it all on one device.
+    [[nodiscard]] bool fits(const PackTask& task) const;
+};
+
+struct PackTrace {
+    std::vector<PackNode> nodes;  // empty of tasks, by name
+    std::vector<PackTask> tasks;  // by name
+    std::vector<std::string> models;
+};
+
+// `tasks` may lack gpu_spec and the time columns.
+Result<PackTrace> read_openb(const NamedText& tasks, const NamedText& nodes);
+
+// The trace shuffled, then drawn from with replacement, up to `percent` of the cluster's GPUs; ends
+// before the first task that would exceed it.
+std::vector<PackTask> draw_arrivals(const PackTrace& trace, std::int64_t percent,
+                                    std::uint64_t seed);
+
+// A node and, for a task with a share of a GPU, which one. Whole GPUs are the first free ones.
+struct Spot {
+    NodeIndex node;
+    std::int32_t gpu = 0;
+};
+
+class Packing {
+public:
+    explicit Packing(const PackTrace& trace) : nodes_(trace.nodes) {}
+
+    void place(const PackTask& task, Spot spot);  // which must have room
+    [[nodiscard]] const std::vector<PackNode>& nodes() const { return nodes_; }
+    [[nodiscard]] const PackNode& node(NodeIndex index) const { return nodes_[index.value()]; }
+
+private:
+    std::vector<PackNode> nodes_;
+};
+
+// What remains of the node with the task on it.
+[[nodiscard]] PackNode with_task(const PackNode& node, const PackTask& task, std::int32_t gpu);
+
+class Packer {
+public:
+    virtual ~Packer() = default;
+    // Nothing: dropped. The caller places the task on the spot before it asks again.
+    virtual std::optional<Spot> choose(const PackTask& task, const Packing& world) = 0;
+};
+
+struct PackOutcome {
+    std::int64_t gpus_milli = 0;  // of the cluster
+    std::int64_t allocated_milli = 0;
+    std::int64_t fragmented_micro = 0;  // millionths of a GPU
+    std::int64_t placed = 0;
+    std::int64_t dropped = 0;
+    std::int64_t dropped_though_fitting = 0;  // not work-conserving
+};
+
+PackOutcome run_packing(const PackTrace& trace, const std::vector<PackTask>& arrivals,
+                        Packer& packer);
+
+}  // namespace gpuctl::replay

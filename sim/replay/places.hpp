@@ -1,0 +1,45 @@
+#pragma once
+// Which GPUs of which nodes are taken. Its own books, apart from any policy's: what does not fit is
+// refused here, whoever asks.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gpuctl::replay {
+
+enum class Placing : std::uint8_t {
+    pooled,  // any free GPUs will do
+    packed,  // up to a node's size on one node (first fit); more: whole nodes, one for the rest
+};
+
+// The GPUs of one job. Empty when pooled: then only their number matters.
+struct Spread {
+    std::int32_t node = -1;  // the one not taken whole
+    std::int32_t gpus = 0;   // there; when pooled, all of them
+    std::vector<std::int32_t> whole_nodes;
+};
+
+class Places {
+public:
+    Places(std::int32_t nodes, std::int32_t gpus_per_node, Placing placing);
+
+    [[nodiscard]] std::optional<Spread> take(std::int32_t gpus);
+    void give_back(const Spread& spread);
+    void clear();
+
+    [[nodiscard]] std::int64_t total() const;
+    [[nodiscard]] std::int64_t free() const { return free_total_; }
+
+private:
+    [[nodiscard]] std::optional<Spread> take_packed(std::int32_t gpus);
+    [[nodiscard]] std::optional<std::int32_t> first_fit(std::int32_t gpus,
+                                                        const std::vector<std::int32_t>& but) const;
+
+    std::int32_t gpus_per_node_;
+    Placing placing_;
+    std::vector<std::int32_t> free_;  // by node
+    std::int64_t free_total_ = 0;
+};
+
+}  // namespace gpuctl::replay

@@ -1,0 +1,47 @@
+#pragma once
+// How far a job has come, and what starting it costs.
+
+#include <cstdint>
+
+#include "sim/replay/trace.hpp"
+
+namespace gpuctl::replay {
+
+enum class Overhead : std::uint8_t {
+    clean,  // the house rule: a start, a resumption, a change of size costs the job's own once
+    muri,   // for calibration: at every event of the world a running job loses its restart cost of
+            // what it did since the last one, though its end, once due, comes as if it had not
+};
+
+class Progress {
+public:
+    // `curve`: the job runs on any size by it; nullptr: on job.gpus only, for job.run.
+    Progress(const TraceJob& job, const Curve* curve) : job_(&job), curve_(curve) {}
+
+    void start_on(std::int32_t gpus, Overhead rule);
+    void advance(Duration elapsed, Overhead rule);
+
+    // Running on without disturbance, on the size it was last started on.
+    [[nodiscard]] Duration until_finished() const { return start_left_ + work_left_on(gpus_); }
+    // Without the cost of a start.
+    [[nodiscard]] Duration work_left_on(std::int32_t gpus) const;
+    [[nodiscard]] bool can_run_on(std::int32_t gpus) const;
+
+private:
+    [[nodiscard]] Duration epoch_left_on(std::int32_t gpus) const;
+
+    // An epoch's share already done. Whole numbers, so that a replay is the same on every machine;
+    // fine enough that a change of size loses less than a millisecond of the longest epoch.
+    static constexpr std::int64_t kEpochParts = 1'000'000'000;
+
+    const TraceJob* job_;
+    const Curve* curve_;
+    std::int32_t gpus_ = 0;
+    bool started_ = false;
+    Duration start_left_;          // of the cost of the present start
+    Duration done_;                // without a curve
+    std::size_t epoch_ = 0;        // with a curve
+    std::int64_t epoch_done_ = 0;  // of kEpochParts
+};
+
+}  // namespace gpuctl::replay

@@ -1,0 +1,73 @@
+#pragma once
+// What a trace says: jobs with their true run times, and what they may run on. Built by the readers
+// below from text; nothing here opens a file (the name is for messages only).
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/base/result.hpp"
+#include "scheduler/base/time.hpp"
+
+namespace gpuctl::replay {
+
+using JobIndex = DenseId<struct TraceJobTag>;      // position in Trace::jobs
+using CurveIndex = DenseId<struct TraceCurveTag>;  // position in Trace::curves
+using OwnerIndex = DenseId<struct OwnerTag>;       // position in Trace::owners
+
+struct TraceJob {
+    std::string id;
+    Duration submit;        // since the trace's begin
+    Duration run;           // alone, on `gpus`
+    Duration limit;         // what its user promised not to exceed; what a blind policy may read
+    Duration start_cost;    // lost at the first start ...
+    Duration restart_cost;  // ... and at each resumption or change of size
+    std::int32_t gpus = 1;
+    OwnerIndex owner;
+    CurveIndex curve;  // elastic jobs: how it runs on other sizes
+};
+
+// Seconds per epoch by number of GPUs (elastic jobs). Epochs are done in order.
+struct Curve {
+    static constexpr Duration kNotAllowed{0};
+
+    std::string name;
+    std::vector<std::int32_t> sizes;            // rising
+    std::vector<std::vector<Duration>> epochs;  // [epoch][size]; kNotAllowed where it cannot run
+
+    // Of the next smaller listed size; kNotAllowed when there is none.
+    [[nodiscard]] Duration epoch_time(std::size_t epoch, std::int32_t gpus) const;
+};
+
+struct Owner {
+    std::string name;
+    std::int32_t quota_gpus = 0;  // 0: none was given
+};
+
+struct Trace {
+    std::vector<TraceJob> jobs;  // by submit time, then as in the file
+    std::vector<Owner> owners;
+    std::vector<Curve> curves;
+
+    [[nodiscard]] const TraceJob& job(JobIndex index) const { return jobs[index.value()]; }
+};
+
+struct NamedText {
+    std::string name;  // for messages
+    std::string text;
+};
+
+Result<Trace> read_philly(const NamedText& jobs);
+Result<Trace> read_backfill(const NamedText& jobs);
+// `start_cost`, `restart_cost`: the house rule's; these files have none. In a virtual cluster only
+// being stopped costs something.
+Result<Trace> read_fairness(const NamedText& jobs, Duration start_cost);
+Result<Trace> read_virtual_clusters(const NamedText& jobs, const NamedText& quotas,
+                                    Duration restart_cost);
+// One trace for each workload, in the order of their numbers.
+Result<std::vector<Trace>> read_elastic(const NamedText& jobs, const NamedText& epochs,
+                                        Duration start_cost);
+
+}  // namespace gpuctl::replay

@@ -1,0 +1,133 @@
+#pragma once
+// The world of a replay at the level of jobs: arrivals, completions, and what a policy starts,
+// stops and resizes, under a clock that jumps from event to event (docs/adr/0009).
+//
+// Pure, one owner, one thread. All that happens at one moment happens together: completions first,
+// then arrivals, then the policy is asked once. Same trace, settings and policy: same history.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/replay/places.hpp"
+#include "sim/replay/progress.hpp"
+#include "sim/replay/trace.hpp"
+
+namespace gpuctl::replay {
+
+class World;
+
+class Policy {
+public:
+    virtual ~Policy() = default;
+    // Something happened, or it is the moment asked for last. Returns when to be asked again even
+    // if nothing happens until then.
+    virtual std::optional<Instant> decide(World& world) = 0;
+};
+
+struct WorldSettings {
+    std::int32_t nodes = 1;
+    std::int32_t gpus_per_node = 1;
+    Placing placing = Placing::pooled;
+    Overhead overhead = Overhead::clean;
+    bool clairvoyant = false;  // the policy may read true run times
+    bool elastic = false;      // jobs run by their curves, on any size
+};
+
+//            submit           start               end of its work
+//   coming ---------> waiting -----> running ---------------------> done
+//                        ^------------'  stop
+enum class JobPhase : std::uint8_t { coming, waiting, running, done };
+
+struct JobState {
+    explicit JobState(Progress progress_of) : progress(progress_of) {}
+
+    JobPhase phase = JobPhase::coming;
+    Progress progress;
+    Spread spread;          // while running
+    std::int32_t gpus = 0;  // while running
+    Instant started_at;     // of the present run
+    Instant first_start_at;
+    Instant finished_at;
+    std::int64_t starts = 0;
+    std::int64_t preemptions = 0;  // stops before its end
+    std::int64_t served_gpu_ms = 0;
+    std::uint64_t arrangement = 0;  // the last arrange() it had a place in
+};
+
+enum class Happening : std::uint8_t { submitted, started, stopped, resized, finished };
+
+struct LogEntry {
+    Instant at;
+    JobIndex job;
+    Happening what{};
+};
+
+class World {
+public:
+    static constexpr Instant kBegin{1'700'000'000'000};
+
+    // `trace` must outlive the world.
+    World(const Trace& trace, WorldSettings settings);
+
+    // To the end of the last job. An error: a job can never run, or the policy left one waiting
+    // with nothing left that could happen.
+    std::optional<Error> run(Policy& policy);
+
+    // --- what a policy may read ---
+    [[nodiscard]] Instant now() const { return now_; }
+    [[nodiscard]] std::int64_t gpus_total() const { return places_.total(); }
+    [[nodiscard]] std::int64_t gpus_free() const { return places_.free(); }
+    // Jobs 0 to arrived()-1 have been submitted.
+    [[nodiscard]] std::uint32_t arrived() const { return arrived_; }
+    [[nodiscard]] const TraceJob& job(JobIndex index) const { return trace_->job(index); }
+    [[nodiscard]] const JobState& state(JobIndex index) const { return states_[index.value()]; }
+    [[nodiscard]] const std::vector<JobIndex>& running() const { return running_; }
+    [[nodiscard]] bool clairvoyant() const { return settings_.clairvoyant; }
+    // True remaining time on this size; for clairvoyant policies only.
+    [[nodiscard]] Duration work_left(JobIndex index, std::int32_t gpus) const;
+    // The longest it may run: its user's limit, or the truth for a clairvoyant policy.
+    [[nodiscard]] Duration limit(JobIndex index) const;
+
+    // --- what it may do ---
+    // False when there is no room; nothing has changed then.
+    bool start(JobIndex index, std::int32_t gpus);
+    void stop(JobIndex index);
+    // False when there is no room; it runs on as before then.
+    bool resize(JobIndex index, std::int32_t gpus);
+    // As if the cluster were empty: places jobs in this order on their own sizes, passes over what
+    // does not fit, and stops whatever runs and got no place. A running job that only changes its
+    // node pays nothing, as in the simulators whose figures this calibrates against.
+    void arrange(const std::vector<JobIndex>& order);
+
+    // --- what came of it ---
+    [[nodiscard]] const Trace& trace() const { return *trace_; }
+    [[nodiscard]] const std::vector<JobState>& states() const { return states_; }
+    [[nodiscard]] const std::vector<LogEntry>& log() const { return log_; }
+    [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
+
+private:
+    [[nodiscard]] std::optional<Error> find_impossible() const;
+    [[nodiscard]] Error stuck() const;
+    [[nodiscard]] std::optional<Instant> next_event() const;
+    [[nodiscard]] Instant submit_at(std::uint32_t index) const;
+    void advance(Instant to);
+    void arrive();
+    void begin(JobIndex index, Spread spread, std::int32_t gpus);
+    void halt(JobIndex index);
+    JobState& at(JobIndex index) { return states_[index.value()]; }
+
+    const Trace* trace_;
+    WorldSettings settings_;
+    Places places_;
+    Instant now_ = kBegin;
+    std::uint32_t arrived_ = 0;
+    std::uint32_t done_ = 0;
+    std::vector<JobState> states_;
+    std::vector<JobIndex> running_;
+    std::vector<LogEntry> log_;
+    std::uint64_t decisions_ = 0;
+    std::uint64_t arrangement_ = 0;
+};
+
+}  // namespace gpuctl::replay

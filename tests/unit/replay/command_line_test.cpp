@@ -1,0 +1,108 @@
+// Whole replays of the small synthetic files in tests/golden/replay against kept results. A result
+// changes only with a change of the world, a planner or a metric: look at it before keeping it.
+
+#include "bench/replay/command_line.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace gpuctl::replay {
+namespace {
+
+const std::string kFolder = std::string{GPUCTL_SOURCE_DIR} + "/tests/golden/replay/";
+
+struct Case {
+    std::string golden;
+    std::vector<std::string> arguments;  // "@x" stands for the file x of the folder
+};
+
+Answer answer(std::vector<std::string> arguments) {
+    for (std::string& argument : arguments) {
+        if (argument.starts_with("@")) argument = kFolder + argument.substr(1);
+    }
+    return answer_command(arguments);
+}
+
+std::string without_times(const std::string& json) {
+    auto object = nlohmann::ordered_json::parse(json);
+    EXPECT_TRUE(object.contains("wall_s"));
+    EXPECT_TRUE(object.contains("decisions_per_second"));
+    object.erase("wall_s");
+    object.erase("decisions_per_second");
+    return object.dump(2) + "\n";
+}
+
+class Golden : public testing::TestWithParam<Case> {};
+
+TEST_P(Golden, replay_gives_the_kept_figures) {
+    std::vector<std::string> arguments = GetParam().arguments;
+    arguments.insert(arguments.end(), {"-o", "json"});
+    const Answer given = answer(arguments);
+    ASSERT_EQ(given.exit_code, 0) << given.complaint;
+    std::ifstream stream(kFolder + GetParam().golden);
+    std::ostringstream kept;
+    kept << stream.rdbuf();
+    EXPECT_EQ(without_times(given.output), kept.str()) << "in " << GetParam().golden;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Replay, Golden,
+    testing::Values(
+        Case{"philly64_fifo.json", {"philly64", "--jobs", "@philly64.csv", "--policy", "fifo"}},
+        Case{"philly64_srsf.json",
+             {"philly64", "--jobs", "@philly64.csv", "--policy", "srsf", "--clairvoyant"}},
+        Case{"philly64_srtf_muri.json",
+             {"philly64", "--jobs", "@philly64.csv", "--policy", "srtf", "--clairvoyant",
+              "--overhead", "muri"}},
+        Case{"backfill_easy.json", {"backfill", "--jobs", "@backfill.csv", "--policy", "easy"}},
+        Case{"backfill_easy_sjbf.json",
+             {"backfill", "--jobs", "@backfill.csv", "--policy", "easy_sjbf"}},
+        Case{"fairness_srtf.json",
+             {"fairness", "--jobs", "@fairness.csv", "--gpus", "4", "--policy", "srtf",
+              "--clairvoyant"}},
+        Case{"elastic_tiresias.json",
+             {"elastic", "--jobs", "@elastic.csv", "--epochs", "@elastic_epochs.csv", "--gpus", "4",
+              "--policy", "tiresias"}},
+        Case{"vc_fifo.json",
+             {"vc", "--jobs", "@vc.csv", "--quotas", "@vc_quotas.csv", "--nodes-count", "2",
+              "--policy", "fifo"}},
+        Case{"openb_random.json",
+             {"openb", "--jobs", "@openb_tasks.csv", "--nodes", "@openb_nodes.csv", "--policy",
+              "random", "--seed", "3"}},
+        Case{"openb_best_fit.json",
+             {"openb", "--jobs", "@openb_tasks.csv", "--nodes", "@openb_nodes.csv", "--policy",
+              "best_fit"}},
+        Case{"openb_fgd.json",
+             {"openb", "--jobs", "@openb_tasks.csv", "--nodes", "@openb_nodes.csv", "--policy",
+              "fgd", "--arrivals", "0.9"}}));
+
+TEST(CommandLine, says_what_is_missing) {
+    EXPECT_EQ(answer({"vc", "--jobs", "@vc.csv", "--policy", "fifo"}).complaint,
+              "replay: suite vc needs --quotas FILE\n");
+    EXPECT_EQ(answer({"nonsense"}).complaint, "replay: there is no suite `nonsense`\n");
+    EXPECT_EQ(answer({"all"}).complaint, "replay: `all` needs --data DIR\n");
+    EXPECT_EQ(answer({"all"}).exit_code, 2);
+    EXPECT_EQ(answer({"philly64", "--jobs", "/nonexistent"}).complaint,
+              "replay: read /nonexistent: No such file or directory\n");
+}
+
+TEST(CommandLine, policy_that_reads_the_future_must_be_allowed_to) {
+    const Answer given = answer({"philly64", "--jobs", "@philly64.csv", "--policy", "srtf"});
+    EXPECT_EQ(given.exit_code, 1);
+    EXPECT_EQ(given.complaint, "replay: policy srtf reads true run times; say --clairvoyant\n");
+}
+
+TEST(CommandLine, engine_is_not_faked) {
+    const Answer given = answer({"philly64", "--jobs", "@philly64.csv"});
+    EXPECT_EQ(given.exit_code, 1);
+    EXPECT_EQ(
+        given.complaint,
+        "replay: the engine does not replay philly64 yet (docs/adr/0009); choose --policy from "
+        "fifo, srtf, srsf, tiresias, easy, easy_sjbf\n");
+}
+
+}  // namespace
+}  // namespace gpuctl::replay

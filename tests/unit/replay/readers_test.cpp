@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include "sim/replay/packing.hpp"
+#include "sim/replay/trace.hpp"
+
+namespace gpuctl::replay {
+namespace {
+
+template <typename T>
+std::string message(const Result<T>& result) {
+    return result ? "" : result.error().message;
+}
+
+TEST(Readers, order_jobs_by_submission_and_keep_the_files_order_among_equals) {
+    const auto trace = read_philly(
+        {"t.csv", "job_id,submit_s,num_gpu,run_s,restart_s\nb,5,1,1,1\na,0,1,1,1\nc,5,1,1,1\n"});
+    ASSERT_TRUE(trace) << message(trace);
+    ASSERT_EQ(trace->jobs.size(), 3u);
+    EXPECT_EQ(trace->jobs[0].id, "a");
+    EXPECT_EQ(trace->jobs[1].id, "b");
+    EXPECT_EQ(trace->jobs[2].id, "c");
+}
+
+TEST(Readers, refuse_what_contradicts_itself) {
+    EXPECT_EQ(message(read_backfill(
+                  {"k.csv", "job_id,submit_s,run_s,procs,req_s,user\n1,0,20,1,10,7\n"})),
+              "k.csv:2:5: run_s `20` is beyond the job's own limit req_s");
+    EXPECT_EQ(message(read_philly({"t.csv",
+                                   "job_id,submit_s,num_gpu,run_s,restart_s\n"
+                                   "a,0,1,0,1\n"})),
+              "t.csv:2:7: run_s `0` must be more than 0");
+    const NamedText quotas{"q.csv", "vc,quota_gpus\nx,8\n"};
+    EXPECT_EQ(message(read_virtual_clusters(
+                  {"v.csv", "job_id,submit_s,num_gpu,run_s,vc\n1,0,1,9,y\n"}, quotas, Duration{0})),
+              "v.csv:2:9: vc `y` has no line in q.csv");
+    EXPECT_EQ(message(read_virtual_clusters({"v.csv", "job_id,submit_s,num_gpu,run_s,vc\n"},
+                                            {"q.csv", "vc,quota_gpus\nx,8\nx,9\n"}, Duration{0})),
+              "q.csv:3:1: vc `x` is there twice");
+    EXPECT_EQ(message(read_elastic({"w.csv", "workload,job,submit_s,app,rigid_gpus,rigid_run_s\n"},
+                                   {"e.csv", "app,epoch,s1\nnet,0,5\nnet,2,5\n"}, Duration{0})),
+              "e.csv:3:5: epoch `2` is not 1, the next in order");
+}
+
+TEST(Readers, openb_wants_whole_gpus_when_there_are_several_and_models_that_exist) {
+    const NamedText nodes{"n.csv", "sn,cpu_milli,memory_mib,gpu,model\nn0,1000,10,2,T4\n"};
+    const std::string header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n";
+    EXPECT_EQ(message(read_openb({"p.csv", header + "a,1,1,2,500,\n"}, nodes)),
+              "p.csv:2:9: gpu_milli `500` is not between 1000 and 1000");
+    EXPECT_EQ(message(read_openb({"p.csv", header + "a,1,1,1,500,T4|H9\n"}, nodes)),
+              "p.csv:2:13: gpu_spec `T4|H9` names the model H9, which no node has");
+    EXPECT_EQ(message(read_openb({"p.csv", header + "a,1,1,1,500,T4|T4\n"}, nodes)), "");
+}
+
+TEST(Curve, size_that_is_not_listed_is_the_next_smaller) {
+    const Curve curve{"net", {1, 2, 4}, {{Duration{100}, Duration{60}, Duration{40}}}};
+    EXPECT_EQ(curve.epoch_time(0, 3), Duration{60});
+    EXPECT_EQ(curve.epoch_time(0, 9), Duration{40});
+    EXPECT_EQ(curve.epoch_time(0, 0), Curve::kNotAllowed);
+}
+
+}  // namespace
+}  // namespace gpuctl::replay

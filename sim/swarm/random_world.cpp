@@ -250,6 +250,10 @@ void RandomWorld::find_peace() {
     for (const auto& [key, spec] : std::map<ObjectKey, JobSpec>{acknowledged_}) {
         if (spec.kind != JobKind::training || !is_possible(spec)) remove(key);
     }
+    // A deletion that was refused for good left its job in place: whoever wants it gone asks again.
+    for (const JobView& job : list_jobs(simulation_.engine().state(), {})) {
+        if (!acknowledged_.contains(job.key)) remove(job.key);
+    }
     simulation_.run_for(kPeace);
     check_end();
 }

@@ -1,0 +1,108 @@
+// Gangs start whole or not at all, also when binds fail, are late or are lost.
+
+#include <gtest/gtest.h>
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+TEST(Gang, all_ranks_or_none) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 7));
+    world.add(gang("g", 2, 8));
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    world.add(node("c", 8));
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 2U);
+    world.answer_all();
+    world.plan();
+    ASSERT_EQ(world.sent<ReportStarted>().size(), 1U);
+    EXPECT_EQ(world.sent<ReportStarted>().front().pods.size(), 2U);
+}
+
+TEST(Gang, waits_for_its_ranks_and_for_its_size) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("g", 2, 1);
+    for (PodFacts& rank : ranks) rank.gang_min = 0;
+    world.add(ranks[0]);
+    world.plan();
+    EXPECT_EQ(world.why("g").front().reason, Reason::gang_size_unknown);
+    world.send(GangObserved{{"team-a", "g"}, 2});
+    world.plan();
+    EXPECT_EQ(world.why("g").front().reason, Reason::gang_incomplete);
+    EXPECT_TRUE(world.pending.empty());
+    world.add(ranks[1]);
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 2U);
+}
+
+TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(gang("g", 2, 8));
+    world.plan();
+    world.answer("g-0");
+    world.show("g-0");
+    world.answer("g-1", BindResult::refused);
+    world.plan();
+    ASSERT_EQ(world.sent<DeletePod>().size(), 1U);
+    EXPECT_EQ(world.sent<DeletePod>().front().pod.uid, "g-0");
+    EXPECT_EQ(world.node_of("g-0") == "", false) << "it holds until it is gone";
+}
+
+TEST(Gang, M24_half_bound_bare_pods_are_held_reported_and_resumed_first) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    std::vector<PodFacts> ranks = gang("g", 2, 8);
+    for (PodFacts& rank : ranks) rank.has_controller = false;
+    world.add(ranks);
+    world.plan();
+    const std::string free_again = world.node_of("g-1");
+    world.answer("g-0");
+    world.show("g-0");
+    world.answer("g-1", BindResult::gone);
+    world.remove_pod("g-1");
+    PodFacts thief = pod("thief", "thief", 8);
+    thief.priority = 1000;
+    world.add(thief);
+    PodFacts again = ranks[1];
+    again.uid = again.key.name = "g-1b";
+    world.add(again);
+    world.plan();
+    EXPECT_TRUE(world.sent<DeletePod>().empty());
+    EXPECT_EQ(world.node_of("g-1b"), free_again) << "before all new work, whatever its priority";
+    EXPECT_EQ(world.node_of("thief"), "");
+}
+
+TEST(Gang, keeps_its_reservations_while_members_are_retried_until_the_deadline) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(gang("g", 2, 8));
+    world.plan();
+    world.answer("g-0", BindResult::failed);
+    world.answer("g-1", BindResult::failed);
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    EXPECT_NE(world.node_of("g-0"), "");
+    world.now = world.now + Duration{1'000};
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 2U) << "sent again, on the same nodes";
+    world.answer("g-0", BindResult::failed);
+    world.answer("g-1", BindResult::failed);
+    world.now = world.now + Duration::seconds(31);
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_TRUE(world.sent<DeletePod>().empty());
+    EXPECT_EQ(world.node_of("g-0"), "") << "given up as a whole, later tried anew";
+}
+
+}  // namespace
+}  // namespace gpuctl::test

@@ -361,46 +361,6 @@ TEST(Leadership, binds_without_an_answer_survive_a_restart_and_are_sent_again) {
     EXPECT_EQ(world.node_of("q"), "") << "the room is still taken";
 }
 
-TEST(Workload, is_created_retried_failed_and_deleted_as_answered) {
-    EngineWorld world;
-    JobRecord record;
-    record.uid = "u1";
-    record.spec.key = {"team-a", "j"};
-    world.send(JobSubmitted{record});
-    world.send(JobSubmitted{record});
-    ASSERT_EQ(world.sent<CreateWorkload>().size(), 1U) << "idempotent by uid";
-    world.send(WorkloadOutcome{world.sent<CreateWorkload>().back().id, record.spec.key, false, true,
-                               "busy"});
-    world.now = world.now + Duration{1'000};
-    world.send(WokeUp{});
-    ASSERT_EQ(world.sent<CreateWorkload>().size(), 2U);
-    world.send(JobDeleteRequested{record.spec.key, false});
-    EXPECT_TRUE(world.sent<DeleteWorkload>().empty()) << "must not overtake the create in flight";
-    world.send(
-        WorkloadOutcome{world.sent<CreateWorkload>().back().id, record.spec.key, true, false, ""});
-    ASSERT_EQ(world.sent<DeleteWorkload>().size(), 1U);
-    EXPECT_EQ(list_jobs(world.engine.state(), {}).front().status, "Terminating");
-    world.send(
-        WorkloadOutcome{world.sent<DeleteWorkload>().back().id, record.spec.key, true, false, ""});
-    EXPECT_TRUE(list_jobs(world.engine.state(), {}).empty());
-
-    record.uid = "u2";
-    world.send(JobSubmitted{record});
-    world.send(WorkloadOutcome{world.sent<CreateWorkload>().back().id, record.spec.key, false,
-                               false, "forbidden"});
-    const Result<JobView> failed = find_job(world.engine.state(), "", "j");
-    ASSERT_TRUE(failed.has_value());
-    EXPECT_EQ(failed->status, "Failed");
-    ASSERT_TRUE(failed->waiting.has_value());
-    EXPECT_EQ(failed->waiting->sentence, "forbidden");
-    EXPECT_TRUE(failed->never_made);
-    const std::size_t asked = world.sent<CreateWorkload>().size();
-    record.uid = "u3";
-    world.send(JobSubmitted{record});
-    EXPECT_EQ(world.sent<CreateWorkload>().size(), asked + 1)
-        << "what was refused may be sent again";
-}
-
 TEST(Packing, one_pod_goes_to_the_fullest_node_that_takes_it) {
     EngineWorld world;
     world.add(node("big", 8));

@@ -18,6 +18,11 @@ void print_blocker(std::ostream& out, std::size_t number, const nlohmann::json& 
 
 }  // namespace
 
+void print_blockers(std::ostream& out, const nlohmann::json& blockers) {
+    out << "What keeps it waiting:\n";
+    for (std::size_t i = 0; i < blockers.size(); ++i) print_blocker(out, i + 1, blockers[i]);
+}
+
 void print_explanation(std::ostream& out, const nlohmann::json& body) {
     const std::string queue = text_of(body, "queue");
     out << "job " << printable(text_of(body, "namespace")) << '/'
@@ -35,8 +40,7 @@ void print_explanation(std::ostream& out, const nlohmann::json& body) {
         if (!summary.empty()) out << summary << '\n';
         return;
     }
-    out << "What keeps it waiting:\n";
-    for (std::size_t i = 0; i < blockers.size(); ++i) print_blocker(out, i + 1, blockers[i]);
+    print_blockers(out, blockers);
 }
 
 aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
@@ -44,7 +48,15 @@ aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
                                query({{"namespace", connection.options().namespace_name}});
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format);
-    const nlohmann::json& body = reply->body;
+    nlohmann::json& body = reply->body;
+    const nlohmann::json blockers = body.value("blockers", nlohmann::json::array());
+    if (!blockers.empty()) {
+        const std::string helpful = "/api/v1/jobs/" + net::percent_encode(options.job) +
+                                    "/remedies" +
+                                    query({{"namespace", connection.options().namespace_name}});
+        Result<Reply> helps = co_await connection.get(helpful);
+        if (helps) body["remedies"] = helps->body.value("remedies", nlohmann::json::array());
+    }
     if (options.format == Format::json) {
         print_json(std::cout, body);
         co_return 0;
@@ -54,6 +66,7 @@ aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
         co_return 0;
     }
     print_explanation(std::cout, body);
+    print_remedies(std::cout, body);
     co_return 0;
 }
 

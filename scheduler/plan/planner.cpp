@@ -58,20 +58,42 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     if (ready_.pods.size() > round_.size()) refresh(state, job, figures, effects);
 }
 
+namespace {
+
+// What must move before a limit of this kind may let more through.
+std::uint8_t watched_for(LimitKind kind) {
+    switch (kind) {
+        case LimitKind::none:
+            return 0;
+        case LimitKind::queue_maximum:
+        case LimitKind::queue_borrowing:
+        case LimitKind::queue_lending:
+        case LimitKind::queue_jobs:
+        case LimitKind::queue_gpus_per_job:
+            return ClassBlock::kQueueShrinks;
+        case LimitKind::pool_lending:  // nodes that come bring GPUs that nobody keeps
+            return ClassBlock::kPoolShrinks | ClassBlock::kPoolGains;
+        case LimitKind::tenant_gpus:
+        case LimitKind::tenant_cpu:
+        case LimitKind::tenant_memory:
+        case LimitKind::tenant_pool_gpus:
+            return ClassBlock::kTenantShrinks;
+    }
+    return 0;
+}
+
+}  // namespace
+
 bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
                                const std::vector<PodId>& pods) {
-    GpuMilli gpus;
-    CpuMilli cpu;
-    Bytes memory;
+    Load ask;
     for (const PodId pod : pods) {
         const Shape& shape = state.shapes().at(state.pod(pod).shape);
-        gpus += shape.gpus;
-        cpu += shape.cpu;
-        memory += shape.memory;
+        ask.add({shape.gpus, shape.cpu, shape.memory});
     }
-    const Reason hit = state.limit_hit(job, gpus, cpu, memory);
-    if (hit == Reason::none) return true;
-    watch_ |= hit == Reason::queue_limit ? ClassBlock::kQueueShrinks : ClassBlock::kTenantShrinks;
+    const LimitHit hit = state.limit_hit(job, ask);
+    if (hit.kind == LimitKind::none) return true;
+    watch_ |= watched_for(hit.kind);
     return false;
 }
 

@@ -2,16 +2,18 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
 void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
     if (!pod.job.exists()) return;  // foreign pods belong to nobody's quota
-    const JobRow& job = jobs_[pod.job.value()];
+    JobRow& job = jobs_[pod.job.value()];
     const bool is_bound = pod.standing != PodStanding::waiting;
     if (!is_bound && planted(PlantedBug::count_only_bound_in_quota)) return;
     if (job.priority >= kSystemPriority) return;
     const Shape& shape = shapes_.at(pod.shape);
+    const Load load{shape.gpus, shape.cpu, shape.memory};
     TenantRow& tenant = tenants_[job.tenant.value()];
     tenant.gpus_held += shape.gpus * sign;
     tenant.cpu_held += shape.cpu * sign;
@@ -23,13 +25,14 @@ void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
         idle_ = false;
     }
     if (!job.queue.exists()) return;
-    QueueRow& queue = queues_[job.queue.value()];
-    queue.held += shape.gpus * sign;
-    if (queue.held_by_tenant.size() <= job.tenant.value()) {
-        queue.held_by_tenant.resize(job.tenant.value() + 1);
-    }
-    queue.held_by_tenant[job.tenant.value()] += shape.gpus * sign;
-    if (sign < 0 && !planted(PlantedBug::forget_queue_shrink)) ++queue.shrinks;
+    std::int64_t jobs = 0;  // one more or fewer that holds something
+    if (sign > 0) jobs = job.pods_held++ == 0 ? 1 : 0;
+    if (sign < 0) jobs = --job.pods_held == 0 ? -1 : 0;
+    job.gpus_held += shape.gpus * sign;
+    std::vector<GpuMilli>& by_tenant = pools_[job.pool.value()].held_by_tenant;
+    if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
+    by_tenant[job.tenant.value()] += shape.gpus * sign;
+    charge_queues(job.queue, job.tenant, load, sign, jobs);
 }
 
 // Moves all that the job holds to another queue or in and out of the system class.
@@ -47,23 +50,25 @@ void ClusterState::recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_
     }
 }
 
-Reason ClusterState::limit_hit(const JobRow& job, GpuMilli gpus, CpuMilli cpu, Bytes memory) const {
-    if (job.priority >= kSystemPriority) return Reason::none;
-    const QueueRow& queue = queues_[job.queue.value()];
-    if (planted(PlantedBug::queue_maximum_off_by_one)) gpus -= whole_gpus(1);
-    if (queue.maximum && gpus > GpuMilli{0} && queue.held + gpus > *queue.maximum &&
-        !planted(PlantedBug::skip_queue_maximum)) {
-        return Reason::queue_limit;
+LimitHit ClusterState::limit_hit(const JobRow& job, const Load& ask) const {
+    LimitHit first;
+    visit_limits(*this, job, ask, [&first](const LimitHit& hit) {
+        first = hit;
+        return false;
+    });
+    return first;
+}
+
+std::optional<GpuMilli> ClusterState::pool_quota(TenantId tenant, PoolId pool) const {
+    for (const auto& [of, quota] : tenants_[tenant.value()].pool_quotas) {
+        if (of == pool) return quota;
     }
-    if (planted(PlantedBug::skip_tenant_quota)) return Reason::none;
-    const TenantRow& tenant = tenants_[job.tenant.value()];
-    const bool over =
-        (tenant.gpu_maximum && gpus > GpuMilli{0} &&
-         tenant.gpus_held + gpus > *tenant.gpu_maximum) ||
-        (tenant.cpu_maximum && cpu > CpuMilli{0} && tenant.cpu_held + cpu > *tenant.cpu_maximum) ||
-        (tenant.memory_maximum && memory > Bytes{0} &&
-         tenant.memory_held + memory > *tenant.memory_maximum);
-    return over ? Reason::tenant_quota : Reason::none;
+    return std::nullopt;
+}
+
+GpuMilli ClusterState::held_in_pool(TenantId tenant, PoolId pool) const {
+    const std::vector<GpuMilli>& by_tenant = pools_[pool.value()].held_by_tenant;
+    return tenant.value() < by_tenant.size() ? by_tenant[tenant.value()] : GpuMilli{};
 }
 
 }  // namespace gpuctl

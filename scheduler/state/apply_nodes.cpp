@@ -81,6 +81,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
         row.facts.pool != facts.pool;
+    if (row.known) offer_to_pool(row.pool, row.facts.allocatable, -1);
     const bool capacity_changed = !row.known || row.facts.allocatable != facts.allocatable;
     row.known = true;
     row.facts = std::move(facts);
@@ -97,12 +98,14 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         if (!planted(PlantedBug::forget_gain_on_uncordon)) note_gain(row.pool);
     }
     place_in_pool(id);
+    offer_to_pool(row.pool, row.facts.allocatable, 1);
 }
 
 void ClusterState::on(const NodeRemoved& event, EffectList&) {
     const NodeId id = find_node(event.name);
     if (!id.exists() || !nodes_[id.value()].known) return;
     NodeRow& row = nodes_[id.value()];
+    offer_to_pool(row.pool, row.facts.allocatable, -1);
     row.known = false;
     NodeFacts nameless;
     nameless.name = row.facts.name;

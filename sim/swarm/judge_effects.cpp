@@ -37,11 +37,9 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     check_room(bind, pod);
     if (turns.empty() || turns.back().job != job) {
         const JobRow& row = after.job(after.find_job(job));
-        const QueueName queue = books_.queue_of(pod.facts);
         const Gang gang = books_.gang_of(job);
         turns.push_back({job, pod.facts, 0, gang.size > 0, gang.size > 0 && gang.held > 0,
-                         row.submitted_at, row.arrival, books_.gpus_held(queue),
-                         books_.gpus_held(queue, job.namespace_name)});
+                         row.submitted_at, row.arrival});
     }
     ++turns.back().ranks;
     books_.promise(bind);

@@ -163,14 +163,23 @@ void check(const QueuePolicy& queue, const wire::Field& field) {
     }
 }
 
+// What depends on its sub-queues is checked where they are read (queue_keys.cpp).
 void check(const PoolPolicy& pool, const wire::Field& field) {
     check_label(field, "name", pool.name);
-    check_unique(pool.queues, field, "queues", "the queue");
+}
+
+void check(const PoolQuota& quota, const wire::Field& field) {
+    check_label(field, "pool", quota.pool);
 }
 
 void check(const TenantPolicy& tenant, const wire::Field& field) {
     check_label(field, "name", tenant.name);
     check_label(field, "queue", tenant.queue);
+    std::set<std::string> pools;
+    for (const PoolQuota& quota : tenant.pools) {
+        if (pools.insert(quota.pool).second) continue;
+        member(field, "pools").error("the pool " + quota.pool + " is given twice");
+    }
 }
 
 void check(const Policy& policy, const wire::Field& field) {
@@ -180,13 +189,22 @@ void check(const Policy& policy, const wire::Field& field) {
         field.error("policy.backoffInitial is longer than policy.backoffMaximum");
     }
     std::vector<std::string> queues{kDefaultQueue};
+    std::set<std::string> inner;
     for (const PoolPolicy& pool : policy.pools) {
-        for (const QueuePolicy& queue : pool.queues) queues.push_back(queue.name);
+        for (const QueuePolicy& queue : pool.queues) {
+            queues.push_back(queue.name);
+            inner.insert(queue.parent);
+        }
     }
     const wire::Field list = member(field, "tenants");
     const auto elements = list.json().is_array() ? list.elements() : std::vector<wire::Field>{};
     for (std::size_t i = 0; i < policy.tenants.size(); ++i) {
         const std::string& queue = policy.tenants[i].queue;
+        if (!queue.empty() && inner.contains(queue)) {
+            (i < elements.size() ? elements[i] : field)
+                .error("queue " + queue + " of tenant " + policy.tenants[i].name +
+                       " holds queues, not jobs");
+        }
         if (queue.empty() || std::find(queues.begin(), queues.end(), queue) != queues.end()) {
             continue;
         }

@@ -24,6 +24,8 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>();
 template <>
 const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>();
 template <>
+const std::vector<Key<PoolQuota>>& keys<PoolQuota>();
+template <>
 const std::vector<Key<TenantPolicy>>& keys<TenantPolicy>();
 template <>
 const std::vector<Key<Policy>>& keys<Policy>();

@@ -39,7 +39,7 @@ Json job_spec(const JobRecord& job, const WorkloadSettings& settings) {
             {"completions", job.spec.replicas_max},
             {"completionMode", "Indexed"},
             {"backoffLimit", 3},
-            {"ttlSecondsAfterFinished", 86'400},
+            {"ttlSecondsAfterFinished", kFinishedJobKept.ms() / 1'000},
             {"podReplacementPolicy", "Failed"},
             {"podFailurePolicy", {{"rules", Json::array({ignore})}}},
             {"template", pod_template(job, settings)}};

@@ -96,6 +96,13 @@ WorkloadMaker::Step WorkloadMaker::failed(std::string what, const ApiError& erro
 aio::Task<void> WorkloadMaker::run_create(CreateWorkload order) {
     const EffectId id = order.id;
     const ObjectKey key = order.job.spec.key;
+    if (order.deadline.happened() && aio::Loop::wall_ms() >= order.deadline.ms()) {
+        done_(WorkloadOutcome{
+            id, key, false, true,
+            "create job " + to_string(key) + ": not sent, its deadline passed while it waited",
+            ErrorCode::Timeout});
+        co_return;
+    }
     const Step step = co_await create_steps(std::move(order));
     done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message, step.code});
 }

@@ -108,7 +108,8 @@ JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions
         view.record = &*job.record;
         view.gpus_per_pod = job.record->spec.gpu.amount;
     }
-    view.queue = state.queue_name_of(job);
+    const bool in_a_queue = job.priority < kSystemPriority;  // ruling 20
+    if (in_a_queue) view.queue = state.queue_name_of(job);
     view.pool = job.pool_wanted;
     view.priority = job.priority;
     view.submitted_at = job.submitted_at;
@@ -175,9 +176,7 @@ namespace view_parts {
 Positions positions(const ClusterState& state) {
     Positions out;
     for (const auto& [pool_name, pool] : state.pools_by_name()) {
-        std::vector<QueueId> queues = state.pool(pool).queues;
-        queues.push_back(state.system_queue(pool));
-        for (const QueueId queue : queues) {
+        for (const QueueId queue : state.pool(pool).queues) {
             std::vector<Contender> waiting;
             for (const ClassId id : state.book().of_queue(queue)) {
                 for (const WaitingJob& job : state.book().at(id).jobs) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "daemon/config/tables.hpp"
+#include "scheduler/model/node.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::config {
@@ -60,12 +61,30 @@ private:
             below.error("the queues below " + name + " are guaranteed " + format_gpus(promised) +
                         " GPUs together, more than its own " + format_gpus(own.guaranteed));
         }
+        check_models(position, below, name);
         if (own.lending_limit && *own.lending_limit > own.guaranteed) {
             member(field, "lendingLimit")
                 .error("queue " + name + " cannot lend " + format_gpus(*own.lending_limit) +
                        " GPUs: it is guaranteed " + format_gpus(own.guaranteed));
         }
         return std::max(own.guaranteed, promised);
+    }
+
+    // What is guaranteed of a model below a queue is no more than the queue is guaranteed of it.
+    void check_models(std::size_t position, const wire::Field& below, const std::string& name) {
+        for (const ModelLimit& own : pool_.queues[position].models) {
+            GpuMilli promised;
+            for (const QueuePolicy& child : pool_.queues) {
+                if (child.parent != name) continue;
+                for (const ModelLimit& of : child.models) {
+                    if (same_gpu_model(of.model, own.model)) promised += of.guaranteed;
+                }
+            }
+            if (promised <= own.guaranteed) continue;
+            below.error("the queues below " + name + " are guaranteed " + format_gpus(promised) +
+                        " GPUs of model " + own.model + " together, more than its own " +
+                        format_gpus(own.guaranteed));
+        }
     }
 
     PoolPolicy& pool_;

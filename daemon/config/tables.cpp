@@ -210,6 +210,16 @@ const std::vector<Key<Cluster>>& keys<Cluster>() {
 }
 
 template <>
+const std::vector<Key<ModelLimit>>& keys<ModelLimit>() {
+    static const std::vector<Key<ModelLimit>> table = {
+        required(text("model", &ModelLimit::model, "as the nodes' label says")),
+        gpus("guaranteed", &ModelLimit::guaranteed, "GPUs that are served first"),
+        gpus("maximum", &ModelLimit::maximum, "GPUs never held beyond; left out: no limit"),
+    };
+    return table;
+}
+
+template <>
 const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
     static const std::vector<Key<QueuePolicy>> table = {
         required(text("name", &QueuePolicy::name, "what job.queue says")),
@@ -228,6 +238,8 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
         optional_count("maxJobs", &QueuePolicy::jobs_maximum, 1, 1'000'000,
                        "jobs that run at once; left out: no limit"),
         gpus("maxGpuPerJob", &QueuePolicy::gpus_per_job_maximum, "left out: no limit"),
+        list("models", &QueuePolicy::models, ModelLimit{"A100-100G", whole_gpus(2), whole_gpus(4)},
+             "what it is guaranteed and may hold of single GPU models"),
         sub_queues(),
     };
     return table;

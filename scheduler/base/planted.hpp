@@ -173,8 +173,8 @@ namespace gpuctl {
       "How many GPUs one job may have is not looked at.") \
     X(skip_pool_quota, \
       "What a namespace may hold of a pool is not looked at.") \
-    X(forget_pool_shrink, \
-      "Nobody hears that the queues of a pool hold less: a lost wake-up.") \
+    X(skip_model_limits, \
+      "What a queue may hold of a GPU model is not looked at.") \
     X(share_of_gpus_only, \
       "Shares count GPUs only, whatever CPU and memory is held.") \
     X(forget_decay, \

@@ -63,6 +63,13 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
         if (const auto cap = row.cap(); exceeds(cap, gpus, pods)) {
             return over_limit(pods, gpus_text, holder, format_gpus(*cap));
         }
+        for (const ModelHolding& of : row.models) {
+            if (same_gpu_model(of.limit.model, gpu_model_of(spec)) &&
+                exceeds(of.limit.maximum, gpus, pods)) {
+                return over_limit(pods, gpus_text, holder,
+                                  format_gpus(*of.limit.maximum) + " of model " + of.limit.model);
+            }
+        }
         if (exceeds(row.gpus_per_job_maximum, gpus, pods)) {
             return over_limit(pods, gpus_text, "a job of " + holder,
                               format_gpus(*row.gpus_per_job_maximum));

@@ -72,6 +72,7 @@ struct QueueView {
     GpuMilli keeps;  // of its guarantee, even while idle
     std::optional<std::int64_t> jobs_maximum;
     std::optional<GpuMilli> gpus_per_job_maximum;
+    std::vector<ModelHolding> models;
     // From here on with every queue below it.
     GpuMilli held;           // bound and in flight
     GpuMilli entitled;       // its fair part of the pool, for what it holds and waits for

@@ -31,6 +31,7 @@ QueueView view_of(const ClusterState& state, QueueId id) {
     view.keeps = queue.keeps;
     view.jobs_maximum = queue.jobs_maximum;
     view.gpus_per_job_maximum = queue.gpus_per_job_maximum;
+    view.models = queue.models;
     view.held = queue.account.held.gpus;
     view.used = used_by(queue.account);
     view.share =

@@ -18,6 +18,15 @@ namespace gpuctl {
 // table.
 enum class QueueOrder : std::uint8_t { fair_share, fifo, priority, capacity };
 
+// What a queue is promised and may hold of one GPU model, within its other limits.
+struct ModelLimit {
+    std::string model;  // compared without case
+    GpuMilli guaranteed;
+    std::optional<GpuMilli> maximum = std::nullopt;
+    friend auto operator<=>(const ModelLimit&, const ModelLimit&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ModelLimit, (), (model, guaranteed, maximum))
+
 // A queue of the tree of its pool. Jobs wait in those without sub-queues. Weight is never an order.
 struct QueuePolicy {
     std::string name;  // unique in its pool
@@ -33,11 +42,12 @@ struct QueuePolicy {
         std::nullopt;  // of the guarantee, to others; absent: all of it
     std::optional<std::int64_t> jobs_maximum = std::nullopt;  // that hold something at once
     std::optional<GpuMilli> gpus_per_job_maximum = std::nullopt;
+    std::vector<ModelLimit> models = {};
     friend auto operator<=>(const QueuePolicy&, const QueuePolicy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(QueuePolicy, (),
                       (name, priority, weight, guaranteed, maximum, parent, order, borrowing_limit,
-                       lending_limit, jobs_maximum, gpus_per_job_maximum))
+                       lending_limit, jobs_maximum, gpus_per_job_maximum, models))
 
 // A queue with more above it than this is taken for one directly below its pool.
 inline constexpr int kQueueDepthMaximum = 8;

@@ -42,6 +42,19 @@ Load asked(const ClusterState& state, const std::vector<Group>& groups, bool all
     return sum;
 }
 
+// The GPU model that all of it asks for; empty: any, or several.
+const std::string& model_asked(const ClusterState& state, const std::vector<Group>& groups) {
+    static const std::string any;
+    const std::string* found = &any;
+    for (const Group& group : groups) {
+        const Shape& shape = state.shapes().at(group.shape);
+        const std::string& model = state.shapes().constraint(shape.constraint).rules.gpu_model;
+        if (found != &any && *found != model) return any;
+        found = &model;
+    }
+    return *found;
+}
+
 Explanation plain(Reason reason, std::string subject, std::string sentence) {
     Explanation out;
     out.reason = reason;
@@ -70,6 +83,17 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id, const Read
         out.push_back(explain_parts::explain_limit(state, job, hit));
         return true;
     });
+    // A job that names a model waits for that; for one that takes any, it comes after the room.
+    const std::string& model = model_asked(state, groups);
+    const auto add_model_limits = [&](bool is_asked_for) {
+        visit_model_limits(state, job, asked(state, groups, ready.all_or_nothing),
+                           [&](const LimitHit& hit) {
+                               if (model.empty() == is_asked_for) return;
+                               if (is_asked_for && !same_gpu_model(model, hit.model)) return;
+                               out.push_back(explain_parts::explain_limit(state, job, hit));
+                           });
+    };
+    add_model_limits(true);
     bool has_room = true;
     for (const Group& group : groups) {
         std::optional<Explanation> found = explain_parts::explain_group(state, job, group);
@@ -86,6 +110,7 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id, const Read
             out.push_back(std::move(*found));
         }
     }
+    add_model_limits(false);
     if (ready.resume && !out.empty()) {
         Explanation half = out.front();
         half.reason = Reason::gang_half_bound;

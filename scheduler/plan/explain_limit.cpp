@@ -51,6 +51,9 @@ std::string arithmetic(const LimitHit& hit) {
         case LimitKind::queue_gpus_per_job:
             return " lets one job hold " + explain_parts::gpus_noun(hit.limit) +
                    ", this one holds " + held;
+        case LimitKind::queue_model_maximum:
+            return " holds " + held + " of " + limit + " " + std::string{hit.model} +
+                   " GPUs its maximum allows";
         case LimitKind::pool_lending:
             return " has " + gpus + " held, or kept back for queues that do not lend them";
         case LimitKind::tenant_gpus:

@@ -5,6 +5,7 @@
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/policy/queue_order.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
@@ -70,9 +71,10 @@ std::uint8_t watched_for(LimitKind kind) {
         case LimitKind::queue_lending:
         case LimitKind::queue_jobs:
         case LimitKind::queue_gpus_per_job:
+        case LimitKind::queue_model_maximum:
             return ClassBlock::kQueueShrinks;
-        case LimitKind::pool_lending:  // nodes that come bring GPUs that nobody keeps
-            return ClassBlock::kPoolShrinks | ClassBlock::kPoolGains;
+        case LimitKind::pool_lending:  // a queue of it holds less, or a node came
+            return ClassBlock::kPoolGains;
         case LimitKind::tenant_gpus:
         case LimitKind::tenant_cpu:
         case LimitKind::tenant_memory:
@@ -91,6 +93,12 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
         const Shape& shape = state.shapes().at(state.pod(pod).shape);
         ask.add({shape.gpus, shape.cpu, shape.memory});
     }
+    models_.clear();
+    visit_model_limits(state, job, ask, [this](const LimitHit& hit) {
+        models_.push_back(hit.model);
+        watch_ |= watched_for(hit.kind);
+    });
+    placer_.avoid(models_);
     const LimitHit hit = state.limit_hit(job, ask);
     if (hit.kind == LimitKind::none) return true;
     watch_ |= watched_for(hit.kind);
@@ -106,7 +114,7 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
         const ShapeId shape = state.pod(pod).shape;
         pods_.assign(1, pod);
         if (!is_within_limits(state, job, pods_)) continue;
-        if (is_refused(state, job.pool, shape, 1)) {
+        if (models_.empty() && is_refused(state, job.pool, shape, 1)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
             continue;
@@ -114,7 +122,7 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
         const NodeId node =
             placer_.tightest(state, state.capacity(), job.pool, state.shapes().at(shape), 1);
         if (!node.exists()) {
-            note_refused(state, job.pool, shape, 1);
+            if (models_.empty()) note_refused(state, job.pool, shape, 1);
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
@@ -146,12 +154,12 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
         const auto ranks = static_cast<std::int64_t>(pods_.size());
         if (!is_within_limits(state, job, pods_)) {
             // a smaller round may still be allowed
-        } else if (uniform && is_refused(state, job.pool, shape, ranks)) {
+        } else if (uniform && models_.empty() && is_refused(state, job.pool, shape, ranks)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
         } else if (!placer_.place_all(state, state.capacity_for_planning(), job.pool, pods_,
                                       round_)) {
-            if (uniform) note_refused(state, job.pool, shape, ranks);
+            if (uniform && models_.empty()) note_refused(state, job.pool, shape, ranks);
             watch_ |= ClassBlock::kPoolGains;
         } else if (state.assume(id, round_, true, effects)) {
             figures.placements += round_.size();

@@ -8,6 +8,7 @@
 // holding room back for a large gang is backfill's business, not here yet.
 
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -56,6 +57,7 @@ private:
     Readiness ready_;  // buffers
     std::vector<Placement> round_;
     std::vector<PodId> pods_;
+    std::vector<std::string_view> models_;  // that the pods under trial may not go to
     std::uint8_t watch_ = 0;  // what the refusals of this attempt depend on, see ClassBlock
 };
 

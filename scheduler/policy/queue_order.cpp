@@ -1,5 +1,6 @@
 #include "scheduler/policy/queue_order.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "scheduler/base/planted.hpp"
@@ -88,11 +89,20 @@ Order compare_jobs(const ClusterState& state, const QueueRow& queue, JobTerm ter
     return Order::equal;
 }
 
+// Under its guarantee, or under that for a GPU model which its next job could use.
+bool is_owed(const ClusterState& state, const QueueRow& queue, const Contender& next) {
+    if (queue.account.held.gpus < queue.guaranteed) return true;
+    if (queue.models.empty()) return false;
+    const Shape& shape = state.shapes().at(ShapeId{next.of->key.ask[2]});  // see ask_of()
+    const std::string& wanted = state.shapes().constraint(shape.constraint).rules.gpu_model;
+    return std::any_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
+        return model.held < model.limit.guaranteed && shape.gpus > GpuMilli{0} &&
+               (wanted.empty() || same_gpu_model(wanted, model.limit.model));
+    });
+}
+
 Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& a,
                      const QueueRow& b, const Contender& next_a, const Contender& next_b) {
-    const auto is_owed = [](const QueueRow& queue) {
-        return queue.account.held.gpus < queue.guaranteed;
-    };
     switch (term) {
         case QueueTerm::none:
             return Order::equal;
@@ -103,9 +113,11 @@ Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& 
             return higher_first(priority_of(state, next_a), priority_of(state, next_b));
         case QueueTerm::under_guarantee:
             if (planted(PlantedBug::ignore_guarantees)) return Order::equal;
-            return higher_first(is_owed(a) ? 1 : 0, is_owed(b) ? 1 : 0);
+            return higher_first(is_owed(state, a, next_a) ? 1 : 0,
+                                is_owed(state, b, next_b) ? 1 : 0);
         case QueueTerm::guarantee_part:
-            if (!is_owed(a) || !is_owed(b)) return Order::equal;
+            if (!is_owed(state, a, next_a) || !is_owed(state, b, next_b)) return Order::equal;
+            if (a.guaranteed <= GpuMilli{} || b.guaranteed <= GpuMilli{}) return Order::equal;
             return compare_share({a.account.held.gpus.value(), a.guaranteed.value()},
                                  {b.account.held.gpus.value(), b.guaranteed.value()});
         case QueueTerm::share: {

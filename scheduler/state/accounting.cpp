@@ -33,11 +33,17 @@ void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
     if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
     by_tenant[job.tenant.value()] += shape.gpus * sign;
     charge_queues(job.queue, job.tenant, load, sign, jobs);
+    charge_models(job.queue, nodes_[pod.node.value()].facts.gpu_model, shape.gpus, sign);
+}
+
+void ClusterState::charge_pods_of(const NodeRow& node, std::int64_t sign) {
+    for (const PodId pod : node.pods) charge(pods_[pod.value()], sign);
 }
 
 // Moves all that the job holds to another queue or in and out of the system class.
 void ClusterState::recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority) {
     if (job.pool == pool && job.queue == queue && job.priority == priority) return;
+    if (job.pods_held > 0) note_gain(job.pool);  // its old queue holds less
     for (const PodId pod : job.pods) {
         if (planted(PlantedBug::double_charge_on_move)) break;
         if (pods_[pod.value()].node.exists()) charge(pods_[pod.value()], -1);
@@ -57,6 +63,27 @@ LimitHit ClusterState::limit_hit(const JobRow& job, const Load& ask) const {
         return false;
     });
     return first;
+}
+
+// Where the round goes is known by now, so each model is asked for what it would have to give.
+bool ClusterState::crosses_model_limit(const JobRow& job,
+                                       const std::vector<Placement>& round) const {
+    if (job.priority >= kSystemPriority || planted(PlantedBug::skip_model_limits)) return false;
+    for (QueueId id = job.queue; id.exists(); id = queues_[id.value()].parent) {
+        for (const ModelHolding& model : queues_[id.value()].models) {
+            if (!model.limit.maximum) continue;
+            GpuMilli more;
+            for (const Placement& placement : round) {
+                const NodeRow& node = nodes_[placement.node.value()];
+                if (!same_gpu_model(node.facts.gpu_model, model.limit.model)) continue;
+                more += shapes_.at(pods_[placement.pod.value()].shape).gpus;
+            }
+            if (limits::crosses(model.limit.maximum->value(), model.held.value(), more.value())) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 std::optional<GpuMilli> ClusterState::pool_quota(TenantId tenant, PoolId pool) const {

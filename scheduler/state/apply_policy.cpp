@@ -89,6 +89,11 @@ void ClusterState::apply_queue_policy(QueueRow& row, const QueuePolicy& asked) {
     }
     row.jobs_maximum = asked.jobs_maximum;
     row.gpus_per_job_maximum = asked.gpus_per_job_maximum;
+    row.models.clear();
+    for (const ModelLimit& limit : asked.models) {
+        row.models.push_back({limit, GpuMilli{}});
+        row.models.back().limit.guaranteed = std::max(limit.guaranteed, GpuMilli{});
+    }
 }
 
 void ClusterState::take_policy(Policy policy) {

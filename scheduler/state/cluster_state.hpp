@@ -182,6 +182,11 @@ private:
     void charge(const PodRow& pod, std::int64_t sign);
     void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,
                        std::int64_t jobs);
+    void charge_models(QueueId queue, std::string_view model, GpuMilli gpus, std::int64_t sign);
+    void charge_pods_of(const NodeRow& node, std::int64_t sign);
+    void sum_up_models();
+    [[nodiscard]] bool crosses_model_limit(const JobRow& job,
+                                           const std::vector<Placement>& round) const;
     void change_account(Account& account, const Load& load, std::int64_t sign, PoolId pool);
     void recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority);
     void leave_job(PodId id);

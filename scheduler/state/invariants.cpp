@@ -191,6 +191,11 @@ private:
                 queue.jobs_held != static_cast<std::int64_t>(jobs[QueueId{i}].size())) {
                 fail("I5", "queue " + queue.name + " is charged wrongly");
             }
+            for (const ModelHolding& model : queue.models) {
+                if (model.held != held_of_model(QueueId{i}, model.limit.model)) {
+                    fail("I5", "a GPU model of queue " + queue.name + " is charged wrongly");
+                }
+            }
             for (std::uint32_t t = 0; t < queue.by_tenant.size(); ++t) {
                 if (queue.by_tenant[t].held != by_tenant_in_queue[{QueueId{i}, TenantId{t}}]) {
                     fail("I5", "a tenant of queue " + queue.name + " is charged wrongly");
@@ -233,6 +238,20 @@ private:
                 fail("I5", "a tenant of pool " + pool.name + " is charged wrongly");
             }
         }
+    }
+
+    GpuMilli held_of_model(QueueId queue, const std::string& model) const {
+        GpuMilli sum;
+        for (const PodRow& pod : state_.pods_) {
+            if (pod.facts.uid.empty() || !pod.node.exists() || !pod.job.exists()) continue;
+            const JobRow& job = state_.jobs_[pod.job.value()];
+            if (job.priority >= kSystemPriority) continue;
+            if (!same_gpu_model(state_.nodes_[pod.node.value()].facts.gpu_model, model)) continue;
+            for (QueueId id = job.queue; id.exists(); id = state_.queues_[id.value()].parent) {
+                if (id == queue) sum += state_.shapes_.at(pod.shape).gpus;
+            }
+        }
+        return sum;
     }
 
     GpuMilli kept_by(QueueId id) const {

@@ -15,6 +15,12 @@ namespace gpuctl {
 template <typename Visit>
 void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit);
 
+// Visits every GPU model of which a queue of the chain may not hold `ask` more: no part of the job
+// is placed on its nodes then. That is stricter than the limit for a job that could be split over
+// models, and never laxer.
+template <typename Visit>
+void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit);
+
 // --- implementation ---
 
 namespace limits {
@@ -82,7 +88,8 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask, 
         if (!visit_queue(queue, id, job, ask, grows, visit)) return false;
     }
     const PoolRow& pool = state.pool(job.pool);
-    const bool something_is_kept_back = pool.kept > pool.held;
+    // Without GPUs there is nothing to keep back: the missing nodes are what a job waits for.
+    const bool something_is_kept_back = pool.kept > pool.held && pool.offered.gpus > GpuMilli{0};
     if (!something_is_kept_back || planted(PlantedBug::keep_nothing_back) ||
         !crosses(pool.offered.gpus.value(), pool.kept.value(), grows.value())) {
         return true;
@@ -116,6 +123,24 @@ void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask,
     if (job.priority >= kSystemPriority) return;
     if (!limits::visit_chain(state, job, ask, visit)) return;
     limits::visit_tenant(state, job, ask, visit);
+}
+
+template <typename Visit>
+void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask,
+                        Visit visit) {
+    if (job.priority >= kSystemPriority || planted(PlantedBug::skip_model_limits)) return;
+    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
+        for (const ModelHolding& model : state.queue(id).models) {
+            if (!model.limit.maximum) continue;
+            const LimitHit hit{LimitKind::queue_model_maximum,
+                               id,
+                               model.limit.maximum->value(),
+                               model.held.value(),
+                               ask.gpus.value(),
+                               model.limit.model};
+            if (limits::crosses(hit.limit, hit.held, hit.needed)) visit(hit);
+        }
+    }
 }
 
 }  // namespace gpuctl

@@ -58,6 +58,9 @@ void ClusterState::sum_up(QueueId id) {
         promised += child.guaranteed;
     }
     queue.guaranteed = std::max(queue.guaranteed, promised);
+    promised = GpuMilli{};
+    for (const ModelHolding& model : queue.models) promised += model.limit.guaranteed;
+    queue.guaranteed = std::max(queue.guaranteed, promised);
 }
 
 void ClusterState::rebuild_tree() {
@@ -66,7 +69,6 @@ void ClusterState::rebuild_tree() {
     for (PoolRow& pool : pools_) {
         pool.held = pool.kept = GpuMilli{};
         pool.shares_stale = true;
-        ++pool.shrinks;
     }
     for (std::uint32_t i = 0; i < queues_.size(); ++i) {
         const QueueRow& queue = queues_[i];
@@ -75,6 +77,7 @@ void ClusterState::rebuild_tree() {
         pools_[queue.pool.value()].held += queue.account.held.gpus;
         pools_[queue.pool.value()].kept += queue.kept();
     }
+    sum_up_models();
 }
 
 // What a queue holds, every queue above it holds, too.
@@ -102,7 +105,30 @@ void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load
     }
     pool.held += load.gpus * sign;
     pool.kept += kept_more;
-    if (sign < 0 && !planted(PlantedBug::forget_pool_shrink)) ++pool.shrinks;
+}
+
+void ClusterState::charge_models(QueueId leaf, std::string_view model, GpuMilli gpus,
+                                 std::int64_t sign) {
+    for (QueueId id = leaf; id.exists(); id = queues_[id.value()].parent) {
+        for (ModelHolding& one : queues_[id.value()].models) {
+            if (same_gpu_model(one.limit.model, model)) one.held += gpus * sign;
+        }
+    }
+}
+
+// Models are counted only where they are limited, so a new policy counts anew.
+void ClusterState::sum_up_models() {
+    if (std::none_of(queues_.begin(), queues_.end(),
+                     [](const QueueRow& queue) { return !queue.models.empty(); })) {
+        return;
+    }
+    for (const PodRow& pod : pods_) {
+        if (!pod.node.exists() || !pod.job.exists()) continue;
+        const JobRow& job = jobs_[pod.job.value()];
+        if (job.priority >= kSystemPriority || !job.queue.exists()) continue;
+        charge_models(job.queue, nodes_[pod.node.value()].facts.gpu_model,
+                      shapes_.at(pod.shape).gpus, 1);
+    }
 }
 
 std::string ClusterState::queue_path(QueueId id) const {

@@ -148,7 +148,6 @@ std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) co
     const PoolRow& pool = pools_[queues_[key.queue.value()].pool.value()];
     std::uint64_t sum = 0;
     if (watch & ClassBlock::kPoolGains) sum += pool.gains;
-    if (watch & ClassBlock::kPoolShrinks) sum += pool.shrinks;
     if (watch & ClassBlock::kQueueShrinks) {
         for (QueueId id = key.queue; id.exists(); id = queues_[id.value()].parent) {
             sum += queues_[id.value()].shrinks;

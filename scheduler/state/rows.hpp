@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -134,7 +135,6 @@ struct PoolRow {
     std::string description;
     std::uint64_t gains = 1;      // moves when something here may now fit that did not
     std::uint64_t changes = 1;    // moves with every change of what is free
-    std::uint64_t shrinks = 1;    // moves when its queues hold less
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them
     std::vector<QueueId> roots;   // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
@@ -150,6 +150,12 @@ struct Account {
     Load held;
     Usage usage;
     std::int64_t share = 0;  // kept up to date for the planner, see PoolRow::shares_stale
+};
+
+// A queue's limits for one GPU model, and what it holds of it with every queue below.
+struct ModelHolding {
+    ModelLimit limit;
+    GpuMilli held;
 };
 
 struct QueueRow {
@@ -170,6 +176,7 @@ struct QueueRow {
     GpuMilli keeps;  // of its guarantee, not lent while it is idle
     std::optional<std::int64_t> jobs_maximum;
     std::optional<GpuMilli> gpus_per_job_maximum;
+    std::vector<ModelHolding> models;
     // Charged to it by name: what its own jobs hold, and how many jobs those are.
     Load direct;
     std::int64_t jobs_direct = 0;
@@ -202,6 +209,7 @@ enum class LimitKind : std::uint8_t {
     queue_lending,    // the queue's room is kept back for its other sub-queues
     queue_jobs,
     queue_gpus_per_job,
+    queue_model_maximum,
     pool_lending,  // the pool's GPUs are kept back for other queues
     tenant_gpus,
     tenant_cpu,
@@ -215,6 +223,7 @@ struct LimitHit {
     std::int64_t limit = 0;
     std::int64_t held = 0;  // with what is kept back, where that is the point
     std::int64_t needed = 0;
+    std::string_view model = {};  // of queue_model_maximum; lives as long as the policy
 };
 
 struct TenantRow {

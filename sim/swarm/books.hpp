@@ -83,6 +83,11 @@ public:
     // were `more` held in the queue `in`.
     [[nodiscard]] std::int64_t kept(const QueueName& queue, const QueueName& in,
                                     std::int64_t more) const;
+    [[nodiscard]] std::int64_t held_of_model(const QueueName& queue,
+                                             const std::string& model) const;
+    // May `gpus` more of the pod's job go to nodes of this model?
+    [[nodiscard]] bool model_allowed(const PodFacts& pod, std::int64_t gpus,
+                                     const std::string& model) const;
     [[nodiscard]] std::int64_t gpus_of_job(const ObjectKey& job) const;
     [[nodiscard]] std::int64_t jobs_held(const QueueName& queue) const;
     [[nodiscard]] std::int64_t held_in_pool(const std::string& tenant,
@@ -99,6 +104,9 @@ public:
     // So many of `pods` pods like this one find room in its pool now (or with all nodes empty).
     [[nodiscard]] std::int64_t fitting_in_pool(const PodFacts& pod, std::int64_t pods,
                                                bool when_empty = false) const;
+    // The same on the nodes whose models may take all of them.
+    [[nodiscard]] std::int64_t fitting_in_models(const PodFacts& pod, std::int64_t pods,
+                                                 bool when_empty = false) const;
 
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, BookedPod> pods;            // by uid

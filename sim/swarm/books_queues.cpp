@@ -53,7 +53,11 @@ std::int64_t Books::guaranteed(const QueueName& queue) const {
             if (other.parent == queue.queue) below += guaranteed({pool.name, other.name});
         }
     }
-    return std::max(below, known ? known->guaranteed.value() : 0);
+    std::int64_t of_models = 0;
+    if (known) {
+        for (const ModelLimit& limit : known->models) of_models += limit.guaranteed.value();
+    }
+    return std::max({below, of_models, known ? known->guaranteed.value() : 0});
 }
 
 std::optional<std::int64_t> Books::cap(const QueueName& queue) const {
@@ -84,6 +88,48 @@ std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64
     const QueuePolicy* known = policy_of(queue);
     if (!known || !known->lending_limit) return sum;
     return std::max(sum, known->guaranteed.value() - known->lending_limit->value());
+}
+
+std::int64_t Books::held_of_model(const QueueName& queue, const std::string& model) const {
+    std::int64_t sum = 0;
+    for (const auto& [uid, pod] : pods) {
+        if (!pod.holds()) continue;
+        const auto node = nodes.find(pod.where());
+        if (node == nodes.end() || node->second.gpu_model != model) continue;
+        const std::vector<QueueName> of = chain(queue_of(pod.facts));
+        if (std::find(of.begin(), of.end(), queue) != of.end()) {
+            sum += amounts_of(pod.facts.request).gpus;
+        }
+    }
+    return sum;
+}
+
+bool Books::model_allowed(const PodFacts& pod, std::int64_t gpus, const std::string& model) const {
+    if (gpus == 0) return true;
+    for (const QueueName& queue : chain(queue_of(pod))) {
+        const QueuePolicy* known = policy_of(queue);
+        if (known == nullptr) continue;
+        for (const ModelLimit& limit : known->models) {
+            if (limit.model == model && limit.maximum &&
+                held_of_model(queue, model) + gpus > limit.maximum->value()) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+std::int64_t Books::fitting_in_models(const PodFacts& pod, std::int64_t pods_asked,
+                                      bool when_empty) const {
+    const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
+    const Amounts request = amounts_of(pod.request);
+    std::int64_t sum = 0;
+    for (const auto& [name, node] : nodes) {
+        if (node.pool != pool || !may_use(pod.rules, node)) continue;
+        if (!model_allowed(pod, request.gpus * pods_asked, node.gpu_model)) continue;
+        sum += fitting(when_empty ? room_when_empty(node) : room_on(node), request, pods_asked);
+    }
+    return sum;
 }
 
 std::int64_t Books::gpus_of_job(const ObjectKey& job) const {
@@ -160,7 +206,8 @@ std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more)
             held += amounts_of(other.facts.request).gpus;
         }
     }
-    if (before > held && after > before && after > offered(leaf.pool).gpus) {
+    const std::int64_t all = offered(leaf.pool).gpus;
+    if (all > 0 && before > held && after > before && after > all) {
         return "GPUs kept back in pool " + leaf.pool;
     }
     return "";

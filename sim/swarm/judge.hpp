@@ -51,7 +51,7 @@ private:
     void check_backoff(const BindOutcome& outcome);
     void check_gangs(const std::vector<Turn>& turns);
     void check_delete(const DeletePod& deletion);
-    void check_rollbacks(const std::vector<Effect>& effects);
+    void check_rollbacks();
     void check_started(const ReportStarted& report);
     void check_workload(const ObjectKey& job, EffectId effect, Epoch epoch);
     void check_may_write(EffectId effect, Epoch epoch, const std::string& what);
@@ -87,6 +87,7 @@ private:
     std::map<ObjectKey, EffectId> workloads_open_;
     std::map<ObjectKey, Instant> quiet_until_;  // jobs whose bind failed: no new try before
     std::map<ObjectKey, Instant> failed_at_;    // of a bind, last
+    std::set<ObjectKey> rolled_back_;           // gangs, by deletions first sent in this step
     std::set<ObjectKey> started_;               // gangs that once ran as a whole
     std::uint64_t sequence_ = 0;                // of the input under judgement
     std::uint64_t first_step_ = 0;

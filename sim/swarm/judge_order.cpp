@@ -91,6 +91,12 @@ void Judge::compare_queues(const Turn& first, const Turn& later, const Held& hel
     const Amounts held_b = held_below(b, held);
     const std::int64_t promised_a = books_.guaranteed(a);
     const std::int64_t promised_b = books_.guaranteed(b);
+    // Whether a model's guarantee counts depends on the job that was next there: not known here.
+    const auto promises_models = [](const QueuePolicy& queue) {
+        return std::any_of(queue.models.begin(), queue.models.end(),
+                           [](const ModelLimit& of) { return of.guaranteed > GpuMilli{}; });
+    };
+    if (promises_models(x) || promises_models(y)) return;
     const bool owed_a = held_a.gpus < promised_a;
     const bool owed_b = held_b.gpus < promised_b;
     const QueueOrder order = books_.order_of(above);

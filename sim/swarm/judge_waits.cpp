@@ -60,7 +60,7 @@ void Judge::try_waiting(const ClusterState& state, JobId id, const Readiness& re
     Amounts ask;
     ask.add(amounts_of(pod.request), ranks);
     if (!books_.limit_crossed(pod, ask).empty()) return;
-    if (books_.fitting_in_pool(pod, ranks) < ranks) return;
+    if (books_.fitting_in_models(pod, ranks) < ranks) return;
     fail("I14", "job " + to_string(state.job(id).key) + " could start and nobody tries it");
 }
 
@@ -178,6 +178,12 @@ bool Judge::is_queue_limit(const PodFacts& pod, const Explanation& told, const s
     if (known->gpus_per_job_maximum && known->gpus_per_job_maximum->value() == limit &&
         held == books_.gpus_of_job(job_of(pod))) {
         return true;
+    }
+    for (const ModelLimit& of : known->models) {
+        if (of.maximum && of.maximum->value() == limit &&
+            held == books_.held_of_model(queue, of.model)) {
+            return true;
+        }
     }
     return books_.cap(queue) == limit && held == books_.kept(queue, leaf, 0);
 }

@@ -48,6 +48,10 @@ void draw_limits(Rng& rng, QueuePolicy& queue, std::int64_t most) {
         queue.lending_limit = whole_gpus(rng.between(0, promised));
     }
     if (rng.chance(1, 5)) queue.jobs_maximum = rng.between(1, 3);
+    if (rng.chance(1, 4)) {
+        queue.models.push_back({kModels[rng.below(2)], GpuMilli{}, whole_gpus(rng.between(1, 4))});
+        if (rng.chance(1, 3)) queue.models[0].guaranteed = whole_gpus(1);
+    }
     if (rng.chance(1, 6)) queue.gpus_per_job_maximum = whole_gpus(rng.between(2, 8));
 }
 

@@ -233,7 +233,7 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
     Amounts ask;
     ask.add(amounts_of(pod.request), spec.replicas_min);
     return empty.limit_crossed(pod, ask).empty() &&
-           empty.fitting_in_pool(pod, spec.replicas_min, true) >= spec.replicas_min;
+           empty.fitting_in_models(pod, spec.replicas_min, true) >= spec.replicas_min;
 }
 
 void RandomWorld::find_peace() {

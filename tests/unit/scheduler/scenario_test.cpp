@@ -2,7 +2,7 @@
 //
 //   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev | llm in prod borrow 2 lend 0
-//           jobs 1 perjob 4 order FIFO
+//           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
@@ -121,7 +121,17 @@ private:
         for (std::size_t i = 1; i + 1 < part.size(); i += 2) {
             if (part[i] == "in") queue.parent = part[i + 1];
             if (part[i] == "order") queue.order = order_named(part[i + 1]);
-            if (part[i] == "in" || part[i] == "order") continue;
+            if (part[i] == "of") {  // of A100:4, of A100:4:2 with a guarantee
+                const std::size_t colon = part[i + 1].find(':');
+                const std::string amounts = part[i + 1].substr(colon + 1);
+                const std::size_t more = amounts.find(':');
+                ModelLimit limit{part[i + 1].substr(0, colon), {}, whole_gpus(std::stoll(amounts))};
+                if (more != amounts.npos) {
+                    limit.guaranteed = whole_gpus(std::stoll(amounts.substr(more + 1)));
+                }
+                queue.models.push_back(limit);
+            }
+            if (part[i] == "in" || part[i] == "order" || part[i] == "of") continue;
             const std::int64_t value = std::stoll(part[i + 1]);
             if (part[i] == "borrow") queue.borrowing_limit = whole_gpus(value);
             if (part[i] == "lend") queue.lending_limit = whole_gpus(value);

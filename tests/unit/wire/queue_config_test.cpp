@@ -24,7 +24,8 @@ policy:
           maximum: 24
           queues:
             - {name: llm, guaranteed: 4, lendingLimit: 1, order: FIFO, maxJobs: 3}
-            - {name: vision, borrowingLimit: 2, maxGpuPerJob: 8}
+            - {name: vision, borrowingLimit: 2, maxGpuPerJob: 8,
+               models: [{model: a100-100g, guaranteed: 1, maximum: 3}]}
         - name: teams
           queues:
             - name: a
@@ -56,6 +57,8 @@ TEST(QueueConfiguration, a_tree_is_flattened_with_parents_before_children) {
     EXPECT_EQ(pool.queues[1], llm);
     EXPECT_EQ(pool.queues[2].borrowing_limit, whole_gpus(2));
     EXPECT_EQ(pool.queues[2].gpus_per_job_maximum, whole_gpus(8));
+    EXPECT_EQ(pool.queues[2].models,
+              (std::vector<ModelLimit>{{"a100-100g", whole_gpus(1), whole_gpus(3)}}));
     EXPECT_EQ(pool.queues[3].guaranteed, whole_gpus(2)) << "what its sub-queues are promised";
     EXPECT_EQ(config->policy.tenants.at(0).pools, (std::vector<PoolQuota>{{"p", whole_gpus(4)}}));
     EXPECT_EQ(config->policy.usage_half_life, Duration{2 * 86'400'000});
@@ -97,6 +100,16 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "test.yaml:5:32: queue q cannot lend 2 GPUs: it is guaranteed 1"},
         {"    - name: default\n      queues: [{name: a}]",
          "the queue default takes the jobs that name none; it can have no queues"},
+        {"    - name: q\n      models:\n      - {model: A100-80G, maximum: 1}",
+         "test.yaml:7:10: no node has a GPU of model A100-80G; did you mean A100-100G?"},
+        {"    - name: q\n      models:\n      - {model: A100-100G, guaranteed: 3, maximum: 1}",
+         "test.yaml:7:9: 3 GPUs of model A100-100G are guaranteed, more than the maximum 1"},
+        {"    - name: q\n      models:\n      - {model: A100-100G}\n      - {model: a100-100g}",
+         "the GPU model a100-100g is given twice"},
+        {"    - name: q\n      models: [{model: A100-100G, guaranteed: 1}]\n      queues:\n"
+         "      - {name: a, models: [{model: A100-100G, guaranteed: 2}]}",
+         "the queues below q are guaranteed 2 GPUs of model A100-100G together, more than its own "
+         "1"},
         {"    - {name: q, queues: 5}", "policy.pools.0.queues.0.queues must be a list"},
     };
     for (const auto& [yaml, expected] : table) {

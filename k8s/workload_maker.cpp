@@ -1,5 +1,6 @@
 #include "k8s/workload_maker.hpp"
 
+#include "daemon/aio/loop.hpp"
 #include "daemon/net/http_types.hpp"
 #include "k8s/json_cursor.hpp"
 #include "k8s/json_text.hpp"

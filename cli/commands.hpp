@@ -46,6 +46,8 @@ struct ExplainOptions {
 };
 aio::Task<int> run_explain(Connection& connection, ExplainOptions options);
 void print_explanation(std::ostream& out, const nlohmann::json& body);
+// The queues of `get queues`, each below the one it lies in.
+void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide);
 
 struct WhatIfOptions {
     std::vector<std::string> files;

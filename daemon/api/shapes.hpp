@@ -20,6 +20,7 @@ Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, I
 Json explanation_json(const Explanation& explanation);
 Json pool_json(const PoolView& pool);
 Json queue_json(const QueueView& queue);
+Json turn_json(const TurnView& turn);
 Json node_row(const NodeView& node);
 Json node_detail(const NodeView& node, Instant now);
 

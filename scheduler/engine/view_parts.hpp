@@ -12,4 +12,15 @@ using Positions = std::map<JobId, std::int64_t>;
 Positions positions(const ClusterState& state);
 PodView pod_view(const ClusterState& state, PodId id);
 
+// What waits and runs in a queue itself.
+struct Work {
+    std::int64_t jobs_waiting = 0;
+    std::int64_t jobs_running = 0;
+    GpuMilli gpus_waiting;
+};
+using QueueWork = std::map<QueueId, Work>;
+QueueWork queue_work(const ClusterState& state);
+// The queues of one pool, each before those below it.
+std::vector<QueueView> queues_of(const ClusterState& state, PoolId pool, const QueueWork& work);
+
 }  // namespace gpuctl::view_parts

@@ -14,27 +14,62 @@
 
 namespace gpuctl {
 
-// Among queues of one pool: higher priority first; equal ones share by weight (held GPUs / weight,
-// least first), those still under their guarantee before the others. Weight is never an order.
+// How a pool or a queue orders what is directly below it: docs/adr/0011-queue-tree.md has the
+// table.
+enum class QueueOrder : std::uint8_t { fair_share, fifo, priority, capacity };
+
+// What a queue is promised and may hold of one GPU model, within its other limits.
+struct ModelLimit {
+    std::string model;  // compared without case
+    GpuMilli guaranteed;
+    std::optional<GpuMilli> maximum = std::nullopt;
+    friend auto operator<=>(const ModelLimit&, const ModelLimit&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ModelLimit, (), (model, guaranteed, maximum))
+
+// A queue of the tree of its pool. Jobs wait in those without sub-queues. Weight is never an order.
 struct QueuePolicy {
-    std::string name;
+    std::string name;  // unique in its pool
     std::int32_t priority = 0;
     std::int64_t weight = 1;          // >= 1
     GpuMilli guaranteed;              // served first up to here
     std::optional<GpuMilli> maximum;  // never held beyond; absent: the whole pool
+    std::string parent = {};          // empty: directly below the pool
+    QueueOrder order = QueueOrder::fair_share;
+    std::optional<GpuMilli> borrowing_limit =
+        std::nullopt;  // above the guarantee; absent: up to the maximum
+    std::optional<GpuMilli> lending_limit =
+        std::nullopt;  // of the guarantee, to others; absent: all of it
+    std::optional<std::int64_t> jobs_maximum = std::nullopt;  // that hold something at once
+    std::optional<GpuMilli> gpus_per_job_maximum = std::nullopt;
+    std::vector<ModelLimit> models = {};
     friend auto operator<=>(const QueuePolicy&, const QueuePolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(QueuePolicy, (), (name, priority, weight, guaranteed, maximum))
+BOOST_DESCRIBE_STRUCT(QueuePolicy, (),
+                      (name, priority, weight, guaranteed, maximum, parent, order, borrowing_limit,
+                       lending_limit, jobs_maximum, gpus_per_job_maximum, models))
+
+// A queue with more above it than this is taken for one directly below its pool.
+inline constexpr int kQueueDepthMaximum = 8;
 
 struct PoolPolicy {
     std::string name;
     std::string description;
     std::vector<QueuePolicy> queues;  // "default" always exists, listed or not
+    QueueOrder order = QueueOrder::fair_share;
     friend auto operator<=>(const PoolPolicy&, const PoolPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues))
+BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, order))
 
-// Limits of one tenant (= namespace) over all pools, and its weight inside every queue.
+// What a tenant may hold of one pool.
+struct PoolQuota {
+    std::string pool;
+    GpuMilli gpu_maximum;
+    friend auto operator<=>(const PoolQuota&, const PoolQuota&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PoolQuota, (), (pool, gpu_maximum))
+
+// Limits of one tenant (= namespace) over all pools and in some, and its weight in every queue.
 struct TenantPolicy {
     std::string name;
     std::int64_t weight = 1;
@@ -42,10 +77,11 @@ struct TenantPolicy {
     std::optional<CpuMilli> cpu_maximum;
     std::optional<Bytes> memory_maximum;
     std::string queue;  // default queue of this namespace; empty: "default"
+    std::vector<PoolQuota> pools = {};
     friend auto operator<=>(const TenantPolicy&, const TenantPolicy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(TenantPolicy, (),
-                      (name, weight, gpu_maximum, cpu_maximum, memory_maximum, queue))
+                      (name, weight, gpu_maximum, cpu_maximum, memory_maximum, queue, pools))
 
 struct Policy {
     std::vector<PoolPolicy> pools;  // "default" always exists; nodes may bring others
@@ -57,12 +93,18 @@ struct Policy {
     Duration backoff_maximum{60'000};
     Duration gang_bind_deadline{30'000};      // then a half-bound gang is rolled back (G4)
     std::int32_t plan_attempts_max = 10'000;  // jobs tried per Plan input; a count, never a time
+    Duration usage_half_life = Duration::seconds(7LL * 24 * 3600);  // 0: past usage does not count
+    // Each `ageing_every` waited adds `ageing_step` to a job's priority, up to `ageing_maximum`.
+    std::int32_t ageing_step = 0;  // 0: off
+    Duration ageing_every = Duration::seconds(3600);
+    std::int32_t ageing_maximum = 1'000'000;
     friend auto operator<=>(const Policy&, const Policy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Policy, (),
                       (pools, tenants, default_tenant_weight, default_tenant_gpu_maximum,
                        pods_reserved_per_node, backoff_initial, backoff_maximum, gang_bind_deadline,
-                       plan_attempts_max))
+                       plan_attempts_max, usage_half_life, ageing_step, ageing_every,
+                       ageing_maximum))
 
 inline constexpr const char* kDefaultPool = "default";
 inline constexpr const char* kDefaultQueue = "default";

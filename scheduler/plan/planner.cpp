@@ -1,59 +1,13 @@
 #include "scheduler/plan/planner.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
-#include "scheduler/queue/share.hpp"
+#include "scheduler/policy/queue_order.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
-namespace {
-
-// True when the first of two classes of one queue is to be tried first.
-bool comes_first(const ClusterState& state, const QueueRow& queue, const JobClass& a,
-                 const JobClass& b) {
-    const bool a_resumes = (a.key.ask.front() & 2U) != 0;
-    const bool b_resumes = (b.key.ask.front() & 2U) != 0;
-    if (a_resumes != b_resumes) return a_resumes;
-    if (a.key.priority != b.key.priority) {
-        return (a.key.priority > b.key.priority) != planted(PlantedBug::low_priority_first);
-    }
-    if (a.key.tenant != b.key.tenant && !planted(PlantedBug::ignore_tenant_shares)) {
-        const auto share = [&](TenantId tenant) {
-            const bool known = tenant.value() < queue.held_by_tenant.size();
-            return Share{known ? queue.held_by_tenant[tenant.value()] : GpuMilli{},
-                         state.tenant(tenant).weight};
-        };
-        const auto order = compare_share(share(a.key.tenant), share(b.key.tenant));
-        if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
-    }
-    return (*a.jobs.begin() < *b.jobs.begin()) != planted(PlantedBug::youngest_first);
-}
-
-// The same for the best classes of two queues of one pool.
-bool queue_comes_first(const ClusterState& state, QueueId system, const JobClass& a,
-                       const JobClass& b) {
-    const bool a_resumes = (a.key.ask.front() & 2U) != 0;
-    const bool b_resumes = (b.key.ask.front() & 2U) != 0;
-    if (a_resumes != b_resumes) return a_resumes;
-    if ((a.key.queue == system) != (b.key.queue == system)) return a.key.queue == system;
-    const QueueRow& x = state.queue(a.key.queue);
-    const QueueRow& y = state.queue(b.key.queue);
-    if (x.priority != y.priority && !planted(PlantedBug::ignore_queue_priority)) {
-        return x.priority > y.priority;
-    }
-    const bool x_is_owed = x.held < x.guaranteed;
-    const bool y_is_owed = y.held < y.guaranteed;
-    if (x_is_owed != y_is_owed && !planted(PlantedBug::ignore_guarantees)) return x_is_owed;
-    const bool alike = planted(PlantedBug::ignore_queue_weights);
-    const auto order =
-        compare_share({x.held, alike ? 1 : x.weight}, {y.held, alike ? 1 : y.weight});
-    if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
-    return *a.jobs.begin() < *b.jobs.begin();
-}
-
-}  // namespace
 
 void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     ++figures.plans;
@@ -63,7 +17,7 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
         for (;;) {
-            const ClassId chosen = pick(state, pool);
+            const ClassId chosen = next_class(state, pool);
             if (!chosen.exists()) break;
             if (attempts_left-- == 0) {  // the next Plan goes on
                 return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
@@ -91,33 +45,6 @@ void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, Ef
     }
 }
 
-ClassId Planner::pick_in_queue(const ClusterState& state, QueueId queue) const {
-    ClassId best;
-    for (const ClassId id : state.book().of_queue(queue)) {
-        const JobClass& candidate = state.book().at(id);
-        if (state.is_blocked(candidate)) continue;
-        if (!best.exists() ||
-            comes_first(state, state.queue(queue), candidate, state.book().at(best))) {
-            best = id;
-        }
-    }
-    return best;
-}
-
-ClassId Planner::pick(const ClusterState& state, PoolId pool) const {
-    const QueueId system = state.system_queue(pool);
-    ClassId best = pick_in_queue(state, system);
-    for (const QueueId queue : state.pool(pool).queues) {
-        const ClassId candidate = pick_in_queue(state, queue);
-        if (!candidate.exists()) continue;
-        if (!best.exists() ||
-            queue_comes_first(state, system, state.book().at(candidate), state.book().at(best))) {
-            best = candidate;
-        }
-    }
-    return best;
-}
-
 void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,
                       EffectList& effects) {
     ++figures.attempts;
@@ -132,20 +59,49 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     if (ready_.pods.size() > round_.size()) refresh(state, job, figures, effects);
 }
 
+namespace {
+
+// What must move before a limit of this kind may let more through.
+std::uint8_t watched_for(LimitKind kind) {
+    switch (kind) {
+        case LimitKind::none:
+            return 0;
+        case LimitKind::queue_maximum:
+        case LimitKind::queue_borrowing:
+        case LimitKind::queue_lending:
+        case LimitKind::queue_jobs:
+        case LimitKind::queue_gpus_per_job:
+        case LimitKind::queue_model_maximum:
+            return ClassBlock::kQueueShrinks;
+        case LimitKind::pool_lending:  // a queue of it holds less, or a node came
+            return ClassBlock::kPoolGains;
+        case LimitKind::tenant_gpus:
+        case LimitKind::tenant_cpu:
+        case LimitKind::tenant_memory:
+        case LimitKind::tenant_pool_gpus:
+            return ClassBlock::kTenantShrinks;
+    }
+    return 0;
+}
+
+}  // namespace
+
 bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
                                const std::vector<PodId>& pods) {
-    GpuMilli gpus;
-    CpuMilli cpu;
-    Bytes memory;
+    Load ask;
     for (const PodId pod : pods) {
         const Shape& shape = state.shapes().at(state.pod(pod).shape);
-        gpus += shape.gpus;
-        cpu += shape.cpu;
-        memory += shape.memory;
+        ask.add({shape.gpus, shape.cpu, shape.memory});
     }
-    const Reason hit = state.limit_hit(job, gpus, cpu, memory);
-    if (hit == Reason::none) return true;
-    watch_ |= hit == Reason::queue_limit ? ClassBlock::kQueueShrinks : ClassBlock::kTenantShrinks;
+    models_.clear();
+    visit_model_limits(state, job, ask, [this](const LimitHit& hit) {
+        models_.push_back(hit.model);
+        watch_ |= watched_for(hit.kind);
+    });
+    placer_.avoid(models_);
+    const LimitHit hit = state.limit_hit(job, ask);
+    if (hit.kind == LimitKind::none) return true;
+    watch_ |= watched_for(hit.kind);
     return false;
 }
 
@@ -158,7 +114,7 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
         const ShapeId shape = state.pod(pod).shape;
         pods_.assign(1, pod);
         if (!is_within_limits(state, job, pods_)) continue;
-        if (is_refused(state, job.pool, shape, 1)) {
+        if (models_.empty() && is_refused(state, job.pool, shape, 1)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
             continue;
@@ -166,7 +122,7 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
         const NodeId node =
             placer_.tightest(state, state.capacity(), job.pool, state.shapes().at(shape), 1);
         if (!node.exists()) {
-            note_refused(state, job.pool, shape, 1);
+            if (models_.empty()) note_refused(state, job.pool, shape, 1);
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
@@ -198,12 +154,12 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
         const auto ranks = static_cast<std::int64_t>(pods_.size());
         if (!is_within_limits(state, job, pods_)) {
             // a smaller round may still be allowed
-        } else if (uniform && is_refused(state, job.pool, shape, ranks)) {
+        } else if (uniform && models_.empty() && is_refused(state, job.pool, shape, ranks)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
         } else if (!placer_.place_all(state, state.capacity_for_planning(), job.pool, pods_,
                                       round_)) {
-            if (uniform) note_refused(state, job.pool, shape, ranks);
+            if (uniform && models_.empty()) note_refused(state, job.pool, shape, ranks);
             watch_ |= ClassBlock::kPoolGains;
         } else if (state.assume(id, round_, true, effects)) {
             figures.placements += round_.size();

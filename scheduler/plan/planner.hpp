@@ -8,6 +8,7 @@
 // holding room back for a large gang is backfill's business, not here yet.
 
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -23,8 +24,6 @@ public:
 
 private:
     void refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
-    [[nodiscard]] ClassId pick(const ClusterState& state, PoolId pool) const;
-    [[nodiscard]] ClassId pick_in_queue(const ClusterState& state, QueueId queue) const;
     void attempt(ClusterState& state, ClassId chosen, EngineFigures& figures, EffectList& effects);
     // True when something of the job was placed.
     bool place_one_by_one(ClusterState& state, JobId job, EngineFigures& figures,
@@ -58,6 +57,7 @@ private:
     Readiness ready_;  // buffers
     std::vector<Placement> round_;
     std::vector<PodId> pods_;
+    std::vector<std::string_view> models_;  // that the pods under trial may not go to
     std::uint8_t watch_ = 0;  // what the refusals of this attempt depend on, see ClassBlock
 };
 

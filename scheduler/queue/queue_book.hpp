@@ -44,8 +44,10 @@ struct WaitingJob {
 // Why a class rests, which counters it watches, and their sum when it was refused: while that
 // stands still, trying again would give the same answer.
 struct ClassBlock {
-    static constexpr std::uint8_t kPoolGains = 1;      // room may have come
-    static constexpr std::uint8_t kQueueShrinks = 2;   // its queue holds less, or may hold more
+    static constexpr std::uint8_t kPoolGains =
+        1;  // room may have come, or a queue of it holds less
+    static constexpr std::uint8_t kQueueShrinks =
+        2;  // its queue or one above holds less, or may hold more
     static constexpr std::uint8_t kTenantShrinks = 4;  // its tenant likewise
     Reason reason = Reason::none;
     std::uint8_t watch = 0;  // 0: not blocked

@@ -90,6 +90,16 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        started_at, finished_at, last_phase, timer_at, is_dirty, is_queued,
                        block_reason, block_watch, is_blocked))
 
+// What a queue, or a tenant in it, was using: its mean, and the tick under way up to `now`.
+struct UsageImage {
+    std::string pool;
+    std::string queue;
+    std::string tenant;  // empty: the queue's own
+    UsageAmounts mean{};
+    UsageAmounts sum{};
+};
+BOOST_DESCRIBE_STRUCT(UsageImage, (), (pool, queue, tenant, mean, sum))
+
 struct StateImage {
     std::uint32_t version = 1;
     Instant now;
@@ -103,12 +113,13 @@ struct StateImage {
     Instant wake_requested;
     Policy policy;
     std::map<ObjectKey, std::int32_t> gang_sizes;
-    std::vector<NodeImage> nodes;  // by slot
-    std::vector<PodImage> pods;    // by uid
-    std::vector<JobImage> jobs;    // by key
+    std::vector<NodeImage> nodes;   // by slot
+    std::vector<PodImage> pods;     // by uid
+    std::vector<JobImage> jobs;     // by key
+    std::vector<UsageImage> usage;  // by name, those that used something
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, resend_due, epoch, next_effect,
-                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs))
+                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs, usage))
 
 }  // namespace gpuctl

@@ -74,6 +74,9 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     if (gang && *gang > 0) out.ranks_min = *gang;
     if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);
     if (!job.queue.exists()) return hold(Reason::queue_unknown, queue_name_of(job));
+    if (!queues_[job.queue.value()].children.empty()) {
+        return hold(Reason::queue_holds_queues, queue_name_of(job));
+    }
     if (gang) {
         if (*gang <= 0) return hold(Reason::gang_size_unknown, job.key.name);
         if (unsupported) {
@@ -142,10 +145,14 @@ void ClusterState::enter_queue(JobId id, const Readiness& ready) {
 }
 
 std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) const {
-    const QueueRow& queue = queues_[key.queue.value()];
+    const PoolRow& pool = pools_[queues_[key.queue.value()].pool.value()];
     std::uint64_t sum = 0;
-    if (watch & ClassBlock::kPoolGains) sum += pools_[queue.pool.value()].gains;
-    if (watch & ClassBlock::kQueueShrinks) sum += queue.shrinks;
+    if (watch & ClassBlock::kPoolGains) sum += pool.gains;
+    if (watch & ClassBlock::kQueueShrinks) {
+        for (QueueId id = key.queue; id.exists(); id = queues_[id.value()].parent) {
+            sum += queues_[id.value()].shrinks;
+        }
+    }
     if (watch & ClassBlock::kTenantShrinks) sum += tenants_[key.tenant.value()].shrinks;
     return sum;
 }

@@ -56,9 +56,15 @@ std::int64_t priority_of(const ClusterState& state, const Contender& one) {
 
 Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
 
+std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account) {
+    if (account.share >= 0) return account.share;
+    return dominant_share(account.held, account.usage, state.pool(pool).offered);
+}
+
 Share tenant_share(const ClusterState& state, const QueueRow& queue, TenantId tenant) {
     const bool known = tenant.value() < queue.by_tenant.size();
-    return {known ? queue.by_tenant[tenant.value()].share : 0, state.tenant(tenant).weight};
+    return {known ? share_of(state, queue.pool, queue.by_tenant[tenant.value()]) : 0,
+            state.tenant(tenant).weight};
 }
 
 // GPUs held of the pool, to what may be held of it: the quota, else all there is.
@@ -122,8 +128,8 @@ Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& 
                                  {b.account.held.gpus.value(), b.guaranteed.value()});
         case QueueTerm::share: {
             const bool alike = planted(PlantedBug::ignore_queue_weights);
-            return compare_share({a.account.share, alike ? 1 : a.weight},
-                                 {b.account.share, alike ? 1 : b.weight});
+            return compare_share({share_of(state, a.pool, a.account), alike ? 1 : a.weight},
+                                 {share_of(state, b.pool, b.account), alike ? 1 : b.weight});
         }
     }
     return Order::equal;

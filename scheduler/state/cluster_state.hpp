@@ -187,7 +187,7 @@ private:
     void sum_up_models();
     [[nodiscard]] bool crosses_model_limit(const JobRow& job,
                                            const std::vector<Placement>& round) const;
-    void change_account(Account& account, const Load& load, std::int64_t sign, PoolId pool);
+    void change_account(Account& account, const Load& load, std::int64_t sign);
     void recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority);
     void leave_job(PodId id);
     void join_job(PodId id);

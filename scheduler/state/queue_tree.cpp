@@ -86,7 +86,7 @@ void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load
     QueueRow& own = queues_[leaf.value()];
     PoolRow& pool = pools_[own.pool.value()];
     if (own.by_tenant.size() <= tenant.value()) own.by_tenant.resize(tenant.value() + 1);
-    change_account(own.by_tenant[tenant.value()], load, sign, own.pool);
+    change_account(own.by_tenant[tenant.value()], load, sign);
     own.jobs_direct += jobs;
     GpuMilli kept_more = own.kept();
     own.direct.add(load, sign);
@@ -99,7 +99,7 @@ void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load
             queue.kept_below += kept_more;
             kept_more = queue.kept() - before;
         }
-        change_account(queue.account, load, sign, queue.pool);
+        change_account(queue.account, load, sign);
         queue.jobs_held += jobs;
         if (sign < 0 && !planted(PlantedBug::forget_queue_shrink)) ++queue.shrinks;
     }

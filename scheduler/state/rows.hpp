@@ -149,7 +149,7 @@ struct PoolRow {
 struct Account {
     Load held;
     Usage usage;
-    std::int64_t share = 0;  // kept up to date for the planner, see PoolRow::shares_stale
+    std::int64_t share = -1;  // as of the last refresh_shares(); negative: changed since
 };
 
 // A queue's limits for one GPU model, and what it holds of it with every queue below.

@@ -23,11 +23,11 @@ void ClusterState::note_usage(Account& account) {
     if (policy_.usage_half_life > Duration{}) account.usage.note(account.held, now_);
 }
 
-void ClusterState::change_account(Account& account, const Load& load, std::int64_t sign,
-                                  PoolId pool) {
+// Whoever compares it next computes the share: most changes are followed by others before that.
+void ClusterState::change_account(Account& account, const Load& load, std::int64_t sign) {
     note_usage(account);
     account.held.add(load, sign);
-    account.share = dominant_share(account.held, account.usage, pools_[pool.value()].offered);
+    account.share = -1;
 }
 
 // A new half-life begins a new tick: what was held in the one under way is forgotten, the mean of

@@ -84,7 +84,7 @@ Result<std::vector<Remedy>> find_remedies(std::string_view exported, const Objec
     std::vector<Remedy> remedies;
     if (!question.waits()) return remedies;
     for (const auto attempt : {try_fewer_gpus, try_fewer_ranks, try_other_queue, try_other_pool,
-                               try_job_ends, try_more_nodes}) {
+                               try_higher_limits, try_job_ends, try_more_nodes}) {
         if (std::optional<Remedy> found = attempt(question)) remedies.push_back(std::move(*found));
     }
     return remedies;

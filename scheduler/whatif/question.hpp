@@ -43,11 +43,20 @@ private:
 // Changes of the job's own waiting pods.
 Change change_pods(const Question& question, const std::function<void(PodFacts&)>& edit);
 
+// The policy in which none of the limits that are in the job's way now would be; none: nothing of
+// the kind is.
+struct RaisedLimits {
+    Policy policy;
+    std::string said;
+};
+std::optional<RaisedLimits> raise_limits(const ClusterState& state, JobId job);
+
 // One searcher per kind of change.
 std::optional<Remedy> try_fewer_gpus(Question& question);
 std::optional<Remedy> try_fewer_ranks(Question& question);
 std::optional<Remedy> try_other_queue(Question& question);
 std::optional<Remedy> try_other_pool(Question& question);
+std::optional<Remedy> try_higher_limits(Question& question);
 std::optional<Remedy> try_job_ends(Question& question);
 std::optional<Remedy> try_more_nodes(Question& question);
 

@@ -15,15 +15,16 @@ namespace gpuctl::whatif {
 
 // In the order in which they are told: what its owner can do alone comes first.
 enum class ChangeKind : std::uint8_t {
-    fewer_gpus,   // amount: GPUs a pod may ask for
-    fewer_ranks,  // amount: ranks the gang may have
-    other_queue,  // subject: that queue of its pool
-    other_pool,   // subject: that pool
-    job_ends,     // subject: namespace/name of a job whose end is enough; amount: its GPUs
-    more_nodes    // subject: the node they are like; amount: so many more of them
+    fewer_gpus,     // amount: GPUs a pod may ask for
+    fewer_ranks,    // amount: ranks the gang may have
+    other_queue,    // subject: that queue of its pool
+    other_pool,     // subject: that pool
+    higher_limits,  // of queues and namespaces, each as far as the job needs
+    job_ends,       // subject: namespace/name of a job whose end is enough; amount: its GPUs
+    more_nodes      // subject: the node they are like; amount: so many more of them
 };
-BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, other_queue, other_pool, job_ends,
-                    more_nodes)
+BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, other_queue, other_pool, higher_limits,
+                    job_ends, more_nodes)
 
 struct Remedy {
     ChangeKind kind{};

@@ -7,7 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "scheduler/base/rng.hpp"
-#include "scheduler/whatif/remedies.hpp"
+#include "scheduler/whatif/question.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
@@ -19,6 +19,7 @@ using whatif::Remedy;
 Policy random_policy(Rng& rng) {
     Policy policy;
     policy.pods_reserved_per_node = 0;
+    policy.default_tenant_gpu_maximum = whole_gpus(rng.between(8, 40));
     PoolPolicy pool;
     pool.name = "default";
     pool.queues = {{"default", 0, 1, {}, whole_gpus(rng.between(1, 24))}, {"free", 0, 1, {}, {}}};
@@ -86,11 +87,18 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
             case ChangeKind::other_pool:
                 facts.pool = remedy.subject;
                 break;
+            case ChangeKind::higher_limits:
             case ChangeKind::job_ends:
             case ChangeKind::more_nodes:
                 continue;
         }
         world.add(facts);
+    }
+    if (remedy.kind == ChangeKind::higher_limits) {
+        const ClusterState& state = world.engine.state();
+        const auto raised = whatif::raise_limits(state, state.find_job({"team-a", job}));
+        RC_ASSERT(raised.has_value());
+        world.set(raised->policy);
     }
     if (remedy.kind == ChangeKind::more_nodes) {
         for (std::int64_t i = 1; i <= amount; ++i) {
@@ -133,6 +141,7 @@ RC_GTEST_PROP(Remedies, I15_each_one_lets_the_job_start_and_one_less_does_not, (
                     break;
                 case ChangeKind::other_queue:
                 case ChangeKind::other_pool:
+                case ChangeKind::higher_limits:
                 case ChangeKind::job_ends:
                     break;
             }

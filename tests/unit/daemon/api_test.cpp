@@ -101,7 +101,10 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
 
     net::HttpResponse helps = co_await daemon.get("/api/v1/jobs/second/remedies");
     std::map<std::string, std::string> remedies;
-    for (const auto& one : parsed(helps)["remedies"]) remedies[one["change"]] = one["subject"];
+    const nlohmann::json named = parsed(helps)["remedies"];
+    for (const auto& one : named) {
+        remedies[one["change"].get<std::string>()] = one["subject"].get<std::string>();
+    }
     EXPECT_EQ(remedies["job_ends"], "default/first") << helps.body;
     EXPECT_EQ(remedies["more_nodes"], "train-0") << helps.body;
     net::HttpResponse of_running = co_await daemon.get("/api/v1/jobs/first/remedies");
@@ -160,8 +163,9 @@ aio::Task<void> ask_what_if(Daemon& daemon) {
     EXPECT_EQ(no["starts"], false) << waits.body;
     EXPECT_EQ(no["position"], 1);
     EXPECT_FALSE(no["blockers"].empty());
-    EXPECT_EQ(no["remedies"][0]["change"], "fewer_ranks") << waits.body;
-    EXPECT_EQ(no["remedies"][0]["amount"], 1);
+    EXPECT_EQ(no["remedies"][0]["change"], "fewer_gpus") << waits.body;
+    EXPECT_EQ(no["remedies"][0]["amount"], 4);
+    EXPECT_EQ(no["remedies"][1]["change"], "fewer_ranks") << waits.body;
 
     net::HttpResponse never = co_await ask(training_yaml("llm", 9, 1));
     EXPECT_EQ(error_code(never), "NeverFits");

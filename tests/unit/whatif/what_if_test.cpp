@@ -96,6 +96,10 @@ TEST(WhatIf, another_pool_or_queue_is_named_when_there_is_room_there) {
     const Remedy* queue = find(answer, ChangeKind::other_queue);
     ASSERT_NE(queue, nullptr);
     EXPECT_EQ(queue->subject, "free");
+    const Remedy* limit = find(answer, ChangeKind::higher_limits);
+    ASSERT_NE(limit, nullptr);
+    EXPECT_EQ(limit->sentence,
+              "it would start if the maximum of queue default were 2 GPUs instead of 1");
     const Remedy* elsewhere = find(answer, ChangeKind::other_pool);
     ASSERT_NE(elsewhere, nullptr);
     EXPECT_EQ(elsewhere->subject, "other");

@@ -125,7 +125,7 @@ void name_job(const MetadataParts& metadata, const SpecParts& spec, const LabelK
     } else if (metadata.has_controller && !metadata.job_name.empty()) {
         facts.job = metadata.job_name;
     } else {
-        facts.job = metadata.name;
+        facts.job = std::string{kLonePodPrefix} + std::string{metadata.name};
     }
     facts.rank = number_at_least(metadata.completion_index, 0).value_or(-1);
 }

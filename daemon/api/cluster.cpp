@@ -29,8 +29,8 @@ Json pool_jobs(Services& services, const std::string& pool) {
         }
         if (!holds) continue;
         Json entry;
-        entry["jobId"] = job.key.name;
-        entry["name"] = job.key.name;
+        entry["jobId"] = shown_name(job.key);
+        entry["name"] = shown_name(job.key);
         entry["namespace"] = job.key.namespace_name;
         entry["gpu"] = gpus_json(held);
         jobs.push_back(std::move(entry));

@@ -78,8 +78,8 @@ net::HttpResponse explain(Services& services, const Call& call) {
     const Result<JobView> job = job_named(services, call);
     if (!job) return problem_reply(job.error(), call);
     Json body;
-    body["jobId"] = job->key.name;
-    body["name"] = job->key.name;
+    body["jobId"] = shown_name(job->key);
+    body["name"] = shown_name(job->key);
     body["namespace"] = job->key.namespace_name;
     body["status"] = job->status;
     body["pool"] = job->pool;

@@ -120,8 +120,8 @@ std::string pod_status(const PodView& pod) {
 
 Json job_row(const JobView& job, Instant now) {
     Json body;
-    body["jobId"] = job.key.name;
-    body["name"] = job.key.name;
+    body["jobId"] = shown_name(job.key);
+    body["name"] = shown_name(job.key);
     body["namespace"] = job.key.namespace_name;
     body["kind"] = kind_name(job);
     body["status"] = job.status;
@@ -144,7 +144,7 @@ Json job_row(const JobView& job, Instant now) {
 Json pod_row(const JobView& job, const PodView& pod, Instant now) {
     Json body;
     body["jobId"] = pod.facts.key.name;
-    body["name"] = job.key.name;
+    body["name"] = shown_name(job.key);
     body["namespace"] = job.key.namespace_name;
     body["kind"] = kind_name(job);
     body["status"] = pod_status(pod);
@@ -194,7 +194,7 @@ Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, I
         body["pods"].push_back(pod_json(pod));
         names.push_back(pod.facts.key.name);
     }
-    body["k8sResources"] = {{"jobName", job.key.name}, {"pods", std::move(names)}};
+    body["k8sResources"] = {{"jobName", shown_name(job.key)}, {"pods", std::move(names)}};
     body["events"] = events_json(events, now);
     body["yamlContent"] = job.record != nullptr ? job.record->source : "";
     return body;

@@ -32,7 +32,7 @@ std::string cause_of_failure(const JobView& job, const std::vector<core::JobEven
     const auto trouble = std::find_if(events.begin(), events.end(),
                                       [](const core::JobEvent& event) { return event.warning; });
     if (trouble != events.end()) return trouble->object + ": " + trouble->message;
-    return "its pods are gone; `gpuctl describe job " + job.key.name + "` has what is known";
+    return "its pods are gone; `gpuctl describe job " + shown_name(job.key) + "` has what is known";
 }
 
 std::string pending_sentence(const JobView& job) {

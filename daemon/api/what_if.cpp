@@ -106,7 +106,7 @@ aio::Task<net::HttpResponse> get_remedies(Services& services, Call call) {
         co_await aio::offload(services.loop, std::move(work));
     if (!found) co_return problem_reply(found.error(), call);
     Json body;
-    body["jobId"] = job->key.name;
+    body["jobId"] = shown_name(job->key);
     body["namespace"] = job->key.namespace_name;
     body["remedies"] = remedies_json(*found);
     co_return json_reply(200, body);

@@ -5,6 +5,7 @@
 #include <boost/describe.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/base/time.hpp"
@@ -20,7 +21,17 @@ struct ObjectKey {
 };
 BOOST_DESCRIBE_STRUCT(ObjectKey, (), (namespace_name, name))
 
-inline std::string to_string(const ObjectKey& key) { return key.namespace_name + "/" + key.name; }
+// A lone pod is a job of its own (ruling 7). Its job's key carries this before the pod's name, so
+// that a gang or a submitted job of the same name is another job; no Kubernetes name has a colon.
+inline constexpr std::string_view kLonePodPrefix = "pod:";
+
+// The job's name as people know it.
+inline std::string shown_name(const ObjectKey& job) {
+    return job.name.starts_with(kLonePodPrefix) ? job.name.substr(kLonePodPrefix.size()) : job.name;
+}
+inline std::string to_string(const ObjectKey& key) {
+    return key.namespace_name + "/" + shown_name(key);
+}
 
 enum class PodPhase : std::uint8_t { pending, running, succeeded, failed };
 
@@ -48,7 +59,7 @@ struct PodFacts {
     Instant started_at;   // running since
     Instant finished_at;  // terminal since
 
-    // The job (unit of queueing and explaining) is (key.namespace_name, job).
+    // The job (unit of queueing and explaining) is (key.namespace_name, job). Empty: a lone pod.
     std::string job;
     bool gang = false;             // all of its job's ranks or none
     std::int32_t gang_min = 0;     // 0: not said on the pod, a GangObserved must say it

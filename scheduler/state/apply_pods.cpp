@@ -32,7 +32,7 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
     PodId id = find_pod(event.pod.uid);
     if (id.exists() && pods_[id.value()].facts == event.pod) return;  // most updates end here
     PodFacts facts = event.pod;
-    if (facts.ours && facts.job.empty()) facts.job = facts.key.name;  // a job of its own (ruling 7)
+    if (facts.ours && facts.job.empty()) facts.job = std::string{kLonePodPrefix} + facts.key.name;
     if (!id.exists()) {
         // Same name, new uid: the old incarnation is gone even if nobody said so yet.
         if (const PodId old = find_pod(facts.key); old.exists()) drop_pod(old);

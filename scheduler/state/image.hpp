@@ -37,11 +37,12 @@ struct PodImage {
     Instant unsure_until;
     Instant placed_at;
     Instant seen_at;
+    std::uint64_t reported = 0;
     std::string message;
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, node,
-                       effect, bind_deadline, unsure_until, placed_at, seen_at, message))
+                       effect, bind_deadline, unsure_until, placed_at, seen_at, reported, message))
 
 struct JobImage {
     ObjectKey key;

@@ -241,7 +241,12 @@ void ClusterState::retry_members(JobId id, EffectList& effects) {
     if (job.not_before > now_) return;  // the timer of the job comes back to it
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = pods_[pod_id.value()];
-        if (pod.standing == PodStanding::assumed && !pod.in_flight) send_bind(pod_id, job, effects);
+        if (pod.standing != PodStanding::assumed || pod.in_flight) continue;
+        if (still_fits(pod) || planted(PlantedBug::keep_unfit_members)) {
+            send_bind(pod_id, job, effects);
+        } else {
+            wait_until_sure(job, pod);
+        }
     }
 }
 
@@ -303,6 +308,7 @@ void ClusterState::report_started(JobId id, EffectList& effects) {
     for (const PodId pod_id : started) {
         PodRow& pod = pods_[pod_id.value()];
         pod.start_reported = true;
+        pod.reported = 0;  // when it waits again, that is news
         if (!pod.node.exists()) continue;
         since = std::min(since, waits_since(pod, job.submitted_at));
         report.pods.push_back({pod.facts.key, pod.facts.uid});
@@ -314,7 +320,8 @@ void ClusterState::report_started(JobId id, EffectList& effects) {
     if (!report.pods.empty()) effects.add(std::move(report));
 }
 
-// Tells users why a job waits, when the story changed: its reason, its subject or who refuses.
+// Tells each waiting pod why its job waits, when that is news to it: another reason, another
+// subject, others who refuse; or a rank that came after the others were told.
 void ClusterState::report_pending(JobId id, Explanation explanation, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     std::string story;
@@ -323,16 +330,17 @@ void ClusterState::report_pending(JobId id, Explanation explanation, EffectList&
     writer.write(explanation.subject);
     writer.write(explanation.tallies);
     const std::uint64_t fingerprint = hash64(story);
-    if (job.reported == fingerprint) return;
     job.reported = fingerprint;
     job.reported_reason = explanation.reason;
     ReportPending report;
     report.job = job.key;
     for (const PodId pod_id : job.pods) {
-        const PodRow& pod = pods_[pod_id.value()];
+        PodRow& pod = pods_[pod_id.value()];
         if (pod.standing != PodStanding::waiting || pod.facts.terminating || pod.facts.gated) {
             continue;  // the API server itself speaks for gated pods (S2)
         }
+        if (pod.reported == fingerprint) continue;
+        pod.reported = fingerprint;
         report.pods.push_back({pod.facts.key, pod.facts.uid});
     }
     report.explanation = std::move(explanation);

@@ -61,8 +61,9 @@ struct PodRow {
     Instant bind_deadline;  // of the BindPod sent last
     Instant unsure_until;   // a bind of an earlier term that was never answered may land until then
     Instant placed_at;
-    Instant seen_at;      // first
-    std::string message;  // of the last unhappy outcome
+    Instant seen_at;             // first
+    std::uint64_t reported = 0;  // fingerprint of the explanation it was last told of
+    std::string message;         // of the last unhappy outcome
     PodFacts facts;
 };
 

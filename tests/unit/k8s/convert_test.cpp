@@ -41,7 +41,7 @@ TEST(ConvertPod, reads_what_the_engine_needs_and_nothing_else) {
     EXPECT_EQ(to_string(pod.key), "team/a-0");
     EXPECT_TRUE(pod.ours);
     EXPECT_FALSE(pod.gated);
-    EXPECT_EQ(pod.job, "a-0");
+    EXPECT_EQ(pod.job, "pod:a-0");
     EXPECT_EQ(pod.priority, 7);
     EXPECT_EQ(pod.status, "Pending");
     EXPECT_EQ(pod.request.cpu, CpuMilli{500});
@@ -336,7 +336,7 @@ TEST(ConvertPod, our_gangs_say_their_size_and_rank_on_the_pod) {
 TEST(ConvertPod, equal_labels_make_one_job_only_under_a_controller) {
     Json pod = basic_pod();
     pod["metadata"]["labels"] = {{"app", "web"}, {"job-name", "j"}};
-    EXPECT_EQ(facts(pod).job, "a-0");
+    EXPECT_EQ(facts(pod).job, "pod:a-0");
     pod["metadata"]["ownerReferences"] = Json::array({{{"controller", true}}});
     EXPECT_EQ(facts(pod).job, "web");
     pod["metadata"]["labels"].erase("app");

@@ -40,6 +40,53 @@ TEST(Gang, waits_for_its_ranks_and_for_its_size) {
     EXPECT_EQ(world.pending.size(), 2U);
 }
 
+TEST(Gang, a_lone_pod_of_the_same_name_is_no_rank_of_it) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("x", 3, 1);
+    world.add(ranks[0]);
+    world.add(ranks[1]);
+    PodFacts lone = pod("x", "", 1);
+    world.add(lone);
+    world.run();
+    EXPECT_EQ(world.node_of("x"), "a");
+    EXPECT_EQ(world.node_of("x-0"), "");
+    EXPECT_EQ(world.why("x").front().reason, Reason::gang_incomplete);
+    const ClusterState& state = world.engine.state();
+    EXPECT_EQ(find_job(state, "team-a", "x")->pods.size(), 2U) << "the gang has the name";
+    const Result<JobView> own = find_job(state, "team-a", "pod:x");
+    ASSERT_TRUE(own.has_value());
+    EXPECT_EQ(own->status, "Pending");
+    EXPECT_EQ(shown_name(own->key), "x");
+}
+
+TEST(Gang, a_lone_pod_is_found_by_its_name) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("hello", "", 1));
+    world.run();
+    const Result<JobView> job = find_job(world.engine.state(), "team-a", "hello");
+    ASSERT_TRUE(job.has_value());
+    EXPECT_EQ(to_string(job->key), "team-a/hello");
+}
+
+TEST(Gang, a_rank_that_comes_late_is_told_what_the_others_were_told) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("g", 3, 1);
+    world.add(ranks[0]);
+    world.plan();
+    ASSERT_EQ(world.sent<ReportPending>().size(), 1U);
+    world.add(ranks[1]);
+    world.plan();
+    ASSERT_EQ(world.sent<ReportPending>().size(), 2U);
+    const ReportPending news = world.sent<ReportPending>().back();
+    ASSERT_EQ(news.pods.size(), 1U) << "the other knows already";
+    EXPECT_EQ(news.pods.front().uid, "g-1");
+    world.plan();
+    EXPECT_EQ(world.sent<ReportPending>().size(), 2U);
+}
+
 TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
     EngineWorld world;
     world.add(node("a", 8));

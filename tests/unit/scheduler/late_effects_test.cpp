@@ -70,6 +70,30 @@ TEST(LateEffects, what_is_kept_for_a_late_bind_survives_export_and_import) {
     EXPECT_TRUE(revived->state().pod(id).unsure_until.happened());
 }
 
+TEST(LateEffects, a_rank_whose_node_went_is_not_asked_for_again_even_if_its_bind_may_land) {
+    EngineWorld world;
+    world.add(node("a", 1));
+    world.add(node("b", 1));
+    std::vector<PodFacts> ranks = gang("g", 2, 1);
+    for (PodFacts& rank : ranks) rank.gang_min = 1;
+    world.add(ranks);
+    world.plan();
+    ASSERT_EQ(world.pending.size(), 2U);
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.plan();
+    const std::string gone = bind_in_flight(world, "g-0").node;
+    world.answer("g-0", BindResult::failed);
+    world.remove_node(gone);  // EngineWorld fails a bind to a node that is not there
+    world.answer("g-1");
+    world.show("g-1");
+    pass(world, world.policy.backoff_initial);
+    world.plan();
+    EXPECT_FALSE(world.pending.contains("g-0"));
+    pass(world, world.policy.gang_bind_deadline);
+    world.plan();
+    EXPECT_EQ(world.node_of("g-0"), "");
+}
+
 JobRecord record(const std::string& name) {
     JobRecord job;
     job.uid = "uid-of-" + name;

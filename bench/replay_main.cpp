@@ -100,7 +100,8 @@ std::string describe(const Event& event) {
             [](const WorkloadObserved& e) {
                 return "workload " + to_string(e.workload.key) + " observed";
             },
-            [](const WorkloadRemoved& e) { return "workload " + to_string(e.key) + " removed"; }},
+            [](const WorkloadRemoved& e) { return "workload " + to_string(e.key) + " removed"; },
+            [](const JobAdopted& e) { return "adopted " + to_string(e.job.spec.key); }},
         event);
 }
 

@@ -1,6 +1,7 @@
 #include "k8s/convert_workload.hpp"
 
 #include "k8s/json_cursor.hpp"
+#include "k8s/object_time.hpp"
 
 namespace gpuctl::k8s {
 
@@ -92,6 +93,40 @@ Result<WorkloadFacts> read_workload(std::string_view json, const LabelKeys& labe
     }
     if (suspended && facts.phase == WorkloadPhase::active) facts.phase = WorkloadPhase::suspended;
     return facts;
+}
+
+std::optional<WorkloadOrigin> read_origin(std::string_view json, const LabelKeys& labels) {
+    JsonCursor cursor{json};
+    WorkloadOrigin origin;
+    const auto read_texts = [&] {
+        cursor.object([&](std::string_view name) {
+            const OwnKey key = labels.recognise(name).key;
+            const std::string_view value = cursor.string();
+            if (key == OwnKey::job_uid) origin.job_uid = value;
+            if (key == OwnKey::job_type) origin.job_type = value;
+            if (key == OwnKey::source) origin.source = value;
+        });
+    };
+    cursor.object([&](std::string_view part) {
+        if (part != "metadata") return cursor.skip();
+        cursor.object([&](std::string_view key) {
+            if (key == "labels" || key == "annotations") return read_texts();
+            if (key == "name") {
+                origin.key.name = cursor.string();
+            } else if (key == "namespace") {
+                origin.key.namespace_name = cursor.string();
+            } else if (key == "creationTimestamp") {
+                origin.created_at = parse_object_time(cursor.string());
+            } else if (key == "deletionTimestamp") {
+                origin.leaving = true;
+                cursor.skip();
+            } else {
+                cursor.skip();
+            }
+        });
+    });
+    if (!cursor.ok() || origin.key.name.empty() || origin.job_uid.empty()) return std::nullopt;
+    return origin;
 }
 
 }  // namespace gpuctl::k8s

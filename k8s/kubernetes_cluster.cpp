@@ -152,7 +152,8 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
         InformerSettings of_ours =
             informer_settings(std::string{path}, false, settings.seed + 4 + workloads.size());
         of_ours.label_selector = "app.kubernetes.io/managed-by=gpuctl";
-        auto feed = std::make_unique<WorkloadFeed>(outbox, labels, [this] { on_synced(); });
+        auto feed = std::make_unique<WorkloadFeed>(outbox, labels, settings.read_spec,
+                                                   [this] { on_synced(); });
         auto informer = std::make_unique<Informer>(loop, *client, std::move(of_ours), *feed);
         workloads.push_back({std::move(feed), std::move(informer)});
     }

@@ -16,6 +16,7 @@
 #include "daemon/ports/cluster.hpp"
 #include "k8s/binder.hpp"
 #include "k8s/client.hpp"
+#include "k8s/convert_workload.hpp"
 #include "k8s/event_recorder.hpp"
 #include "k8s/informer.hpp"
 #include "k8s/lease_keeper.hpp"
@@ -40,6 +41,7 @@ struct KubernetesSettings {
     std::int64_t success_events_per_second = 5;
     std::chrono::milliseconds rediscover{60'000};  // for PodGroup kinds installed later
     std::uint64_t seed = 1;
+    ReadSpec read_spec;  // empty: workloads that nobody remembers stay nobody's
 };
 
 // Monotonic counters for metrics; read on the loop thread.

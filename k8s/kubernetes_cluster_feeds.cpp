@@ -133,10 +133,26 @@ bool WorkloadFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
         ++figures_.unchanged;
         return true;
     }
+    if (known == workloads_.end() && !offer_job(object)) return false;
     if (!outbox_.offer(WorkloadObserved{*facts})) return false;
     ++figures_.told;
     workloads_.insert_or_assign(identity.uid, std::move(*facts));
     return true;
+}
+
+// Offered again when the workload itself could not be: the engine takes it once.
+bool WorkloadFeed::offer_job(std::string_view object) {
+    const std::optional<WorkloadOrigin> origin = read_origin(object, labels_);
+    if (!origin || origin->leaving || !read_spec_) return true;
+    std::optional<JobSpec> spec = read_spec_(*origin);
+    if (!spec) return true;
+    JobRecord job;
+    job.uid = origin->job_uid;
+    job.spec = std::move(*spec);
+    job.spec.key = origin->key;
+    job.source = origin->source;
+    job.submitted_at = origin->created_at;
+    return outbox_.offer(JobAdopted{std::move(job)});
 }
 
 bool WorkloadFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {

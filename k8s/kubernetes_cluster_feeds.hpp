@@ -19,6 +19,7 @@
 #include "daemon/ports/event_sink.hpp"
 #include "k8s/convert_group.hpp"
 #include "k8s/convert_pod.hpp"
+#include "k8s/convert_workload.hpp"
 #include "k8s/informer.hpp"
 #include "k8s/labels.hpp"
 #include "k8s/status_writer.hpp"
@@ -117,14 +118,19 @@ private:
 // Of one kind of object, those that we made.
 class WorkloadFeed : public Feed {
 public:
-    WorkloadFeed(Outbox& outbox, LabelKeys labels, OnSynced on_synced)
-        : Feed(outbox, std::move(on_synced)), labels_(std::move(labels)) {}
+    WorkloadFeed(Outbox& outbox, LabelKeys labels, ReadSpec read_spec, OnSynced on_synced)
+        : Feed(outbox, std::move(on_synced)),
+          labels_(std::move(labels)),
+          read_spec_(std::move(read_spec)) {}
 
     bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
     bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
 
 private:
+    bool offer_job(std::string_view object);
+
     LabelKeys labels_;
+    ReadSpec read_spec_;
     std::unordered_map<std::string, WorkloadFacts> workloads_;  // by the object's uid
 };
 

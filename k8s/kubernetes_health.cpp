@@ -37,8 +37,10 @@ ports::HealthLine lease_health(const LeaseKeeper::View& lease, bool told) {
         if (!lease.last_error.empty()) line.detail += ": " + lease.last_error;
     } else {
         // Our own name means a term that ended without its renewal: the lease has not run out yet.
-        line.detail = lease.holder == lease.identity ? "stepped down: " + lease.last_error
-                                                     : "following " + lease.holder;
+        const std::string why =
+            lease.last_error.empty() ? "its lease was not renewed in time" : lease.last_error;
+        line.detail =
+            lease.holder == lease.identity ? "stepped down: " + why : "following " + lease.holder;
     }
     return line;
 }

@@ -4,6 +4,7 @@
 
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/job_body.hpp"
+#include "daemon/api/readiness.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
 #include "daemon/wire/problem.hpp"
@@ -52,7 +53,7 @@ aio::Task<net::HttpResponse> store(Services& services, Call call, std::string ke
     if (!body_read) co_return problem_reply(body_read.error(), call, warnings);
     JobRecord& job = body_read->job;
     if (std::optional<Error> refused = services.engine.refusal()) {
-        co_return problem_reply(*refused, call);
+        co_return problem_reply(with_cause(services, *refused), call);
     }
     if (std::optional<Error> unplaceable = check_placeable(services, job.spec)) {
         co_return problem_reply(*unplaceable, call);
@@ -72,7 +73,7 @@ aio::Task<net::HttpResponse> store(Services& services, Call call, std::string ke
     Result<void> stored = co_await services.engine.submit(std::move(job), deadline);
     services.recorder.counter(metrics::Metric::submitted, {kind, stored ? "accepted" : "refused"})
         .add();
-    if (!stored) co_return problem_reply(stored.error(), call);
+    if (!stored) co_return problem_reply(with_cause(services, stored.error()), call);
     co_return json_reply(201, body);
 }
 

@@ -34,6 +34,25 @@ std::vector<ports::HealthLine> readiness(const Services& services) {
     return lines;
 }
 
+Error with_cause(const Services& services, Error refused) {
+    if (refused.code != ErrorCode::NotLeader) return refused;
+    for (const ports::HealthLine& line : services.cluster.health()) {
+        const bool follows = line.ok && line.detail.starts_with("following ");
+        if (follows) {
+            refused.message = "this gpuctld does not lead the cluster: it is " + line.detail +
+                              "; send it there, or try again when that one has gone";
+            return refused;
+        }
+    }
+    for (const ports::HealthLine& line : services.cluster.health()) {
+        if (line.ok) continue;
+        return make_error(ErrorCode::ClusterUnavailable,
+                          "nothing can be changed at the moment: " + line.name + ": " +
+                              line.detail + "; try again shortly (/readyz?verbose tells more)");
+    }
+    return refused;
+}
+
 bool all_ok(const std::vector<ports::HealthLine>& lines) {
     return std::all_of(lines.begin(), lines.end(), [](const auto& line) { return line.ok; });
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/api/handlers.hpp"
+#include "daemon/api/readiness.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/selection.hpp"
 #include "daemon/api/shapes.hpp"
@@ -116,7 +117,7 @@ aio::Task<net::HttpResponse> delete_job(Services& services, Call call) {
     const ObjectKey key = job->key;
     const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
     Result<void> removed = co_await services.engine.remove(key, *force, deadline);
-    if (!removed) co_return problem_reply(removed.error(), call);
+    if (!removed) co_return problem_reply(with_cause(services, removed.error()), call);
     Json body;
     body["jobId"] = key.name;
     body["namespace"] = key.namespace_name;

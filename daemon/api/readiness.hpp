@@ -8,6 +8,9 @@
 namespace gpuctl::api {
 
 std::vector<ports::HealthLine> readiness(const Services& services);
+// Why a change is refused, with its cause: "another one leads" is no answer when the cluster cannot
+// be reached.
+Error with_cause(const Services& services, Error refused);
 bool all_ok(const std::vector<ports::HealthLine>& lines);
 
 }  // namespace gpuctl::api

@@ -8,6 +8,8 @@
 #include "daemon/aio/entropy.hpp"
 #include "daemon/app/app.hpp"
 #include "daemon/app/files.hpp"
+#include "daemon/wire/document.hpp"
+#include "daemon/wire/job_document.hpp"
 #include "k8s/kubernetes_cluster.hpp"
 
 namespace gpuctl::app {
@@ -18,6 +20,23 @@ using metrics::Metric;
 constexpr std::chrono::seconds kAskDeadline{3};
 constexpr std::chrono::milliseconds kAskPauseMin{500};
 constexpr std::chrono::milliseconds kAskPauseMax{10'000};
+
+// A job whose document is not kept, or not understood any more, is known by its name and kind: it
+// is shown and can be deleted.
+std::optional<JobSpec> read_spec(const k8s::WorkloadOrigin& origin) {
+    Result<std::vector<wire::Document>> documents = wire::parse_yaml(origin.source);
+    if (documents && documents->size() == 1) {
+        wire::JobDocumentOptions options;
+        options.default_namespace = origin.key.namespace_name;
+        Result<wire::DecodedJob> decoded = wire::decode_job(documents->front(), options);
+        if (decoded) return std::move(decoded->spec);
+    }
+    JobSpec spec;
+    const auto kind = job_kind_of(origin.job_type);
+    if (!kind) return std::nullopt;
+    spec.kind = *kind;
+    return spec;
+}
 
 k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     const config::Kubernetes& source = config.cluster.kubernetes;
@@ -40,6 +59,7 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.failure_events_per_second = source.failure_events_per_second;
     settings.success_events_per_second = source.success_events_per_second;
     settings.seed = aio::random_seed();
+    settings.read_spec = read_spec;
     return settings;
 }
 

@@ -194,7 +194,12 @@ int main(int argc, char** argv) {
     flags.set_version_flag("--version", std::string{"gpuctld "} + GPUCTL_VERSION);
     const CLI::App* healthcheck = flags.add_subcommand(
         "healthcheck", "ask the gpuctld at the configured address if it lives");
-    CLI11_PARSE(flags, argc, argv);
+    try {
+        flags.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+        constexpr int kUsageError = 2;  // as of gpuctl
+        return flags.exit(problem) == 0 ? 0 : kUsageError;
+    }
 #ifdef GPUCTL_PLANTED
     const char* bug = std::getenv("GPUCTL_PLANTED_BUG");
     if (bug != nullptr && !gpuctl::plant(bug)) {

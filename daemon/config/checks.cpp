@@ -277,7 +277,14 @@ void check(const Config& config, const wire::Field& field) {
 
 void check(const Names& names, const wire::Field& field) {
     const bool dotted = names.label_prefix.find('.') != std::string::npos;
-    const std::string problem = wire::problem_with_subdomain(names.label_prefix);
+    std::string problem = wire::problem_with_subdomain(names.label_prefix);
+    for (const std::string_view reserved : {"kubernetes.io", "k8s.io"}) {
+        const std::string& prefix = names.label_prefix;
+        const bool below =
+            prefix.ends_with(reserved) && (prefix.size() == reserved.size() ||
+                                           prefix[prefix.size() - reserved.size() - 1] == '.');
+        if (below) problem = "belongs to Kubernetes: " + std::string{reserved} + " is reserved";
+    }
     if (problem.empty() && dotted) return;
     member(field, "labelPrefix")
         .error("\"" + names.label_prefix + "\" " +

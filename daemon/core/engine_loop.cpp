@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <utility>
 
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/rng.hpp"
@@ -16,7 +17,7 @@ constexpr std::string_view kEventNames[] = {
     "NodeObserved", "NodeRemoved",      "PodObserved",     "PodRemoved",         "GangObserved",
     "GangRemoved",  "CacheSynced",      "JobSubmitted",    "JobDeleteRequested", "PolicyChanged",
     "BindOutcome",  "PodDeleteOutcome", "WorkloadOutcome", "LeadershipChanged",  "WokeUp",
-    "Plan",         "WorkloadObserved", "WorkloadRemoved"};
+    "Plan",         "WorkloadObserved", "WorkloadRemoved", "JobAdopted"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::chrono::milliseconds kLagProbePeriod{250};
@@ -136,7 +137,7 @@ void EngineLoop::turn() {
         plan();
     }
     if (!broken_) {
-        if (!waiters.empty()) request_sync(std::move(waiters));
+        if (!waiters.empty()) request_sync(std::exchange(waiters, {}));
         dispatch_effects();
         snapshot_if_due();
     }

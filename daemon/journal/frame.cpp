@@ -1,8 +1,10 @@
 #include "daemon/journal/frame.hpp"
 
 #include "daemon/journal/crc32c.hpp"
-#include "scheduler/base/archive.hpp"
+#include "scheduler/base/archive_layout.hpp"
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/hash.hpp"
+#include "scheduler/state/image.hpp"
 
 namespace gpuctl::journal {
 
@@ -21,6 +23,13 @@ std::uint32_t read_u32(std::string_view bytes) {
         value = value << 8 | static_cast<std::uint8_t>(bytes[static_cast<std::size_t>(i)]);
     }
     return value;
+}
+
+// Of everything in a journal and a snapshot.
+std::uint64_t layout() {
+    static const std::uint64_t hash =
+        hash64(archive_layout<Input>() + archive_layout<StateImage>());
+    return hash;
 }
 
 }  // namespace
@@ -51,6 +60,7 @@ std::string encode_header(std::string_view magic, const Header& header) {
     std::string payload{magic};
     ArchiveWriter writer{payload};
     writer.write(kFormatVersion);
+    writer.write(layout());
     writer.write(header.mode);
     writer.write(header.cluster_id);
     writer.write(header.sequence);
@@ -70,6 +80,16 @@ Result<Header> decode_header(std::string_view magic, std::string_view payload) {
                               ", and this one reads formats up to " +
                               std::to_string(kFormatVersion) +
                               "; run the newer gpuctld, or choose another journal.directory");
+    }
+    std::uint64_t written_layout = 0;
+    if (version == kFormatVersion) reader.read(written_layout);
+    if (reader.ok() && version > 0 && written_layout != layout()) {
+        return make_error(ErrorCode::JournalFailed,
+                          "was written by another build of gpuctld, whose records have another "
+                          "form (format " +
+                              std::to_string(version) +
+                              "); it is not damaged: run that build again, or choose another "
+                              "journal.directory");
     }
     Header header;
     reader.read(header.mode);

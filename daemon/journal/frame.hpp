@@ -11,7 +11,7 @@
 
 namespace gpuctl::journal {
 
-inline constexpr std::uint64_t kFormatVersion = 1;
+inline constexpr std::uint64_t kFormatVersion = 2;
 inline constexpr std::size_t kFrameHeadBytes = 8;
 inline constexpr std::size_t kPayloadBytesMax = 1u << 30;
 inline constexpr std::string_view kJournalMagic = "GPUCTLJ\n";

@@ -125,9 +125,7 @@ void Channel::keep(RawLine line) {
     const std::int64_t time = std::max(stamp.value_or(last_.time_ns), last_.time_ns);
     last_ = time == last_.time_ns && last_.ordinal >= 0 ? Position{time, last_.ordinal + 1}
                                                         : Position{time, 0};
-    if (line.bytes_cut > 0) {
-        line.text += " [line cut: " + std::to_string(line.bytes_cut) + " more bytes]";
-    }
+    mark_cut(line);
     context_.lines.add();
     ring_bytes_ += line.text.size();
     ring_.push_back({last_, std::move(line.time), std::move(line.text)});

@@ -158,4 +158,9 @@ void LineSplitter::forget_partial() {
     cut_ = 0;
 }
 
+void mark_cut(RawLine& line) {
+    if (line.bytes_cut == 0) return;
+    line.text += " [line cut: " + std::to_string(line.bytes_cut) + " more bytes]";
+}
+
 }  // namespace gpuctl::logs

@@ -39,6 +39,9 @@ struct RawLine {
     std::uint64_t bytes_cut = 0;
 };
 
+// Says at the end of a line that was cut how much is missing.
+void mark_cut(RawLine& line);
+
 // Cuts a byte stream into lines, each at most `line_bytes_max` long: what is longer is dropped from
 // its end and counted, so that a line without an end costs no memory.
 class LineSplitter {

@@ -115,6 +115,7 @@ aio::Task<Result<std::vector<LogLine>>> LogRelay::read_tail(ports::LogRequest re
         bytes.clear();
         if (!more) splitter.finish(raw);
         for (RawLine& line : raw) {
+            mark_cut(line);
             size += line.text.size();
             lines.push_back({{}, std::move(line.time), std::move(line.text)});
         }

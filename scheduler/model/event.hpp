@@ -110,6 +110,13 @@ struct WorkloadRemoved {
 };
 BOOST_DESCRIBE_STRUCT(WorkloadRemoved, (), (key, job_uid))
 
+// A workload of ours whose job nobody here remembers: another gpuctld made it, or the journal was
+// lost. The API server decides what exists (ruling 22), so it is a job again.
+struct JobAdopted {
+    JobRecord job;
+};
+BOOST_DESCRIBE_STRUCT(JobAdopted, (), (job))
+
 // --- the daemon's own ---
 struct LeadershipChanged {
     bool leading = false;
@@ -123,12 +130,11 @@ BOOST_DESCRIBE_STRUCT(WokeUp, (), ())
 struct Plan {};
 BOOST_DESCRIBE_STRUCT(Plan, (), ())
 
-using Event =
-    std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved,
-                 CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
-                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
-                 WorkloadObserved,
-                 WorkloadRemoved>;  // new ones at the end: journals know them by their place
+using Event = std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved,
+                           GangRemoved, CacheSynced, JobSubmitted, JobDeleteRequested,
+                           PolicyChanged, BindOutcome, PodDeleteOutcome, WorkloadOutcome,
+                           LeadershipChanged, WokeUp, Plan, WorkloadObserved, WorkloadRemoved,
+                           JobAdopted>;  // new ones at the end: journals know them by their place
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

@@ -21,6 +21,14 @@ constexpr std::string_view to_string(JobKind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
+constexpr std::optional<JobKind> job_kind_of(std::string_view name) {
+    for (const JobKind kind :
+         {JobKind::training, JobKind::inference, JobKind::notebook, JobKind::compute}) {
+        if (to_string(kind) == name) return kind;
+    }
+    return std::nullopt;
+}
+
 enum class JobPriority : std::uint8_t { low, medium, high };
 constexpr std::string_view to_string(JobPriority priority) {
     constexpr std::string_view names[] = {"low", "medium", "high"};

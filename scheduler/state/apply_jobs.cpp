@@ -238,6 +238,23 @@ void ClusterState::on(const WorkloadRemoved& event, EffectList&) {
     drop_job_if_unused(id);
 }
 
+void ClusterState::on(const JobAdopted& event, EffectList&) {
+    const JobRecord& record = event.job;
+    const JobId known = find_job(record.spec.key);
+    if (known.exists() && jobs_[known.value()].record) return;
+    const JobId id = job_named(record.spec.key, record.submitted_at);
+    JobRow& job = jobs_[id.value()];
+    job.record = record;
+    job.workload = WorkloadState::created;
+    if (record.submitted_at.happened()) job.submitted_at = record.submitted_at;
+    mark_dirty(id);
+    if (!job.pods.empty()) return;  // they say where it waits
+    job.pool_wanted = record.spec.pool.empty() ? kDefaultPool : record.spec.pool;
+    job.queue_wanted = record.spec.queue;
+    recharge(job, job.pool, job.queue, priority_value(record.spec.priority));
+    resolve(job);
+}
+
 // --- gang sizes ---
 
 void ClusterState::on(const GangObserved& event, EffectList&) {

@@ -162,6 +162,7 @@ private:
     void on(const WorkloadOutcome& event, EffectList& effects);
     void on(const WorkloadObserved& event, EffectList& effects);
     void on(const WorkloadRemoved& event, EffectList& effects);
+    void on(const JobAdopted& event, EffectList& effects);
     void on(const LeadershipChanged& event, EffectList& effects);
     void on(const WokeUp& event, EffectList& effects);
     void on(const Plan&, EffectList&) {}

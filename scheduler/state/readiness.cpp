@@ -33,6 +33,8 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     out.ranks_needed = out.ranks_min = out.ranks_held = out.ranks_ready = out.ranks_gated = 0;
     bool leaving = job.workload == WorkloadState::deleting;
     bool in_flight = false;
+    const PodRow* first = nullptr;
+    const PodRow* astray = nullptr;  // a rank that names another pool or queue than the first
     const PodRow* barred = nullptr;
     const PodRow* unsupported = nullptr;
     for (const PodId pod_id : job.pods) {
@@ -49,6 +51,10 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         in_flight = in_flight || pod.standing == PodStanding::assumed;
         if (pod.standing != PodStanding::waiting || pod.facts.terminating) continue;
         out.waits = true;
+        if (first == nullptr) first = &pod;
+        const bool elsewhere =
+            pod.facts.pool != first->facts.pool || pod.facts.queue != first->facts.queue;
+        if (elsewhere) astray = &pod;
         if (pod.facts.gated) {
             ++out.ranks_gated;
         } else if (pod.bar != PodBar::none) {
@@ -81,6 +87,15 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         if (*gang <= 0) return hold(Reason::gang_size_unknown, job.key.name);
         if (unsupported) {
             return hold(Reason::unsupported_feature, unsupported->facts.unsupported.front());
+        }
+        if (astray) {
+            const auto place = [](const PodFacts& facts) {
+                return (facts.pool.empty() ? kDefaultPool : facts.pool) + "/" +
+                       (facts.queue.empty() ? kDefaultQueue : facts.queue);
+            };
+            return hold(Reason::unsupported_feature,
+                        "ranks of one gang in different pools or queues (" + place(first->facts) +
+                            ", " + place(astray->facts) + ")");
         }
         if (out.ranks_held < *gang && out.ranks_ready + out.ranks_held < *gang) {
             if (barred) return hold(Reason::bind_backoff, barred->facts.key.name);

@@ -142,9 +142,7 @@ class SamplesOnTheApiServer(Samples, unittest.TestCase):
         cls.namespace = cls.bed.create_namespace(unique("samples"))
         for namespace in (cls.namespace, *{sample.namespace for sample in samples() if sample.namespace}):
             cls.bed.create_namespace(namespace)
-            cls.bed.api("POST", f"/api/v1/namespaces/{namespace}/secrets", {
-                "metadata": {"name": "my-secret"}, "type": "kubernetes.io/dockerconfigjson",
-                "stringData": {".dockerconfigjson": "{\"auths\":{}}"}}, expect=(201, 409))
+            cls.bed.create_pull_secret(namespace)
         text = (EXAMPLES / "gpuctld-kubernetes.yaml").read_text().replace(
             "\n  kubernetes:\n", f"\n  kubernetes:\n    kubeconfig: {{kubeconfig}}\n    lease: {json.dumps(SHORT_LEASE)}\n"
             "    bindTimeout: 1s\n")

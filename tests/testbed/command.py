@@ -54,6 +54,10 @@ def up(options):
         else:
             names = bed.create_default_nodes()
         bed.wait_nodes_ready(names, 30 + len(names) // 5)
+        for namespace in ("default", "product"):  # what the samples name (config/examples)
+            if namespace != "default":
+                bed.create_namespace(namespace)
+            bed.create_pull_secret(namespace)
     except BaseException:
         bed.stop()
         raise

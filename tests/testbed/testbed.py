@@ -339,6 +339,12 @@ class Testbed:
             wait_for(lambda: self.api("GET", f"/api/v1/namespaces/{name}")[0] == 200, 10, f"namespace {name}")
         return name
 
+    def create_pull_secret(self, namespace, name="my-secret"):
+        """The image pull secret that the samples name."""
+        self.api("POST", f"/api/v1/namespaces/{namespace}/secrets", {
+            "metadata": {"name": name}, "type": "kubernetes.io/dockerconfigjson",
+            "stringData": {".dockerconfigjson": "{\"auths\":{}}"}}, expect=(201, 409))
+
     def create_node(self, name, gpus=8, pool=None, model=None, cpu="64", memory="512Gi", labels=None, taints=None,
                     gpu_resource="nvidia.com/gpu", ready_by_hand=None, pods="110"):
         """A node of the fake kubelets; Ready by hand (without a kubelet behind it) where KWOK does not run."""

@@ -181,7 +181,7 @@ TEST_F(JournalTest, a_newer_format_is_refused_before_anything_else_is_read) {
         fill(**open(), 1, 2, 1);
     }
     std::string payload{kJournalMagic};
-    payload += '\x02';
+    payload += '\x03';
     payload += "whatever the future holds";
     std::string bytes;
     append_frame(bytes, payload);
@@ -189,8 +189,28 @@ TEST_F(JournalTest, a_newer_format_is_refused_before_anything_else_is_read) {
     const auto refused = open();
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::JournalFailed);
-    EXPECT_NE(refused.error().message.find("written by a newer gpuctld in format 2"),
+    EXPECT_NE(refused.error().message.find("written by a newer gpuctld in format 3"),
               std::string::npos);
+}
+
+TEST_F(JournalTest, what_another_build_wrote_is_refused_as_that_and_not_as_damage) {
+    {
+        fill(**open(), 1, 2, 1);
+    }
+    for (const std::string& head : {std::string{"\x01"}, std::string{"\x02\x05"}}) {
+        std::string payload{kJournalMagic};
+        payload += head;
+        payload += "records of another form";
+        std::string bytes;
+        append_frame(bytes, payload);
+        write_file(files().front(), bytes);
+        const auto refused = open();
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_EQ(refused.error().code, ErrorCode::JournalFailed);
+        EXPECT_NE(refused.error().message.find("written by another build"), std::string::npos)
+            << refused.error().message;
+        EXPECT_NE(refused.error().message.find("not damaged"), std::string::npos);
+    }
 }
 
 TEST_F(JournalTest, a_folder_that_cannot_be_made_is_a_sentence) {

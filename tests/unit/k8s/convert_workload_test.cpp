@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "k8s/kubernetes_cluster_feeds.hpp"
+#include "k8s/object_time.hpp"
 #include "unit/k8s/adapter_fixture.hpp"
 #include "unit/k8s/loop_fixture.hpp"
 
@@ -48,7 +49,16 @@ protected:
     WorkloadFeedTest() { outbox.attach(sink); }
     Sink sink;
     Outbox outbox{loop};
-    WorkloadFeed feed{outbox, LabelKeys{}, [] {}};
+    std::vector<WorkloadOrigin> read;
+    WorkloadFeed feed{outbox, LabelKeys{},
+                      [this](const WorkloadOrigin& origin) -> std::optional<JobSpec> {
+                          read.push_back(origin);
+                          if (origin.source.empty()) return std::nullopt;
+                          JobSpec spec;
+                          spec.image = origin.source;
+                          return spec;
+                      },
+                      [] {}};
 };
 
 TEST_F(WorkloadFeedTest, news_are_told_once_and_the_end_with_the_job_it_was_made_for) {
@@ -59,6 +69,36 @@ TEST_F(WorkloadFeedTest, news_are_told_once_and_the_end_with_the_job_it_was_made
     EXPECT_TRUE(feed.on_deleted(identity, ""));
     ASSERT_EQ(sink.events.size(), 2U);
     EXPECT_EQ(std::get<WorkloadRemoved>(sink.events[1]).job_uid, "j1");
+}
+
+TEST_F(WorkloadFeedTest, the_job_it_was_made_for_is_told_with_the_first_news) {
+    const std::string object =
+        R"({"metadata":{"name":"w","namespace":"t","creationTimestamp":"2026-11-21T10:00:00Z",)"
+        R"("labels":{"runwhere.ai/job-uid":"j1","runwhere.ai/job-type":"notebook"},)"
+        R"("annotations":{"runwhere.ai/source":"the document"}}})";
+    ASSERT_TRUE(feed.on_object(Change::added, {"t", "w", "u1", "1"}, object));
+    ASSERT_TRUE(feed.on_object(Change::modified, {"t", "w", "u1", "2"}, object));
+    ASSERT_EQ(read.size(), 1u);
+    EXPECT_EQ(read[0].job_type, "notebook");
+    ASSERT_GE(sink.events.size(), 2u);
+    const auto* adopted = std::get_if<JobAdopted>(&sink.events[0]);
+    ASSERT_NE(adopted, nullptr);
+    EXPECT_EQ(adopted->job.uid, "j1");
+    EXPECT_EQ(adopted->job.spec.key, (ObjectKey{"t", "w"}));
+    EXPECT_EQ(adopted->job.spec.image, "the document");
+    EXPECT_EQ(adopted->job.submitted_at, parse_object_time("2026-11-21T10:00:00Z"));
+    EXPECT_TRUE(std::holds_alternative<WorkloadObserved>(sink.events[1]));
+}
+
+TEST_F(WorkloadFeedTest, one_that_is_being_deleted_is_not_taken_up_again) {
+    const std::string object =
+        R"({"metadata":{"name":"w","namespace":"t","deletionTimestamp":"2026-11-21T10:00:00Z",)"
+        R"("labels":{"runwhere.ai/job-uid":"j1"},"annotations":{"runwhere.ai/source":"x"}}})";
+    ASSERT_TRUE(feed.on_object(Change::added, {"t", "w", "u1", "1"}, object));
+    EXPECT_TRUE(read.empty());
+    for (const Event& event : sink.events) {
+        EXPECT_FALSE(std::holds_alternative<JobAdopted>(event));
+    }
 }
 
 TEST_F(WorkloadFeedTest, objects_that_only_borrow_our_label_are_nobodys_job) {

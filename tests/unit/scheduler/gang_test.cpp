@@ -87,6 +87,20 @@ TEST(Gang, a_rank_that_comes_late_is_told_what_the_others_were_told) {
     EXPECT_EQ(world.sent<ReportPending>().size(), 2U);
 }
 
+TEST(Gang, ranks_that_name_different_pools_are_held_and_told) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8, "other"));
+    std::vector<PodFacts> ranks = gang("g", 2, 1);
+    ranks[1].pool = "other";
+    world.add(ranks);
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    EXPECT_EQ(world.why("g").front().sentence,
+              "it uses ranks of one gang in different pools or queues (default/default, "
+              "other/default), which is not supported yet");
+}
+
 TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
     EngineWorld world;
     world.add(node("a", 8));

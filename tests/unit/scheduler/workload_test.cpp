@@ -95,6 +95,29 @@ TEST_F(WorkloadTest, a_failed_pod_that_is_made_again_fails_no_job) {
     EXPECT_EQ(why(), "");
 }
 
+TEST(Workload, one_that_nobody_remembers_is_a_job_again_and_can_be_deleted) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    PodFacts rank = pod("j-0", "j", 1);
+    rank.node = "a";
+    world.add(rank);
+    EXPECT_FALSE(find_job(world.engine.state(), "", "j")->kind.has_value());
+    JobRecord record;
+    record.uid = "u1";
+    record.spec.key = {"team-a", "j"};
+    record.spec.kind = JobKind::notebook;
+    world.send(JobAdopted{record});
+    EXPECT_EQ(find_job(world.engine.state(), "", "j")->kind, JobKind::notebook);
+    EXPECT_TRUE(world.sent<CreateWorkload>().empty()) << "it exists";
+    JobRecord other = record;
+    other.uid = "u2";
+    world.send(JobAdopted{other});
+    EXPECT_EQ(find_job(world.engine.state(), "", "j")->record->uid, "u1");
+    world.send(JobDeleteRequested{record.spec.key, false});
+    ASSERT_EQ(world.sent<DeleteWorkload>().size(), 1U);
+    EXPECT_EQ(world.sent<DeleteWorkload>().front().kind, JobKind::notebook);
+}
+
 TEST(Workload, is_created_retried_failed_and_deleted_as_answered) {
     EngineWorld world;
     JobRecord record;

@@ -1,59 +1,12 @@
 #include "scheduler/plan/planner.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
-#include "scheduler/queue/share.hpp"
+#include "scheduler/policy/queue_order.hpp"
 
 namespace gpuctl {
-namespace {
-
-// True when the first of two classes of one queue is to be tried first.
-bool comes_first(const ClusterState& state, const QueueRow& queue, const JobClass& a,
-                 const JobClass& b) {
-    const bool a_resumes = (a.key.ask.front() & 2U) != 0;
-    const bool b_resumes = (b.key.ask.front() & 2U) != 0;
-    if (a_resumes != b_resumes) return a_resumes;
-    if (a.key.priority != b.key.priority) {
-        return (a.key.priority > b.key.priority) != planted(PlantedBug::low_priority_first);
-    }
-    if (a.key.tenant != b.key.tenant && !planted(PlantedBug::ignore_tenant_shares)) {
-        const auto share = [&](TenantId tenant) {
-            const bool known = tenant.value() < queue.held_by_tenant.size();
-            return Share{known ? queue.held_by_tenant[tenant.value()] : GpuMilli{},
-                         state.tenant(tenant).weight};
-        };
-        const auto order = compare_share(share(a.key.tenant), share(b.key.tenant));
-        if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
-    }
-    return (*a.jobs.begin() < *b.jobs.begin()) != planted(PlantedBug::youngest_first);
-}
-
-// The same for the best classes of two queues of one pool.
-bool queue_comes_first(const ClusterState& state, QueueId system, const JobClass& a,
-                       const JobClass& b) {
-    const bool a_resumes = (a.key.ask.front() & 2U) != 0;
-    const bool b_resumes = (b.key.ask.front() & 2U) != 0;
-    if (a_resumes != b_resumes) return a_resumes;
-    if ((a.key.queue == system) != (b.key.queue == system)) return a.key.queue == system;
-    const QueueRow& x = state.queue(a.key.queue);
-    const QueueRow& y = state.queue(b.key.queue);
-    if (x.priority != y.priority && !planted(PlantedBug::ignore_queue_priority)) {
-        return x.priority > y.priority;
-    }
-    const bool x_is_owed = x.held < x.guaranteed;
-    const bool y_is_owed = y.held < y.guaranteed;
-    if (x_is_owed != y_is_owed && !planted(PlantedBug::ignore_guarantees)) return x_is_owed;
-    const bool alike = planted(PlantedBug::ignore_queue_weights);
-    const auto order =
-        compare_share({x.held, alike ? 1 : x.weight}, {y.held, alike ? 1 : y.weight});
-    if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
-    return *a.jobs.begin() < *b.jobs.begin();
-}
-
-}  // namespace
 
 void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     ++figures.plans;
@@ -63,7 +16,7 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
         for (;;) {
-            const ClassId chosen = pick(state, pool);
+            const ClassId chosen = next_class(state, pool);
             if (!chosen.exists()) break;
             if (attempts_left-- == 0) {  // the next Plan goes on
                 return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
@@ -89,33 +42,6 @@ void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, Ef
     if (joined.jobs.size() > 1 && state.is_blocked(joined)) {
         state.report_pending(job, explanation_of(state, job), effects);
     }
-}
-
-ClassId Planner::pick_in_queue(const ClusterState& state, QueueId queue) const {
-    ClassId best;
-    for (const ClassId id : state.book().of_queue(queue)) {
-        const JobClass& candidate = state.book().at(id);
-        if (state.is_blocked(candidate)) continue;
-        if (!best.exists() ||
-            comes_first(state, state.queue(queue), candidate, state.book().at(best))) {
-            best = id;
-        }
-    }
-    return best;
-}
-
-ClassId Planner::pick(const ClusterState& state, PoolId pool) const {
-    const QueueId system = state.system_queue(pool);
-    ClassId best = pick_in_queue(state, system);
-    for (const QueueId queue : state.pool(pool).queues) {
-        const ClassId candidate = pick_in_queue(state, queue);
-        if (!candidate.exists()) continue;
-        if (!best.exists() ||
-            queue_comes_first(state, system, state.book().at(candidate), state.book().at(best))) {
-            best = candidate;
-        }
-    }
-    return best;
 }
 
 void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,

@@ -23,8 +23,6 @@ public:
 
 private:
     void refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
-    [[nodiscard]] ClassId pick(const ClusterState& state, PoolId pool) const;
-    [[nodiscard]] ClassId pick_in_queue(const ClusterState& state, QueueId queue) const;
     void attempt(ClusterState& state, ClassId chosen, EngineFigures& figures, EffectList& effects);
     // True when something of the job was placed.
     bool place_one_by_one(ClusterState& state, JobId job, EngineFigures& figures,

@@ -88,7 +88,7 @@ PodFacts make_pod(const JobRecord& job, std::int32_t ordinal, Instant now, std::
     }
     pod.queue = spec.queue;
     pod.pool = spec.pool;
-    pod.run_time_max = spec.run_time_max;
+    if (spec.kind == JobKind::training) pod.run_time_max = spec.run_time_max;
     pod.run_time_expected = spec.run_time_expected;
     pod.request = pod_request(spec);
     pod.rules = rules_of(spec, settings);

@@ -22,6 +22,7 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
     EngineSetup setup;
     PoolPolicy pool;
     pool.name = kDefaultPool;
+    pool.backfill.order = JobOrder::shortest;
     switch (suite) {
         case Suite::backfill:
         case Suite::philly64:

@@ -223,6 +223,23 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
 }
 
 template <>
+const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
+    static const std::vector<Key<BackfillPolicy>> table = {
+        choice("head", &BackfillPolicy::head,
+               {{"reserve", HeadOfLine::reserve}, {"stepAside", HeadOfLine::step_aside}},
+               "reserve: it is promised GPUs by the limits of what runs; stepAside: it waits"),
+        choice("order", &BackfillPolicy::order,
+               {{"submitted", JobOrder::submitted}, {"shortest", JobOrder::shortest}},
+               "among equal priorities: submitted, or shortest by limits and past jobs"),
+        span("ageing", &BackfillPolicy::ageing, kSecond, 365 * kDay,
+             "with order: shortest, waiting so long counts like half the run time"),
+        span("patience", &BackfillPolicy::patience, kSecond, 365 * kDay,
+             "with order: shortest, a job that has waited so long goes first"),
+    };
+    return table;
+}
+
+template <>
 const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
     static const std::vector<Key<PoolPolicy>> table = {
         required(text("name", &PoolPolicy::name, "what resources.pool says")),
@@ -230,6 +247,7 @@ const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
         list("queues", &PoolPolicy::queues,
              QueuePolicy{"research", 0, 2, whole_gpus(8), whole_gpus(24)},
              "a queue called default exists anyway"),
+        section("backfill", &PoolPolicy::backfill, "when the first in line finds no room"),
     };
     return table;
 }
@@ -253,7 +271,8 @@ const std::vector<Key<Policy>>& keys<Policy>() {
         list("pools", &Policy::pools,
              PoolPolicy{"training-pool",
                         "large training jobs",
-                        {QueuePolicy{"research", 0, 2, whole_gpus(8), whole_gpus(24)}}},
+                        {QueuePolicy{"research", 0, 2, whole_gpus(8), whole_gpus(24)}},
+                        {}},
              "pools with queues; a pool called default exists anyway"),
         list("tenants", &Policy::tenants,
              TenantPolicy{"team-a", 2, whole_gpus(16), CpuMilli{256'000}, Bytes{1024 * kGi},

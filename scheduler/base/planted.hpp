@@ -154,7 +154,15 @@ namespace gpuctl {
     X(forget_started_gangs_on_disk, \
       "That a gang once ran as a whole is not written down.") \
     X(forget_timers_on_disk, \
-      "Timers are not set again after a restart.")
+      "Timers are not set again after a restart.") \
+    X(ignore_promises, \
+      "Work passes the first in line whatever was promised to it.") \
+    X(promise_off_by_one_job, \
+      "Work that goes beside a promise is not counted against it.") \
+    X(promise_without_limit, \
+      "Work without a limit passes the first in line.") \
+    X(keep_old_promises, \
+      "A promise that fell away still holds others back: a lost wake-up.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

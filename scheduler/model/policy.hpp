@@ -26,13 +26,35 @@ struct QueuePolicy {
 };
 BOOST_DESCRIBE_STRUCT(QueuePolicy, (), (name, priority, weight, guaranteed, maximum))
 
+// What becomes of the others when the first in line finds no room (docs/adr/0012).
+enum class HeadOfLine : std::uint8_t {
+    step_aside,  // whatever fits goes; the first one may wait for ever
+    reserve      // it is promised GPUs from a moment on; others go only if that stays true
+};
+// Who is first among jobs of one queue and priority.
+enum class JobOrder : std::uint8_t {
+    submitted,  // tenants by share, then the oldest
+    shortest    // the shortest for what it asks, by its limit and its owner's history
+};
+struct BackfillPolicy {
+    HeadOfLine head = HeadOfLine::reserve;
+    JobOrder order = JobOrder::submitted;
+    // With `shortest`: waiting so long halves what a job is taken to cost ...
+    Duration ageing = Duration::seconds(24 * 3600);
+    // ... and from here on it goes first, the oldest of them, so that none waits for ever.
+    Duration patience = Duration::seconds(60 * 3600);
+    friend auto operator<=>(const BackfillPolicy&, const BackfillPolicy&) = default;
+};
+BOOST_DESCRIBE_STRUCT(BackfillPolicy, (), (head, order, ageing, patience))
+
 struct PoolPolicy {
     std::string name;
     std::string description;
     std::vector<QueuePolicy> queues;  // "default" always exists, listed or not
+    BackfillPolicy backfill;
     friend auto operator<=>(const PoolPolicy&, const PoolPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues))
+BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, backfill))
 
 // Limits of one tenant (= namespace) over all pools, and its weight inside every queue.
 struct TenantPolicy {

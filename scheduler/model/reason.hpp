@@ -39,7 +39,8 @@ namespace gpuctl {
     X(bind_backoff, "bind_backoff", false, "binding failed and is tried again later")             \
     X(gang_half_bound, "gang_half_bound", false, "part of its gang is bound, the rest cannot be") \
     X(turn, "turn", false, "jobs before it are tried first")                                      \
-    X(pods_missing, "pods_missing", false, "its controller has made no pod that could be placed")
+    X(pods_missing, "pods_missing", false, "its controller has made no pod that could be placed") \
+    X(reserved, "reserved", true, "the room for it is promised to the first in line")
 
 enum class Reason : std::uint8_t {
 #define GPUCTL_AS_ENUMERATOR(name, label, autoscaler, meaning) name,

@@ -15,6 +15,7 @@
 //                                                 memory_
 //   ranks_min, ranks_present, ranks_gated         of a gang that is not there yet
 //   retry_in_ms                                   of a backoff
+//   promised_in_ms, run_time_max_ms               of a promise to the first in line
 
 #include <cstdint>
 #include <vector>

@@ -22,6 +22,11 @@ public:
     bool place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
 
+    // The nodes that the rules of this shape allow.
+    const NodeSet& eligible(const ClusterState& state, const Shape& shape) {
+        return eligibility_.of(state, shape.constraint);
+    }
+
     // Tries of one pod on one node. Enough for all worlds up to about eight ranks on eight nodes;
     // beyond it a mixed gang may be refused although a placement exists.
     static constexpr std::int64_t kSearchStepsMax = 20'000;

@@ -15,17 +15,52 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
-        for (;;) {
-            const ClassId chosen = next_class(state, pool);
-            if (!chosen.exists()) break;
-            if (attempts_left-- == 0) {  // the next Plan goes on
-                return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
-            }
-            attempt(state, chosen, figures, effects);
+        if (!serve(state, pool, attempts_left, figures, effects)) {  // the next Plan goes on
+            return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
         }
     }
     state.set_idle(true);
     figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
+}
+
+bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
+                    EngineFigures& figures, EffectList& effects) {
+    line_.may_promise = state.pool(pool).backfill.head == HeadOfLine::reserve;
+    line_.passed.clear();
+    reservation_.clear();
+    for (;;) {
+        const ClassId chosen = next_class(state, pool, line_);
+        if (!chosen.exists()) {
+            // Nobody is first in line any more: those held back by an old promise may go.
+            const bool is_stale = !reservation_.exists() && state.pool(pool).promise.job.exists();
+            if (!is_stale) return true;
+            state.promise(pool, {});
+            continue;
+        }
+        const JobClass& of = state.book().at(chosen);
+        const bool is_refused_room =
+            state.is_blocked(of) && (of.block.watch & ClassBlock::kPromise) == 0;
+        if (is_refused_room) {
+            make_promise(state, pool, chosen);
+            continue;
+        }
+        if (attempts_left-- == 0) return false;
+        attempt(state, chosen, figures, effects);
+    }
+}
+
+void Planner::make_promise(ClusterState& state, PoolId pool, ClassId of) {
+    constexpr std::size_t kPassedMost = 4;
+    const JobId job = state.book().at(of).jobs.begin()->job;
+    state.read_readiness(job, ready_);
+    pods_ = ready_.pods;
+    pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
+    if (reservation_.make(state, placer_, job, pods_)) {
+        line_.may_promise = false;
+        return state.promise(pool, reservation_.promise());
+    }
+    line_.passed.push_back(of);
+    if (line_.passed.size() == kPassedMost) line_.may_promise = false;
 }
 
 void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects) {
@@ -52,6 +87,8 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
         planted(PlantedBug::last_of_its_class) ? equals.rbegin()->job : equals.begin()->job;
     state.read_readiness(job, ready_);
     watch_ = 0;
+    is_held_back_ = reservation_.exists() &&
+                    !reservation_.is_over_by_then(state.now(), state.job(job).run_time_max);
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
     if (!placed) return refuse(state, chosen, job, figures, effects);
@@ -75,6 +112,20 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
     return false;
 }
 
+bool Planner::find_room(ClusterState& state, PoolId pool) {
+    Capacity& capacity = state.capacity_for_planning();
+    if (!is_held_back_) return placer_.place_all(state, capacity, pool, pods_, round_);
+    watch_ |= ClassBlock::kPromise;
+    const Reservation::Withholding kept{reservation_, capacity};
+    return placer_.place_all(state, capacity, pool, pods_, round_);
+}
+
+bool Planner::assume(ClusterState& state, JobId id, bool all_or_nothing, EffectList& effects) {
+    if (!state.assume(id, round_, all_or_nothing, effects)) return false;
+    if (reservation_.exists()) reservation_.note_placed(state, round_, !is_held_back_);
+    return true;
+}
+
 bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& figures,
                                EffectList& effects) {
     std::size_t placed = 0;
@@ -89,15 +140,12 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
-        const NodeId node =
-            placer_.tightest(state, state.capacity(), job.pool, state.shapes().at(shape), 1);
-        if (!node.exists()) {
-            note_refused(state, job.pool, shape, 1);
+        if (!find_room(state, job.pool)) {
+            if (!is_held_back_) note_refused(state, job.pool, shape, 1);
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
-        round_.assign(1, {pod, node});
-        if (state.assume(id, round_, false, effects)) {
+        if (assume(state, id, false, effects)) {
             ++placed;
             ++figures.placements;
             // One pod a turn while others wait: what it holds now decides whose turn is next.
@@ -127,11 +175,10 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
         } else if (uniform && is_refused(state, job.pool, shape, ranks)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
-        } else if (!placer_.place_all(state, state.capacity_for_planning(), job.pool, pods_,
-                                      round_)) {
-            if (uniform) note_refused(state, job.pool, shape, ranks);
+        } else if (!find_room(state, job.pool)) {
+            if (uniform && !is_held_back_) note_refused(state, job.pool, shape, ranks);
             watch_ |= ClassBlock::kPoolGains;
-        } else if (state.assume(id, round_, true, effects)) {
+        } else if (assume(state, id, true, effects)) {
             figures.placements += round_.size();
             return true;
         } else {

@@ -1,5 +1,7 @@
 #include "scheduler/policy/queue_order.hpp"
 
+#include <algorithm>
+
 #include "scheduler/base/planted.hpp"
 #include "scheduler/queue/share.hpp"
 
@@ -7,15 +9,20 @@ namespace gpuctl {
 namespace {
 
 // True when the first of two classes of one queue is to be tried first.
-bool comes_first(const ClusterState& state, const QueueRow& queue, const JobClass& a,
-                 const JobClass& b) {
+bool comes_first(const ClusterState& state, QueueId in, Line& line, ClassId x, ClassId y) {
+    const QueueRow& queue = state.queue(in);
+    const JobClass& a = state.book().at(x);
+    const JobClass& b = state.book().at(y);
     const bool a_resumes = (a.key.ask.front() & 2U) != 0;
     const bool b_resumes = (b.key.ask.front() & 2U) != 0;
     if (a_resumes != b_resumes) return a_resumes;
     if (a.key.priority != b.key.priority) {
         return (a.key.priority > b.key.priority) != planted(PlantedBug::low_priority_first);
     }
-    if (a.key.tenant != b.key.tenant && !planted(PlantedBug::ignore_tenant_shares)) {
+    if (state.pool(queue.pool).backfill.order == JobOrder::shortest) {
+        const auto order = line.scores.compare(state, x, y, line.may_promise);
+        if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
+    } else if (a.key.tenant != b.key.tenant && !planted(PlantedBug::ignore_tenant_shares)) {
         const auto share = [&](TenantId tenant) {
             const bool known = tenant.value() < queue.held_by_tenant.size();
             return Share{known ? queue.held_by_tenant[tenant.value()] : GpuMilli{},
@@ -49,26 +56,32 @@ bool queue_comes_first(const ClusterState& state, QueueId system, const JobClass
     return *a.jobs.begin() < *b.jobs.begin();
 }
 
-ClassId next_in_queue(const ClusterState& state, QueueId queue) {
+ClassId next_in_queue(const ClusterState& state, QueueId queue, Line& line) {
     ClassId best;
     for (const ClassId id : state.book().of_queue(queue)) {
-        const JobClass& candidate = state.book().at(id);
-        if (state.is_blocked(candidate)) continue;
-        if (!best.exists() ||
-            comes_first(state, state.queue(queue), candidate, state.book().at(best))) {
-            best = id;
-        }
+        if (!line.offers(state, id)) continue;
+        if (!best.exists() || comes_first(state, queue, line, id, best)) best = id;
     }
     return best;
 }
 
 }  // namespace
 
-ClassId next_class(const ClusterState& state, PoolId pool) {
+// One that was refused for want of room and nothing else may still be first in line.
+bool Line::offers(const ClusterState& state, ClassId id) const {
+    const JobClass& of = state.book().at(id);
+    if (!state.is_blocked(of)) return true;
+    constexpr std::uint8_t limits = ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks;
+    if (!may_promise || (of.block.watch & limits) != 0) return false;
+    return (of.block.watch & ClassBlock::kPoolGains) != 0 &&
+           std::find(passed.begin(), passed.end(), id) == passed.end();
+}
+
+ClassId next_class(const ClusterState& state, PoolId pool, Line& line) {
     const QueueId system = state.system_queue(pool);
-    ClassId best = next_in_queue(state, system);
+    ClassId best = next_in_queue(state, system, line);
     for (const QueueId queue : state.pool(pool).queues) {
-        const ClassId candidate = next_in_queue(state, queue);
+        const ClassId candidate = next_in_queue(state, queue, line);
         if (!candidate.exists()) continue;
         if (!best.exists() ||
             queue_comes_first(state, system, state.book().at(candidate), state.book().at(best))) {

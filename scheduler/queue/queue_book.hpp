@@ -47,6 +47,7 @@ struct ClassBlock {
     static constexpr std::uint8_t kPoolGains = 1;      // room may have come
     static constexpr std::uint8_t kQueueShrinks = 2;   // its queue holds less, or may hold more
     static constexpr std::uint8_t kTenantShrinks = 4;  // its tenant likewise
+    static constexpr std::uint8_t kPromise = 8;        // what is promised to the first in line
     Reason reason = Reason::none;
     std::uint8_t watch = 0;  // 0: not blocked
     std::uint64_t revision = 0;
@@ -55,6 +56,7 @@ struct ClassBlock {
 struct JobClass {
     explicit JobClass(std::pmr::memory_resource* memory) : jobs(memory) {}
     ClassKey key;
+    std::uint64_t serial = 0;  // tells it from the one that had its id before
     std::pmr::set<WaitingJob> jobs;
     ClassBlock block;
 };
@@ -84,6 +86,7 @@ private:
     std::pmr::map<ClassKey, ClassId> by_key_;
     std::vector<std::vector<ClassId>> by_queue_;
     std::size_t jobs_waiting_ = 0;
+    std::uint64_t next_serial_ = 1;
 };
 
 }  // namespace gpuctl

@@ -83,11 +83,13 @@ void ClusterState::take_policy(Policy policy) {
     for (PoolRow& pool : pools_) {
         pool.in_policy = false;
         pool.description.clear();
+        pool.backfill = {};
     }
     for (const PoolPolicy& wanted : policy_.pools) {
         const PoolId pool = pool_named(wanted.name);
         pools_[pool.value()].in_policy = true;
         pools_[pool.value()].description = wanted.description;
+        pools_[pool.value()].backfill = wanted.backfill;
         for (const QueuePolicy& asked : wanted.queues) {
             QueueRow& queue = queues_[queue_named(pool, asked.name).value()];
             queue.in_policy = true;

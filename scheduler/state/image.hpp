@@ -14,6 +14,7 @@
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/run_time_history.hpp"
 
 namespace gpuctl {
 
@@ -85,6 +86,13 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        not_before, reported, reported_reason, started_at, finished_at, last_phase,
                        timer_at, is_dirty, is_queued, block_reason, block_watch, is_blocked))
 
+struct PromiseImage {
+    std::string pool;
+    ObjectKey job;
+    Instant at;
+};
+BOOST_DESCRIBE_STRUCT(PromiseImage, (), (pool, job, at))
+
 struct StateImage {
     std::uint32_t version = 1;
     Instant now;
@@ -101,9 +109,12 @@ struct StateImage {
     std::vector<NodeImage> nodes;  // by slot
     std::vector<PodImage> pods;    // by uid
     std::vector<JobImage> jobs;    // by key
+    std::vector<OwnerRuns> run_times;    // by owner
+    std::vector<PromiseImage> promises;  // by pool
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, resend_due, epoch, next_effect,
-                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs))
+                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs,
+                       run_times, promises))
 
 }  // namespace gpuctl

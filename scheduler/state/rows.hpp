@@ -11,6 +11,7 @@
 #include "scheduler/model/job_spec.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
+#include "scheduler/model/policy.hpp"
 #include "scheduler/model/reason.hpp"
 #include "scheduler/model/workload.hpp"
 #include "scheduler/queue/queue_book.hpp"
@@ -55,6 +56,7 @@ struct PodRow {
     EffectId effect{};
     Instant placed_at;
     Instant seen_at;      // first
+    Instant ends_at;      // while it holds: by its limit, at the latest; never: it has none
     std::string message;  // of the last unhappy outcome
     PodFacts facts;
 };
@@ -103,6 +105,9 @@ struct JobRow {
     Instant finished_at;
     PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal
 
+    Duration run_time_max;       // 0: no limit
+    Duration run_time_expected;  // by its user; 0: not said
+
     ClassId waits_in;  // its class in the queue book, or none
     Instant timer_at;  // its entry in the timer set, or never
     bool is_dirty = false;
@@ -116,11 +121,21 @@ struct NodeRow {
     std::vector<PodId> pods;
 };
 
+// The first in line of a pool starts by `at`, if everything runs to its limit.
+struct Promise {
+    JobId job;
+    Instant at;
+    friend bool operator==(const Promise&, const Promise&) = default;
+};
+
 struct PoolRow {
     std::string name;
     std::int64_t nodes = 0;  // known ones
     bool in_policy = false;
     std::string description;
+    BackfillPolicy backfill;
+    Promise promise;              // to the first in line, while there is one
+    std::uint64_t promises = 1;   // moves with every change of it
     std::uint64_t gains = 1;      // moves when something here may now fit that did not
     std::uint64_t changes = 1;    // moves with every change of what is free
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them

@@ -68,6 +68,7 @@ public:
     [[nodiscard]] static bool may_use(const PlacementRules& rules, const NodeFacts& node);
     [[nodiscard]] QueueName queue_of(const PodFacts& pod) const;
     [[nodiscard]] const QueuePolicy* policy_of(const QueueName& queue) const;
+    [[nodiscard]] BackfillPolicy backfill_of(const std::string& pool) const;
     [[nodiscard]] const TenantPolicy* tenant(const std::string& name) const;
     [[nodiscard]] std::int64_t gpus_held(const QueueName& queue) const;
     [[nodiscard]] std::int64_t gpus_held(const QueueName& queue, const std::string& tenant) const;

@@ -89,6 +89,7 @@ void Judge::compare(const Turn& first, const Turn& later, const Held& held) {
         if (first.pod.priority < later.pod.priority) fail("I8", what + "which has priority");
         return;
     }
+    if (books_.backfill_of(a.pool).order == JobOrder::shortest) return;  // not by age or share
     const std::string& tenant_a = first.job.namespace_name;
     const std::string& tenant_b = later.job.namespace_name;
     if (tenant_a != tenant_b) {
@@ -110,6 +111,8 @@ void Judge::compare(const Turn& first, const Turn& later, const Held& held) {
 
 void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
     if (turn.resumes) return;
+    const BackfillPolicy backfill = books_.backfill_of(books_.queue_of(turn.pod).pool);
+    if (backfill.order == JobOrder::shortest) return;
     Readiness ready;
     for (const auto& [key, id] : after.jobs_by_key()) {
         const JobRow& other = after.job(id);
@@ -125,6 +128,10 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         const PodFacts& pod = after.pod(ready.pods.front()).facts;
         if (pod.request != turn.pod.request || pod.rules != turn.pod.rules ||
             books_.queue_of(pod) != books_.queue_of(turn.pod)) {
+            continue;
+        }
+        // Beside a promise it depends on the limit who may go.
+        if (backfill.head == HeadOfLine::reserve && pod.run_time_max != turn.pod.run_time_max) {
             continue;
         }
         ++probes.orders_compared;

@@ -39,13 +39,16 @@ Faults draw_faults(Rng& rng) {
 Policy draw_policy(Rng& rng) {
     Policy policy;
     for (const char* name : {"default", "training"}) {
-        PoolPolicy pool{name, "", {}};
+        PoolPolicy pool{name, "", {}, {}};
         pool.queues.push_back({"default", 0, 1, whole_gpus(0), std::nullopt});
         pool.queues.push_back(
             {"small", 0, 2, whole_gpus(rng.between(0, 2)), whole_gpus(rng.between(2, 8))});
         if (rng.chance(1, 2)) {
             pool.queues.push_back({"urgent", 10, 1, whole_gpus(0), std::nullopt});
         }
+        if (rng.chance(1, 2)) pool.backfill.head = HeadOfLine::step_aside;
+        if (rng.chance(1, 4)) pool.backfill.order = JobOrder::shortest;
+        pool.backfill.patience = Duration::seconds(rng.between(1, 60));
         policy.pools.push_back(std::move(pool));
     }
     if (rng.chance(1, 2)) {
@@ -133,6 +136,7 @@ JobSpec draw_job(Rng& rng, std::uint64_t number) {
     spec.queue = queues[rng.below(5)];
     spec.priority = static_cast<JobPriority>(rng.below(3));
     spec.run_time_expected = Duration{rng.between(100, 40'000)};
+    if (rng.chance(2, 3)) spec.run_time_max = spec.run_time_expected * rng.between(1, 3);
     return spec;
 }
 

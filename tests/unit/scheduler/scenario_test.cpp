@@ -5,6 +5,8 @@
 //   tenant  team-b quota 4 | ...
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64    of each rank, in Gi
+//           limit 60 expected 20    seconds that it may run, and that its user says it will
+//   line    steps-aside shortest patience 100    of the pool: what its first in line does, the order
 //   foreign a 6              a pod of another scheduler on a node, so many GPUs
 //   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | node d
 //   8xA100 then    llm a a          nodes of its pods by rank; `-` waits; names may be joined: llm
@@ -54,6 +56,8 @@ public:
                 for (const auto& part : parts(rest)) add_node(part);
             } else if (verb == "queues") {
                 for (const auto& part : parts(rest)) add_queue(part);
+            } else if (verb == "line") {
+                set_line(words(rest));
             } else if (verb == "tenant") {
                 for (const auto& part : parts(rest)) add_tenant(part);
             } else if (verb == "job") {
@@ -103,10 +107,27 @@ private:
             if (part[i] == "quota") queue.maximum = whole_gpus(value);
             if (part[i] == "guaranteed") queue.guaranteed = whole_gpus(value);
         }
-        if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}});
+        if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}, {}});
         std::erase_if(policy_.pools.front().queues,
                       [&](const QueuePolicy& known) { return known.name == queue.name; });
         policy_.pools.front().queues.push_back(queue);
+        world_.set(policy_);
+    }
+    // Of the pool "default".
+    void set_line(const std::vector<std::string>& part) {
+        if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}, {}});
+        BackfillPolicy& backfill = policy_.pools.front().backfill;
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            if (part[i] == "steps-aside") {
+                backfill.head = HeadOfLine::step_aside;
+            } else if (part[i] == "shortest") {
+                backfill.order = JobOrder::shortest;
+            } else if (part[i] == "patience") {
+                backfill.patience = Duration::seconds(std::stoll(part.at(++i)));
+            } else {
+                ADD_FAILURE() << "unknown word " << part[i];
+            }
+        }
         world_.set(policy_);
     }
     void add_tenant(const std::vector<std::string>& part) {
@@ -149,6 +170,10 @@ private:
                 cores = std::stoll(next());
             } else if (part[i] == "memory") {
                 gib = std::stoll(next());
+            } else if (part[i] == "limit") {
+                like.run_time_max = Duration::seconds(std::stoll(next()));
+            } else if (part[i] == "expected") {
+                like.run_time_expected = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "gated") {
                 like.gated = true;
             } else if (part[i] == "uses") {
@@ -192,7 +217,10 @@ private:
                     continue;
                 }
                 PodFacts& facts = world_.pods.at(one.uid);
-                if (verb == "finish") facts.phase = PodPhase::succeeded;
+                if (verb == "finish") {
+                    facts.phase = PodPhase::succeeded;
+                    facts.finished_at = world_.now;
+                }
                 if (verb == "terminate") facts.terminating = true;
                 world_.show(one.uid);
             }

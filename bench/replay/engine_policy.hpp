@@ -1,8 +1,8 @@
 #pragma once
-// The real engine as a policy of the replay world (docs/adr/0009): what happens in the world becomes
-// the events that the daemon would send, what the engine decides becomes starts on the nodes it
-// chose. The world keeps its own books: a start that they refuse, or a node on which both count
-// different free GPUs, ends the replay.
+// The real engine as a policy of the replay world (docs/adr/0009): what happens in the world
+// becomes the events that the daemon would send, what the engine decides becomes starts on the
+// nodes it chose. The world keeps its own books: a start that they refuse, or a node on which both
+// count different free GPUs, ends the replay.
 //
 // Owner, thread: the replay's. `trace` must outlive it.
 

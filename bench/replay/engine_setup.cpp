@@ -25,8 +25,11 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
     pool.backfill.order = JobOrder::shortest;
     switch (suite) {
         case Suite::backfill:
-        case Suite::philly64:
+            pool.backfill.short_percent = 5;
+            break;
+        case Suite::philly64:  // whose jobs wait for weeks, and whose mean is what counts
         case Suite::fairness:
+            pool.backfill.ageing = pool.backfill.patience = Duration::seconds(365 * 24 * 3600);
             break;
         case Suite::vc:
             pool.queues = queues_by_quota(trace);

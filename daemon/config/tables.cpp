@@ -235,6 +235,10 @@ const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
              "with order: shortest, waiting so long counts like half the run time"),
         span("patience", &BackfillPolicy::patience, kSecond, 365 * kDay,
              "with order: shortest, a job that has waited so long goes first"),
+        count("shortPercent", &BackfillPolicy::short_percent, 0, 90,
+              "of the pool's GPUs, never held by work predicted to run longer than ..."),
+        span("shortRunTime", &BackfillPolicy::short_run_time, kSecond, 365 * kDay,
+             "... this, by its limit and past jobs of its namespace"),
     };
     return table;
 }

@@ -7,6 +7,7 @@
 #include "scheduler/engine/missing_pods.hpp"
 #include "scheduler/engine/view_parts.hpp"
 #include "scheduler/plan/explain.hpp"
+#include "scheduler/policy/shortest_first.hpp"
 #include "scheduler/queue/share.hpp"
 
 namespace gpuctl {
@@ -97,8 +98,15 @@ private:
     std::map<ClassId, std::optional<Explanation>> of_class_;
 };
 
-JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions& positions,
-                Explainer& explainer) {
+// What is asked once for all jobs of a view.
+struct Lines {
+    explicit Lines(const ClusterState& state)
+        : positions(view_parts::positions(state)), starts(view_parts::starts(state, positions)) {}
+    view_parts::Positions positions;
+    view_parts::Starts starts;
+};
+
+JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explainer& explainer) {
     const JobRow& job = state.job(id);
     JobView view;
     view.key = job.key;
@@ -148,8 +156,11 @@ JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions
         view.status == "Partially Running") {
         view.finished_at = Instant{};
     }
-    if (const auto found = positions.find(id); found != positions.end()) {
+    if (const auto found = lines.positions.find(id); found != lines.positions.end()) {
         view.position = found->second;
+    }
+    if (const auto found = lines.starts.find(id); found != lines.starts.end()) {
+        view.start = found->second;
     }
     view.waiting = explainer.first(id);
     if (!view.waiting) view.waiting = explain_missing_pods(state, job);
@@ -174,18 +185,22 @@ namespace view_parts {
 // The order in which the waiting jobs of each queue would be tried if all of them fitted.
 Positions positions(const ClusterState& state) {
     Positions out;
+    ShortestFirst scores;
     for (const auto& [pool_name, pool] : state.pools_by_name()) {
+        const bool is_by_score = state.pool(pool).backfill.order == JobOrder::shortest;
         std::vector<QueueId> queues = state.pool(pool).queues;
         queues.push_back(state.system_queue(pool));
         for (const QueueId queue : queues) {
             struct Waiting {
                 const JobClass* of = nullptr;
                 WaitingJob job;
+                std::int64_t score = 0;  // with `shortest`
             };
             std::vector<Waiting> waiting;
             for (const ClassId id : state.book().of_queue(queue)) {
+                const std::int64_t score = is_by_score ? scores.score(state, id) : 0;
                 for (const WaitingJob& job : state.book().at(id).jobs) {
-                    waiting.push_back({&state.book().at(id), job});
+                    waiting.push_back({&state.book().at(id), job, score});
                 }
             }
             const QueueRow& row = state.queue(queue);
@@ -199,6 +214,7 @@ Positions positions(const ClusterState& state) {
                 if (a.of->key.priority != b.of->key.priority) {
                     return a.of->key.priority > b.of->key.priority;
                 }
+                if (is_by_score) return std::tie(a.score, a.job) < std::tie(b.score, b.job);
                 const auto order = compare_share(share(a), share(b));
                 if (order != std::strong_ordering::equal) {
                     return order == std::strong_ordering::less;
@@ -209,6 +225,23 @@ Positions positions(const ClusterState& state) {
                 out[waiting[i].job.job] = static_cast<std::int64_t>(i) + 1;
             }
         }
+    }
+    return out;
+}
+
+Starts starts(const ClusterState& state, const Positions& positions) {
+    std::map<PoolId, std::vector<JobId>> lines;
+    for (const auto& [id, position] : positions) lines[state.job(id).pool].push_back(id);
+    Starts out;
+    for (auto& [pool, line] : lines) {
+        const auto turn = [&](JobId id) {
+            const JobRow& job = state.job(id);
+            const bool is_system = job.queue == state.system_queue(job.pool);
+            return std::tuple(!is_system, -std::int64_t{state.queue(job.queue).priority},
+                              positions.at(id), job.arrival);
+        };
+        std::sort(line.begin(), line.end(), [&](JobId a, JobId b) { return turn(a) < turn(b); });
+        out.merge(estimate_starts(state, pool, line));
     }
     return out;
 }
@@ -227,12 +260,12 @@ PodView pod_view(const ClusterState& state, PodId id) {
 }  // namespace view_parts
 
 std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filter) {
-    const view_parts::Positions positions = view_parts::positions(state);
+    const Lines lines{state};
     Explainer explainer{state};
     std::vector<JobView> out;
     for (const auto& [key, id] : state.jobs_by_key()) {
         if (filter.namespace_name && *filter.namespace_name != key.namespace_name) continue;
-        JobView view = view_of(state, id, positions, explainer);
+        JobView view = view_of(state, id, lines, explainer);
         if (passes(view, filter)) out.push_back(std::move(view));
     }
     return out;
@@ -270,7 +303,7 @@ Result<JobView> find_job(const ClusterState& state, std::string_view namespace_n
         return error;
     }
     Explainer explainer{state};
-    return view_of(state, matches.front(), view_parts::positions(state), explainer);
+    return view_of(state, matches.front(), Lines{state}, explainer);
 }
 
 std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey& job) {

@@ -50,11 +50,11 @@ struct PodFacts {
 
     // The job (unit of queueing and explaining) is (key.namespace_name, job).
     std::string job;
-    bool gang = false;          // all of its job's ranks or none
-    std::int32_t gang_min = 0;  // 0: not said on the pod, a GangObserved must say it
-    std::int32_t rank = -1;     // completion index; -1: none
-    std::string queue;          // as named by the user; empty: policy decides
-    std::string pool;           // as named or pinned by the user; empty: "default"
+    bool gang = false;           // all of its job's ranks or none
+    std::int32_t gang_min = 0;   // 0: not said on the pod, a GangObserved must say it
+    std::int32_t rank = -1;      // completion index; -1: none
+    std::string queue;           // as named by the user; empty: policy decides
+    std::string pool;            // as named or pinned by the user; empty: "default"
     Duration run_time_max;       // killed then; 0: no limit
     Duration run_time_expected;  // by its user; 0: not said
 

@@ -42,10 +42,15 @@ struct BackfillPolicy {
     // With `shortest`: waiting so long halves what a job is taken to cost ...
     Duration ageing = Duration::seconds(24 * 3600);
     // ... and from here on it goes first, the oldest of them, so that none waits for ever.
-    Duration patience = Duration::seconds(60 * 3600);
+    Duration patience = Duration::seconds(52 * 3600);
+    // So much of the pool's GPUs is never held by work predicted to run longer than
+    // `short_run_time`, so that short work always finds a door; 0: nothing is kept.
+    std::int32_t short_percent = 0;
+    Duration short_run_time = Duration::seconds(3600);
     friend auto operator<=>(const BackfillPolicy&, const BackfillPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(BackfillPolicy, (), (head, order, ageing, patience))
+BOOST_DESCRIBE_STRUCT(BackfillPolicy, (),
+                      (head, order, ageing, patience, short_percent, short_run_time))
 
 struct PoolPolicy {
     std::string name;

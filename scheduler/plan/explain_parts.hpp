@@ -39,4 +39,7 @@ std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& 
 // Tells the first in line what it is promised, and one that finds room what that room is kept for.
 void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out);
 
+// Tells long work, whose room it is that it may not have.
+void explain_short_work(const ClusterState& state, JobId id, std::vector<Explanation>& out);
+
 }  // namespace gpuctl::explain_parts

@@ -32,6 +32,24 @@ std::string span(Duration length) {
     return text;
 }
 
+void explain_short_work(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+    const JobRow& job = state.job(id);
+    if (!out.empty() || !job.waits_in.exists()) return;
+    const JobClass& waiting = state.book().at(job.waits_in);
+    if ((waiting.block.watch & ClassBlock::kShortWork) == 0 || !state.is_blocked(waiting)) return;
+    const PoolRow& pool = state.pool(job.pool);
+    Explanation kept;
+    kept.reason = Reason::short_work_first;
+    kept.subject = pool.name;
+    kept.figures = {{"short_percent", pool.backfill.short_percent},
+                    {"short_run_time_ms", pool.backfill.short_run_time.ms()}};
+    kept.sentence = std::to_string(pool.backfill.short_percent) + " % of pool " + pool.name +
+                    " are kept for work of less than " + span(pool.backfill.short_run_time) +
+                    ", and by its limit and the past jobs of its namespace it takes longer";
+    kept.nodes_total = pool.nodes;
+    out.push_back(std::move(kept));
+}
+
 void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
     const Promise& promise = state.pool(job.pool).promise;
@@ -40,9 +58,8 @@ void explain_promise(const ClusterState& state, JobId id, std::vector<Explanatio
     if (promise.job == id) {
         if (out.empty()) return;
         out.front().figures.push_back({"promised_in_ms", until.ms()});
-        out.front().sentence +=
-            "; it is first in line and starts in " + span(until) +
-            " at the latest, if what runs before it uses up its limits";
+        out.front().sentence += "; it is first in line and starts in " + span(until) +
+                                " at the latest, if what runs before it uses up its limits";
         return;
     }
     if (!out.empty()) return;

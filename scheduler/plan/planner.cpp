@@ -28,6 +28,7 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
     line_.may_promise = state.pool(pool).backfill.head == HeadOfLine::reserve;
     line_.passed.clear();
     reservation_.clear();
+    short_work_.open(state, pool);
     for (;;) {
         const ClassId chosen = next_class(state, pool, line_);
         if (!chosen.exists()) {
@@ -87,6 +88,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
         planted(PlantedBug::last_of_its_class) ? equals.rbegin()->job : equals.begin()->job;
     state.read_readiness(job, ready_);
     watch_ = 0;
+    is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
     is_held_back_ = reservation_.exists() &&
                     !reservation_.is_over_by_then(state.now(), state.job(job).run_time_max);
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
@@ -106,6 +108,10 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
         cpu += shape.cpu;
         memory += shape.memory;
     }
+    if (is_long_ && short_work_.keeps_out(state, job, gpus)) {
+        watch_ |= ClassBlock::kShortWork;
+        return false;
+    }
     const Reason hit = state.limit_hit(job, gpus, cpu, memory);
     if (hit == Reason::none) return true;
     watch_ |= hit == Reason::queue_limit ? ClassBlock::kQueueShrinks : ClassBlock::kTenantShrinks;
@@ -122,6 +128,13 @@ bool Planner::find_room(ClusterState& state, PoolId pool) {
 
 bool Planner::assume(ClusterState& state, JobId id, bool all_or_nothing, EffectList& effects) {
     if (!state.assume(id, round_, all_or_nothing, effects)) return false;
+    if (short_work_.is_kept()) {
+        state.note_long(id, is_long_);
+        for (const Placement& placement : round_) {
+            const ShapeId shape = state.pod(placement.pod).shape;
+            if (is_long_) short_work_.note_placed(state.shapes().at(shape).gpus);
+        }
+    }
     if (reservation_.exists()) reservation_.note_placed(state, round_, !is_held_back_);
     return true;
 }
@@ -193,10 +206,11 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
 // whenever the story changes, those behind it when the reason does.
 void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
                      EffectList& effects) {
-    const Explanation& story = explanation_of(state, job);
     const Reason before = state.book().at(chosen).block.reason;
-    ++figures.refusals[static_cast<std::size_t>(story.reason)];
     if (planted(PlantedBug::watch_the_wrong_counter)) watch_ = ClassBlock::kQueueShrinks;
+    state.block(chosen, before, watch_);  // what it watches is part of the story
+    const Explanation& story = explanation_of(state, job);
+    ++figures.refusals[static_cast<std::size_t>(story.reason)];
     state.block(chosen, story.reason, watch_);
     state.report_pending(job, story, effects);
     if (before == story.reason) return;

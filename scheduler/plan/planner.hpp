@@ -4,8 +4,8 @@
 //
 // Order: pools by name; in a pool half-bound gangs first, then system-critical pods, then queues
 // (priority, under guarantee, least held per weight, oldest job), then in the queue priority, the
-// tenant with least held per weight, oldest job. Where the pool says so, the first one that finds no
-// room is promised some, and others go only beside it (reservation.hpp); else what does not fit
+// tenant with least held per weight, oldest job. Where the pool says so, the first one that finds
+// no room is promised some, and others go only beside it (reservation.hpp); else what does not fit
 // steps aside for what does.
 
 #include <map>
@@ -15,6 +15,7 @@
 #include "scheduler/plan/figures.hpp"
 #include "scheduler/plan/placer.hpp"
 #include "scheduler/plan/reservation.hpp"
+#include "scheduler/plan/short_work.hpp"
 #include "scheduler/policy/queue_order.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -56,9 +57,11 @@ private:
     void note_refused(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks);
 
     Placer placer_;
-    Line line_;                // of the pool that is being served
-    Reservation reservation_;  // for the first in it
-    bool is_held_back_ = false;  // this attempt leaves alone what is promised
+    Line line_;                                  // of the pool that is being served
+    Reservation reservation_;                    // for the first in it
+    ShortWork short_work_;                       // what of the pool is kept for it
+    bool is_long_ = false;                       // the job of this attempt
+    bool is_held_back_ = false;                  // this attempt leaves alone what is promised
     std::vector<std::vector<Refused>> refused_;  // by pool, then shape
     // Explanations of classes, valid while no amount in their pool changes.
     struct Told {

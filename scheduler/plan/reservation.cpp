@@ -66,12 +66,8 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer,
     const bool uniform = std::all_of(pods.begin(), pods.end(),
                                      [&](PodId pod) { return state.pod(pod).shape == first; });
     const Shape& shape = state.shapes().at(first);
-    Fitting fitting{state,
-                    capacity,
-                    placer.eligible(state, shape),
-                    pool,
-                    shape,
-                    uniform ? static_cast<std::int64_t>(pods.size()) : 1};
+    Fitting fitting{state, capacity, placer.eligible(state, shape),
+                    pool,  shape,    uniform ? static_cast<std::int64_t>(pods.size()) : 1};
     const auto& ends = state.ends();
     for (auto next = ends.begin(); next != ends.end();) {
         const Instant at = next->first;

@@ -1,7 +1,8 @@
 #pragma once
-// What is promised to the first in line that found no room: the GPUs of which nodes it will have and
-// when, if everything that runs uses up its limit (EASY backfill on real nodes). Work that has ended
-// by then goes wherever it fits; other work only where the promised amounts stay free beside it.
+// What is promised to the first in line that found no room: the GPUs of which nodes it will have
+// and when, if everything that runs uses up its limit (EASY backfill on real nodes). Work that has
+// ended by then goes wherever it fits; other work only where the promised amounts stay free beside
+// it.
 //
 // Lives for one Plan and pool; the promise itself (who, when) is ClusterState's.
 
@@ -15,8 +16,8 @@ namespace gpuctl {
 
 class Reservation {
 public:
-    // For the pods of the first job that does not fit now. False: no moment can be told, because too
-    // much of the pool is held by work without limits, or it never fits.
+    // For the pods of the first job that does not fit now. False: no moment can be told, because
+    // too much of the pool is held by work without limits, or it never fits.
     bool make(ClusterState& state, Placer& placer, JobId job, const std::vector<PodId>& pods);
     void clear() { promise_ = {}; }
 
@@ -44,8 +45,8 @@ private:
     // What is left on a promised node for others, once the first in line has started there.
     struct Left {
         std::uint32_t slot = 0;
-        Needs amounts;    // may be negative
-        Needs withheld;   // buffer
+        Needs amounts;   // may be negative
+        Needs withheld;  // buffer
     };
     bool release_until_it_fits(ClusterState& state, Placer& placer, const std::vector<PodId>& pods,
                                Transaction& attempt);

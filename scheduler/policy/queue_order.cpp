@@ -71,7 +71,8 @@ ClassId next_in_queue(const ClusterState& state, QueueId queue, Line& line) {
 bool Line::offers(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.book().at(id);
     if (!state.is_blocked(of)) return true;
-    constexpr std::uint8_t limits = ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks;
+    constexpr std::uint8_t limits =
+        ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks | ClassBlock::kShortWork;
     if (!may_promise || (of.block.watch & limits) != 0) return false;
     return (of.block.watch & ClassBlock::kPoolGains) != 0 &&
            std::find(passed.begin(), passed.end(), id) == passed.end();

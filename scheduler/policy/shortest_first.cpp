@@ -37,7 +37,7 @@ std::int64_t log2_fixed(std::uint64_t value) {
     return result;
 }
 
-std::int64_t ShortestFirst::compute(const ClusterState& state, const JobRow& job) {
+std::int64_t ShortestFirst::predict(const ClusterState& state, const JobRow& job) {
     const RunTimeQuestion about = state.question_about(job);
     runs_.clear();
     Duration said = about.limit > Duration{} ? about.limit : kUnknown;
@@ -46,27 +46,26 @@ std::int64_t ShortestFirst::compute(const ClusterState& state, const JobRow& job
     } else {
         state.history().alike(about, kRunsMost, runs_);
     }
-    const auto log2_of = [](std::int64_t x) {
-        return log2_fixed(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1)));
+    const auto log2_run = [](Duration run) {
+        return log2_fixed(static_cast<std::uint64_t>(std::max(run, kShortest).ms()));
     };
-    const auto log2_run = [&](Duration run) { return log2_of(std::max(run, kShortest).ms()); };
     std::int64_t sum = log2_run(said);
     for (const Duration run : runs_) sum += log2_run(run);
-    const std::int64_t gpus = about.gpus.value() / kGpuMilliPerGpu;
-    return sum / static_cast<std::int64_t>(1 + runs_.size()) +
-           log2_of(gpus) + waited_less(state, job);
+    return sum / static_cast<std::int64_t>(1 + runs_.size());
 }
 
-std::int64_t ShortestFirst::score(const ClusterState& state, ClassId id) {
+const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, ClassId id) {
     if (kept_.size() <= id.value()) kept_.resize(id.value() + 1);
     Kept& kept = kept_[id.value()];
     const JobClass& of = state.book().at(id);
     const JobId job = of.jobs.begin()->job;
     const std::uint64_t revision = state.history().revision(of.key.tenant);
     if (kept.serial != of.serial || kept.revision != revision || kept.job != job) {
-        kept = {of.serial, revision, job, compute(state, state.job(job))};
+        const JobRow& row = state.job(job);
+        const std::int64_t run_time = predict(state, row);
+        kept = {of.serial, revision, job, run_time, run_time + waited_less(state, row)};
     }
-    return kept.score;
+    return kept;
 }
 
 std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a, ClassId b,

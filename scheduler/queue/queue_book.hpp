@@ -48,6 +48,7 @@ struct ClassBlock {
     static constexpr std::uint8_t kQueueShrinks = 2;   // its queue holds less, or may hold more
     static constexpr std::uint8_t kTenantShrinks = 4;  // its tenant likewise
     static constexpr std::uint8_t kPromise = 8;        // what is promised to the first in line
+    static constexpr std::uint8_t kShortWork = 16;     // room may have come beside what is for that
     Reason reason = Reason::none;
     std::uint8_t watch = 0;  // 0: not blocked
     std::uint64_t revision = 0;

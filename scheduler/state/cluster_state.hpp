@@ -77,6 +77,7 @@ public:
     void request_wake(EffectList& effects) { request_wake(effects, false); }
     Capacity& capacity_for_planning() { return capacity_; }
     void promise(PoolId pool, Promise promise);  // a default one: to nobody
+    void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 
     // --- reading ---
     [[nodiscard]] Instant now() const { return now_; }
@@ -136,7 +137,7 @@ public:
     [[nodiscard]] const Ends& ends() const { return ends_; }
     // Pools in which waiting jobs are told apart by run time.
     [[nodiscard]] bool heeds_run_times(const PoolRow& pool) const {
-        return pool.backfill.head == HeadOfLine::reserve ||
+        return pool.backfill.head == HeadOfLine::reserve || pool.backfill.short_percent > 0 ||
                pool.backfill.order == JobOrder::shortest;
     }
 

@@ -45,6 +45,7 @@ void copy_job(To& to, const From& from) {
     to.finished_at = from.finished_at;
     to.last_phase = from.last_phase;
     to.timer_at = from.timer_at;
+    to.is_long = from.is_long;
     to.is_dirty = from.is_dirty;
 }
 

@@ -71,6 +71,7 @@ struct JobImage {
     Instant finished_at;
     PodPhase last_phase{};
     Instant timer_at;
+    bool is_long = false;
     bool is_dirty = false;
     bool is_queued = false;
     // Of its class: what it was refused for, and whether that still stands.
@@ -84,7 +85,8 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        workload_failures, workload_not_before, message, workload_facts,
                        gang_attempt, gang_started, gang_deadline, member_refused, bind_failures,
                        not_before, reported, reported_reason, started_at, finished_at, last_phase,
-                       timer_at, is_dirty, is_queued, block_reason, block_watch, is_blocked))
+                       timer_at, is_long, is_dirty, is_queued, block_reason, block_watch,
+                       is_blocked))
 
 struct PromiseImage {
     std::string pool;
@@ -106,9 +108,9 @@ struct StateImage {
     Instant wake_requested;
     Policy policy;
     std::map<ObjectKey, std::int32_t> gang_sizes;
-    std::vector<NodeImage> nodes;  // by slot
-    std::vector<PodImage> pods;    // by uid
-    std::vector<JobImage> jobs;    // by key
+    std::vector<NodeImage> nodes;        // by slot
+    std::vector<PodImage> pods;          // by uid
+    std::vector<JobImage> jobs;          // by key
     std::vector<OwnerRuns> run_times;    // by owner
     std::vector<PromiseImage> promises;  // by pool
 };

@@ -165,7 +165,8 @@ void ClusterState::enter_queue(JobId id, const Readiness& ready) {
 std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) const {
     const QueueRow& queue = queues_[key.queue.value()];
     std::uint64_t sum = 0;
-    if (watch & ClassBlock::kPoolGains) sum += pools_[queue.pool.value()].gains;
+    constexpr std::uint8_t room = ClassBlock::kPoolGains | ClassBlock::kShortWork;
+    if (watch & room) sum += pools_[queue.pool.value()].gains;
     if (watch & ClassBlock::kQueueShrinks) sum += queue.shrinks;
     if (watch & ClassBlock::kPromise) sum += pools_[queue.pool.value()].promises;
     if (watch & ClassBlock::kTenantShrinks) sum += tenants_[key.tenant.value()].shrinks;

@@ -107,6 +107,7 @@ struct JobRow {
 
     Duration run_time_max;       // 0: no limit
     Duration run_time_expected;  // by its user; 0: not said
+    bool is_long = false;        // predicted so when it was last placed
 
     ClassId waits_in;  // its class in the queue book, or none
     Instant timer_at;  // its entry in the timer set, or never

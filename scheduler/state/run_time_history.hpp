@@ -1,7 +1,7 @@
 #pragma once
-// How long the jobs of each owner ran: the last kRunsPerOwner of each, of the kOwnersMax owners whose
-// jobs ended last. What is predicted from it is a band of order statistics of runs that were alike,
-// never a fitted model: it can be recounted by hand.
+// How long the jobs of each owner ran: the last kRunsPerOwner of each, of the kOwnersMax owners
+// whose jobs ended last. What is predicted from it is a band of order statistics of runs that were
+// alike, never a fitted model: it can be recounted by hand.
 //
 // Part of the state's image. Owner: ClusterState.
 

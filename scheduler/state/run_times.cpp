@@ -14,8 +14,8 @@ RunTimeQuestion ClusterState::question_about(const JobRow& job) const {
     return about;
 }
 
-// The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds); until it is known,
-// from its placement.
+// The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds); until it is
+// known, from its placement.
 void ClusterState::note_end(PodId id) {
     PodRow& row = pods_[id.value()];
     Instant end;

@@ -8,7 +8,8 @@
 namespace gpuctl::sim {
 namespace {
 
-// By its limit, counted from when it was placed or, later, from when it started; never: it has none.
+// By its limit, counted from when it was placed or, later, from when it started; never: it has
+// none.
 Instant end_of(const BookedPod& pod, const ClusterState& state) {
     const PodId id = state.find_pod(pod.facts.uid);
     if (!id.exists() || !pod.facts.ours || pod.facts.run_time_max <= Duration{}) return {};

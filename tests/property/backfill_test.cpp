@@ -1,6 +1,6 @@
-// EASY, proved against an oracle that knows no index, class or transaction: on random small worlds, no
-// work that passes the first in line moves the moment at which that one starts by the limits, as it
-// stood when the decision fell; and nothing waits that would be over by then and fits.
+// EASY, proved against an oracle that knows no index, class or transaction: on random small worlds,
+// no work that passes the first in line moves the moment at which that one starts by the limits, as
+// it stood when the decision fell; and nothing waits that would be over by then and fits.
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@ namespace {
 struct OracleJob {
     std::string name;
     std::int64_t ranks = 1;
-    std::int64_t gpus = 0;  // of each rank
-    Duration limit;         // 0: none
-    int age = 0;            // order of submission
+    std::int64_t gpus = 0;           // of each rank
+    Duration limit;                  // 0: none
+    int age = 0;                     // order of submission
     std::vector<std::string> nodes;  // while it runs
     Instant placed_at;
 };
@@ -191,15 +191,14 @@ private:
             return;
         }
     }
-    // Jobs that ask for the same, with limits less than a factor of the square root of two apart, are
-    // one class to the engine: what its first is refused, the others are not tried for.
+    // Jobs that ask for the same, with limits less than a factor of the square root of two apart,
+    // are one class to the engine: what its first is refused, the others are not tried for.
     [[nodiscard]] bool has_senior_alike(const OracleJob& job) const {
-        return std::any_of(
-            oracle_.waiting.begin(), oracle_.waiting.end(), [&](const auto& entry) {
-                const OracleJob& other = entry.second;
-                return other.age < job.age && other.ranks == job.ranks && other.gpus == job.gpus &&
-                       other.limit.ms() * 2 > job.limit.ms() && job.limit.ms() * 2 > other.limit.ms();
-            });
+        return std::any_of(oracle_.waiting.begin(), oracle_.waiting.end(), [&](const auto& entry) {
+            const OracleJob& other = entry.second;
+            return other.age < job.age && other.ranks == job.ranks && other.gpus == job.gpus &&
+                   other.limit.ms() * 2 > job.limit.ms() && job.limit.ms() * 2 > other.limit.ms();
+        });
     }
     static std::string tell(const OracleJob& job) {
         std::string text = job.name + " " + std::to_string(job.ranks) + "x" +

@@ -49,7 +49,7 @@ TEST(RunTimeHistory, looks_at_jobs_that_are_most_alike) {
 TEST(RunTimeHistory, band_holds_eight_of_ten_of_whatever_comes) {
     Rng rng{7};
     const auto draw = [&rng](int kind) {
-        if (kind == 0) return rng.between(1, 1'000);  // even
+        if (kind == 0) return rng.between(1, 1'000);                  // even
         if (kind == 1) return std::int64_t{1} << rng.between(0, 20);  // over six decades
         return rng.chance(1, 4) ? rng.between(1, 5) : rng.between(50'000, 60'000);  // fails or runs
     };

@@ -1,17 +1,20 @@
+// clang-format off
 // Scenario tables (tests/scenario/*.txt). A file holds scenarios separated by `scenario <name>`:
 //
 //   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev
 //   tenant  team-b quota 4 | ...
+//   line    steps-aside shortest patience 100 short 25 60    of the pool "default": its first in
+//           line, its order, 25 % kept for work of up to 60 s
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
-//           cores 2 memory 64    of each rank, in Gi
-//           limit 60 expected 20    seconds that it may run, and that its user says it will
-//   line    steps-aside shortest patience 100    of the pool: what its first in line does, the order
+//           cores 2 memory 64          of each rank, in Gi
+//           limit 60 expected 20       seconds that it may run, that its user says it will
 //   foreign a 6              a pod of another scheduler on a node, so many GPUs
-//   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | node d
-//   8xA100 then    llm a a          nodes of its pods by rank; `-` waits; names may be joined: llm
-//   a|b why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence quiet 5
-//   so many further cycles change nothing
+//   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | wait 100
+//   then    llm a a          nodes of its pods by rank; `-` waits
+//   why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence
+//   quiet   5                so many further cycles change nothing
+// clang-format on
 
 #include <gtest/gtest.h>
 
@@ -122,6 +125,9 @@ private:
                 backfill.head = HeadOfLine::step_aside;
             } else if (part[i] == "shortest") {
                 backfill.order = JobOrder::shortest;
+            } else if (part[i] == "short") {
+                backfill.short_percent = static_cast<std::int32_t>(std::stol(part.at(++i)));
+                backfill.short_run_time = Duration::seconds(std::stoll(part.at(++i)));
             } else if (part[i] == "patience") {
                 backfill.patience = Duration::seconds(std::stoll(part.at(++i)));
             } else {

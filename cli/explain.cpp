@@ -19,9 +19,11 @@ void print_blocker(std::ostream& out, std::size_t number, const nlohmann::json& 
 }  // namespace
 
 void print_explanation(std::ostream& out, const nlohmann::json& body) {
+    const std::string queue = text_of(body, "queue");
     out << "job " << printable(text_of(body, "namespace")) << '/'
         << printable(text_of(body, "jobId")) << " is " << printable(text_of(body, "status"))
-        << " in queue " << printable(text_of(body, "queue")) << " of pool "
+        << (queue.empty() ? " outside the queues of pool "  // system-critical pods
+                          : " in queue " + printable(queue) + " of pool ")
         << printable(text_of(body, "pool"));
     if (const auto position = body.value("position", std::int64_t{0}); position > 0) {
         out << ", number " << position << " in line";

@@ -96,9 +96,20 @@ std::string_view pinned_pool(const PlacementRules& rules, const LabelKeys& label
     return pool.text;
 }
 
+std::string gang_min_problem(const MetadataParts& metadata, const LabelKeys& labels) {
+    const std::string key = labels.text(OwnKey::gang_min);
+    if (metadata.gang_min.text.empty()) return "the annotation " + key + " on its pods is missing";
+    constexpr std::size_t kQuotedMax = 40;
+    const std::string_view said = metadata.gang_min.text;
+    return "the annotation " + key + " on its pods is \"" +
+           std::string{said.substr(0, kQuotedMax)} + (said.size() > kQuotedMax ? "..." : "") +
+           "\" where a whole number of at least 1 must stand";
+}
+
 // Rulings 7 and 9. A pod in a gang belongs to the gang whatever else its labels say. `app` and the
 // Job's name count only under a controller: equal labels on lone pods do not make them one job.
-void name_job(const MetadataParts& metadata, const SpecParts& spec, PodFacts& facts) {
+void name_job(const MetadataParts& metadata, const SpecParts& spec, const LabelKeys& labels,
+              PodFacts& facts) {
     std::string_view gang = metadata.gang.text;
     if (gang.empty()) gang = spec.scheduling_group;
     if (gang.empty()) gang = metadata.foreign_gang;
@@ -106,6 +117,7 @@ void name_job(const MetadataParts& metadata, const SpecParts& spec, PodFacts& fa
     if (facts.gang) {
         facts.job = gang;
         facts.gang_min = number_at_least(metadata.gang_min.text, 1).value_or(0);
+        if (facts.gang_min == 0) facts.gang_min_problem = gang_min_problem(metadata, labels);
     } else if (!metadata.own_name.text.empty()) {
         facts.job = metadata.own_name.text;
     } else if (metadata.has_controller && !metadata.app.empty()) {
@@ -164,7 +176,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.priority = spec.priority;
     facts.run_time_max = spec.run_time_max;
     set_times(metadata, status, facts);
-    name_job(metadata, spec, facts);
+    name_job(metadata, spec, settings.labels, facts);
     facts.queue = metadata.queue.text;
     facts.pool =
         metadata.pool.text.empty() ? pinned_pool(spec.rules, settings.labels) : metadata.pool.text;

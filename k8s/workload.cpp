@@ -39,7 +39,7 @@ Json job_spec(const JobRecord& job, const WorkloadSettings& settings) {
             {"completions", job.spec.replicas_max},
             {"completionMode", "Indexed"},
             {"backoffLimit", 3},
-            {"ttlSecondsAfterFinished", 86'400},
+            {"ttlSecondsAfterFinished", kFinishedJobKept.ms() / 1'000},
             {"podReplacementPolicy", "Failed"},
             {"podFailurePolicy", {{"rules", Json::array({ignore})}}},
             {"template", pod_template(job, settings)}};
@@ -79,8 +79,8 @@ std::optional<Error> cannot_ask(const JobSpec& spec) {
         return refuse("storage." + spec.claims.front().name +
                       " is a claimed volume, which is not built yet; use storage.workdirs");
     }
-    if (!is_label_value(gpu_type_of(spec))) {
-        return refuse("the GPU type '" + gpu_type_of(spec) + "' cannot be a node label's value");
+    if (!is_label_value(gpu_model_of(spec))) {
+        return refuse("the GPU type '" + gpu_model_of(spec) + "' cannot be a node label's value");
     }
     return std::nullopt;
 }
@@ -96,7 +96,7 @@ Json common_labels(const JobSpec& spec, const WorkloadSettings& settings) {
                    {keys.text(OwnKey::pool), pool_of(spec)},
                    {keys.text(OwnKey::priority), to_string(spec.priority)}};
     if (!spec.queue.empty()) labels[keys.text(OwnKey::queue)] = spec.queue;
-    if (const std::string type = gpu_type_of(spec); !type.empty()) {
+    if (const std::string type = gpu_model_of(spec); !type.empty()) {
         labels[keys.text(OwnKey::gpu_type)] = type;
     }
     if (spec.kind == JobKind::compute) {

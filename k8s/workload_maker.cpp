@@ -1,5 +1,6 @@
 #include "k8s/workload_maker.hpp"
 
+#include "daemon/aio/loop.hpp"
 #include "daemon/net/http_types.hpp"
 #include "k8s/json_cursor.hpp"
 #include "k8s/json_text.hpp"
@@ -96,6 +97,13 @@ WorkloadMaker::Step WorkloadMaker::failed(std::string what, const ApiError& erro
 aio::Task<void> WorkloadMaker::run_create(CreateWorkload order) {
     const EffectId id = order.id;
     const ObjectKey key = order.job.spec.key;
+    if (order.deadline.happened() && aio::Loop::wall_ms() >= order.deadline.ms()) {
+        done_(WorkloadOutcome{
+            id, key, false, true,
+            "create job " + to_string(key) + ": not sent, its deadline passed while it waited",
+            ErrorCode::Timeout});
+        co_return;
+    }
     const Step step = co_await create_steps(std::move(order));
     done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message, step.code});
 }

@@ -23,9 +23,6 @@ inline std::int32_t container_port(const JobSpec& spec) {
 inline std::string pool_of(const JobSpec& spec) {
     return spec.pool.empty() ? "default" : spec.pool;
 }
-inline std::string gpu_type_of(const JobSpec& spec) {
-    return spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
-}
 
 Json container_environment(const JobSpec& spec);
 Json pod_template(const JobRecord& job, const WorkloadSettings& settings);

@@ -91,7 +91,7 @@ void place(Json& pod, const JobSpec& spec, const LabelKeys& labels) {
     const std::string pool = pool_of(spec);
     Json selector = Json::object();
     if (pool != "default") selector[pool_key] = pool;
-    if (const std::string type = gpu_type_of(spec); !type.empty()) {
+    if (const std::string type = gpu_model_of(spec); !type.empty()) {
         selector[labels.text(OwnKey::gpu_type)] = type;
     }
     if (!selector.empty()) pod["nodeSelector"] = std::move(selector);

@@ -94,6 +94,8 @@ private:
     void add_workload(const JobRecord& job);
     void sync_workload(const std::string& uid, Instant now, Out& out);
     void sync_training(Workload& workload, Instant now, Out& out);
+    void finish_training(Workload& workload, Instant now);
+    void retire_training(Workload& workload, Instant now, Out& out);
     void sync_service(Workload& workload, Instant now, Out& out);
     void sync_notebook(Workload& workload, Instant now, Out& out);
     void create_pod(Workload& workload, std::int32_t ordinal, Instant now, Out& out);

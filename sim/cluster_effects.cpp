@@ -116,6 +116,12 @@ void Cluster::reach(const DeletePod& effect, Instant now, Out& out) {
 void Cluster::reach(const CreateWorkload& effect, Instant now, Out& out) {
     WorkloadOutcome outcome{effect.id, effect.job.spec.key, true, false, ""};
     const std::string doing = "create job " + to_string(effect.job.spec.key) + ": ";
+    if (effect.deadline.happened() && now > effect.deadline) {
+        outcome.done = false;
+        outcome.retryable = true;
+        outcome.message = doing + "not sent before its deadline";
+        return out.push_back(outcome);
+    }
     if (happens(settings_, effect.id, "create fails", settings_.faults.create_failed_per_mille)) {
         outcome.done = false;
         outcome.retryable = true;

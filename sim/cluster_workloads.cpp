@@ -52,7 +52,7 @@ void Cluster::sync_workload(const std::string& uid, Instant now, Out& out) {
 // As an Indexed Job with restartPolicy Never: each rank until it succeeded once; more than
 // backoff_limit failures end the job and what still runs of it.
 void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
-    if (workload.finished) return;
+    if (workload.finished) return retire_training(workload, now, out);
     const auto ranks = static_cast<std::size_t>(workload.job.spec.replicas_max);
     std::vector<bool> succeeded(ranks, false);
     std::vector<bool> alive(ranks, false);
@@ -64,19 +64,40 @@ void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
         if (!is_terminal(pod.phase) && !pod.terminating) alive[rank] = true;
     }
     if (workload.failures > settings_.backoff_limit) {
-        workload.finished = true;
+        finish_training(workload, now);
         for (const std::string& uid : std::vector<std::string>{workload.pods}) {
             if (!is_terminal(pods_.at(uid).facts.phase)) delete_pod(uid, false, now, out);
         }
         return;
     }
-    workload.finished = std::all_of(succeeded.begin(), succeeded.end(), [](bool b) { return b; });
+    if (std::all_of(succeeded.begin(), succeeded.end(), [](bool b) { return b; })) {
+        return finish_training(workload, now);
+    }
     if (now < workload.retry_at) return plan(WorkloadDue{workload.job.uid}, workload.retry_at);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         if (!succeeded[rank] && !alive[rank]) {
             create_pod(workload, static_cast<std::int32_t>(rank), now, out);
         }
     }
+}
+
+// After a restart only the pods know when the end was.
+void Cluster::finish_training(Workload& workload, Instant now) {
+    workload.finished = true;
+    for (const std::string& uid : workload.pods) {
+        workload.finished_at = std::max(workload.finished_at, pods_.at(uid).facts.finished_at);
+    }
+    if (!workload.finished_at.happened()) workload.finished_at = now;
+    plan(WorkloadDue{workload.job.uid},
+         std::max(now, workload.finished_at + settings_.finished_job_kept));
+}
+
+// As the controller for the time to live does: the object goes, its pods with it.
+void Cluster::retire_training(Workload& workload, Instant now, Out& out) {
+    if (now < workload.finished_at + settings_.finished_job_kept) return;
+    const std::string uid = workload.job.uid;
+    out.push_back(WorkloadRemoved{workload.job.spec.key, uid});
+    delete_workload(uid, false, now, out);
 }
 
 void Cluster::rank_failed(Workload& workload, bool ends_job, Instant now) {

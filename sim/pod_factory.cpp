@@ -1,5 +1,6 @@
 #include "sim/pod_factory.hpp"
 
+#include "scheduler/model/job_pods.hpp"
 #include "sim/draw.hpp"
 
 namespace gpuctl::sim {
@@ -43,27 +44,6 @@ std::string pod_name(const JobRecord& job, std::int32_t ordinal, Rng& rng) {
     return name + "-" + middle + "-" + name_suffix(rng, 5);
 }
 
-PlacementRules rules_of(const JobSpec& spec, const Settings& settings) {
-    PlacementRules rules;
-    const std::string pool_label = settings.label_prefix + "/pool";
-    if (spec.pool.empty() || spec.pool == "default") {
-        SelectorTerm nobodys;
-        nobodys.labels.push_back({pool_label, SelectorOperator::does_not_exist, {}});
-        rules.required_affinity = std::vector<SelectorTerm>{nobodys};
-    } else {
-        rules.node_selector.emplace_back(pool_label, spec.pool);
-        // A pool's nodes may carry a taint that keeps everybody else out (S14).
-        rules.tolerations.push_back(
-            {pool_label, TolerationOperator::equal, spec.pool, TaintEffect::no_schedule});
-    }
-    rules.gpu_model = gpu_model_of(spec);
-    // What the API server's DefaultTolerationSeconds admission adds to every pod.
-    for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
-        rules.tolerations.push_back({key, TolerationOperator::exists, "", TaintEffect::no_execute});
-    }
-    return rules;
-}
-
 }  // namespace
 
 PodFacts make_pod(const JobRecord& job, std::int32_t ordinal, Instant now, std::uint64_t salt,
@@ -72,26 +52,9 @@ PodFacts make_pod(const JobRecord& job, std::int32_t ordinal, Instant now, std::
     const std::string subject = job.uid + "/" + std::to_string(ordinal) + "/" +
                                 std::to_string(now.ms()) + "/" + std::to_string(salt);
     Rng rng = draw(settings.seed, subject, "identity");
-    PodFacts pod;
+    PodFacts pod = pod_of(spec, ordinal, now, settings.label_prefix);
     pod.uid = uuid(rng);
-    pod.key = {spec.key.namespace_name, pod_name(job, ordinal, rng)};
-    pod.ours = true;
-    pod.has_controller = true;
-    pod.status = "Pending";
-    pod.priority = priority_value(spec.priority);
-    pod.created_at = now;
-    pod.job = spec.key.name;
-    if (spec.kind == JobKind::training) {
-        pod.gang = true;
-        pod.gang_min = spec.replicas_min;
-        pod.rank = ordinal;
-    }
-    pod.queue = spec.queue;
-    pod.pool = spec.pool;
-    if (spec.kind == JobKind::training) pod.run_time_max = spec.run_time_max;
-    pod.run_time_expected = spec.run_time_expected;
-    pod.request = pod_request(spec);
-    pod.rules = rules_of(spec, settings);
+    pod.key.name = pod_name(job, ordinal, rng);
     return pod;
 }
 

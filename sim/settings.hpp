@@ -7,6 +7,7 @@
 #include <string>
 
 #include "scheduler/base/time.hpp"
+#include "scheduler/model/job_spec.hpp"
 
 namespace gpuctl::sim {
 
@@ -38,6 +39,7 @@ struct Settings {
     Duration crash_backoff{10'000};    // of the kubelet; doubles
     Duration crash_backoff_maximum{300'000};
     std::int32_t backoff_limit = 3;  // failed pods of a training job before it fails (contract 4.2)
+    Duration finished_job_kept = kFinishedJobKept;
     Duration log_interval{1'000};
     Faults faults;
 };
@@ -45,6 +47,7 @@ BOOST_DESCRIBE_STRUCT(Settings, (),
                       (seed, label_prefix, api_latency_min, api_latency_max, answer_late,
                        image_pull, container_start, container_stop_max, training_run_time,
                        eviction_after, orphan_removal, job_retry_delay, crash_backoff,
-                       crash_backoff_maximum, backoff_limit, log_interval, faults))
+                       crash_backoff_maximum, backoff_limit, finished_job_kept, log_interval,
+                       faults))
 
 }  // namespace gpuctl::sim

@@ -138,7 +138,7 @@ Json created_json(const JobRecord& job, const std::string& message) {
     body["createdAt"] = format_time(job.submitted_at);
     body["message"] = message;
     body["resources"] = {{"gpu", gpus_json(spec.gpu.amount)},
-                         {"gpuType", spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type},
+                         {"gpuType", gpu_model_of(spec)},
                          {"pool", spec.pool.empty() ? kDefaultPool : spec.pool}};
     return body;
 }

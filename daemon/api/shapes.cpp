@@ -23,10 +23,7 @@ std::string priority_of(const JobView& job) {
 }
 
 std::string gpu_type_of(const JobView& job) {
-    if (job.record != nullptr) {
-        const JobSpec& spec = job.record->spec;
-        return spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
-    }
+    if (job.record != nullptr) return gpu_model_of(job.record->spec);
     return job.pods.empty() ? std::string{} : job.pods.front().facts.rules.gpu_model;
 }
 

@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "daemon/api/auth.hpp"
-#include "daemon/app/starting_handler.hpp"
 
 namespace gpuctl::app {
 namespace {
@@ -28,10 +27,18 @@ Result<net::ServerTls> read_tls(const config::TlsFiles& files) {
     if (!key) return key.error();
     tls.certificate_pem = std::move(*certificate);
     tls.key_pem = std::move(*key);
-    if (files.client_ca_file.empty()) return tls;
-    Result<std::string> client_ca = read_file(files.client_ca_file);
-    if (!client_ca) return client_ca.error();
-    tls.client_ca_pem = std::move(*client_ca);
+    std::string named = "certificateFile " + files.certificate_file + ", keyFile " + files.key_file;
+    if (!files.client_ca_file.empty()) {
+        Result<std::string> client_ca = read_file(files.client_ca_file);
+        if (!client_ca) return client_ca.error();
+        tls.client_ca_pem = std::move(*client_ca);
+        named += ", clientCaFile " + files.client_ca_file;
+    }
+    if (Result<void> usable = net::check_tls(tls); !usable) {
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "use server.tls (" + named + "): " + usable.error().message +
+                              "; each must be PEM, and the key must belong to the certificate");
+    }
     return tls;
 }
 
@@ -44,9 +51,6 @@ Result<void> check_files(const config::Config& config) {
     if (config.server.tls) {
         Result<net::ServerTls> tls = read_tls(*config.server.tls);
         if (!tls) return tls.error();
-        StartingHandler nobody;
-        net::HttpServer server{loop, {}, nobody};
-        if (Result<void> usable = server.replace_tls(std::move(*tls)); !usable) return usable;
     }
     return check_cluster_files(loop, config);
 }

@@ -23,4 +23,7 @@ struct ServerTls {
     std::string client_ca_pem;  // given: clients must present a certificate it signed
 };
 
+// Whether a server could use them. Error: TlsFailed, which says what OpenSSL makes of them.
+Result<void> check_tls(const ServerTls& tls);
+
 }  // namespace gpuctl::net

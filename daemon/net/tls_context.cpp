@@ -227,4 +227,10 @@ std::string TlsContext::last_error(const ssl_st* ssl) {
     return text;
 }
 
+Result<void> check_tls(const ServerTls& tls) {
+    const auto context = TlsContext::for_server(tls);
+    if (!context) return context.error();
+    return {};
+}
+
 }  // namespace gpuctl::net

@@ -42,7 +42,7 @@ constexpr auto kRows = std::to_array<ErrorRow>({
     {ErrorCode::ShuttingDown, 503, 7, "The server is shutting down"},
     {ErrorCode::Timeout, 504, 6, "The operation took too long"},
     {ErrorCode::Cancelled, 503, 1, "The operation was cancelled"},
-    {ErrorCode::UnknownOutcome, 502, 1, "It is not known whether the operation took effect"},
+    {ErrorCode::UnknownOutcome, 502, 6, "It is not known whether the operation took effect"},
     {ErrorCode::Unreachable, 502, 7, "The other side cannot be reached"},
     {ErrorCode::TlsFailed, 502, 7, "The secure connection failed"},
     {ErrorCode::ProtocolError, 502, 1, "The other side broke the protocol"},

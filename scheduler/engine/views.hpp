@@ -34,7 +34,7 @@ struct JobView {
     std::optional<JobKind> kind;  // absent: pods of a Kubernetes user, not made by us
     std::string status;
     bool never_made = false;  // refused by the cluster for good: its name is free
-    std::string queue;
+    std::string queue;        // empty: system-critical pods belong to none
     std::string pool;
     std::int32_t priority = 0;
     Instant submitted_at;

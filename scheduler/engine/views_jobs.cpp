@@ -116,7 +116,8 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
         view.record = &*job.record;
         view.gpus_per_pod = job.record->spec.gpu.amount;
     }
-    view.queue = state.queue_name_of(job);
+    const bool in_a_queue = job.priority < kSystemPriority;  // ruling 20
+    if (in_a_queue) view.queue = state.queue_name_of(job);
     view.pool = job.pool_wanted;
     view.priority = job.priority;
     view.submitted_at = job.submitted_at;
@@ -188,9 +189,7 @@ Positions positions(const ClusterState& state) {
     ShortestFirst scores;
     for (const auto& [pool_name, pool] : state.pools_by_name()) {
         const bool is_by_score = state.pool(pool).backfill.order == JobOrder::shortest;
-        std::vector<QueueId> queues = state.pool(pool).queues;
-        queues.push_back(state.system_queue(pool));
-        for (const QueueId queue : queues) {
+        for (const QueueId queue : state.pool(pool).queues) {
             struct Waiting {
                 const JobClass* of = nullptr;
                 WaitingJob job;

@@ -46,8 +46,9 @@ struct CreateWorkload {
     EffectId id{};
     Epoch epoch{};
     JobRecord job;
+    Instant deadline{};  // outcome "not done, retryable" when it could not be sent by then
 };
-BOOST_DESCRIBE_STRUCT(CreateWorkload, (), (id, epoch, job))
+BOOST_DESCRIBE_STRUCT(CreateWorkload, (), (id, epoch, job, deadline))
 
 // -> WorkloadOutcome. Deleting what is gone is success.
 struct DeleteWorkload {

@@ -121,6 +121,10 @@ BOOST_DESCRIBE_STRUCT(JobSpec, (),
                        pool, gpu, gpu_type, gpu_share, cpu, memory, replicas_min, replicas_max,
                        service, workdirs, claims))
 
+// So long a training job that has ended is kept for its users to look at (contract 4.2): in
+// Kubernetes the Job's time to live, in the virtual cluster the same.
+inline constexpr Duration kFinishedJobKept = Duration::seconds(86'400);
+
 // An accepted job: the spec and what we added.
 struct JobRecord {
     std::string uid;  // UUIDv7

@@ -50,13 +50,14 @@ struct PodFacts {
 
     // The job (unit of queueing and explaining) is (key.namespace_name, job).
     std::string job;
-    bool gang = false;           // all of its job's ranks or none
-    std::int32_t gang_min = 0;   // 0: not said on the pod, a GangObserved must say it
-    std::int32_t rank = -1;      // completion index; -1: none
-    std::string queue;           // as named by the user; empty: policy decides
-    std::string pool;            // as named or pinned by the user; empty: "default"
-    Duration run_time_max;       // killed then; 0: no limit
-    Duration run_time_expected;  // by its user; 0: not said
+    bool gang = false;             // all of its job's ranks or none
+    std::int32_t gang_min = 0;     // 0: not said on the pod, a GangObserved must say it
+    std::string gang_min_problem;  // with 0: what is wrong with what the pod says, for people
+    std::int32_t rank = -1;        // completion index; -1: none
+    std::string queue;             // as named by the user; empty: policy decides
+    std::string pool;              // as named or pinned by the user; empty: "default"
+    Duration run_time_max;         // killed then; 0: no limit
+    Duration run_time_expected;    // by its user; 0: not said
 
     Resources request;
     PlacementRules rules;
@@ -67,7 +68,7 @@ struct PodFacts {
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
                       (uid, key, ours, gated, terminating, has_controller, phase, status, node,
                        address, priority, restarts, created_at, started_at, finished_at, job, gang,
-                       gang_min, rank, queue, pool, run_time_max, run_time_expected, request, rules,
-                       unsupported))
+                       gang_min, gang_min_problem, rank, queue, pool, run_time_max,
+                       run_time_expected, request, rules, unsupported))
 
 }  // namespace gpuctl

@@ -51,6 +51,17 @@ std::string bar_text(const ClusterState& state, const JobRow& job) {
     return "";
 }
 
+std::string gang_text(const ClusterState& state, const JobRow& job) {
+    if (state.gang_sizes().contains(job.key)) return "its PodGroup names no size of at least 1";
+    for (const PodId id : job.pods) {
+        const PodFacts& facts = state.pod(id).facts;
+        if (!facts.gang_min_problem.empty()) {
+            return "there is no PodGroup " + job.key.name + ", and " + facts.gang_min_problem;
+        }
+    }
+    return "there is no PodGroup " + job.key.name + ", and its pods do not say it";
+}
+
 }  // namespace
 
 namespace explain_parts {
@@ -76,9 +87,7 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
                            "; there are: " + listed(existing_queues(state, job.pool));
             break;
         case Reason::gang_size_unknown:
-            out.sentence =
-                "nothing says how many ranks its gang has: a PodGroup object or the annotation "
-                "gang-min on its pods is missing";
+            out.sentence = "nothing says how many ranks its gang has: " + gang_text(state, job);
             break;
         case Reason::gang_incomplete:
             gang_figures();

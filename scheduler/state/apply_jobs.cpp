@@ -9,6 +9,13 @@
 
 namespace gpuctl {
 
+namespace {
+
+// From asking for a workload to the last moment at which that may be carried out.
+constexpr Duration kCreateDeadline = Duration::seconds(30);
+
+}  // namespace
+
 JobId ClusterState::job_named(const ObjectKey& key, Instant submitted_at) {
     if (const auto found = job_ids_.find(key); found != job_ids_.end()) return found->second;
     JobId id{static_cast<std::uint32_t>(jobs_.size())};
@@ -165,8 +172,15 @@ void ClusterState::send_workload(JobId id, EffectList& effects) {
         effects.add(DeleteWorkload{job.workload_effect, epoch_, job.key, job.record->spec.kind,
                                    job.force_delete});
     } else {
-        effects.add(CreateWorkload{job.workload_effect, epoch_, *job.record});
+        job.create_deadline = now_ + kCreateDeadline;
+        effects.add(CreateWorkload{job.workload_effect, epoch_, *job.record, job.create_deadline});
     }
+}
+
+// Its answer is not known, so that it may be carried out as late as its deadline.
+void ClusterState::give_up_creation(JobRow& job) {
+    job.create_lands_until = std::max(job.create_lands_until, job.create_deadline);
+    job.create_deadline = Instant{};
 }
 
 void ClusterState::send_due_workloads(EffectList& effects) {
@@ -180,11 +194,20 @@ void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
     if (!job.workload_in_flight || job.workload_effect != event.effect) return;
     job.workload_in_flight = false;
     job.message = event.done ? "" : event.message;
+    job.create_deadline = Instant{};
     mark_dirty(id);
     if (job.workload_due) return send_workload(id, effects);  // a delete waited for this answer
     if (event.done) {
         job.workload_failures = 0;
         if (job.workload == WorkloadState::creating) job.workload = WorkloadState::created;
+        const bool may_come_back =
+            job.workload == WorkloadState::deleting && job.create_lands_until.happened() &&
+            job.create_lands_until >= now_ && !planted(PlantedBug::forget_late_creations);
+        if (may_come_back) {  // then it must go once more, or nobody would ever take it away
+            job.workload_due = true;
+            job.workload_not_before = job.create_lands_until + Duration{1};
+            return set_timer(id);
+        }
         return drop_job_if_unused(id);
     }
     if (event.retryable) {

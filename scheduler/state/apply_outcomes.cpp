@@ -12,6 +12,7 @@ void ClusterState::give_up_assumption(PodId id) {
     row.standing = PodStanding::waiting;
     row.in_flight = false;
     row.effect = EffectId{};
+    row.unsure_until = Instant{};
     row.start_reported = true;
 }
 
@@ -39,6 +40,7 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
         case BindResult::bound:
             row.standing = PodStanding::bound;  // the watch will say so too, some time
             row.effect = EffectId{};
+            row.unsure_until = Instant{};
             job.bind_failures = 0;
             break;
         case BindResult::elsewhere:
@@ -59,7 +61,7 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
             back_off(job);
             // A gang keeps its reservations and tries again until its deadline (G4).
             if (planted(PlantedBug::forget_failed_binds)) break;
-            if (!job.gang_deadline.happened()) give_up_assumption(id);
+            if (!job.gang_deadline.happened() && !is_unsure(row)) give_up_assumption(id);
             set_timer(job_id);
             break;
     }

@@ -21,11 +21,11 @@ bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
     return before.node != after.node || (ends && before.phase != after.phase) ||
            before.gated != after.gated || before.terminating != after.terminating ||
            before.has_controller != after.has_controller || before.gang != after.gang ||
-           before.gang_min != after.gang_min || before.queue != after.queue ||
-           before.pool != after.pool || before.priority != after.priority ||
+           before.gang_min != after.gang_min || before.gang_min_problem != after.gang_min_problem ||
+           before.queue != after.queue || before.pool != after.pool ||
+           before.priority != after.priority || before.unsupported != after.unsupported ||
            before.run_time_max != after.run_time_max ||
-           before.run_time_expected != after.run_time_expected ||
-           before.unsupported != after.unsupported;
+           before.run_time_expected != after.run_time_expected;
 }
 
 }  // namespace
@@ -181,6 +181,7 @@ void ClusterState::settle_standing(PodId id) {
         if (!row.node.exists()) hold(id, node_named(row.facts.node));
         row.in_flight = false;
         row.effect = EffectId{};
+        row.unsure_until = Instant{};
         row.bar = PodBar::none;
         row.standing = row.facts.ours ? PodStanding::bound : PodStanding::foreign;
         return;

@@ -35,6 +35,7 @@ void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
     for (const auto& [key, id] : job_ids_) {
         JobRow& job = jobs_[id.value()];
         if (planted(PlantedBug::forget_open_workloads)) break;
+        give_up_creation(job);
         if (job.workload_in_flight) job.workload_due = true;
         job.workload_in_flight = false;
     }

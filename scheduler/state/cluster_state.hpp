@@ -209,6 +209,7 @@ private:
     void request_wake(EffectList& effects, bool again);
     void send_workload(JobId id, EffectList& effects);
     void send_due_workloads(EffectList& effects);
+    static void give_up_creation(JobRow& job);
 
     // rounds (rounds.cpp)
     void send_bind(PodId id, const JobRow& job, EffectList& effects);
@@ -216,6 +217,10 @@ private:
     Round count_round(const JobRow& job) const;
     void settle_round(JobId id, EffectList& effects);
     void settle_gang(JobId id, EffectList& effects);
+    void settle_unsure(JobId id, EffectList& effects);
+    [[nodiscard]] bool is_unsure(const PodRow& pod) const;
+    [[nodiscard]] bool still_fits(const PodRow& pod) const;
+    void wait_until_sure(JobRow& job, const PodRow& pod) const;
     void drop_unfit_members(JobId id);
     void retry_members(JobId id, EffectList& effects);
     void roll_back_gang(JobId id, EffectList& effects);

@@ -27,6 +27,8 @@ void copy_job(To& to, const From& from) {
     to.workload = from.workload;
     to.workload_due = from.workload_due;
     to.workload_in_flight = from.workload_in_flight;
+    to.create_deadline = from.create_deadline;
+    to.create_lands_until = from.create_lands_until;
     to.force_delete = from.force_delete;
     to.workload_effect = from.workload_effect;
     to.workload_failures = from.workload_failures;
@@ -58,6 +60,8 @@ void copy_pod(To& to, const From& from) {
     to.delete_in_flight = from.delete_in_flight;
     to.start_reported = from.start_reported;
     to.effect = from.effect;
+    to.bind_deadline = from.bind_deadline;
+    to.unsure_until = from.unsure_until;
     to.placed_at = from.placed_at;
     to.seen_at = from.seen_at;
     to.message = from.message;

@@ -34,13 +34,15 @@ struct PodImage {
     bool start_reported = false;
     std::string node;
     EffectId effect{};
+    Instant bind_deadline;
+    Instant unsure_until;
     Instant placed_at;
     Instant seen_at;
     std::string message;
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, node,
-                       effect, placed_at, seen_at, message))
+                       effect, bind_deadline, unsure_until, placed_at, seen_at, message))
 
 struct JobImage {
     ObjectKey key;
@@ -57,6 +59,8 @@ struct JobImage {
     EffectId workload_effect{};
     std::int32_t workload_failures = 0;
     Instant workload_not_before;
+    Instant create_deadline;
+    Instant create_lands_until;
     std::string message;
     std::optional<WorkloadFacts> workload_facts;
     std::int32_t gang_attempt = 0;
@@ -82,11 +86,11 @@ struct JobImage {
 BOOST_DESCRIBE_STRUCT(JobImage, (),
                       (key, arrival, submitted_at, pool_wanted, queue_wanted, priority, record,
                        workload, workload_due, workload_in_flight, force_delete, workload_effect,
-                       workload_failures, workload_not_before, message, workload_facts,
-                       gang_attempt, gang_started, gang_deadline, member_refused, bind_failures,
-                       not_before, reported, reported_reason, started_at, finished_at, last_phase,
-                       timer_at, is_long, is_dirty, is_queued, block_reason, block_watch,
-                       is_blocked))
+                       workload_failures, workload_not_before, create_deadline, create_lands_until,
+                       message, workload_facts, gang_attempt, gang_started, gang_deadline,
+                       member_refused, bind_failures, not_before, reported, reported_reason,
+                       started_at, finished_at, last_phase, timer_at, is_long, is_dirty, is_queued,
+                       block_reason, block_watch, is_blocked))
 
 struct PromiseImage {
     std::string pool;

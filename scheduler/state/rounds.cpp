@@ -67,6 +67,7 @@ void ClusterState::send_bind(PodId id, const JobRow& job, EffectList& effects) {
     bind.node = nodes_[pod.node.value()].facts.name;
     bind.gang_attempt = pod.facts.gang ? job.gang_attempt : 0;
     bind.deadline = deadline;
+    pod.bind_deadline = deadline;
 }
 
 // After a restart or in a new term: every answer that never came is asked for again.
@@ -82,6 +83,7 @@ void ClusterState::resend_unanswered(EffectList& effects) {
                     job.gang_deadline = now_ + policy_.gang_bind_deadline;
                     set_timer(id);
                 }
+                pod.unsure_until = std::max(pod.unsure_until, pod.bind_deadline);
                 send_bind(pod_id, job, effects);
                 if (planted(PlantedBug::forget_assumed_on_recovery)) release(pod_id);
             }
@@ -132,9 +134,49 @@ void ClusterState::refresh(JobId id, Readiness& ready, EffectList& effects) {
 
 void ClusterState::settle_round(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
-    if (const auto gang = gang_size(job); gang && *gang > 0) settle_gang(id, effects);
+    if (const auto gang = gang_size(job); gang && *gang > 0) {
+        settle_gang(id, effects);
+    } else if (job.not_before <= now_) {
+        settle_unsure(id, effects);
+    }
     const Round round = count_round(job);
     if (round.assumed() == 0 && round.unreported > 0) report_started(id, effects);
+}
+
+// Outside a gang a failed bind gives its room back, unless the same bind, sent in an earlier term,
+// may still reach the API server: then it is asked for again, there and nowhere else.
+void ClusterState::settle_unsure(JobId id, EffectList& effects) {
+    if (planted(PlantedBug::forget_failed_binds)) return;
+    JobRow& job = jobs_[id.value()];
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = pods_[pod_id.value()];
+        if (pod.standing != PodStanding::assumed || pod.in_flight) continue;
+        if (!is_unsure(pod)) {
+            give_up_assumption(pod_id);
+        } else if (still_fits(pod)) {
+            send_bind(pod_id, job, effects);
+        } else {
+            wait_until_sure(job, pod);
+        }
+    }
+}
+
+void ClusterState::wait_until_sure(JobRow& job, const PodRow& pod) const {
+    job.not_before = std::max(job.not_before, pod.unsure_until + Duration{1});
+}
+
+// Nodes go and shrink while a reservation waits to be sent again.
+bool ClusterState::still_fits(const PodRow& pod) const {
+    bool fits = nodes_[pod.node.value()].known && !pod.facts.terminating;
+    for (const Need& need : shapes_.at(pod.shape).needs) {
+        fits = fits && capacity_.usable(need.column, pod.node.value()) >= 0;
+    }
+    return fits;
+}
+
+bool ClusterState::is_unsure(const PodRow& pod) const {
+    return pod.unsure_until >= now_ && pod.unsure_until.happened() &&
+           !planted(PlantedBug::believe_in_the_last_answer);
 }
 
 void ClusterState::settle_gang(JobId id, EffectList& effects) {
@@ -150,6 +192,14 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
     }
     if (round.to_retry > 0) {
         if (!is_late && !job.member_refused) return retry_members(id, effects);
+        bool may_land = false;
+        for (const PodId pod : job.pods) {
+            const PodRow& row = pods_[pod.value()];
+            if (row.standing != PodStanding::assumed || !is_unsure(row)) continue;
+            wait_until_sure(job, row);
+            may_land = true;
+        }
+        if (may_land) return;
         for (const PodId pod : job.pods) {
             if (pods_[pod.value()].standing == PodStanding::assumed) give_up_assumption(pod);
         }
@@ -182,12 +232,8 @@ void ClusterState::drop_unfit_members(JobId id) {
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = pods_[pod_id.value()];
         if (pod.standing != PodStanding::assumed || pod.in_flight) continue;
-        bool fits = nodes_[pod.node.value()].known && !pod.facts.terminating;
-        for (const Need& need : shapes_.at(pod.shape).needs) {
-            fits = fits && capacity_.usable(need.column, pod.node.value()) >= 0;
-        }
-        if (fits || planted(PlantedBug::keep_unfit_members)) continue;
-        give_up_assumption(pod_id);
+        if (still_fits(pod) || planted(PlantedBug::keep_unfit_members)) continue;
+        if (!is_unsure(pod)) give_up_assumption(pod_id);
         job.member_refused = true;
     }
 }

@@ -54,6 +54,8 @@ struct PodRow {
     ShapeId shape;
     JobId job;  // none for foreign pods
     EffectId effect{};
+    Instant bind_deadline;  // of the BindPod sent last
+    Instant unsure_until;   // a bind of an earlier term that was never answered may land until then
     Instant placed_at;
     Instant seen_at;      // first
     Instant ends_at;      // while it holds: by its limit, at the latest; never: it has none
@@ -90,7 +92,9 @@ struct JobRow {
     EffectId workload_effect{};
     std::int32_t workload_failures = 0;
     Instant workload_not_before;
-    std::string message;                          // of the last unhappy workload outcome
+    Instant create_deadline;     // of a creation without answer; else never
+    Instant create_lands_until;  // one given up for lost may still be carried out until then
+    std::string message;         // of the last unhappy workload outcome
     std::optional<WorkloadFacts> workload_facts;  // once the watch showed its object
 
     std::int32_t gang_attempt = 0;

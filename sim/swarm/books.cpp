@@ -102,6 +102,8 @@ void Books::let_go_of_reservations(const ClusterState& after) {
 
 void Books::promise(const BindPod& bind) {
     BookedPod& pod = pods.at(bind.pod.uid);
+    if (pod.open) pod.lands_until = std::max(pod.lands_until, pod.deadline);
+    pod.deadline = bind.deadline;
     pod.promised = bind.node;
     pod.effect = bind.id;
     pod.open = true;

@@ -31,6 +31,8 @@ struct BookedPod {
     std::string promised;   // node of our bind, until it is known not to be
     EffectId effect{};      // of the bind sent last
     bool open = false;      // its answer has not come
+    Instant deadline;       // of the bind sent last
+    Instant lands_until;    // a bind before it, never answered, may land until then
     bool reserved = false;  // it failed, and the engine may keep the room to try again
     bool deleting = false;  // a DeletePod of ours is under way
     [[nodiscard]] const std::string& where() const {
@@ -89,7 +91,7 @@ public:
     Epoch epoch{};
     Instant now;
     std::uint64_t answers_stale = 0;
-    // A bind of an earlier term reached the API server after the same bind, sent again, had failed.
+    // A bind of an earlier term reached the API server after its room had been given back.
     std::uint64_t binds_landed_late = 0;
 
 private:

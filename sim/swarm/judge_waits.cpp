@@ -42,6 +42,8 @@ void Judge::check_reservations(const ClusterState& state) {
         if (row.standing != PodStanding::assumed || row.in_flight) continue;
         const JobRow& job = state.job(row.job);
         const bool is_open = job.gang_deadline > state.now() && !job.member_refused;
+        const bool may_land = pod.lands_until.happened() && job.not_before > state.now();
+        if (may_land) continue;
         const bool waits_for_others =
             std::any_of(job.pods.begin(), job.pods.end(),
                         [&](PodId other) { return state.pod(other).in_flight; });

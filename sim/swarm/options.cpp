@@ -71,7 +71,8 @@ SwarmOptions draw_options(Rng& rng) {
     SwarmOptions options;
     Settings& cluster = options.settings.cluster;
     cluster.seed = rng.next();
-    cluster.api_latency_max = Duration{rng.between(1, 300)};
+    // A slow API server: what one term sent arrives in the next.
+    cluster.api_latency_max = Duration{rng.between(1, rng.chance(1, 3) ? 6'000 : 300)};
     cluster.eviction_after = Duration{rng.between(1'000, 60'000)};
     cluster.training_run_time = Duration{rng.between(1'000, 60'000)};
     cluster.container_stop_max = Duration{rng.between(500, 30'000)};

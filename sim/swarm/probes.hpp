@@ -17,9 +17,8 @@ struct Probes {
     std::uint64_t binds_accepted = 0;
     // Faults.
     std::uint64_t binds_turned_down = 0;
-    std::uint64_t binds_unanswered = 0;   // bound, and the answer came seconds late
-    std::uint64_t answers_stale = 0;      // to a bind that had been sent again meanwhile
-    std::uint64_t binds_landed_late = 0;  // after the same, sent again in a new term, had failed
+    std::uint64_t binds_unanswered = 0;  // bound, and the answer came seconds late
+    std::uint64_t answers_stale = 0;     // to a bind that had been sent again meanwhile
     std::uint64_t kubelet_rejections = 0;
     std::uint64_t creates_failed = 0;
     std::uint64_t deletes_failed = 0;
@@ -43,12 +42,12 @@ struct Probes {
 };
 BOOST_DESCRIBE_STRUCT(Probes, (),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
-                       binds_turned_down, binds_unanswered, answers_stale, binds_landed_late,
-                       kubelet_rejections, creates_failed, deletes_failed, containers_failed,
-                       pods_evicted, pods_deleted, gang_rollbacks, nodes_lost, nodes_left,
-                       nodes_changed, policies_changed, leaderships_lost, scheduler_restarts,
-                       effects_lost, full_restarts, orders_compared, waits_tried,
-                       explanations_recounted, promises_recounted))
+                       binds_turned_down, binds_unanswered, answers_stale, kubelet_rejections,
+                       creates_failed, deletes_failed, containers_failed, pods_evicted,
+                       pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
+                       policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
+                       full_restarts, orders_compared, waits_tried, explanations_recounted,
+                       promises_recounted))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

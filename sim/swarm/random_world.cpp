@@ -198,10 +198,11 @@ void RandomWorld::check_moment() {
             judge_.fail("I3", "acknowledged job " + to_string(key) + " is lost");
         }
     }
-    // Where nodes shrink or an old bind lands late, one under way may find its room gone. The
-    // engine decided by what it could know then; docs/simulation.md says more of the second.
-    const bool may_be_turned_away = options_.nodes_change || judge_.books().binds_landed_late > 0;
-    if (!may_be_turned_away && simulation_.cluster().figures().kubelet_rejections > 0) {
+    if (judge_.books().binds_landed_late > 0) {
+        judge_.fail("I1", "a bind landed whose room had been given back");
+    }
+    // Where nodes shrink, one under way may find its room gone: nobody could know then.
+    if (!options_.nodes_change && simulation_.cluster().figures().kubelet_rejections > 0) {
         judge_.fail("I1", "a kubelet turned a pod of ours away: it did not fit");
     }
     if (simulation_.plans_in_a_row_max() > kPlansInARowMax) {
@@ -286,7 +287,6 @@ Probes RandomWorld::probes() const {
     all.pods_deleted = figures.pods_deleted;
     all.gang_rollbacks = rollbacks_;
     all.answers_stale = judge_.books().answers_stale;
-    all.binds_landed_late = judge_.books().binds_landed_late;
     all.kubelet_rejections = figures.kubelet_rejections;
     return all;
 }

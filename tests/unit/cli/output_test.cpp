@@ -73,6 +73,17 @@ TEST(Explanation, a_job_that_does_not_wait_is_told_by_its_summary) {
               "it failed: pod llm-0 ended with Error\n");
 }
 
+TEST(Explanation, a_system_critical_pod_is_in_no_queue) {
+    std::ostringstream out;
+    print_explanation(out, {{"namespace", "kube-system"},
+                            {"jobId", "dns"},
+                            {"status", "Pending"},
+                            {"queue", ""},
+                            {"pool", "p"},
+                            {"blockers", nlohmann::json::array()}});
+    EXPECT_EQ(out.str(), "job kube-system/dns is Pending outside the queues of pool p\n");
+}
+
 class Documents : public testing::Test {
 protected:
     Result<std::vector<DocumentPart>> read(const std::string& text) {

@@ -330,10 +330,18 @@ TEST(ConvertPod, our_gangs_say_their_size_and_rank_on_the_pod) {
     EXPECT_EQ(facts(pod).job, "llm");
     EXPECT_EQ(facts(pod).gang_min, 4);
     EXPECT_EQ(facts(pod).rank, 3);
-    for (const char* wrong : {"0", "-1", "4x", "", "99999999999"}) {
+    EXPECT_EQ(facts(pod).gang_min_problem, "");
+    for (const char* wrong : {"0", "-1", "4x", "99999999999"}) {
         pod["metadata"]["annotations"]["runwhere.ai/gang-min"] = wrong;
         EXPECT_EQ(facts(pod).gang_min, 0) << wrong;
+        EXPECT_EQ(facts(pod).gang_min_problem,
+                  "the annotation runwhere.ai/gang-min on its pods is \"" + std::string{wrong} +
+                      "\" where a whole number of at least 1 must stand");
     }
+    pod["metadata"]["annotations"]["runwhere.ai/gang-min"] = "";
+    EXPECT_EQ(facts(pod).gang_min, 0);
+    EXPECT_EQ(facts(pod).gang_min_problem,
+              "the annotation runwhere.ai/gang-min on its pods is missing");
 }
 
 TEST(ConvertPod, equal_labels_make_one_job_only_under_a_controller) {

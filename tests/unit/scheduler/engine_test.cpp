@@ -361,6 +361,24 @@ TEST(Leadership, binds_without_an_answer_survive_a_restart_and_are_sent_again) {
     EXPECT_EQ(world.node_of("q"), "") << "the room is still taken";
 }
 
+TEST(Engine, a_system_critical_pod_is_in_no_queue_and_in_no_line) {
+    EngineWorld world;
+    PodFacts critical = pod("dns", "dns", 1);
+    critical.priority = kSystemPriority;
+    world.add(node("a", 0));
+    world.add(critical);
+    world.add(pod("p", "p", 1));
+    world.plan();
+    const Result<JobView> system = find_job(world.engine.state(), "team-a", "dns");
+    const Result<JobView> user = find_job(world.engine.state(), "team-a", "p");
+    ASSERT_TRUE(system && user);
+    EXPECT_TRUE(system->waiting && user->waiting);
+    EXPECT_EQ(system->queue, "");
+    EXPECT_EQ(system->position, 0);
+    EXPECT_EQ(user->queue, kDefaultQueue);
+    EXPECT_EQ(user->position, 1);
+}
+
 TEST(Packing, one_pod_goes_to_the_fullest_node_that_takes_it) {
     EngineWorld world;
     world.add(node("big", 8));

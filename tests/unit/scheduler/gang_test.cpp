@@ -40,6 +40,28 @@ TEST(Gang, waits_for_its_ranks_and_for_its_size) {
     EXPECT_EQ(world.pending.size(), 2U);
 }
 
+TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("g", 1, 1);
+    ranks[0].gang_min = 0;
+    ranks[0].gang_min_problem = "the annotation size on its pods is \"four\"";
+    world.add(ranks[0]);
+    world.plan();
+    EXPECT_EQ(
+        world.why("g").front().sentence,
+        "nothing says how many ranks its gang has: there is no PodGroup g, and the annotation "
+        "size on its pods is \"four\"");
+    ranks[0].gang_min_problem = "the annotation size on its pods is missing";
+    world.add(ranks[0]);
+    world.plan();
+    EXPECT_NE(world.why("g").front().sentence.find("is missing"), std::string::npos);
+    world.send(GangObserved{{"team-a", "g"}, 0});
+    world.plan();
+    EXPECT_EQ(world.why("g").front().sentence,
+              "nothing says how many ranks its gang has: its PodGroup names no size of at least 1");
+}
+
 TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -327,6 +327,37 @@ TEST(SimCluster, events_do_not_depend_on_how_often_time_is_moved) {
     EXPECT_EQ(life_in_steps_of(Duration{1}), life_in_steps_of(Duration{60'000}));
 }
 
+TEST(SimCluster, a_training_job_is_retired_a_day_after_its_end_even_across_a_restart) {
+    SimWorld world;
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    job.spec.run_time_expected = Duration{20'000};
+    world.create(job);
+    world.bind(world.only_pod(), "node-0");
+    world.run_for(Duration{60'000});
+    const PodFacts ended = world.only_pod();
+    ASSERT_EQ(ended.phase, PodPhase::succeeded);
+    const Instant due = ended.finished_at + kFinishedJobKept;
+    const Instant before = ended.finished_at + (kFinishedJobKept - Duration{1});
+
+    Cluster revived{Settings{}};
+    revived.restore({{{job, false}}, {ended}, {}}, {make_node("node-0", 8)},
+                    world.now + Duration{3'600'000});
+    std::vector<Event> told;
+    revived.advance(before, told);
+    world.run_for(before - world.now);
+    EXPECT_EQ(world.pods().size(), 1u);
+    EXPECT_EQ(revived.pods_count(), 1u);
+    world.events.clear();
+    told.clear();
+    world.cluster.advance(due, world.events);
+    revived.advance(due, told);
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_EQ(to_archive(told[0]), to_archive(Event{WorkloadRemoved{job.spec.key, job.uid}}));
+    EXPECT_EQ(to_archive(told[1]), to_archive(Event{PodRemoved{ended.uid}}));
+    ASSERT_EQ(world.events.size(), 2u);
+    EXPECT_EQ(to_archive(world.events[0]), to_archive(told[0]));
+}
+
 TEST(SimCluster, a_restored_cluster_goes_on_where_it_was) {
     SimWorld world;
     const JobRecord training = make_job("llm", JobKind::training, 2, 4);

@@ -1,0 +1,67 @@
+#pragma once
+// One reader of logs on a WebSocket: follows one pod, or every pod of a job as they come and go.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/aio/signal.hpp"
+#include "daemon/api/log_targets.hpp"
+#include "daemon/api/shapes.hpp"
+
+namespace gpuctl::api {
+
+// A socket that is being written to by a Follower and read by watch_peer(), which only wants to
+// know when the other side has gone. Whoever ends last frees it.
+struct Session {
+    Session(aio::Loop& loop, std::unique_ptr<net::WebSocket> s)
+        : socket(std::move(s)), signal(std::make_shared<aio::Signal>(loop)) {}
+    std::unique_ptr<net::WebSocket> socket;
+    std::shared_ptr<aio::Signal> signal;  // lines came, the peer left, or pods changed
+    bool peer_gone = false;
+    bool pods_changed = false;
+
+    aio::Task<bool> send(Json frame);  // false: the session is over
+};
+
+// Ends when the peer has gone.
+aio::Task<void> watch_peer(std::shared_ptr<Session> session);
+// Says when the job's pods may have changed; ends soon after the session.
+aio::Task<void> watch_pods(Services& services, std::shared_ptr<Session> session);
+
+class Follower {
+public:
+    Follower(Services& services, Call call, LogQuery query, std::shared_ptr<Session> session);
+
+    // Until the logs have ended, the peer has gone or the daemon stops.
+    aio::Task<void> run();
+
+private:
+    struct Followed {
+        LogTarget target;
+        std::unique_ptr<logs::Subscription> subscription;
+        std::string token;  // of the last line sent
+        bool ended = false;
+    };
+
+    aio::Task<bool> wait_until_readable();
+    aio::Task<bool> forward(Followed& followed);
+    aio::Task<bool> join_newcomers();
+    aio::Task<bool> join(LogTarget target, std::int64_t tail);
+    [[nodiscard]] bool follows(const std::string& uid) const;
+    bool make_room_for_one();
+    [[nodiscard]] std::string position() const;
+    [[nodiscard]] bool all_ended() const;
+
+    Services& services_;
+    Call call_;
+    LogQuery query_;
+    std::shared_ptr<Session> session_;
+    std::vector<Followed> pods_;
+    bool others_to_come_ = false;  // pods of the job that cannot be read yet
+    bool told_too_many_ = false;
+    std::uint64_t sequence_ = 0;
+    std::string last_status_;
+};
+
+}  // namespace gpuctl::api

@@ -1,0 +1,95 @@
+#include "daemon/api/log_targets.hpp"
+
+#include <charconv>
+
+#include "daemon/api/reply.hpp"
+#include "daemon/api/shapes.hpp"
+#include "daemon/wire/log_limits.hpp"
+
+namespace gpuctl::api {
+
+Result<LogQuery> read_query(const Call& call) {
+    LogQuery query;
+    if (const std::string_view tail = call.query("tail"); !tail.empty()) {
+        const char* end = tail.data() + tail.size();
+        const auto [at, error] = std::from_chars(tail.data(), end, query.tail);
+        if (error != std::errc{} || at != end || query.tail < 0 || query.tail > wire::kLogTailMax) {
+            return make_error(ErrorCode::BadRequest, "read tail=" + std::string{tail} +
+                                                         ": must be from 0 to " +
+                                                         std::to_string(wire::kLogTailMax));
+        }
+    }
+    const Result<bool> all = flag_of(call, "all");
+    if (!all) return all.error();
+    query.all = *all;
+    query.pod = call.query("pod");
+    if (query.all && !query.pod.empty()) {
+        return make_error(ErrorCode::BadRequest, "give either pod=NAME or all=true, not both");
+    }
+    const std::optional<std::vector<logs::Token>> since = logs::parse_tokens(call.query("since"));
+    if (!since || since->size() > kPodsFollowedMax) {
+        return make_error(ErrorCode::BadRequest,
+                          "read since: it is the `position` of a log frame, unchanged");
+    }
+    query.since = *since;
+    return query;
+}
+
+namespace {
+
+LogTarget target_of(const JobView& job, const PodView& pod) {
+    LogTarget target;
+    target.log.pod = pod.facts.key;
+    target.log.uid = pod.facts.uid;
+    target.readable = pod.facts.phase != PodPhase::pending;
+    if (target.readable) return target;
+    const std::string status = pod_status(pod);
+    target.waiting_for = pod.node.empty() && job.waiting
+                             ? "Pending: " + job.waiting->sentence
+                             : status + (pod.node.empty() ? "" : ": on node " + pod.node);
+    return target;
+}
+
+Result<std::vector<LogTarget>> targets_of(const JobView& job, const Call& call,
+                                          const LogQuery& query) {
+    std::vector<LogTarget> targets;
+    const std::string& id = call.parameters.at(0);
+    const std::string wanted = !query.pod.empty() ? query.pod : (id != job.key.name ? id : "");
+    const PodView* best = nullptr;
+    for (const PodView& pod : job.pods) {
+        if (query.all) {
+            targets.push_back(target_of(job, pod));
+        } else if (!wanted.empty()) {
+            if (pod.facts.key.name == wanted) targets.push_back(target_of(job, pod));
+        } else if (best == nullptr || (best->facts.phase != PodPhase::running &&
+                                       (pod.facts.phase == PodPhase::running ||
+                                        (best->facts.phase == PodPhase::pending &&
+                                         pod.facts.phase != PodPhase::pending)))) {
+            best = &pod;
+        }
+    }
+    if (best != nullptr) targets.push_back(target_of(job, *best));
+    if (!query.pod.empty() && targets.empty()) {
+        return make_error(ErrorCode::JobNotFound,
+                          "job " + to_string(job.key) + " has no pod " + query.pod);
+    }
+    if (targets.size() > kPodsFollowedMax) {
+        return make_error(ErrorCode::BadRequest,
+                          "job " + to_string(job.key) + " has " + std::to_string(targets.size()) +
+                              " pods; at most " + std::to_string(kPodsFollowedMax) +
+                              " are followed together, choose one with pod=NAME");
+    }
+    return targets;
+}
+
+}  // namespace
+
+Result<std::vector<LogTarget>> find_targets(Services& services, const Call& call,
+                                            const LogQuery& query) {
+    const Result<JobView> job =
+        find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
+    if (!job) return job.error();
+    return targets_of(*job, call, query);
+}
+
+}  // namespace gpuctl::api

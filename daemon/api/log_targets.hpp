@@ -1,0 +1,35 @@
+#pragma once
+// Which pods a request for logs means, and what it asks of them.
+
+#include <string>
+#include <vector>
+
+#include "daemon/api/routes.hpp"
+#include "daemon/logs/log_relay.hpp"
+
+namespace gpuctl::api {
+
+inline constexpr std::size_t kPodsFollowedMax = 64;
+
+struct LogQuery {
+    std::int64_t tail = 100;
+    bool all = false;
+    std::string pod;
+    std::vector<logs::Token> since;
+};
+
+// Errors: BadRequest.
+Result<LogQuery> read_query(const Call& call);
+
+struct LogTarget {
+    ports::LogRequest log;
+    bool readable = false;    // its container has started
+    std::string waiting_for;  // why not
+};
+
+// The named pod, all, or the first that has something to say (lowest rank among the running, else
+// among those that ran, else the first). Errors: JobNotFound, JobAmbiguous, BadRequest.
+Result<std::vector<LogTarget>> find_targets(Services& services, const Call& call,
+                                            const LogQuery& query);
+
+}  // namespace gpuctl::api

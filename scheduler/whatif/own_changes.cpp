@@ -1,0 +1,123 @@
+// What the job's owner can change alone: its size, its queue, its pool.
+
+#include <algorithm>
+
+#include "scheduler/model/quantity.hpp"
+#include "scheduler/whatif/question.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+constexpr std::size_t kPlacesTriedMax = 16;
+
+const PodFacts* first_waiting(const Question& question) {
+    for (const PodId id : question.job().pods) {
+        const PodRow& pod = question.state()->pod(id);
+        if (pod.standing == PodStanding::waiting) return &pod.facts;
+    }
+    return nullptr;
+}
+
+bool is_gang(const Question& question) {
+    return question.state()->gang_size(question.job()).value_or(0) > 0;
+}
+
+void ask_for_gpus(PodFacts& pod, std::int64_t gpus) {
+    for (GpuAmount& amount : pod.request.gpus) amount.amount = whole_gpus(gpus);
+}
+
+}  // namespace
+
+std::optional<Remedy> try_fewer_gpus(Question& question) {
+    const PodFacts* pod = first_waiting(question);
+    if (pod == nullptr || pod->request.gpus.size() != 1) return std::nullopt;
+    const std::int64_t asked = pod->request.gpus.front().amount.value() / kGpuMilliPerGpu;
+    // "So many fewer" grows where "so many" shrinks: the fewer, the easier.
+    const auto less = question.smallest(1, asked - 1, [&](std::int64_t fewer) {
+        return change_pods(question, [=](PodFacts& one) { ask_for_gpus(one, asked - fewer); });
+    });
+    if (!less) return std::nullopt;
+    const std::int64_t left = asked - *less;
+    return Remedy{ChangeKind::fewer_gpus, "", left,
+                  "it would start now with " + format_gpus(whole_gpus(left)) +
+                      (left == 1 ? " GPU" : " GPUs") + (is_gang(question) ? " a rank" : " a pod") +
+                      " instead of " + std::to_string(asked)};
+}
+
+// Only a gang of which nothing runs can become a smaller one.
+std::optional<Remedy> try_fewer_ranks(Question& question) {
+    const auto size = question.state()->gang_size(question.job());
+    if (!size || *size < 2) return std::nullopt;
+    std::vector<PodFacts> ranks;
+    for (const PodId id : question.job().pods) {
+        const PodRow& pod = question.state()->pod(id);
+        if (pod.standing != PodStanding::waiting) return std::nullopt;
+        ranks.push_back(pod.facts);
+    }
+    if (static_cast<std::int64_t>(ranks.size()) < *size) return std::nullopt;
+    const ObjectKey key = question.job().key;
+    const bool has_object = question.state()->gang_sizes().contains(key);
+    const auto fewer_by = [&](std::int64_t fewer) -> Change {
+        const auto left = static_cast<std::int32_t>(*size - fewer);
+        return [=](Trial& trial) {
+            if (has_object) trial.happen(GangObserved{key, left});
+            for (std::size_t i = 0; i < ranks.size(); ++i) {
+                PodFacts rank = ranks[i];
+                rank.gang_min = left;
+                if (static_cast<std::int32_t>(i) < left) {
+                    trial.happen(PodObserved{std::move(rank)});
+                } else {
+                    trial.happen(PodRemoved{rank.uid});
+                }
+            }
+        };
+    };
+    const auto less = question.smallest(1, *size - 1, fewer_by);
+    if (!less) return std::nullopt;
+    const std::int64_t left = *size - *less;
+    return Remedy{ChangeKind::fewer_ranks, "", left,
+                  "it would start now with " + std::to_string(left) +
+                      (left == 1 ? " rank" : " ranks") + " instead of " + std::to_string(*size)};
+}
+
+std::optional<Remedy> try_other_queue(Question& question) {
+    const JobRow& job = question.job();
+    if (!job.pool.exists() || job.priority >= kSystemPriority) return std::nullopt;
+    std::vector<QueueId> others = question.state()->pool(job.pool).queues;
+    if (others.size() > kPlacesTriedMax) others.resize(kPlacesTriedMax);
+    for (const QueueId other : others) {
+        const std::string name = question.state()->queue(other).name;
+        if (other == job.queue) continue;
+        const Change change = change_pods(question, [&](PodFacts& pod) { pod.queue = name; });
+        if (!question.helps(change)) continue;
+        return Remedy{ChangeKind::other_queue, name, 0, "it would start now in queue " + name};
+    }
+    return std::nullopt;
+}
+
+std::optional<Remedy> try_other_pool(Question& question) {
+    const JobRow& job = question.job();
+    const PodFacts* pod = first_waiting(question);
+    if (pod == nullptr) return std::nullopt;
+    // A pod bound to its pool by selectors of its own would have to be written anew.
+    std::size_t tried = 0;
+    for (const auto& [name, id] : question.state()->pools_by_name()) {
+        if (id == job.pool || !question.state()->pool_exists(id)) continue;
+        if (question.state()->pool(id).nodes == 0 || ++tried > kPlacesTriedMax) continue;
+        const Change change = change_pods(question, [&](PodFacts& one) {
+            for (auto& [key, value] : one.rules.node_selector) {
+                if (value == job.pool_wanted) value = name;
+            }
+            for (Toleration& toleration : one.rules.tolerations) {
+                if (toleration.value == job.pool_wanted) toleration.value = name;
+            }
+            if (job.pool_wanted == kDefaultPool) one.rules.required_affinity.reset();
+            one.pool = name;
+        });
+        if (!question.helps(change)) continue;
+        return Remedy{ChangeKind::other_pool, name, 0, "it would start now in pool " + name};
+    }
+    return std::nullopt;
+}
+
+}  // namespace gpuctl::whatif

@@ -1,0 +1,93 @@
+#include "scheduler/whatif/question.hpp"
+
+#include <algorithm>
+
+namespace gpuctl::whatif {
+
+Question::Question(std::string_view exported, ObjectKey job, Instant now)
+    : key_(std::move(job)), now_(now) {
+    Result<Trial> base = Trial::of(exported, now);
+    if (!base) return;
+    base->settle();
+    base_.emplace(std::move(*base));
+    settled_ = base_->exported();
+    id_ = base_->state().find_job(key_);
+    if (id_.exists()) missing_ = missing(base_->state());
+}
+
+// Ranks that a gang still lacks to run as a whole; waiting pods of any other job.
+std::int64_t Question::missing(const ClusterState& state) const {
+    const JobId id = state.find_job(key_);
+    if (!id.exists()) return 0;
+    const JobRow& row = state.job(id);
+    std::int64_t waiting = 0;
+    std::int64_t held = 0;
+    for (const PodId pod_id : row.pods) {
+        const PodRow& pod = state.pod(pod_id);
+        if (pod.facts.terminating) continue;
+        if (pod.standing == PodStanding::waiting) {
+            ++waiting;
+        } else if (pod.standing != PodStanding::done || pod.facts.phase == PodPhase::succeeded) {
+            ++held;
+        }
+    }
+    const std::int64_t gang = state.gang_size(row).value_or(0);
+    return gang > 0 ? std::clamp<std::int64_t>(gang - held, 0, waiting) : waiting;
+}
+
+bool Question::helps(const Change& change) {
+    if (trials_left_-- <= 0) return false;
+    Result<Trial> trial = Trial::of(settled_, now_);
+    if (!trial) return false;
+    change(*trial);
+    trial->settle();
+    if (!trial->state().find_job(key_).exists()) return false;
+    const std::int64_t left = missing(trial->state());
+    const bool is_gang = base_->state().gang_size(job()).value_or(0) > 0;
+    return is_gang ? left == 0 : left < missing_;
+}
+
+std::optional<std::int64_t> Question::smallest(std::int64_t low, std::int64_t high,
+                                               const std::function<Change(std::int64_t)>& of) {
+    if (low > high || !helps(of(high))) return std::nullopt;
+    while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        if (helps(of(middle))) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return high;
+}
+
+Change change_pods(const Question& question, const std::function<void(PodFacts&)>& edit) {
+    std::vector<PodFacts> changed;
+    for (const PodId id : question.job().pods) {
+        const PodRow& pod = question.state()->pod(id);
+        if (pod.standing != PodStanding::waiting) continue;
+        changed.push_back(pod.facts);
+        edit(changed.back());
+    }
+    return [changed](Trial& trial) {
+        for (const PodFacts& pod : changed) trial.happen(PodObserved{pod});
+    };
+}
+
+Result<std::vector<Remedy>> find_remedies(std::string_view exported, const ObjectKey& job,
+                                          Instant now) {
+    Question question{exported, job, now};
+    if (question.state() == nullptr) {
+        return make_error(ErrorCode::JournalDamaged,
+                          "copy the engine for a trial: the bytes are not a state");
+    }
+    std::vector<Remedy> remedies;
+    if (!question.waits()) return remedies;
+    for (const auto attempt : {try_fewer_gpus, try_fewer_ranks, try_other_queue, try_other_pool,
+                               try_job_ends, try_more_nodes}) {
+        if (std::optional<Remedy> found = attempt(question)) remedies.push_back(std::move(*found));
+    }
+    return remedies;
+}
+
+}  // namespace gpuctl::whatif

@@ -1,0 +1,54 @@
+#pragma once
+// A waiting job in a frozen world, and whether a change would let it start. Private to whatif/.
+
+#include <functional>
+#include <optional>
+
+#include "scheduler/whatif/remedies.hpp"
+#include "scheduler/whatif/trial.hpp"
+
+namespace gpuctl::whatif {
+
+using Change = std::function<void(Trial&)>;
+
+class Question {
+public:
+    Question(std::string_view exported, ObjectKey job, Instant now);
+
+    // The world before any change, with everything placed that can be. None: the bytes are no
+    // state.
+    [[nodiscard]] const ClusterState* state() const { return base_ ? &base_->state() : nullptr; }
+    [[nodiscard]] const JobRow& job() const { return base_->state().job(id_); }
+    [[nodiscard]] bool waits() const { return base_ && id_.exists() && missing_ > 0; }
+
+    // Lives the change in a copy and looks whether the job moves on: a gang as a whole, any one pod
+    // of the others. False as well when the trials are used up.
+    bool helps(const Change& change);
+    // The smallest amount in [low, high] that helps, if `high` does; more never helps less.
+    std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
+                                         const std::function<Change(std::int64_t)>& of);
+
+private:
+    [[nodiscard]] std::int64_t missing(const ClusterState& state) const;
+
+    std::string settled_;  // exported state of base_
+    ObjectKey key_;
+    Instant now_;
+    std::optional<Trial> base_;
+    JobId id_;
+    std::int64_t missing_ = 0;
+    int trials_left_ = 200;
+};
+
+// Changes of the job's own waiting pods.
+Change change_pods(const Question& question, const std::function<void(PodFacts&)>& edit);
+
+// One searcher per kind of change.
+std::optional<Remedy> try_fewer_gpus(Question& question);
+std::optional<Remedy> try_fewer_ranks(Question& question);
+std::optional<Remedy> try_other_queue(Question& question);
+std::optional<Remedy> try_other_pool(Question& question);
+std::optional<Remedy> try_job_ends(Question& question);
+std::optional<Remedy> try_more_nodes(Question& question);
+
+}  // namespace gpuctl::whatif

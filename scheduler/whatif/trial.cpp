@@ -1,0 +1,80 @@
+#include "scheduler/whatif/trial.hpp"
+
+#include <utility>
+
+#include "scheduler/model/job_pods.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+// Far more than any world needs; keeps a fault from becoming a hang.
+constexpr int kPlansMax = 10'000;
+
+// What the outside would answer if all went well.
+struct Agree {
+    std::vector<Event>& answers;
+    void operator()(const BindPod& bind) const {
+        answers.emplace_back(BindOutcome{bind.id, bind.pod.uid, BindResult::bound, ""});
+    }
+    void operator()(const DeletePod& deletion) const {
+        answers.emplace_back(PodDeleteOutcome{deletion.id, deletion.pod.uid, true, ""});
+        answers.emplace_back(PodRemoved{deletion.pod.uid});
+    }
+    void operator()(const CreateWorkload& creation) const {
+        answers.emplace_back(
+            WorkloadOutcome{creation.id, creation.job.spec.key, true, false, "", {}});
+    }
+    void operator()(const DeleteWorkload& deletion) const {
+        answers.emplace_back(WorkloadOutcome{deletion.id, deletion.key, true, false, "", {}});
+    }
+    void operator()(const ReportPending&) const {}
+    void operator()(const ReportStarted&) const {}
+    void operator()(const WakeAt&) const {}
+};
+
+}  // namespace
+
+Result<Trial> Trial::of(std::string_view exported, Instant now) {
+    Result<Engine> engine = Engine::import_state(exported);
+    if (!engine) return while_doing("copy the engine for a trial", engine.error());
+    Trial trial{std::move(*engine), now};
+    if (!trial.state().synced()) trial.happen(CacheSynced{});
+    if (!trial.state().leading()) {
+        const auto epoch = static_cast<std::uint64_t>(trial.state().epoch());
+        trial.happen(LeadershipChanged{true, Epoch{epoch + 1}});
+    }
+    return trial;
+}
+
+void Trial::happen(Event event) {
+    effects_.clear();
+    engine_.step(Input{Sequence{++sequence_}, now_, sequence_, std::move(event)}, effects_);
+    for (const Effect& effect : effects_) std::visit(Agree{answers_}, effect);
+}
+
+void Trial::answer_all() {
+    while (!answers_.empty()) {
+        for (Event& answer : std::exchange(answers_, {})) happen(std::move(answer));
+    }
+}
+
+void Trial::submit(const JobRecord& job, const std::string& label_prefix) {
+    happen(JobSubmitted{job});
+    answer_all();
+    for (std::int32_t ordinal = 0; ordinal < pods_of(job.spec); ++ordinal) {
+        PodFacts pod = pod_of(job.spec, ordinal, now_, label_prefix);
+        pod.key = {job.spec.key.namespace_name, job.spec.key.name + "-" + std::to_string(ordinal)};
+        pod.uid = job.uid + "/" + std::to_string(ordinal);
+        happen(PodObserved{std::move(pod)});
+    }
+}
+
+void Trial::settle() {
+    for (int plans = 0; plans < kPlansMax; ++plans) {
+        answer_all();
+        if (!engine_.wants_plan()) return;
+        happen(Plan{});
+    }
+}
+
+}  // namespace gpuctl::whatif

@@ -1,0 +1,42 @@
+#pragma once
+// A copy of an engine in which anything may be tried: nothing leaves it, and every write it asks
+// for succeeds at once.
+//
+// Lifecycle: made of exported state (Engine::export_state), used by one owner, thrown away. Knows
+// no clock; deterministic.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/engine/engine.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl::whatif {
+
+class Trial {
+public:
+    // Leads and is in step with the cluster, whatever the original did. Errors: JournalDamaged.
+    static Result<Trial> of(std::string_view exported, Instant now);
+
+    void happen(Event event);
+    // The job and the pods its controller would make of it.
+    void submit(const JobRecord& job, const std::string& label_prefix);
+    // Plans until nothing more can start now.
+    void settle();
+
+    [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
+    [[nodiscard]] std::string exported() const { return engine_.export_state(); }
+
+private:
+    Trial(Engine engine, Instant now) : engine_(std::move(engine)), now_(now) {}
+    void answer_all();
+
+    Engine engine_;
+    Instant now_;
+    std::uint64_t sequence_ = 0;
+    EffectList effects_;
+    std::vector<Event> answers_;
+};
+
+}  // namespace gpuctl::whatif

@@ -1,0 +1,38 @@
+#include "scheduler/whatif/what_if.hpp"
+
+#include "scheduler/whatif/trial.hpp"
+
+namespace gpuctl::whatif {
+
+Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
+                   Instant now) {
+    Result<Trial> trial = Trial::of(exported, now);
+    if (!trial) return trial.error();
+    const ObjectKey& key = job.spec.key;
+    const Result<JobView> existing = find_job(trial->state(), key.namespace_name, key.name);
+    if (existing && existing->key == key && !existing->never_made) {
+        return make_error(ErrorCode::JobExists, "try job " + to_string(key) +
+                                                    ": one of that name is " + existing->status +
+                                                    "; `gpuctl explain job` tells of that one");
+    }
+    if (std::optional<Error> never = preflight(trial->state(), job.spec)) return *never;
+    trial->settle();  // first what would start without it
+    trial->submit(job, label_prefix);
+    trial->settle();
+    const Result<JobView> view = find_job(trial->state(), key.namespace_name, key.name);
+    if (!view) return while_doing("try job " + to_string(key), view.error());
+    Answer answer;
+    for (const PodView& pod : view->pods) {
+        if (!pod.node.empty()) answer.placements.push_back({pod.facts.key.name, pod.node});
+    }
+    answer.blockers = explain_job(trial->state(), key);
+    answer.starts = answer.blockers.empty();
+    if (answer.starts) return answer;
+    answer.position = view->position;
+    Result<std::vector<Remedy>> remedies = find_remedies(trial->exported(), key, now);
+    if (!remedies) return remedies.error();
+    answer.remedies = std::move(*remedies);
+    return answer;
+}
+
+}  // namespace gpuctl::whatif

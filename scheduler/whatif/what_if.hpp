@@ -1,0 +1,33 @@
+#pragma once
+// Asked before submitting: would this job start, where, and if not, why not and what would help?
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/reason.hpp"
+#include "scheduler/whatif/remedies.hpp"
+
+namespace gpuctl::whatif {
+
+struct TrialPlacement {
+    std::string pod;
+    std::string node;
+};
+
+struct Answer {
+    bool starts = false;                     // now, as a whole
+    std::vector<TrialPlacement> placements;  // by rank; what could start even if not all could
+    std::int64_t position = 0;               // in its queue's line; 0: it does not wait
+    std::vector<Explanation> blockers;       // empty when it starts
+    std::vector<Remedy> remedies;            // likewise
+};
+
+// `exported`: Engine::export_state(). The job's name must be free there. Nothing is changed.
+// Errors: JournalDamaged, JobExists, and those of preflight().
+Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
+                   Instant now);
+
+}  // namespace gpuctl::whatif

@@ -1,0 +1,144 @@
+// Invariant 15: what is told to help does help. Every remedy is carried out in the world itself,
+// step by step and with the world's own arithmetic checking each decision, and the job starts; one
+// less of it, and it does not.
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "scheduler/base/rng.hpp"
+#include "scheduler/whatif/remedies.hpp"
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+using whatif::ChangeKind;
+using whatif::Remedy;
+
+Policy random_policy(Rng& rng) {
+    Policy policy;
+    policy.pods_reserved_per_node = 0;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = {{"default", 0, 1, {}, whole_gpus(rng.between(1, 24))}, {"free", 0, 1, {}, {}}};
+    policy.pools = {pool};
+    return policy;
+}
+
+// A world at rest in which something waits, often.
+void fill(EngineWorld& world, std::uint64_t seed) {
+    Rng rng{seed};
+    world.set(random_policy(rng));
+    const std::int64_t nodes = rng.between(1, 4);
+    for (std::int64_t i = 0; i < nodes; ++i) {
+        world.add(node("n" + std::to_string(i), rng.between(1, 8),
+                       rng.chance(1, 4) ? "other" : "default"));
+    }
+    const std::int64_t jobs = rng.between(1, 8);
+    for (std::int64_t i = 0; i < jobs; ++i) {
+        std::vector<PodFacts> ranks =
+            gang("j" + std::to_string(i), static_cast<int>(rng.between(1, 4)), rng.between(0, 8));
+        const bool is_gang = rng.chance(2, 3);
+        for (PodFacts& rank : ranks) {
+            rank.gang = is_gang;
+            rank.priority = static_cast<std::int32_t>(100 * (i % 3));
+        }
+        world.add(ranks);
+        if (rng.chance(1, 2)) world.run();
+    }
+    world.run();
+}
+
+std::int64_t waiting_pods(const EngineWorld& world, const std::string& job) {
+    std::int64_t waiting = 0;
+    for (const auto& [uid, facts] : world.pods) {
+        if (facts.job == job && facts.node.empty()) ++waiting;
+    }
+    return waiting;
+}
+
+void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
+               std::int64_t amount) {
+    const std::map<std::string, PodFacts> before = world.pods;
+    for (const auto& [uid, known] : before) {
+        PodFacts facts = known;
+        if (remedy.kind == ChangeKind::job_ends &&
+            to_string({"team-a", facts.job}) == remedy.subject) {
+            if (!facts.node.empty()) world.remove_pod(uid);
+            continue;
+        }
+        if (facts.job != job || !facts.node.empty()) continue;
+        switch (remedy.kind) {
+            case ChangeKind::fewer_gpus:
+                facts.request.gpus.front().amount = whole_gpus(amount);
+                break;
+            case ChangeKind::fewer_ranks:
+                facts.gang_min = static_cast<std::int32_t>(amount);
+                if (facts.rank >= amount) {
+                    world.remove_pod(uid);
+                    continue;
+                }
+                break;
+            case ChangeKind::other_queue:
+                facts.queue = remedy.subject;
+                break;
+            case ChangeKind::other_pool:
+                facts.pool = remedy.subject;
+                break;
+            case ChangeKind::job_ends:
+            case ChangeKind::more_nodes:
+                continue;
+        }
+        world.add(facts);
+    }
+    if (remedy.kind == ChangeKind::more_nodes) {
+        for (std::int64_t i = 1; i <= amount; ++i) {
+            NodeFacts more = world.nodes.at(remedy.subject);
+            more.name += "/more-" + std::to_string(i);
+            world.add(more);
+        }
+    }
+    world.run();
+}
+
+bool starts(std::uint64_t seed, const std::string& job, const Remedy& remedy, std::int64_t amount) {
+    EngineWorld world;
+    fill(world, seed);
+    const bool is_gang = world.pods.at(job + "-0").gang;
+    const std::int64_t before = waiting_pods(world, job);
+    carry_out(world, job, remedy, amount);
+    return is_gang ? waiting_pods(world, job) == 0 : waiting_pods(world, job) < before;
+}
+
+RC_GTEST_PROP(Remedies, I15_each_one_lets_the_job_start_and_one_less_does_not, ()) {
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    EngineWorld world;
+    fill(world, seed);
+    for (const auto& [key, id] : world.engine.state().jobs_by_key()) {
+        if (waiting_pods(world, key.name) == 0) continue;
+        const auto found = whatif::find_remedies(world.engine.export_state(), key, world.now);
+        RC_ASSERT(found.has_value());
+        for (const Remedy& remedy : *found) {
+            RC_TAG(static_cast<int>(remedy.kind));
+            RC_LOG() << key.name << ": " << remedy.sentence << '\n';
+            RC_ASSERT(starts(seed, key.name, remedy, remedy.amount));
+            switch (remedy.kind) {
+                case ChangeKind::fewer_gpus:
+                case ChangeKind::fewer_ranks:
+                    RC_ASSERT(!starts(seed, key.name, remedy, remedy.amount + 1));
+                    break;
+                case ChangeKind::more_nodes:
+                    RC_ASSERT(!starts(seed, key.name, remedy, remedy.amount - 1));
+                    break;
+                case ChangeKind::other_queue:
+                case ChangeKind::other_pool:
+                case ChangeKind::job_ends:
+                    break;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace gpuctl::test

@@ -1,0 +1,112 @@
+// Writes whose answer never came may be carried out long after: by then a new term has asked again
+// and heard something else.
+
+#include <gtest/gtest.h>
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+void pass(EngineWorld& world, Duration span) {
+    world.now = world.now + span;
+    world.send(WokeUp{});
+}
+
+BindPod bind_in_flight(EngineWorld& world, const std::string& uid) { return world.pending.at(uid); }
+
+TEST(LateEffects, a_failed_resend_keeps_its_room_until_the_first_bind_cannot_land_any_more) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 8));
+    world.plan();
+    const BindPod first = bind_in_flight(world, "p");
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.plan();
+    ASSERT_NE(bind_in_flight(world, "p").id, first.id);
+    world.answer("p", BindResult::failed);
+    EXPECT_EQ(world.node_of("p"), "a") << "the first bind may still land there";
+    world.add(pod("q", "q", 8));
+    world.plan();
+    EXPECT_EQ(world.node_of("q"), "");
+    // Asked for again, there and nowhere else, as long as that may be.
+    world.add(node("b", 8));
+    pass(world, world.policy.backoff_initial);
+    world.plan();
+    EXPECT_EQ(bind_in_flight(world, "p").node, "a");
+    EXPECT_EQ(world.node_of("q"), "b");
+    world.answer("p", BindResult::failed);
+    pass(world, first.deadline - world.now);
+    world.plan();
+    if (world.pending.contains("p")) world.answer("p", BindResult::failed);
+    pass(world, world.policy.backoff_maximum);
+    world.remove_node("a");
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "") << "nothing of it can land now";
+}
+
+TEST(LateEffects, a_failed_bind_of_one_term_gives_its_room_back_at_once) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 8));
+    world.plan();
+    world.answer("p", BindResult::failed);
+    EXPECT_EQ(world.node_of("p"), "");
+}
+
+TEST(LateEffects, what_is_kept_for_a_late_bind_survives_export_and_import) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 8));
+    world.plan();
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.plan();
+    world.answer("p", BindResult::failed);
+    auto revived = Engine::import_state(world.engine.export_state());
+    ASSERT_TRUE(revived.has_value());
+    EXPECT_EQ(revived->state_hash(), world.engine.state_hash());
+    const PodId id = revived->state().find_pod("p");
+    EXPECT_EQ(revived->state().pod(id).standing, PodStanding::assumed);
+    EXPECT_TRUE(revived->state().pod(id).unsure_until.happened());
+}
+
+JobRecord record(const std::string& name) {
+    JobRecord job;
+    job.uid = "uid-of-" + name;
+    job.spec.key = {"team-a", name};
+    return job;
+}
+
+TEST(LateEffects, a_job_is_deleted_once_more_when_an_unanswered_creation_may_bring_it_back) {
+    EngineWorld world;
+    world.send(JobSubmitted{record("a")});
+    const CreateWorkload lost = world.sent<CreateWorkload>().back();
+    world.send(LeadershipChanged{true, Epoch{2}});
+    const CreateWorkload again = world.sent<CreateWorkload>().back();
+    ASSERT_NE(again.id, lost.id);
+    world.send(WorkloadOutcome{again.id, again.job.spec.key, true, false, ""});
+    world.send(JobDeleteRequested{{"team-a", "a"}, false});
+    const DeleteWorkload deletion = world.sent<DeleteWorkload>().back();
+    world.send(WorkloadOutcome{deletion.id, deletion.key, true, false, ""});
+    EXPECT_TRUE(world.engine.state().find_job({"team-a", "a"}).exists());
+    EXPECT_EQ(world.sent<DeleteWorkload>().size(), 1U);
+    pass(world, lost.deadline - world.now + Duration{1});
+    ASSERT_EQ(world.sent<DeleteWorkload>().size(), 2U);
+    const DeleteWorkload last = world.sent<DeleteWorkload>().back();
+    world.send(WorkloadOutcome{last.id, last.key, true, false, ""});
+    EXPECT_FALSE(world.engine.state().find_job({"team-a", "a"}).exists());
+}
+
+TEST(LateEffects, a_job_whose_creation_was_answered_goes_with_its_first_deletion) {
+    EngineWorld world;
+    world.send(JobSubmitted{record("a")});
+    const CreateWorkload create = world.sent<CreateWorkload>().back();
+    world.send(WorkloadOutcome{create.id, create.job.spec.key, true, false, ""});
+    world.send(JobDeleteRequested{{"team-a", "a"}, false});
+    const DeleteWorkload deletion = world.sent<DeleteWorkload>().back();
+    world.send(WorkloadOutcome{deletion.id, deletion.key, true, false, ""});
+    EXPECT_FALSE(world.engine.state().find_job({"team-a", "a"}).exists());
+}
+
+}  // namespace
+}  // namespace gpuctl::test

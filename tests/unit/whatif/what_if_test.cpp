@@ -1,0 +1,159 @@
+#include "scheduler/whatif/what_if.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+using test::EngineWorld;
+using test::gang;
+using test::node;
+using test::pod;
+
+JobRecord job(const std::string& name, std::int32_t ranks, std::int64_t gpus) {
+    JobRecord record;
+    record.uid = "uid-of-" + name;
+    record.spec.key = {"team-a", name};
+    record.spec.replicas_min = record.spec.replicas_max = ranks;
+    record.spec.cpu = CpuMilli{1'000};
+    record.spec.memory = Bytes{1 << 30};
+    record.spec.gpu.amount = whole_gpus(gpus);
+    record.spec.gpu.resource = test::kGpu;
+    return record;
+}
+
+Answer ask_about(const EngineWorld& world, const JobRecord& record) {
+    Result<Answer> answer = ask(world.engine.export_state(), record, "runwhere.ai", world.now);
+    EXPECT_TRUE(answer.has_value()) << (answer ? "" : answer.error().message);
+    return answer ? *answer : Answer{};
+}
+
+const Remedy* find(const Answer& answer, ChangeKind kind) {
+    const auto found = std::find_if(answer.remedies.begin(), answer.remedies.end(),
+                                    [kind](const Remedy& one) { return one.kind == kind; });
+    return found == answer.remedies.end() ? nullptr : &*found;
+}
+
+TEST(WhatIf, a_job_that_fits_is_told_where_it_would_start_and_nothing_is_changed) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    const std::uint64_t before = world.engine.state_hash();
+    const Answer answer = ask_about(world, job("llm", 2, 8));
+    EXPECT_TRUE(answer.starts);
+    ASSERT_EQ(answer.placements.size(), 2u);
+    EXPECT_EQ(answer.placements[0].pod, "llm-0");
+    EXPECT_NE(answer.placements[0].node, answer.placements[1].node);
+    EXPECT_TRUE(answer.blockers.empty() && answer.remedies.empty());
+    EXPECT_EQ(world.engine.state_hash(), before);
+}
+
+TEST(WhatIf, a_job_that_waits_is_told_why_and_what_would_help) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(pod("small", "small", 2));
+    world.run();
+    const Answer answer = ask_about(world, job("llm", 2, 8));
+    EXPECT_FALSE(answer.starts);
+    ASSERT_FALSE(answer.blockers.empty());
+    EXPECT_EQ(answer.position, 1);
+    const Remedy* fewer = find(answer, ChangeKind::fewer_gpus);
+    ASSERT_NE(fewer, nullptr);
+    EXPECT_EQ(fewer->amount, 6);
+    EXPECT_EQ(fewer->sentence, "it would start now with 6 GPUs a rank instead of 8");
+    const Remedy* ranks = find(answer, ChangeKind::fewer_ranks);
+    ASSERT_NE(ranks, nullptr);
+    EXPECT_EQ(ranks->amount, 1);
+    const Remedy* ends = find(answer, ChangeKind::job_ends);
+    ASSERT_NE(ends, nullptr);
+    EXPECT_EQ(ends->subject, "team-a/small");
+    EXPECT_EQ(ends->sentence, "it would start if team-a/small ended, which holds 2 GPUs");
+    const Remedy* nodes = find(answer, ChangeKind::more_nodes);
+    ASSERT_NE(nodes, nullptr);
+    EXPECT_EQ(nodes->amount, 1);
+    EXPECT_EQ(find(answer, ChangeKind::other_pool), nullptr);
+}
+
+TEST(WhatIf, another_pool_or_queue_is_named_when_there_is_room_there) {
+    EngineWorld world;
+    Policy policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = {{"default", 0, 1, {}, whole_gpus(1)}, {"free", 0, 1, {}, {}}};
+    policy.pools = {pool};
+    world.set(policy);
+    world.add(node("a", 8));
+    world.add(node("b", 8, "other"));
+    world.add(pod("holds", "holds", 1));
+    world.run();
+    const Answer answer = ask_about(world, job("llm", 1, 1));
+    EXPECT_FALSE(answer.starts);
+    const Remedy* queue = find(answer, ChangeKind::other_queue);
+    ASSERT_NE(queue, nullptr);
+    EXPECT_EQ(queue->subject, "free");
+    const Remedy* elsewhere = find(answer, ChangeKind::other_pool);
+    ASSERT_NE(elsewhere, nullptr);
+    EXPECT_EQ(elsewhere->subject, "other");
+    EXPECT_EQ(find(answer, ChangeKind::more_nodes), nullptr) << "nodes are not what it lacks";
+}
+
+TEST(WhatIf, those_ahead_take_what_is_new_first) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("full", "full", 8));
+    world.run();
+    PodFacts ahead = pod("ahead", "ahead", 8);
+    ahead.priority = priority_value(JobPriority::high);
+    world.add(ahead);
+    world.run();
+    const Answer answer = ask_about(world, job("llm", 1, 8));
+    const Remedy* nodes = find(answer, ChangeKind::more_nodes);
+    ASSERT_NE(nodes, nullptr);
+    EXPECT_EQ(nodes->amount, 2);
+    EXPECT_EQ(find(answer, ChangeKind::job_ends), nullptr) << "the one ahead would take that room";
+    EXPECT_EQ(answer.position, 2);
+}
+
+TEST(WhatIf, what_can_never_be_is_refused_with_the_reason) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    const auto answer =
+        ask(world.engine.export_state(), job("llm", 1, 9), "runwhere.ai", world.now);
+    ASSERT_FALSE(answer.has_value());
+    EXPECT_EQ(answer.error().code, ErrorCode::NeverFits);
+    world.send(JobSubmitted{job("taken", 1, 1)});
+    const auto taken =
+        ask(world.engine.export_state(), job("taken", 1, 1), "runwhere.ai", world.now);
+    ASSERT_FALSE(taken.has_value());
+    EXPECT_EQ(taken.error().code, ErrorCode::JobExists);
+    EXPECT_FALSE(ask("no state", job("a", 1, 1), "runwhere.ai", world.now).has_value());
+}
+
+TEST(WhatIf, a_follower_answers_as_a_leader_would) {
+    EngineWorld world{EngineWorld::Bare{}};
+    world.add(node("a", 8));
+    world.send(CacheSynced{});
+    EXPECT_TRUE(ask_about(world, job("llm", 1, 8)).starts);
+}
+
+TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 1));
+    std::vector<PodFacts> ranks = gang("g", 2, 1);
+    world.add(ranks[0]);  // the other rank does not exist yet
+    world.run();
+    for (const char* name : {"p", "g", "nobody"}) {
+        const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
+        ASSERT_TRUE(found.has_value());
+        EXPECT_TRUE(found->empty()) << name << ": " << found->front().sentence;
+    }
+}
+
+}  // namespace
+}  // namespace gpuctl::whatif

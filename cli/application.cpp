@@ -34,6 +34,7 @@ struct CommandLine {
     ExplainOptions explain;
     DeleteOptions remove;
     LogsOptions logs;
+    WhatIfOptions what_if;
     VersionOptions version;
 
     // The verb that was chosen; set by its callback.
@@ -224,6 +225,28 @@ void add_version(CLI::App& app, CommandLine& line) {
     });
 }
 
+void add_what_if(CLI::App& app, CommandLine& line) {
+    CLI::App* command = app.add_subcommand(
+        "what-if",
+        "try jobs without submitting them: would they start, where, and what would help");
+    command->footer(
+        "Examples:\n"
+        "  gpuctl what-if -f train.yaml\n"
+        "  gpuctl what-if -f train.yaml && gpuctl create -f train.yaml\n"
+        "Each job is tried by itself. Exit code 6: one of them would wait.");
+    command
+        ->add_option("-f,--file", line.what_if.files,
+                     "file, several files, or - for standard input")
+        ->required();
+    command->add_flag("--strict", line.what_if.strict, "unknown keys are errors, not warnings");
+    add_scope(*command, line);
+    add_output(*command, line);
+    command->callback([&line] {
+        line.what_if.format = format_of(line);
+        line.verb = [&line](Connection& c) { return run_what_if(c, line.what_if); };
+    });
+}
+
 void add_replay(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand(
         "replay", "run a journal again, offline, and print the hash of the state it gives");
@@ -259,6 +282,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_get(*app, line);
     add_describe(*app, line);
     add_explain(*app, line);
+    add_what_if(*app, line);
     add_delete(*app, line);
     add_logs(*app, line);
     add_version(*app, line);

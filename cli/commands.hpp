@@ -46,6 +46,21 @@ struct ExplainOptions {
 };
 aio::Task<int> run_explain(Connection& connection, ExplainOptions options);
 void print_explanation(std::ostream& out, const nlohmann::json& body);
+// The queues of `get queues`, each below the one it lies in.
+void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide);
+
+struct WhatIfOptions {
+    std::vector<std::string> files;
+    bool strict = false;
+    Format format = Format::table;
+};
+// Exit code 0 when every job would start now, 6 when one would wait.
+aio::Task<int> run_what_if(Connection& connection, WhatIfOptions options);
+void print_what_if(std::ostream& out, const nlohmann::json& body);
+// "What would let it start now:" and a line for each; nothing when there is none.
+void print_remedies(std::ostream& out, const nlohmann::json& body);
+void print_blockers(std::ostream& out, const nlohmann::json& blockers);
+void print_warnings(const std::string& file, const nlohmann::json& body);
 
 struct DeleteOptions {
     std::vector<std::string> files;

@@ -9,21 +9,6 @@ namespace {
 
 constexpr int kPartialFailure = 8;
 
-void print_warnings(const std::string& file, const nlohmann::json& body) {
-    if (!body.contains("warnings")) return;
-    for (const auto& warning : body["warnings"]) {
-        std::cerr << "warning: " << file;
-        if (warning.is_string()) {
-            std::cerr << ": " << printable(warning.get_ref<const std::string&>()) << '\n';
-            continue;
-        }
-        if (warning.value("line", 0) > 0) {
-            std::cerr << ':' << warning["line"] << ':' << warning.value("column", 0);
-        }
-        std::cerr << ": " << printable(text_of(warning, "message")) << '\n';
-    }
-}
-
 void print_created(const nlohmann::json& body, bool dry_run) {
     std::cout << printable(text_of(body, "kind", "job")) << ' '
               << printable(text_of(body, "namespace", "default")) << '/'
@@ -102,6 +87,21 @@ aio::Task<void> send_document(Connection& connection, const CreateOptions& optio
 }
 
 }  // namespace
+
+void print_warnings(const std::string& file, const nlohmann::json& body) {
+    if (!body.contains("warnings")) return;
+    for (const auto& warning : body["warnings"]) {
+        std::cerr << "warning: " << file;
+        if (warning.is_string()) {
+            std::cerr << ": " << printable(warning.get_ref<const std::string&>()) << '\n';
+            continue;
+        }
+        if (warning.value("line", 0) > 0) {
+            std::cerr << ':' << warning["line"] << ':' << warning.value("column", 0);
+        }
+        std::cerr << ": " << printable(text_of(warning, "message")) << '\n';
+    }
+}
 
 aio::Task<int> run_create(Connection& connection, CreateOptions options) {
     Tally tally;

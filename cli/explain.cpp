@@ -16,7 +16,41 @@ void print_blocker(std::ostream& out, std::size_t number, const nlohmann::json& 
     }
 }
 
+// "12.50 %" of parts per billion.
+std::string percent(std::int64_t share) {
+    const std::string hundredths = std::to_string(share / 100'000 % 100);
+    return std::to_string(share / 10'000'000) + "." + (hundredths.size() < 2 ? "0" : "") +
+           hundredths + " %";
+}
+
+std::string share_over_weight(const nlohmann::json& of) {
+    return "share " + percent(of.value("share", std::int64_t{0})) + " / weight " +
+           number_of(of, "weight");
+}
+
+// What decides when it is tried, from the pool down; the first term that differs decides.
+void print_turn(std::ostream& out, const nlohmann::json& turn) {
+    out << "What decides its turn:\n";
+    for (const auto& level : turn.value("queues", nlohmann::json::array())) {
+        out << "  queue " << printable(text_of(level, "queue")) << " ("
+            << printable(text_of(level, "order")) << "): priority " << number_of(level, "priority")
+            << ", holds " << number_of(level, "held") << " GPUs, " << number_of(level, "guaranteed")
+            << " guaranteed, " << share_over_weight(level) << '\n';
+    }
+    const nlohmann::json tenant = turn.value("tenant", nlohmann::json::object());
+    out << "  job (" << printable(text_of(turn, "order")) << "): priority "
+        << number_of(turn, "priority") << " = " << number_of(turn, "priorityBase") << " + "
+        << number_of(turn, "priorityByWaiting") << " for waiting "
+        << format_age(turn.value("waitedMs", std::int64_t{0}) / 1000) << ", namespace "
+        << printable(text_of(tenant, "name")) << " " << share_over_weight(tenant) << '\n';
+}
+
 }  // namespace
+
+void print_blockers(std::ostream& out, const nlohmann::json& blockers) {
+    out << "What keeps it waiting:\n";
+    for (std::size_t i = 0; i < blockers.size(); ++i) print_blocker(out, i + 1, blockers[i]);
+}
 
 void print_explanation(std::ostream& out, const nlohmann::json& body) {
     const std::string queue = text_of(body, "queue");
@@ -38,8 +72,10 @@ void print_explanation(std::ostream& out, const nlohmann::json& body) {
         if (!summary.empty()) out << summary << '\n';
         return;
     }
-    out << "What keeps it waiting:\n";
-    for (std::size_t i = 0; i < blockers.size(); ++i) print_blocker(out, i + 1, blockers[i]);
+    print_blockers(out, blockers);
+    if (const auto turn = body.find("turn"); turn != body.end() && turn->is_object()) {
+        print_turn(out, *turn);
+    }
 }
 
 aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
@@ -47,7 +83,15 @@ aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
                                query({{"namespace", connection.options().namespace_name}});
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format);
-    const nlohmann::json& body = reply->body;
+    nlohmann::json& body = reply->body;
+    const nlohmann::json blockers = body.value("blockers", nlohmann::json::array());
+    if (!blockers.empty()) {
+        const std::string helpful = "/api/v1/jobs/" + net::percent_encode(options.job) +
+                                    "/remedies" +
+                                    query({{"namespace", connection.options().namespace_name}});
+        Result<Reply> helps = co_await connection.get(helpful);
+        if (helps) body["remedies"] = helps->body.value("remedies", nlohmann::json::array());
+    }
     if (options.format == Format::json) {
         print_json(std::cout, body);
         co_return 0;
@@ -57,6 +101,7 @@ aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
         co_return 0;
     }
     print_explanation(std::cout, body);
+    print_remedies(std::cout, body);
     co_return 0;
 }
 

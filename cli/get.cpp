@@ -137,18 +137,38 @@ void print_nodes(const nlohmann::json& rows) {
     table.print(std::cout);
 }
 
-void print_queues(const nlohmann::json& rows) {
-    Table table{{"POOL", "QUEUE", "PRIORITY", "WEIGHT", "GUARANTEED", "MAXIMUM", "GPUS HELD",
-                 "WAITING", "RUNNING", "GPUS WAITING"}};
-    for (const auto& row : rows) {
-        table.add_row({text_of(row, "pool"), text_of(row, "name"), number_of(row, "priority"),
-                       number_of(row, "weight"), number_of(row, "guaranteed"),
-                       upper_limit(row, "maximum"), number_of(row, "held"),
-                       number_of(row, "jobsWaiting"), number_of(row, "jobsRunning"),
-                       number_of(row, "gpusWaiting")});
+}  // namespace
+
+void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide) {
+    std::vector<std::string> header{"POOL",       "QUEUE",      "ORDER",   "PRIORITY",
+                                    "WEIGHT",     "GUARANTEED", "MAXIMUM", "GPUS HELD",
+                                    "FAIR SHARE", "WAITING",    "RUNNING", "GPUS WAITING"};
+    if (wide) {
+        header.insert(header.end(),
+                      {"MAY BORROW", "KEEPS BACK", "MAX JOBS", "MAX GPU PER JOB", "GPUS USED"});
     }
-    table.print(std::cout);
+    Table table{header};
+    for (const auto& row : rows) {
+        const auto depth = static_cast<std::size_t>(row.value("depth", std::int64_t{0}));
+        std::vector<std::string> cells{
+            text_of(row, "pool"),          std::string(2 * depth, ' ') + text_of(row, "name"),
+            text_of(row, "order"),         number_of(row, "priority"),
+            number_of(row, "weight"),      number_of(row, "guaranteed"),
+            upper_limit(row, "maximum"),   number_of(row, "held"),
+            number_of(row, "entitled"),    number_of(row, "jobsWaiting"),
+            number_of(row, "jobsRunning"), number_of(row, "gpusWaiting")};
+        if (wide) {
+            const nlohmann::json used = row.value("used", nlohmann::json::object());
+            cells.insert(cells.end(), {upper_limit(row, "borrowingLimit"),
+                                       number_of(row, "keptBack"), upper_limit(row, "maxJobs"),
+                                       upper_limit(row, "maxGpuPerJob"), number_of(used, "gpus")});
+        }
+        table.add_row(std::move(cells));
+    }
+    table.print(out);
 }
+
+namespace {
 
 void print_names(const std::string& kind, const nlohmann::json& rows) {
     for (const auto& row : rows) {
@@ -173,7 +193,7 @@ void print_rows(const GetOptions& options, const nlohmann::json& rows) {
     if (options.kind == "jobs") return print_jobs(rows, wide);
     if (options.kind == "pools") return print_pools(rows, wide);
     if (options.kind == "nodes") return print_nodes(rows);
-    print_queues(rows);
+    print_queues(std::cout, rows, wide);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ std::vector<QueuePolicy> queues_by_quota(const Trace& trace) {
     for (const Owner& owner : trace.owners) {
         QueuePolicy queue;
         queue.name = owner.name;
+        queue.order = QueueOrder::shortest;
         queue.weight = owner.quota_gpus;
         queue.guaranteed = whole_gpus(owner.quota_gpus);
         queues.push_back(std::move(queue));
@@ -22,7 +23,10 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
     EngineSetup setup;
     PoolPolicy pool;
     pool.name = kDefaultPool;
-    pool.backfill.order = JobOrder::shortest;
+    QueuePolicy all;
+    all.name = kDefaultQueue;
+    all.order = QueueOrder::shortest;
+    pool.queues.push_back(std::move(all));
     switch (suite) {
         case Suite::backfill:
             pool.backfill.short_percent = 5;

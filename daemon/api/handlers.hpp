@@ -24,6 +24,10 @@ net::HttpResponse explain(Services& services, const Call& call);
 aio::Task<net::HttpResponse> create_job(Services& services, Call call);
 aio::Task<net::HttpResponse> delete_job(Services& services, Call call);
 
+// what_if.cpp
+aio::Task<net::HttpResponse> what_if(Services& services, Call call);
+aio::Task<net::HttpResponse> get_remedies(Services& services, Call call);
+
 // logs.cpp
 aio::Task<net::HttpResponse> get_logs(Services& services, Call call);
 aio::Task<net::HttpResponse> logs_need_websocket(Services& services, Call call);

@@ -89,6 +89,8 @@ net::HttpResponse explain(Services& services, const Call& call) {
     body["startedAt"] = format_time(job->started_at);
     body["finishedAt"] = format_time(job->finished_at);
     body["summary"] = standing_sentence(*job, services.engine.history().of(job->key));
+    const std::optional<TurnView> turn = turn_of(services.engine.state(), job->key);
+    body["turn"] = turn ? turn_json(*turn) : Json{};
     body["blockers"] = Json::array();
     for (const Explanation& blocker : explain_job(services.engine.state(), job->key)) {
         Json entry = explanation_json(blocker);

@@ -25,6 +25,7 @@ struct ApiSettings {
     std::string address;            // as configured; accepted as Host
     std::string mode = "embedded";  // told on /version
     std::vector<std::string> host_path_roots;
+    std::string label_prefix = "runwhere.ai";
 };
 
 struct Services {
@@ -39,6 +40,7 @@ struct Services {
     aio::TaskGroup& tasks;  // readers of websockets
     bool stopping = false;
     std::string version;
+    int questions_open = 0;  // what_if.cpp
 };
 
 }  // namespace gpuctl::api

@@ -211,18 +211,87 @@ Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, I
     return body;
 }
 
+namespace {
+
+std::string_view order_name(QueueOrder order) {
+    switch (order) {
+        case QueueOrder::fair_share:
+            return "FAIR_SHARE";
+        case QueueOrder::fifo:
+            return "FIFO";
+        case QueueOrder::priority:
+            return "PRIORITY";
+        case QueueOrder::capacity:
+            return "CAPACITY";
+        case QueueOrder::shortest:
+            return "SHORTEST";
+    }
+    return "";
+}
+
+}  // namespace
+
 Json queue_json(const QueueView& queue) {
     Json body;
     body["pool"] = queue.pool;
+    const auto limit = [](const std::optional<GpuMilli>& gpus) {
+        return gpus ? gpus_json(*gpus) : Json{};
+    };
     body["name"] = queue.name;
+    body["path"] = queue.path;
+    body["parent"] = queue.parent.empty() ? Json{} : Json{queue.parent};
+    body["depth"] = queue.depth;
+    body["holdsQueues"] = queue.holds_queues;
+    body["order"] = order_name(queue.order);
     body["priority"] = queue.priority;
     body["weight"] = queue.weight;
     body["guaranteed"] = gpus_json(queue.guaranteed);
-    body["maximum"] = queue.maximum ? gpus_json(*queue.maximum) : Json{};
+    body["maximum"] = limit(queue.maximum);
+    body["borrowingLimit"] = limit(queue.borrowing_limit);
+    body["keptBack"] = gpus_json(queue.keeps);
+    body["maxJobs"] = queue.jobs_maximum ? Json(*queue.jobs_maximum) : Json{};
+    body["maxGpuPerJob"] = limit(queue.gpus_per_job_maximum);
+    body["models"] = Json::array();
+    for (const ModelHolding& of : queue.models) {
+        body["models"].push_back({{"model", of.limit.model},
+                                  {"guaranteed", gpus_json(of.limit.guaranteed)},
+                                  {"maximum", limit(of.limit.maximum)},
+                                  {"held", gpus_json(of.held)}});
+    }
     body["held"] = gpus_json(queue.held);
+    body["entitled"] = gpus_json(queue.entitled);
+    body["share"] = queue.share;
+    body["used"] = {{"gpus", gpus_json(queue.used.gpus)},
+                    {"cpu", format_cpu(queue.used.cpu)},
+                    {"memory", format_bytes(queue.used.memory)}};
     body["jobsWaiting"] = queue.jobs_waiting;
     body["jobsRunning"] = queue.jobs_running;
     body["gpusWaiting"] = gpus_json(queue.gpus_waiting);
+    return body;
+}
+
+Json turn_json(const TurnView& turn) {
+    Json body;
+    body["order"] = order_name(turn.order);
+    body["priority"] = turn.priority + turn.priority_by_waiting;
+    body["priorityBase"] = turn.priority;
+    body["priorityByWaiting"] = turn.priority_by_waiting;
+    body["waitedMs"] = turn.waited.ms();
+    body["tenant"] = {{"name", turn.tenant},
+                      {"share", turn.tenant_share},
+                      {"weight", turn.tenant_weight},
+                      {"held", gpus_json(turn.tenant_held)},
+                      {"quota", turn.tenant_quota ? gpus_json(*turn.tenant_quota) : Json{}}};
+    body["queues"] = Json::array();
+    for (const TurnView::Level& level : turn.levels) {
+        body["queues"].push_back({{"queue", level.queue},
+                                  {"order", order_name(level.order)},
+                                  {"priority", level.priority},
+                                  {"guaranteed", gpus_json(level.guaranteed)},
+                                  {"held", gpus_json(level.held)},
+                                  {"share", level.share},
+                                  {"weight", level.weight}});
+    }
     return body;
 }
 

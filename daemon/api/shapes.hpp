@@ -22,6 +22,7 @@ Json start_json(const JobView& job);
 Json explanation_json(const Explanation& explanation);
 Json pool_json(const PoolView& pool);
 Json queue_json(const QueueView& queue);
+Json turn_json(const TurnView& turn);
 Json node_row(const NodeView& node);
 Json node_detail(const NodeView& node, Instant now);
 

@@ -155,6 +155,7 @@ void App::serve() {
     settings.loopback_only = config::is_loopback(config_.server.address).value_or(false);
     settings.mode = mode_name(config_.cluster.mode);
     settings.host_path_roots = config_.cluster.kubernetes.host_path_roots;
+    settings.label_prefix = config_.names.label_prefix;
     services_.reset(new api::Services{loop_,
                                       std::move(settings),
                                       engine,
@@ -165,7 +166,8 @@ void App::serve() {
                                       {},
                                       tasks_,
                                       false,
-                                      GPUCTL_VERSION});
+                                      GPUCTL_VERSION,
+                                      0});
     services_->idempotency.recover(engine.state());
     api_ = std::make_unique<api::ApiServer>(*services_);
     recorder_.before_scrape([this] { fill_metrics(); });

@@ -60,7 +60,9 @@ void fill_pools(Recorder& recorder, const ClusterState& state) {
         recorder.gauge(Metric::pool_largest_free, {pool.name})
             .set(gpus(pool.gpus_free_largest_on_a_node));
         recorder.gauge(Metric::pool_nodes, {pool.name}).set(static_cast<double>(pool.nodes.size()));
-        for (const QueueView& queue : pool.queues) fill_queue(recorder, queue);
+        for (const QueueView& queue : pool.queues) {
+            if (!queue.holds_queues) fill_queue(recorder, queue);  // so that sums count once
+        }
     }
 }
 

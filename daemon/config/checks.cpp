@@ -8,6 +8,7 @@
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/node.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::config {
@@ -154,8 +155,25 @@ void check(const Cluster& cluster, const wire::Field& field) {
     }
 }
 
+void check(const ModelLimit& limit, const wire::Field& field) {
+    if (const auto problem = wire::problem_with_label_value(limit.model); !problem.empty()) {
+        member(field, "model").error("\"" + limit.model + "\" " + problem);
+    }
+    if (limit.maximum && limit.guaranteed > *limit.maximum) {
+        field.error(format_gpus(limit.guaranteed) + " GPUs of model " + limit.model +
+                    " are guaranteed, more than the maximum " + format_gpus(*limit.maximum));
+    }
+}
+
 void check(const QueuePolicy& queue, const wire::Field& field) {
     check_label(field, "name", queue.name);
+    for (std::size_t i = 0; i < queue.models.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (!same_gpu_model(queue.models[i].model, queue.models[j].model)) continue;
+            member(field, "models")
+                .error("the GPU model " + queue.models[i].model + " is given twice");
+        }
+    }
     if (queue.maximum && queue.guaranteed > *queue.maximum) {
         member(field, "guaranteed")
             .error("queue " + queue.name + " is guaranteed " + format_gpus(queue.guaranteed) +
@@ -163,14 +181,23 @@ void check(const QueuePolicy& queue, const wire::Field& field) {
     }
 }
 
+// What depends on its sub-queues is checked where they are read (queue_keys.cpp).
 void check(const PoolPolicy& pool, const wire::Field& field) {
     check_label(field, "name", pool.name);
-    check_unique(pool.queues, field, "queues", "the queue");
+}
+
+void check(const PoolQuota& quota, const wire::Field& field) {
+    check_label(field, "pool", quota.pool);
 }
 
 void check(const TenantPolicy& tenant, const wire::Field& field) {
     check_label(field, "name", tenant.name);
     check_label(field, "queue", tenant.queue);
+    std::set<std::string> pools;
+    for (const PoolQuota& quota : tenant.pools) {
+        if (pools.insert(quota.pool).second) continue;
+        member(field, "pools").error("the pool " + quota.pool + " is given twice");
+    }
 }
 
 void check(const Policy& policy, const wire::Field& field) {
@@ -180,13 +207,22 @@ void check(const Policy& policy, const wire::Field& field) {
         field.error("policy.backoffInitial is longer than policy.backoffMaximum");
     }
     std::vector<std::string> queues{kDefaultQueue};
+    std::set<std::string> inner;
     for (const PoolPolicy& pool : policy.pools) {
-        for (const QueuePolicy& queue : pool.queues) queues.push_back(queue.name);
+        for (const QueuePolicy& queue : pool.queues) {
+            queues.push_back(queue.name);
+            inner.insert(queue.parent);
+        }
     }
     const wire::Field list = member(field, "tenants");
     const auto elements = list.json().is_array() ? list.elements() : std::vector<wire::Field>{};
     for (std::size_t i = 0; i < policy.tenants.size(); ++i) {
         const std::string& queue = policy.tenants[i].queue;
+        if (!queue.empty() && inner.contains(queue)) {
+            (i < elements.size() ? elements[i] : field)
+                .error("queue " + queue + " of tenant " + policy.tenants[i].name +
+                       " holds queues, not jobs");
+        }
         if (queue.empty() || std::find(queues.begin(), queues.end(), queue) != queues.end()) {
             continue;
         }
@@ -194,6 +230,48 @@ void check(const Policy& policy, const wire::Field& field) {
         const wire::Field& at = i < elements.size() ? elements[i] : field;
         at.error("no pool has the queue " + queue + " of tenant " + policy.tenants[i].name +
                  (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    }
+}
+
+namespace {
+
+// The models that a list of queues speaks of must be among `known`; at any depth.
+void check_models(const wire::Field& list, const std::vector<std::string>& known) {
+    if (!list || !list.json().is_array()) return;
+    for (const wire::Field& queue : list.elements()) {
+        if (!queue.json().is_object()) continue;
+        wire::Fields fields{queue};
+        const wire::Field models = fields.find("models");
+        check_models(fields.find("queues"), known);
+        if (!models || !models.json().is_array()) continue;
+        for (const wire::Field& limit : models.elements()) {
+            if (!limit.json().is_object()) continue;
+            const wire::Field at = wire::Fields{limit}.find("model");
+            const auto model = at ? at.text() : std::nullopt;
+            const auto is_it = [&](const std::string& one) { return same_gpu_model(one, *model); };
+            if (!model || std::any_of(known.begin(), known.end(), is_it)) continue;
+            const std::string nearest = wire::nearest_name(*model, known);
+            at.error("no node has a GPU of model " + *model +
+                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+        }
+    }
+}
+
+}  // namespace
+
+// Only the embedded cluster's nodes are known before there is one.
+void check(const Config& config, const wire::Field& field) {
+    if (config.cluster.mode != ClusterMode::embedded) return;
+    std::vector<std::string> known;
+    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+        if (nodes.gpus > 0 && !nodes.gpu_model.empty()) known.push_back(nodes.gpu_model);
+    }
+    const wire::Field policy = wire::Fields{field}.find("policy");
+    if (!policy || !policy.json().is_object()) return;
+    const wire::Field pools = wire::Fields{policy}.find("pools");
+    if (!pools || !pools.json().is_array()) return;
+    for (const wire::Field& pool : pools.elements()) {
+        if (pool.json().is_object()) check_models(wire::Fields{pool}.find("queues"), known);
     }
 }
 

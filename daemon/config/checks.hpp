@@ -17,11 +17,14 @@ void check(const Kubernetes& kubernetes, const wire::Field& field);
 void check(const EmbeddedNodes& nodes, const wire::Field& field);
 void check(const Embedded& embedded, const wire::Field& field);
 void check(const Cluster& cluster, const wire::Field& field);
+void check(const ModelLimit& limit, const wire::Field& field);
 void check(const QueuePolicy& queue, const wire::Field& field);
 void check(const PoolPolicy& pool, const wire::Field& field);
+void check(const PoolQuota& quota, const wire::Field& field);
 void check(const TenantPolicy& tenant, const wire::Field& field);
 void check(const Policy& policy, const wire::Field& field);
 void check(const Names& names, const wire::Field& field);
+void check(const Config& config, const wire::Field& field);
 
 // 127.0.0.0/8, ::1 or localhost; nullopt when it is no address at all.
 std::optional<bool> is_loopback(const std::string& address);

@@ -2,6 +2,7 @@
 
 #include "daemon/config/tables.hpp"
 
+#include "daemon/config/queue_keys.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::config {
@@ -209,6 +210,16 @@ const std::vector<Key<Cluster>>& keys<Cluster>() {
 }
 
 template <>
+const std::vector<Key<ModelLimit>>& keys<ModelLimit>() {
+    static const std::vector<Key<ModelLimit>> table = {
+        required(text("model", &ModelLimit::model, "as the nodes' label says")),
+        gpus("guaranteed", &ModelLimit::guaranteed, "GPUs that are served first"),
+        gpus("maximum", &ModelLimit::maximum, "GPUs never held beyond; left out: no limit"),
+    };
+    return table;
+}
+
+template <>
 const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
     static const std::vector<Key<QueuePolicy>> table = {
         required(text("name", &QueuePolicy::name, "what job.queue says")),
@@ -216,8 +227,20 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
               "queues with more of it are served first"),
         count("weight", &QueuePolicy::weight, 1, 1'000'000,
               "share among queues of equal priority; never an order"),
-        gpus("guaranteed", &QueuePolicy::guaranteed, "GPUs that are served first"),
+        order(&QueuePolicy::order),
+        gpus("guaranteed", &QueuePolicy::guaranteed,
+             "GPUs that are served first; at least what its sub-queues are guaranteed"),
         gpus("maximum", &QueuePolicy::maximum, "GPUs never held beyond; left out: the whole pool"),
+        gpus("borrowingLimit", &QueuePolicy::borrowing_limit,
+             "GPUs above the guarantee; left out: up to the maximum"),
+        gpus("lendingLimit", &QueuePolicy::lending_limit,
+             "GPUs of the guarantee that others may use while they are idle; left out: all"),
+        optional_count("maxJobs", &QueuePolicy::jobs_maximum, 1, 1'000'000,
+                       "jobs that run at once; left out: no limit"),
+        gpus("maxGpuPerJob", &QueuePolicy::gpus_per_job_maximum, "left out: no limit"),
+        list("models", &QueuePolicy::models, ModelLimit{"A100-100G", whole_gpus(2), whole_gpus(4)},
+             "what it is guaranteed and may hold of single GPU models"),
+        sub_queues(),
     };
     return table;
 }
@@ -228,13 +251,10 @@ const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
         choice("head", &BackfillPolicy::head,
                {{"reserve", HeadOfLine::reserve}, {"stepAside", HeadOfLine::step_aside}},
                "reserve: it is promised GPUs by the limits of what runs; stepAside: it waits"),
-        choice("order", &BackfillPolicy::order,
-               {{"submitted", JobOrder::submitted}, {"shortest", JobOrder::shortest}},
-               "among equal priorities: submitted, or shortest by limits and past jobs"),
         span("ageing", &BackfillPolicy::ageing, kSecond, 365 * kDay,
-             "with order: shortest, waiting so long counts like half the run time"),
+             "with order: SHORTEST, waiting so long counts like half the run time"),
         span("patience", &BackfillPolicy::patience, kSecond, 365 * kDay,
-             "with order: shortest, a job that has waited so long goes first"),
+             "with order: SHORTEST, a job that has waited so long goes first"),
         count("shortPercent", &BackfillPolicy::short_percent, 0, 90,
               "of the pool's GPUs, never held by work predicted to run longer than ..."),
         span("shortRunTime", &BackfillPolicy::short_run_time, kSecond, 365 * kDay,
@@ -248,10 +268,18 @@ const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
     static const std::vector<Key<PoolPolicy>> table = {
         required(text("name", &PoolPolicy::name, "what resources.pool says")),
         text("description", &PoolPolicy::description, "for people"),
-        list("queues", &PoolPolicy::queues,
-             QueuePolicy{"research", 0, 2, whole_gpus(8), whole_gpus(24)},
-             "a queue called default exists anyway"),
+        order(&PoolPolicy::order),
+        queue_tree("a queue called default exists anyway"),
         section("backfill", &PoolPolicy::backfill, "when the first in line finds no room"),
+    };
+    return table;
+}
+
+template <>
+const std::vector<Key<PoolQuota>>& keys<PoolQuota>() {
+    static const std::vector<Key<PoolQuota>> table = {
+        required(text("pool", &PoolQuota::pool, "the pool")),
+        required(gpus("gpuMaximum", &PoolQuota::gpu_maximum, "held of it at once")),
     };
     return table;
 }
@@ -265,6 +293,8 @@ const std::vector<Key<TenantPolicy>>& keys<TenantPolicy>() {
         cores("cpuMaximum", &TenantPolicy::cpu_maximum, "cores; left out: no limit"),
         memory("memoryMaximum", &TenantPolicy::memory_maximum, "left out: no limit"),
         text("queue", &TenantPolicy::queue, "of jobs that name none; \"\": default"),
+        list("pools", &TenantPolicy::pools, PoolQuota{"training-pool", whole_gpus(12)},
+             "limits in single pools"),
     };
     return table;
 }
@@ -273,14 +303,16 @@ template <>
 const std::vector<Key<Policy>>& keys<Policy>() {
     static const std::vector<Key<Policy>> table = {
         list("pools", &Policy::pools,
-             PoolPolicy{"training-pool",
-                        "large training jobs",
-                        {QueuePolicy{"research", 0, 2, whole_gpus(8), whole_gpus(24)}},
-                        {}},
+             PoolPolicy{"training-pool", "large training jobs", example_queues()},
              "pools with queues; a pool called default exists anyway"),
         list("tenants", &Policy::tenants,
-             TenantPolicy{"team-a", 2, whole_gpus(16), CpuMilli{256'000}, Bytes{1024 * kGi},
-                          "research"},
+             TenantPolicy{"team-a",
+                          2,
+                          whole_gpus(16),
+                          CpuMilli{256'000},
+                          Bytes{1024 * kGi},
+                          "llm",
+                          {PoolQuota{"training-pool", whole_gpus(12)}}},
              "limits of a namespace"),
         count("defaultTenantWeight", &Policy::default_tenant_weight, 1, 1'000'000,
               "of namespaces without an entry"),
@@ -293,6 +325,12 @@ const std::vector<Key<Policy>>& keys<Policy>() {
         span("backoffMaximum", &Policy::backoff_maximum, 1, kDay, "and never waits longer"),
         span("gangBindDeadline", &Policy::gang_bind_deadline, kSecond, kHour,
              "a gang that is half bound for this long is rolled back"),
+        span("usageHalfLife", &Policy::usage_half_life, 0, 60 * kDay,
+             "what was used counts half after this long; 0s: only what is held counts"),
+        count("ageingStep", &Policy::ageing_step, 0, 1'000'000,
+              "added to a job's priority (low 100, medium 500000, high 1000000) ..."),
+        span("ageingEvery", &Policy::ageing_every, kSecond, kDay, "... for each so long waited"),
+        count("ageingMaximum", &Policy::ageing_maximum, 0, 2'000'000, "... up to this much"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000,
               "jobs tried in one planning round"),
     };

@@ -20,9 +20,13 @@ const std::vector<Key<Embedded>>& keys<Embedded>();
 template <>
 const std::vector<Key<Cluster>>& keys<Cluster>();
 template <>
+const std::vector<Key<ModelLimit>>& keys<ModelLimit>();
+template <>
 const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>();
 template <>
 const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>();
+template <>
+const std::vector<Key<PoolQuota>>& keys<PoolQuota>();
 template <>
 const std::vector<Key<TenantPolicy>>& keys<TenantPolicy>();
 template <>

@@ -5,6 +5,7 @@
 // order given to BOOST_DESCRIBE_STRUCT. Reading is total: any bytes give a value or an Error, never
 // more memory than the input's size allows.
 
+#include <array>
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
 #include <compare>
@@ -30,6 +31,10 @@ template <typename T>
 struct is_vector : std::false_type {};
 template <typename T>
 struct is_vector<std::vector<T>> : std::true_type {};
+template <typename>
+struct is_array : std::false_type {};
+template <typename T, std::size_t N>
+struct is_array<std::array<T, N>> : std::true_type {};
 template <typename T>
 struct is_optional : std::false_type {};
 template <typename T>
@@ -94,6 +99,8 @@ public:
             out_.append(value);
         } else if constexpr (is_vector<T>::value || is_map<T>::value) {
             raw_varint(value.size());
+            for (const auto& element : value) write(element);
+        } else if constexpr (is_array<T>::value) {  // its length is in its type
             for (const auto& element : value) write(element);
         } else if constexpr (is_optional<T>::value) {
             write(value.has_value());
@@ -163,6 +170,8 @@ public:
             if (!ok_ || size > in_.size()) return fail();  // each element takes a byte at least
             value.clear();
             for (std::uint64_t i = 0; i < size && ok_; ++i) read(value.emplace_back());
+        } else if constexpr (is_array<T>::value) {
+            for (auto& element : value) read(element);
         } else if constexpr (is_map<T>::value) {
             const std::uint64_t size = raw_varint();
             if (!ok_ || size > in_.size()) return fail();

@@ -159,6 +159,34 @@ namespace gpuctl {
       "That a gang once ran as a whole is not written down.") \
     X(forget_timers_on_disk, \
       "Timers are not set again after a restart.") \
+    X(skip_a_level, \
+      "Limits of the queues above a job's own are not looked at.") \
+    X(charge_the_leaf_only, \
+      "What a queue holds is not charged to the queues above it.") \
+    X(borrow_one_too_many, \
+      "One GPU more than the borrowing limit of a queue.") \
+    X(keep_nothing_back, \
+      "Guarantees are lent in full, whatever the lending limit.") \
+    X(one_job_too_many, \
+      "One job more than a queue may have running.") \
+    X(skip_gpus_per_job, \
+      "How many GPUs one job may have is not looked at.") \
+    X(skip_pool_quota, \
+      "What a namespace may hold of a pool is not looked at.") \
+    X(skip_model_limits, \
+      "What a queue may hold of a GPU model is not looked at.") \
+    X(share_of_gpus_only, \
+      "Shares count GPUs only, whatever CPU and memory is held.") \
+    X(forget_decay, \
+      "What was used once counts for ever.") \
+    X(forget_usage_on_disk, \
+      "What was used is not written down.") \
+    X(nobody_ages, \
+      "Waiting does not raise a job's priority.") \
+    X(one_order_for_all, \
+      "Every queue and pool orders by fair share, whatever its policy says.") \
+    X(compare_leaves_only, \
+      "Queues are compared as if all of them lay directly below the pool.") \
     X(ignore_promises, \
       "Work passes the first in line whatever was promised to it.") \
     X(promise_off_by_one_job, \
@@ -166,7 +194,9 @@ namespace gpuctl {
     X(promise_without_limit, \
       "Work without a limit passes the first in line.") \
     X(keep_old_promises, \
-      "A promise that fell away still holds others back: a lost wake-up.")
+      "A promise that fell away still holds others back: a lost wake-up.") \
+    X(keep_old_searches, \
+      "What was found for a promise is told again when the pool has changed.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

@@ -54,13 +54,26 @@ Error over_limit(std::int64_t pods, const std::string& each, const std::string& 
 
 std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                   QueueId queue, const Resources& each, std::int64_t pods) {
-    const QueueRow& row = state.queue(queue);
     const GpuMilli gpus = gpus_total(each);
     const std::string gpus_text = format_gpus(gpus) + " GPUs";
-    if (exceeds(row.maximum, gpus, pods)) {
-        return over_limit(pods, gpus_text,
-                          "queue " + row.name + " of pool " + state.pool(pool).name,
-                          format_gpus(*row.maximum));
+    for (QueueId id = queue; id.exists(); id = state.queue(id).parent) {
+        const QueueRow& row = state.queue(id);
+        const std::string holder =
+            "queue " + state.queue_path(id) + " of pool " + state.pool(pool).name;
+        if (const auto cap = row.cap(); exceeds(cap, gpus, pods)) {
+            return over_limit(pods, gpus_text, holder, format_gpus(*cap));
+        }
+        for (const ModelHolding& of : row.models) {
+            if (same_gpu_model(of.limit.model, gpu_model_of(spec)) &&
+                exceeds(of.limit.maximum, gpus, pods)) {
+                return over_limit(pods, gpus_text, holder,
+                                  format_gpus(*of.limit.maximum) + " of model " + of.limit.model);
+            }
+        }
+        if (exceeds(row.gpus_per_job_maximum, gpus, pods)) {
+            return over_limit(pods, gpus_text, "a job of " + holder,
+                              format_gpus(*row.gpus_per_job_maximum));
+        }
     }
     const auto& otherwise = state.policy().default_tenant_gpu_maximum;
     for (const TenantPolicy& tenant : state.policy().tenants) {
@@ -69,6 +82,13 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
         const auto gpu_limit = tenant.gpu_maximum ? tenant.gpu_maximum : otherwise;
         if (exceeds(gpu_limit, gpus, pods)) {
             return over_limit(pods, gpus_text, holder, format_gpus(*gpu_limit));
+        }
+        for (const PoolQuota& quota : tenant.pools) {
+            if (quota.pool != state.pool(pool).name) continue;
+            if (exceeds(std::optional{quota.gpu_maximum}, gpus, pods)) {
+                return over_limit(pods, gpus_text, holder + " in pool " + quota.pool,
+                                  format_gpus(quota.gpu_maximum));
+            }
         }
         if (exceeds(tenant.cpu_maximum, each.cpu, pods)) {
             return over_limit(pods, format_cpu(each.cpu) + " CPU", holder,
@@ -147,14 +167,17 @@ std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec) {
     }
     if (queue_name.empty()) queue_name = kDefaultQueue;
     const QueueId queue = state.find_queue(pool, queue_name);
-    if (!queue.exists()) {
+    if (!queue.exists() || !state.queue(queue).children.empty()) {
         std::string known;
         for (const QueueId id : state.pool(pool).queues) {
+            if (!state.queue(id).children.empty()) continue;
             known += (known.empty() ? "" : ", ") + state.queue(id).name;
         }
-        return make_error(ErrorCode::QueueNotFound, "queue " + queue_name +
-                                                        " does not exist in pool " + pool_name +
-                                                        "; there are: " + known);
+        return make_error(ErrorCode::QueueNotFound,
+                          "queue " + queue_name +
+                              (queue.exists() ? " of pool " + pool_name + " holds queues, not jobs"
+                                              : " does not exist in pool " + pool_name) +
+                              "; there are: " + known);
     }
     if (state.pool(pool).nodes == 0) {
         return make_error(ErrorCode::PoolEmpty, "pool " + pool_name + " has no node");

@@ -15,4 +15,15 @@ using Starts = std::map<JobId, StartEstimate>;
 Starts starts(const ClusterState& state, const Positions& positions);
 PodView pod_view(const ClusterState& state, PodId id);
 
+// What waits and runs in a queue itself.
+struct Work {
+    std::int64_t jobs_waiting = 0;
+    std::int64_t jobs_running = 0;
+    GpuMilli gpus_waiting;
+};
+using QueueWork = std::map<QueueId, Work>;
+QueueWork queue_work(const ClusterState& state);
+// The queues of one pool, each before those below it.
+std::vector<QueueView> queues_of(const ClusterState& state, PoolId pool, const QueueWork& work);
+
 }  // namespace gpuctl::view_parts

@@ -63,9 +63,23 @@ struct QueueView {
     std::string name;
     std::int32_t priority = 0;
     std::int64_t weight = 1;
-    GpuMilli guaranteed;
+    std::string path;        // "research/llm"
+    std::string parent;      // empty: directly below the pool
+    std::int32_t depth = 0;  // of queues above it
+    bool holds_queues = false;
+    QueueOrder order = QueueOrder::fair_share;
+    GpuMilli guaranteed;  // no less than its sub-queues' together
     std::optional<GpuMilli> maximum;
-    GpuMilli held;  // bound and in flight
+    std::optional<GpuMilli> borrowing_limit;
+    GpuMilli keeps;  // of its guarantee, even while idle
+    std::optional<std::int64_t> jobs_maximum;
+    std::optional<GpuMilli> gpus_per_job_maximum;
+    std::vector<ModelHolding> models;
+    // From here on with every queue below it.
+    GpuMilli held;           // bound and in flight
+    GpuMilli entitled;       // its fair part of the pool, for what it holds and waits for
+    std::int64_t share = 0;  // dominant share, held and used, in parts per billion of the pool
+    Load used;               // the decayed mean
     std::int64_t jobs_waiting = 0;
     std::int64_t jobs_running = 0;
     GpuMilli gpus_waiting;  // asked for by the waiting pods
@@ -103,6 +117,31 @@ std::vector<QueueView> list_queues(const ClusterState& state);
 // Everything that keeps the job from starting, the first blocker first, recomputed against the
 // state as it is now. Empty: nothing blocks it.
 std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey& job);
+
+// Every term of docs/adr/0011-queue-tree.md that decides when a waiting job is tried.
+struct TurnView {
+    struct Level {
+        std::string queue;
+        QueueOrder order = QueueOrder::fair_share;  // of what it lies in
+        std::int32_t priority = 0;
+        GpuMilli guaranteed;
+        GpuMilli held;
+        std::int64_t share = 0;  // parts per billion of the pool, held and used
+        std::int64_t weight = 1;
+    };
+    std::vector<Level> levels;                  // from the pool down to the job's queue
+    QueueOrder order = QueueOrder::fair_share;  // of the jobs of that queue
+    std::int64_t priority = 0;                  // as submitted
+    std::int64_t priority_by_waiting = 0;
+    Duration waited;
+    std::string tenant;
+    std::int64_t tenant_share = 0;  // in that queue
+    std::int64_t tenant_weight = 1;
+    GpuMilli tenant_held;  // of the pool
+    std::optional<GpuMilli> tenant_quota;
+};
+// Absent: the job does not wait for its turn in a queue.
+std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& job);
 
 // Would this job ever start? Errors: PoolNotFound, PoolEmpty, QueueNotFound, NeverFits (says what
 // the largest node offers), QuotaExceeded (more than its namespace or queue may ever hold).

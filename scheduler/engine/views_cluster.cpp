@@ -1,4 +1,4 @@
-// Nodes, pools and queues as people see them.
+// Nodes and pools as people see them.
 
 #include <algorithm>
 #include <map>
@@ -56,49 +56,6 @@ bool takes_work(const NodeFacts& node) {
     return passes_cordon(anything, node) && untolerated_taint(anything, node) == nullptr;
 }
 
-QueueView view_of(const ClusterState& state, QueueId id) {
-    const QueueRow& queue = state.queue(id);
-    QueueView view;
-    view.pool = state.pool(queue.pool).name;
-    view.name = queue.name;
-    view.priority = queue.priority;
-    view.weight = queue.weight;
-    view.guaranteed = queue.guaranteed;
-    view.maximum = queue.maximum;
-    view.held = queue.held;
-    return view;
-}
-
-using QueueViews = std::map<QueueId, QueueView>;
-
-QueueViews queue_views(const ClusterState& state) {
-    QueueViews views;
-    for (const auto& [name, pool] : state.pools_by_name()) {
-        if (!state.pool_exists(pool)) continue;
-        for (const QueueId id : state.pool(pool).queues) views.emplace(id, view_of(state, id));
-    }
-    for (const auto& [key, id] : state.jobs_by_key()) {
-        const JobRow& job = state.job(id);
-        const auto found = views.find(job.queue);
-        if (found == views.end()) continue;
-        bool waits = false;
-        bool runs = false;
-        for (const PodId pod_id : job.pods) {
-            const PodRow& pod = state.pod(pod_id);
-            if (pod.facts.terminating) continue;
-            if (pod.standing == PodStanding::waiting) {
-                waits = true;
-                found->second.gpus_waiting += state.shapes().at(pod.shape).gpus;
-            }
-            runs =
-                runs || pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
-        }
-        if (waits) ++found->second.jobs_waiting;
-        if (runs) ++found->second.jobs_running;
-    }
-    return views;
-}
-
 }  // namespace
 
 std::vector<NodeView> list_nodes(const ClusterState& state) {
@@ -116,7 +73,7 @@ std::optional<NodeView> find_node(const ClusterState& state, std::string_view na
 }
 
 std::vector<PoolView> list_pools(const ClusterState& state) {
-    const QueueViews queues = queue_views(state);
+    const view_parts::QueueWork work = view_parts::queue_work(state);
     std::vector<PoolView> out;
     std::map<PoolId, std::size_t> position;
     for (const auto& [name, id] : state.pools_by_name()) {
@@ -125,7 +82,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         PoolView& view = out.emplace_back();
         view.name = name;
         view.description = state.pool(id).description;
-        for (const QueueId queue : state.pool(id).queues) view.queues.push_back(queues.at(queue));
+        view.queues = view_parts::queues_of(state, id, work);
     }
     const Capacity& capacity = state.capacity();
     for (const auto& [name, id] : state.nodes_by_name()) {
@@ -150,15 +107,6 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         }
         if (total > 0) view.gpu_models[node.facts.gpu_model] += total / kGpuMilliPerGpu;
     }
-    return out;
-}
-
-std::vector<QueueView> list_queues(const ClusterState& state) {
-    std::vector<QueueView> out;
-    for (auto& [id, view] : queue_views(state)) out.push_back(view);
-    std::sort(out.begin(), out.end(), [](const QueueView& a, const QueueView& b) {
-        return std::tie(a.pool, a.name) < std::tie(b.pool, b.name);
-    });
     return out;
 }
 

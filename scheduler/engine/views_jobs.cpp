@@ -7,8 +7,7 @@
 #include "scheduler/engine/missing_pods.hpp"
 #include "scheduler/engine/view_parts.hpp"
 #include "scheduler/plan/explain.hpp"
-#include "scheduler/policy/shortest_first.hpp"
-#include "scheduler/queue/share.hpp"
+#include "scheduler/policy/queue_order.hpp"
 
 namespace gpuctl {
 namespace {
@@ -186,39 +185,17 @@ namespace view_parts {
 // The order in which the waiting jobs of each queue would be tried if all of them fitted.
 Positions positions(const ClusterState& state) {
     Positions out;
-    ShortestFirst scores;
+    Line line;
     for (const auto& [pool_name, pool] : state.pools_by_name()) {
-        const bool is_by_score = state.pool(pool).backfill.order == JobOrder::shortest;
         for (const QueueId queue : state.pool(pool).queues) {
-            struct Waiting {
-                const JobClass* of = nullptr;
-                WaitingJob job;
-                std::int64_t score = 0;  // with `shortest`
-            };
-            std::vector<Waiting> waiting;
+            std::vector<Contender> waiting;
             for (const ClassId id : state.book().of_queue(queue)) {
-                const std::int64_t score = is_by_score ? scores.score(state, id) : 0;
                 for (const WaitingJob& job : state.book().at(id).jobs) {
-                    waiting.push_back({&state.book().at(id), job, score});
+                    waiting.push_back({id, &state.book().at(id), job});
                 }
             }
-            const QueueRow& row = state.queue(queue);
-            const auto share = [&](const Waiting& of) {
-                const std::uint32_t tenant = of.of->key.tenant.value();
-                const bool known = tenant < row.held_by_tenant.size();
-                return Share{known ? row.held_by_tenant[tenant] : GpuMilli{},
-                             state.tenant(of.of->key.tenant).weight};
-            };
-            std::sort(waiting.begin(), waiting.end(), [&](const Waiting& a, const Waiting& b) {
-                if (a.of->key.priority != b.of->key.priority) {
-                    return a.of->key.priority > b.of->key.priority;
-                }
-                if (is_by_score) return std::tie(a.score, a.job) < std::tie(b.score, b.job);
-                const auto order = compare_share(share(a), share(b));
-                if (order != std::strong_ordering::equal) {
-                    return order == std::strong_ordering::less;
-                }
-                return a.job < b.job;
+            std::sort(waiting.begin(), waiting.end(), [&](const Contender& a, const Contender& b) {
+                return job_comes_first(state, queue, line, a, b);
             });
             for (std::size_t i = 0; i < waiting.size(); ++i) {
                 out[waiting[i].job.job] = static_cast<std::int64_t>(i) + 1;

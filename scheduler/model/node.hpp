@@ -1,9 +1,11 @@
 #pragma once
 // One machine as the engine sees it.
 
+#include <algorithm>
 #include <boost/describe.hpp>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/base/time.hpp"
@@ -28,5 +30,14 @@ struct NodeFacts {
 BOOST_DESCRIBE_STRUCT(NodeFacts, (),
                       (name, pool, gpu_model, address, ready, unschedulable, allocatable, labels,
                        taints, created_at))
+
+// GPU models are names that people write: compared without case.
+inline bool same_gpu_model(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [lower](char x, char y) { return lower(x) == lower(y); });
+}
 
 }  // namespace gpuctl

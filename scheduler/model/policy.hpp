@@ -14,32 +14,52 @@
 
 namespace gpuctl {
 
-// Among queues of one pool: higher priority first; equal ones share by weight (held GPUs / weight,
-// least first), those still under their guarantee before the others. Weight is never an order.
+// How a pool or a queue orders what is directly below it: docs/adr/0011-queue-tree.md has the
+// table.
+enum class QueueOrder : std::uint8_t { fair_share, fifo, priority, capacity, shortest };
+
+// What a queue is promised and may hold of one GPU model, within its other limits.
+struct ModelLimit {
+    std::string model;  // compared without case
+    GpuMilli guaranteed;
+    std::optional<GpuMilli> maximum = std::nullopt;
+    friend auto operator<=>(const ModelLimit&, const ModelLimit&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ModelLimit, (), (model, guaranteed, maximum))
+
+// A queue of the tree of its pool. Jobs wait in those without sub-queues. Weight is never an order.
 struct QueuePolicy {
-    std::string name;
+    std::string name;  // unique in its pool
     std::int32_t priority = 0;
     std::int64_t weight = 1;          // >= 1
     GpuMilli guaranteed;              // served first up to here
     std::optional<GpuMilli> maximum;  // never held beyond; absent: the whole pool
+    std::string parent = {};          // empty: directly below the pool
+    QueueOrder order = QueueOrder::fair_share;
+    std::optional<GpuMilli> borrowing_limit =
+        std::nullopt;  // above the guarantee; absent: up to the maximum
+    std::optional<GpuMilli> lending_limit =
+        std::nullopt;  // of the guarantee, to others; absent: all of it
+    std::optional<std::int64_t> jobs_maximum = std::nullopt;  // that hold something at once
+    std::optional<GpuMilli> gpus_per_job_maximum = std::nullopt;
+    std::vector<ModelLimit> models = {};
     friend auto operator<=>(const QueuePolicy&, const QueuePolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(QueuePolicy, (), (name, priority, weight, guaranteed, maximum))
+BOOST_DESCRIBE_STRUCT(QueuePolicy, (),
+                      (name, priority, weight, guaranteed, maximum, parent, order, borrowing_limit,
+                       lending_limit, jobs_maximum, gpus_per_job_maximum, models))
+
+// A queue with more above it than this is taken for one directly below its pool.
+inline constexpr int kQueueDepthMaximum = 8;
 
 // What becomes of the others when the first in line finds no room (docs/adr/0012).
 enum class HeadOfLine : std::uint8_t {
     step_aside,  // whatever fits goes; the first one may wait for ever
     reserve      // it is promised GPUs from a moment on; others go only if that stays true
 };
-// Who is first among jobs of one queue and priority.
-enum class JobOrder : std::uint8_t {
-    submitted,  // tenants by share, then the oldest
-    shortest    // the shortest for what it asks, by its limit and its owner's history
-};
 struct BackfillPolicy {
     HeadOfLine head = HeadOfLine::reserve;
-    JobOrder order = JobOrder::submitted;
-    // With `shortest`: waiting so long halves what a job is taken to cost ...
+    // With the order SHORTEST: waiting so long halves what a job is taken to cost ...
     Duration ageing = Duration::seconds(24 * 3600);
     // ... and from here on it goes first, the oldest of them, so that none waits for ever.
     Duration patience = Duration::seconds(52 * 3600);
@@ -49,19 +69,27 @@ struct BackfillPolicy {
     Duration short_run_time = Duration::seconds(3600);
     friend auto operator<=>(const BackfillPolicy&, const BackfillPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(BackfillPolicy, (),
-                      (head, order, ageing, patience, short_percent, short_run_time))
+BOOST_DESCRIBE_STRUCT(BackfillPolicy, (), (head, ageing, patience, short_percent, short_run_time))
 
 struct PoolPolicy {
     std::string name;
     std::string description;
     std::vector<QueuePolicy> queues;  // "default" always exists, listed or not
-    BackfillPolicy backfill;
+    QueueOrder order = QueueOrder::fair_share;
+    BackfillPolicy backfill = {};
     friend auto operator<=>(const PoolPolicy&, const PoolPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, backfill))
+BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, order, backfill))
 
-// Limits of one tenant (= namespace) over all pools, and its weight inside every queue.
+// What a tenant may hold of one pool.
+struct PoolQuota {
+    std::string pool;
+    GpuMilli gpu_maximum;
+    friend auto operator<=>(const PoolQuota&, const PoolQuota&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PoolQuota, (), (pool, gpu_maximum))
+
+// Limits of one tenant (= namespace) over all pools and in some, and its weight in every queue.
 struct TenantPolicy {
     std::string name;
     std::int64_t weight = 1;
@@ -69,10 +97,11 @@ struct TenantPolicy {
     std::optional<CpuMilli> cpu_maximum;
     std::optional<Bytes> memory_maximum;
     std::string queue;  // default queue of this namespace; empty: "default"
+    std::vector<PoolQuota> pools = {};
     friend auto operator<=>(const TenantPolicy&, const TenantPolicy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(TenantPolicy, (),
-                      (name, weight, gpu_maximum, cpu_maximum, memory_maximum, queue))
+                      (name, weight, gpu_maximum, cpu_maximum, memory_maximum, queue, pools))
 
 struct Policy {
     std::vector<PoolPolicy> pools;  // "default" always exists; nodes may bring others
@@ -84,12 +113,18 @@ struct Policy {
     Duration backoff_maximum{60'000};
     Duration gang_bind_deadline{30'000};      // then a half-bound gang is rolled back (G4)
     std::int32_t plan_attempts_max = 10'000;  // jobs tried per Plan input; a count, never a time
+    Duration usage_half_life = Duration::seconds(7LL * 24 * 3600);  // 0: past usage does not count
+    // Each `ageing_every` waited adds `ageing_step` to a job's priority, up to `ageing_maximum`.
+    std::int32_t ageing_step = 0;  // 0: off
+    Duration ageing_every = Duration::seconds(3600);
+    std::int32_t ageing_maximum = 1'000'000;
     friend auto operator<=>(const Policy&, const Policy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Policy, (),
                       (pools, tenants, default_tenant_weight, default_tenant_gpu_maximum,
                        pods_reserved_per_node, backoff_initial, backoff_maximum, gang_bind_deadline,
-                       plan_attempts_max))
+                       plan_attempts_max, usage_half_life, ageing_step, ageing_every,
+                       ageing_maximum))
 
 inline constexpr const char* kDefaultPool = "default";
 inline constexpr const char* kDefaultQueue = "default";

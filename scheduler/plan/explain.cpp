@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
-#include "scheduler/model/quantity.hpp"
 #include "scheduler/plan/explain_parts.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
 using explain_parts::count;
-using explain_parts::gpus;
-using explain_parts::gpus_noun;
 using explain_parts::Group;
 
 namespace {
@@ -34,72 +32,27 @@ std::vector<Group> groups_of(const ClusterState& state, const Readiness& ready) 
     return groups;
 }
 
-struct Asked {
-    GpuMilli gpus;
-    CpuMilli cpu;
-    Bytes memory;
-};
-
-Asked asked(const ClusterState& state, const std::vector<Group>& groups, bool all) {
-    Asked sum;
+Load asked(const ClusterState& state, const std::vector<Group>& groups, bool all) {
+    Load sum;
     for (const Group& group : groups) {
         const Shape& shape = state.shapes().at(group.shape);
-        sum.gpus += shape.gpus * group.ranks;
-        sum.cpu += shape.cpu * group.ranks;
-        sum.memory += shape.memory * group.ranks;
+        sum.add({shape.gpus, shape.cpu, shape.memory}, group.ranks);
         if (!all) break;
     }
     return sum;
 }
 
-Explanation over_limit(std::string subject, std::string holder, Reason reason,
-                       const std::string& unit, std::int64_t limit, std::int64_t held,
-                       std::int64_t needed, const std::string& limit_text,
-                       const std::string& held_text, const std::string& needed_text) {
-    Explanation out;
-    out.reason = reason;
-    out.subject = std::move(subject);
-    out.figures = {{unit + "_limit", limit}, {unit + "_held", held}, {unit + "_needed", needed}};
-    out.sentence = holder + " may hold " + limit_text + " and holds " + held_text + "; it needs " +
-                   needed_text + (needed > limit ? ", more than it may ever hold" : "");
-    return out;
-}
-
-void explain_limits(const ClusterState& state, const JobRow& job, const Asked& ask,
-                    std::vector<Explanation>& out) {
-    if (job.priority >= kSystemPriority) return;
-    const QueueRow& queue = state.queue(job.queue);
-    if (queue.maximum && ask.gpus > GpuMilli{0} && queue.held + ask.gpus > *queue.maximum) {
-        out.push_back(over_limit(
-            queue.name, "queue " + queue.name + " of pool " + state.pool(queue.pool).name,
-            Reason::queue_limit, "gpus", queue.maximum->value(), queue.held.value(),
-            ask.gpus.value(), gpus_noun(queue.maximum->value()), gpus(queue.held.value()),
-            gpus(ask.gpus.value())));
+// The GPU model that all of it asks for; empty: any, or several.
+const std::string& model_asked(const ClusterState& state, const std::vector<Group>& groups) {
+    static const std::string any;
+    const std::string* found = &any;
+    for (const Group& group : groups) {
+        const Shape& shape = state.shapes().at(group.shape);
+        const std::string& model = state.shapes().constraint(shape.constraint).rules.gpu_model;
+        if (found != &any && *found != model) return any;
+        found = &model;
     }
-    const TenantRow& tenant = state.tenant(job.tenant);
-    const std::string who = "namespace " + tenant.name;
-    if (tenant.gpu_maximum && ask.gpus > GpuMilli{0} &&
-        tenant.gpus_held + ask.gpus > *tenant.gpu_maximum) {
-        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota, "gpus",
-                                 tenant.gpu_maximum->value(), tenant.gpus_held.value(),
-                                 ask.gpus.value(), gpus_noun(tenant.gpu_maximum->value()),
-                                 gpus(tenant.gpus_held.value()), gpus(ask.gpus.value())));
-    }
-    if (tenant.cpu_maximum && ask.cpu > CpuMilli{0} &&
-        tenant.cpu_held + ask.cpu > *tenant.cpu_maximum) {
-        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota, "cpu",
-                                 tenant.cpu_maximum->value(), tenant.cpu_held.value(),
-                                 ask.cpu.value(), format_cpu(*tenant.cpu_maximum) + " CPU",
-                                 format_cpu(tenant.cpu_held), format_cpu(ask.cpu)));
-    }
-    if (tenant.memory_maximum && ask.memory > Bytes{0} &&
-        tenant.memory_held + ask.memory > *tenant.memory_maximum) {
-        out.push_back(over_limit(tenant.name, who, Reason::tenant_quota, "memory",
-                                 tenant.memory_maximum->value(), tenant.memory_held.value(),
-                                 ask.memory.value(),
-                                 format_bytes(*tenant.memory_maximum) + " memory",
-                                 format_bytes(tenant.memory_held), format_bytes(ask.memory)));
-    }
+    return *found;
 }
 
 Explanation plain(Reason reason, std::string subject, std::string sentence) {
@@ -126,7 +79,21 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id, const Read
         return out;
     }
     const std::vector<Group> groups = groups_of(state, ready);
-    explain_limits(state, job, asked(state, groups, ready.all_or_nothing), out);
+    visit_limits(state, job, asked(state, groups, ready.all_or_nothing), [&](const LimitHit& hit) {
+        out.push_back(explain_parts::explain_limit(state, job, hit));
+        return true;
+    });
+    // A job that names a model waits for that; for one that takes any, it comes after the room.
+    const std::string& model = model_asked(state, groups);
+    const auto add_model_limits = [&](bool is_asked_for) {
+        visit_model_limits(state, job, asked(state, groups, ready.all_or_nothing),
+                           [&](const LimitHit& hit) {
+                               if (model.empty() == is_asked_for) return;
+                               if (is_asked_for && !same_gpu_model(model, hit.model)) return;
+                               out.push_back(explain_parts::explain_limit(state, job, hit));
+                           });
+    };
+    add_model_limits(true);
     bool has_room = true;
     for (const Group& group : groups) {
         std::optional<Explanation> found = explain_parts::explain_group(state, job, group);
@@ -143,6 +110,7 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id, const Read
             out.push_back(std::move(*found));
         }
     }
+    add_model_limits(false);
     if (ready.resume && !out.empty()) {
         Explanation half = out.front();
         half.reason = Reason::gang_half_bound;

@@ -12,7 +12,8 @@
 //     ..._free_on_one_node: the most on a node that has what a rank needs in the order GPUs, CPU,
 //     memory, pod slots, others up to this one
 //   gpus_limit, gpus_held, gpus_needed            of a queue or tenant limit; likewise cpu_,
-//                                                 memory_
+//                                                 memory_, jobs_; where GPUs are kept back, they
+//                                                 count as held
 //   ranks_min, ranks_present, ranks_gated         of a gang that is not there yet
 //   retry_in_ms                                   of a backoff
 //   short_percent, short_run_time_ms              of what a pool keeps for short work

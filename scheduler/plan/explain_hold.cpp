@@ -32,6 +32,17 @@ std::vector<std::string> existing_queues(const ClusterState& state, PoolId pool)
     return names;
 }
 
+std::vector<std::string> leaves_below(const ClusterState& state, QueueId queue) {
+    std::vector<std::string> names;
+    for (const QueueId child : state.queue(queue).children) {
+        const auto more = leaves_below(state, child);
+        names.insert(names.end(), more.begin(), more.end());
+    }
+    if (names.empty()) names.push_back(state.queue(queue).name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
 std::string bar_text(const ClusterState& state, const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
@@ -85,6 +96,11 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
         case Reason::queue_unknown:
             out.sentence = "queue " + ready.subject + " does not exist in pool " + pool +
                            "; there are: " + listed(existing_queues(state, job.pool));
+            break;
+        case Reason::queue_holds_queues:
+            out.sentence =
+                "queue " + state.queue_path(job.queue) + " of pool " + pool +
+                " holds queues, not jobs; name one of: " + listed(leaves_below(state, job.queue));
             break;
         case Reason::gang_size_unknown:
             out.sentence = "nothing says how many ranks its gang has: " + gang_text(state, job);

@@ -1,6 +1,7 @@
 #pragma once
 // What the files of the explanation share: explain.cpp asks, explain_hold.cpp tells what about the
-// job itself stands in the way, explain_room.cpp where its ranks find no room.
+// job itself stands in the way, explain_limit.cpp which limit, explain_room.cpp where its ranks
+// find no room.
 
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,8 @@ struct Group {
 };
 
 Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready);
+// The limit that stops it, with its level and its arithmetic.
+Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit);
 // Ranks of one shape that do not find room; nothing when they do.
 std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
                                          const Group& group);

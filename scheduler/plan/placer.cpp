@@ -41,10 +41,17 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
         const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
         for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
              slot = nodes.next_common(eligible, slot + 1)) {
+            if (is_avoided(state, slot)) continue;
             if (capacity.fitting(slot, shape.needs, ranks) == ranks) return NodeId{slot};
         }
     }
     return NodeId::none();
+}
+
+bool Placer::is_avoided(const ClusterState& state, std::uint32_t slot) const {
+    return std::any_of(avoided_.begin(), avoided_.end(), [&](std::string_view model) {
+        return same_gpu_model(state.node(NodeId{slot}).facts.gpu_model, model);
+    });
 }
 
 // Work without GPUs goes where the fewest GPUs are free, so that it does not sit in front of them.
@@ -84,7 +91,7 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
         for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
              slot = nodes.next_common(eligible, slot + 1)) {
             const std::int64_t here = capacity.fitting(slot, shape.needs, ranks);
-            if (here <= fitting) continue;
+            if (here <= fitting || is_avoided(state, slot)) continue;
             fitting = here;
             best = NodeId{slot};
             // Below the open-ended top bucket all nodes of a bucket are alike in this column.
@@ -148,6 +155,7 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (slot = nodes.next(slot); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         if (!eligibility_.of(state, shape.constraint).contains(slot)) continue;
+        if (is_avoided(state, slot)) continue;
         if (!capacity.fits(slot, shape.needs)) continue;
         if (--steps_left < 0) return false;
         const std::size_t before = attempt.checkpoint();

@@ -3,6 +3,7 @@
 // to few nodes, all of its ranks or none.
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/plan/eligibility.hpp"
@@ -27,6 +28,9 @@ public:
         return eligibility_.of(state, shape.constraint);
     }
 
+    // Nodes with these GPU models are left alone by what follows; the names must live as long.
+    void avoid(const std::vector<std::string_view>& models) { avoided_ = models; }
+
     // Tries of one pod on one node. Enough for all worlds up to about eight ranks on eight nodes;
     // beyond it a mixed gang may be refused although a placement exists.
     static constexpr std::int64_t kSearchStepsMax = 20'000;
@@ -34,6 +38,7 @@ public:
 private:
     NodeId roomiest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                     const Shape& shape, std::int64_t ranks, std::int64_t& fitting);
+    [[nodiscard]] bool is_avoided(const ClusterState& state, std::uint32_t slot) const;
     NodeId beside_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
                        const NodeSet& eligible, std::int64_t ranks) const;
     void sort_by_size(const ClusterState& state, const std::vector<PodId>& pods);
@@ -43,6 +48,7 @@ private:
                 std::size_t next, std::int64_t& steps_left);
 
     EligibilityCache eligibility_;
+    std::vector<std::string_view> avoided_;
     std::vector<Transaction::Entry> log_;
     std::vector<PodId> order_;    // the pods, largest shape first, equal shapes together
     std::vector<NodeId> chosen_;  // per position in order_

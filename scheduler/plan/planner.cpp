@@ -5,6 +5,7 @@
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/policy/queue_order.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
@@ -27,13 +28,15 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
                     EngineFigures& figures, EffectList& effects) {
     line_.may_promise = state.pool(pool).backfill.head == HeadOfLine::reserve;
     line_.passed.clear();
-    reservation_.clear();
+    if (reservations_.size() < state.pools()) reservations_.resize(state.pools());
+    pool_ = pool;
+    reservation().clear();
     short_work_.open(state, pool);
     for (;;) {
         const ClassId chosen = next_class(state, pool, line_);
         if (!chosen.exists()) {
             // Nobody is first in line any more: those held back by an old promise may go.
-            const bool is_stale = !reservation_.exists() && state.pool(pool).promise.job.exists();
+            const bool is_stale = !reservation().exists() && state.pool(pool).promise.job.exists();
             if (!is_stale) return true;
             state.promise(pool, {});
             continue;
@@ -41,27 +44,33 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
         const JobClass& of = state.book().at(chosen);
         const bool is_refused_room =
             state.is_blocked(of) && (of.block.watch & ClassBlock::kPromise) == 0;
-        if (is_refused_room) {
-            make_promise(state, pool, chosen);
-            continue;
-        }
+        // One that a limit has come before since then is tried once more, to be told so.
+        if (is_refused_room && make_promise(state, pool, chosen, figures)) continue;
         if (attempts_left-- == 0) return false;
         attempt(state, chosen, figures, effects);
     }
 }
 
-void Planner::make_promise(ClusterState& state, PoolId pool, ClassId of) {
+bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures) {
     constexpr std::size_t kPassedMost = 4;
     const JobId job = state.book().at(of).jobs.begin()->job;
     state.read_readiness(job, ready_);
     pods_ = ready_.pods;
     pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
-    if (reservation_.make(state, placer_, job, pods_)) {
+    is_long_ = false;  // what is kept for short work refuses by a watch of its own
+    // Also tells the placer that no GPU model is to be avoided for these pods.
+    if (!is_within_limits(state, state.job(job), pods_) || !models_.empty()) return false;
+    const std::uint64_t searched = reservation().searches();
+    const bool is_made = reservation().make(state, placer_, job, pods_);
+    figures.promise_searches += reservation().searches() - searched;
+    if (is_made) {
         line_.may_promise = false;
-        return state.promise(pool, reservation_.promise());
+        state.promise(pool, reservation().promise());
+        return true;
     }
     line_.passed.push_back(of);
     if (line_.passed.size() == kPassedMost) line_.may_promise = false;
+    return true;
 }
 
 void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects) {
@@ -89,32 +98,61 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     state.read_readiness(job, ready_);
     watch_ = 0;
     is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
-    is_held_back_ = reservation_.exists() &&
-                    !reservation_.is_over_by_then(state.now(), state.job(job).run_time_max);
+    is_held_back_ = reservation().exists() &&
+                    !reservation().is_over_by_then(state.now(), state.job(job).run_time_max);
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
     if (!placed) return refuse(state, chosen, job, figures, effects);
     if (ready_.pods.size() > round_.size()) refresh(state, job, figures, effects);
 }
 
+namespace {
+
+// What must move before a limit of this kind may let more through.
+std::uint8_t watched_for(LimitKind kind) {
+    switch (kind) {
+        case LimitKind::none:
+            return 0;
+        case LimitKind::queue_maximum:
+        case LimitKind::queue_borrowing:
+        case LimitKind::queue_lending:
+        case LimitKind::queue_jobs:
+        case LimitKind::queue_gpus_per_job:
+        case LimitKind::queue_model_maximum:
+            return ClassBlock::kQueueShrinks;
+        case LimitKind::pool_lending:  // a queue of it holds less, or a node came
+            return ClassBlock::kPoolLending;
+        case LimitKind::tenant_gpus:
+        case LimitKind::tenant_cpu:
+        case LimitKind::tenant_memory:
+        case LimitKind::tenant_pool_gpus:
+            return ClassBlock::kTenantShrinks;
+    }
+    return 0;
+}
+
+}  // namespace
+
 bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
                                const std::vector<PodId>& pods) {
-    GpuMilli gpus;
-    CpuMilli cpu;
-    Bytes memory;
+    Load ask;
     for (const PodId pod : pods) {
         const Shape& shape = state.shapes().at(state.pod(pod).shape);
-        gpus += shape.gpus;
-        cpu += shape.cpu;
-        memory += shape.memory;
+        ask.add({shape.gpus, shape.cpu, shape.memory});
     }
-    if (is_long_ && short_work_.keeps_out(state, job, gpus)) {
+    if (is_long_ && short_work_.keeps_out(state, job, ask.gpus)) {
         watch_ |= ClassBlock::kShortWork;
         return false;
     }
-    const Reason hit = state.limit_hit(job, gpus, cpu, memory);
-    if (hit == Reason::none) return true;
-    watch_ |= hit == Reason::queue_limit ? ClassBlock::kQueueShrinks : ClassBlock::kTenantShrinks;
+    models_.clear();
+    visit_model_limits(state, job, ask, [this](const LimitHit& hit) {
+        models_.push_back(hit.model);
+        watch_ |= watched_for(hit.kind);
+    });
+    placer_.avoid(models_);
+    const LimitHit hit = state.limit_hit(job, ask);
+    if (hit.kind == LimitKind::none) return true;
+    watch_ |= watched_for(hit.kind);
     return false;
 }
 
@@ -122,7 +160,7 @@ bool Planner::find_room(ClusterState& state, PoolId pool) {
     Capacity& capacity = state.capacity_for_planning();
     if (!is_held_back_) return placer_.place_all(state, capacity, pool, pods_, round_);
     watch_ |= ClassBlock::kPromise;
-    const Reservation::Withholding kept{reservation_, capacity};
+    const Reservation::Withholding kept{reservation(), capacity};
     return placer_.place_all(state, capacity, pool, pods_, round_);
 }
 
@@ -135,7 +173,7 @@ bool Planner::assume(ClusterState& state, JobId id, bool all_or_nothing, EffectL
             if (is_long_) short_work_.note_placed(state.shapes().at(shape).gpus);
         }
     }
-    if (reservation_.exists()) reservation_.note_placed(state, round_, !is_held_back_);
+    if (reservation().exists()) reservation().note_placed(state, round_, !is_held_back_);
     return true;
 }
 
@@ -148,13 +186,13 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
         const ShapeId shape = state.pod(pod).shape;
         pods_.assign(1, pod);
         if (!is_within_limits(state, job, pods_)) continue;
-        if (is_refused(state, job.pool, shape, 1)) {
+        if (models_.empty() && is_refused(state, job.pool, shape, 1)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
         if (!find_room(state, job.pool)) {
-            if (!is_held_back_) note_refused(state, job.pool, shape, 1);
+            if (models_.empty() && !is_held_back_) note_refused(state, job.pool, shape, 1);
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
@@ -185,11 +223,13 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
         const auto ranks = static_cast<std::int64_t>(pods_.size());
         if (!is_within_limits(state, job, pods_)) {
             // a smaller round may still be allowed
-        } else if (uniform && is_refused(state, job.pool, shape, ranks)) {
+        } else if (uniform && models_.empty() && is_refused(state, job.pool, shape, ranks)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
         } else if (!find_room(state, job.pool)) {
-            if (uniform && !is_held_back_) note_refused(state, job.pool, shape, ranks);
+            if (uniform && models_.empty() && !is_held_back_) {
+                note_refused(state, job.pool, shape, ranks);
+            }
             watch_ |= ClassBlock::kPoolGains;
         } else if (assume(state, id, true, effects)) {
             figures.placements += round_.size();

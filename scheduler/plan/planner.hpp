@@ -9,6 +9,7 @@
 // steps aside for what does.
 
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -30,7 +31,8 @@ private:
     bool serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
                EngineFigures& figures, EffectList& effects);
     // The first of the class is first in line and finds no room: promises it some, if that can be.
-    void make_promise(ClusterState& state, PoolId pool, ClassId of);
+    // False: it is not room that it lacks, but a limit.
+    bool make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures);
     bool find_room(ClusterState& state, PoolId pool);  // for pods_, into round_
     bool assume(ClusterState& state, JobId id, bool all_or_nothing, EffectList& effects);
     void refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
@@ -57,8 +59,10 @@ private:
     void note_refused(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks);
 
     Placer placer_;
-    Line line_;                                  // of the pool that is being served
-    Reservation reservation_;                    // for the first in it
+    Line line_;                              // of the pool that is being served
+    std::vector<Reservation> reservations_;  // by pool, for the first in it
+    PoolId pool_;                            // that is being served
+    Reservation& reservation() { return reservations_[pool_.value()]; }
     ShortWork short_work_;                       // what of the pool is kept for it
     bool is_long_ = false;                       // the job of this attempt
     bool is_held_back_ = false;                  // this attempt leaves alone what is promised
@@ -72,6 +76,7 @@ private:
     Readiness ready_;  // buffers
     std::vector<Placement> round_;
     std::vector<PodId> pods_;
+    std::vector<std::string_view> models_;  // that the pods under trial may not go to
     std::uint8_t watch_ = 0;  // what the refusals of this attempt depend on, see ClassBlock
 };
 

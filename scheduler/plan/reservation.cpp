@@ -40,15 +40,45 @@ private:
 bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
                        const std::vector<PodId>& pods) {
     clear();
-    nodes_ = 0;
     if (state.ends().empty()) return false;
+    const PoolId pool = state.job(job).pool;
+    const Answer* known = known_answer(state, pool, pods);
+    if (known == nullptr) {
+        ++searches_;
+        nodes_ = 0;
+        const bool is_found = search(state, placer, pool, pods);
+        answers_.push_back({shapes_, is_found ? promise_.at : Instant{}});
+        known = &answers_.back();
+    }
+    promise_ = known->at.happened() ? Promise{job, known->at} : Promise{};
+    return exists();
+}
+
+// In the pool as it is now. What is placed beside a promise changes the pool, so that an answer
+// that is still good has `left_` as it was found.
+const Reservation::Answer* Reservation::known_answer(const ClusterState& state, PoolId pool,
+                                                     const std::vector<PodId>& pods) {
+    const Basis basis{state.pool(pool).changes, state.eligibility_epoch(),
+                      state.eligibility_log().size()};
+    if (basis != basis_ && !planted(PlantedBug::keep_old_searches)) {
+        basis_ = basis;
+        answers_.clear();
+    }
+    shapes_.clear();
+    for (const PodId pod : pods) shapes_.push_back(state.shapes().at(state.pod(pod).shape).serial);
+    const auto found = std::find_if(answers_.begin(), answers_.end(),
+                                    [this](const Answer& one) { return one.shapes == shapes_; });
+    if (found != answers_.end()) return &*found;
+    // A new moment takes the place of `left_`: the old one would be told without it.
+    std::erase_if(answers_, [](const Answer& one) { return one.at.happened(); });
+    return nullptr;
+}
+
+bool Reservation::search(ClusterState& state, Placer& placer, PoolId pool,
+                         const std::vector<PodId>& pods) {
     Capacity& capacity = state.capacity_for_planning();
     Transaction attempt{capacity, log_};
-    promise_.job = job;
-    if (!release_until_it_fits(state, placer, pods, attempt)) {
-        clear();
-        return false;
-    }
+    if (!release_until_it_fits(state, placer, pool, pods, attempt)) return false;
     for (const Placement& placement : round_) {
         const Shape& shape = state.shapes().at(state.pod(placement.pod).shape);
         attempt.take(placement.node.value(), shape.needs);
@@ -58,10 +88,9 @@ bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
 }
 
 // From end to end of what runs in the pool, until there is room for all of `pods`.
-bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer,
+bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, PoolId pool,
                                         const std::vector<PodId>& pods, Transaction& attempt) {
     Capacity& capacity = state.capacity_for_planning();
-    const PoolId pool = state.job(promise_.job).pool;
     const ShapeId first = state.pod(pods.front()).shape;
     const bool uniform = std::all_of(pods.begin(), pods.end(),
                                      [&](PodId pod) { return state.pod(pod).shape == first; });

@@ -4,7 +4,9 @@
 // ended by then goes wherever it fits; other work only where the promised amounts stay free beside
 // it.
 //
-// Lives for one Plan and pool; the promise itself (who, when) is ClusterState's.
+// One for each pool. A promise holds for one Plan; what was found for it is kept for the next ones
+// until something in the pool changes, because finding it visits all that runs. The promise itself
+// (who, when) is ClusterState's.
 
 #include <cstdint>
 #include <vector>
@@ -19,7 +21,9 @@ public:
     // For the pods of the first job that does not fit now. False: no moment can be told, because
     // too much of the pool is held by work without limits, or it never fits.
     bool make(ClusterState& state, Placer& placer, JobId job, const std::vector<PodId>& pods);
-    void clear() { promise_ = {}; }
+    void clear() { promise_ = {}; }  // to be made anew; what is known of the pool stays
+    // How often the pool was searched for one.
+    [[nodiscard]] std::uint64_t searches() const { return searches_; }
 
     [[nodiscard]] const Promise& promise() const { return promise_; }
     [[nodiscard]] bool exists() const { return promise_.job.exists(); }
@@ -48,11 +52,30 @@ private:
         Needs amounts;   // may be negative
         Needs withheld;  // buffer
     };
-    bool release_until_it_fits(ClusterState& state, Placer& placer, const std::vector<PodId>& pods,
-                               Transaction& attempt);
+    // All that an answer depends on but the pods: as long as it is equal, so are the answers.
+    struct Basis {
+        std::uint64_t changes = 0;  // of the pool
+        std::uint64_t eligibility_epoch = 0;
+        std::size_t eligibility_position = 0;
+        friend bool operator==(const Basis&, const Basis&) = default;
+    };
+    // What was found for pods of these shapes, by their serials, in this order.
+    struct Answer {
+        std::vector<std::uint64_t> shapes;
+        Instant at;  // never: no moment can be told
+    };
+    const Answer* known_answer(const ClusterState& state, PoolId pool,
+                               const std::vector<PodId>& pods);
+    bool search(ClusterState& state, Placer& placer, PoolId pool, const std::vector<PodId>& pods);
+    bool release_until_it_fits(ClusterState& state, Placer& placer, PoolId pool,
+                               const std::vector<PodId>& pods, Transaction& attempt);
     void note_left(const ClusterState& state, const Capacity& capacity);
 
     Promise promise_;
+    Basis basis_;
+    std::vector<Answer> answers_;        // on this basis; at most one has a moment, the last
+    std::vector<std::uint64_t> shapes_;  // buffer
+    std::uint64_t searches_ = 0;
     std::vector<Left> left_;
     std::size_t nodes_ = 0;  // of left_ in use
     std::vector<Placement> round_;

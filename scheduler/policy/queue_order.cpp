@@ -1,6 +1,7 @@
 #include "scheduler/policy/queue_order.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/queue/share.hpp"
@@ -8,59 +9,184 @@
 namespace gpuctl {
 namespace {
 
-// True when the first of two classes of one queue is to be tried first.
-bool comes_first(const ClusterState& state, QueueId in, Line& line, ClassId x, ClassId y) {
-    const QueueRow& queue = state.queue(in);
-    const JobClass& a = state.book().at(x);
-    const JobClass& b = state.book().at(y);
-    const bool a_resumes = (a.key.ask.front() & 2U) != 0;
-    const bool b_resumes = (b.key.ask.front() & 2U) != 0;
-    if (a_resumes != b_resumes) return a_resumes;
-    if (a.key.priority != b.key.priority) {
-        return (a.key.priority > b.key.priority) != planted(PlantedBug::low_priority_first);
+using Order = std::strong_ordering;
+
+// What decides among the jobs of a leaf, and among sub-queues; after all of it, age.
+enum class JobTerm : std::uint8_t {
+    none,
+    priority,
+    tenant_share,
+    tenant_quota,
+    run_time  // predicted, less what it has waited (shortest_first.hpp)
+};
+enum class QueueTerm : std::uint8_t {
+    none,
+    priority,
+    next_job,         // the priority of the job it would start
+    under_guarantee,  // holds less than it is guaranteed
+    guarantee_part,   // how much of its guarantee it holds, while less than all
+    share             // dominant share / weight
+};
+
+struct Terms {
+    std::array<JobTerm, 2> of_jobs{};
+    std::array<QueueTerm, 4> of_queues{};
+};
+
+constexpr Terms terms_of(QueueOrder order) {
+    switch (order) {
+        case QueueOrder::fifo:
+            return {};
+        case QueueOrder::priority:
+            return {{JobTerm::priority}, {QueueTerm::priority, QueueTerm::next_job}};
+        case QueueOrder::fair_share:
+            return {{JobTerm::priority, JobTerm::tenant_share},
+                    {QueueTerm::priority, QueueTerm::under_guarantee, QueueTerm::share}};
+        case QueueOrder::capacity:
+            return {{JobTerm::tenant_quota, JobTerm::priority},
+                    {QueueTerm::under_guarantee, QueueTerm::guarantee_part, QueueTerm::priority,
+                     QueueTerm::share}};
+        case QueueOrder::shortest:
+            return {{JobTerm::priority, JobTerm::run_time},
+                    {QueueTerm::priority, QueueTerm::under_guarantee, QueueTerm::share}};
     }
-    if (state.pool(queue.pool).backfill.order == JobOrder::shortest) {
-        const auto order = line.scores.compare(state, x, y, line.may_promise);
-        if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
-    } else if (a.key.tenant != b.key.tenant && !planted(PlantedBug::ignore_tenant_shares)) {
-        const auto share = [&](TenantId tenant) {
-            const bool known = tenant.value() < queue.held_by_tenant.size();
-            return Share{known ? queue.held_by_tenant[tenant.value()] : GpuMilli{},
-                         state.tenant(tenant).weight};
-        };
-        const auto order = compare_share(share(a.key.tenant), share(b.key.tenant));
-        if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
-    }
-    return (*a.jobs.begin() < *b.jobs.begin()) != planted(PlantedBug::youngest_first);
+    return {};
 }
 
-// The same for the best classes of two queues of one pool.
-bool queue_comes_first(const ClusterState& state, QueueId system, const JobClass& a,
-                       const JobClass& b) {
-    const bool a_resumes = (a.key.ask.front() & 2U) != 0;
-    const bool b_resumes = (b.key.ask.front() & 2U) != 0;
-    if (a_resumes != b_resumes) return a_resumes;
-    if ((a.key.queue == system) != (b.key.queue == system)) return a.key.queue == system;
-    const QueueRow& x = state.queue(a.key.queue);
-    const QueueRow& y = state.queue(b.key.queue);
-    if (x.priority != y.priority && !planted(PlantedBug::ignore_queue_priority)) {
-        return x.priority > y.priority;
-    }
-    const bool x_is_owed = x.held < x.guaranteed;
-    const bool y_is_owed = y.held < y.guaranteed;
-    if (x_is_owed != y_is_owed && !planted(PlantedBug::ignore_guarantees)) return x_is_owed;
-    const bool alike = planted(PlantedBug::ignore_queue_weights);
-    const auto order =
-        compare_share({x.held, alike ? 1 : x.weight}, {y.held, alike ? 1 : y.weight});
-    if (order != std::strong_ordering::equal) return order == std::strong_ordering::less;
-    return *a.jobs.begin() < *b.jobs.begin();
+Terms terms_for(QueueOrder order) {
+    return terms_of(planted(PlantedBug::one_order_for_all) ? QueueOrder::fair_share : order);
 }
 
-ClassId next_in_queue(const ClusterState& state, QueueId queue, Line& line) {
+bool resumes(const JobClass& of) { return (of.key.ask.front() & 2U) != 0; }
+
+std::int64_t priority_of(const ClusterState& state, const Contender& one) {
+    return state.aged_priority(one.of->key.priority, one.job.submitted_at);
+}
+
+Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
+
+Share tenant_share(const ClusterState& state, const QueueRow& queue, TenantId tenant) {
+    const bool known = tenant.value() < queue.by_tenant.size();
+    return {known ? queue.by_tenant[tenant.value()].share : 0, state.tenant(tenant).weight};
+}
+
+// GPUs held of the pool, to what may be held of it: the quota, else all there is.
+Share quota_part(const ClusterState& state, PoolId pool, TenantId tenant) {
+    const GpuMilli most = state.pool_quota(tenant, pool).value_or(state.pool(pool).offered.gpus);
+    return {state.held_in_pool(tenant, pool).value(), std::max<std::int64_t>(most.value(), 1)};
+}
+
+Order compare_jobs(const ClusterState& state, const QueueRow& queue, Line& line, JobTerm term,
+                   const Contender& a, const Contender& b) {
+    const TenantId x = a.of->key.tenant;
+    const TenantId y = b.of->key.tenant;
+    switch (term) {
+        case JobTerm::none:
+            return Order::equal;
+        case JobTerm::priority: {
+            const Order order = higher_first(priority_of(state, a), priority_of(state, b));
+            return planted(PlantedBug::low_priority_first) ? 0 <=> order : order;
+        }
+        case JobTerm::tenant_share:
+            if (x == y || planted(PlantedBug::ignore_tenant_shares)) return Order::equal;
+            return compare_share(tenant_share(state, queue, x), tenant_share(state, queue, y));
+        case JobTerm::tenant_quota:
+            if (x == y) return Order::equal;
+            return compare_share(quota_part(state, queue.pool, x),
+                                 quota_part(state, queue.pool, y));
+        case JobTerm::run_time:
+            return line.scores.compare(state, a.id, b.id, line.may_promise);
+    }
+    return Order::equal;
+}
+
+// Under its guarantee, or under that for a GPU model which its next job could use.
+bool is_owed(const ClusterState& state, const QueueRow& queue, const Contender& next) {
+    if (queue.account.held.gpus < queue.guaranteed) return true;
+    if (queue.models.empty()) return false;
+    const Shape& shape = state.shapes().at(ShapeId{next.of->key.ask[2]});  // see ask_of()
+    const std::string& wanted = state.shapes().constraint(shape.constraint).rules.gpu_model;
+    return std::any_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
+        return model.held < model.limit.guaranteed && shape.gpus > GpuMilli{0} &&
+               (wanted.empty() || same_gpu_model(wanted, model.limit.model));
+    });
+}
+
+Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& a,
+                     const QueueRow& b, const Contender& next_a, const Contender& next_b) {
+    switch (term) {
+        case QueueTerm::none:
+            return Order::equal;
+        case QueueTerm::priority:
+            if (planted(PlantedBug::ignore_queue_priority)) return Order::equal;
+            return higher_first(a.priority, b.priority);
+        case QueueTerm::next_job:
+            return higher_first(priority_of(state, next_a), priority_of(state, next_b));
+        case QueueTerm::under_guarantee:
+            if (planted(PlantedBug::ignore_guarantees)) return Order::equal;
+            return higher_first(is_owed(state, a, next_a) ? 1 : 0,
+                                is_owed(state, b, next_b) ? 1 : 0);
+        case QueueTerm::guarantee_part:
+            if (!is_owed(state, a, next_a) || !is_owed(state, b, next_b)) return Order::equal;
+            if (a.guaranteed <= GpuMilli{} || b.guaranteed <= GpuMilli{}) return Order::equal;
+            return compare_share({a.account.held.gpus.value(), a.guaranteed.value()},
+                                 {b.account.held.gpus.value(), b.guaranteed.value()});
+        case QueueTerm::share: {
+            const bool alike = planted(PlantedBug::ignore_queue_weights);
+            return compare_share({a.account.share, alike ? 1 : a.weight},
+                                 {b.account.share, alike ? 1 : b.weight});
+        }
+    }
+    return Order::equal;
+}
+
+// The same for the next jobs of two queues that lie side by side.
+bool queue_comes_first(const ClusterState& state, QueueOrder order, QueueId a, QueueId b,
+                       const Contender& next_a, const Contender& next_b) {
+    if (resumes(*next_a.of) != resumes(*next_b.of)) return resumes(*next_a.of);
+    for (const QueueTerm term : terms_for(order).of_queues) {
+        const Order found =
+            compare_queues(state, term, state.queue(a), state.queue(b), next_a, next_b);
+        if (found != Order::equal) return found == Order::less;
+    }
+    return next_a.job < next_b.job;
+}
+
+Contender contender(const ClusterState& state, ClassId id) {
+    const JobClass& of = state.book().at(id);
+    return {id, &of, *of.jobs.begin()};
+}
+
+ClassId next_in_leaf(const ClusterState& state, QueueId queue, Line& line) {
     ClassId best;
     for (const ClassId id : state.book().of_queue(queue)) {
         if (!line.offers(state, id)) continue;
-        if (!best.exists() || comes_first(state, queue, line, id, best)) best = id;
+        if (!best.exists() ||
+            job_comes_first(state, queue, line, contender(state, id), contender(state, best))) {
+            best = id;
+        }
+    }
+    return best;
+}
+
+// The next among `queues`, which lie side by side under something with this order.
+ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<QueueId>& queues,
+                Line& line) {
+    ClassId best;
+    QueueId best_queue;
+    for (const QueueId queue : queues) {
+        const QueueRow& row = state.queue(queue);
+        const ClassId id = row.children.empty() ? next_in_leaf(state, queue, line)
+                                                : next_of(state, row.order, row.children, line);
+        if (!id.exists()) continue;
+        if (best.exists() && !queue_comes_first(state, order, queue, best_queue,
+                                                contender(state, id), contender(state, best))) {
+            continue;
+        }
+        best = id;
+        // Planted: the leaf itself is compared further up, not the branch it is in.
+        best_queue =
+            planted(PlantedBug::compare_leaves_only) ? state.book().at(id).key.queue : queue;
     }
     return best;
 }
@@ -71,25 +197,33 @@ ClassId next_in_queue(const ClusterState& state, QueueId queue, Line& line) {
 bool Line::offers(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.book().at(id);
     if (!state.is_blocked(of)) return true;
-    constexpr std::uint8_t limits =
-        ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks | ClassBlock::kShortWork;
+    constexpr std::uint8_t limits = ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks |
+                                    ClassBlock::kPoolLending | ClassBlock::kShortWork;
     if (!may_promise || (of.block.watch & limits) != 0) return false;
     return (of.block.watch & ClassBlock::kPoolGains) != 0 &&
            std::find(passed.begin(), passed.end(), id) == passed.end();
 }
 
-ClassId next_class(const ClusterState& state, PoolId pool, Line& line) {
-    const QueueId system = state.system_queue(pool);
-    ClassId best = next_in_queue(state, system, line);
-    for (const QueueId queue : state.pool(pool).queues) {
-        const ClassId candidate = next_in_queue(state, queue, line);
-        if (!candidate.exists()) continue;
-        if (!best.exists() ||
-            queue_comes_first(state, system, state.book().at(candidate), state.book().at(best))) {
-            best = candidate;
-        }
+bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,
+                     const Contender& b) {
+    if (resumes(*a.of) != resumes(*b.of)) return resumes(*a.of);
+    const QueueRow& row = state.queue(queue);
+    for (const JobTerm term : terms_for(row.order).of_jobs) {
+        const Order found = compare_jobs(state, row, line, term, a, b);
+        if (found != Order::equal) return found == Order::less;
     }
-    return best;
+    return (a.job < b.job) != planted(PlantedBug::youngest_first);
+}
+
+ClassId next_class(const ClusterState& state, PoolId pool, Line& line) {
+    const PoolRow& row = state.pool(pool);
+    const ClassId best = next_of(state, row.order, row.roots, line);
+    const ClassId system = next_in_leaf(state, state.system_queue(pool), line);
+    if (!system.exists() ||
+        (best.exists() && resumes(state.book().at(best)) && !resumes(state.book().at(system)))) {
+        return best;
+    }
+    return system;
 }
 
 }  // namespace gpuctl

@@ -1,6 +1,7 @@
 #pragma once
-// Whose turn it is: which of the waiting classes of a pool is tried next. Reads the state, decides
-// nothing else; docs/adr/0011-queue-tree.md says why in this order.
+// Whose turn it is: which of the waiting classes of a pool is tried next. Every queue and pool has
+// an order for what is directly below it, a row of the tables in queue_order.cpp. Reads the state,
+// decides nothing else; docs/adr/0011-queue-tree.md says why in this order.
 
 #include <vector>
 
@@ -19,7 +20,18 @@ struct Line {
     [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;
 };
 
-// The class that is next; none: nothing in the pool waits that is not refused already.
+// The class to try next; none: nothing in the pool waits that is not refused already.
 ClassId next_class(const ClusterState& state, PoolId pool, Line& line);
+
+// A waiting job with the class it is in.
+struct Contender {
+    ClassId id;
+    const JobClass* of = nullptr;
+    WaitingJob job;
+};
+
+// True when the first of two jobs of one queue is tried first.
+bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,
+                     const Contender& b);
 
 }  // namespace gpuctl

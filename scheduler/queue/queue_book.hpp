@@ -44,11 +44,14 @@ struct WaitingJob {
 // Why a class rests, which counters it watches, and their sum when it was refused: while that
 // stands still, trying again would give the same answer.
 struct ClassBlock {
-    static constexpr std::uint8_t kPoolGains = 1;      // room may have come
-    static constexpr std::uint8_t kQueueShrinks = 2;   // its queue holds less, or may hold more
+    static constexpr std::uint8_t kPoolGains =
+        1;  // room may have come, or a queue of it holds less
+    static constexpr std::uint8_t kQueueShrinks =
+        2;  // its queue or one above holds less, or may hold more
     static constexpr std::uint8_t kTenantShrinks = 4;  // its tenant likewise
     static constexpr std::uint8_t kPromise = 8;        // what is promised to the first in line
     static constexpr std::uint8_t kShortWork = 16;     // room may have come beside what is for that
+    static constexpr std::uint8_t kPoolLending = 32;   // what the pool's queues keep back
     Reason reason = Reason::none;
     std::uint8_t watch = 0;  // 0: not blocked
     std::uint64_t revision = 0;

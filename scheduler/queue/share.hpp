@@ -1,27 +1,33 @@
 #pragma once
-// Who has had less for their weight: held / weight compared exactly, by cross-multiplication in
+// Who has had less for their weight: amount / weight compared exactly, by cross-multiplication in
 // 128 bits, so that no rounding decides whose turn it is.
 
 #include <compare>
 #include <cstdint>
 
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/units.hpp"
+#include "scheduler/queue/usage.hpp"
 
 namespace gpuctl {
 
 struct Share {
-    GpuMilli held;
+    std::int64_t amount = 0;
     std::int64_t weight = 1;
 };
 
 constexpr std::strong_ordering compare_share(Share a, Share b) {
     __extension__ using Wide = __int128;
     GPUCTL_CHECK(a.weight > 0 && b.weight > 0, "weights are clamped to at least 1 on entry");
-    const Wide left = static_cast<Wide>(a.held.value()) * b.weight;
-    const Wide right = static_cast<Wide>(b.held.value()) * a.weight;
+    const Wide left = static_cast<Wide>(a.amount) * b.weight;
+    const Wide right = static_cast<Wide>(b.amount) * a.weight;
     if (left < right) return std::strong_ordering::less;
     return left > right ? std::strong_ordering::greater : std::strong_ordering::equal;
 }
+
+inline constexpr std::int64_t kShareWhole = 1'000'000'000;  // shares are in parts per billion
+
+// The dominant share: the largest of the three parts of `whole`, rounded down; what `whole` has
+// nothing of does not count. More than the whole is possible: nodes go while work runs.
+std::int64_t dominant_share(const Load& held, const Usage& usage, const Load& whole);
 
 }  // namespace gpuctl

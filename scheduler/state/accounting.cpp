@@ -2,16 +2,18 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
 void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
     if (!pod.job.exists()) return;  // foreign pods belong to nobody's quota
-    const JobRow& job = jobs_[pod.job.value()];
+    JobRow& job = jobs_[pod.job.value()];
     const bool is_bound = pod.standing != PodStanding::waiting;
     if (!is_bound && planted(PlantedBug::count_only_bound_in_quota)) return;
     if (job.priority >= kSystemPriority) return;
     const Shape& shape = shapes_.at(pod.shape);
+    const Load load{shape.gpus, shape.cpu, shape.memory};
     TenantRow& tenant = tenants_[job.tenant.value()];
     tenant.gpus_held += shape.gpus * sign;
     tenant.cpu_held += shape.cpu * sign;
@@ -23,18 +25,25 @@ void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
         idle_ = false;
     }
     if (!job.queue.exists()) return;
-    QueueRow& queue = queues_[job.queue.value()];
-    queue.held += shape.gpus * sign;
-    if (queue.held_by_tenant.size() <= job.tenant.value()) {
-        queue.held_by_tenant.resize(job.tenant.value() + 1);
-    }
-    queue.held_by_tenant[job.tenant.value()] += shape.gpus * sign;
-    if (sign < 0 && !planted(PlantedBug::forget_queue_shrink)) ++queue.shrinks;
+    std::int64_t jobs = 0;  // one more or fewer that holds something
+    if (sign > 0) jobs = job.pods_held++ == 0 ? 1 : 0;
+    if (sign < 0) jobs = --job.pods_held == 0 ? -1 : 0;
+    job.gpus_held += shape.gpus * sign;
+    std::vector<GpuMilli>& by_tenant = pools_[job.pool.value()].held_by_tenant;
+    if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
+    by_tenant[job.tenant.value()] += shape.gpus * sign;
+    charge_queues(job.queue, job.tenant, load, sign, jobs);
+    charge_models(job.queue, nodes_[pod.node.value()].facts.gpu_model, shape.gpus, sign);
+}
+
+void ClusterState::charge_pods_of(const NodeRow& node, std::int64_t sign) {
+    for (const PodId pod : node.pods) charge(pods_[pod.value()], sign);
 }
 
 // Moves all that the job holds to another queue or in and out of the system class.
 void ClusterState::recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority) {
     if (job.pool == pool && job.queue == queue && job.priority == priority) return;
+    if (job.pods_held > 0) note_gain(job.pool);  // its old queue holds less
     for (const PodId pod : job.pods) {
         if (planted(PlantedBug::double_charge_on_move)) break;
         if (pods_[pod.value()].node.exists()) charge(pods_[pod.value()], -1);
@@ -47,23 +56,46 @@ void ClusterState::recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_
     }
 }
 
-Reason ClusterState::limit_hit(const JobRow& job, GpuMilli gpus, CpuMilli cpu, Bytes memory) const {
-    if (job.priority >= kSystemPriority) return Reason::none;
-    const QueueRow& queue = queues_[job.queue.value()];
-    if (planted(PlantedBug::queue_maximum_off_by_one)) gpus -= whole_gpus(1);
-    if (queue.maximum && gpus > GpuMilli{0} && queue.held + gpus > *queue.maximum &&
-        !planted(PlantedBug::skip_queue_maximum)) {
-        return Reason::queue_limit;
+LimitHit ClusterState::limit_hit(const JobRow& job, const Load& ask) const {
+    LimitHit first;
+    visit_limits(*this, job, ask, [&first](const LimitHit& hit) {
+        first = hit;
+        return false;
+    });
+    return first;
+}
+
+// Where the round goes is known by now, so each model is asked for what it would have to give.
+bool ClusterState::crosses_model_limit(const JobRow& job,
+                                       const std::vector<Placement>& round) const {
+    if (job.priority >= kSystemPriority || planted(PlantedBug::skip_model_limits)) return false;
+    for (QueueId id = job.queue; id.exists(); id = queues_[id.value()].parent) {
+        for (const ModelHolding& model : queues_[id.value()].models) {
+            if (!model.limit.maximum) continue;
+            GpuMilli more;
+            for (const Placement& placement : round) {
+                const NodeRow& node = nodes_[placement.node.value()];
+                if (!same_gpu_model(node.facts.gpu_model, model.limit.model)) continue;
+                more += shapes_.at(pods_[placement.pod.value()].shape).gpus;
+            }
+            if (limits::crosses(model.limit.maximum->value(), model.held.value(), more.value())) {
+                return true;
+            }
+        }
     }
-    if (planted(PlantedBug::skip_tenant_quota)) return Reason::none;
-    const TenantRow& tenant = tenants_[job.tenant.value()];
-    const bool over =
-        (tenant.gpu_maximum && gpus > GpuMilli{0} &&
-         tenant.gpus_held + gpus > *tenant.gpu_maximum) ||
-        (tenant.cpu_maximum && cpu > CpuMilli{0} && tenant.cpu_held + cpu > *tenant.cpu_maximum) ||
-        (tenant.memory_maximum && memory > Bytes{0} &&
-         tenant.memory_held + memory > *tenant.memory_maximum);
-    return over ? Reason::tenant_quota : Reason::none;
+    return false;
+}
+
+std::optional<GpuMilli> ClusterState::pool_quota(TenantId tenant, PoolId pool) const {
+    for (const auto& [of, quota] : tenants_[tenant.value()].pool_quotas) {
+        if (of == pool) return quota;
+    }
+    return std::nullopt;
+}
+
+GpuMilli ClusterState::held_in_pool(TenantId tenant, PoolId pool) const {
+    const std::vector<GpuMilli>& by_tenant = pools_[pool.value()].held_by_tenant;
+    return tenant.value() < by_tenant.size() ? by_tenant[tenant.value()] : GpuMilli{};
 }
 
 }  // namespace gpuctl

@@ -98,6 +98,7 @@ void ClusterState::mark_dirty(JobId id) {
 }
 
 std::vector<JobId> ClusterState::take_dirty() {
+    refresh_shares();
     std::vector<JobId> taken = std::move(dirty_);
     dirty_.clear();
     for (const JobId id : taken) {

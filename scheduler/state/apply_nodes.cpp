@@ -88,9 +88,13 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
         row.facts.pool != facts.pool;
+    if (row.known) offer_to_pool(row.pool, row.facts.allocatable, -1);
+    const bool model_changed = row.facts.gpu_model != facts.gpu_model;
+    if (model_changed) charge_pods_of(row, -1);
     const bool capacity_changed = !row.known || row.facts.allocatable != facts.allocatable;
     row.known = true;
     row.facts = std::move(facts);
+    if (model_changed) charge_pods_of(row, 1);
     if (capacity_changed) {
         const bool grew = capacity_.set_allocatable(id.value(), row.facts.allocatable);
         if (grew && !planted(PlantedBug::forget_grown_nodes)) {
@@ -104,16 +108,20 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         if (!planted(PlantedBug::forget_gain_on_uncordon)) note_gain(row.pool);
     }
     place_in_pool(id);
+    offer_to_pool(row.pool, row.facts.allocatable, 1);
 }
 
 void ClusterState::on(const NodeRemoved& event, EffectList&) {
     const NodeId id = find_node(event.name);
     if (!id.exists() || !nodes_[id.value()].known) return;
     NodeRow& row = nodes_[id.value()];
+    offer_to_pool(row.pool, row.facts.allocatable, -1);
     row.known = false;
     NodeFacts nameless;
     nameless.name = row.facts.name;
+    charge_pods_of(row, -1);
     row.facts = std::move(nameless);
+    charge_pods_of(row, 1);
     if (!planted(PlantedBug::offer_removed_nodes)) place_in_pool(id);
     (void)capacity_.set_allocatable(id.value(), Resources{});
     note_eligibility_change(id);

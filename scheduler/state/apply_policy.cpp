@@ -24,6 +24,7 @@ PoolId ClusterState::pool_named(std::string_view name) {
     const QueueId queue = queue_named(id, kDefaultQueue);
     queues_[queue.value()].in_policy = true;  // "default" always exists
     pools_[id.value()].queues.push_back(queue);
+    pools_[id.value()].roots.push_back(queue);
     return id;
 }
 
@@ -58,6 +59,7 @@ void ClusterState::apply_tenant_policy(TenantRow& row) const {
     row.cpu_maximum.reset();
     row.memory_maximum.reset();
     row.queue.clear();
+    row.pool_quotas.clear();
     for (const TenantPolicy& tenant : policy_.tenants) {
         if (tenant.name != row.name) continue;
         row.weight = std::max<std::int64_t>(tenant.weight, 1);
@@ -65,44 +67,74 @@ void ClusterState::apply_tenant_policy(TenantRow& row) const {
         row.cpu_maximum = tenant.cpu_maximum;
         row.memory_maximum = tenant.memory_maximum;
         row.queue = tenant.queue;
+        for (const PoolQuota& quota : tenant.pools) {
+            const auto pool = pool_ids_.find(quota.pool);  // take_policy() made it
+            if (pool != pool_ids_.end()) {
+                row.pool_quotas.emplace_back(pool->second, quota.gpu_maximum);
+            }
+        }
+    }
+}
+
+void ClusterState::apply_queue_policy(QueueRow& row, const QueuePolicy& asked) {
+    row.order = asked.order;
+    row.priority = asked.priority;
+    row.weight = std::max<std::int64_t>(asked.weight, 1);
+    row.guaranteed = std::max(asked.guaranteed, GpuMilli{});
+    row.maximum = asked.maximum;
+    row.borrowing_limit = asked.borrowing_limit;
+    row.keeps = GpuMilli{};
+    if (asked.lending_limit) {
+        row.keeps = std::max(row.guaranteed - *asked.lending_limit, GpuMilli{});
+    }
+    row.jobs_maximum = asked.jobs_maximum;
+    row.gpus_per_job_maximum = asked.gpus_per_job_maximum;
+    row.models.clear();
+    for (const ModelLimit& limit : asked.models) {
+        row.models.push_back({limit, GpuMilli{}});
+        row.models.back().limit.guaranteed = std::max(limit.guaranteed, GpuMilli{});
     }
 }
 
 void ClusterState::take_policy(Policy policy) {
+    const Duration half_life_before = policy_.usage_half_life;
     policy_ = std::move(policy);
     capacity_.reserve_pod_slots(std::max<std::int64_t>(policy_.pods_reserved_per_node, 0) -
                                 (planted(PlantedBug::pod_slots_off_by_one) ? 1 : 0));
     for (QueueRow& queue : queues_) {
+        QueuePolicy nothing;
+        nothing.name = queue.name;
+        apply_queue_policy(queue, nothing);
         queue.in_policy = queue.name == kDefaultQueue;
-        queue.priority = 0;
-        queue.weight = 1;
-        queue.guaranteed = GpuMilli{};
-        queue.maximum.reset();
         ++queue.shrinks;
     }
     for (PoolRow& pool : pools_) {
         pool.in_policy = false;
         pool.description.clear();
         pool.backfill = {};
+        pool.order = QueueOrder::fair_share;
+    }
+    for (const TenantPolicy& tenant : policy_.tenants) {
+        for (const PoolQuota& quota : tenant.pools) (void)pool_named(quota.pool);
     }
     for (const PoolPolicy& wanted : policy_.pools) {
         const PoolId pool = pool_named(wanted.name);
         pools_[pool.value()].in_policy = true;
         pools_[pool.value()].description = wanted.description;
         pools_[pool.value()].backfill = wanted.backfill;
+        pools_[pool.value()].order = wanted.order;
         for (const QueuePolicy& asked : wanted.queues) {
             QueueRow& queue = queues_[queue_named(pool, asked.name).value()];
             queue.in_policy = true;
-            queue.priority = asked.priority;
-            queue.weight = std::max<std::int64_t>(asked.weight, 1);
-            queue.guaranteed = asked.guaranteed;
-            queue.maximum = asked.maximum;
+            apply_queue_policy(queue, asked);
         }
     }
     for (PoolRow& pool : pools_) pool.queues.clear();
     for (const auto& [key, id] : queue_ids_) {  // by pool, then name
         if (queues_[id.value()].in_policy) pools_[key.first.value()].queues.push_back(id);
     }
+    start_usage_clock(half_life_before);
+    rebuild_tree();
     for (TenantRow& tenant : tenants_) {
         apply_tenant_policy(tenant);
         ++tenant.shrinks;

@@ -14,6 +14,7 @@ ClusterState::ClusterState() {
 
 void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     now_ = std::max(now_, now);  // a clock that steps back does not undo a deadline
+    finish_ticks();
     ring_timers();
     std::visit([&](const auto& kind) { on(kind, effects); }, event);
     if (leading_) request_wake(effects, false);

@@ -31,6 +31,7 @@ namespace gpuctl {
 
 struct StateImage;
 struct JobImage;
+struct UsageImage;
 
 // One rank and its node, decided by the planner.
 struct Placement {
@@ -122,9 +123,14 @@ public:
     // Size of the gang a job belongs to; 0: unknown. Absent: no gang.
     [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;
     void read_readiness(JobId id, Readiness& out) const;
-    // None, queue_limit or tenant_quota: whether the job's queue and tenant may hold so much more.
-    [[nodiscard]] Reason limit_hit(const JobRow& job, GpuMilli gpus, CpuMilli cpu,
-                                   Bytes memory) const;
+    // The first limit that so much more would cross (limits.hpp); kind none: it may hold it.
+    [[nodiscard]] LimitHit limit_hit(const JobRow& job, const Load& ask) const;
+    [[nodiscard]] std::optional<GpuMilli> pool_quota(TenantId tenant, PoolId pool) const;
+    [[nodiscard]] GpuMilli held_in_pool(TenantId tenant, PoolId pool) const;
+    // "research/llm": the queue with those above it.
+    [[nodiscard]] std::string queue_path(QueueId queue) const;
+    // A job's priority with what it gained by waiting.
+    [[nodiscard]] std::int64_t aged_priority(std::int32_t priority, Instant since) const;
     // Refused, and nothing that could change the answer has moved since.
     [[nodiscard]] bool is_blocked(const JobClass& waiting) const;
     [[nodiscard]] std::uint64_t gang_rollbacks() const { return gang_rollbacks_; }
@@ -135,10 +141,11 @@ public:
     // Pods that hold and have a limit, by the moment at which they end at the latest.
     using Ends = std::pmr::set<std::pair<Instant, PodId>>;
     [[nodiscard]] const Ends& ends() const { return ends_; }
-    // Pools in which waiting jobs are told apart by run time.
-    [[nodiscard]] bool heeds_run_times(const PoolRow& pool) const {
-        return pool.backfill.head == HeadOfLine::reserve || pool.backfill.short_percent > 0 ||
-               pool.backfill.order == JobOrder::shortest;
+    // Queues in which waiting jobs are told apart by run time.
+    [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const {
+        const BackfillPolicy& backfill = pools_[queue.pool.value()].backfill;
+        return backfill.head == HeadOfLine::reserve || backfill.short_percent > 0 ||
+               queue.order == QueueOrder::shortest;
     }
 
     // Nodes whose labels, taints, cordon, model or pool changed, oldest first, for caches of
@@ -190,6 +197,14 @@ private:
     void hold(PodId id, NodeId node);
     void release(PodId id);
     void charge(const PodRow& pod, std::int64_t sign);
+    void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,
+                       std::int64_t jobs);
+    void charge_models(QueueId queue, std::string_view model, GpuMilli gpus, std::int64_t sign);
+    void charge_pods_of(const NodeRow& node, std::int64_t sign);
+    void sum_up_models();
+    [[nodiscard]] bool crosses_model_limit(const JobRow& job,
+                                           const std::vector<Placement>& round) const;
+    void change_account(Account& account, const Load& load, std::int64_t sign, PoolId pool);
     void recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority);
     void leave_job(PodId id);
     void join_job(PodId id);
@@ -228,6 +243,8 @@ private:
     [[nodiscard]] bool can_roll_back(const JobRow& job) const;
     void report_started(JobId id, EffectList& effects);
 
+    [[nodiscard]] std::vector<UsageImage> usage_image() const;
+    void restore_usage(const std::vector<UsageImage>& images);
     void restore_jobs(const std::vector<JobImage>& images);
     Result<bool> restore_run_times(const StateImage& image);
 
@@ -235,11 +252,24 @@ private:
     void note_end(PodId id);
     void note_run(PodId id);
 
+    // queue tree and usage (queue_tree.cpp, usage_clock.cpp)
+    void rebuild_tree();
+    void link_queues();
+    void sum_up(QueueId queue);
+    void note_usage(Account& account);
+    void start_usage_clock(Duration half_life_before);
+    void finish_ticks();
+    void refresh_shares();
+    void offer_to_pool(PoolId pool, const Resources& allocatable, std::int64_t sign);
+    template <typename Visit>
+    void visit_accounts(Visit visit);  // with the pool of each
+
     // policy
     [[nodiscard]] std::uint64_t revision(const ClassKey& key, std::uint8_t watch) const;
     PoolId pool_named(std::string_view name);
     QueueId queue_named(PoolId pool, std::string_view name);
     TenantId tenant_named(std::string_view name);
+    static void apply_queue_policy(QueueRow& row, const QueuePolicy& asked);
     void apply_tenant_policy(TenantRow& row) const;
     void take_policy(Policy policy);
     void forget_eligibility();
@@ -256,6 +286,7 @@ private:
     std::uint64_t next_arrival_ = 1;
     Instant wake_requested_;
     Policy policy_;
+    std::int64_t usage_tick_ = 0;  // the one that `now_` lies in
 
     Capacity capacity_;
     ShapeTable shapes_;

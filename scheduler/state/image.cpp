@@ -80,6 +80,15 @@ bool is_plausible(const JobImage& job) {
            (!job.record || job.record->spec.kind <= JobKind::compute);
 }
 
+bool is_plausible(const UsageImage& usage, Duration half_life) {
+    const auto within = [](const UsageAmounts& amounts, std::int64_t most) {
+        return std::all_of(amounts.begin(), amounts.end(),
+                           [most](std::int64_t one) { return one >= 0 && one <= most; });
+    };
+    return within(usage.mean, kUsageAmountMaximum * kUsageUnit) &&
+           within(usage.sum, kUsageAmountMaximum * tick_ms(half_life));
+}
+
 }  // namespace
 
 StateImage ClusterState::image() const {
@@ -106,6 +115,7 @@ StateImage ClusterState::image() const {
     }
     std::sort(out.pods.begin(), out.pods.end(),
               [](const PodImage& a, const PodImage& b) { return a.facts.uid < b.facts.uid; });
+    out.usage = usage_image();
     for (const auto& [key, id] : job_ids_) {
         const JobRow& job = jobs_[id.value()];
         JobImage& image = out.jobs.emplace_back();
@@ -137,8 +147,8 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         return damaged("version " + std::to_string(image.version) + " is not known");
     }
     ClusterState state;
-    state.take_policy(std::move(image.policy));
     state.now_ = image.now;
+    state.take_policy(std::move(image.policy));
     state.gang_sizes_ = std::move(image.gang_sizes);
     for (NodeImage& node : image.nodes) {
         if (node.slot >= kSlotsMax || node.slot < state.nodes_.size() ||
@@ -180,6 +190,12 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     }
     if (const auto restored = state.restore_run_times(image); !restored) return restored.error();
     state.restore_jobs(image.jobs);
+    for (const UsageImage& usage : image.usage) {
+        if (!is_plausible(usage, state.policy_.usage_half_life)) {
+            return damaged("usage of queue " + usage.queue + " is not one");
+        }
+    }
+    state.restore_usage(image.usage);
     state.leading_ = image.leading;
     state.synced_ = image.synced;
     state.idle_ = image.idle;

@@ -99,6 +99,16 @@ struct PromiseImage {
 };
 BOOST_DESCRIBE_STRUCT(PromiseImage, (), (pool, job, at))
 
+// What a queue, or a tenant in it, was using: its mean, and the tick under way up to `now`.
+struct UsageImage {
+    std::string pool;
+    std::string queue;
+    std::string tenant;  // empty: the queue's own
+    UsageAmounts mean{};
+    UsageAmounts sum{};
+};
+BOOST_DESCRIBE_STRUCT(UsageImage, (), (pool, queue, tenant, mean, sum))
+
 struct StateImage {
     std::uint32_t version = 1;
     Instant now;
@@ -115,12 +125,13 @@ struct StateImage {
     std::vector<NodeImage> nodes;        // by slot
     std::vector<PodImage> pods;          // by uid
     std::vector<JobImage> jobs;          // by key
+    std::vector<UsageImage> usage;       // by name, those that used something
     std::vector<OwnerRuns> run_times;    // by owner
     std::vector<PromiseImage> promises;  // by pool
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, resend_due, epoch, next_effect,
-                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs,
+                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs, usage,
                        run_times, promises))
 
 }  // namespace gpuctl

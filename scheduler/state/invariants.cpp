@@ -157,8 +157,10 @@ private:
 
     // I5: queues and tenants are charged exactly what their pods hold.
     void check_accounts() {
-        std::map<QueueId, GpuMilli> by_queue;
-        std::map<std::pair<QueueId, TenantId>, GpuMilli> by_tenant_in_queue;
+        std::map<QueueId, Load> by_queue;  // with every queue below
+        std::map<QueueId, std::set<JobId>> jobs;
+        std::map<std::pair<QueueId, TenantId>, Load> by_tenant_in_queue;
+        std::map<std::pair<PoolId, TenantId>, GpuMilli> by_tenant_in_pool;
         struct Held {
             GpuMilli gpus;
             CpuMilli cpu;
@@ -175,20 +177,33 @@ private:
             held.cpu += shape.cpu;
             held.memory += shape.memory;
             if (!job.queue.exists()) continue;
-            by_queue[job.queue] += shape.gpus;
-            by_tenant_in_queue[{job.queue, job.tenant}] += shape.gpus;
+            const Load load{shape.gpus, shape.cpu, shape.memory};
+            by_tenant_in_queue[{job.queue, job.tenant}].add(load);
+            by_tenant_in_pool[{job.pool, job.tenant}] += shape.gpus;
+            for (QueueId id = job.queue; id.exists(); id = state_.queues_[id.value()].parent) {
+                by_queue[id].add(load);
+                jobs[id].insert(pod.job);
+            }
         }
         for (std::uint32_t i = 0; i < state_.queues_.size(); ++i) {
             const QueueRow& queue = state_.queues_[i];
-            if (queue.held != by_queue[QueueId{i}]) {
+            if (queue.account.held != by_queue[QueueId{i}] ||
+                queue.jobs_held != static_cast<std::int64_t>(jobs[QueueId{i}].size())) {
                 fail("I5", "queue " + queue.name + " is charged wrongly");
             }
-            for (std::uint32_t t = 0; t < queue.held_by_tenant.size(); ++t) {
-                if (queue.held_by_tenant[t] != by_tenant_in_queue[{QueueId{i}, TenantId{t}}]) {
+            for (const ModelHolding& model : queue.models) {
+                if (model.held != held_of_model(QueueId{i}, model.limit.model)) {
+                    fail("I5", "a GPU model of queue " + queue.name + " is charged wrongly");
+                }
+            }
+            for (std::uint32_t t = 0; t < queue.by_tenant.size(); ++t) {
+                if (queue.by_tenant[t].held != by_tenant_in_queue[{QueueId{i}, TenantId{t}}]) {
                     fail("I5", "a tenant of queue " + queue.name + " is charged wrongly");
                 }
             }
         }
+        for (std::uint32_t i = 0; i < state_.pools_.size(); ++i)
+            check_pool(PoolId{i}, by_tenant_in_pool);
         for (std::uint32_t i = 0; i < state_.tenants_.size(); ++i) {
             const TenantRow& tenant = state_.tenants_[i];
             const Held& held = by_tenant[TenantId{i}];
@@ -197,6 +212,53 @@ private:
                 fail("I5", "namespace " + tenant.name + " is charged wrongly");
             }
         }
+    }
+
+    using HeldInPool = std::map<std::pair<PoolId, TenantId>, GpuMilli>;
+    void check_pool(PoolId id, HeldInPool& held_in_pool) {
+        const PoolRow& pool = state_.pools_[id.value()];
+        GpuMilli held;
+        GpuMilli kept;
+        for (const QueueId root : pool.roots) {
+            held += state_.queues_[root.value()].account.held.gpus;
+            kept += kept_by(root);
+        }
+        if (pool.held != held || pool.kept != kept) {
+            fail("I5", "what the queues of pool " + pool.name + " keep is summed up wrongly");
+        }
+        Load offered;
+        for (const NodeRow& node : state_.nodes_) {
+            if (!node.known || node.pool != id) continue;
+            offered.add({gpus_total(node.facts.allocatable), node.facts.allocatable.cpu,
+                         node.facts.allocatable.memory});
+        }
+        if (pool.offered != offered) fail("I1", "pool " + pool.name + " offers another amount");
+        for (std::uint32_t t = 0; t < pool.held_by_tenant.size(); ++t) {
+            if (pool.held_by_tenant[t] != held_in_pool[{id, TenantId{t}}]) {
+                fail("I5", "a tenant of pool " + pool.name + " is charged wrongly");
+            }
+        }
+    }
+
+    GpuMilli held_of_model(QueueId queue, const std::string& model) const {
+        GpuMilli sum;
+        for (const PodRow& pod : state_.pods_) {
+            if (pod.facts.uid.empty() || !pod.node.exists() || !pod.job.exists()) continue;
+            const JobRow& job = state_.jobs_[pod.job.value()];
+            if (job.priority >= kSystemPriority) continue;
+            if (!same_gpu_model(state_.nodes_[pod.node.value()].facts.gpu_model, model)) continue;
+            for (QueueId id = job.queue; id.exists(); id = state_.queues_[id.value()].parent) {
+                if (id == queue) sum += state_.shapes_.at(pod.shape).gpus;
+            }
+        }
+        return sum;
+    }
+
+    GpuMilli kept_by(QueueId id) const {
+        const QueueRow& queue = state_.queues_[id.value()];
+        GpuMilli kept = queue.direct.gpus;
+        for (const QueueId child : queue.children) kept += kept_by(child);
+        return std::max(kept, queue.keeps);
     }
 
     // I3 again: a waiting job is in its queue, on the list of changed jobs, or held for a reason.

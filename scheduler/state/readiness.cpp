@@ -75,6 +75,9 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     if (gang && *gang > 0) out.ranks_min = *gang;
     if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);
     if (!job.queue.exists()) return hold(Reason::queue_unknown, queue_name_of(job));
+    if (!queues_[job.queue.value()].children.empty()) {
+        return hold(Reason::queue_holds_queues, queue_name_of(job));
+    }
     if (gang) {
         if (*gang <= 0) return hold(Reason::gang_size_unknown, job.key.name);
         if (unsupported) {
@@ -124,17 +127,20 @@ std::uint32_t run_time_step(Duration span) {
 }  // namespace
 
 // What makes two waiting jobs the same to the planner: mode, run times where they matter, ranks
-// needed, shapes with counts.
+// needed, shapes with counts, what they hold already.
 Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     boost::container::small_vector<std::uint32_t, 16> shapes;
     for (const PodId pod : ready.pods) shapes.push_back(pods_[pod.value()].shape.value());
     std::sort(shapes.begin(), shapes.end());
     Ask ask;
     std::uint32_t mode = (ready.all_or_nothing ? 1U : 0U) | (ready.resume ? 2U : 0U);
-    if (heeds_run_times(pools_[job.pool.value()])) {
+    if (heeds_run_times(queues_[job.queue.value()])) {
         mode |= run_time_step(job.run_time_max) << 8U;
         mode |= run_time_step(job.run_time_expected) << 16U;
     }
+    // One that holds something already is one job less, and so many GPUs nearer to the most that
+    // one job may have.
+    if (job.pods_held > 0) mode |= 4U;
     ask.push_back(mode);
     ask.push_back(static_cast<std::uint32_t>(ready.ranks_needed));
     for (std::size_t i = 0; i < shapes.size();) {
@@ -145,6 +151,7 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
         if (ready.all_or_nothing) ask.push_back(static_cast<std::uint32_t>(end - i));
         i = end;
     }
+    if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
     return ask;
 }
 
@@ -163,12 +170,22 @@ void ClusterState::enter_queue(JobId id, const Readiness& ready) {
 }
 
 std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) const {
-    const QueueRow& queue = queues_[key.queue.value()];
+    const PoolRow& pool = pools_[queues_[key.queue.value()].pool.value()];
     std::uint64_t sum = 0;
-    constexpr std::uint8_t room = ClassBlock::kPoolGains | ClassBlock::kShortWork;
-    if (watch & room) sum += pools_[queue.pool.value()].gains;
-    if (watch & ClassBlock::kQueueShrinks) sum += queue.shrinks;
-    if (watch & ClassBlock::kPromise) sum += pools_[queue.pool.value()].promises;
+    constexpr std::uint8_t room =
+        ClassBlock::kPoolGains | ClassBlock::kPoolLending | ClassBlock::kShortWork;
+    if (watch & room) sum += pool.gains;
+    if (watch & ClassBlock::kPoolLending) {
+        // Also what ends on a node that has left the pool: no room comes there, but a queue of the
+        // pool keeps less.
+        for (const QueueId root : pool.roots) sum += queues_[root.value()].shrinks;
+    }
+    if (watch & ClassBlock::kPromise) sum += pool.promises;
+    if (watch & ClassBlock::kQueueShrinks) {
+        for (QueueId id = key.queue; id.exists(); id = queues_[id.value()].parent) {
+            sum += queues_[id.value()].shrinks;
+        }
+    }
     if (watch & ClassBlock::kTenantShrinks) sum += tenants_[key.tenant.value()].shrinks;
     return sum;
 }

@@ -15,9 +15,7 @@ namespace gpuctl {
 bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool all_or_nothing,
                           EffectList& effects) {
     JobRow& job = jobs_[id.value()];
-    GpuMilli gpus;
-    CpuMilli cpu;
-    Bytes memory;
+    Load ask;
     {
         Transaction check{capacity_, check_log_};
         for (const Placement& placement : round) {
@@ -27,12 +25,11 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
             if (!nodes_[placement.node.value()].known) return false;
             if (!capacity_.fits(placement.node.value(), shape.needs)) return false;
             check.take(placement.node.value(), shape.needs);
-            gpus += shape.gpus;
-            cpu += shape.cpu;
-            memory += shape.memory;
+            ask.add({shape.gpus, shape.cpu, shape.memory});
         }
     }
-    if (limit_hit(job, gpus, cpu, memory) != Reason::none) return false;
+    if (limit_hit(job, ask).kind != LimitKind::none) return false;
+    if (crosses_model_limit(job, round)) return false;
     leave_queue(id);
     if (all_or_nothing) {
         ++job.gang_attempt;

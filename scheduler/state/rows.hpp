@@ -1,10 +1,13 @@
 #pragma once
 // The rows of ClusterState's tables. Plain data: who may change them is ClusterState's business.
 
+#include <algorithm>
 #include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "scheduler/base/ids.hpp"
@@ -15,6 +18,7 @@
 #include "scheduler/model/reason.hpp"
 #include "scheduler/model/workload.hpp"
 #include "scheduler/queue/queue_book.hpp"
+#include "scheduler/queue/usage.hpp"
 
 namespace gpuctl {
 
@@ -113,6 +117,9 @@ struct JobRow {
     Duration run_time_expected;  // by its user; 0: not said
     bool is_long = false;        // predicted so when it was last placed
 
+    std::int64_t pods_held = 0;  // charged to its queue and tenant
+    GpuMilli gpus_held;          // by them
+
     ClassId waits_in;  // its class in the queue book, or none
     Instant timer_at;  // its entry in the timer set, or never
     bool is_dirty = false;
@@ -144,19 +151,94 @@ struct PoolRow {
     std::uint64_t gains = 1;      // moves when something here may now fit that did not
     std::uint64_t changes = 1;    // moves with every change of what is free
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them
+    std::vector<QueueId> roots;   // those directly below it, by name
+    QueueOrder order = QueueOrder::fair_share;
+    Load offered;                          // by its known nodes: what shares are shares of
+    bool shares_stale = false;             // `offered` changed since they were computed
+    GpuMilli held;                         // by its queues
+    GpuMilli kept;                         // with what they keep back
+    std::vector<GpuMilli> held_by_tenant;  // by TenantId
+};
+
+// What somebody holds and held, and their dominant share of the pool for it.
+struct Account {
+    Load held;
+    Usage usage;
+    std::int64_t share = 0;  // kept up to date for the planner, see PoolRow::shares_stale
+};
+
+// A queue's limits for one GPU model, and what it holds of it with every queue below.
+struct ModelHolding {
+    ModelLimit limit;
+    GpuMilli held;
 };
 
 struct QueueRow {
     PoolId pool;
     std::string name;
     bool in_policy = false;
+    // Its place in the tree.
+    QueueId parent;                 // none: directly below its pool
+    std::vector<QueueId> children;  // by name
+    std::int32_t depth = 0;         // of queues above it
+    // What the policy says of it; as if it said nothing while it is not in the policy.
+    QueueOrder order = QueueOrder::fair_share;
     std::int32_t priority = 0;
     std::int64_t weight = 1;
-    GpuMilli guaranteed;
+    GpuMilli guaranteed;  // no less than its sub-queues' together
     std::optional<GpuMilli> maximum;
-    GpuMilli held;
-    std::vector<GpuMilli> held_by_tenant;  // by TenantId
+    std::optional<GpuMilli> borrowing_limit;
+    GpuMilli keeps;  // of its guarantee, not lent while it is idle
+    std::optional<std::int64_t> jobs_maximum;
+    std::optional<GpuMilli> gpus_per_job_maximum;
+    std::vector<ModelHolding> models;
+    // Charged to it by name: what its own jobs hold, and how many jobs those are.
+    Load direct;
+    std::int64_t jobs_direct = 0;
+    // The same with every queue below it.
+    Account account;
+    std::int64_t jobs_held = 0;
+    GpuMilli kept_below;             // what its children keep
+    std::vector<Account> by_tenant;  // of `direct`, by TenantId
     std::uint64_t shrinks = 1;
+
+    // The most it may hold at once; absent: the whole pool.
+    [[nodiscard]] std::optional<GpuMilli> cap() const {
+        if (!borrowing_limit) return maximum;
+        const GpuMilli most = guaranteed + *borrowing_limit;
+        return maximum ? std::min(*maximum, most) : most;
+    }
+    // What nobody else can have: held by it, or kept back for it, or for what is below it; and the
+    // same if what its children keep, or its own jobs hold, were `more`.
+    [[nodiscard]] GpuMilli kept_with(GpuMilli more) const {
+        return std::max(keeps, kept_below + direct.gpus + more);
+    }
+    [[nodiscard]] GpuMilli kept() const { return kept_with(GpuMilli{}); }
+};
+
+// What stopped a job, at which level.
+enum class LimitKind : std::uint8_t {
+    none,
+    queue_maximum,
+    queue_borrowing,  // above its guarantee
+    queue_lending,    // the queue's room is kept back for its other sub-queues
+    queue_jobs,
+    queue_gpus_per_job,
+    queue_model_maximum,
+    pool_lending,  // the pool's GPUs are kept back for other queues
+    tenant_gpus,
+    tenant_cpu,
+    tenant_memory,
+    tenant_pool_gpus
+};
+
+struct LimitHit {
+    LimitKind kind = LimitKind::none;
+    QueueId queue;  // whose limit it is; none: the pool's or the tenant's
+    std::int64_t limit = 0;
+    std::int64_t held = 0;  // with what is kept back, where that is the point
+    std::int64_t needed = 0;
+    std::string_view model = {};  // of queue_model_maximum; lives as long as the policy
 };
 
 struct TenantRow {
@@ -166,6 +248,7 @@ struct TenantRow {
     std::optional<CpuMilli> cpu_maximum;
     std::optional<Bytes> memory_maximum;
     std::string queue;
+    std::vector<std::pair<PoolId, GpuMilli>> pool_quotas;
     GpuMilli gpus_held;
     CpuMilli cpu_held;
     Bytes memory_held;

@@ -20,7 +20,8 @@ Amounts amounts_of(const Resources& resources) {
 }
 
 void Books::take(const Input& input, const ClusterState& after) {
-    now = input.now;
+    pass_time(std::max(now, input.now));
+    now = std::max(now, input.now);
     const Event& event = input.event;
     if (const auto* node = std::get_if<NodeObserved>(&event)) {
         nodes[node->node.name] = node->node;
@@ -36,7 +37,9 @@ void Books::take(const Input& input, const ClusterState& after) {
         const auto found = pods.find(deletion->uid);
         if (found != pods.end() && !deletion->deleted) found->second.deleting = false;
     } else if (const auto* changed = std::get_if<PolicyChanged>(&event)) {
+        const Duration before = policy.usage_half_life;
         policy = changed->policy;
+        change_half_life(before);
     } else if (const auto* term = std::get_if<LeadershipChanged>(&event)) {
         leading = term->leading;
         epoch = term->epoch;
@@ -193,25 +196,6 @@ const TenantPolicy* Books::tenant(const std::string& name) const {
     return nullptr;
 }
 
-std::int64_t Books::gpus_held(const QueueName& queue) const {
-    std::int64_t sum = 0;
-    for (const auto& [uid, pod] : pods) {
-        if (pod.holds() && queue_of(pod.facts) == queue) sum += amounts_of(pod.facts.request).gpus;
-    }
-    return sum;
-}
-
-std::int64_t Books::gpus_held(const QueueName& queue, const std::string& tenant_name) const {
-    std::int64_t sum = 0;
-    for (const auto& [uid, pod] : pods) {
-        if (pod.holds() && pod.facts.key.namespace_name == tenant_name &&
-            queue_of(pod.facts) == queue) {
-            sum += amounts_of(pod.facts.request).gpus;
-        }
-    }
-    return sum;
-}
-
 Amounts Books::held_by(const std::string& tenant_name) const {
     Amounts sum;
     for (const auto& [uid, pod] : pods) {
@@ -223,12 +207,7 @@ Amounts Books::held_by(const std::string& tenant_name) const {
 }
 
 std::string Books::limit_crossed(const PodFacts& pod, const Amounts& more) const {
-    const QueueName name = queue_of(pod);
-    const QueuePolicy* queue = policy_of(name);
-    if (queue != nullptr && queue->maximum && more.gpus > 0 &&
-        gpus_held(name) + more.gpus > queue->maximum->value()) {
-        return "queue " + name.queue + " of pool " + name.pool;
-    }
+    if (std::string crossed = queue_limit_crossed(pod, more); !crossed.empty()) return crossed;
     const TenantPolicy* of = tenant(pod.key.namespace_name);
     if (of == nullptr) return "";
     const Amounts held = held_by(of->name);
@@ -239,6 +218,13 @@ std::string Books::limit_crossed(const PodFacts& pod, const Amounts& more) const
     if (over(of->cpu_maximum, held.cpu, more.cpu)) return "CPU of namespace " + of->name;
     if (over(of->memory_maximum, held.memory, more.memory)) {
         return "memory of namespace " + of->name;
+    }
+    for (const PoolQuota& quota : of->pools) {
+        const std::int64_t has = held_in_pool(of->name, quota.pool);
+        if (quota.pool == queue_of(pod).pool && more.gpus > 0 &&
+            has + more.gpus > quota.gpu_maximum.value()) {
+            return "namespace " + of->name + " in pool " + quota.pool;
+        }
     }
     return "";
 }

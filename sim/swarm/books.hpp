@@ -72,15 +72,42 @@ public:
     [[nodiscard]] const QueuePolicy* policy_of(const QueueName& queue) const;
     [[nodiscard]] BackfillPolicy backfill_of(const std::string& pool) const;
     [[nodiscard]] const TenantPolicy* tenant(const std::string& name) const;
-    [[nodiscard]] std::int64_t gpus_held(const QueueName& queue) const;
-    [[nodiscard]] std::int64_t gpus_held(const QueueName& queue, const std::string& tenant) const;
     [[nodiscard]] Amounts held_by(const std::string& tenant) const;
+    // The tree (books_queues.cpp). A queue and those above it; `held` with all below it.
+    [[nodiscard]] std::vector<QueueName> chain(const QueueName& queue) const;
+    [[nodiscard]] bool exists(const QueueName& queue) const;
+    [[nodiscard]] bool has_sub_queues(const QueueName& queue) const;
+    [[nodiscard]] Amounts held_below(const QueueName& queue) const;
+    [[nodiscard]] std::int64_t guaranteed(const QueueName& queue) const;
+    [[nodiscard]] std::optional<std::int64_t> cap(const QueueName& queue) const;
+    // GPUs that nobody else can have: of a queue, or (no queue named) of a pool's queues together;
+    // were `more` held in the queue `in`.
+    [[nodiscard]] std::int64_t kept(const QueueName& queue, const QueueName& in,
+                                    std::int64_t more) const;
+    [[nodiscard]] std::int64_t held_of_model(const QueueName& queue,
+                                             const std::string& model) const;
+    // May `gpus` more of the pod's job go to nodes of this model?
+    [[nodiscard]] bool model_allowed(const PodFacts& pod, std::int64_t gpus,
+                                     const std::string& model) const;
+    [[nodiscard]] std::int64_t gpus_of_job(const ObjectKey& job) const;
+    [[nodiscard]] std::int64_t jobs_held(const QueueName& queue) const;
+    [[nodiscard]] std::int64_t held_in_pool(const std::string& tenant,
+                                            const std::string& pool) const;
+    [[nodiscard]] Amounts offered(const std::string& pool) const;
+    [[nodiscard]] QueueOrder order_of(const QueueName& queue) const;  // no queue: of the pool
+    [[nodiscard]] std::int64_t aged(std::int32_t priority, Instant since) const;
+    // Dominant share in parts per billion of holding so much, with what was used before.
+    [[nodiscard]] std::int64_t share(const QueueName& queue, const std::string& tenant,
+                                     const Amounts& held) const;
     // The limit that `more` on top of what is held would cross; empty: none.
     [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more) const;
     [[nodiscard]] Gang gang_of(const ObjectKey& job) const;
     // So many of `pods` pods like this one find room in its pool now (or with all nodes empty).
     [[nodiscard]] std::int64_t fitting_in_pool(const PodFacts& pod, std::int64_t pods,
                                                bool when_empty = false) const;
+    // The same on the nodes whose models may take all of them.
+    [[nodiscard]] std::int64_t fitting_in_models(const PodFacts& pod, std::int64_t pods,
+                                                 bool when_empty = false) const;
 
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, BookedPod> pods;            // by uid
@@ -95,6 +122,16 @@ public:
     std::uint64_t binds_landed_late = 0;
 
 private:
+    [[nodiscard]] std::string queue_limit_crossed(const PodFacts& pod, const Amounts& more) const;
+    // What was used, remembered as ADR 0011 says; by queue and tenant, "" for all of the queue.
+    struct Used {
+        std::int64_t mean[3] = {};
+        std::int64_t sum[3] = {};
+    };
+    void pass_time(Instant until);
+    void change_half_life(Duration before);
+    std::map<std::pair<QueueName, std::string>, Used> used_;
+
     void observe(const PodFacts& facts);
     void forget(const std::string& uid);
     void answer(const BindOutcome& outcome);

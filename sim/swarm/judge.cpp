@@ -41,7 +41,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
             if (wake->at < input.now) fail("I14", "a wake-up is asked for in the past");
         }
     }
-    check_rollbacks(effects);
+    check_rollbacks();
     check_gangs(turns);
     if (!turns.empty()) check_order(turns, after);
     if (!std::holds_alternative<Plan>(input.event)) return;
@@ -54,6 +54,7 @@ void Judge::look_around(const Engine& engine) {
     check_under_way(state);
     check_reservations(state);
     check_promises(state);
+    check_queues(state);
     Readiness ready;
     for (const auto& [key, id] : state.jobs_by_key()) {
         state.read_readiness(id, ready);

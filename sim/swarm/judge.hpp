@@ -41,10 +41,8 @@ private:
         bool resumes = false;
         Instant submitted_at;
         std::uint64_t arrival = 0;
-        std::int64_t queue_held = 0;   // before this turn
-        std::int64_t tenant_held = 0;  // of its tenant in its queue
     };
-    using Held = std::map<QueueName, std::map<std::string, std::int64_t>>;
+    using Held = std::map<QueueName, std::map<std::string, Amounts>>;
 
     // judge_effects.cpp
     void check_bind(const BindPod& bind, const ClusterState& after, std::vector<Turn>& turns);
@@ -53,7 +51,7 @@ private:
     void check_backoff(const BindOutcome& outcome);
     void check_gangs(const std::vector<Turn>& turns);
     void check_delete(const DeletePod& deletion);
-    void check_rollbacks(const std::vector<Effect>& effects);
+    void check_rollbacks();
     void check_started(const ReportStarted& report);
     void check_workload(const ObjectKey& job, EffectId effect, Epoch epoch);
     void check_may_write(EffectId effect, Epoch epoch, const std::string& what);
@@ -62,6 +60,9 @@ private:
     // judge_order.cpp
     void check_order(const std::vector<Turn>& turns, const ClusterState& after);
     void compare(const Turn& first, const Turn& later, const Held& held);
+    void compare_queues(const Turn& first, const Turn& later, const Held& held);
+    void compare_jobs(const Turn& first, const Turn& later, const Held& held);
+    [[nodiscard]] Amounts held_below(const QueueName& queue, const Held& held) const;
     void compare_waiting(const Turn& placed, const ClusterState& after);
 
     // judge_promises.cpp
@@ -75,7 +76,14 @@ private:
     void recount(const ClusterState& state, const ObjectKey& job, const Readiness& ready,
                  const Explanation& told);
     void recount_nodes(const std::string& name, const PodFacts& pod, const Explanation& told);
-    void recount_limit(const std::string& name, const PodFacts& pod, const Explanation& told);
+    void recount_limit(const std::string& name, const PodFacts& pod, const Explanation& told,
+                       const std::string& unit);
+    [[nodiscard]] bool is_queue_limit(const PodFacts& pod, const Explanation& told,
+                                      const std::string& unit, std::int64_t limit,
+                                      std::int64_t held) const;
+    [[nodiscard]] bool is_tenant_limit(const PodFacts& pod, const std::string& unit,
+                                       std::int64_t limit, std::int64_t held) const;
+    void check_queues(const ClusterState& state);
 
     Books books_;
     std::vector<Violation> violations_;
@@ -83,6 +91,7 @@ private:
     std::map<ObjectKey, EffectId> workloads_open_;
     std::map<ObjectKey, Instant> quiet_until_;  // jobs whose bind failed: no new try before
     std::map<ObjectKey, Instant> failed_at_;    // of a bind, last
+    std::set<ObjectKey> rolled_back_;           // gangs, by deletions first sent in this step
     std::set<ObjectKey> started_;               // gangs that once ran as a whole
     std::uint64_t sequence_ = 0;                // of the input under judgement
     std::uint64_t first_step_ = 0;

@@ -1,6 +1,7 @@
 // What the engine asks of the world: may it?
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/swarm/judge.hpp"
 
@@ -37,11 +38,9 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     check_room(bind, pod);
     if (turns.empty() || turns.back().job != job) {
         const JobRow& row = after.job(after.find_job(job));
-        const QueueName queue = books_.queue_of(pod.facts);
         const Gang gang = books_.gang_of(job);
         turns.push_back({job, pod.facts, 0, gang.size > 0, gang.size > 0 && gang.held > 0,
-                         row.submitted_at, row.arrival, books_.gpus_held(queue),
-                         books_.gpus_held(queue, job.namespace_name)});
+                         row.submitted_at, row.arrival});
     }
     ++turns.back().ranks;
     books_.promise(bind);
@@ -61,6 +60,9 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod) {
     if (Books::fitting(books_.room_on(node->second), request, 1) < 1) {
         fail("I1", what + ": there is no room");
     }
+    if (!books_.model_allowed(pod.facts, request.gpus, node->second.gpu_model)) {
+        fail("I5", what + " crosses a limit for GPUs of model " + node->second.gpu_model);
+    }
     const std::string crossed = books_.limit_crossed(pod.facts, request);
     if (!crossed.empty()) fail("I5", what + " crosses the limit of " + crossed);
 }
@@ -71,7 +73,9 @@ void Judge::check_reservation(const BindPod& bind, const BookedPod& pod) {
     const Amounts request = amounts_of(pod.facts.request);
     bool holds = node != books_.nodes.end();
     if (holds) {
-        const Amounts room = books_.room_on(node->second);
+        Amounts room = books_.room_on(node->second);
+        // A policy that keeps more slots free since then takes none back.
+        room.slots += std::max<std::int64_t>(books_.policy.pods_reserved_per_node, 0);
         holds = room.cpu >= 0 && room.memory >= 0 && room.slots >= 0 &&
                 (request.gpus == 0 || room.gpus >= 0);
     }
@@ -119,16 +123,14 @@ void Judge::check_delete(const DeletePod& deletion) {
         fail("I4", what + ": its gang once ran as a whole and is not rolled back");
     }
     pod.deleting = true;
+    rolled_back_.insert(job_of(pod.facts));
 }
 
 // I4: a roll-back leaves none of the gang behind.
-void Judge::check_rollbacks(const std::vector<Effect>& effects) {
-    for (const Effect& effect : effects) {
-        const auto* deletion = std::get_if<DeletePod>(&effect);
-        if (deletion == nullptr) continue;
-        const auto found = books_.pods.find(deletion->pod.uid);
-        if (found == books_.pods.end()) continue;
-        const ObjectKey job = job_of(found->second.facts);
+// Deletions asked for again in a new term are left out: one that was refused meanwhile waits for
+// its backoff.
+void Judge::check_rollbacks() {
+    for (const ObjectKey& job : std::exchange(rolled_back_, {})) {
         if (books_.gang_of(job).bound > 0) {
             fail("I4", "the roll-back of gang " + to_string(job) + " leaves ranks behind");
         }

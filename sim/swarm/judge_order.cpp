@@ -3,6 +3,7 @@
 // free to go first: it was placed in the same Plan, or would have fit in the earlier one's very
 // place.
 
+#include <algorithm>
 #include <tuple>
 
 #include "sim/swarm/judge.hpp"
@@ -26,15 +27,15 @@ void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& afte
     // What each queue and tenant held before the first turn: now, less all turns.
     Held held;
     const auto sum = [&](const BookedPod& pod, std::int64_t sign) {
-        const std::int64_t gpus = amounts_of(pod.facts.request).gpus * sign;
-        held[books_.queue_of(pod.facts)][pod.facts.key.namespace_name] += gpus;
+        held[books_.queue_of(pod.facts)][pod.facts.key.namespace_name].add(
+            amounts_of(pod.facts.request), sign);
     };
     for (const auto& [uid, pod] : books_.pods) {
         if (pod.holds()) sum(pod, 1);
     }
     const auto change = [&](const Turn& turn, std::int64_t sign) {
-        held[books_.queue_of(turn.pod)][turn.job.namespace_name] +=
-            amounts_of(turn.pod.request).gpus * turn.ranks * sign;
+        held[books_.queue_of(turn.pod)][turn.job.namespace_name].add(amounts_of(turn.pod.request),
+                                                                     turn.ranks * sign);
     };
     for (const Turn& turn : turns) change(turn, -1);
     for (std::size_t i = 0; i < turns.size(); ++i) {
@@ -46,59 +47,152 @@ void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& afte
     }
 }
 
+Amounts Judge::held_below(const QueueName& queue, const Held& held) const {
+    Amounts sum;
+    for (const auto& [name, by_tenant] : held) {
+        const std::vector<QueueName> chain = books_.chain(name);
+        if (std::find(chain.begin(), chain.end(), queue) == chain.end()) continue;
+        for (const auto& [tenant, amounts] : by_tenant) sum.add(amounts);
+    }
+    return sum;
+}
+
 void Judge::compare(const Turn& first, const Turn& later, const Held& held) {
     const QueueName a = books_.queue_of(first.pod);
     const QueueName b = books_.queue_of(later.pod);
     if (a.pool != b.pool || first.resumes) return;
     ++probes.orders_compared;
+    if (later.resumes) {
+        return fail("I8", placed(first.job, later.job) + "whose gang is half there");
+    }
+    a == b ? compare_jobs(first, later, held) : compare_queues(first, later, held);
+}
+
+// The two branches just below what both queues lie under, by the order that this has. Only what
+// holds for the later job's branch, whichever of its jobs was next there, is judged.
+void Judge::compare_queues(const Turn& first, const Turn& later, const Held& held) {
+    std::vector<QueueName> up_a = books_.chain(books_.queue_of(first.pod));
+    std::vector<QueueName> up_b = books_.chain(books_.queue_of(later.pod));
+    QueueName above{up_a.front().pool, ""};
+    while (!up_a.empty() && !up_b.empty() && up_a.back() == up_b.back()) {
+        above = up_a.back();
+        up_a.pop_back();
+        up_b.pop_back();
+    }
+    if (up_a.empty() || up_b.empty()) return;  // pods that stayed when a queue got sub-queues
+    const QueueName& a = up_a.back();
+    const QueueName& b = up_b.back();
+    if (above != QueueName{a.pool, ""}) ++probes.branches_compared;
     const std::string what = placed(first.job, later.job);
-    if (later.resumes) return fail("I8", what + "whose gang is half there");
-    const auto held_by = [&held](const QueueName& queue, const std::string* tenant) {
-        std::int64_t sum = 0;
-        const auto of = held.find(queue);
-        if (of == held.end()) return sum;
-        for (const auto& [name, gpus] : of->second) {
-            if (tenant == nullptr || *tenant == name) sum += gpus;
-        }
-        return sum;
+    static const QueuePolicy plain;
+    const QueuePolicy& x = books_.policy_of(a) ? *books_.policy_of(a) : plain;
+    const QueuePolicy& y = books_.policy_of(b) ? *books_.policy_of(b) : plain;
+    const Amounts held_a = held_below(a, held);
+    const Amounts held_b = held_below(b, held);
+    const std::int64_t promised_a = books_.guaranteed(a);
+    const std::int64_t promised_b = books_.guaranteed(b);
+    // Whether a model's guarantee counts depends on the job that was next there: not known here.
+    const auto promises_models = [](const QueuePolicy& queue) {
+        return std::any_of(queue.models.begin(), queue.models.end(),
+                           [](const ModelLimit& of) { return of.guaranteed > GpuMilli{}; });
     };
-    if (a != b) {
-        static const QueuePolicy plain;
-        const QueuePolicy* known_a = books_.policy_of(a);
-        const QueuePolicy* known_b = books_.policy_of(b);
-        const QueuePolicy& x = known_a ? *known_a : plain;
-        const QueuePolicy& y = known_b ? *known_b : plain;
-        if (x.priority != y.priority) {
-            if (x.priority < y.priority) fail("I8", what + "whose queue has priority");
-            return;
-        }
-        const std::int64_t held_a = held_by(a, nullptr);
-        const std::int64_t held_b = held_by(b, nullptr);
-        const bool owed_a = held_a < x.guaranteed.value();
-        const bool owed_b = held_b < y.guaranteed.value();
+    if (promises_models(x) || promises_models(y)) return;
+    const bool owed_a = held_a.gpus < promised_a;
+    const bool owed_b = held_b.gpus < promised_b;
+    const QueueOrder order = books_.order_of(above);
+    if (order == QueueOrder::fifo) {
+        const bool all_fifo = std::all_of(up_b.begin(), up_b.end(), [this](const QueueName& one) {
+            return books_.order_of(one) == QueueOrder::fifo;
+        });
+        const auto age = [](const Turn& turn) { return std::tie(turn.submitted_at, turn.arrival); };
+        if (all_fifo && age(later) < age(first)) fail("I8", what + "which came earlier");
+        return;
+    }
+    if (order == QueueOrder::capacity) {
         if (owed_a != owed_b) {
             if (owed_b) fail("I8", what + "whose queue is under its guarantee");
             return;
         }
-        if (had_more(held_a, x.weight, held_b, y.weight)) {
-            fail("I8", what + "whose queue had less for its weight");
+        if (owed_a && had_more(held_a.gpus, promised_a, held_b.gpus, promised_b)) {
+            return fail("I8", what + "whose queue had less of its guarantee");
+        }
+        if (owed_a && had_more(held_b.gpus, promised_b, held_a.gpus, promised_a)) return;
+    }
+    if (x.priority != y.priority) {
+        if (x.priority < y.priority) fail("I8", what + "whose queue has priority");
+        return;
+    }
+    if (order == QueueOrder::priority) {
+        const QueueOrder of_leaf = books_.order_of(b);
+        const bool next_is_known = up_b.size() == 1 && (of_leaf == QueueOrder::priority ||
+                                                        of_leaf == QueueOrder::fair_share ||
+                                                        of_leaf == QueueOrder::shortest);
+        if (next_is_known && books_.aged(first.pod.priority, first.submitted_at) <
+                                 books_.aged(later.pod.priority, later.submitted_at)) {
+            fail("I8", what + "which has priority, and so has its queue");
         }
         return;
     }
-    if (first.pod.priority != later.pod.priority) {
-        if (first.pod.priority < later.pod.priority) fail("I8", what + "which has priority");
+    const bool is_by_share = order == QueueOrder::fair_share || order == QueueOrder::shortest;
+    if (is_by_share && owed_a != owed_b) {
+        if (owed_b) fail("I8", what + "whose queue is under its guarantee");
         return;
     }
-    if (books_.backfill_of(a.pool).order == JobOrder::shortest) return;  // not by age or share
+    if (had_more(books_.share(a, "", held_a), x.weight, books_.share(b, "", held_b), y.weight)) {
+        fail("I8", what + "whose queue had less for its weight");
+    }
+}
+
+void Judge::compare_jobs(const Turn& first, const Turn& later, const Held& held) {
+    const QueueName queue = books_.queue_of(first.pod);
+    const std::string what = placed(first.job, later.job);
+    const QueueOrder order = books_.order_of(queue);
     const std::string& tenant_a = first.job.namespace_name;
     const std::string& tenant_b = later.job.namespace_name;
-    if (tenant_a != tenant_b) {
+    const auto held_by = [&](const std::string& tenant) {
+        const auto of = held.find(queue);
+        if (of == held.end() || !of->second.contains(tenant)) return Amounts{};
+        return of->second.at(tenant);
+    };
+    if (order == QueueOrder::capacity && tenant_a != tenant_b) {
+        const auto quota = [&](const std::string& name) {
+            std::int64_t most = books_.offered(queue.pool).gpus;
+            if (const TenantPolicy* known = books_.tenant(name)) {
+                for (const PoolQuota& of : known->pools) {
+                    if (of.pool == queue.pool) most = of.gpu_maximum.value();
+                }
+            }
+            return std::max<std::int64_t>(most, 1);
+        };
+        const auto in_pool = [&](const std::string& tenant) {
+            std::int64_t sum = 0;
+            for (const auto& [name, by_tenant] : held) {
+                if (name.pool != queue.pool || !books_.exists(name)) continue;
+                if (by_tenant.contains(tenant)) sum += by_tenant.at(tenant).gpus;
+            }
+            return sum;
+        };
+        if (had_more(in_pool(tenant_a), quota(tenant_a), in_pool(tenant_b), quota(tenant_b))) {
+            return fail("I8", what + "whose namespace had less of its quota");
+        }
+        if (had_more(in_pool(tenant_b), quota(tenant_b), in_pool(tenant_a), quota(tenant_a))) {
+            return;
+        }
+    }
+    if (order != QueueOrder::fifo) {
+        const std::int64_t x = books_.aged(first.pod.priority, first.submitted_at);
+        const std::int64_t y = books_.aged(later.pod.priority, later.submitted_at);
+        if (x < y) fail("I8", what + "which has priority");
+        if (x != y) return;
+    }
+    if (order == QueueOrder::shortest) return;  // by what it was predicted to take
+    if (order == QueueOrder::fair_share && tenant_a != tenant_b) {
         const auto weight = [this](const std::string& name) {
             const TenantPolicy* known = books_.tenant(name);
             return known ? known->weight : books_.policy.default_tenant_weight;
         };
-        const std::int64_t x = held_by(a, &tenant_a);
-        const std::int64_t y = held_by(b, &tenant_b);
+        const std::int64_t x = books_.share(queue, tenant_a, held_by(tenant_a));
+        const std::int64_t y = books_.share(queue, tenant_b, held_by(tenant_b));
         if (had_more(x, weight(tenant_a), y, weight(tenant_b))) {
             return fail("I8", what + "whose namespace had less for its weight");
         }
@@ -112,13 +206,16 @@ void Judge::compare(const Turn& first, const Turn& later, const Held& held) {
 void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
     if (turn.resumes) return;
     const BackfillPolicy backfill = books_.backfill_of(books_.queue_of(turn.pod).pool);
-    if (backfill.order == JobOrder::shortest) return;
+    if (books_.order_of(books_.queue_of(turn.pod)) == QueueOrder::shortest) return;
     Readiness ready;
     for (const auto& [key, id] : after.jobs_by_key()) {
         const JobRow& other = after.job(id);
         if (key == turn.job || key.namespace_name != turn.job.namespace_name) continue;
-        if (std::tie(turn.pod.priority, other.submitted_at, other.arrival) >=
-            std::tie(other.priority, turn.submitted_at, turn.arrival)) {
+        const bool by_age = books_.order_of(books_.queue_of(turn.pod)) == QueueOrder::fifo;
+        const std::int64_t x = by_age ? 0 : books_.aged(turn.pod.priority, turn.submitted_at);
+        const std::int64_t y = by_age ? 0 : books_.aged(other.priority, other.submitted_at);
+        if (std::tie(x, other.submitted_at, other.arrival) >=
+            std::tie(y, turn.submitted_at, turn.arrival)) {
             continue;  // it comes after
         }
         after.read_readiness(id, ready);
@@ -134,8 +231,12 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         if (backfill.head == HeadOfLine::reserve && pod.run_time_max != turn.pod.run_time_max) {
             continue;
         }
+        // What it runs already counts against what one job may hold.
+        const QueuePolicy* queue = books_.policy_of(books_.queue_of(pod));
+        if (queue != nullptr && queue->gpus_per_job_maximum && books_.gpus_of_job(key) > 0)
+            continue;
         ++probes.orders_compared;
-        if (turn.pod.priority > other.priority) continue;
+        if (x > y) continue;
         fail("I8", placed(turn.job, key) + "which asks for the same, comes first and still waits");
     }
 }

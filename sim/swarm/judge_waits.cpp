@@ -60,7 +60,7 @@ void Judge::try_waiting(const ClusterState& state, JobId id, const Readiness& re
     Amounts ask;
     ask.add(amounts_of(pod.request), ranks);
     if (!books_.limit_crossed(pod, ask).empty()) return;
-    if (books_.fitting_in_pool(pod, ranks) < ranks) return;
+    if (books_.fitting_in_models(pod, ranks) < ranks) return;
     if (is_held_back(state, id)) return;
     fail("I14", "job " + to_string(state.job(id).key) + " could start and nobody tries it");
 }
@@ -84,7 +84,9 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
         return std::any_of(told.figures.begin(), told.figures.end(),
                            [figure](const Figure& one) { return one.name == figure; });
     };
-    if (has("limit")) recount_limit(name, pod, told);
+    for (const char* unit : {"gpus", "cpu", "memory", "jobs"}) {
+        if (has(std::string{unit} + "_limit")) recount_limit(name, pod, told, unit);
+    }
     if (has("nodes_pool")) recount_nodes(name, pod, told);
 }
 
@@ -138,23 +140,88 @@ void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Ex
     }
 }
 
-void Judge::recount_limit(const std::string& name, const PodFacts& pod, const Explanation& told) {
-    const std::int64_t limit = figure(told, "limit");
-    const std::int64_t held = figure(told, "held");
-    const std::int64_t needed = figure(told, "needed");
+void Judge::recount_limit(const std::string& name, const PodFacts& pod, const Explanation& told,
+                          const std::string& unit) {
+    ++probes.limits_recounted;
+    const std::int64_t limit = figure(told, unit + "_limit");
+    const std::int64_t held = figure(told, unit + "_held");
+    const std::int64_t needed = figure(told, unit + "_needed");
     if (held + needed <= limit) fail("I15", name + "the limit it names is not reached");
-    const QueueName queue = books_.queue_of(pod);
-    const Amounts of_tenant = books_.held_by(pod.key.namespace_name);
-    const QueuePolicy* known = books_.policy_of(queue);
+    // A half-bound gang is told by its name and has no subject of its own to look up.
+    if (told.reason != Reason::queue_limit && told.reason != Reason::tenant_quota) return;
+    const bool counted = told.reason == Reason::queue_limit
+                             ? is_queue_limit(pod, told, unit, limit, held)
+                             : is_tenant_limit(pod, unit, limit, held);
+    if (!counted) fail("I15", name + "nobody holds so much of such a limit: " + told.sentence);
+}
+
+bool Judge::is_queue_limit(const PodFacts& pod, const Explanation& told, const std::string& unit,
+                           std::int64_t limit, std::int64_t held) const {
+    const QueueName leaf = books_.queue_of(pod);
+    const QueueName whole{leaf.pool, ""};
+    if (told.subject == leaf.pool && limit == books_.offered(leaf.pool).gpus &&
+        held == books_.kept(whole, leaf, 0)) {
+        return true;
+    }
+    const std::string last = told.subject.substr(told.subject.rfind('/') + 1);
+    const QueuePolicy* known = books_.policy_of({leaf.pool, last});
+    if (known == nullptr) return false;
+    const QueueName queue{leaf.pool, last};
+    if (unit == "jobs") {
+        return known->jobs_maximum == limit && held == books_.jobs_held(queue);
+    }
+    const std::int64_t gpus = books_.held_below(queue).gpus;
+    if (known->maximum && known->maximum->value() == limit && held == gpus) return true;
+    if (known->borrowing_limit && held == gpus &&
+        books_.guaranteed(queue) + known->borrowing_limit->value() == limit) {
+        return true;
+    }
+    if (known->gpus_per_job_maximum && known->gpus_per_job_maximum->value() == limit &&
+        held == books_.gpus_of_job(job_of(pod))) {
+        return true;
+    }
+    for (const ModelLimit& of : known->models) {
+        if (of.maximum && of.maximum->value() == limit &&
+            held == books_.held_of_model(queue, of.model)) {
+            return true;
+        }
+    }
+    return books_.cap(queue) == limit && held == books_.kept(queue, leaf, 0);
+}
+
+bool Judge::is_tenant_limit(const PodFacts& pod, const std::string& unit, std::int64_t limit,
+                            std::int64_t held) const {
     const TenantPolicy* tenant = books_.tenant(pod.key.namespace_name);
-    const auto is = [&](const auto& maximum, std::int64_t holds) {
-        return maximum && maximum->value() == limit && holds == held;
+    if (tenant == nullptr) return false;
+    const Amounts holds = books_.held_by(tenant->name);
+    const auto is = [&](const auto& maximum, std::int64_t has) {
+        return maximum && maximum->value() == limit && has == held;
     };
-    bool counted = known && is(known->maximum, books_.gpus_held(queue));
-    counted = counted || (tenant && (is(tenant->gpu_maximum, of_tenant.gpus) ||
-                                     is(tenant->cpu_maximum, of_tenant.cpu) ||
-                                     is(tenant->memory_maximum, of_tenant.memory)));
-    if (!counted) fail("I15", name + "nobody holds so much of such a limit");
+    if (unit == "cpu") return is(tenant->cpu_maximum, holds.cpu);
+    if (unit == "memory") return is(tenant->memory_maximum, holds.memory);
+    if (is(tenant->gpu_maximum, holds.gpus)) return true;
+    const std::string pool = books_.queue_of(pod).pool;
+    return std::any_of(tenant->pools.begin(), tenant->pools.end(), [&](const PoolQuota& quota) {
+        return quota.pool == pool && quota.gpu_maximum.value() == limit &&
+               books_.held_in_pool(tenant->name, pool) == held;
+    });
+}
+
+// What the queues are said to hold and to have used is what the books say.
+void Judge::check_queues(const ClusterState& state) {
+    for (const QueueView& view : list_queues(state)) {
+        const QueueName queue{view.pool, view.name};
+        ++probes.usages_recounted;
+        const Amounts held = books_.held_below(queue);
+        if (view.held.value() != held.gpus) {
+            fail("I15", "queue " + view.path + " is said to hold another number of GPUs");
+        }
+        if (view.share != books_.share(queue, "", held)) {
+            fail("I15", "the share of queue " + view.path + " is told as " +
+                            std::to_string(view.share) + " and is " +
+                            std::to_string(books_.share(queue, "", held)));
+        }
+    }
 }
 
 }  // namespace gpuctl::sim

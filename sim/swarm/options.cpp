@@ -34,22 +34,69 @@ Faults draw_faults(Rng& rng) {
     return faults;
 }
 
+QueueOrder draw_order(Rng& rng) {
+    constexpr QueueOrder others[] = {QueueOrder::fifo, QueueOrder::priority, QueueOrder::capacity,
+                                     QueueOrder::shortest};
+    return rng.chance(1, 2) ? QueueOrder::fair_share : others[rng.below(4)];
+}
+
+// Limits of a queue that may hold `most` GPUs or more.
+void draw_limits(Rng& rng, QueuePolicy& queue, std::int64_t most) {
+    queue.order = draw_order(rng);
+    if (rng.chance(1, 4)) queue.borrowing_limit = whole_gpus(rng.between(0, most));
+    if (rng.chance(1, 3)) {
+        const std::int64_t promised = queue.guaranteed.value() / kGpuMilliPerGpu;
+        queue.lending_limit = whole_gpus(rng.between(0, promised));
+    }
+    if (rng.chance(1, 5)) queue.jobs_maximum = rng.between(1, 3);
+    if (rng.chance(1, 4)) {
+        queue.models.push_back({kModels[rng.below(2)], GpuMilli{}, whole_gpus(rng.between(1, 4))});
+        if (rng.chance(1, 3)) queue.models[0].guaranteed = whole_gpus(1);
+    }
+    if (rng.chance(1, 6)) queue.gpus_per_job_maximum = whole_gpus(rng.between(2, 8));
+}
+
+// default | small | urgent, with chance 1/2 "small" beside "lab" below "team", and "deep" below a
+// queue of its own below "team".
+PoolPolicy draw_pool(Rng& rng, const char* name) {
+    PoolPolicy pool{name, "", {}, draw_order(rng), {}};
+    if (rng.chance(1, 2)) pool.backfill.head = HeadOfLine::step_aside;
+    pool.backfill.patience = Duration::seconds(rng.between(1, 60));
+    pool.queues.push_back({"default", 0, 1, whole_gpus(0), std::nullopt});
+    pool.queues.push_back(
+        {"small", 0, 2, whole_gpus(rng.between(0, 2)), whole_gpus(rng.between(2, 8))});
+    draw_limits(rng, pool.queues.back(), 6);
+    if (rng.chance(1, 2)) {
+        pool.queues.push_back({"urgent", 10, 1, whole_gpus(0), std::nullopt});
+    }
+    if (rng.chance(1, 2)) return pool;
+    pool.queues[1].parent = "team";
+    const auto add = [&](const char* queue, const char* parent, std::int64_t guaranteed) {
+        pool.queues.push_back(
+            {queue, 0, rng.between(1, 3), whole_gpus(guaranteed), std::nullopt, parent});
+        if (rng.chance(1, 2)) pool.queues.back().maximum = whole_gpus(rng.between(4, 10));
+        draw_limits(rng, pool.queues.back(), 8);
+    };
+    add("team", "", 6);
+    add("lab", "team", rng.between(0, 2));
+    if (rng.chance(1, 2)) {
+        add("group", "team", 2);
+        add("deep", "group", rng.between(0, 2));
+    }
+    return pool;
+}
+
 }  // namespace
 
 Policy draw_policy(Rng& rng) {
     Policy policy;
     for (const char* name : {"default", "training"}) {
-        PoolPolicy pool{name, "", {}, {}};
-        pool.queues.push_back({"default", 0, 1, whole_gpus(0), std::nullopt});
-        pool.queues.push_back(
-            {"small", 0, 2, whole_gpus(rng.between(0, 2)), whole_gpus(rng.between(2, 8))});
-        if (rng.chance(1, 2)) {
-            pool.queues.push_back({"urgent", 10, 1, whole_gpus(0), std::nullopt});
-        }
-        if (rng.chance(1, 2)) pool.backfill.head = HeadOfLine::step_aside;
-        if (rng.chance(1, 4)) pool.backfill.order = JobOrder::shortest;
-        pool.backfill.patience = Duration::seconds(rng.between(1, 60));
-        policy.pools.push_back(std::move(pool));
+        policy.pools.push_back(draw_pool(rng, name));
+    }
+    if (rng.chance(1, 2)) policy.usage_half_life = Duration{rng.between(0, 20) * 60'000};
+    if (rng.chance(1, 3)) {
+        policy.ageing_step = 200'000;
+        policy.ageing_every = Duration{rng.between(1'000, 30'000)};
     }
     if (rng.chance(1, 2)) {
         TenantPolicy tenant;
@@ -57,6 +104,7 @@ Policy draw_policy(Rng& rng) {
         tenant.weight = rng.between(1, 3);
         tenant.gpu_maximum = whole_gpus(rng.between(1, 8));
         if (rng.chance(1, 2)) tenant.memory_maximum = Bytes{rng.between(8, 64) << 30};
+        if (rng.chance(1, 3)) tenant.pools.push_back({"default", whole_gpus(rng.between(1, 6))});
         if (rng.chance(1, 4)) tenant.cpu_maximum = CpuMilli{rng.between(4'000, 32'000)};
         policy.tenants.push_back(std::move(tenant));
     }
@@ -133,8 +181,8 @@ JobSpec draw_job(Rng& rng, std::uint64_t number) {
     spec.gpu.resource = "nvidia.com/gpu";
     if (spec.gpu.count > 0 && rng.chance(1, 5)) spec.gpu.model = kModels[rng.below(2)];
     spec.pool = rng.chance(1, 4) ? "training" : "";
-    constexpr const char* queues[] = {"", "", "", "small", "urgent"};
-    spec.queue = queues[rng.below(5)];
+    constexpr const char* queues[] = {"", "", "", "small", "small", "urgent", "lab", "deep"};
+    spec.queue = queues[rng.below(8)];
     spec.priority = static_cast<JobPriority>(rng.below(3));
     spec.run_time_expected = Duration{rng.between(100, 40'000)};
     if (rng.chance(2, 3)) spec.run_time_max = spec.run_time_expected * rng.between(1, 3);

@@ -35,8 +35,11 @@ struct Probes {
     std::uint64_t effects_lost = 0;  // scheduler restarts that lost the effects of a last step
     std::uint64_t full_restarts = 0;
     // Looks.
-    std::uint64_t orders_compared = 0;  // pairs of placements
-    std::uint64_t waits_tried = 0;      // waiting jobs tried by hand at a fixed point
+    std::uint64_t orders_compared = 0;    // pairs of placements
+    std::uint64_t branches_compared = 0;  // of them, of two branches of a tree
+    std::uint64_t limits_recounted = 0;   // told to users
+    std::uint64_t usages_recounted = 0;
+    std::uint64_t waits_tried = 0;  // waiting jobs tried by hand at a fixed point
     std::uint64_t explanations_recounted = 0;
     std::uint64_t promises_recounted = 0;  // to the first in line of a pool
 };
@@ -46,8 +49,8 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        creates_failed, deletes_failed, containers_failed, pods_evicted,
                        pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
                        policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
-                       full_restarts, orders_compared, waits_tried, explanations_recounted,
-                       promises_recounted))
+                       full_restarts, orders_compared, branches_compared, limits_recounted,
+                       usages_recounted, waits_tried, explanations_recounted, promises_recounted))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -229,11 +229,11 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
     }
     pod.rules.gpu_model = spec.gpu.model;
     const QueueName queue = empty.queue_of(pod);
-    if (queue.queue != kDefaultQueue && empty.policy_of(queue) == nullptr) return false;
+    if (!empty.exists(queue) || empty.has_sub_queues(queue)) return false;
     Amounts ask;
     ask.add(amounts_of(pod.request), spec.replicas_min);
     return empty.limit_crossed(pod, ask).empty() &&
-           empty.fitting_in_pool(pod, spec.replicas_min, true) >= spec.replicas_min;
+           empty.fitting_in_models(pod, spec.replicas_min, true) >= spec.replicas_min;
 }
 
 void RandomWorld::find_peace() {

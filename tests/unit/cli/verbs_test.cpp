@@ -40,6 +40,33 @@ TEST(Logs, a_refused_follow_is_told_with_its_code_and_sentence) {
     EXPECT_EQ(unauthorized.err, "error (Unauthorized): a token, please\n");
 }
 
+TEST(WhatIf, tells_what_waits_why_and_what_would_help_with_an_exit_code_for_scripts) {
+    const std::string file = testing::TempDir() + "verbs_test.yaml";
+    std::ofstream{file} << "kind: training\n";
+    CannedServer waits{
+        200, "application/json",
+        R"({"kind":"training","namespace":"default","jobId":"llm","pool":"p","starts":false,)"
+        R"("position":2,"placements":[],"blockers":[{"reason":"gpu_insufficient",)"
+        R"("sentence":"needs 8 GPUs","nodes":[],"nodesTotal":1}],)"
+        R"("remedies":[{"change":"fewer_gpus","sentence":"it would start now with 4 GPUs"}]})"};
+    const auto no = waits.run({"what-if", "-f", file});
+    EXPECT_EQ(no.exit_code, 6) << no.err;
+    EXPECT_EQ(no.request_line, "POST /api/v1/what-if HTTP/1.1");
+    EXPECT_EQ(no.out,
+              "training default/llm would wait in pool p, number 2 in line\n"
+              "What keeps it waiting:\n"
+              "  1. needs 8 GPUs  [gpu_insufficient]\n"
+              "What would change that, each by itself:\n"
+              "  - it would start now with 4 GPUs\n");
+    CannedServer starts{
+        200, "application/json",
+        R"({"kind":"training","namespace":"default","jobId":"llm","pool":"p","starts":true,)"
+        R"("placements":[{"pod":"llm-0","node":"a"}]})"};
+    const auto yes = starts.run({"what-if", "-f", file});
+    EXPECT_EQ(yes.exit_code, 0) << yes.err;
+    EXPECT_EQ(yes.out, "training default/llm would start now in pool p\n  llm-0 on a\n");
+}
+
 TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {
     const std::string file = testing::TempDir() + "verbs_test.yaml";
     std::ofstream{file} << "kind: training\n";

@@ -100,6 +100,14 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     EXPECT_EQ(parsed(running)["summary"].get<std::string>().substr(0, 14), "it runs since ")
         << running.body;
 
+    net::HttpResponse helps = co_await daemon.get("/api/v1/jobs/second/remedies");
+    std::map<std::string, std::string> remedies;
+    for (const auto& one : parsed(helps)["remedies"]) remedies[one["change"]] = one["subject"];
+    EXPECT_EQ(remedies["job_ends"], "default/first") << helps.body;
+    EXPECT_EQ(remedies["more_nodes"], "train-0") << helps.body;
+    net::HttpResponse of_running = co_await daemon.get("/api/v1/jobs/first/remedies");
+    EXPECT_TRUE(parsed(of_running)["remedies"].empty()) << of_running.body;
+
     net::HttpResponse logs = co_await daemon.get("/api/v1/jobs/second/logs");
     EXPECT_EQ(parsed(logs)["logs"].size(), 0u);
     EXPECT_EQ(parsed(logs)["message"].get<std::string>().substr(0, 8), "Pending:");
@@ -129,6 +137,44 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
           "compute_pool_usage{resource_type=\"gpu\",tenant_id=\"default\"} 16"}) {
         EXPECT_NE(metrics.body.find(line), std::string::npos) << line << "\n" << metrics.body;
     }
+}
+
+aio::Task<void> ask_what_if(Daemon& daemon) {
+    const auto ask = [&daemon](std::string yaml) {
+        return daemon.call("POST", "/api/v1/what-if", std::move(yaml), "application/yaml");
+    };
+    net::HttpResponse fits = co_await ask(training_yaml("llm", 8, 2));
+    EXPECT_EQ(fits.status, 200) << fits.body;
+    const nlohmann::json yes = parsed(fits);
+    EXPECT_EQ(yes["starts"], true) << fits.body;
+    EXPECT_EQ(yes["placements"].size(), 2u);
+    EXPECT_TRUE(yes["remedies"].empty());
+    net::HttpResponse missing = co_await daemon.get("/api/v1/jobs/llm");
+    EXPECT_EQ(missing.status, 404) << "nothing was submitted";
+
+    net::HttpResponse made = co_await daemon.create(training_yaml("first", 8, 1));
+    EXPECT_EQ(made.status, 201);
+    const bool runs = co_await daemon.until_status("first", "Running");
+    EXPECT_TRUE(runs);
+    net::HttpResponse waits = co_await ask(training_yaml("llm", 8, 2));
+    const nlohmann::json no = parsed(waits);
+    EXPECT_EQ(no["starts"], false) << waits.body;
+    EXPECT_EQ(no["position"], 1);
+    EXPECT_FALSE(no["blockers"].empty());
+    EXPECT_EQ(no["remedies"][0]["change"], "fewer_ranks") << waits.body;
+    EXPECT_EQ(no["remedies"][0]["amount"], 1);
+
+    net::HttpResponse never = co_await ask(training_yaml("llm", 9, 1));
+    EXPECT_EQ(error_code(never), "NeverFits");
+    net::HttpResponse taken = co_await ask(training_yaml("first", 8, 1));
+    EXPECT_EQ(error_code(taken), "JobExists");
+    net::HttpResponse broken = co_await ask("kind: [");
+    EXPECT_EQ(error_code(broken), "InvalidYaml");
+}
+
+TEST(Api, a_job_is_tried_without_being_submitted) {
+    const TempDir directory;
+    Daemon{quick_config(directory.path())}.run(ask_what_if);
 }
 
 TEST(Api, a_waiting_job_is_explained_with_numbers) {

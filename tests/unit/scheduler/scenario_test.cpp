@@ -2,10 +2,12 @@
 // Scenario tables (tests/scenario/*.txt). A file holds scenarios separated by `scenario <name>`:
 //
 //   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
-//   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev
-//   tenant  team-b quota 4 | ...
-//   line    steps-aside shortest patience 100 short 25 60    of the pool "default": its first in
-//           line, its order, 25 % kept for work of up to 60 s
+//   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev | llm in prod borrow 2 lend 0
+//           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
+//   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
+//   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
+//   line    steps-aside patience 100 short 25 60    of the pool "default": its first in line,
+//           when waiting counts before all else, 25 % kept for work of up to 60 s
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
 //           limit 60 expected 20       seconds that it may run, that its user says it will
@@ -61,6 +63,8 @@ public:
                 for (const auto& part : parts(rest)) add_queue(part);
             } else if (verb == "line") {
                 set_line(words(rest));
+            } else if (verb == "policy") {
+                for (const auto& part : parts(rest)) change_policy(part);
             } else if (verb == "tenant") {
                 for (const auto& part : parts(rest)) add_tenant(part);
             } else if (verb == "job") {
@@ -100,11 +104,47 @@ private:
         return facts;
     }
     void add_node(const std::vector<std::string>& part) { world_.add(node_from(part)); }
+    static QueueOrder order_named(const std::string& name) {
+        if (name == "FIFO") return QueueOrder::fifo;
+        if (name == "PRIORITY") return QueueOrder::priority;
+        if (name == "CAPACITY") return QueueOrder::capacity;
+        if (name == "SHORTEST") return QueueOrder::shortest;
+        EXPECT_EQ(name, "FAIR_SHARE");
+        return QueueOrder::fair_share;
+    }
+    void change_policy(const std::vector<std::string>& part) {
+        if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}});
+        if (part[0] == "order") policy_.pools.front().order = order_named(part[1]);
+        if (part[0] == "halflife") policy_.usage_half_life = Duration{std::stoll(part[1])};
+        if (part[0] == "ageing") {
+            policy_.ageing_step = static_cast<std::int32_t>(std::stol(part[1]));
+            policy_.ageing_every = Duration{std::stoll(part[3])};
+            policy_.ageing_maximum = static_cast<std::int32_t>(std::stol(part[5]));
+        }
+        world_.set(policy_);
+    }
     void add_queue(const std::vector<std::string>& part) {
         QueuePolicy queue;
         queue.name = part[0];
         for (std::size_t i = 1; i + 1 < part.size(); i += 2) {
+            if (part[i] == "in") queue.parent = part[i + 1];
+            if (part[i] == "order") queue.order = order_named(part[i + 1]);
+            if (part[i] == "of") {  // of A100:4, of A100:4:2 with a guarantee
+                const std::size_t colon = part[i + 1].find(':');
+                const std::string amounts = part[i + 1].substr(colon + 1);
+                const std::size_t more = amounts.find(':');
+                ModelLimit limit{part[i + 1].substr(0, colon), {}, whole_gpus(std::stoll(amounts))};
+                if (more != amounts.npos) {
+                    limit.guaranteed = whole_gpus(std::stoll(amounts.substr(more + 1)));
+                }
+                queue.models.push_back(limit);
+            }
+            if (part[i] == "in" || part[i] == "order" || part[i] == "of") continue;
             const std::int64_t value = std::stoll(part[i + 1]);
+            if (part[i] == "borrow") queue.borrowing_limit = whole_gpus(value);
+            if (part[i] == "lend") queue.lending_limit = whole_gpus(value);
+            if (part[i] == "jobs") queue.jobs_maximum = value;
+            if (part[i] == "perjob") queue.gpus_per_job_maximum = whole_gpus(value);
             if (part[i] == "prio") queue.priority = static_cast<std::int32_t>(value);
             if (part[i] == "weight") queue.weight = value;
             if (part[i] == "quota") queue.maximum = whole_gpus(value);
@@ -123,8 +163,6 @@ private:
         for (std::size_t i = 0; i < part.size(); ++i) {
             if (part[i] == "steps-aside") {
                 backfill.head = HeadOfLine::step_aside;
-            } else if (part[i] == "shortest") {
-                backfill.order = JobOrder::shortest;
             } else if (part[i] == "short") {
                 backfill.short_percent = static_cast<std::int32_t>(std::stol(part.at(++i)));
                 backfill.short_run_time = Duration::seconds(std::stoll(part.at(++i)));
@@ -143,6 +181,9 @@ private:
             if (part[i] == "quota") tenant.gpu_maximum = whole_gpus(std::stoll(part[i + 1]));
             if (part[i] == "weight") tenant.weight = std::stoll(part[i + 1]);
             if (part[i] == "queue") tenant.queue = part[i + 1];
+            if (part[i] == "here") {
+                tenant.pools = {{"default", whole_gpus(std::stoll(part[i + 1]))}};
+            }
         }
         std::erase_if(policy_.tenants,
                       [&](const TenantPolicy& known) { return known.name == tenant.name; });

@@ -1,0 +1,90 @@
+#include <iostream>
+
+#include "cli/commands.hpp"
+#include "daemon/wire/problem.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+constexpr int kWouldWait = 6;  // waited in vain, without the waiting
+
+// What has been said of the documents so far.
+struct Said {
+    nlohmann::json answers = nlohmann::json::array();
+    int exit_code = 0;
+};
+
+aio::Task<void> ask(Connection& connection, const WhatIfOptions& options, DocumentPart part,
+                    Said& said) {
+    const std::string target =
+        "/api/v1/what-if" + query({{"namespace", connection.options().namespace_name},
+                                   {"strict", options.strict ? "true" : ""}});
+    const std::string type = part.file.ends_with(".json") ? "application/json" : "application/yaml";
+    Result<net::HttpResponse> answer =
+        co_await connection.exchange("POST", target, std::move(part.text), type);
+    Result<Reply> reply = answer ? connection.read_answer(*answer) : Result<Reply>{answer.error()};
+    if (!reply) {
+        said.exit_code = wire::row_of(reply.error().code).exit_code;
+        if (options.format == Format::json) {
+            said.answers.push_back(error_json(reply.error(), part.file));
+        } else {
+            report(reply.error(), options.format, part.file);
+        }
+        co_return;
+    }
+    if (said.exit_code == 0 && !reply->body.value("starts", false)) said.exit_code = kWouldWait;
+    if (options.format == Format::table) {
+        print_warnings(part.file, reply->body);
+        print_what_if(std::cout, reply->body);
+    }
+    said.answers.push_back(std::move(reply->body));
+}
+
+}  // namespace
+
+void print_remedies(std::ostream& out, const nlohmann::json& body) {
+    const auto remedies = body.find("remedies");
+    if (remedies == body.end() || !remedies->is_array() || remedies->empty()) return;
+    out << "What would change that, each by itself:\n";
+    for (const auto& remedy : *remedies) {
+        out << "  - " << printable(text_of(remedy, "sentence")) << '\n';
+    }
+}
+
+void print_what_if(std::ostream& out, const nlohmann::json& body) {
+    out << printable(text_of(body, "kind", "job")) << ' ' << printable(text_of(body, "namespace"))
+        << '/' << printable(text_of(body, "jobId"));
+    const bool starts = body.value("starts", false);
+    out << (starts ? " would start now in pool " : " would wait in pool ")
+        << printable(text_of(body, "pool"));
+    if (const auto position = body.value("position", std::int64_t{0}); position > 0) {
+        out << ", number " << position << " in line";
+    }
+    out << '\n';
+    for (const auto& placement : body.value("placements", nlohmann::json::array())) {
+        out << "  " << printable(text_of(placement, "pod")) << " on "
+            << printable(text_of(placement, "node")) << '\n';
+    }
+    if (starts) return;
+    print_blockers(out, body.value("blockers", nlohmann::json::array()));
+    print_remedies(out, body);
+}
+
+aio::Task<int> run_what_if(Connection& connection, WhatIfOptions options) {
+    Said said;
+    for (const std::string& file : options.files) {
+        Result<std::vector<DocumentPart>> parts = read_documents(file);
+        if (!parts) {
+            said.exit_code = report(parts.error(), options.format, file);
+            continue;
+        }
+        for (DocumentPart& part : *parts) {
+            co_await ask(connection, options, std::move(part), said);
+        }
+    }
+    if (options.format == Format::json) print_json(std::cout, said.answers);
+    if (options.format == Format::yaml) print_yaml(std::cout, said.answers);
+    co_return said.exit_code;
+}
+
+}  // namespace gpuctl::cli

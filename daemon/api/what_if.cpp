@@ -1,0 +1,115 @@
+// Questions that are answered by trying: in a copy of the engine, on the pool, so that the engine
+// itself goes on meanwhile.
+
+#include "scheduler/whatif/what_if.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/aio/loop.hpp"
+#include "daemon/api/handlers.hpp"
+#include "daemon/api/job_body.hpp"
+#include "daemon/api/reply.hpp"
+#include "daemon/api/shapes.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+// The pool also writes the journal: one question at a time leaves it threads enough.
+constexpr int kQuestionsMax = 1;
+
+class Question {
+public:
+    explicit Question(Services& services) : services_(services) { ++services_.questions_open; }
+    ~Question() { --services_.questions_open; }
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+private:
+    Services& services_;
+};
+
+std::optional<Error> cannot_ask(const Services& services) {
+    if (services.questions_open >= kQuestionsMax) {
+        return make_error(ErrorCode::TooManyRequests,
+                          "another what-if is being tried at the moment; ask again in a second");
+    }
+    if (!services.engine.state().synced()) {
+        return make_error(ErrorCode::ClusterUnavailable,
+                          "try it: the cluster has not been read completely yet; ask again soon");
+    }
+    return std::nullopt;
+}
+
+Json remedies_json(const std::vector<whatif::Remedy>& remedies) {
+    Json list = Json::array();
+    for (const whatif::Remedy& remedy : remedies) {
+        Json entry;
+        entry["change"] = boost::describe::enum_to_string(remedy.kind, "");
+        entry["subject"] = remedy.subject;
+        entry["amount"] = remedy.amount;
+        entry["sentence"] = remedy.sentence;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
+    Json body;
+    body["jobId"] = spec.key.name;
+    body["namespace"] = spec.key.namespace_name;
+    body["kind"] = to_string(spec.kind);
+    body["pool"] = spec.pool.empty() ? kDefaultPool : spec.pool;
+    body["starts"] = answer.starts;
+    body["placements"] = Json::array();
+    for (const whatif::TrialPlacement& placement : answer.placements) {
+        body["placements"].push_back({{"pod", placement.pod}, {"node", placement.node}});
+    }
+    body["position"] = answer.position;
+    body["blockers"] = Json::array();
+    for (const Explanation& blocker : answer.blockers) {
+        body["blockers"].push_back(explanation_json(blocker));
+    }
+    body["remedies"] = remedies_json(answer.remedies);
+    return body;
+}
+
+}  // namespace
+
+aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
+    std::vector<Detail> warnings;
+    Result<JobBody> asked = read_job(services, call, warnings);
+    if (!asked) co_return problem_reply(asked.error(), call, warnings);
+    if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
+    const Question open{services};
+    std::function<Result<whatif::Answer>()> work = [state = services.engine.engine().export_state(),
+                                                    job = asked->job,
+                                                    prefix = services.settings.label_prefix] {
+        return whatif::ask(state, job, prefix, job.submitted_at);
+    };
+    const Result<whatif::Answer> answer = co_await aio::offload(services.loop, std::move(work));
+    if (!answer) co_return problem_reply(answer.error(), call, warnings);
+    Json body = answer_json(asked->job.spec, *answer);
+    body["warnings"] = warnings_json(warnings);
+    co_return json_reply(200, body);
+}
+
+aio::Task<net::HttpResponse> get_remedies(Services& services, Call call) {
+    const Result<JobView> job =
+        find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
+    if (!job) co_return problem_reply(job.error(), call);
+    if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
+    const Question open{services};
+    std::function<Result<std::vector<whatif::Remedy>>()> work =
+        [state = services.engine.engine().export_state(), key = job->key,
+         now = Instant{aio::Loop::wall_ms()}] { return whatif::find_remedies(state, key, now); };
+    const Result<std::vector<whatif::Remedy>> found =
+        co_await aio::offload(services.loop, std::move(work));
+    if (!found) co_return problem_reply(found.error(), call);
+    Json body;
+    body["jobId"] = job->key.name;
+    body["namespace"] = job->key.namespace_name;
+    body["remedies"] = remedies_json(*found);
+    co_return json_reply(200, body);
+}
+
+}  // namespace gpuctl::api

@@ -1,0 +1,142 @@
+#include "daemon/config/queue_keys.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/config/tables.hpp"
+#include "scheduler/model/node.hpp"
+#include "scheduler/model/quantity.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+constexpr std::string_view kQueues = "queues";
+
+wire::Field member(const wire::Field& field, std::string_view key) {
+    wire::Fields fields{field};
+    return fields.find(key);
+}
+
+class TreeReader {
+public:
+    explicit TreeReader(PoolPolicy& pool) : pool_(pool) {}
+
+    // Appends the queues of a list, each before those below it; returns their guarantees' sum.
+    GpuMilli read(const wire::Field& list, const std::string& parent, int depth) {
+        GpuMilli sum;
+        if (!list || !list.is_list()) return sum;
+        for (const wire::Field& element : list.elements()) sum += read_one(element, parent, depth);
+        return sum;
+    }
+
+private:
+    GpuMilli read_one(const wire::Field& field, const std::string& parent, int depth) {
+        const std::size_t position = pool_.queues.size();
+        pool_.queues.emplace_back();
+        read_struct(field, pool_.queues.back());
+        QueuePolicy& queue = pool_.queues.back();
+        queue.parent = parent;
+        const std::string name = queue.name;
+        if (!name.empty() && !names_.insert(name).second) {
+            field.error("the queue " + name + " is given twice in pool " + pool_.name +
+                        "; names are unique in their pool, whatever they lie below");
+        }
+        if (!field.is_map()) return queue.guaranteed;
+        const wire::Field below = member(field, kQueues);
+        if (below && depth + 1 == kQueueDepthMaximum) {
+            below.error("queue " + name + " lies " + std::to_string(depth) +
+                        " deep and can have no queues: " + std::to_string(kQueueDepthMaximum) +
+                        " levels are the most");
+            return queue.guaranteed;
+        }
+        const GpuMilli promised = read(below, name, depth + 1);
+        QueuePolicy& own = pool_.queues[position];  // the list may have moved
+        if (below && name == kDefaultQueue) {
+            below.error("the queue default takes the jobs that name none; it can have no queues");
+        }
+        if (!member(field, "guaranteed")) {
+            own.guaranteed = promised;
+            if (promised > GpuMilli{}) check(own, field);  // now that its guarantee is known
+        } else if (promised > own.guaranteed) {
+            below.error("the queues below " + name + " are guaranteed " + format_gpus(promised) +
+                        " GPUs together, more than its own " + format_gpus(own.guaranteed));
+        }
+        check_models(position, below, name);
+        if (own.lending_limit && *own.lending_limit > own.guaranteed) {
+            member(field, "lendingLimit")
+                .error("queue " + name + " cannot lend " + format_gpus(*own.lending_limit) +
+                       " GPUs: it is guaranteed " + format_gpus(own.guaranteed));
+        }
+        return std::max(own.guaranteed, promised);
+    }
+
+    // What is guaranteed of a model below a queue is no more than the queue is guaranteed of it.
+    void check_models(std::size_t position, const wire::Field& below, const std::string& name) {
+        for (const ModelLimit& own : pool_.queues[position].models) {
+            GpuMilli promised;
+            for (const QueuePolicy& child : pool_.queues) {
+                if (child.parent != name) continue;
+                for (const ModelLimit& of : child.models) {
+                    if (same_gpu_model(of.model, own.model)) promised += of.guaranteed;
+                }
+            }
+            if (promised <= own.guaranteed) continue;
+            below.error("the queues below " + name + " are guaranteed " + format_gpus(promised) +
+                        " GPUs of model " + own.model + " together, more than its own " +
+                        format_gpus(own.guaranteed));
+        }
+    }
+
+    PoolPolicy& pool_;
+    std::set<std::string> names_;
+};
+
+std::vector<std::vector<Shown>> show_below(const std::vector<QueuePolicy>& queues,
+                                           const std::string& parent) {
+    std::vector<std::vector<Shown>> items;
+    for (const QueuePolicy& queue : queues) {
+        if (queue.parent != parent) continue;
+        std::vector<Shown> shown = show_struct(queue);
+        for (Shown& key : shown) {
+            if (key.name != kQueues) continue;
+            key.items = show_below(queues, queue.name);
+            key.absent = key.items.empty();
+        }
+        items.push_back(std::move(shown));
+    }
+    return items;
+}
+
+}  // namespace
+
+Key<QueuePolicy> sub_queues() {
+    return {kQueues, "below it, each like this one; it takes no jobs itself then", false,
+            [](const wire::Field&, QueuePolicy&) {},
+            [](const QueuePolicy&, Shown& shown) {
+                shown.form = Shown::Form::list;
+                shown.absent = true;
+            }};
+}
+
+Key<PoolPolicy> queue_tree(std::string_view meaning) {
+    return {kQueues, meaning, false,
+            [](const wire::Field& field, PoolPolicy& pool) {
+                pool.queues.clear();
+                (void)TreeReader{pool}.read(field, "", 0);
+            },
+            [](const PoolPolicy& pool, Shown& shown) {
+                shown.form = Shown::Form::list;
+                shown.absent = pool.queues.empty();
+                shown.items = show_below(shown.absent ? example_queues() : pool.queues, "");
+            }};
+}
+
+std::vector<QueuePolicy> example_queues() {
+    QueuePolicy research{"research", 0, 2, whole_gpus(8), whole_gpus(24)};
+    QueuePolicy llm{"llm", 0, 1, whole_gpus(4), whole_gpus(16), "research"};
+    llm.order = QueueOrder::priority;
+    llm.lending_limit = whole_gpus(2);
+    return {research, llm};
+}
+
+}  // namespace gpuctl::config

@@ -1,0 +1,115 @@
+// Queues as people see them: the tree of each pool, a queue before those below it.
+
+#include "scheduler/engine/view_parts.hpp"
+#include "scheduler/policy/entitlement.hpp"
+#include "scheduler/queue/share.hpp"
+
+namespace gpuctl {
+namespace {
+
+Load used_by(const Account& account) {
+    const UsageAmounts& mean = account.usage.mean;
+    return {GpuMilli{mean[0] / kUsageUnit}, CpuMilli{mean[1] / kUsageUnit},
+            Bytes{(mean[2] / kUsageUnit) << 20}};
+}
+
+QueueView view_of(const ClusterState& state, QueueId id) {
+    const QueueRow& queue = state.queue(id);
+    QueueView view;
+    view.pool = state.pool(queue.pool).name;
+    view.name = queue.name;
+    view.path = state.queue_path(id);
+    view.parent = queue.parent.exists() ? state.queue(queue.parent).name : "";
+    view.depth = queue.depth;
+    view.holds_queues = !queue.children.empty();
+    view.order = queue.order;
+    view.priority = queue.priority;
+    view.weight = queue.weight;
+    view.guaranteed = queue.guaranteed;
+    view.maximum = queue.maximum;
+    view.borrowing_limit = queue.borrowing_limit;
+    view.keeps = queue.keeps;
+    view.jobs_maximum = queue.jobs_maximum;
+    view.gpus_per_job_maximum = queue.gpus_per_job_maximum;
+    view.models = queue.models;
+    view.held = queue.account.held.gpus;
+    view.used = used_by(queue.account);
+    view.share =
+        dominant_share(queue.account.held, queue.account.usage, state.pool(queue.pool).offered);
+    return view;
+}
+
+// A queue and, below it, the others; returns what they wait for and run together.
+view_parts::Work add_with_children(const ClusterState& state, QueueId id,
+                                   const view_parts::QueueWork& work,
+                                   const std::map<QueueId, Entitlement>& parts,
+                                   std::vector<QueueView>& out) {
+    const auto own = work.find(id);
+    view_parts::Work sum = own == work.end() ? view_parts::Work{} : own->second;
+    const std::size_t position = out.size();
+    out.push_back(view_of(state, id));
+    out.back().entitled = parts.at(id).entitled;
+    for (const QueueId child : state.queue(id).children) {
+        const view_parts::Work below = add_with_children(state, child, work, parts, out);
+        sum.jobs_waiting += below.jobs_waiting;
+        sum.jobs_running += below.jobs_running;
+        sum.gpus_waiting += below.gpus_waiting;
+    }
+    out[position].jobs_waiting = sum.jobs_waiting;
+    out[position].jobs_running = sum.jobs_running;
+    out[position].gpus_waiting = sum.gpus_waiting;
+    return sum;
+}
+
+}  // namespace
+
+namespace view_parts {
+
+QueueWork queue_work(const ClusterState& state) {
+    QueueWork out;
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (!job.queue.exists()) continue;
+        Work& work = out[job.queue];
+        bool waits = false;
+        bool runs = false;
+        for (const PodId pod_id : job.pods) {
+            const PodRow& pod = state.pod(pod_id);
+            if (pod.facts.terminating) continue;
+            if (pod.standing == PodStanding::waiting) {
+                waits = true;
+                work.gpus_waiting += state.shapes().at(pod.shape).gpus;
+            }
+            runs =
+                runs || pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+        }
+        if (waits) ++work.jobs_waiting;
+        if (runs) ++work.jobs_running;
+    }
+    return out;
+}
+
+std::vector<QueueView> queues_of(const ClusterState& state, PoolId pool, const QueueWork& work) {
+    std::vector<QueueView> out;
+    const std::map<QueueId, Entitlement> parts = entitlements(state, pool);
+    for (const QueueId root : state.pool(pool).roots) {
+        add_with_children(state, root, work, parts, out);
+    }
+    return out;
+}
+
+}  // namespace view_parts
+
+std::vector<QueueView> list_queues(const ClusterState& state) {
+    const view_parts::QueueWork work = view_parts::queue_work(state);
+    std::vector<QueueView> out;
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        if (!state.pool_exists(pool)) continue;
+        for (QueueView& view : view_parts::queues_of(state, pool, work)) {
+            out.push_back(std::move(view));
+        }
+    }
+    return out;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,107 @@
+// Which limit stops a job: whose it is, what is held of it, what more is needed.
+
+#include "scheduler/plan/explain_parts.hpp"
+
+namespace gpuctl {
+namespace {
+
+std::string figure(LimitKind kind, std::int64_t amount) {
+    switch (kind) {
+        case LimitKind::tenant_cpu:
+            return format_cpu(CpuMilli{amount});
+        case LimitKind::tenant_memory:
+            return format_bytes(Bytes{amount});
+        case LimitKind::queue_jobs:
+            return std::to_string(amount);
+        default:
+            return explain_parts::gpus(amount);
+    }
+}
+
+const char* unit(LimitKind kind) {
+    switch (kind) {
+        case LimitKind::tenant_cpu:
+            return "cpu";
+        case LimitKind::tenant_memory:
+            return "memory";
+        case LimitKind::queue_jobs:
+            return "jobs";
+        default:
+            return "gpus";
+    }
+}
+
+// "12 of 16 GPUs its maximum allows"
+std::string arithmetic(const LimitHit& hit) {
+    const std::string held = figure(hit.kind, hit.held);
+    const std::string limit = figure(hit.kind, hit.limit);
+    const std::string gpus = held + " of " + explain_parts::gpus_noun(hit.limit);
+    switch (hit.kind) {
+        case LimitKind::none:
+            break;
+        case LimitKind::queue_maximum:
+            return " holds " + gpus + " its maximum allows";
+        case LimitKind::queue_borrowing:
+            return " holds " + gpus + " its guarantee and its borrowing limit allow";
+        case LimitKind::queue_lending:
+            return " holds or keeps back for other sub-queues " + gpus + " it may hold";
+        case LimitKind::queue_jobs:
+            return " runs " + held + " of " + limit + (hit.limit == 1 ? " job" : " jobs") +
+                   " it may run at once";
+        case LimitKind::queue_gpus_per_job:
+            return " lets one job hold " + explain_parts::gpus_noun(hit.limit) +
+                   ", this one holds " + held;
+        case LimitKind::queue_model_maximum:
+            return " holds " + held + " of " + limit + " " + std::string{hit.model} +
+                   " GPUs its maximum allows";
+        case LimitKind::pool_lending:
+            return " has " + gpus + " held, or kept back for queues that do not lend them";
+        case LimitKind::tenant_gpus:
+            return " holds " + gpus + " it may hold";
+        case LimitKind::tenant_cpu:
+            return " holds " + held + " of " + limit + " CPU it may hold";
+        case LimitKind::tenant_memory:
+            return " holds " + held + " of " + limit + " memory it may hold";
+        case LimitKind::tenant_pool_gpus:
+            return " holds " + gpus + " its quota allows";
+    }
+    return "";
+}
+
+}  // namespace
+
+namespace explain_parts {
+
+Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
+    Explanation out;
+    const std::string pool = state.pool(job.pool).name;
+    const std::string& tenant = state.tenant(job.tenant).name;
+    std::string holder;
+    out.reason = Reason::queue_limit;
+    if (hit.queue.exists()) {
+        out.subject = state.queue_path(hit.queue);
+        holder = "queue " + out.subject + " of pool " + pool;
+    } else if (hit.kind == LimitKind::pool_lending) {
+        out.subject = pool;
+        holder = "pool " + pool;
+    } else {
+        out.reason = Reason::tenant_quota;
+        out.subject = tenant;
+        holder = "namespace " + tenant;
+        if (hit.kind == LimitKind::tenant_pool_gpus) holder += " in pool " + pool;
+    }
+    const std::string of = unit(hit.kind);
+    out.figures = {
+        {of + "_limit", hit.limit}, {of + "_held", hit.held}, {of + "_needed", hit.needed}};
+    out.sentence = holder + arithmetic(hit) + "; ";
+    if (hit.kind == LimitKind::queue_jobs) {
+        out.sentence += "it waits for one of them to end";
+        return out;
+    }
+    out.sentence += "it needs " + figure(hit.kind, hit.needed);
+    if (hit.needed > hit.limit) out.sentence += ", more than may ever be held";
+    return out;
+}
+
+}  // namespace explain_parts
+}  // namespace gpuctl

@@ -1,0 +1,92 @@
+#include "scheduler/queue/division.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gpuctl {
+namespace {
+
+__extension__ using Wide = __int128;
+
+struct Range {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+};
+
+// Unit j (from 0) of a claimant with weight w is handed out at level j / w. Below level `t` / `per`
+// so many units of it are.
+std::int64_t units_below(std::int64_t weight, const Range& range, std::int64_t t,
+                         std::int64_t per) {
+    const Wide units = (static_cast<Wide>(t) * weight + per - 1) / per;
+    return static_cast<std::int64_t>(
+        std::clamp<Wide>(units, range.low, std::max(range.low, range.high)));
+}
+
+// Hands out what is left, one unit at a time, to who has least for its weight.
+void hand_out(std::int64_t left, const std::vector<Claim>& claims, const std::vector<Range>& ranges,
+              std::vector<std::int64_t>& given) {
+    for (; left > 0; --left) {
+        std::size_t best = claims.size();
+        for (std::size_t i = 0; i < claims.size(); ++i) {
+            if (given[i] >= ranges[i].high) continue;
+            if (best == claims.size() || static_cast<Wide>(given[i]) * claims[best].weight <
+                                             static_cast<Wide>(given[best]) * claims[i].weight) {
+                best = i;
+            }
+        }
+        if (best == claims.size()) return;
+        ++given[best];
+    }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> divide(std::int64_t whole, const std::vector<Claim>& claims) {
+    std::vector<Range> ranges;
+    std::int64_t promised = 0;
+    std::int64_t weight_most = 1;
+    std::int64_t high_most = 0;
+    whole = std::max<std::int64_t>(whole, 0);
+    for (const Claim& claim : claims) {
+        const std::int64_t high = std::max<std::int64_t>(std::min(claim.demand, claim.cap), 0);
+        ranges.push_back({std::clamp<std::int64_t>(claim.guaranteed, 0, high), high});
+        promised += ranges.back().low;
+        weight_most = std::max(weight_most, claim.weight);
+        high_most = std::max(high_most, high);
+    }
+    if (promised > whole) {  // promises that cannot be kept are kept in proportion
+        for (Range& range : ranges) {
+            range.high = range.low;
+            range.low = static_cast<std::int64_t>(static_cast<Wide>(range.low) * whole / promised);
+        }
+    }
+    // The highest level, in steps of 1 / weight_most, whose units are no more than there are. Above
+    // it the next step would hand out at most one unit each.
+    const auto handed_out = [&](std::int64_t t) {
+        Wide sum = 0;
+        for (std::size_t i = 0; i < claims.size(); ++i) {
+            sum += units_below(claims[i].weight, ranges[i], t, weight_most);
+        }
+        return sum;
+    };
+    std::int64_t low = 0;
+    std::int64_t high = (high_most + 1) * weight_most;
+    while (low < high) {
+        const std::int64_t middle = low + (high - low + 1) / 2;
+        if (handed_out(middle) <= whole) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    std::vector<std::int64_t> given;
+    std::int64_t left = whole;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        given.push_back(units_below(claims[i].weight, ranges[i], low, weight_most));
+        left -= given.back();
+    }
+    hand_out(left, claims, ranges, given);
+    return given;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,59 @@
+#pragma once
+// What somebody held over time, as a mean that forgets by half each half-life. It moves in ticks at
+// fixed moments (multiples of the tick since 1970); inside a tick amount times milliseconds is
+// summed exactly. So it depends on what was held when, and not on how often it was looked at.
+// docs/adr/0011-queue-tree.md.
+
+#include <algorithm>
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+
+#include "scheduler/base/time.hpp"
+#include "scheduler/base/units.hpp"
+
+namespace gpuctl {
+
+// What is asked for or held, by the three resources that shares and quotas count.
+struct Load {
+    GpuMilli gpus;
+    CpuMilli cpu;
+    Bytes memory;
+    friend auto operator<=>(const Load&, const Load&) = default;
+    void add(const Load& other, std::int64_t times = 1) {
+        gpus += other.gpus * times;
+        cpu += other.cpu * times;
+        memory += other.memory * times;
+    }
+};
+BOOST_DESCRIBE_STRUCT(Load, (), (gpus, cpu, memory))
+
+using UsageAmounts = std::array<std::int64_t, 3>;  // GPUs and CPU in thousandths, memory in MiB
+
+inline constexpr std::int64_t kTicksPerHalfLife = 16;
+inline constexpr std::int64_t kUsageUnit = 1024;  // means are kept in 1/1024 of an amount
+// Longer half-lives, or more held than this, would not fit a tick's sum.
+inline constexpr Duration kHalfLifeMaximum = Duration::seconds(60LL * 24 * 3600);
+inline constexpr std::int64_t kUsageAmountMaximum = std::int64_t{1} << 34;
+
+// Zero: nothing is remembered.
+constexpr std::int64_t tick_ms(Duration half_life) {
+    const std::int64_t ms = std::min(half_life, kHalfLifeMaximum).ms();
+    return ms > 0 ? ms / kTicksPerHalfLife + 1 : 0;
+}
+
+UsageAmounts amounts_of(const Load& held);
+
+struct Usage {
+    UsageAmounts mean{};  // at the last tick's end, in 1/kUsageUnit
+    UsageAmounts sum{};   // amount times milliseconds of this tick, up to `since`
+    Instant since;
+
+    // Must be called before what is held changes.
+    void note(const Load& held, Instant now);
+    // Ends the tick `from` and every one before tick `to`, through which `held` stayed the same.
+    void finish(const Load& held, std::int64_t tick, std::int64_t from, std::int64_t to);
+    friend auto operator<=>(const Usage&, const Usage&) = default;
+};
+
+}  // namespace gpuctl

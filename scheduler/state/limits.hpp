@@ -1,0 +1,146 @@
+#pragma once
+// The limits between a job and the room it asks for: of its queue, of every queue above that, of
+// the pool, of its namespace. One list: the planner stops at the first that is hit, explain tells
+// all of them, so that they cannot disagree.
+
+#include <cstdint>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+// Visits every limit that `ask` more would cross, the queue's own first, then upwards, then the
+// namespace's; `visit(const LimitHit&)` returns false to stop.
+template <typename Visit>
+void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit);
+
+// Visits every GPU model of which a queue of the chain may not hold `ask` more: no part of the job
+// is placed on its nodes then. That is stricter than the limit for a job that could be split over
+// models, and never laxer.
+template <typename Visit>
+void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit);
+
+// --- implementation ---
+
+namespace limits {
+
+constexpr bool crosses(std::int64_t limit, std::int64_t held, std::int64_t needed) {
+    return needed > 0 && held + needed > limit;
+}
+
+// What one queue of the chain says. `grows` is by how much what it keeps would grow.
+template <typename Visit>
+bool visit_queue(const QueueRow& queue, QueueId id, const JobRow& job, const Load& ask,
+                 GpuMilli grows, Visit& visit) {
+    const std::int64_t gpus =
+        ask.gpus.value() - (planted(PlantedBug::queue_maximum_off_by_one) ? kGpuMilliPerGpu : 0);
+    const std::int64_t held = queue.account.held.gpus.value();
+    const auto hit = [&](LimitKind kind, std::int64_t limit, std::int64_t has, std::int64_t needs) {
+        return visit(LimitHit{kind, id, limit, has, needs});
+    };
+    bool is_full = false;
+    if (queue.maximum && crosses(queue.maximum->value(), held, gpus) &&
+        !planted(PlantedBug::skip_queue_maximum)) {
+        is_full = true;
+        if (!hit(LimitKind::queue_maximum, queue.maximum->value(), held, gpus)) return false;
+    }
+    if (queue.borrowing_limit) {
+        const std::int64_t most = queue.guaranteed.value() + queue.borrowing_limit->value() +
+                                  (planted(PlantedBug::borrow_one_too_many) ? kGpuMilliPerGpu : 0);
+        if (crosses(most, held, gpus)) {
+            is_full = true;
+            if (!hit(LimitKind::queue_borrowing, most, held, gpus)) return false;
+        }
+    }
+    const auto cap = queue.cap();
+    if (cap && !is_full && !planted(PlantedBug::keep_nothing_back) &&
+        crosses(cap->value(), queue.kept().value(), grows.value())) {
+        if (!hit(LimitKind::queue_lending, cap->value(), queue.kept().value(), gpus)) return false;
+    }
+    if (queue.jobs_maximum && job.pods_held == 0) {
+        const std::int64_t most =
+            *queue.jobs_maximum + (planted(PlantedBug::one_job_too_many) ? 1 : 0);
+        if (crosses(most, queue.jobs_held, 1) &&
+            !hit(LimitKind::queue_jobs, most, queue.jobs_held, 1)) {
+            return false;
+        }
+    }
+    if (queue.gpus_per_job_maximum && !planted(PlantedBug::skip_gpus_per_job)) {
+        const std::int64_t most = queue.gpus_per_job_maximum->value();
+        if (crosses(most, job.gpus_held.value(), gpus) &&
+            !hit(LimitKind::queue_gpus_per_job, most, job.gpus_held.value(), gpus)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// False when the visitor had enough.
+template <typename Visit>
+bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask, Visit& visit) {
+    GpuMilli grows = ask.gpus;
+    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
+        const QueueRow& queue = state.queue(id);
+        grows = queue.kept_with(grows) - queue.kept();
+        const bool is_above = id != job.queue;
+        if (is_above && planted(PlantedBug::skip_a_level)) continue;
+        if (!visit_queue(queue, id, job, ask, grows, visit)) return false;
+    }
+    const PoolRow& pool = state.pool(job.pool);
+    // Without GPUs there is nothing to keep back: the missing nodes are what a job waits for.
+    const bool something_is_kept_back = pool.kept > pool.held && pool.offered.gpus > GpuMilli{0};
+    if (!something_is_kept_back || planted(PlantedBug::keep_nothing_back) ||
+        !crosses(pool.offered.gpus.value(), pool.kept.value(), grows.value())) {
+        return true;
+    }
+    return visit(LimitHit{LimitKind::pool_lending, QueueId::none(), pool.offered.gpus.value(),
+                          pool.kept.value(), ask.gpus.value()});
+}
+
+template <typename Visit>
+void visit_tenant(const ClusterState& state, const JobRow& job, const Load& ask, Visit& visit) {
+    if (planted(PlantedBug::skip_tenant_quota)) return;
+    const TenantRow& tenant = state.tenant(job.tenant);
+    const auto check = [&](LimitKind kind, const auto& limit, auto held, auto needed) {
+        return !limit || !crosses(limit->value(), held.value(), needed.value()) ||
+               visit(LimitHit{kind, QueueId::none(), limit->value(), held.value(), needed.value()});
+    };
+    if (!check(LimitKind::tenant_gpus, tenant.gpu_maximum, tenant.gpus_held, ask.gpus)) return;
+    if (!check(LimitKind::tenant_cpu, tenant.cpu_maximum, tenant.cpu_held, ask.cpu)) return;
+    if (!check(LimitKind::tenant_memory, tenant.memory_maximum, tenant.memory_held, ask.memory)) {
+        return;
+    }
+    if (planted(PlantedBug::skip_pool_quota)) return;
+    const std::optional<GpuMilli> quota = state.pool_quota(job.tenant, job.pool);
+    check(LimitKind::tenant_pool_gpus, quota, state.held_in_pool(job.tenant, job.pool), ask.gpus);
+}
+
+}  // namespace limits
+
+template <typename Visit>
+void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit) {
+    if (job.priority >= kSystemPriority) return;
+    if (!limits::visit_chain(state, job, ask, visit)) return;
+    limits::visit_tenant(state, job, ask, visit);
+}
+
+template <typename Visit>
+void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask,
+                        Visit visit) {
+    if (job.priority >= kSystemPriority || planted(PlantedBug::skip_model_limits)) return;
+    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
+        for (const ModelHolding& model : state.queue(id).models) {
+            if (!model.limit.maximum) continue;
+            const LimitHit hit{LimitKind::queue_model_maximum,
+                               id,
+                               model.limit.maximum->value(),
+                               model.held.value(),
+                               ask.gpus.value(),
+                               model.limit.model};
+            if (limits::crosses(hit.limit, hit.held, hit.needed)) visit(hit);
+        }
+    }
+}
+
+}  // namespace gpuctl

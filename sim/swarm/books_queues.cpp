@@ -1,0 +1,297 @@
+// The tree of queues, counted by hand: who holds and keeps what, which limit is crossed, what was
+// used. Every sum is over all pods, every time.
+
+#include <algorithm>
+
+#include "sim/swarm/books.hpp"
+
+namespace gpuctl::sim {
+
+bool Books::exists(const QueueName& queue) const {
+    return queue.queue == kDefaultQueue || policy_of(queue) != nullptr;
+}
+
+bool Books::has_sub_queues(const QueueName& queue) const {
+    for (const PoolPolicy& pool : policy.pools) {
+        if (pool.name != queue.pool) continue;
+        for (const QueuePolicy& other : pool.queues) {
+            if (other.parent == queue.queue) return true;
+        }
+    }
+    return false;
+}
+
+// The swarm draws neither rings nor parents that do not exist.
+std::vector<QueueName> Books::chain(const QueueName& queue) const {
+    std::vector<QueueName> out{queue};
+    const QueuePolicy* known = policy_of(queue);
+    while (known != nullptr && !known->parent.empty()) {
+        out.push_back({queue.pool, known->parent});
+        known = policy_of(out.back());
+    }
+    return out;
+}
+
+Amounts Books::held_below(const QueueName& queue) const {
+    Amounts sum;
+    for (const auto& [uid, pod] : pods) {
+        if (!pod.holds()) continue;
+        const std::vector<QueueName> of = chain(queue_of(pod.facts));
+        if (std::find(of.begin(), of.end(), queue) != of.end()) {
+            sum.add(amounts_of(pod.facts.request));
+        }
+    }
+    return sum;
+}
+
+std::int64_t Books::guaranteed(const QueueName& queue) const {
+    const QueuePolicy* known = policy_of(queue);
+    std::int64_t below = 0;
+    for (const PoolPolicy& pool : policy.pools) {
+        if (pool.name != queue.pool) continue;
+        for (const QueuePolicy& other : pool.queues) {
+            if (other.parent == queue.queue) below += guaranteed({pool.name, other.name});
+        }
+    }
+    std::int64_t of_models = 0;
+    if (known) {
+        for (const ModelLimit& limit : known->models) of_models += limit.guaranteed.value();
+    }
+    return std::max({below, of_models, known ? known->guaranteed.value() : 0});
+}
+
+std::optional<std::int64_t> Books::cap(const QueueName& queue) const {
+    const QueuePolicy* known = policy_of(queue);
+    std::optional<std::int64_t> out;
+    if (known && known->maximum) out = known->maximum->value();
+    if (known && known->borrowing_limit) {
+        const std::int64_t most = guaranteed(queue) + known->borrowing_limit->value();
+        out = std::min(out.value_or(most), most);
+    }
+    return out;
+}
+
+std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64_t more) const {
+    std::int64_t sum = queue == in ? more : 0;
+    for (const auto& [uid, pod] : pods) {
+        if (pod.holds() && queue_of(pod.facts) == queue) sum += amounts_of(pod.facts.request).gpus;
+    }
+    bool has_default = false;
+    for (const PoolPolicy& pool : policy.pools) {
+        if (pool.name != queue.pool) continue;
+        for (const QueuePolicy& other : pool.queues) {
+            has_default = has_default || other.name == kDefaultQueue;
+            if (other.parent == queue.queue) sum += kept({pool.name, other.name}, in, more);
+        }
+    }
+    if (queue.queue.empty() && !has_default) sum += kept({queue.pool, kDefaultQueue}, in, more);
+    const QueuePolicy* known = policy_of(queue);
+    if (!known || !known->lending_limit) return sum;
+    return std::max(sum, known->guaranteed.value() - known->lending_limit->value());
+}
+
+std::int64_t Books::held_of_model(const QueueName& queue, const std::string& model) const {
+    std::int64_t sum = 0;
+    for (const auto& [uid, pod] : pods) {
+        if (!pod.holds()) continue;
+        const auto node = nodes.find(pod.where());
+        if (node == nodes.end() || node->second.gpu_model != model) continue;
+        const std::vector<QueueName> of = chain(queue_of(pod.facts));
+        if (std::find(of.begin(), of.end(), queue) != of.end()) {
+            sum += amounts_of(pod.facts.request).gpus;
+        }
+    }
+    return sum;
+}
+
+bool Books::model_allowed(const PodFacts& pod, std::int64_t gpus, const std::string& model) const {
+    if (gpus == 0) return true;
+    for (const QueueName& queue : chain(queue_of(pod))) {
+        const QueuePolicy* known = policy_of(queue);
+        if (known == nullptr) continue;
+        for (const ModelLimit& limit : known->models) {
+            if (limit.model == model && limit.maximum &&
+                held_of_model(queue, model) + gpus > limit.maximum->value()) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+std::int64_t Books::fitting_in_models(const PodFacts& pod, std::int64_t pods_asked,
+                                      bool when_empty) const {
+    const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
+    const Amounts request = amounts_of(pod.request);
+    std::int64_t sum = 0;
+    for (const auto& [name, node] : nodes) {
+        if (node.pool != pool || !may_use(pod.rules, node)) continue;
+        if (!model_allowed(pod, request.gpus * pods_asked, node.gpu_model)) continue;
+        sum += fitting(when_empty ? room_when_empty(node) : room_on(node), request, pods_asked);
+    }
+    return sum;
+}
+
+std::int64_t Books::gpus_of_job(const ObjectKey& job) const {
+    std::int64_t sum = 0;
+    for (const std::string& uid : jobs.at(job)) {
+        if (pods.at(uid).holds()) sum += amounts_of(pods.at(uid).facts.request).gpus;
+    }
+    return sum;
+}
+
+std::int64_t Books::jobs_held(const QueueName& queue) const {
+    std::set<ObjectKey> holding;
+    for (const auto& [uid, pod] : pods) {
+        if (!pod.holds()) continue;
+        const std::vector<QueueName> of = chain(queue_of(pod.facts));
+        if (std::find(of.begin(), of.end(), queue) != of.end()) holding.insert(job_of(pod.facts));
+    }
+    return static_cast<std::int64_t>(holding.size());
+}
+
+std::int64_t Books::held_in_pool(const std::string& tenant_name, const std::string& pool) const {
+    std::int64_t sum = 0;
+    for (const auto& [uid, pod] : pods) {
+        const QueueName queue = queue_of(pod.facts);
+        if (pod.holds() && pod.facts.key.namespace_name == tenant_name && queue.pool == pool &&
+            exists(queue)) {
+            sum += amounts_of(pod.facts.request).gpus;
+        }
+    }
+    return sum;
+}
+
+Amounts Books::offered(const std::string& pool) const {
+    Amounts sum;
+    for (const auto& [name, node] : nodes) {
+        if (node.pool == pool) sum.add(amounts_of(node.allocatable));
+    }
+    return sum;
+}
+
+std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more) const {
+    const QueueName leaf = queue_of(pod);
+    const std::int64_t gpus = more.gpus;
+    const auto job = jobs.find(job_of(pod));
+    const bool is_new =
+        job == jobs.end() || std::none_of(job->second.begin(), job->second.end(),
+                                          [this](auto& uid) { return pods.at(uid).holds(); });
+    for (const QueueName& queue : chain(leaf)) {
+        const QueuePolicy* known = policy_of(queue);
+        if (known == nullptr) continue;
+        const std::string name = " of queue " + queue.queue + " of pool " + queue.pool;
+        const std::int64_t has = held_below(queue).gpus;
+        const std::optional<std::int64_t> most = cap(queue);
+        if (gpus > 0 && most && has + gpus > *most) return "GPUs" + name;
+        const std::int64_t before = kept(queue, leaf, 0);
+        const std::int64_t after = kept(queue, leaf, gpus);
+        if (most && after > *most && after > before) return "GPUs kept back" + name;
+        if (known->jobs_maximum && is_new && jobs_held(queue) + 1 > *known->jobs_maximum) {
+            return "jobs" + name;
+        }
+        const std::int64_t of_job = job == jobs.end() ? 0 : gpus_of_job(job->first);
+        if (known->gpus_per_job_maximum && gpus > 0 &&
+            of_job + gpus > known->gpus_per_job_maximum->value()) {
+            return "GPUs for one job" + name;
+        }
+    }
+    const QueueName whole{leaf.pool, ""};
+    const std::int64_t before = kept(whole, leaf, 0);
+    const std::int64_t after = kept(whole, leaf, gpus);
+    std::int64_t held = 0;
+    for (const auto& [uid, other] : pods) {
+        const QueueName of = queue_of(other.facts);
+        if (other.holds() && of.pool == leaf.pool && exists(of)) {
+            held += amounts_of(other.facts.request).gpus;
+        }
+    }
+    const std::int64_t all = offered(leaf.pool).gpus;
+    if (all > 0 && before > held && after > before && after > all) {
+        return "GPUs kept back in pool " + leaf.pool;
+    }
+    return "";
+}
+
+// --- order ---
+
+QueueOrder Books::order_of(const QueueName& queue) const {
+    if (const QueuePolicy* known = policy_of(queue)) return known->order;
+    for (const PoolPolicy& pool : policy.pools) {
+        if (queue.queue.empty() && pool.name == queue.pool) return pool.order;
+    }
+    return QueueOrder::fair_share;
+}
+
+std::int64_t Books::aged(std::int32_t priority, Instant since) const {
+    if (policy.ageing_step == 0) return priority;
+    const std::int64_t steps = (now - since).ms() / policy.ageing_every.ms();
+    return priority + std::min<std::int64_t>(steps * policy.ageing_step, policy.ageing_maximum);
+}
+
+std::int64_t Books::share(const QueueName& queue, const std::string& tenant_name,
+                          const Amounts& held) const {
+    __extension__ using Wide = __int128;
+    const Amounts all = offered(queue.pool);
+    const auto found = used_.find({queue, tenant_name});
+    const Used used = found == used_.end() ? Used{} : found->second;
+    const std::int64_t has[] = {held.gpus, held.cpu, held.memory >> 20};
+    const std::int64_t of[] = {all.gpus, all.cpu, all.memory >> 20};
+    Wide most = 0;
+    for (int i = 0; i < 3; ++i) {
+        if (of[i] <= 0) continue;
+        most = std::max(most, (static_cast<Wide>(has[i]) * 1024 + used.mean[i]) * 1'000'000'000 /
+                                  (static_cast<Wide>(of[i]) * 1024));
+    }
+    return static_cast<std::int64_t>(most);
+}
+
+void Books::change_half_life(Duration before) {
+    if (policy.usage_half_life == before) return;
+    for (auto& [key, used] : used_) {
+        for (std::int64_t& sum : used.sum) sum = 0;
+        if (policy.usage_half_life > Duration{}) continue;
+        for (std::int64_t& mean : used.mean) mean = 0;
+    }
+}
+
+// Millisecond by millisecond in spirit: what is held now was held since the last input. Each piece
+// of time up to a tick's end is added, then the tick is closed.
+void Books::pass_time(Instant until) {
+    if (policy.usage_half_life <= Duration{} || until == now) return;
+    const std::int64_t tick = policy.usage_half_life.ms() / 16 + 1;
+    std::map<std::pair<QueueName, std::string>, Amounts> held;
+    for (const auto& [uid, pod] : pods) {
+        if (!pod.holds() || !exists(queue_of(pod.facts))) continue;
+        const Amounts amounts = amounts_of(pod.facts.request);
+        const std::vector<QueueName> of = chain(queue_of(pod.facts));
+        held[{of.front(), pod.facts.key.namespace_name}].add(amounts);
+        for (const QueueName& queue : of) held[{queue, ""}].add(amounts);
+    }
+    for (const auto& [key, amounts] : held) used_[key];
+    for (auto& [key, used] : used_) {
+        const auto found = held.find(key);
+        const Amounts now_held = found == held.end() ? Amounts{} : found->second;
+        const std::int64_t amounts[] = {now_held.gpus, now_held.cpu, now_held.memory >> 20};
+        for (int i = 0; i < 3; ++i) {
+            std::int64_t at = now.ms();
+            while (at < until.ms()) {
+                const std::int64_t end = std::min(until.ms(), (at / tick + 1) * tick);
+                used.sum[i] += amounts[i] * (end - at);
+                at = end;
+                if (at % tick != 0) continue;
+                __extension__ using Wide = __int128;
+                const auto of_tick =
+                    static_cast<std::int64_t>(static_cast<Wide>(used.sum[i]) * 1024 / tick);
+                const Wide mean = static_cast<Wide>(used.mean[i]) * 4'112'874'773 +
+                                  static_cast<Wide>(of_tick) * ((1LL << 32) - 4'112'874'773);
+                used.mean[i] = static_cast<std::int64_t>(mean >> 32);
+                used.sum[i] = 0;
+                // Nobody holds anything, nothing is remembered: so it stays, however long.
+                if (used.mean[i] == 0 && amounts[i] == 0) break;
+            }
+        }
+    }
+}
+
+}  // namespace gpuctl::sim

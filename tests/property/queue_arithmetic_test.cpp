@@ -1,0 +1,151 @@
+// The arithmetic of shares against oracles that are too slow to be wrong: water poured unit by
+// unit, usage counted millisecond by millisecond.
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "scheduler/queue/division.hpp"
+#include "scheduler/queue/share.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+// One unit after the other to who has least for its weight, the first of equals, once everybody has
+// what it is promised.
+std::vector<std::int64_t> poured(std::int64_t whole, const std::vector<Claim>& claims) {
+    std::vector<std::int64_t> given;
+    std::vector<std::int64_t> most;
+    std::int64_t promised = 0;
+    for (const Claim& claim : claims) {
+        most.push_back(std::min(claim.demand, claim.cap));
+        given.push_back(std::min(claim.guaranteed, most.back()));
+        promised += given.back();
+    }
+    if (promised > whole) {
+        most = given;
+        for (std::int64_t& one : given) one = one * whole / promised;
+    }
+    std::int64_t left = whole - std::accumulate(given.begin(), given.end(), std::int64_t{0});
+    for (; left > 0; --left) {
+        std::size_t best = claims.size();
+        for (std::size_t i = 0; i < claims.size(); ++i) {
+            if (given[i] >= most[i]) continue;
+            if (best == claims.size() ||
+                given[i] * claims[best].weight < given[best] * claims[i].weight) {
+                best = i;
+            }
+        }
+        if (best == claims.size()) break;
+        ++given[best];
+    }
+    return given;
+}
+
+std::int64_t up_to(std::int64_t most) { return *rc::gen::inRange<std::int64_t>(0, most + 1); }
+
+TEST(Division, is_water_poured_unit_by_unit) {
+    EXPECT_TRUE(rc::check([] {
+        std::vector<Claim> claims;
+        for (std::int64_t i = up_to(6); i > 0; --i) {
+            claims.push_back({1 + up_to(7), up_to(3) == 0 ? up_to(30) : 0, up_to(60), up_to(80)});
+        }
+        const std::int64_t whole = up_to(120);
+        RC_ASSERT(divide(whole, claims) == poured(whole, claims));
+    }));
+}
+
+TEST(Division, leaves_nothing_while_anybody_asks_and_breaks_no_promise) {
+    EXPECT_TRUE(rc::check([] {
+        std::vector<Claim> claims;
+        std::int64_t wanted = 0;
+        std::int64_t promised = 0;
+        for (std::int64_t i = up_to(20); i > 0; --i) {
+            claims.push_back({1 + up_to(1'000'000), up_to(5'000'000), up_to(1'000'000'000),
+                              up_to(1'000'000'000)});
+            const std::int64_t most = std::min(claims.back().demand, claims.back().cap);
+            wanted += most;
+            promised += std::min(claims.back().guaranteed, most);
+        }
+        const std::int64_t whole = up_to(10'000'000'000);
+        const std::vector<std::int64_t> given = divide(whole, claims);
+        RC_ASSERT(std::accumulate(given.begin(), given.end(), std::int64_t{0}) ==
+                  std::min(whole, wanted));
+        for (std::size_t i = 0; i < claims.size(); ++i) {
+            const std::int64_t most = std::min(claims[i].demand, claims[i].cap);
+            RC_ASSERT(given[i] <= most);
+            if (promised <= whole) RC_ASSERT(given[i] >= std::min(claims[i].guaranteed, most));
+        }
+    }));
+}
+
+// S4's own floor left cards idle (contract 6.10, 27): three cards for two leave one to the first.
+TEST(Division, gives_the_remainder_away) {
+    const Claim equal{1, 0, 3, 3};
+    EXPECT_EQ(divide(3, {equal, equal}), (std::vector<std::int64_t>{2, 1}));
+    EXPECT_EQ(divide(8, {{3, 0, 9, 9}, {1, 0, 9, 9}}), (std::vector<std::int64_t>{6, 2}));
+    EXPECT_EQ(divide(8, {{3, 0, 2, 9}, {1, 0, 9, 9}}), (std::vector<std::int64_t>{2, 6}));  // lent
+    EXPECT_EQ(divide(8, {{9, 0, 9, 9}, {1, 4, 9, 9}}), (std::vector<std::int64_t>{4, 4}));
+    EXPECT_EQ(divide(6, {{1, 8, 8, 8}, {1, 4, 9, 9}}), (std::vector<std::int64_t>{4, 2}));
+    EXPECT_TRUE(divide(5, {}).empty());
+}
+
+// However often somebody looks, the same history gives the same mean.
+TEST(Usage, depends_on_what_was_held_and_not_on_who_looked) {
+    EXPECT_TRUE(rc::check([] {
+        const std::int64_t tick = 1 + up_to(50);
+        Usage looked;
+        Usage counted;  // by the millisecond
+        std::int64_t counted_tick = 0;
+        std::int64_t tick_now = 0;
+        Load held;
+        std::int64_t now = 0;
+        for (std::int64_t change = up_to(12); change > 0; --change) {
+            const std::int64_t until = now + up_to(3 * tick);
+            for (std::int64_t ms = now + 1; ms <= until; ++ms) {
+                counted.note(held, Instant{ms});
+                if (ms / tick == counted_tick) continue;
+                counted.finish(held, tick, counted_tick, ms / tick);
+                counted_tick = ms / tick;
+            }
+            now = until;
+            if (now / tick != tick_now) looked.finish(held, tick, tick_now, now / tick);
+            tick_now = now / tick;
+            looked.note(held, Instant{now});
+            held = Load{GpuMilli{up_to(64'000)}, CpuMilli{up_to(9'000)}, Bytes{up_to(9) << 30}};
+        }
+        RC_ASSERT(looked.mean == counted.mean);
+        RC_ASSERT(looked.sum == counted.sum);
+    }));
+}
+
+TEST(Usage, is_half_after_a_half_life_and_nothing_in_the_end) {
+    Usage usage;
+    const std::int64_t tick = 1'000;
+    const Load eight{whole_gpus(8), {}, {}};
+    usage.finish(eight, tick, 0, 16 * 40);  // for ever, as it were
+    const std::int64_t full = 8'000 * kUsageUnit;
+    EXPECT_NEAR(static_cast<double>(usage.mean[0]), static_cast<double>(full), 40.0);
+    usage.finish({}, tick, 16 * 40, 16 * 41);
+    EXPECT_NEAR(static_cast<double>(usage.mean[0]), static_cast<double>(full) / 2, 40.0);
+    usage.finish({}, tick, 16 * 41, 16 * 100);
+    EXPECT_EQ(usage.mean[0], 0);
+}
+
+TEST(Share, is_that_of_the_dominant_resource) {
+    const Load whole{whole_gpus(10), CpuMilli{100'000}, Bytes{100LL << 30}};
+    const Usage fresh;
+    EXPECT_EQ(dominant_share({whole_gpus(1), CpuMilli{5'000}, Bytes{1LL << 30}}, fresh, whole),
+              kShareWhole / 10);
+    EXPECT_EQ(dominant_share({whole_gpus(1), CpuMilli{50'000}, {}}, fresh, whole), kShareWhole / 2);
+    EXPECT_EQ(dominant_share({{}, {}, Bytes{25LL << 30}}, fresh, whole), kShareWhole / 4);
+    EXPECT_EQ(dominant_share({whole_gpus(1), {}, {}}, fresh, {}), 0) << "of nothing";
+    Usage used;
+    used.mean[0] = 2'000 * kUsageUnit;
+    EXPECT_EQ(dominant_share({whole_gpus(1), {}, {}}, used, whole), 3 * kShareWhole / 10);
+}
+
+}  // namespace
+}  // namespace gpuctl::test

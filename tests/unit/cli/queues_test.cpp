@@ -1,0 +1,121 @@
+// `get queues` and the turn in `explain`, to the letter.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/commands.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string golden(const std::string& name) {
+    std::ifstream file{std::string{GPUCTL_SOURCE_DIR} + "/tests/golden/" + name + ".txt"};
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+json queue(const char* name, int depth, json more) {
+    json row = {{"pool", "training"},
+                {"name", name},
+                {"depth", depth},
+                {"order", "FAIR_SHARE"},
+                {"priority", 0},
+                {"weight", 1},
+                {"guaranteed", 0},
+                {"maximum", nullptr},
+                {"held", 0},
+                {"entitled", 0},
+                {"jobsWaiting", 0},
+                {"jobsRunning", 0},
+                {"gpusWaiting", 0},
+                {"keptBack", 0},
+                {"maxJobs", nullptr},
+                {"borrowingLimit", nullptr},
+                {"maxGpuPerJob", nullptr},
+                {"used", {{"gpus", 0}}}};
+    row.update(more);
+    return row;
+}
+
+json tree() {
+    return {queue("default", 0, json::object()),
+            queue("research", 0,
+                  {{"order", "CAPACITY"},
+                   {"guaranteed", 8},
+                   {"maximum", 24},
+                   {"held", 12},
+                   {"entitled", 14.5},
+                   {"jobsWaiting", 1},
+                   {"jobsRunning", 3},
+                   {"gpusWaiting", 8}}),
+            queue("llm", 1,
+                  {{"order", "FIFO"},
+                   {"guaranteed", 4},
+                   {"borrowingLimit", 8},
+                   {"keptBack", 2},
+                   {"maxJobs", 3},
+                   {"maxGpuPerJob", 16},
+                   {"held", 12},
+                   {"entitled", 14.5},
+                   {"jobsWaiting", 1},
+                   {"jobsRunning", 3},
+                   {"gpusWaiting", 8},
+                   {"used", {{"gpus", 9.25}}}})};
+}
+
+TEST(Queues, are_printed_as_a_tree) {
+    std::ostringstream out;
+    print_queues(out, tree(), false);
+    EXPECT_EQ(out.str(), golden("queues"));
+}
+
+TEST(Queues, wide_tells_the_other_limits) {
+    std::ostringstream out;
+    print_queues(out, tree(), true);
+    EXPECT_EQ(out.str(), golden("queues_wide"));
+}
+
+TEST(Turn, every_term_that_decides_is_told) {
+    std::ostringstream out;
+    print_explanation(out,
+                      {{"namespace", "default"},
+                       {"jobId", "big"},
+                       {"status", "Pending"},
+                       {"queue", "llm"},
+                       {"pool", "training"},
+                       {"position", 2},
+                       {"blockers",
+                        {{{"sentence",
+                           "queue research/llm of pool training holds 12 of 16 GPUs its maximum "
+                           "allows; it needs 8"},
+                          {"reason", "queue_limit"}}}},
+                       {"turn",
+                        {{"order", "FAIR_SHARE"},
+                         {"priority", 140},
+                         {"priorityBase", 100},
+                         {"priorityByWaiting", 40},
+                         {"waitedMs", 240'000},
+                         {"tenant", {{"name", "default"}, {"share", 125'000'000}, {"weight", 2}}},
+                         {"queues",
+                          {{{"queue", "research"},
+                            {"order", "FAIR_SHARE"},
+                            {"priority", 5},
+                            {"guaranteed", 8},
+                            {"held", 12},
+                            {"share", 505'000'000},
+                            {"weight", 3}},
+                           {{"queue", "llm"},
+                            {"order", "CAPACITY"},
+                            {"priority", 0},
+                            {"guaranteed", 4},
+                            {"held", 12},
+                            {"share", 500'000'000},
+                            {"weight", 1}}}}}}});
+    EXPECT_EQ(out.str(), golden("turn"));
+}
+
+}  // namespace
+}  // namespace gpuctl::cli

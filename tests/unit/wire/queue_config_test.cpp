@@ -1,0 +1,142 @@
+// Queues in gpuctld.yaml: nested as written, flat as the engine takes them, and every mistake with
+// its line.
+
+#include <gtest/gtest.h>
+
+#include "daemon/config/load.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+std::string refusal(const std::string& yaml) {
+    const Result<Config> read = parse(yaml, "test.yaml");
+    return read ? "accepted" : read.error().message;
+}
+
+constexpr const char* kTree = R"(
+policy:
+  pools:
+    - name: p
+      order: CAPACITY
+      queues:
+        - name: research
+          guaranteed: 8
+          maximum: 24
+          queues:
+            - {name: llm, guaranteed: 4, lendingLimit: 1, order: FIFO, maxJobs: 3}
+            - {name: vision, borrowingLimit: 2, maxGpuPerJob: 8,
+               models: [{model: a100-100g, guaranteed: 1, maximum: 3}]}
+        - name: teams
+          queues:
+            - name: a
+              guaranteed: 2
+              queues: [{name: deep, guaranteed: 1}]
+  tenants:
+    - {name: t, queue: llm, pools: [{pool: p, gpuMaximum: 4}]}
+  usageHalfLife: 2d
+  ageingStep: 10
+  ageingEvery: 5m
+  ageingMaximum: 1000
+)";
+
+TEST(QueueConfiguration, a_tree_is_flattened_with_parents_before_children) {
+    const Result<Config> config = parse(kTree, "test.yaml");
+    ASSERT_TRUE(config) << config.error().message;
+    const PoolPolicy& pool = config->policy.pools.at(0);
+    EXPECT_EQ(pool.order, QueueOrder::capacity);
+    std::vector<std::string> places;
+    for (const QueuePolicy& queue : pool.queues) {
+        places.push_back(queue.parent + ">" + queue.name);
+    }
+    EXPECT_EQ(places, (std::vector<std::string>{">research", "research>llm", "research>vision",
+                                                ">teams", "teams>a", "a>deep"}));
+    QueuePolicy llm{"llm", 0, 1, whole_gpus(4), std::nullopt, "research"};
+    llm.order = QueueOrder::fifo;
+    llm.lending_limit = whole_gpus(1);
+    llm.jobs_maximum = 3;
+    EXPECT_EQ(pool.queues[1], llm);
+    EXPECT_EQ(pool.queues[2].borrowing_limit, whole_gpus(2));
+    EXPECT_EQ(pool.queues[2].gpus_per_job_maximum, whole_gpus(8));
+    EXPECT_EQ(pool.queues[2].models,
+              (std::vector<ModelLimit>{{"a100-100g", whole_gpus(1), whole_gpus(3)}}));
+    EXPECT_EQ(pool.queues[3].guaranteed, whole_gpus(2)) << "what its sub-queues are promised";
+    EXPECT_EQ(config->policy.tenants.at(0).pools, (std::vector<PoolQuota>{{"p", whole_gpus(4)}}));
+    EXPECT_EQ(config->policy.usage_half_life, Duration{2 * 86'400'000});
+    EXPECT_EQ(config->policy.ageing_every, Duration{300'000});
+}
+
+TEST(QueueConfiguration, what_is_printed_reads_the_same) {
+    const Result<Config> config = parse(kTree, "test.yaml");
+    ASSERT_TRUE(config);
+    const Result<Config> again = parse(print_config(*config), "printed.yaml");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->policy, config->policy);
+}
+
+TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
+    const std::string pool = "policy:\n  pools:\n  - name: p\n    queues:\n";
+    const std::pair<std::string, std::string> table[] = {
+        {"    - {name: q, guaranteed: 9, maximum: 8}",
+         "test.yaml:5:17: queue q is guaranteed 9 GPUs, more than its maximum 8"},
+        {"    - name: q\n      guaranteed: 4\n      queues:\n"
+         "      - {name: a, guaranteed: 3}\n      - {name: b, guaranteed: 2}",
+         "test.yaml:7:7: the queues below q are guaranteed 5 GPUs together, more than its own 4"},
+        {"    - name: q\n      maximum: 4\n      queues:\n      - {name: a, guaranteed: 5}",
+         "test.yaml:5:7: queue q is guaranteed 5 GPUs, more than its maximum 4"},
+        {"    - {name: q, weight: 0}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
+        {"    - {name: q, weight: -1}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
+        {"    - name: q\n      queues:\n      - {name: a}\n    - name: b\n      queues:\n"
+         "      - {name: a}",
+         "test.yaml:10:9: the queue a is given twice in pool p; names are unique in their pool"},
+        {"    - name: q\n      queues:\n      - {name: q}",
+         "test.yaml:7:9: the queue q is given twice in pool p"},
+        {"    - name: q\n      queues:\n      - {name: a, wieght: 2}",
+         "test.yaml:7:19: unknown key \"wieght\"; did you mean weight?"},
+        {"    - {name: q, parent: x}", "test.yaml:5:17: unknown key \"parent\""},
+        {"    - {name: q, order: LIFO}",
+         "order must be one of FAIR_SHARE, FIFO, PRIORITY, CAPACITY, SHORTEST, not \"LIFO\""},
+        {"    - {name: q, maxJobs: 0}", "maxJobs must be"},
+        {"    - {name: q, guaranteed: 1, lendingLimit: 2}",
+         "test.yaml:5:32: queue q cannot lend 2 GPUs: it is guaranteed 1"},
+        {"    - name: default\n      queues: [{name: a}]",
+         "the queue default takes the jobs that name none; it can have no queues"},
+        {"    - name: q\n      models:\n      - {model: A100-80G, maximum: 1}",
+         "test.yaml:7:10: no node has a GPU of model A100-80G; did you mean A100-100G?"},
+        {"    - name: q\n      models:\n      - {model: A100-100G, guaranteed: 3, maximum: 1}",
+         "test.yaml:7:9: 3 GPUs of model A100-100G are guaranteed, more than the maximum 1"},
+        {"    - name: q\n      models:\n      - {model: A100-100G}\n      - {model: a100-100g}",
+         "the GPU model a100-100g is given twice"},
+        {"    - name: q\n      models: [{model: A100-100G, guaranteed: 1}]\n      queues:\n"
+         "      - {name: a, models: [{model: A100-100G, guaranteed: 2}]}",
+         "the queues below q are guaranteed 2 GPUs of model A100-100G together, more than its own "
+         "1"},
+        {"    - {name: q, queues: 5}", "policy.pools.0.queues.0.queues must be a list"},
+    };
+    for (const auto& [yaml, expected] : table) {
+        const std::string message = refusal(pool + yaml + "\n");
+        EXPECT_NE(message.find(expected), std::string::npos) << yaml << "\n -> " << message;
+        EXPECT_EQ(message.rfind("test.yaml:", 0), 0u) << message;
+    }
+    const std::string inner = pool +
+                              "    - name: q\n      queues: [{name: a}]\n"
+                              "  tenants: [{name: t, queue: q}]\n";
+    EXPECT_NE(refusal(inner).find("queue q of tenant t holds queues, not jobs"), std::string::npos);
+}
+
+TEST(QueueConfiguration, a_tree_has_eight_levels_at_most) {
+    const auto tree = [](int levels) {
+        std::string yaml = "policy:\n  pools:\n  - name: p\n";
+        std::string indent = "    ";
+        for (int level = 0; level < levels; ++level) {
+            yaml += indent + "queues:\n" + indent + "- name: q" + std::to_string(level) + "\n";
+            indent += "  ";
+        }
+        return yaml;
+    };
+    EXPECT_EQ(refusal(tree(kQueueDepthMaximum)), "accepted");
+    EXPECT_NE(refusal(tree(kQueueDepthMaximum + 1)).find("8 levels are the most"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpuctl::config

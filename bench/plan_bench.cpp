@@ -43,7 +43,7 @@ struct Bench {
         engine.step(Input{Sequence{++sequence}, Instant{1'000'000}, sequence, std::move(event)},
                     effects);
     }
-    explicit Bench(std::int64_t nodes) {
+    explicit Bench(std::int64_t nodes) : nodes_(nodes) {
         Policy policy;
         policy.plan_attempts_max = 1'000'000;
         send(PolicyChanged{policy});
@@ -59,6 +59,25 @@ struct Bench {
             send(NodeObserved{node});
         }
         send(CacheSynced{});
+    }
+    // Fills all nodes with work that ends by its limit, at another moment each.
+    void fill() {
+        const std::int64_t pods = nodes_ * kGpusPerNode;
+        for (std::int64_t i = 0; i < pods; ++i) {
+            PodFacts runs = pod(i, 1);
+            runs.run_time_max = Duration::seconds(3'600 + i);
+            send(PodObserved{runs});
+        }
+        effects.clear();
+        send(Plan{});
+        for (const Effect& effect : std::exchange(effects, {})) {
+            const auto* bind = std::get_if<BindPod>(&effect);
+            if (bind != nullptr) {
+                send(BindOutcome{bind->id, bind->pod.uid, BindResult::bound, ""});
+            }
+        }
+        send(Plan{});
+        effects.clear();
     }
     static PodFacts pod(std::int64_t number, std::int64_t ranks) {
         PodFacts pod;
@@ -76,6 +95,9 @@ struct Bench {
         pod.request.gpus = {{"nvidia.com/gpu", whole_gpus(1)}};
         return pod;
     }
+
+private:
+    std::int64_t nodes_;
 };
 
 // nodes * 4 waiting pods, half of the GPUs; a generation before them has been placed and is gone.
@@ -178,6 +200,86 @@ void cycle(benchmark::State& run) {
     run.SetItemsProcessed(run.iterations() * kPods);
 }
 BENCHMARK(cycle)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond);
+
+// A Plan with 100,000 jobs waiting of which none fits: the first in line has its promise.
+// `changed`: something in the pool has moved since, so that the promise is searched anew.
+void nothing_runnable(benchmark::State& run) {
+    constexpr std::int64_t kWaiting = 100'000;
+    const std::int64_t nodes = run.range(0);
+    const bool is_changed = run.range(1) != 0;
+    Bench bench{nodes};
+    bench.fill();
+    const auto waiting = [&](std::int64_t number) {
+        PodFacts pod = Bench::pod(nodes * kGpusPerNode + number, 1);
+        pod.key.namespace_name = "team-" + std::to_string(number % 50);
+        pod.run_time_max = Duration::seconds(60 << (number % 12));
+        return pod;
+    };
+    for (std::int64_t i = 0; i < kWaiting; ++i) bench.send(PodObserved{waiting(i)});
+    bench.send(Plan{});
+    bench.effects.clear();
+    PodFacts runs = Bench::pod(0, 1);
+    runs.run_time_max = Duration::seconds(3'600);
+    runs.node = bench.engine.state()
+                    .node(bench.engine.state().pod(bench.engine.state().find_pod(runs.uid)).node)
+                    .facts.name;
+    const std::uint64_t placed = bench.engine.figures().placements;
+    std::int64_t number = kWaiting;
+    for (auto _ : run) {
+        run.PauseTiming();
+        if (is_changed) {
+            runs.phase = PodPhase::running;
+            runs.started_at = Instant{1'000'000 + ++number};
+            bench.send(PodObserved{runs});
+        } else {
+            bench.send(PodObserved{waiting(number++)});
+        }
+        run.ResumeTiming();
+        bench.send(Plan{});
+    }
+    if (bench.engine.figures().placements != placed) run.SkipWithError("something was placed");
+    run.counters["searches_per_plan"] =
+        static_cast<double>(bench.engine.figures().promise_searches) /
+        static_cast<double>(run.iterations());
+}
+BENCHMARK(nothing_runnable)
+    ->ArgNames({"nodes", "changed"})
+    ->Args({1000, 0})
+    ->Args({5000, 0})
+    ->Args({5000, 1})
+    ->Unit(benchmark::kMicrosecond);
+
+// The Plan that refuses a gang of 8 x 8 on full nodes and says why; another waits before it.
+void rejected_gang(benchmark::State& run) {
+    Bench bench{run.range(0)};
+    bench.fill();
+    std::int64_t number = 8 * run.range(0) * kGpusPerNode;
+    const auto submit = [&] {
+        for (int rank = 0; rank < 8; ++rank, ++number) {
+            PodFacts pod = Bench::pod(number, 8);
+            pod.request.gpus = {{"nvidia.com/gpu", whole_gpus(kGpusPerNode)}};
+            pod.run_time_max = Duration::seconds(3'600);
+            bench.send(PodObserved{pod});
+        }
+    };
+    submit();
+    bench.send(Plan{});
+    for (auto _ : run) {
+        run.PauseTiming();
+        submit();
+        bench.effects.clear();
+        run.ResumeTiming();
+        bench.send(Plan{});
+        run.PauseTiming();
+        if (bench.effects.empty()) run.SkipWithError("nobody was told");
+        for (std::int64_t one = number - 8; one < number; ++one) {
+            bench.send(PodRemoved{Bench::pod(one, 8).uid});
+        }
+        bench.send(Plan{});
+        run.ResumeTiming();
+    }
+}
+BENCHMARK(rejected_gang)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace gpuctl

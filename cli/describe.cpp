@@ -82,6 +82,7 @@ void print_job(const nlohmann::json& job) {
         line("Waits because", text_of(waiting, "sentence"));
         if (job.value("position", std::int64_t{0}) > 0) {
             line("Place in line", number_of(job, "position"));
+            line("Starts", start_words(job, aio::Loop::wall_ms()));
         }
     }
     print_pods(job.value("pods", nlohmann::json::array()));

@@ -63,6 +63,9 @@ void print_explanation(std::ostream& out, const nlohmann::json& body) {
         out << ", number " << position << " in line";
     }
     out << '\n';
+    if (const std::string start = start_words(body, aio::Loop::wall_ms()); !start.empty()) {
+        out << "It starts: " << start << '\n';
+    }
     const nlohmann::json blockers = body.value("blockers", nlohmann::json::array());
     if (blockers.empty()) {
         const std::string summary = printable(text_of(body, "summary"));

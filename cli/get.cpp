@@ -49,7 +49,8 @@ nlohmann::json job_row(const nlohmann::json& item) {
             {"pool", text_of(item, "pool")},
             {"queue", text_of(item, "queue")},
             {"gpu", item.value("gpu", nlohmann::json(0))},
-            {"reason", text_of(item, "reason")}};
+            {"reason", text_of(item, "reason")},
+            {"starts_in", start_short(item, aio::Loop::wall_ms())}};
 }
 
 nlohmann::json pool_row(const nlohmann::json& item) {
@@ -89,7 +90,7 @@ std::string upper_limit(const nlohmann::json& row, std::string_view key) {
 void print_jobs(const nlohmann::json& rows, bool wide) {
     std::vector<std::string> header{"JOB ID", "NAME", "NAMESPACE", "KIND", "STATUS",
                                     "READY",  "NODE", "IP",        "AGE"};
-    if (wide) header.insert(header.end(), {"POOL", "QUEUE", "GPUS", "WAITS FOR"});
+    if (wide) header.insert(header.end(), {"POOL", "QUEUE", "GPUS", "WAITS FOR", "STARTS IN"});
     Table table{header};
     for (const auto& row : rows) {
         std::vector<std::string> cells{
@@ -97,8 +98,9 @@ void print_jobs(const nlohmann::json& rows, bool wide) {
             text_of(row, "kind"),   text_of(row, "status"), text_of(row, "ready"),
             text_of(row, "node"),   text_of(row, "ip"),     text_of(row, "age")};
         if (wide) {
-            cells.insert(cells.end(), {text_of(row, "pool"), text_of(row, "queue"),
-                                       number_of(row, "gpu"), text_of(row, "reason", "-")});
+            cells.insert(cells.end(),
+                         {text_of(row, "pool"), text_of(row, "queue"), number_of(row, "gpu"),
+                          text_of(row, "reason", "-"), text_of(row, "starts_in", "-")});
         }
         table.add_row(std::move(cells));
     }

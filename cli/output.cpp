@@ -172,6 +172,39 @@ std::int64_t seconds_since(std::string_view rfc3339, std::int64_t now_ms) {
     return std::max<std::int64_t>(0, now_ms / 1000 - then);
 }
 
+namespace {
+
+// How far away a member of estimatedStart is; "" when it is null.
+std::string until(const nlohmann::json& job, std::string_view member, std::int64_t now_ms) {
+    const nlohmann::json estimate = job.value("estimatedStart", nlohmann::json{});
+    const std::string at = text_of(estimate, member);
+    if (at.empty()) return "";
+    // Both sides of now: one of the two is 0.
+    constexpr std::int64_t far_ms = std::int64_t{1} << 50;
+    const std::int64_t since = seconds_since(at, far_ms);
+    return since < 0 ? ""
+                     : format_age(std::max<std::int64_t>(0, far_ms / 1000 - since - now_ms / 1000));
+}
+
+}  // namespace
+
+std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
+    const std::string likely = until(job, "likely", now_ms);
+    const std::string earliest = until(job, "earliest", now_ms);
+    const std::string latest = until(job, "latest", now_ms);
+    if (likely.empty() && earliest.empty() && latest.empty()) return "";
+    return (likely.empty() ? "cannot be told" : "likely in " + likely) + " (in " +
+           (earliest.empty() ? "?" : earliest) + " at the earliest, " +
+           (latest.empty() ? "no latest time: not all before it have limits"
+                           : latest + " at the latest") +
+           ")";
+}
+
+std::string start_short(const nlohmann::json& job, std::int64_t now_ms) {
+    const std::string likely = until(job, "likely", now_ms);
+    return likely.empty() ? "-" : likely;
+}
+
 void print_json(std::ostream& out, const nlohmann::json& value) {
     out << value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }

@@ -174,6 +174,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.status = pod_status(status, metadata.terminating);
     facts.node = spec.node;
     facts.priority = spec.priority;
+    facts.run_time_max = spec.run_time_max;
     set_times(metadata, status, facts);
     name_job(metadata, spec, settings.labels, facts);
     facts.queue = metadata.queue.text;

@@ -39,6 +39,7 @@ struct SpecParts {
     std::string_view scheduler_name;
     std::int32_t priority = 0;
     bool gated = false;
+    Duration run_time_max;  // the kubelet ends it then; 0: never
     boost::container::small_vector<ContainerParts, 2> containers;
     boost::container::small_vector<ContainerParts, 2> init_containers;
     Amounts overhead;

@@ -157,6 +157,10 @@ bool read_member(JsonCursor& cursor, std::string_view key, SpecParts& parts) {
     } else if (key == "priority") {
         parts.priority = static_cast<std::int32_t>(
             std::clamp<std::int64_t>(cursor.integer(), INT32_MIN, INT32_MAX));
+    } else if (key == "activeDeadlineSeconds") {
+        constexpr std::int64_t seconds_max = 10'000'000'000;  // beyond, it is as good as none
+        parts.run_time_max =
+            Duration::seconds(std::clamp<std::int64_t>(cursor.integer(), 0, seconds_max));
     } else if (key == "schedulingGates") {
         parts.gated = array_has_elements(cursor);
     } else if (key == "containers") {

@@ -2,10 +2,12 @@
 
 #include "bench/reference/packers.hpp"
 #include "bench/reference/planners.hpp"
+#include "bench/replay/engine_setup.hpp"
 
 namespace gpuctl::replay {
 namespace {
 
+constexpr const char* kReferencePlanners = "fifo, srtf, srsf, tiresias, easy, easy_sjbf";
 constexpr std::int64_t kMsPerSecond = 1000;
 constexpr std::int64_t kMsPerHour = 3600 * kMsPerSecond;
 
@@ -30,8 +32,14 @@ reference::TiresiasSettings tiresias_for(Suite suite) {
 
 }  // namespace
 
-Result<std::unique_ptr<Policy>> make_policy(const SuiteRequest& request) {
+Result<std::unique_ptr<Policy>> make_policy(const SuiteRequest& request, const Trace& trace,
+                                            const WorldSettings& settings) {
     const std::string& name = request.policy;
+    if (name == "engine") {
+        auto setup = engine_setup_for(request.suite, trace);
+        if (!setup) return unknown(request, kReferencePlanners);
+        return std::make_unique<EnginePolicy>(trace, settings, std::move(*setup));
+    }
     const bool by_run_time = name == "srtf" || name == "srsf";
     const bool by_limit = name == "easy" || name == "easy_sjbf";
     if (by_run_time && !request.clairvoyant) {
@@ -51,7 +59,7 @@ Result<std::unique_ptr<Policy>> make_policy(const SuiteRequest& request) {
         if (request.suite != Suite::elastic) return tiresias;
         return reference::make_in_rounds(std::move(tiresias), Duration::seconds(60));
     }
-    return unknown(request, "fifo, srtf, srsf, tiresias, easy, easy_sjbf");
+    return unknown(request, std::string{"engine, "} + kReferencePlanners);
 }
 
 Result<std::unique_ptr<Packer>> make_packer(const SuiteRequest& request, const PackTrace& trace,

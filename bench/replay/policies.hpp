@@ -8,7 +8,9 @@
 
 namespace gpuctl::replay {
 
-Result<std::unique_ptr<Policy>> make_policy(const SuiteRequest& request);
+// `trace` must outlive the policy.
+Result<std::unique_ptr<Policy>> make_policy(const SuiteRequest& request, const Trace& trace,
+                                            const WorldSettings& settings);
 Result<std::unique_ptr<Packer>> make_packer(const SuiteRequest& request, const PackTrace& trace,
                                             std::uint64_t seed);
 

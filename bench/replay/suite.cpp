@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "bench/replay/engine_setup.hpp"
 #include "bench/replay/policies.hpp"
 #include "sim/replay/metrics.hpp"
 
@@ -35,6 +36,7 @@ struct Effort {
     std::size_t jobs = 0;
     std::uint64_t decisions = 0;
     double wall_s = 0;
+    std::optional<EngineEffort> engine;  // its own share of that, when it is the policy
 };
 
 Figures begin_figures(const SuiteRequest& request, const Effort& effort) {
@@ -48,9 +50,16 @@ Figures begin_figures(const SuiteRequest& request, const Effort& effort) {
     }
     figures.add("jobs", static_cast<std::int64_t>(effort.jobs));
     figures.add("decisions", static_cast<std::int64_t>(effort.decisions));
+    const double deciding_s = effort.engine ? effort.engine->seconds : effort.wall_s;
     figures.add("decisions_per_second",
-                effort.wall_s > 0 ? static_cast<double>(effort.decisions) / effort.wall_s : 0.0);
+                deciding_s > 0 ? static_cast<double>(effort.decisions) / deciding_s : 0.0);
     figures.add("wall_s", effort.wall_s);
+    if (effort.engine) {
+        figures.add("engine_s", effort.engine->seconds);
+        figures.add("engine_inputs", static_cast<std::int64_t>(effort.engine->inputs));
+        figures.add("engine_plans", static_cast<std::int64_t>(effort.engine->plans));
+        figures.add("engine_attempts", static_cast<std::int64_t>(effort.engine->attempts));
+    }
     return figures;
 }
 
@@ -88,12 +97,16 @@ WorldSettings settings_for(const SuiteRequest& request) {
 }
 
 Result<World> replay_jobs(const SuiteRequest& request, const Trace& trace, Effort& effort) {
-    auto policy = make_policy(request);
+    const WorldSettings settings = settings_for(request);
+    auto policy = make_policy(request, trace, settings);
     if (!policy) return policy.error();
-    World world(trace, settings_for(request));
+    World world(trace, settings);
     const Stopwatch stopwatch;
     if (auto error = world.run(**policy)) return *error;
     effort.wall_s += stopwatch.elapsed_s();
+    if (const auto* engine = dynamic_cast<const EnginePolicy*>(policy->get())) {
+        effort.engine = engine->effort();
+    }
     effort.jobs += trace.jobs.size();
     effort.decisions += world.decisions();
     return world;

@@ -86,6 +86,7 @@ net::HttpResponse explain(Services& services, const Call& call) {
     body["pool"] = job->pool;
     body["queue"] = job->queue;
     body["position"] = job->position;
+    body["estimatedStart"] = start_json(*job);
     body["startedAt"] = format_time(job->started_at);
     body["finishedAt"] = format_time(job->finished_at);
     body["summary"] = standing_sentence(*job, services.engine.history().of(job->key));

@@ -66,6 +66,7 @@ void add_common(Json& body, const JobView& job, Instant now) {
     body["gpuType"] = gpu_type_of(job);
     body["reason"] = job.waiting ? std::string{to_string(job.waiting->reason)} : std::string{};
     body["position"] = job.position;
+    body["estimatedStart"] = start_json(job);
     body["createdAt"] = format_time(job.submitted_at);
     body["startedAt"] = format_time(job.started_at);
     body["age"] = format_age(job.submitted_at, now);
@@ -101,6 +102,16 @@ Json events_json(const std::vector<core::JobEvent>& events, Instant now) {
 }
 
 }  // namespace
+
+Json start_json(const JobView& job) {
+    if (!job.start) return {};
+    const auto moment = [](Instant at) { return at.happened() ? Json(format_time(at)) : Json{}; };
+    Json body;
+    body["earliest"] = moment(job.start->earliest);
+    body["likely"] = moment(job.start->likely);
+    body["latest"] = moment(job.start->latest);
+    return body;
+}
 
 Json gpus_json(GpuMilli amount) {
     static_assert(kGpuMilliPerGpu == 1000);
@@ -212,6 +223,8 @@ std::string_view order_name(QueueOrder order) {
             return "PRIORITY";
         case QueueOrder::capacity:
             return "CAPACITY";
+        case QueueOrder::shortest:
+            return "SHORTEST";
     }
     return "";
 }

@@ -17,6 +17,8 @@ Json gpus_json(GpuMilli amount);
 Json job_row(const JobView& job, Instant now);
 Json pod_row(const JobView& job, const PodView& pod, Instant now);
 Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, Instant now);
+// Null when nothing can be told; of its members those are null that cannot.
+Json start_json(const JobView& job);
 Json explanation_json(const Explanation& explanation);
 Json pool_json(const PoolView& pool);
 Json queue_json(const QueueView& queue);

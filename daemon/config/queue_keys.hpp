@@ -16,8 +16,9 @@ Key<T> order(QueueOrder T::* member) {
                   {{"FAIR_SHARE", QueueOrder::fair_share},
                    {"FIFO", QueueOrder::fifo},
                    {"PRIORITY", QueueOrder::priority},
-                   {"CAPACITY", QueueOrder::capacity}},
-                  "of what is directly in it: FIFO, PRIORITY, FAIR_SHARE or CAPACITY");
+                   {"CAPACITY", QueueOrder::capacity},
+                   {"SHORTEST", QueueOrder::shortest}},
+                  "of what is directly in it: FIFO, PRIORITY, FAIR_SHARE, CAPACITY or SHORTEST");
 }
 
 template <typename T>

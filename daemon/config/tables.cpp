@@ -246,12 +246,31 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
 }
 
 template <>
+const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
+    static const std::vector<Key<BackfillPolicy>> table = {
+        choice("head", &BackfillPolicy::head,
+               {{"reserve", HeadOfLine::reserve}, {"stepAside", HeadOfLine::step_aside}},
+               "reserve: it is promised GPUs by the limits of what runs; stepAside: it waits"),
+        span("ageing", &BackfillPolicy::ageing, kSecond, 365 * kDay,
+             "with order: SHORTEST, waiting so long counts like half the run time"),
+        span("patience", &BackfillPolicy::patience, kSecond, 365 * kDay,
+             "with order: SHORTEST, a job that has waited so long goes first"),
+        count("shortPercent", &BackfillPolicy::short_percent, 0, 90,
+              "of the pool's GPUs, never held by work predicted to run longer than ..."),
+        span("shortRunTime", &BackfillPolicy::short_run_time, kSecond, 365 * kDay,
+             "... this, by its limit and past jobs of its namespace"),
+    };
+    return table;
+}
+
+template <>
 const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
     static const std::vector<Key<PoolPolicy>> table = {
         required(text("name", &PoolPolicy::name, "what resources.pool says")),
         text("description", &PoolPolicy::description, "for people"),
         order(&PoolPolicy::order),
         queue_tree("a queue called default exists anyway"),
+        section("backfill", &PoolPolicy::backfill, "when the first in line finds no room"),
     };
     return table;
 }

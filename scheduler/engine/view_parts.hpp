@@ -10,6 +10,9 @@ namespace gpuctl::view_parts {
 
 using Positions = std::map<JobId, std::int64_t>;
 Positions positions(const ClusterState& state);
+// Of every waiting job, the pools' queues taken together in the order of their priorities.
+using Starts = std::map<JobId, StartEstimate>;
+Starts starts(const ClusterState& state, const Positions& positions);
 PodView pod_view(const ClusterState& state, PodId id);
 
 // What waits and runs in a queue itself.

@@ -14,6 +14,7 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/reason.hpp"
+#include "scheduler/plan/start_estimate.hpp"
 #include "scheduler/state/rows.hpp"
 
 namespace gpuctl {
@@ -44,6 +45,7 @@ struct JobView {
     GpuMilli gpus_per_pod;
     std::int64_t pods_wanted = 0;
     std::int64_t pods_running = 0;
+    std::optional<StartEstimate> start;  // while it waits, as far as it can be told
     std::int64_t position = 0;  // 1-based among the waiting jobs of its queue; 0: not waiting
     std::vector<PodView> pods;  // ordered by rank, then name
     std::optional<Explanation> waiting;  // present while a pod of it waits

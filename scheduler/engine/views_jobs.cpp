@@ -97,8 +97,15 @@ private:
     std::map<ClassId, std::optional<Explanation>> of_class_;
 };
 
-JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions& positions,
-                Explainer& explainer) {
+// What is asked once for all jobs of a view.
+struct Lines {
+    explicit Lines(const ClusterState& state)
+        : positions(view_parts::positions(state)), starts(view_parts::starts(state, positions)) {}
+    view_parts::Positions positions;
+    view_parts::Starts starts;
+};
+
+JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explainer& explainer) {
     const JobRow& job = state.job(id);
     JobView view;
     view.key = job.key;
@@ -149,8 +156,11 @@ JobView view_of(const ClusterState& state, JobId id, const view_parts::Positions
         view.status == "Partially Running") {
         view.finished_at = Instant{};
     }
-    if (const auto found = positions.find(id); found != positions.end()) {
+    if (const auto found = lines.positions.find(id); found != lines.positions.end()) {
         view.position = found->second;
+    }
+    if (const auto found = lines.starts.find(id); found != lines.starts.end()) {
+        view.start = found->second;
     }
     view.waiting = explainer.first(id);
     if (!view.waiting) view.waiting = explain_missing_pods(state, job);
@@ -175,21 +185,39 @@ namespace view_parts {
 // The order in which the waiting jobs of each queue would be tried if all of them fitted.
 Positions positions(const ClusterState& state) {
     Positions out;
+    Line line;
     for (const auto& [pool_name, pool] : state.pools_by_name()) {
         for (const QueueId queue : state.pool(pool).queues) {
             std::vector<Contender> waiting;
             for (const ClassId id : state.book().of_queue(queue)) {
                 for (const WaitingJob& job : state.book().at(id).jobs) {
-                    waiting.push_back({&state.book().at(id), job});
+                    waiting.push_back({id, &state.book().at(id), job});
                 }
             }
             std::sort(waiting.begin(), waiting.end(), [&](const Contender& a, const Contender& b) {
-                return job_comes_first(state, queue, a, b);
+                return job_comes_first(state, queue, line, a, b);
             });
             for (std::size_t i = 0; i < waiting.size(); ++i) {
                 out[waiting[i].job.job] = static_cast<std::int64_t>(i) + 1;
             }
         }
+    }
+    return out;
+}
+
+Starts starts(const ClusterState& state, const Positions& positions) {
+    std::map<PoolId, std::vector<JobId>> lines;
+    for (const auto& [id, position] : positions) lines[state.job(id).pool].push_back(id);
+    Starts out;
+    for (auto& [pool, line] : lines) {
+        const auto turn = [&](JobId id) {
+            const JobRow& job = state.job(id);
+            const bool is_system = job.queue == state.system_queue(job.pool);
+            return std::tuple(!is_system, -std::int64_t{state.queue(job.queue).priority},
+                              positions.at(id), job.arrival);
+        };
+        std::sort(line.begin(), line.end(), [&](JobId a, JobId b) { return turn(a) < turn(b); });
+        out.merge(estimate_starts(state, pool, line));
     }
     return out;
 }
@@ -208,12 +236,12 @@ PodView pod_view(const ClusterState& state, PodId id) {
 }  // namespace view_parts
 
 std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filter) {
-    const view_parts::Positions positions = view_parts::positions(state);
+    const Lines lines{state};
     Explainer explainer{state};
     std::vector<JobView> out;
     for (const auto& [key, id] : state.jobs_by_key()) {
         if (filter.namespace_name && *filter.namespace_name != key.namespace_name) continue;
-        JobView view = view_of(state, id, positions, explainer);
+        JobView view = view_of(state, id, lines, explainer);
         if (passes(view, filter)) out.push_back(std::move(view));
     }
     return out;
@@ -251,7 +279,7 @@ Result<JobView> find_job(const ClusterState& state, std::string_view namespace_n
         return error;
     }
     Explainer explainer{state};
-    return view_of(state, matches.front(), view_parts::positions(state), explainer);
+    return view_of(state, matches.front(), Lines{state}, explainer);
 }
 
 std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey& job) {

@@ -56,6 +56,9 @@ PodFacts pod_of(const JobSpec& spec, std::int32_t ordinal, Instant now,
     }
     pod.queue = spec.queue;
     pod.pool = spec.pool;
+    // Services and notebooks are not stopped at a limit.
+    if (spec.kind == JobKind::training) pod.run_time_max = spec.run_time_max;
+    pod.run_time_expected = spec.run_time_expected;
     pod.request = pod_request(spec);
     pod.rules = rules_of(spec, label_prefix);
     return pod;

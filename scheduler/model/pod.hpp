@@ -67,6 +67,8 @@ struct PodFacts {
     std::int32_t rank = -1;        // completion index; -1: none
     std::string queue;             // as named by the user; empty: policy decides
     std::string pool;              // as named or pinned by the user; empty: "default"
+    Duration run_time_max;         // killed then; 0: no limit
+    Duration run_time_expected;    // by its user; 0: not said
 
     Resources request;
     PlacementRules rules;
@@ -77,6 +79,7 @@ struct PodFacts {
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
                       (uid, key, ours, gated, terminating, has_controller, phase, status, node,
                        address, priority, restarts, created_at, started_at, finished_at, job, gang,
-                       gang_min, gang_min_problem, rank, queue, pool, request, rules, unsupported))
+                       gang_min, gang_min_problem, rank, queue, pool, run_time_max,
+                       run_time_expected, request, rules, unsupported))
 
 }  // namespace gpuctl

@@ -16,7 +16,7 @@ namespace gpuctl {
 
 // How a pool or a queue orders what is directly below it: docs/adr/0011-queue-tree.md has the
 // table.
-enum class QueueOrder : std::uint8_t { fair_share, fifo, priority, capacity };
+enum class QueueOrder : std::uint8_t { fair_share, fifo, priority, capacity, shortest };
 
 // What a queue is promised and may hold of one GPU model, within its other limits.
 struct ModelLimit {
@@ -52,14 +52,34 @@ BOOST_DESCRIBE_STRUCT(QueuePolicy, (),
 // A queue with more above it than this is taken for one directly below its pool.
 inline constexpr int kQueueDepthMaximum = 8;
 
+// What becomes of the others when the first in line finds no room (docs/adr/0012).
+enum class HeadOfLine : std::uint8_t {
+    step_aside,  // whatever fits goes; the first one may wait for ever
+    reserve      // it is promised GPUs from a moment on; others go only if that stays true
+};
+struct BackfillPolicy {
+    HeadOfLine head = HeadOfLine::reserve;
+    // With the order SHORTEST: waiting so long halves what a job is taken to cost ...
+    Duration ageing = Duration::seconds(24 * 3600);
+    // ... and from here on it goes first, the oldest of them, so that none waits for ever.
+    Duration patience = Duration::seconds(52 * 3600);
+    // So much of the pool's GPUs is never held by work predicted to run longer than
+    // `short_run_time`, so that short work always finds a door; 0: nothing is kept.
+    std::int32_t short_percent = 0;
+    Duration short_run_time = Duration::seconds(3600);
+    friend auto operator<=>(const BackfillPolicy&, const BackfillPolicy&) = default;
+};
+BOOST_DESCRIBE_STRUCT(BackfillPolicy, (), (head, ageing, patience, short_percent, short_run_time))
+
 struct PoolPolicy {
     std::string name;
     std::string description;
     std::vector<QueuePolicy> queues;  // "default" always exists, listed or not
     QueueOrder order = QueueOrder::fair_share;
+    BackfillPolicy backfill = {};
     friend auto operator<=>(const PoolPolicy&, const PoolPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, order))
+BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, order, backfill))
 
 // What a tenant may hold of one pool.
 struct PoolQuota {

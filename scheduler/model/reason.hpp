@@ -40,7 +40,9 @@ namespace gpuctl {
     X(gang_half_bound, "gang_half_bound", false, "part of its gang is bound, the rest cannot be") \
     X(turn, "turn", false, "jobs before it are tried first")                                      \
     X(pods_missing, "pods_missing", false, "its controller has made no pod that could be placed") \
-    X(queue_holds_queues, "queue_holds_queues", false, "its queue holds queues, not jobs")
+    X(queue_holds_queues, "queue_holds_queues", false, "its queue holds queues, not jobs")        \
+    X(reserved, "reserved", true, "the room for it is promised to the first in line")             \
+    X(short_work_first, "short_work_first", true, "the GPUs that are free are kept for short work")
 
 enum class Reason : std::uint8_t {
 #define GPUCTL_AS_ENUMERATOR(name, label, autoscaler, meaning) name,

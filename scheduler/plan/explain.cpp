@@ -122,6 +122,8 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id, const Read
         half.figures.push_back({"ranks_present", ready.ranks_held});
         out.insert(out.begin(), std::move(half));
     }
+    explain_parts::explain_short_work(state, id, out);
+    explain_parts::explain_promise(state, id, out);
     if (out.empty()) {
         out.push_back(plain(Reason::turn, job.queue.exists() ? state.queue(job.queue).name : "",
                             "nothing stands in its way; it is tried at the next turn of its "

@@ -16,6 +16,8 @@
 //                                                 count as held
 //   ranks_min, ranks_present, ranks_gated         of a gang that is not there yet
 //   retry_in_ms                                   of a backoff
+//   short_percent, short_run_time_ms              of what a pool keeps for short work
+//   promised_in_ms, run_time_max_ms               of a promise to the first in line
 
 #include <cstdint>
 #include <vector>

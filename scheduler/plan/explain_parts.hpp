@@ -20,6 +20,9 @@ inline std::string count(std::int64_t n, const char* one, const char* many) {
     return std::to_string(n) + " " + (n == 1 ? one : many);
 }
 
+// "2d 3h", "3h 20m", "45s": the two largest units, rounded up.
+std::string span(Duration length);
+
 // So many pods of one shape.
 struct Group {
     ShapeId shape;
@@ -35,5 +38,11 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
 // Each shape of a mixed gang finds room by itself; do they together? Asked on a copy of the world.
 std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
                                        const Readiness& ready);
+
+// Tells the first in line what it is promised, and one that finds room what that room is kept for.
+void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out);
+
+// Tells long work, whose room it is that it may not have.
+void explain_short_work(const ClusterState& state, JobId id, std::vector<Explanation>& out);
 
 }  // namespace gpuctl::explain_parts

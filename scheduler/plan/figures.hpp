@@ -11,6 +11,7 @@ struct EngineFigures {
     std::uint64_t attempts = 0;    // jobs tried
     std::uint64_t placements = 0;  // ranks placed
     std::uint64_t skipped_by_negative_cache = 0;
+    std::uint64_t promise_searches = 0;  // through all that runs in a pool
     std::uint64_t gang_rollbacks = 0;
     std::vector<std::uint64_t> refusals;  // by Reason
 };

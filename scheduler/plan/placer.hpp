@@ -23,6 +23,11 @@ public:
     bool place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
 
+    // The nodes that the rules of this shape allow.
+    const NodeSet& eligible(const ClusterState& state, const Shape& shape) {
+        return eligibility_.of(state, shape.constraint);
+    }
+
     // Nodes with these GPU models are left alone by what follows; the names must live as long.
     void avoid(const std::vector<std::string_view>& models) { avoided_ = models; }
 

@@ -16,17 +16,61 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
-        for (;;) {
-            const ClassId chosen = next_class(state, pool);
-            if (!chosen.exists()) break;
-            if (attempts_left-- == 0) {  // the next Plan goes on
-                return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
-            }
-            attempt(state, chosen, figures, effects);
+        if (!serve(state, pool, attempts_left, figures, effects)) {  // the next Plan goes on
+            return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
         }
     }
     state.set_idle(true);
     figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
+}
+
+bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
+                    EngineFigures& figures, EffectList& effects) {
+    line_.may_promise = state.pool(pool).backfill.head == HeadOfLine::reserve;
+    line_.passed.clear();
+    if (reservations_.size() < state.pools()) reservations_.resize(state.pools());
+    pool_ = pool;
+    reservation().clear();
+    short_work_.open(state, pool);
+    for (;;) {
+        const ClassId chosen = next_class(state, pool, line_);
+        if (!chosen.exists()) {
+            // Nobody is first in line any more: those held back by an old promise may go.
+            const bool is_stale = !reservation().exists() && state.pool(pool).promise.job.exists();
+            if (!is_stale) return true;
+            state.promise(pool, {});
+            continue;
+        }
+        const JobClass& of = state.book().at(chosen);
+        const bool is_refused_room =
+            state.is_blocked(of) && (of.block.watch & ClassBlock::kPromise) == 0;
+        // One that a limit has come before since then is tried once more, to be told so.
+        if (is_refused_room && make_promise(state, pool, chosen, figures)) continue;
+        if (attempts_left-- == 0) return false;
+        attempt(state, chosen, figures, effects);
+    }
+}
+
+bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures) {
+    constexpr std::size_t kPassedMost = 4;
+    const JobId job = state.book().at(of).jobs.begin()->job;
+    state.read_readiness(job, ready_);
+    pods_ = ready_.pods;
+    pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
+    is_long_ = false;  // what is kept for short work refuses by a watch of its own
+    // Also tells the placer that no GPU model is to be avoided for these pods.
+    if (!is_within_limits(state, state.job(job), pods_) || !models_.empty()) return false;
+    const std::uint64_t searched = reservation().searches();
+    const bool is_made = reservation().make(state, placer_, job, pods_);
+    figures.promise_searches += reservation().searches() - searched;
+    if (is_made) {
+        line_.may_promise = false;
+        state.promise(pool, reservation().promise());
+        return true;
+    }
+    line_.passed.push_back(of);
+    if (line_.passed.size() == kPassedMost) line_.may_promise = false;
+    return true;
 }
 
 void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects) {
@@ -53,6 +97,9 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
         planted(PlantedBug::last_of_its_class) ? equals.rbegin()->job : equals.begin()->job;
     state.read_readiness(job, ready_);
     watch_ = 0;
+    is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
+    is_held_back_ = reservation().exists() &&
+                    !reservation().is_over_by_then(state.now(), state.job(job).run_time_max);
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
     if (!placed) return refuse(state, chosen, job, figures, effects);
@@ -74,7 +121,7 @@ std::uint8_t watched_for(LimitKind kind) {
         case LimitKind::queue_model_maximum:
             return ClassBlock::kQueueShrinks;
         case LimitKind::pool_lending:  // a queue of it holds less, or a node came
-            return ClassBlock::kPoolGains;
+            return ClassBlock::kPoolLending;
         case LimitKind::tenant_gpus:
         case LimitKind::tenant_cpu:
         case LimitKind::tenant_memory:
@@ -93,6 +140,10 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
         const Shape& shape = state.shapes().at(state.pod(pod).shape);
         ask.add({shape.gpus, shape.cpu, shape.memory});
     }
+    if (is_long_ && short_work_.keeps_out(state, job, ask.gpus)) {
+        watch_ |= ClassBlock::kShortWork;
+        return false;
+    }
     models_.clear();
     visit_model_limits(state, job, ask, [this](const LimitHit& hit) {
         models_.push_back(hit.model);
@@ -103,6 +154,27 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
     if (hit.kind == LimitKind::none) return true;
     watch_ |= watched_for(hit.kind);
     return false;
+}
+
+bool Planner::find_room(ClusterState& state, PoolId pool) {
+    Capacity& capacity = state.capacity_for_planning();
+    if (!is_held_back_) return placer_.place_all(state, capacity, pool, pods_, round_);
+    watch_ |= ClassBlock::kPromise;
+    const Reservation::Withholding kept{reservation(), capacity};
+    return placer_.place_all(state, capacity, pool, pods_, round_);
+}
+
+bool Planner::assume(ClusterState& state, JobId id, bool all_or_nothing, EffectList& effects) {
+    if (!state.assume(id, round_, all_or_nothing, effects)) return false;
+    if (short_work_.is_kept()) {
+        state.note_long(id, is_long_);
+        for (const Placement& placement : round_) {
+            const ShapeId shape = state.pod(placement.pod).shape;
+            if (is_long_) short_work_.note_placed(state.shapes().at(shape).gpus);
+        }
+    }
+    if (reservation().exists()) reservation().note_placed(state, round_, !is_held_back_);
+    return true;
 }
 
 bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& figures,
@@ -119,15 +191,12 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
-        const NodeId node =
-            placer_.tightest(state, state.capacity(), job.pool, state.shapes().at(shape), 1);
-        if (!node.exists()) {
-            if (models_.empty()) note_refused(state, job.pool, shape, 1);
+        if (!find_room(state, job.pool)) {
+            if (models_.empty() && !is_held_back_) note_refused(state, job.pool, shape, 1);
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
-        round_.assign(1, {pod, node});
-        if (state.assume(id, round_, false, effects)) {
+        if (assume(state, id, false, effects)) {
             ++placed;
             ++figures.placements;
             // One pod a turn while others wait: what it holds now decides whose turn is next.
@@ -157,11 +226,12 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
         } else if (uniform && models_.empty() && is_refused(state, job.pool, shape, ranks)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
-        } else if (!placer_.place_all(state, state.capacity_for_planning(), job.pool, pods_,
-                                      round_)) {
-            if (uniform && models_.empty()) note_refused(state, job.pool, shape, ranks);
+        } else if (!find_room(state, job.pool)) {
+            if (uniform && models_.empty() && !is_held_back_) {
+                note_refused(state, job.pool, shape, ranks);
+            }
             watch_ |= ClassBlock::kPoolGains;
-        } else if (state.assume(id, round_, true, effects)) {
+        } else if (assume(state, id, true, effects)) {
             figures.placements += round_.size();
             return true;
         } else {
@@ -176,10 +246,11 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
 // whenever the story changes, those behind it when the reason does.
 void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
                      EffectList& effects) {
-    const Explanation& story = explanation_of(state, job);
     const Reason before = state.book().at(chosen).block.reason;
-    ++figures.refusals[static_cast<std::size_t>(story.reason)];
     if (planted(PlantedBug::watch_the_wrong_counter)) watch_ = ClassBlock::kQueueShrinks;
+    state.block(chosen, before, watch_);  // what it watches is part of the story
+    const Explanation& story = explanation_of(state, job);
+    ++figures.refusals[static_cast<std::size_t>(story.reason)];
     state.block(chosen, story.reason, watch_);
     state.report_pending(job, story, effects);
     if (before == story.reason) return;

@@ -4,8 +4,9 @@
 //
 // Order: pools by name; in a pool half-bound gangs first, then system-critical pods, then queues
 // (priority, under guarantee, least held per weight, oldest job), then in the queue priority, the
-// tenant with least held per weight, oldest job. What does not fit steps aside for what does:
-// holding room back for a large gang is backfill's business, not here yet.
+// tenant with least held per weight, oldest job. Where the pool says so, the first one that finds
+// no room is promised some, and others go only beside it (reservation.hpp); else what does not fit
+// steps aside for what does.
 
 #include <map>
 #include <string_view>
@@ -14,6 +15,9 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/figures.hpp"
 #include "scheduler/plan/placer.hpp"
+#include "scheduler/plan/reservation.hpp"
+#include "scheduler/plan/short_work.hpp"
+#include "scheduler/policy/queue_order.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -23,6 +27,14 @@ public:
     void run(ClusterState& state, EngineFigures& figures, EffectList& effects);
 
 private:
+    // False: the attempts of this Plan are used up.
+    bool serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
+               EngineFigures& figures, EffectList& effects);
+    // The first of the class is first in line and finds no room: promises it some, if that can be.
+    // False: it is not room that it lacks, but a limit.
+    bool make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures);
+    bool find_room(ClusterState& state, PoolId pool);  // for pods_, into round_
+    bool assume(ClusterState& state, JobId id, bool all_or_nothing, EffectList& effects);
     void refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
     void attempt(ClusterState& state, ClassId chosen, EngineFigures& figures, EffectList& effects);
     // True when something of the job was placed.
@@ -47,6 +59,13 @@ private:
     void note_refused(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks);
 
     Placer placer_;
+    Line line_;                              // of the pool that is being served
+    std::vector<Reservation> reservations_;  // by pool, for the first in it
+    PoolId pool_;                            // that is being served
+    Reservation& reservation() { return reservations_[pool_.value()]; }
+    ShortWork short_work_;                       // what of the pool is kept for it
+    bool is_long_ = false;                       // the job of this attempt
+    bool is_held_back_ = false;                  // this attempt leaves alone what is promised
     std::vector<std::vector<Refused>> refused_;  // by pool, then shape
     // Explanations of classes, valid while no amount in their pool changes.
     struct Told {

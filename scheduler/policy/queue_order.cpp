@@ -12,7 +12,13 @@ namespace {
 using Order = std::strong_ordering;
 
 // What decides among the jobs of a leaf, and among sub-queues; after all of it, age.
-enum class JobTerm : std::uint8_t { none, priority, tenant_share, tenant_quota };
+enum class JobTerm : std::uint8_t {
+    none,
+    priority,
+    tenant_share,
+    tenant_quota,
+    run_time  // predicted, less what it has waited (shortest_first.hpp)
+};
 enum class QueueTerm : std::uint8_t {
     none,
     priority,
@@ -40,6 +46,9 @@ constexpr Terms terms_of(QueueOrder order) {
             return {{JobTerm::tenant_quota, JobTerm::priority},
                     {QueueTerm::under_guarantee, QueueTerm::guarantee_part, QueueTerm::priority,
                      QueueTerm::share}};
+        case QueueOrder::shortest:
+            return {{JobTerm::priority, JobTerm::run_time},
+                    {QueueTerm::priority, QueueTerm::under_guarantee, QueueTerm::share}};
     }
     return {};
 }
@@ -73,7 +82,7 @@ Share quota_part(const ClusterState& state, PoolId pool, TenantId tenant) {
     return {state.held_in_pool(tenant, pool).value(), std::max<std::int64_t>(most.value(), 1)};
 }
 
-Order compare_jobs(const ClusterState& state, const QueueRow& queue, JobTerm term,
+Order compare_jobs(const ClusterState& state, const QueueRow& queue, Line& line, JobTerm term,
                    const Contender& a, const Contender& b) {
     const TenantId x = a.of->key.tenant;
     const TenantId y = b.of->key.tenant;
@@ -91,6 +100,8 @@ Order compare_jobs(const ClusterState& state, const QueueRow& queue, JobTerm ter
             if (x == y) return Order::equal;
             return compare_share(quota_part(state, queue.pool, x),
                                  quota_part(state, queue.pool, y));
+        case JobTerm::run_time:
+            return line.scores.compare(state, a.id, b.id, line.may_promise);
     }
     return Order::equal;
 }
@@ -149,15 +160,15 @@ bool queue_comes_first(const ClusterState& state, QueueOrder order, QueueId a, Q
 
 Contender contender(const ClusterState& state, ClassId id) {
     const JobClass& of = state.book().at(id);
-    return {&of, *of.jobs.begin()};
+    return {id, &of, *of.jobs.begin()};
 }
 
-ClassId next_in_leaf(const ClusterState& state, QueueId queue) {
+ClassId next_in_leaf(const ClusterState& state, QueueId queue, Line& line) {
     ClassId best;
     for (const ClassId id : state.book().of_queue(queue)) {
-        if (state.is_blocked(state.book().at(id))) continue;
+        if (!line.offers(state, id)) continue;
         if (!best.exists() ||
-            job_comes_first(state, queue, contender(state, id), contender(state, best))) {
+            job_comes_first(state, queue, line, contender(state, id), contender(state, best))) {
             best = id;
         }
     }
@@ -165,13 +176,14 @@ ClassId next_in_leaf(const ClusterState& state, QueueId queue) {
 }
 
 // The next among `queues`, which lie side by side under something with this order.
-ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<QueueId>& queues) {
+ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<QueueId>& queues,
+                Line& line) {
     ClassId best;
     QueueId best_queue;
     for (const QueueId queue : queues) {
         const QueueRow& row = state.queue(queue);
-        const ClassId id = row.children.empty() ? next_in_leaf(state, queue)
-                                                : next_of(state, row.order, row.children);
+        const ClassId id = row.children.empty() ? next_in_leaf(state, queue, line)
+                                                : next_of(state, row.order, row.children, line);
         if (!id.exists()) continue;
         if (best.exists() && !queue_comes_first(state, order, queue, best_queue,
                                                 contender(state, id), contender(state, best))) {
@@ -187,21 +199,32 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
 
 }  // namespace
 
-bool job_comes_first(const ClusterState& state, QueueId queue, const Contender& a,
+// One that was refused for want of room and nothing else may still be first in line.
+bool Line::offers(const ClusterState& state, ClassId id) const {
+    const JobClass& of = state.book().at(id);
+    if (!state.is_blocked(of)) return true;
+    constexpr std::uint8_t limits = ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks |
+                                    ClassBlock::kPoolLending | ClassBlock::kShortWork;
+    if (!may_promise || (of.block.watch & limits) != 0) return false;
+    return (of.block.watch & ClassBlock::kPoolGains) != 0 &&
+           std::find(passed.begin(), passed.end(), id) == passed.end();
+}
+
+bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,
                      const Contender& b) {
     if (resumes(*a.of) != resumes(*b.of)) return resumes(*a.of);
     const QueueRow& row = state.queue(queue);
     for (const JobTerm term : terms_for(row.order).of_jobs) {
-        const Order found = compare_jobs(state, row, term, a, b);
+        const Order found = compare_jobs(state, row, line, term, a, b);
         if (found != Order::equal) return found == Order::less;
     }
     return (a.job < b.job) != planted(PlantedBug::youngest_first);
 }
 
-ClassId next_class(const ClusterState& state, PoolId pool) {
+ClassId next_class(const ClusterState& state, PoolId pool, Line& line) {
     const PoolRow& row = state.pool(pool);
-    const ClassId best = next_of(state, row.order, row.roots);
-    const ClassId system = next_in_leaf(state, state.system_queue(pool));
+    const ClassId best = next_of(state, row.order, row.roots, line);
+    const ClassId system = next_in_leaf(state, state.system_queue(pool), line);
     if (!system.exists() ||
         (best.exists() && resumes(state.book().at(best)) && !resumes(state.book().at(system)))) {
         return best;

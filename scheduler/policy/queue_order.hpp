@@ -3,21 +3,35 @@
 // an order for what is directly below it, a row of the tables in queue_order.cpp. Reads the state,
 // decides nothing else; docs/adr/0011-queue-tree.md says why in this order.
 
+#include <vector>
+
+#include "scheduler/policy/shortest_first.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
 
+// What a Plan knows about a pool's line beyond the state.
+struct Line {
+    // Nobody has a promise yet in this Plan: the first in line may be one that was refused before.
+    bool may_promise = false;
+    std::vector<ClassId> passed;  // that can be promised nothing
+    ShortestFirst scores;
+
+    [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;
+};
+
 // The class to try next; none: nothing in the pool waits that is not refused already.
-ClassId next_class(const ClusterState& state, PoolId pool);
+ClassId next_class(const ClusterState& state, PoolId pool, Line& line);
 
 // A waiting job with the class it is in.
 struct Contender {
+    ClassId id;
     const JobClass* of = nullptr;
     WaitingJob job;
 };
 
 // True when the first of two jobs of one queue is tried first.
-bool job_comes_first(const ClusterState& state, QueueId queue, const Contender& a,
+bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,
                      const Contender& b);
 
 }  // namespace gpuctl

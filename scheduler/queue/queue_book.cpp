@@ -18,6 +18,7 @@ ClassId QueueBook::add(const ClassKey& key, const WaitingJob& job) {
         }
         JobClass& made = classes_[found->second.value()];
         made.key = key;
+        made.serial = next_serial_++;
         made.block = {};
         if (by_queue_.size() <= key.queue.value()) by_queue_.resize(key.queue.value() + 1);
         by_queue_[key.queue.value()].push_back(found->second);

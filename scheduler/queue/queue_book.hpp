@@ -49,6 +49,9 @@ struct ClassBlock {
     static constexpr std::uint8_t kQueueShrinks =
         2;  // its queue or one above holds less, or may hold more
     static constexpr std::uint8_t kTenantShrinks = 4;  // its tenant likewise
+    static constexpr std::uint8_t kPromise = 8;        // what is promised to the first in line
+    static constexpr std::uint8_t kShortWork = 16;     // room may have come beside what is for that
+    static constexpr std::uint8_t kPoolLending = 32;   // what the pool's queues keep back
     Reason reason = Reason::none;
     std::uint8_t watch = 0;  // 0: not blocked
     std::uint64_t revision = 0;
@@ -57,6 +60,7 @@ struct ClassBlock {
 struct JobClass {
     explicit JobClass(std::pmr::memory_resource* memory) : jobs(memory) {}
     ClassKey key;
+    std::uint64_t serial = 0;  // tells it from the one that had its id before
     std::pmr::set<WaitingJob> jobs;
     ClassBlock block;
 };
@@ -86,6 +90,7 @@ private:
     std::pmr::map<ClassKey, ClassId> by_key_;
     std::vector<std::vector<ClassId>> by_queue_;
     std::size_t jobs_waiting_ = 0;
+    std::uint64_t next_serial_ = 1;
 };
 
 }  // namespace gpuctl

@@ -47,6 +47,9 @@ void ClusterState::drop_job_if_unused(JobId id) {
     leave_queue(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);
+    for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
+        if (pools_[pool].promise.job == id) promise(PoolId{pool}, {});
+    }
     job_ids_.erase(row.key);
     row = JobRow{};
     jobs_vacant_.push_back(id);
@@ -65,6 +68,12 @@ std::string ClusterState::queue_name_of(const JobRow& job) const {
 
 // Names to ids, as policy and nodes have it now.
 void ClusterState::resolve(JobRow& job) {
+    if (job.record) {
+        const JobSpec& spec = job.record->spec;
+        // Services and notebooks are not stopped at a limit.
+        job.run_time_max = spec.kind == JobKind::training ? spec.run_time_max : Duration{};
+        job.run_time_expected = job.record->spec.run_time_expected;
+    }
     const PoolId pool = find_pool(job.pool_wanted);
     QueueId queue = QueueId::none();
     if (pool.exists()) {

@@ -40,6 +40,13 @@ void ClusterState::note_gain(PoolId pool) {
     idle_ = false;
 }
 
+// What is promised to the first in line is told anew when what it was made of changes.
+void ClusterState::note_change(PoolId pool) {
+    if (!pool.exists()) return;
+    ++pools_[pool.value()].changes;
+    if (pools_[pool.value()].promise.job.exists()) idle_ = false;
+}
+
 void ClusterState::note_eligibility_change(NodeId id) {
     // A log much longer than the table is slower to follow than to start anew.
     if (eligibility_log_.size() > 2 * nodes_.size() + 1024) forget_eligibility();
@@ -93,7 +100,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         if (grew && !planted(PlantedBug::forget_grown_nodes)) {
             note_gain(row.pool);
         } else if (row.pool.exists()) {
-            ++pools_[row.pool.value()].changes;
+            note_change(row.pool);
         }
     }
     if (rules_changed) {

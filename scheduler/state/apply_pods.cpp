@@ -23,7 +23,9 @@ bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
            before.has_controller != after.has_controller || before.gang != after.gang ||
            before.gang_min != after.gang_min || before.gang_min_problem != after.gang_min_problem ||
            before.queue != after.queue || before.pool != after.pool ||
-           before.priority != after.priority || before.unsupported != after.unsupported;
+           before.priority != after.priority || before.unsupported != after.unsupported ||
+           before.run_time_max != after.run_time_max ||
+           before.run_time_expected != after.run_time_expected;
 }
 
 }  // namespace
@@ -58,11 +60,12 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         row.facts = std::move(facts);
         if (row.job.exists()) join_job(id);
     } else {
-        row.facts = std::move(facts);  // only what people look at
-        return;
+        row.facts = std::move(facts);  // only what people look at, and how long it has run
+        return note_end(id);
     }
     if (row.bar == PodBar::refused) row.bar = PodBar::none;
     settle_standing(id);
+    note_end(id);
 }
 
 void ClusterState::on(const PodRemoved& event, EffectList&) {
@@ -137,6 +140,8 @@ void ClusterState::join_job(PodId id) {
     }
     job.pool_wanted = row.facts.pool.empty() ? kDefaultPool : row.facts.pool;
     job.queue_wanted = row.facts.queue;
+    job.run_time_max = row.facts.run_time_max;
+    job.run_time_expected = row.facts.run_time_expected;
     if (job.priority == row.facts.priority) {
         resolve(job);
     } else {
@@ -159,6 +164,7 @@ void ClusterState::leave_job(PodId id) {
 void ClusterState::settle_standing(PodId id) {
     PodRow& row = pods_[id.value()];
     if (is_terminal(row.facts.phase)) {
+        if (row.standing != PodStanding::done) note_run(id);
         if (row.node.exists() && !planted(PlantedBug::ended_pods_keep_room)) release(id);
         row.standing = PodStanding::done;
         row.in_flight = row.delete_in_flight = false;
@@ -197,8 +203,9 @@ void ClusterState::hold(PodId id, NodeId node) {
     NodeRow& held = nodes_[node.value()];
     held.pods.push_back(id);
     capacity_.take(node.value(), shapes_.at(row.shape).needs);
-    if (held.pool.exists()) ++pools_[held.pool.value()].changes;
+    note_change(held.pool);
     charge(row, 1);
+    note_end(id);
 }
 
 void ClusterState::release(PodId id) {
@@ -218,6 +225,7 @@ void ClusterState::release(PodId id) {
     }
     charge(row, -1);
     row.node = NodeId::none();
+    note_end(id);
     if (!planted(PlantedBug::forget_gain_on_release)) note_gain(held.pool);
     forget_node_if_unused(node);
 }

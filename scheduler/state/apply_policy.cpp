@@ -111,6 +111,7 @@ void ClusterState::take_policy(Policy policy) {
     for (PoolRow& pool : pools_) {
         pool.in_policy = false;
         pool.description.clear();
+        pool.backfill = {};
         pool.order = QueueOrder::fair_share;
     }
     for (const TenantPolicy& tenant : policy_.tenants) {
@@ -120,6 +121,7 @@ void ClusterState::take_policy(Policy policy) {
         const PoolId pool = pool_named(wanted.name);
         pools_[pool.value()].in_policy = true;
         pools_[pool.value()].description = wanted.description;
+        pools_[pool.value()].backfill = wanted.backfill;
         pools_[pool.value()].order = wanted.order;
         for (const QueuePolicy& asked : wanted.queues) {
             QueueRow& queue = queues_[queue_named(pool, asked.name).value()];

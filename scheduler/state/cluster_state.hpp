@@ -24,6 +24,7 @@
 #include "scheduler/state/capacity.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/run_time_history.hpp"
 #include "scheduler/state/shapes.hpp"
 
 namespace gpuctl {
@@ -76,6 +77,8 @@ public:
     void resend_unanswered(EffectList& effects);
     void request_wake(EffectList& effects) { request_wake(effects, false); }
     Capacity& capacity_for_planning() { return capacity_; }
+    void promise(PoolId pool, Promise promise);  // a default one: to nobody
+    void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 
     // --- reading ---
     [[nodiscard]] Instant now() const { return now_; }
@@ -132,6 +135,19 @@ public:
     [[nodiscard]] bool is_blocked(const JobClass& waiting) const;
     [[nodiscard]] std::uint64_t gang_rollbacks() const { return gang_rollbacks_; }
 
+    // --- run times (run_times.cpp) ---
+    [[nodiscard]] const RunTimeHistory& history() const { return history_; }
+    [[nodiscard]] RunTimeQuestion question_about(const JobRow& job) const;
+    // Pods that hold and have a limit, by the moment at which they end at the latest.
+    using Ends = std::pmr::set<std::pair<Instant, PodId>>;
+    [[nodiscard]] const Ends& ends() const { return ends_; }
+    // Queues in which waiting jobs are told apart by run time.
+    [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const {
+        const BackfillPolicy& backfill = pools_[queue.pool.value()].backfill;
+        return backfill.head == HeadOfLine::reserve || backfill.short_percent > 0 ||
+               queue.order == QueueOrder::shortest;
+    }
+
     // Nodes whose labels, taints, cordon, model or pool changed, oldest first, for caches of
     // eligibility: position n is valid while `eligibility_epoch` stays.
     [[nodiscard]] const std::vector<std::uint32_t>& eligibility_log() const {
@@ -172,6 +188,7 @@ private:
     void forget_node_if_unused(NodeId id);
     void place_in_pool(NodeId id);
     void note_gain(PoolId pool);
+    void note_change(PoolId pool);
     void note_eligibility_change(NodeId id);
 
     // pods
@@ -202,7 +219,7 @@ private:
     void mark_dirty(JobId id);
     void leave_queue(JobId id);
     void enter_queue(JobId id, const Readiness& ready);
-    Ask ask_of(const Readiness& ready) const;
+    Ask ask_of(const JobRow& job, const Readiness& ready) const;
     void set_timer(JobId id);
     void ring_timers();
     void request_wake(EffectList& effects, bool again);
@@ -230,6 +247,11 @@ private:
     [[nodiscard]] std::vector<UsageImage> usage_image() const;
     void restore_usage(const std::vector<UsageImage>& images);
     void restore_jobs(const std::vector<JobImage>& images);
+    Result<bool> restore_run_times(const StateImage& image);
+
+    // run times
+    void note_end(PodId id);
+    void note_run(PodId id);
 
     // queue tree and usage (queue_tree.cpp, usage_clock.cpp)
     void rebuild_tree();
@@ -288,6 +310,8 @@ private:
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> timer_memory_ =
         std::make_unique<std::pmr::unsynchronized_pool_resource>();
     std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>> timers_{timer_memory_.get()};
+    Ends ends_{timer_memory_.get()};
+    RunTimeHistory history_;
     std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
 
     std::vector<PoolRow> pools_;

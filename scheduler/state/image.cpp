@@ -47,6 +47,7 @@ void copy_job(To& to, const From& from) {
     to.finished_at = from.finished_at;
     to.last_phase = from.last_phase;
     to.timer_at = from.timer_at;
+    to.is_long = from.is_long;
     to.is_dirty = from.is_dirty;
 }
 
@@ -128,6 +129,17 @@ StateImage ClusterState::image() const {
         image.is_blocked = is_blocked(waiting);
         image.block_watch = image.is_blocked ? waiting.block.watch : 0;
     }
+    for (std::uint32_t i = 0; i < history_.owners().size(); ++i) {
+        const RunTimeHistory::Kept& kept = history_.owners()[i];
+        if (!kept.runs.empty()) out.run_times.push_back({tenants_[i].name, kept.noted, kept.runs});
+    }
+    std::sort(out.run_times.begin(), out.run_times.end(),
+              [](const OwnerRuns& a, const OwnerRuns& b) { return a.owner < b.owner; });
+    for (const auto& [name, id] : pool_ids_) {
+        const Promise& promise = pools_[id.value()].promise;
+        if (!promise.job.exists()) continue;
+        out.promises.push_back({name, jobs_[promise.job.value()].key, promise.at});
+    }
     return out;
 }
 
@@ -177,6 +189,7 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         copy_pod(state.pods_[id.value()], pod);
         if (!pod.node.empty()) state.hold(id, state.node_named(pod.node));
     }
+    if (const auto restored = state.restore_run_times(image); !restored) return restored.error();
     state.restore_jobs(image.jobs);
     for (const UsageImage& usage : image.usage) {
         if (!is_plausible(usage, state.policy_.usage_half_life)) {

@@ -14,6 +14,7 @@
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/run_time_history.hpp"
 
 namespace gpuctl {
 
@@ -75,6 +76,7 @@ struct JobImage {
     Instant finished_at;
     PodPhase last_phase{};
     Instant timer_at;
+    bool is_long = false;
     bool is_dirty = false;
     bool is_queued = false;
     // Of its class: what it was refused for, and whether that still stands.
@@ -88,8 +90,15 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        workload_failures, workload_not_before, create_deadline, create_lands_until,
                        message, workload_facts, gang_attempt, gang_started, gang_deadline,
                        member_refused, bind_failures, not_before, reported, reported_reason,
-                       started_at, finished_at, last_phase, timer_at, is_dirty, is_queued,
+                       started_at, finished_at, last_phase, timer_at, is_long, is_dirty, is_queued,
                        block_reason, block_watch, is_blocked))
+
+struct PromiseImage {
+    std::string pool;
+    ObjectKey job;
+    Instant at;
+};
+BOOST_DESCRIBE_STRUCT(PromiseImage, (), (pool, job, at))
 
 // What a queue, or a tenant in it, was using: its mean, and the tick under way up to `now`.
 struct UsageImage {
@@ -114,13 +123,16 @@ struct StateImage {
     Instant wake_requested;
     Policy policy;
     std::map<ObjectKey, std::int32_t> gang_sizes;
-    std::vector<NodeImage> nodes;   // by slot
-    std::vector<PodImage> pods;     // by uid
-    std::vector<JobImage> jobs;     // by key
-    std::vector<UsageImage> usage;  // by name, those that used something
+    std::vector<NodeImage> nodes;        // by slot
+    std::vector<PodImage> pods;          // by uid
+    std::vector<JobImage> jobs;          // by key
+    std::vector<UsageImage> usage;       // by name, those that used something
+    std::vector<OwnerRuns> run_times;    // by owner
+    std::vector<PromiseImage> promises;  // by pool
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, resend_due, epoch, next_effect,
-                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs, usage))
+                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs, usage,
+                       run_times, promises))
 
 }  // namespace gpuctl

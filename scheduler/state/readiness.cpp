@@ -2,6 +2,7 @@
 // and turns come later; this looks at the job alone.
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "scheduler/base/planted.hpp"
@@ -126,13 +127,36 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     if (out.all_or_nothing && in_flight) return hold(Reason::turn, job.key.name);
 }
 
-// What makes two waiting jobs the same to the planner: mode, ranks needed, shapes with counts.
-Ask ClusterState::ask_of(const Readiness& ready) const {
+namespace {
+
+// Jobs whose run times differ by less than a factor of the square root of two are alike to the
+// planner: two steps for each doubling, so that no queue has more than some eighty of them.
+std::uint32_t run_time_step(Duration span) {
+    if (span <= Duration{}) return 0;
+    const auto ms = static_cast<std::uint64_t>(span.ms());
+    const auto width = static_cast<unsigned>(std::bit_width(ms));
+    const bool upper_half = width > 1 && ((ms >> (width - 2)) & 1U) != 0;
+    return 2 * width + (upper_half ? 1 : 0);
+}
+
+}  // namespace
+
+// What makes two waiting jobs the same to the planner: mode, run times where they matter, ranks
+// needed, shapes with counts, what they hold already.
+Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     boost::container::small_vector<std::uint32_t, 16> shapes;
     for (const PodId pod : ready.pods) shapes.push_back(pods_[pod.value()].shape.value());
     std::sort(shapes.begin(), shapes.end());
     Ask ask;
-    ask.push_back((ready.all_or_nothing ? 1U : 0U) | (ready.resume ? 2U : 0U));
+    std::uint32_t mode = (ready.all_or_nothing ? 1U : 0U) | (ready.resume ? 2U : 0U);
+    if (heeds_run_times(queues_[job.queue.value()])) {
+        mode |= run_time_step(job.run_time_max) << 8U;
+        mode |= run_time_step(job.run_time_expected) << 16U;
+    }
+    // One that holds something already is one job less, and so many GPUs nearer to the most that
+    // one job may have.
+    if (job.pods_held > 0) mode |= 4U;
+    ask.push_back(mode);
     ask.push_back(static_cast<std::uint32_t>(ready.ranks_needed));
     for (std::size_t i = 0; i < shapes.size();) {
         std::size_t end = i;
@@ -142,6 +166,7 @@ Ask ClusterState::ask_of(const Readiness& ready) const {
         if (ready.all_or_nothing) ask.push_back(static_cast<std::uint32_t>(end - i));
         i = end;
     }
+    if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
     return ask;
 }
 
@@ -154,7 +179,7 @@ void ClusterState::leave_queue(JobId id) {
 
 void ClusterState::enter_queue(JobId id, const Readiness& ready) {
     JobRow& job = jobs_[id.value()];
-    job.waits_in = book_.add({job.queue, job.priority, job.tenant, ask_of(ready)},
+    job.waits_in = book_.add({job.queue, job.priority, job.tenant, ask_of(job, ready)},
                              {job.submitted_at, job.arrival, id});
     idle_ = false;
 }
@@ -162,7 +187,15 @@ void ClusterState::enter_queue(JobId id, const Readiness& ready) {
 std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) const {
     const PoolRow& pool = pools_[queues_[key.queue.value()].pool.value()];
     std::uint64_t sum = 0;
-    if (watch & ClassBlock::kPoolGains) sum += pool.gains;
+    constexpr std::uint8_t room =
+        ClassBlock::kPoolGains | ClassBlock::kPoolLending | ClassBlock::kShortWork;
+    if (watch & room) sum += pool.gains;
+    if (watch & ClassBlock::kPoolLending) {
+        // Also what ends on a node that has left the pool: no room comes there, but a queue of the
+        // pool keeps less.
+        for (const QueueId root : pool.roots) sum += queues_[root.value()].shrinks;
+    }
+    if (watch & ClassBlock::kPromise) sum += pool.promises;
     if (watch & ClassBlock::kQueueShrinks) {
         for (QueueId id = key.queue; id.exists(); id = queues_[id.value()].parent) {
             sum += queues_[id.value()].shrinks;

@@ -41,9 +41,9 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
     }
     for (const Placement& placement : round) {
         PodRow& pod = pods_[placement.pod.value()];
+        pod.placed_at = now_;  // before it holds: its end counts from here
         hold(placement.pod, placement.node);
         pod.standing = PodStanding::assumed;
-        pod.placed_at = now_;
         pod.start_reported = false;
         send_bind(placement.pod, job, effects);
     }

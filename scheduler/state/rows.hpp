@@ -63,6 +63,7 @@ struct PodRow {
     Instant placed_at;
     Instant seen_at;             // first
     std::uint64_t reported = 0;  // fingerprint of the explanation it was last told of
+    Instant ends_at;             // while it holds: by its limit, at the latest; never: it has none
     std::string message;         // of the last unhappy outcome
     PodFacts facts;
 };
@@ -113,6 +114,10 @@ struct JobRow {
     Instant finished_at;
     PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal
 
+    Duration run_time_max;       // 0: no limit
+    Duration run_time_expected;  // by its user; 0: not said
+    bool is_long = false;        // predicted so when it was last placed
+
     std::int64_t pods_held = 0;  // charged to its queue and tenant
     GpuMilli gpus_held;          // by them
 
@@ -129,11 +134,21 @@ struct NodeRow {
     std::vector<PodId> pods;
 };
 
+// The first in line of a pool starts by `at`, if everything runs to its limit.
+struct Promise {
+    JobId job;
+    Instant at;
+    friend bool operator==(const Promise&, const Promise&) = default;
+};
+
 struct PoolRow {
     std::string name;
     std::int64_t nodes = 0;  // known ones
     bool in_policy = false;
     std::string description;
+    BackfillPolicy backfill;
+    Promise promise;              // to the first in line, while there is one
+    std::uint64_t promises = 1;   // moves with every change of it
     std::uint64_t gains = 1;      // moves when something here may now fit that did not
     std::uint64_t changes = 1;    // moves with every change of what is free
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them

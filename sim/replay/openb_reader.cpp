@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/replay/csv.hpp"
 #include "sim/replay/packing.hpp"
+#include "sim/replay/rows.hpp"
 
 namespace gpuctl::replay {
 namespace {
@@ -18,9 +18,7 @@ std::vector<PackNode> read_nodes(CsvReader& csv, std::vector<std::string>& model
     const auto memory = csv.column("memory_mib");
     const auto gpus = csv.column("gpu");
     const auto model = csv.column("model");
-    std::vector<PackNode> nodes;
-    while (csv.next_row()) {
-        PackNode node;
+    return read_rows<PackNode>(csv, [&](PackNode& node) {
         node.name = csv.text(name);
         node.cpu_free = CpuMilli{csv.integer(cpu, 0, kCpuMilliMax)};
         node.memory_free = Bytes{csv.integer(memory, 0, kMemoryMibMax) * kBytesPerMib};
@@ -34,9 +32,7 @@ std::vector<PackNode> read_nodes(CsvReader& csv, std::vector<std::string>& model
             known = models.insert(models.end(), csv.text(model));
         }
         node.model = GpuModels{1} << static_cast<unsigned>(known - models.begin());
-        nodes.push_back(std::move(node));
-    }
-    return nodes;
+    });
 }
 
 // "V100M16|V100M32", empty for any. A model that no node has is refused: most likely a typing
@@ -67,9 +63,7 @@ std::vector<PackTask> read_tasks(CsvReader& csv, const std::vector<std::string>&
     const auto gpus = csv.column("num_gpu");
     const auto share = csv.column("gpu_milli");
     const auto spec = csv.column_if_any("gpu_spec");
-    std::vector<PackTask> tasks;
-    while (csv.next_row()) {
-        PackTask task;
+    return read_rows<PackTask>(csv, [&](PackTask& task) {
         task.name = csv.text(name);
         task.cpu = CpuMilli{csv.integer(cpu, 0, kCpuMilliMax)};
         task.memory = Bytes{csv.integer(memory, 0, kMemoryMibMax) * kBytesPerMib};
@@ -77,9 +71,7 @@ std::vector<PackTask> read_tasks(CsvReader& csv, const std::vector<std::string>&
         const std::int64_t share_min = task.gpus == 0 ? 0 : task.gpus == 1 ? 1 : kGpuMilliPerGpu;
         task.gpu_each = GpuMilli{csv.integer(share, share_min, kGpuMilliPerGpu)};
         if (spec) task.models = read_models(csv, *spec, models);
-        tasks.push_back(std::move(task));
-    }
-    return tasks;
+    });
 }
 
 }  // namespace

@@ -59,6 +59,32 @@ std::optional<std::int32_t> Places::first_fit(std::int32_t gpus,
     return std::nullopt;
 }
 
+bool Places::take_given(const Spread& spread) {
+    const auto whole = static_cast<std::int64_t>(spread.whole_nodes.size());
+    const std::int64_t gpus = spread.gpus + whole * gpus_per_node_;
+    if (gpus <= 0 || gpus > free_total_) return false;
+    const auto is_free = [this](std::int32_t node, std::int32_t wanted) {
+        return node >= 0 && node < static_cast<std::int32_t>(free_.size()) &&
+               free_[static_cast<std::size_t>(node)] >= wanted;
+    };
+    if (placing_ == Placing::packed) {
+        std::vector<std::int32_t> nodes = spread.whole_nodes;
+        std::sort(nodes.begin(), nodes.end());
+        if (std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) return false;
+        if (std::binary_search(nodes.begin(), nodes.end(), spread.node)) return false;
+        for (const std::int32_t node : nodes) {
+            if (!is_free(node, gpus_per_node_)) return false;
+        }
+        if (spread.gpus > 0 && !is_free(spread.node, spread.gpus)) return false;
+        for (const std::int32_t node : nodes) free_[static_cast<std::size_t>(node)] = 0;
+        if (spread.gpus > 0) free_[static_cast<std::size_t>(spread.node)] -= spread.gpus;
+    } else if (whole > 0) {
+        return false;
+    }
+    free_total_ -= gpus;
+    return true;
+}
+
 void Places::give_back(const Spread& spread) {
     if (spread.node >= 0) free_[static_cast<std::size_t>(spread.node)] += spread.gpus;
     for (const std::int32_t node : spread.whole_nodes) {

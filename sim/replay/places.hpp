@@ -25,11 +25,20 @@ public:
     Places(std::int32_t nodes, std::int32_t gpus_per_node, Placing placing);
 
     [[nodiscard]] std::optional<Spread> take(std::int32_t gpus);
+    // Exactly these GPUs; false, and nothing taken, when one of them is not free.
+    [[nodiscard]] bool take_given(const Spread& spread);
     void give_back(const Spread& spread);
     void clear();
 
     [[nodiscard]] std::int64_t total() const;
     [[nodiscard]] std::int64_t free() const { return free_total_; }
+    // Pooled, all nodes are one.
+    [[nodiscard]] std::int64_t free_on(std::size_t node) const {
+        return placing_ == Placing::pooled ? free_total_ : free_[node];
+    }
+    [[nodiscard]] std::size_t nodes() const {
+        return placing_ == Placing::pooled ? 1 : free_.size();
+    }
 
 private:
     [[nodiscard]] std::optional<Spread> take_packed(std::int32_t gpus);

@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
-#include "sim/replay/csv.hpp"
-#include "sim/replay/trace.hpp"
+#include "sim/replay/rows.hpp"
 
 namespace gpuctl::replay {
 namespace {
-
-constexpr std::int64_t kGpusMax = 100'000;  // of one job; GPU-ms of the longest stay in 64 bits
 
 void sort_by_submit(Trace& trace) {
     std::stable_sort(trace.jobs.begin(), trace.jobs.end(),
@@ -20,27 +18,15 @@ Result<Trace> finish(const CsvReader& csv, Trace trace) {
     return trace;
 }
 
-Duration positive_seconds(CsvReader& csv, CsvReader::Column column) {
-    const Duration value = csv.seconds(column);
-    if (value <= Duration{0}) csv.refuse(column, "must be more than 0");
-    return value;
-}
-
-std::int32_t gpu_count(CsvReader& csv, CsvReader::Column column) {
-    return static_cast<std::int32_t>(csv.integer(column, 1, kGpusMax));
-}
-
 Result<std::vector<Owner>> read_quotas(const NamedText& quotas) {
     CsvReader csv(quotas.name, quotas.text);
     const auto name = csv.column("vc");
     const auto gpus = csv.column("quota_gpus");
-    std::vector<Owner> owners;
-    while (csv.next_row()) {
-        for (const Owner& owner : owners) {
-            if (owner.name == csv.text(name)) csv.refuse(name, "is there twice");
-        }
-        owners.push_back(Owner{csv.text(name), gpu_count(csv, gpus)});
-    }
+    std::set<std::string> known;
+    std::vector<Owner> owners = read_rows<Owner>(csv, [&](Owner& owner) {
+        if (!known.insert(csv.text(name)).second) csv.refuse(name, "is there twice");
+        owner = {csv.text(name), gpu_count(csv, gpus)};
+    });
     if (csv.error()) return *csv.error();
     return owners;
 }
@@ -81,6 +67,16 @@ Result<std::vector<Curve>> read_curves(const NamedText& epochs) {
 
 }  // namespace
 
+Duration positive_seconds(CsvReader& csv, CsvReader::Column column) {
+    const Duration value = csv.seconds(column);
+    if (value <= Duration{0}) csv.refuse(column, "must be more than 0");
+    return value;
+}
+
+std::int32_t gpu_count(CsvReader& csv, CsvReader::Column column) {
+    return static_cast<std::int32_t>(csv.integer(column, 1, kGpusMax));
+}
+
 Duration Curve::epoch_time(std::size_t epoch, std::int32_t gpus) const {
     const auto above = std::upper_bound(sizes.begin(), sizes.end(), gpus);
     if (above == sizes.begin()) return kNotAllowed;
@@ -89,69 +85,45 @@ Duration Curve::epoch_time(std::size_t epoch, std::int32_t gpus) const {
 
 Result<Trace> read_philly(const NamedText& jobs) {
     CsvReader csv(jobs.name, jobs.text);
-    const auto id = csv.column("job_id");
-    const auto submit = csv.column("submit_s");
-    const auto gpus = csv.column("num_gpu");
-    const auto run = csv.column("run_s");
+    const JobColumns columns(csv, "job_id", "num_gpu", "run_s");
     const auto restart = csv.column("restart_s");
     Trace trace;
-    while (csv.next_row()) {
-        TraceJob job;
-        job.id = csv.text(id);
-        job.submit = csv.seconds(submit);
-        job.gpus = gpu_count(csv, gpus);
-        job.run = positive_seconds(csv, run);
+    trace.jobs = read_rows<TraceJob>(csv, [&](TraceJob& job) {
+        columns.read(csv, job);
         job.start_cost = job.restart_cost = csv.seconds(restart);
-        trace.jobs.push_back(std::move(job));
-    }
+    });
     return finish(csv, std::move(trace));
 }
 
 Result<Trace> read_backfill(const NamedText& jobs) {
     CsvReader csv(jobs.name, jobs.text);
-    const auto id = csv.column("job_id");
-    const auto submit = csv.column("submit_s");
-    const auto run = csv.column("run_s");
-    const auto processors = csv.column("procs");
+    const JobColumns columns(csv, "job_id", "procs", "run_s");
     const auto limit = csv.column("req_s");
     const auto user = csv.column("user");
     Trace trace;
     std::map<std::string, OwnerIndex> users;
-    while (csv.next_row()) {
-        TraceJob job;
-        job.id = csv.text(id);
-        job.submit = csv.seconds(submit);
-        job.gpus = gpu_count(csv, processors);
-        job.run = positive_seconds(csv, run);
+    trace.jobs = read_rows<TraceJob>(csv, [&](TraceJob& job) {
+        columns.read(csv, job);
         job.limit = positive_seconds(csv, limit);
-        if (job.run > job.limit) csv.refuse(run, "is beyond the job's own limit req_s");
+        if (job.run > job.limit) csv.refuse(columns.run(), "is beyond the job's own limit req_s");
         const auto next = OwnerIndex{static_cast<std::uint32_t>(trace.owners.size())};
         const auto [known, is_new] = users.try_emplace(csv.text(user), next);
         if (is_new) trace.owners.push_back(Owner{csv.text(user), 0});
         job.owner = known->second;
-        trace.jobs.push_back(std::move(job));
-    }
+    });
     return finish(csv, std::move(trace));
 }
 
 Result<Trace> read_fairness(const NamedText& jobs, Duration start_cost) {
     CsvReader csv(jobs.name, jobs.text);
-    const auto id = csv.column("job_id");
-    const auto submit = csv.column("submit_s");
-    const auto gpus = csv.column("num_gpu");
-    const auto run = csv.column("exclusive_s");
+    const JobColumns columns(csv, "job_id", "num_gpu", "exclusive_s");
     const auto declared = csv.column("declared_s");
     Trace trace;
-    while (csv.next_row()) {
-        TraceJob job;
-        job.id = csv.text(id);
-        job.submit = csv.seconds(submit);
-        job.gpus = gpu_count(csv, gpus);
-        job.run = positive_seconds(csv, run);
+    trace.jobs = read_rows<TraceJob>(csv, [&](TraceJob& job) {
+        columns.read(csv, job);
         job.limit = positive_seconds(csv, declared);
         job.start_cost = job.restart_cost = start_cost;
-        trace.jobs.push_back(std::move(job));
-    }
+    });
     return finish(csv, std::move(trace));
 }
 
@@ -162,24 +134,16 @@ Result<Trace> read_virtual_clusters(const NamedText& jobs, const NamedText& quot
     if (!owners) return owners.error();
     trace.owners = std::move(*owners);
     CsvReader csv(jobs.name, jobs.text);
-    const auto id = csv.column("job_id");
-    const auto submit = csv.column("submit_s");
-    const auto gpus = csv.column("num_gpu");
-    const auto run = csv.column("run_s");
+    const JobColumns columns(csv, "job_id", "num_gpu", "run_s");
     const auto owner = csv.column("vc");
-    while (csv.next_row()) {
-        TraceJob job;
-        job.id = csv.text(id);
-        job.submit = csv.seconds(submit);
-        job.gpus = gpu_count(csv, gpus);
-        job.run = positive_seconds(csv, run);
+    trace.jobs = read_rows<TraceJob>(csv, [&](TraceJob& job) {
+        columns.read(csv, job);
         job.restart_cost = restart_cost;
         for (std::uint32_t i = 0; i < trace.owners.size(); ++i) {
             if (trace.owners[i].name == csv.text(owner)) job.owner = OwnerIndex{i};
         }
         if (!job.owner.exists()) csv.refuse(owner, "has no line in " + quotas.name);
-        trace.jobs.push_back(std::move(job));
-    }
+    });
     return finish(csv, std::move(trace));
 }
 
@@ -188,19 +152,13 @@ Result<std::vector<Trace>> read_elastic(const NamedText& jobs, const NamedText& 
     const auto curves = read_curves(epochs);
     if (!curves) return curves.error();
     CsvReader csv(jobs.name, jobs.text);
+    const JobColumns columns(csv, "job", "rigid_gpus", "rigid_run_s");
     const auto workload = csv.column("workload");
-    const auto id = csv.column("job");
-    const auto submit = csv.column("submit_s");
     const auto app = csv.column("app");
-    const auto gpus = csv.column("rigid_gpus");
-    const auto run = csv.column("rigid_run_s");
     std::map<std::int64_t, Trace> workloads;
     while (csv.next_row()) {
         TraceJob job;
-        job.id = csv.text(id);
-        job.submit = csv.seconds(submit);
-        job.gpus = gpu_count(csv, gpus);
-        job.run = positive_seconds(csv, run);
+        columns.read(csv, job);
         job.start_cost = job.restart_cost = start_cost;
         for (std::uint32_t i = 0; i < curves->size(); ++i) {
             if ((*curves)[i].name == csv.text(app)) job.curve = CurveIndex{i};

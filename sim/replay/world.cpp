@@ -127,6 +127,16 @@ bool World::start(JobIndex index, std::int32_t gpus) {
     return true;
 }
 
+bool World::start_on(JobIndex index, Spread spread) {
+    GPUCTL_CHECK(state(index).phase == JobPhase::waiting, "only a waiting job can be started");
+    if (!places_.take_given(spread)) return false;
+    const std::int64_t gpus = spread.gpus + static_cast<std::int64_t>(spread.whole_nodes.size()) *
+                                                settings_.gpus_per_node;
+    begin(index, std::move(spread), static_cast<std::int32_t>(gpus));
+    running_.push_back(index);
+    return true;
+}
+
 void World::stop(JobIndex index) {
     GPUCTL_CHECK(state(index).phase == JobPhase::running, "only a running job can be stopped");
     places_.give_back(at(index).spread);

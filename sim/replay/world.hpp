@@ -78,6 +78,11 @@ public:
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] std::int64_t gpus_total() const { return places_.total(); }
     [[nodiscard]] std::int64_t gpus_free() const { return places_.free(); }
+    [[nodiscard]] std::int64_t gpus_free_on(std::size_t node) const {
+        return places_.free_on(node);
+    }
+    [[nodiscard]] std::size_t nodes() const { return places_.nodes(); }
+    [[nodiscard]] const WorldSettings& settings() const { return settings_; }
     // Jobs 0 to arrived()-1 have been submitted.
     [[nodiscard]] std::uint32_t arrived() const { return arrived_; }
     [[nodiscard]] const TraceJob& job(JobIndex index) const { return trace_->job(index); }
@@ -92,6 +97,8 @@ public:
     // --- what it may do ---
     // False when there is no room; nothing has changed then.
     bool start(JobIndex index, std::int32_t gpus);
+    // On these GPUs and no others: for a policy that keeps books of its own.
+    bool start_on(JobIndex index, Spread spread);
     void stop(JobIndex index);
     // False when there is no room; it runs on as before then.
     bool resize(JobIndex index, std::int32_t gpus);

@@ -182,6 +182,13 @@ const QueuePolicy* Books::policy_of(const QueueName& name) const {
     return nullptr;
 }
 
+BackfillPolicy Books::backfill_of(const std::string& pool) const {
+    for (const PoolPolicy& known : policy.pools) {
+        if (known.name == pool) return known.backfill;
+    }
+    return {};
+}
+
 const TenantPolicy* Books::tenant(const std::string& name) const {
     for (const TenantPolicy& tenant : policy.tenants) {
         if (tenant.name == name) return &tenant;

@@ -53,6 +53,7 @@ void Judge::look_around(const Engine& engine) {
     if (!state.leading() || !state.synced() || engine.wants_plan()) return;
     check_under_way(state);
     check_reservations(state);
+    check_promises(state);
     check_queues(state);
     Readiness ready;
     for (const auto& [key, id] : state.jobs_by_key()) {

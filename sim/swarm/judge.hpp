@@ -65,6 +65,10 @@ private:
     [[nodiscard]] Amounts held_below(const QueueName& queue, const Held& held) const;
     void compare_waiting(const Turn& placed, const ClusterState& after);
 
+    // judge_promises.cpp
+    void check_promises(const ClusterState& state);
+    [[nodiscard]] bool is_held_back(const ClusterState& state, JobId id) const;
+
     // judge_waits.cpp
     void check_under_way(const ClusterState& state);
     void check_reservations(const ClusterState& state);

@@ -73,7 +73,9 @@ void Judge::check_reservation(const BindPod& bind, const BookedPod& pod) {
     const Amounts request = amounts_of(pod.facts.request);
     bool holds = node != books_.nodes.end();
     if (holds) {
-        const Amounts room = books_.room_on(node->second);
+        Amounts room = books_.room_on(node->second);
+        // A policy that keeps more slots free since then takes none back.
+        room.slots += std::max<std::int64_t>(books_.policy.pods_reserved_per_node, 0);
         holds = room.cpu >= 0 && room.memory >= 0 && room.slots >= 0 &&
                 (request.gpus == 0 || room.gpus >= 0);
     }

@@ -125,14 +125,16 @@ void Judge::compare_queues(const Turn& first, const Turn& later, const Held& hel
     if (order == QueueOrder::priority) {
         const QueueOrder of_leaf = books_.order_of(b);
         const bool next_is_known = up_b.size() == 1 && (of_leaf == QueueOrder::priority ||
-                                                        of_leaf == QueueOrder::fair_share);
+                                                        of_leaf == QueueOrder::fair_share ||
+                                                        of_leaf == QueueOrder::shortest);
         if (next_is_known && books_.aged(first.pod.priority, first.submitted_at) <
                                  books_.aged(later.pod.priority, later.submitted_at)) {
             fail("I8", what + "which has priority, and so has its queue");
         }
         return;
     }
-    if (order == QueueOrder::fair_share && owed_a != owed_b) {
+    const bool is_by_share = order == QueueOrder::fair_share || order == QueueOrder::shortest;
+    if (is_by_share && owed_a != owed_b) {
         if (owed_b) fail("I8", what + "whose queue is under its guarantee");
         return;
     }
@@ -183,6 +185,7 @@ void Judge::compare_jobs(const Turn& first, const Turn& later, const Held& held)
         if (x < y) fail("I8", what + "which has priority");
         if (x != y) return;
     }
+    if (order == QueueOrder::shortest) return;  // by what it was predicted to take
     if (order == QueueOrder::fair_share && tenant_a != tenant_b) {
         const auto weight = [this](const std::string& name) {
             const TenantPolicy* known = books_.tenant(name);
@@ -202,6 +205,8 @@ void Judge::compare_jobs(const Turn& first, const Turn& later, const Held& held)
 
 void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
     if (turn.resumes) return;
+    const BackfillPolicy backfill = books_.backfill_of(books_.queue_of(turn.pod).pool);
+    if (books_.order_of(books_.queue_of(turn.pod)) == QueueOrder::shortest) return;
     Readiness ready;
     for (const auto& [key, id] : after.jobs_by_key()) {
         const JobRow& other = after.job(id);
@@ -222,6 +227,14 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
             books_.queue_of(pod) != books_.queue_of(turn.pod)) {
             continue;
         }
+        // Beside a promise it depends on the limit who may go.
+        if (backfill.head == HeadOfLine::reserve && pod.run_time_max != turn.pod.run_time_max) {
+            continue;
+        }
+        // What it runs already counts against what one job may hold.
+        const QueuePolicy* queue = books_.policy_of(books_.queue_of(pod));
+        if (queue != nullptr && queue->gpus_per_job_maximum && books_.gpus_of_job(key) > 0)
+            continue;
         ++probes.orders_compared;
         if (x > y) continue;
         fail("I8", placed(turn.job, key) + "which asks for the same, comes first and still waits");

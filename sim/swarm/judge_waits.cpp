@@ -61,6 +61,7 @@ void Judge::try_waiting(const ClusterState& state, JobId id, const Readiness& re
     ask.add(amounts_of(pod.request), ranks);
     if (!books_.limit_crossed(pod, ask).empty()) return;
     if (books_.fitting_in_models(pod, ranks) < ranks) return;
+    if (is_held_back(state, id)) return;
     fail("I14", "job " + to_string(state.job(id).key) + " could start and nobody tries it");
 }
 

@@ -35,8 +35,9 @@ Faults draw_faults(Rng& rng) {
 }
 
 QueueOrder draw_order(Rng& rng) {
-    constexpr QueueOrder others[] = {QueueOrder::fifo, QueueOrder::priority, QueueOrder::capacity};
-    return rng.chance(1, 2) ? QueueOrder::fair_share : others[rng.below(3)];
+    constexpr QueueOrder others[] = {QueueOrder::fifo, QueueOrder::priority, QueueOrder::capacity,
+                                     QueueOrder::shortest};
+    return rng.chance(1, 2) ? QueueOrder::fair_share : others[rng.below(4)];
 }
 
 // Limits of a queue that may hold `most` GPUs or more.
@@ -58,7 +59,9 @@ void draw_limits(Rng& rng, QueuePolicy& queue, std::int64_t most) {
 // default | small | urgent, with chance 1/2 "small" beside "lab" below "team", and "deep" below a
 // queue of its own below "team".
 PoolPolicy draw_pool(Rng& rng, const char* name) {
-    PoolPolicy pool{name, "", {}, draw_order(rng)};
+    PoolPolicy pool{name, "", {}, draw_order(rng), {}};
+    if (rng.chance(1, 2)) pool.backfill.head = HeadOfLine::step_aside;
+    pool.backfill.patience = Duration::seconds(rng.between(1, 60));
     pool.queues.push_back({"default", 0, 1, whole_gpus(0), std::nullopt});
     pool.queues.push_back(
         {"small", 0, 2, whole_gpus(rng.between(0, 2)), whole_gpus(rng.between(2, 8))});
@@ -182,6 +185,7 @@ JobSpec draw_job(Rng& rng, std::uint64_t number) {
     spec.queue = queues[rng.below(8)];
     spec.priority = static_cast<JobPriority>(rng.below(3));
     spec.run_time_expected = Duration{rng.between(100, 40'000)};
+    if (rng.chance(2, 3)) spec.run_time_max = spec.run_time_expected * rng.between(1, 3);
     return spec;
 }
 

@@ -41,6 +41,7 @@ struct Probes {
     std::uint64_t usages_recounted = 0;
     std::uint64_t waits_tried = 0;  // waiting jobs tried by hand at a fixed point
     std::uint64_t explanations_recounted = 0;
+    std::uint64_t promises_recounted = 0;  // to the first in line of a pool
 };
 BOOST_DESCRIBE_STRUCT(Probes, (),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
@@ -49,7 +50,7 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
                        policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
                        full_restarts, orders_compared, branches_compared, limits_recounted,
-                       usages_recounted, waits_tried, explanations_recounted))
+                       usages_recounted, waits_tried, explanations_recounted, promises_recounted))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

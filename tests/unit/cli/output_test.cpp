@@ -126,5 +126,28 @@ TEST_F(Documents, a_file_without_end_is_read_up_to_the_limit_only) {
               "read /dev/zero: has more than the 16 MiB that a file of jobs may have");
 }
 
+TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
+    constexpr std::int64_t now_ms = 1'700'000'000'000;  // 2023-11-14T22:13:20Z
+    const auto job = [](const char* earliest, const char* likely, const char* latest) {
+        const auto moment = [](const char* at) {
+            return at == nullptr ? nlohmann::json{} : nlohmann::json(at);
+        };
+        return nlohmann::json{{"estimatedStart",
+                               {{"earliest", moment(earliest)},
+                                {"likely", moment(likely)},
+                                {"latest", moment(latest)}}}};
+    };
+    const nlohmann::json told =
+        job("2023-11-14T22:10:00Z", "2023-11-14T22:18:20Z", "2023-11-16T22:13:20Z");
+    EXPECT_EQ(start_words(told, now_ms), "likely in 5m (in 0s at the earliest, 2d at the latest)");
+    EXPECT_EQ(start_short(told, now_ms), "5m");
+    EXPECT_EQ(start_words(job("2023-11-14T22:13:50Z", nullptr, nullptr), now_ms),
+              "cannot be told (in 30s at the earliest, no latest time: not all before it have "
+              "limits)");
+    EXPECT_EQ(start_words(nlohmann::json{{"estimatedStart", nullptr}}, now_ms), "");
+    EXPECT_EQ(start_words(nlohmann::json::object(), now_ms), "");
+    EXPECT_EQ(start_short(nlohmann::json::object(), now_ms), "-");
+}
+
 }  // namespace
 }  // namespace gpuctl::cli

@@ -37,7 +37,7 @@ struct Daemon {
     }
     static Policy policy() {
         Policy policy;
-        policy.pools.push_back({"training", "", {}});
+        policy.pools.push_back({"training", "", {}, {}});
         return policy;
     }
     std::optional<JobView> job(const std::string& name) const {

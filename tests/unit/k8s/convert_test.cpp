@@ -104,6 +104,17 @@ TEST(ConvertPod, M20_gates_and_deletion_are_seen) {
     EXPECT_EQ(facts(pod).status, "Terminating");
 }
 
+TEST(ConvertPod, the_deadline_of_a_pod_is_its_limit) {
+    Json pod = basic_pod();
+    EXPECT_EQ(facts(pod).run_time_max, Duration{});
+    pod["spec"]["activeDeadlineSeconds"] = 3600;
+    EXPECT_EQ(facts(pod).run_time_max, Duration::seconds(3600));
+    pod["spec"]["activeDeadlineSeconds"] = -5;
+    EXPECT_EQ(facts(pod).run_time_max, Duration{});
+    pod["spec"]["activeDeadlineSeconds"] = INT64_MAX;
+    EXPECT_GT(facts(pod).run_time_max, Duration{});
+}
+
 TEST(ConvertPod, M25_device_resources_of_every_vendor_are_asked_of_the_node) {
     Json pod = basic_pod();
     pod["spec"]["containers"][0]["resources"]["requests"] = {

@@ -193,5 +193,33 @@ TEST(Guarantee, broken_when_an_owner_within_its_quota_waits_longer_than_the_grac
     EXPECT_EQ(guarantee_violations(world, Duration::seconds(60)), 2);
 }
 
+// Starts its first job where it is told, then looks at what the world allows beside it.
+class OnGivenNodes final : public Policy {
+public:
+    std::optional<Instant> decide(World& world) override {
+        if (world.state(JobIndex{0}).phase != JobPhase::waiting) return std::nullopt;
+        EXPECT_FALSE(world.start_on(JobIndex{0}, {0, 3, {0}})) << "one node twice";
+        EXPECT_FALSE(world.start_on(JobIndex{0}, {2, 3, {0}})) << "there is no node 2";
+        EXPECT_EQ(world.gpus_free(), 8) << "a refused start takes nothing";
+        EXPECT_TRUE(world.start_on(JobIndex{0}, {1, 3, {0}}));
+        EXPECT_EQ(world.gpus_free_on(0), 0);
+        EXPECT_EQ(world.gpus_free_on(1), 1);
+        EXPECT_FALSE(world.start_on(JobIndex{1}, {0, 1, {}})) << "node 0 is taken";
+        EXPECT_FALSE(world.start_on(JobIndex{1}, {1, 2, {}})) << "node 1 has one left";
+        EXPECT_TRUE(world.start_on(JobIndex{1}, {1, 1, {}}));
+        return std::nullopt;
+    }
+};
+
+TEST(World, start_on_given_nodes_takes_these_and_no_others) {
+    const Trace trace = trace_of({{0, 7, 10}, {0, 1, 20}});
+    WorldSettings settings;
+    settings.nodes = 2;
+    settings.gpus_per_node = 4;
+    settings.placing = Placing::packed;
+    OnGivenNodes policy;
+    EXPECT_THAT(ends_s(trace, settings, policy), testing::ElementsAre(10, 20));
+}
+
 }  // namespace
 }  // namespace gpuctl::replay

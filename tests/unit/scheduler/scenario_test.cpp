@@ -1,3 +1,4 @@
+// clang-format off
 // Scenario tables (tests/scenario/*.txt). A file holds scenarios separated by `scenario <name>`:
 //
 //   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
@@ -5,13 +6,17 @@
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
+//   line    steps-aside patience 100 short 25 60    of the pool "default": its first in line,
+//           when waiting counts before all else, 25 % kept for work of up to 60 s
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
-//           cores 2 memory 64    of each rank, in Gi
+//           cores 2 memory 64          of each rank, in Gi
+//           limit 60 expected 20       seconds that it may run, that its user says it will
 //   foreign a 6              a pod of another scheduler on a node, so many GPUs
-//   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | node d
-//   8xA100 then    llm a a          nodes of its pods by rank; `-` waits; names may be joined: llm
-//   a|b why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence quiet 5
-//   so many further cycles change nothing
+//   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | wait 100
+//   then    llm a a          nodes of its pods by rank; `-` waits
+//   why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence
+//   quiet   5                so many further cycles change nothing
+// clang-format on
 
 #include <gtest/gtest.h>
 
@@ -56,6 +61,8 @@ public:
                 for (const auto& part : parts(rest)) add_node(part);
             } else if (verb == "queues") {
                 for (const auto& part : parts(rest)) add_queue(part);
+            } else if (verb == "line") {
+                set_line(words(rest));
             } else if (verb == "policy") {
                 for (const auto& part : parts(rest)) change_policy(part);
             } else if (verb == "tenant") {
@@ -101,6 +108,7 @@ private:
         if (name == "FIFO") return QueueOrder::fifo;
         if (name == "PRIORITY") return QueueOrder::priority;
         if (name == "CAPACITY") return QueueOrder::capacity;
+        if (name == "SHORTEST") return QueueOrder::shortest;
         EXPECT_EQ(name, "FAIR_SHARE");
         return QueueOrder::fair_share;
     }
@@ -142,10 +150,28 @@ private:
             if (part[i] == "quota") queue.maximum = whole_gpus(value);
             if (part[i] == "guaranteed") queue.guaranteed = whole_gpus(value);
         }
-        if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}});
+        if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}, {}});
         std::erase_if(policy_.pools.front().queues,
                       [&](const QueuePolicy& known) { return known.name == queue.name; });
         policy_.pools.front().queues.push_back(queue);
+        world_.set(policy_);
+    }
+    // Of the pool "default".
+    void set_line(const std::vector<std::string>& part) {
+        if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}, {}});
+        BackfillPolicy& backfill = policy_.pools.front().backfill;
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            if (part[i] == "steps-aside") {
+                backfill.head = HeadOfLine::step_aside;
+            } else if (part[i] == "short") {
+                backfill.short_percent = static_cast<std::int32_t>(std::stol(part.at(++i)));
+                backfill.short_run_time = Duration::seconds(std::stoll(part.at(++i)));
+            } else if (part[i] == "patience") {
+                backfill.patience = Duration::seconds(std::stoll(part.at(++i)));
+            } else {
+                ADD_FAILURE() << "unknown word " << part[i];
+            }
+        }
         world_.set(policy_);
     }
     void add_tenant(const std::vector<std::string>& part) {
@@ -191,6 +217,10 @@ private:
                 cores = std::stoll(next());
             } else if (part[i] == "memory") {
                 gib = std::stoll(next());
+            } else if (part[i] == "limit") {
+                like.run_time_max = Duration::seconds(std::stoll(next()));
+            } else if (part[i] == "expected") {
+                like.run_time_expected = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "gated") {
                 like.gated = true;
             } else if (part[i] == "uses") {
@@ -234,7 +264,10 @@ private:
                     continue;
                 }
                 PodFacts& facts = world_.pods.at(one.uid);
-                if (verb == "finish") facts.phase = PodPhase::succeeded;
+                if (verb == "finish") {
+                    facts.phase = PodPhase::succeeded;
+                    facts.finished_at = world_.now;
+                }
                 if (verb == "terminate") facts.terminating = true;
                 world_.show(one.uid);
             }

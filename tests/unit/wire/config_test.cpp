@@ -289,7 +289,7 @@ TEST(SafeConfiguration, other_addresses_need_tls_and_tokens_in_every_combination
 TEST(Reload, takes_policy_tokens_certificates_and_level_and_names_everything_else) {
     const Config running;
     Config wanted;
-    wanted.policy.pools.push_back({"p", "", {}});
+    wanted.policy.pools.push_back({"p", "", {}, {}});
     wanted.server.tls = TlsFiles{"/c", "/k", ""};
     wanted.server.tokens_file = "/t";
     wanted.logging.level = "debug";

@@ -94,7 +94,7 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "test.yaml:7:19: unknown key \"wieght\"; did you mean weight?"},
         {"    - {name: q, parent: x}", "test.yaml:5:17: unknown key \"parent\""},
         {"    - {name: q, order: LIFO}",
-         "order must be one of FAIR_SHARE, FIFO, PRIORITY, CAPACITY, not \"LIFO\""},
+         "order must be one of FAIR_SHARE, FIFO, PRIORITY, CAPACITY, SHORTEST, not \"LIFO\""},
         {"    - {name: q, maxJobs: 0}", "maxJobs must be"},
         {"    - {name: q, guaranteed: 1, lendingLimit: 2}",
          "test.yaml:5:32: queue q cannot lend 2 GPUs: it is guaranteed 1"},

@@ -1,0 +1,101 @@
+#include "bench/print/describe.hpp"
+
+#include <iterator>
+#include <string_view>
+
+namespace gpuctl::bench {
+namespace {
+
+template <typename... F>
+struct Overload : F... {
+    using F::operator()...;
+};
+
+std::string number(EffectId id) { return "#" + std::to_string(static_cast<std::uint64_t>(id)); }
+
+std::string describe(const PodFacts& pod) {
+    constexpr std::string_view phases[] = {"pending", "running", "succeeded", "failed"};
+    return to_string(pod.key) + " " + std::string{phases[static_cast<std::size_t>(pod.phase)]} +
+           (pod.node.empty() ? "" : " on " + pod.node) + (pod.terminating ? " terminating" : "");
+}
+
+}  // namespace
+
+std::string describe(const Event& event) {
+    constexpr std::string_view results[] = {"bound", "elsewhere", "gone", "refused", "failed"};
+    return std::visit(
+        Overload{
+            [](const NodeObserved& e) {
+                return "node " + e.node.name + (e.node.unschedulable ? " cordoned" : "") +
+                       (e.node.ready ? "" : " not ready");
+            },
+            [](const NodeRemoved& e) { return "node " + e.name + " removed"; },
+            [](const PodObserved& e) { return "pod " + describe(e.pod); },
+            [](const PodRemoved& e) { return "pod with uid " + e.uid + " removed"; },
+            [](const GangObserved& e) {
+                return "gang " + to_string(e.key) + " of " + std::to_string(e.ranks_min);
+            },
+            [](const GangRemoved& e) { return "gang " + to_string(e.key) + " removed"; },
+            [](const CacheSynced&) { return std::string{"cluster read completely"}; },
+            [](const JobSubmitted& e) {
+                return "job " + to_string(e.job.spec.key) + " submitted, uid " + e.job.uid;
+            },
+            [](const JobDeleteRequested& e) {
+                return "job " + to_string(e.key) + " to be deleted" + (e.force ? " by force" : "");
+            },
+            [](const PolicyChanged& e) {
+                return "policy of " + std::to_string(e.policy.pools.size()) + " pools";
+            },
+            [&](const BindOutcome& e) {
+                const auto result = static_cast<std::size_t>(e.result);
+                return "answer " + number(e.effect) + " " +
+                       std::string{result < std::size(results) ? results[result] : "unknown"} +
+                       ", pod with uid " + e.uid +
+                       (e.message.empty() ? "" : " (" + e.message + ")");
+            },
+            [](const PodDeleteOutcome& e) {
+                return "answer " + number(e.effect) + (e.deleted ? " deleted" : " not deleted") +
+                       ", pod with uid " + e.uid;
+            },
+            [](const WorkloadOutcome& e) {
+                return "answer " + number(e.effect) + (e.done ? " done " : " failed ") +
+                       to_string(e.key) + (e.message.empty() ? "" : " (" + e.message + ")");
+            },
+            [](const LeadershipChanged& e) {
+                return std::string{e.leading ? "leading, epoch " : "not leading, epoch "} +
+                       std::to_string(static_cast<std::uint64_t>(e.epoch));
+            },
+            [](const WokeUp&) { return std::string{"woke up"}; },
+            [](const Plan&) { return std::string{"plan"}; },
+            [](const WorkloadObserved& e) {
+                return "workload " + to_string(e.workload.key) + " observed";
+            },
+            [](const WorkloadRemoved& e) { return "workload " + to_string(e.key) + " removed"; },
+            [](const JobAdopted& e) { return "adopted " + to_string(e.job.spec.key); }},
+        event);
+}
+
+std::string describe(const Effect& effect) {
+    return std::visit(
+        Overload{[](const BindPod& e) {
+                     return "bind " + number(e.id) + " " + to_string(e.pod.key) + " to " + e.node +
+                            " (" + e.pod.uid + ")";
+                 },
+                 [](const DeletePod& e) {
+                     return "delete pod " + number(e.id) + " " + to_string(e.pod.key);
+                 },
+                 [](const CreateWorkload& e) {
+                     return "create " + number(e.id) + " " + to_string(e.job.spec.key);
+                 },
+                 [](const DeleteWorkload& e) {
+                     return "delete " + number(e.id) + " " + to_string(e.key);
+                 },
+                 [](const ReportPending& e) {
+                     return "tell " + to_string(e.job) + ": " + e.explanation.sentence;
+                 },
+                 [](const ReportStarted& e) { return "tell " + to_string(e.job) + ": started"; },
+                 [](const WakeAt& e) { return "wake at " + std::to_string(e.at.ms()); }},
+        effect);
+}
+
+}  // namespace gpuctl::bench

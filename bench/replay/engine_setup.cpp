@@ -1,0 +1,50 @@
+#include "bench/replay/engine_setup.hpp"
+
+namespace gpuctl::replay {
+namespace {
+
+// Every virtual cluster is a queue that is guaranteed its quota and shares what is idle by quota.
+std::vector<QueuePolicy> queues_by_quota(const Trace& trace) {
+    std::vector<QueuePolicy> queues;
+    for (const Owner& owner : trace.owners) {
+        QueuePolicy queue;
+        queue.name = owner.name;
+        queue.order = QueueOrder::shortest;
+        queue.weight = owner.quota_gpus;
+        queue.guaranteed = whole_gpus(owner.quota_gpus);
+        queues.push_back(std::move(queue));
+    }
+    return queues;
+}
+
+}  // namespace
+
+std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
+    EngineSetup setup;
+    PoolPolicy pool;
+    pool.name = kDefaultPool;
+    QueuePolicy all;
+    all.name = kDefaultQueue;
+    all.order = QueueOrder::shortest;
+    pool.queues.push_back(std::move(all));
+    switch (suite) {
+        case Suite::backfill:
+            pool.backfill.short_percent = 5;
+            break;
+        case Suite::philly64:  // whose jobs wait for weeks, and whose mean is what counts
+        case Suite::fairness:
+            pool.backfill.ageing = pool.backfill.patience = Duration::seconds(365 * 24 * 3600);
+            break;
+        case Suite::vc:
+            pool.queues = queues_by_quota(trace);
+            setup.owners_are_queues = true;
+            break;
+        case Suite::openb:    // shares of GPUs on the engine: not there yet
+        case Suite::elastic:  // changes of size: not there yet
+            return std::nullopt;
+    }
+    setup.policy.pools.push_back(std::move(pool));
+    return setup;
+}
+
+}  // namespace gpuctl::replay

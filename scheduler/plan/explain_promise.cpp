@@ -1,0 +1,78 @@
+// What the first in line is promised, and what that means for the others (reservation.hpp).
+
+#include <algorithm>
+#include <array>
+
+#include "scheduler/plan/explain_parts.hpp"
+
+namespace gpuctl::explain_parts {
+
+std::string span(Duration length) {
+    struct Unit {
+        std::int64_t ms;
+        const char* name;
+    };
+    constexpr std::array<Unit, 4> units = {
+        Unit{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}};
+    const std::int64_t ms = std::max<std::int64_t>(length.ms(), 0);
+    std::size_t first = 0;
+    while (first + 1 < units.size() && ms < units[first].ms) ++first;
+    const std::size_t last = std::min(first + 1, units.size() - 1);
+    const std::int64_t smallest = units[last].ms;
+    const std::int64_t rounded = (ms + smallest - 1) / smallest * smallest;
+    std::string text;
+    std::int64_t left = rounded;
+    for (std::size_t i = first; i <= last; ++i) {
+        const std::int64_t here = left / units[i].ms;
+        left -= here * units[i].ms;
+        if (here == 0 && !text.empty()) continue;
+        if (here == 0 && i < last) continue;
+        text += (text.empty() ? "" : " ") + std::to_string(here) + units[i].name;
+    }
+    return text;
+}
+
+void explain_short_work(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+    const JobRow& job = state.job(id);
+    if (!out.empty() || !job.waits_in.exists()) return;
+    const JobClass& waiting = state.book().at(job.waits_in);
+    if ((waiting.block.watch & ClassBlock::kShortWork) == 0 || !state.is_blocked(waiting)) return;
+    const PoolRow& pool = state.pool(job.pool);
+    Explanation kept;
+    kept.reason = Reason::short_work_first;
+    kept.subject = pool.name;
+    kept.figures = {{"short_percent", pool.backfill.short_percent},
+                    {"short_run_time_ms", pool.backfill.short_run_time.ms()}};
+    kept.sentence = std::to_string(pool.backfill.short_percent) + " % of pool " + pool.name +
+                    " are kept for work of less than " + span(pool.backfill.short_run_time) +
+                    ", and by its limit and the past jobs of its namespace it takes longer";
+    kept.nodes_total = pool.nodes;
+    out.push_back(std::move(kept));
+}
+
+void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+    const JobRow& job = state.job(id);
+    const Promise& promise = state.pool(job.pool).promise;
+    if (!promise.job.exists()) return;
+    const Duration until = std::max(promise.at - state.now(), Duration{});
+    if (promise.job == id) {
+        if (out.empty()) return;
+        out.front().figures.push_back({"promised_in_ms", until.ms()});
+        out.front().sentence += "; it is first in line and starts in " + span(until) +
+                                " at the latest, if what runs before it uses up its limits";
+        return;
+    }
+    if (!out.empty()) return;
+    Explanation held;
+    held.reason = Reason::reserved;
+    held.subject = state.job(promise.job).key.name;
+    held.figures = {{"promised_in_ms", until.ms()}, {"run_time_max_ms", job.run_time_max.ms()}};
+    held.sentence = "the room for it is promised to " + held.subject + " in " + span(until) +
+                    (job.run_time_max > Duration{}
+                         ? " at the latest, and it may run for " + span(job.run_time_max)
+                         : " at the latest, and it has no limit (maxRunTime) that ends before");
+    held.nodes_total = state.pool(job.pool).nodes;
+    out.push_back(std::move(held));
+}
+
+}  // namespace gpuctl::explain_parts

@@ -1,0 +1,184 @@
+#include "scheduler/plan/reservation.hpp"
+
+#include <algorithm>
+
+#include "scheduler/base/planted.hpp"
+
+namespace gpuctl {
+namespace {
+
+// How many of the ranks would fit, kept up to date node by node: asking the placer after every
+// release would look at the whole pool each time.
+class Fitting {
+public:
+    Fitting(const ClusterState& state, const Capacity& capacity, const NodeSet& eligible,
+            PoolId pool, const Shape& shape, std::int64_t ranks)
+        : capacity_(capacity), eligible_(eligible), shape_(shape), ranks_(ranks) {
+        const NodeSet& nodes = state.capacity().nodes_of(pool);
+        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
+             slot = nodes.next_common(eligible, slot + 1)) {
+            total_ += on(slot);
+            if (total_ >= ranks) break;
+        }
+    }
+    [[nodiscard]] bool all() const { return total_ >= ranks_; }
+    [[nodiscard]] std::int64_t on(std::uint32_t slot) const {
+        return eligible_.contains(slot) ? capacity_.fitting(slot, shape_.needs, ranks_) : 0;
+    }
+    void changed(std::int64_t before, std::int64_t now) { total_ += now - before; }
+
+private:
+    const Capacity& capacity_;
+    const NodeSet& eligible_;
+    const Shape& shape_;
+    std::int64_t ranks_;
+    std::int64_t total_ = 0;
+};
+
+}  // namespace
+
+bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
+                       const std::vector<PodId>& pods) {
+    clear();
+    if (state.ends().empty()) return false;
+    const PoolId pool = state.job(job).pool;
+    const Answer* known = known_answer(state, pool, pods);
+    if (known == nullptr) {
+        ++searches_;
+        nodes_ = 0;
+        const bool is_found = search(state, placer, pool, pods);
+        answers_.push_back({shapes_, is_found ? promise_.at : Instant{}});
+        known = &answers_.back();
+    }
+    promise_ = known->at.happened() ? Promise{job, known->at} : Promise{};
+    return exists();
+}
+
+// In the pool as it is now. What is placed beside a promise changes the pool, so that an answer
+// that is still good has `left_` as it was found.
+const Reservation::Answer* Reservation::known_answer(const ClusterState& state, PoolId pool,
+                                                     const std::vector<PodId>& pods) {
+    const Basis basis{state.pool(pool).changes, state.eligibility_epoch(),
+                      state.eligibility_log().size()};
+    if (basis != basis_ && !planted(PlantedBug::keep_old_searches)) {
+        basis_ = basis;
+        answers_.clear();
+    }
+    shapes_.clear();
+    for (const PodId pod : pods) shapes_.push_back(state.shapes().at(state.pod(pod).shape).serial);
+    const auto found = std::find_if(answers_.begin(), answers_.end(),
+                                    [this](const Answer& one) { return one.shapes == shapes_; });
+    if (found != answers_.end()) return &*found;
+    // A new moment takes the place of `left_`: the old one would be told without it.
+    std::erase_if(answers_, [](const Answer& one) { return one.at.happened(); });
+    return nullptr;
+}
+
+bool Reservation::search(ClusterState& state, Placer& placer, PoolId pool,
+                         const std::vector<PodId>& pods) {
+    Capacity& capacity = state.capacity_for_planning();
+    Transaction attempt{capacity, log_};
+    if (!release_until_it_fits(state, placer, pool, pods, attempt)) return false;
+    for (const Placement& placement : round_) {
+        const Shape& shape = state.shapes().at(state.pod(placement.pod).shape);
+        attempt.take(placement.node.value(), shape.needs);
+    }
+    note_left(state, capacity);
+    return true;  // all of it is undone here
+}
+
+// From end to end of what runs in the pool, until there is room for all of `pods`.
+bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, PoolId pool,
+                                        const std::vector<PodId>& pods, Transaction& attempt) {
+    Capacity& capacity = state.capacity_for_planning();
+    const ShapeId first = state.pod(pods.front()).shape;
+    const bool uniform = std::all_of(pods.begin(), pods.end(),
+                                     [&](PodId pod) { return state.pod(pod).shape == first; });
+    const Shape& shape = state.shapes().at(first);
+    Fitting fitting{state, capacity, placer.eligible(state, shape),
+                    pool,  shape,    uniform ? static_cast<std::int64_t>(pods.size()) : 1};
+    const auto& ends = state.ends();
+    for (auto next = ends.begin(); next != ends.end();) {
+        const Instant at = next->first;
+        bool is_news = false;
+        for (; next != ends.end() && next->first == at; ++next) {  // all that end at this moment
+            const PodRow& pod = state.pod(next->second);
+            const std::uint32_t slot = pod.node.value();
+            if (state.node(pod.node).pool != pool) continue;
+            const std::int64_t before = fitting.on(slot);
+            attempt.take(slot, state.shapes().at(pod.shape).needs, -1);
+            fitting.changed(before, fitting.on(slot));
+            is_news = true;
+        }
+        if (!is_news || !fitting.all()) continue;
+        if (!placer.place_all(state, capacity, pool, pods, round_)) continue;
+        promise_.at = at;
+        return true;
+    }
+    return false;
+}
+
+void Reservation::note_left(const ClusterState& state, const Capacity& capacity) {
+    for (const Placement& placement : round_) {
+        const std::uint32_t slot = placement.node.value();
+        std::size_t at = 0;
+        while (at < nodes_ && left_[at].slot != slot) ++at;
+        if (at == left_.size()) left_.emplace_back();
+        Left& left = left_[at];
+        if (at == nodes_) {
+            ++nodes_;
+            left.slot = slot;
+            left.amounts.clear();
+        }
+        for (const Need& need : state.shapes().at(state.pod(placement.pod).shape).needs) {
+            const bool is_known =
+                std::any_of(left.amounts.begin(), left.amounts.end(),
+                            [&](const Need& known) { return known.column == need.column; });
+            if (is_known) continue;
+            left.amounts.push_back({need.column, capacity.usable(need.column, slot)});
+        }
+    }
+}
+
+bool Reservation::is_over_by_then(Instant now, Duration limit) const {
+    if (planted(PlantedBug::ignore_promises)) return true;
+    if (limit == Duration{} && planted(PlantedBug::promise_without_limit)) return true;
+    return limit > Duration{} && now + limit <= promise_.at;
+}
+
+void Reservation::note_placed(const ClusterState& state, const std::vector<Placement>& round,
+                              bool is_over) {
+    if (is_over || planted(PlantedBug::promise_off_by_one_job)) return;
+    for (const Placement& placement : round) {
+        for (std::size_t i = 0; i < nodes_; ++i) {
+            if (left_[i].slot != placement.node.value()) continue;
+            for (const Need& need : state.shapes().at(state.pod(placement.pod).shape).needs) {
+                for (Need& amount : left_[i].amounts) {
+                    if (amount.column == need.column) amount.amount -= need.amount;
+                }
+            }
+        }
+    }
+}
+
+Reservation::Withholding::Withholding(Reservation& from, Capacity& capacity)
+    : from_(from), capacity_(capacity) {
+    for (std::size_t i = 0; i < from_.nodes_; ++i) {
+        Left& left = from_.left_[i];
+        left.withheld.clear();
+        for (const Need& amount : left.amounts) {
+            const std::int64_t more = capacity_.usable(amount.column, left.slot) -
+                                      std::max<std::int64_t>(amount.amount, 0);
+            if (more > 0) left.withheld.push_back({amount.column, more});
+        }
+        capacity_.take(left.slot, left.withheld);
+    }
+}
+
+Reservation::Withholding::~Withholding() {
+    for (std::size_t i = 0; i < from_.nodes_; ++i) {
+        capacity_.give_back(from_.left_[i].slot, from_.left_[i].withheld);
+    }
+}
+
+}  // namespace gpuctl

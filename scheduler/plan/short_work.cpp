@@ -1,0 +1,37 @@
+#include "scheduler/plan/short_work.hpp"
+
+namespace gpuctl {
+
+void ShortWork::open(const ClusterState& state, PoolId pool) {
+    policy_ = state.pool(pool).backfill;
+    total_ = kept_ = held_by_long_ = GpuMilli{};
+    if (policy_.short_percent <= 0) return;
+    const Capacity& capacity = state.capacity();
+    const NodeSet& nodes = capacity.nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        for (std::size_t i = 0; i < capacity.columns(); ++i) {
+            const auto column = static_cast<Column>(i);
+            if (capacity.kind(column) != ColumnKind::gpu) continue;
+            total_ += GpuMilli{capacity.allocatable(column, slot)};
+        }
+        for (const PodId id : state.node(NodeId{slot}).pods) {
+            const PodRow& pod = state.pod(id);
+            if (!pod.job.exists() || !state.job(pod.job).is_long) continue;
+            held_by_long_ += state.shapes().at(pod.shape).gpus;
+        }
+    }
+    kept_ = GpuMilli{total_.value() / 100 * policy_.short_percent};
+}
+
+bool ShortWork::is_long(const ClusterState& state, ClassId of, ShortestFirst& scores) const {
+    return scores.run_time_log2(state, of) >
+           log2_fixed(static_cast<std::uint64_t>(policy_.short_run_time.ms()));
+}
+
+bool ShortWork::keeps_out(const ClusterState& state, const JobRow& job, GpuMilli asked) const {
+    if (state.now() - job.submitted_at >= policy_.patience) return false;
+    const GpuMilli most = total_ - kept_;
+    return asked <= most && held_by_long_ + asked > most;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,148 @@
+#include "scheduler/plan/start_estimate.hpp"
+
+#include <algorithm>
+#include <queue>
+
+namespace gpuctl {
+namespace {
+
+enum class Pace : std::uint8_t { early, median, late };
+
+Duration run_time(const RunTimePrediction& told, const RunTimeQuestion& about, Pace pace) {
+    if (pace == Pace::early) return told.low;
+    return pace == Pace::median ? told.likely : about.limit;
+}
+
+// GPUs that come free, in thousandths.
+struct Release {
+    Instant at;
+    std::int64_t gpus = 0;
+    friend bool operator>(const Release& a, const Release& b) { return a.at > b.at; }
+};
+using Releases = std::priority_queue<Release, std::vector<Release>, std::greater<>>;
+
+class Forecast {
+public:
+    Forecast(const ClusterState& state, PoolId pool) : state_(state) {
+        const Capacity& capacity = state.capacity();
+        const NodeSet& nodes = capacity.nodes_of(pool);
+        for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd;
+             slot = nodes.next(slot + 1)) {
+            for (std::size_t i = 0; i < capacity.columns(); ++i) {
+                const auto column = static_cast<Column>(i);
+                if (capacity.kind(column) != ColumnKind::gpu) continue;
+                free_ += std::max<std::int64_t>(capacity.free(column, slot), 0);
+            }
+            for (const PodId pod : state.node(NodeId{slot}).pods) {
+                if (state.pod(pod).job.exists()) running_.push_back(pod);
+            }
+        }
+    }
+
+    // Starts of jobs that go one after the other.
+    std::map<JobId, Instant> in_line(const std::vector<JobId>& line, Pace pace) const {
+        Releases releases;
+        for (const Release& one : ends(pace)) releases.push(one);
+        std::map<JobId, Instant> out;
+        std::int64_t free = free_;
+        Instant now = state_.now();
+        for (const JobId id : line) {
+            const std::int64_t gpus = missing(id);
+            for (; free < gpus && !releases.empty(); releases.pop()) {
+                now = std::max(now, releases.top().at);
+                free += releases.top().gpus;
+            }
+            if (free < gpus) break;  // nor can be told when those behind it start
+            free -= gpus;
+            out[id] = now;
+            const RunTimeQuestion about = state_.question_about(state_.job(id));
+            const Duration run = run_time(state_.history().predict(about), about, pace);
+            if (run > Duration{}) releases.push({now + run, gpus});
+        }
+        return out;
+    }
+    // Each as if it were next.
+    std::map<JobId, Instant> alone(const std::vector<JobId>& line, Pace pace) const {
+        std::vector<Release> sorted = ends(pace);
+        std::sort(sorted.begin(), sorted.end(),
+                  [](const Release& a, const Release& b) { return b > a; });
+        std::map<JobId, Instant> out;
+        for (const JobId id : line) {
+            std::int64_t free = free_;
+            Instant now = state_.now();
+            const std::int64_t gpus = missing(id);
+            for (auto next = sorted.begin(); free < gpus && next != sorted.end(); ++next) {
+                now = std::max(now, next->at);
+                free += next->gpus;
+            }
+            if (free >= gpus) out[id] = now;
+        }
+        return out;
+    }
+
+private:
+    [[nodiscard]] std::vector<Release> ends(Pace pace) const {
+        std::vector<Release> out;
+        for (const PodId pod : running_) {
+            const Instant end = end_of(state_.pod(pod), pace);
+            const GpuMilli gpus = state_.shapes().at(state_.pod(pod).shape).gpus;
+            if (end.happened() && gpus > GpuMilli{0}) out.push_back({end, gpus.value()});
+        }
+        return out;
+    }
+    [[nodiscard]] std::int64_t missing(JobId id) const {
+        std::int64_t gpus = 0;
+        for (const PodId pod : state_.job(id).pods) {
+            if (state_.pod(pod).standing != PodStanding::waiting) continue;
+            gpus += state_.shapes().at(state_.pod(pod).shape).gpus.value();
+        }
+        return gpus;
+    }
+    // One that has outlasted the median is taken to last as long again, at most to its limit.
+    [[nodiscard]] Instant end_of(const PodRow& pod, Pace pace) const {
+        if (pace == Pace::late) return pod.ends_at;
+        const RunTimeQuestion about = state_.question_about(state_.job(pod.job));
+        const RunTimePrediction told = state_.history().predict(about);
+        const Duration run = run_time(told, about, pace);
+        const Instant begin = std::max({pod.placed_at, pod.facts.started_at, pod.seen_at});
+        const Instant now = state_.now();
+        if (pace == Pace::early) return std::max(begin + run, now);
+        if (run == Duration{}) return {};
+        Instant end = begin + run;
+        if (end <= now) end = now + (now - begin);
+        return pod.ends_at.happened() ? std::min(end, std::max(pod.ends_at, now)) : end;
+    }
+
+    const ClusterState& state_;
+    std::int64_t free_ = 0;
+    std::vector<PodId> running_;
+};
+
+}  // namespace
+
+std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId pool,
+                                               const std::vector<JobId>& line) {
+    const std::vector<JobId> told(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                   line.size(), kEstimatedMax)));
+    const Forecast forecast{state, pool};
+    std::map<JobId, StartEstimate> out;
+    for (const auto& [id, at] : forecast.in_line(told, Pace::late)) out[id].latest = at;
+    for (const auto& [id, at] : forecast.in_line(told, Pace::median)) out[id].likely = at;
+    for (const auto& [id, at] : forecast.alone(told, Pace::early)) out[id].earliest = at;
+    const Promise& promise = state.pool(pool).promise;
+    for (auto& [id, estimate] : out) {
+        if (id == promise.job) {
+            estimate.latest = std::max(promise.at, std::max(estimate.latest, state.now()));
+        }
+        // Each of the three is rough in its own way; told together they must make sense.
+        if (estimate.likely.happened() && estimate.latest.happened()) {
+            estimate.latest = std::max(estimate.latest, estimate.likely);
+        }
+        if (estimate.likely.happened() && estimate.earliest.happened()) {
+            estimate.earliest = std::min(estimate.earliest, estimate.likely);
+        }
+    }
+    return out;
+}
+
+}  // namespace gpuctl

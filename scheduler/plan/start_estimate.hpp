@@ -1,0 +1,32 @@
+#pragma once
+// When waiting jobs will start, as far as that can be told: an estimate with a band for each, never
+// a promise (that is Promise). It counts the GPUs of a pool as if all of them were on one node,
+// takes jobs in line one after the other, and takes run times from limits and history:
+//   earliest  it is next and all that runs ends as early as one job in ten does
+//   likely    those before it go first, and everything lasts as long as the median
+//   latest    those before it go first, and everything runs to its limit; for the first in line
+//   what
+//             it is promised, where that is later
+// Jobs that come later and go first (priority, shares, `shortest`) are in none of them.
+
+#include <map>
+#include <vector>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+struct StartEstimate {  // never: cannot be said
+    Instant earliest;
+    Instant likely;
+    Instant latest;
+    friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
+};
+
+// `line`: the waiting jobs of the pool, the next one first; those beyond kEstimatedMax are left
+// out.
+inline constexpr std::size_t kEstimatedMax = 10'000;
+std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId pool,
+                                               const std::vector<JobId>& line);
+
+}  // namespace gpuctl

@@ -1,0 +1,88 @@
+#include "scheduler/policy/shortest_first.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace gpuctl {
+namespace {
+
+constexpr std::size_t kRunsMost = 3;      // the newest of them
+constexpr Duration kShortest{10'000};     // below, nobody feels a difference
+constexpr Duration kUnknown{86'400'000};  // neither limit nor word of the user
+
+// Every `ageing` of waiting is a halving, so one that came later by that costs twice as much: the
+// order of two jobs that wait never changes with time alone.
+std::int64_t waited_less(const ClusterState& state, const JobRow& job) {
+    const Duration ageing = state.pool(job.pool).backfill.ageing;
+    constexpr std::int64_t one = 65'536;
+    const std::int64_t ms = std::max<std::int64_t>(ageing.ms(), 1);
+    const std::int64_t since = job.submitted_at.ms();
+    return since / ms * one + since % ms * one / ms;
+}
+
+}  // namespace
+
+std::int64_t log2_fixed(std::uint64_t value) {
+    if (value <= 1) return 0;
+    const int whole = static_cast<int>(std::bit_width(value)) - 1;
+    // The fraction bit by bit: squaring doubles a logarithm.
+    std::uint64_t mantissa = whole >= 31 ? value >> (whole - 31) : value << (31 - whole);
+    std::int64_t result = whole;
+    for (int bit = 0; bit < 16; ++bit) {
+        mantissa = (mantissa * mantissa) >> 31U;
+        const bool carries = (mantissa >> 32U) != 0;
+        if (carries) mantissa >>= 1U;
+        result = result * 2 + (carries ? 1 : 0);
+    }
+    return result;
+}
+
+std::int64_t ShortestFirst::predict(const ClusterState& state, const JobRow& job) {
+    const RunTimeQuestion about = state.question_about(job);
+    runs_.clear();
+    Duration said = about.limit > Duration{} ? about.limit : kUnknown;
+    if (about.expected > Duration{}) {
+        said = about.expected;
+    } else {
+        state.history().alike(about, kRunsMost, runs_);
+    }
+    const auto log2_run = [](Duration run) {
+        return log2_fixed(static_cast<std::uint64_t>(std::max(run, kShortest).ms()));
+    };
+    std::int64_t sum = log2_run(said);
+    for (const Duration run : runs_) sum += log2_run(run);
+    return sum / static_cast<std::int64_t>(1 + runs_.size());
+}
+
+const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, ClassId id) {
+    if (kept_.size() <= id.value()) kept_.resize(id.value() + 1);
+    Kept& kept = kept_[id.value()];
+    const JobClass& of = state.book().at(id);
+    const JobId job = of.jobs.begin()->job;
+    const std::uint64_t revision = state.history().revision(of.key.tenant);
+    if (kept.serial != of.serial || kept.revision != revision || kept.job != job) {
+        const JobRow& row = state.job(job);
+        const std::int64_t run_time = predict(state, row);
+        kept = {of.serial, revision, job, run_time, run_time + waited_less(state, row)};
+    }
+    return kept;
+}
+
+std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a, ClassId b,
+                                            bool patience) {
+    const JobClass& x = state.book().at(a);
+    const JobClass& y = state.book().at(b);
+    if (patience) {
+        const Duration limit = state.pool(state.queue(x.key.queue).pool).backfill.patience;
+        const auto is_aged = [&](const JobClass& of) {
+            return state.now() - of.jobs.begin()->submitted_at >= limit;
+        };
+        if (is_aged(x) != is_aged(y)) {
+            return is_aged(x) ? std::strong_ordering::less : std::strong_ordering::greater;
+        }
+        if (is_aged(x)) return std::strong_ordering::equal;  // then the older one
+    }
+    return score(state, a) <=> score(state, b);
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,50 @@
+#pragma once
+// The order `shortest`: what is done soonest goes first, by
+//
+//     log2(run time) - waited / ageing
+//
+// The run time is the geometric mean of what the job may take by its limit and what up to three of
+// its owner's last jobs alike took; what its user says (expectedRunTime) stands for all of it. The
+// geometric mean, because run times are spread over five orders of magnitude: one job that failed
+// in seconds among long ones must count, but not rule.
+//
+// Scores are kept by class until a job of their owner ends.
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+// log2 in 65536ths, rounded down; of 0 as of 1.
+std::int64_t log2_fixed(std::uint64_t value);
+
+class ShortestFirst {
+public:
+    // `patience`: one that has waited too long goes first, the oldest of them before the others.
+    std::strong_ordering compare(const ClusterState& state, ClassId a, ClassId b, bool patience);
+    // Of a class, by the first of its jobs; least goes first.
+    std::int64_t score(const ClusterState& state, ClassId id) { return look_up(state, id).score; }
+    // log2 of the predicted run time in ms, in 65536ths.
+    std::int64_t run_time_log2(const ClusterState& state, ClassId id) {
+        return look_up(state, id).run_time;
+    }
+
+private:
+    std::int64_t predict(const ClusterState& state, const JobRow& job);
+
+    struct Kept {
+        std::uint64_t serial = 0;    // of the class
+        std::uint64_t revision = 0;  // of its owner's history
+        JobId job;
+        std::int64_t run_time = 0;
+        std::int64_t score = 0;
+    };
+    const Kept& look_up(const ClusterState& state, ClassId id);
+    std::vector<Kept> kept_;  // by ClassId
+    std::vector<Duration> runs_;
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,93 @@
+#pragma once
+// How long the jobs of each owner ran: the last kRunsPerOwner of each, of the kOwnersMax owners
+// whose jobs ended last. What is predicted from it is a band of order statistics of runs that were
+// alike, never a fitted model: it can be recounted by hand.
+//
+// Part of the state's image. Owner: ClusterState.
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/base/time.hpp"
+#include "scheduler/base/units.hpp"
+
+namespace gpuctl {
+
+struct FinishedRun {
+    GpuMilli gpus;    // of the whole job
+    Duration limit;   // its hard one; 0: none
+    Duration lasted;  // > 0
+    friend auto operator<=>(const FinishedRun&, const FinishedRun&) = default;
+};
+BOOST_DESCRIBE_STRUCT(FinishedRun, (), (gpus, limit, lasted))
+
+// What is asked about: a job that has not run.
+struct RunTimeQuestion {
+    TenantId owner;
+    GpuMilli gpus;
+    Duration limit;     // 0: none
+    Duration expected;  // by its user; 0: not said
+};
+
+enum class RunTimeBasis : std::uint8_t {
+    nothing,     // no limit, no word of its user, no history
+    limit,       // nothing but its limit is known
+    user,        // its user says so
+    owner_runs,  // any jobs of the owner
+    same_size,   // those of as many GPUs
+    same_job     // those of as many GPUs with the same limit
+};
+
+struct RunTimePrediction {
+    // Nine of ten jobs are to last at least `low`, nine of ten at most `high`; 0: cannot be said.
+    // Of n runs alike these are the order statistics that promise it whatever the distribution, so
+    // that few runs give a wide band: below nine of them `high` is the limit and `low` is 0.
+    Duration low;
+    Duration likely;  // the median; what its user says wins
+    Duration high;
+    std::int64_t runs = 0;  // alike, that this was made of
+    RunTimeBasis basis = RunTimeBasis::nothing;
+};
+
+struct OwnerRuns {
+    std::string owner;
+    std::uint64_t noted = 0;        // when its last one ended, in runs noted altogether
+    std::vector<FinishedRun> runs;  // oldest first
+};
+BOOST_DESCRIBE_STRUCT(OwnerRuns, (), (owner, noted, runs))
+
+class RunTimeHistory {
+public:
+    static constexpr std::size_t kRunsPerOwner = 64;
+    static constexpr std::size_t kOwnersMax = 4'096;
+
+    void note(TenantId owner, FinishedRun run);
+    [[nodiscard]] RunTimePrediction predict(const RunTimeQuestion& about) const;
+    // The newest runs that are most alike, newest first, at most `most` of them, into `out`.
+    RunTimeBasis alike(const RunTimeQuestion& about, std::size_t most,
+                       std::vector<Duration>& out) const;
+    // Moves whenever a prediction for this owner may.
+    [[nodiscard]] std::uint64_t revision(TenantId owner) const {
+        return owner.value() < owners_.size() ? owners_[owner.value()].noted : 0;
+    }
+
+    // For images: owners with runs, as noted, in no order; `restore` takes one back.
+    struct Kept {
+        std::uint64_t noted = 0;
+        std::vector<FinishedRun> runs;
+    };
+    [[nodiscard]] const std::vector<Kept>& owners() const { return owners_; }
+    void restore(TenantId owner, Kept kept);
+
+private:
+    void forget_longest_ago();
+
+    std::vector<Kept> owners_;  // by TenantId
+    std::size_t owners_known_ = 0;
+    std::uint64_t noted_ = 0;
+};
+
+}  // namespace gpuctl

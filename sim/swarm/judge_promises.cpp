@@ -1,0 +1,71 @@
+// I16: what the first in line of a pool is promised comes true if everything runs to its limit, and
+// only such a promise keeps anybody from room that is free.
+
+#include <algorithm>
+
+#include "sim/swarm/judge.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+// By its limit, counted from when it was placed or, later, from when it started; never: it has
+// none.
+Instant end_of(const BookedPod& pod, const ClusterState& state) {
+    const PodId id = state.find_pod(pod.facts.uid);
+    if (!id.exists() || !pod.facts.ours || pod.facts.run_time_max <= Duration{}) return {};
+    const PodRow& row = state.pod(id);
+    Instant begin = std::max(row.placed_at, pod.facts.started_at);
+    if (!begin.happened()) begin = row.seen_at;
+    return begin + pod.facts.run_time_max;
+}
+
+}  // namespace
+
+bool Judge::is_held_back(const ClusterState& state, JobId id) const {
+    const JobRow& job = state.job(id);
+    const Promise& promise = state.pool(job.pool).promise;
+    if (!promise.job.exists() || promise.job == id) return false;
+    const Duration limit = state.pod(job.pods.front()).facts.run_time_max;
+    return limit == Duration{} || state.now() + limit > promise.at ||
+           // Of a class of limits nearly alike, the first is tried for all.
+           state.book().at(job.waits_in).jobs.size() > 1;
+}
+
+void Judge::check_promises(const ClusterState& state) {
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        const Promise& promise = state.pool(pool).promise;
+        if (!promise.job.exists()) continue;
+        ++probes.promises_recounted;
+        const JobRow& job = state.job(promise.job);
+        Readiness ready;
+        state.read_readiness(promise.job, ready);
+        const std::string who = "job " + to_string(job.key);
+        if (ready.hold != Reason::none || ready.pods.empty() || job.pool != pool) {
+            fail("I16", who + " is promised room and does not wait for any");
+            continue;
+        }
+        const PodFacts& pod = state.pod(ready.pods.front()).facts;
+        const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
+        Books later = books_;
+        std::set<Instant> ends;
+        for (const auto& [uid, other] : later.pods) {
+            const Instant end = other.holds() ? end_of(other, state) : Instant{};
+            if (end.happened() && end <= promise.at) ends.insert(end);
+        }
+        bool comes_true = false;
+        for (const Instant end : ends) {
+            for (auto& [uid, other] : later.pods) {
+                if (other.holds() && end_of(other, state) == end) {
+                    other.facts.phase = PodPhase::succeeded;
+                }
+            }
+            comes_true = comes_true || later.fitting_in_pool(pod, ranks) >= ranks;
+        }
+        if (!comes_true) {
+            fail("I16", who + " is promised room at " + std::to_string(promise.at.ms()) +
+                            " that it cannot have then");
+        }
+    }
+}
+
+}  // namespace gpuctl::sim

@@ -201,8 +201,9 @@ void cycle(benchmark::State& run) {
 }
 BENCHMARK(cycle)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond);
 
-// A Plan with 100,000 jobs waiting of which none fits: the first in line has its promise.
-// `changed`: something in the pool has moved since, so that the promise is searched anew.
+// A Plan with 100,000 jobs waiting of which none fits: the first in line, a gang as wide as half of
+// the nodes, has its promise. `changed`: something in the pool has moved since, so that it is
+// searched anew, through half of all that runs.
 void nothing_runnable(benchmark::State& run) {
     constexpr std::int64_t kWaiting = 100'000;
     const std::int64_t nodes = run.range(0);
@@ -215,6 +216,12 @@ void nothing_runnable(benchmark::State& run) {
         pod.run_time_max = Duration::seconds(60 << (number % 12));
         return pod;
     };
+    for (std::int64_t rank = 0; rank < nodes / 2; ++rank) {
+        PodFacts pod = Bench::pod(nodes / 2 * 1'000 + rank, nodes / 2);
+        pod.request.gpus = {{"nvidia.com/gpu", whole_gpus(kGpusPerNode)}};
+        pod.priority = 1;
+        bench.send(PodObserved{pod});
+    }
     for (std::int64_t i = 0; i < kWaiting; ++i) bench.send(PodObserved{waiting(i)});
     bench.send(Plan{});
     bench.effects.clear();

@@ -189,12 +189,8 @@ namespace gpuctl {
       "Queues are compared as if all of them lay directly below the pool.") \
     X(ignore_promises, \
       "Work passes the first in line whatever was promised to it.") \
-    X(promise_off_by_one_job, \
-      "Work that goes beside a promise is not counted against it.") \
     X(promise_without_limit, \
       "Work without a limit passes the first in line.") \
-    X(keep_old_promises, \
-      "A promise that fell away still holds others back: a lost wake-up.") \
     X(keep_old_searches, \
       "What was found for a promise is told again when the pool has changed.")
 // clang-format on

@@ -141,10 +141,6 @@ namespace gpuctl {
       "Nothing wakes a job whose workload could not be made.") \
     X(forget_wake_in_a_new_term, \
       "A new term does not ask for the wake-up of the last one.") \
-    X(believe_in_the_last_answer, \
-      "A bind that failed gives its room back although an earlier one may still land.") \
-    X(forget_late_creations, \
-      "A job is forgotten once deleted, although its creation may still be carried out.") \
     X(believe_in_old_wakes, \
       "A wake-up asked for before a restart is believed in when nothing is due.") \
     X(forget_open_workloads, \

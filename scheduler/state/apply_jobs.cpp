@@ -203,7 +203,7 @@ void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
         if (job.workload == WorkloadState::creating) job.workload = WorkloadState::created;
         const bool may_come_back =
             job.workload == WorkloadState::deleting && job.create_lands_until.happened() &&
-            job.create_lands_until >= now_ && !planted(PlantedBug::forget_late_creations);
+            job.create_lands_until >= now_;
         if (may_come_back) {  // then it must go once more, or nobody would ever take it away
             job.workload_due = true;
             job.workload_not_before = job.create_lands_until + Duration{1};

@@ -201,9 +201,9 @@ void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
     if (event.done) {
         job.workload_failures = 0;
         if (job.workload == WorkloadState::creating) job.workload = WorkloadState::created;
-        const bool may_come_back =
-            job.workload == WorkloadState::deleting && job.create_lands_until.happened() &&
-            job.create_lands_until >= now_;
+        const bool may_come_back = job.workload == WorkloadState::deleting &&
+                                   job.create_lands_until.happened() &&
+                                   job.create_lands_until >= now_;
         if (may_come_back) {  // then it must go once more, or nobody would ever take it away
             job.workload_due = true;
             job.workload_not_before = job.create_lands_until + Duration{1};

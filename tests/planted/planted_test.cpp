@@ -24,7 +24,7 @@ RunReport live_with(std::string_view bug, std::uint64_t seeds) {
 class Planted : public testing::TestWithParam<PlantedBugRow> {};
 
 TEST_P(Planted, bug_is_caught) {
-    EXPECT_FALSE(live_with(GetParam().name, 1'000).failures.empty()) << GetParam().meaning;
+    EXPECT_FALSE(live_with(GetParam().name, 3'000).failures.empty()) << GetParam().meaning;
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Planted, testing::ValuesIn(kPlantedBugs),

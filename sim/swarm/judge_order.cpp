@@ -21,6 +21,18 @@ bool had_more(std::int64_t held_a, std::int64_t weight_a, std::int64_t held_b,
     return held_a * weight_b > held_b * weight_a;
 }
 
+// The queue or one above it says how much one job may hold.
+bool limits_one_job(const Books& books, QueueName name) {
+    for (int level = 0; level <= kQueueDepthMaximum; ++level) {
+        const QueuePolicy* queue = books.policy_of(name);
+        if (queue == nullptr) return false;
+        if (queue->gpus_per_job_maximum) return true;
+        if (queue->parent.empty()) return false;
+        name.queue = queue->parent;
+    }
+    return false;
+}
+
 }  // namespace
 
 void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& after) {
@@ -232,9 +244,7 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
             continue;
         }
         // What it runs already counts against what one job may hold.
-        const QueuePolicy* queue = books_.policy_of(books_.queue_of(pod));
-        if (queue != nullptr && queue->gpus_per_job_maximum && books_.gpus_of_job(key) > 0)
-            continue;
+        if (books_.gpus_of_job(key) > 0 && limits_one_job(books_, books_.queue_of(pod))) continue;
         ++probes.orders_compared;
         if (x > y) continue;
         fail("I8", placed(turn.job, key) + "which asks for the same, comes first and still waits");

@@ -71,7 +71,9 @@ struct Client::Parts {
           binds(on, pool(settings.binds_in_flight_max)),
           lease(on, pool(1)),
           streams(on, pool(kStreamsMax)),
-          rng(settings.seed) {}
+          rng(settings.seed) {
+        figures.host = credentials->access().host + ":" + credentials->access().port;
+    }
 
     [[nodiscard]] net::HttpClientSettings pool(std::size_t in_flight_max) const {
         return pool_settings(credentials->access(), settings, credentials->initial_tls(),

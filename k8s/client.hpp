@@ -117,6 +117,7 @@ public:
         double sum_seconds = 0;
     };
     struct Figures {
+        std::string host;  // HOST:PORT of the API server
         // (verb, code) -> number; code 0: no answer
         std::map<std::pair<std::string, int>, std::uint64_t> requests;
         std::map<std::string, Latency> latency;  // by verb; streams: until the header came

@@ -60,10 +60,12 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
     X(pending_jobs, "gpuctld_pending_jobs", gauge, "", "reason", none,                             \
       "Waiting jobs by what keeps them waiting.")                                                  \
     X(pool_gpus, "gpuctld_pool_gpus", gauge, "", "pool state", none,                               \
-      "GPUs of a pool by state (total, used, free).")                                              \
+      "GPUs of a pool by state (total, used, free, excess: asked for beyond what there is).")      \
     X(pool_largest_free, "gpuctld_pool_largest_free_gpus", gauge, "", "pool", none,                \
       "Most free GPUs on one node of the pool: what a single pod can still get.")                  \
     X(pool_nodes, "gpuctld_pool_nodes", gauge, "", "pool", none, "Nodes of a pool.")               \
+    X(pool_nodes_excess, "gpuctld_pool_overcommitted_nodes", gauge, "", "pool", none,              \
+      "Nodes whose pods, other schedulers' included, ask for more than the node offers.")          \
     X(queue_gpus, "gpuctld_queue_gpus", gauge, "", "pool queue state", none,                       \
       "GPUs of a queue by state (held, guaranteed, waiting).")                                     \
     X(queue_jobs, "gpuctld_queue_jobs", gauge, "", "pool queue state", none,                       \
@@ -99,7 +101,7 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
       "Times a pod's log was opened again after it broke off.")                                    \
     X(log_refused, "gpuctld_log_subscribers_refused_total", counter, "", "", none,                 \
       "Readers turned away because there were too many.")                                          \
-    X(api_requests, "rest_client_requests_total", counter, "", "code method", none,                \
+    X(api_requests, "rest_client_requests_total", counter, "", "code method host", none,           \
       "Requests to the API server; code 0 means no answer came.")                                  \
     X(api_duration, "rest_client_request_duration_seconds", histogram, "seconds", "verb",          \
       requests, "Time the API server took to answer.")                                             \

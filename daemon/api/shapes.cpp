@@ -305,6 +305,7 @@ Json pool_json(const PoolView& pool) {
     body["gpuTotal"] = gpus_json(pool.gpus_total);
     body["gpuUsed"] = gpus_json(pool.gpus_used);
     body["gpuFree"] = gpus_json(pool.gpus_free);
+    body["gpuExcess"] = gpus_json(pool.gpus_excess);
     body["gpuFreeLargestOnANode"] = gpus_json(pool.gpus_free_largest_on_a_node);
     body["gpuType"] = Json::object();
     for (const auto& [model, count] : pool.gpu_models) body["gpuType"][model] = count;
@@ -338,8 +339,36 @@ Json node_row(const NodeView& node) {
     return body;
 }
 
+namespace {
+
+// "2 GPUs, 4 CPU and 1 pod slot more than it offers"; empty when all fits.
+std::string excess_sentence(const NodeView& node) {
+    std::vector<std::string> parts;
+    for (const GpuAmount& of : node.excess.gpus) {
+        parts.push_back(gpus_json(of.amount).dump() + " of " + of.resource);
+    }
+    if (node.excess.cpu > CpuMilli{}) parts.push_back(format_cpu(node.excess.cpu) + " CPU");
+    if (node.excess.memory > Bytes{}) parts.push_back(format_bytes(node.excess.memory) + " memory");
+    if (node.excess.pods > 0) parts.push_back(std::to_string(node.excess.pods) + " pod slots");
+    for (const ExtendedAmount& of : node.excess.extended) {
+        parts.push_back(std::to_string(of.amount) + " of " + of.resource);
+    }
+    if (parts.empty()) return {};
+    std::string text = "its pods ask for ";
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";
+        text += parts[i];
+    }
+    return text +
+           " more than it offers: other schedulers or static pods put them there, or the "
+           "node shrank; gpuctl adds none that needs these until pods have left";
+}
+
+}  // namespace
+
 Json node_detail(const NodeView& node, Instant now) {
     Json body = node_row(node);
+    body["excess"] = excess_sentence(node);
     body["k8sStatus"] = node.facts.ready ? "Ready" : "NotReady";
     body["unschedulable"] = node.facts.unschedulable;
     body["age"] = format_age(node.facts.created_at, now);

@@ -49,14 +49,18 @@ void fill_queue(Recorder& recorder, const QueueView& queue) {
 }
 
 void fill_pools(Recorder& recorder, const ClusterState& state) {
-    for (const Metric metric : {Metric::pool_gpus, Metric::pool_largest_free, Metric::pool_nodes,
-                                Metric::queue_gpus, Metric::queue_jobs}) {
+    for (const Metric metric :
+         {Metric::pool_gpus, Metric::pool_largest_free, Metric::pool_nodes,
+          Metric::pool_nodes_excess, Metric::queue_gpus, Metric::queue_jobs}) {
         recorder.reset(metric);
     }
     for (const PoolView& pool : list_pools(state)) {
         recorder.gauge(Metric::pool_gpus, {pool.name, "total"}).set(gpus(pool.gpus_total));
         recorder.gauge(Metric::pool_gpus, {pool.name, "used"}).set(gpus(pool.gpus_used));
         recorder.gauge(Metric::pool_gpus, {pool.name, "free"}).set(gpus(pool.gpus_free));
+        recorder.gauge(Metric::pool_gpus, {pool.name, "excess"}).set(gpus(pool.gpus_excess));
+        recorder.gauge(Metric::pool_nodes_excess, {pool.name})
+            .set(static_cast<double>(pool.nodes_excess));
         recorder.gauge(Metric::pool_largest_free, {pool.name})
             .set(gpus(pool.gpus_free_largest_on_a_node));
         recorder.gauge(Metric::pool_nodes, {pool.name}).set(static_cast<double>(pool.nodes.size()));

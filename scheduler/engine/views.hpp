@@ -55,6 +55,9 @@ struct JobView {
 struct NodeView {
     NodeFacts facts;
     Resources used;  // by every pod on it, foreign ones and binds in flight included
+    // What they ask for beyond what the node offers: other schedulers and static pods may put more
+    // on a node than it has, and a node may come back smaller (ruling 20). Never our doing.
+    Resources excess;
     std::vector<PodView> pods;
 };
 
@@ -93,6 +96,8 @@ struct PoolView {
     GpuMilli gpus_used;
     GpuMilli gpus_free;  // on nodes that take work
     GpuMilli gpus_free_largest_on_a_node;
+    GpuMilli gpus_excess;                            // NodeView::excess, summed
+    std::int64_t nodes_excess = 0;                   // with an excess of anything
     std::map<std::string, std::int64_t> gpu_models;  // model -> whole GPUs
     std::vector<QueueView> queues;
 };

@@ -40,10 +40,30 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
     return used;
 }
 
+template <typename Amount>
+void keep_beyond(std::vector<Amount>& used, const std::vector<Amount>& offered) {
+    for (Amount& of : used) {
+        for (const Amount& there : offered) {
+            if (there.resource == of.resource) of.amount = of.amount - there.amount;
+        }
+    }
+    std::erase_if(used, [](const Amount& of) { return of.amount <= decltype(of.amount){}; });
+}
+
+Resources beyond(Resources used, const Resources& offered) {
+    used.cpu = std::max(used.cpu - offered.cpu, CpuMilli{});
+    used.memory = std::max(used.memory - offered.memory, Bytes{});
+    used.pods = std::max<std::int64_t>(used.pods - offered.pods, 0);
+    keep_beyond(used.gpus, offered.gpus);
+    keep_beyond(used.extended, offered.extended);
+    return used;
+}
+
 NodeView view_of(const ClusterState& state, const NodeRow& node) {
     NodeView view;
     view.facts = node.facts;
     view.used = used_on(state, node);
+    view.excess = beyond(view.used, node.facts.allocatable);
     for (const PodId id : node.pods) view.pods.push_back(view_parts::pod_view(state, id));
     std::sort(view.pods.begin(), view.pods.end(),
               [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
@@ -92,13 +112,18 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.nodes.push_back(name);
         std::int64_t total = 0;
         std::int64_t free = 0;
+        bool overcommitted = false;
         for (std::size_t i = 0; i < capacity.columns(); ++i) {
             const auto column = static_cast<Column>(i);
+            const std::int64_t left = capacity.free(column, id.value());
+            overcommitted = overcommitted || left < 0;
             if (capacity.kind(column) != ColumnKind::gpu) continue;
             total += capacity.allocatable(column, id.value());
-            free += std::max<std::int64_t>(capacity.free(column, id.value()), 0);
+            free += std::max<std::int64_t>(left, 0);
+            view.gpus_excess += GpuMilli{std::max<std::int64_t>(-left, 0)};
         }
         view.gpus_total += GpuMilli{total};
+        view.nodes_excess += overcommitted ? 1 : 0;
         view.gpus_used += GpuMilli{total - free};
         if (takes_work(node.facts)) {
             view.gpus_free += GpuMilli{free};

@@ -1,12 +1,11 @@
 #include "daemon/api/server.hpp"
 
 #include <openssl/rand.h>
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 
 #include "daemon/api/reply.hpp"
+#include "daemon/diagnostics/log.hpp"
 #include "daemon/wire/job_rules.hpp"
 
 namespace gpuctl::api {
@@ -215,8 +214,11 @@ aio::Task<net::HttpResponse> ApiServer::on_request(net::HttpRequest request) {
     finish(response, request_id);
     count(route.pattern, verb, response.status, started);
     if (verb != "GET") {
-        spdlog::info("request verb={} path={} status={} by={} request_id={}", verb, path,
-                     response.status, who, request_id);
+        log::info("request", {{"verb", verb},
+                              {"path", path},
+                              {"status", response.status},
+                              {"by", who},
+                              {"request_id", request_id}});
     }
     co_return response;
 }

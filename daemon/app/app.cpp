@@ -1,7 +1,5 @@
 #include "daemon/app/app.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 
 #include "daemon/aio/entropy.hpp"
@@ -9,10 +7,10 @@
 #include "daemon/app/figures.hpp"
 #include "daemon/app/files.hpp"
 #include "daemon/app/health_log.hpp"
-#include "daemon/app/logging.hpp"
 #include "daemon/app/state_directory.hpp"
 #include "daemon/config/checks.hpp"
 #include "daemon/config/load.hpp"
+#include "daemon/diagnostics/log.hpp"
 #include "daemon/embedded/embedded_cluster.hpp"
 #include "sim/world.hpp"
 
@@ -112,9 +110,13 @@ Result<journal::Recovered> App::open_journal(const std::string& mode,
     auto opened = journal::Journal::open(loop_, disk_, settings, recovered);
     if (!opened) return while_doing("open the journal in " + settings.directory, opened.error());
     journal_ = std::move(*opened);
-    spdlog::info("journal opened directory={} cluster_id={} inputs_replayed={} bytes_cut={}",
-                 settings.directory, recovered.cluster_id, recovered.inputs_replayed,
-                 recovered.bytes_cut);
+    log::info("journal opened", {{"directory", settings.directory},
+                                 {"cluster_id", recovered.cluster_id},
+                                 {"inputs_replayed", recovered.inputs_replayed}});
+    if (recovered.bytes_cut > 0) {
+        log::warn("journal ended in a record cut short, of which nothing was acknowledged",
+                  {{"bytes_cut", recovered.bytes_cut}});
+    }
     return recovered;
 }
 
@@ -198,9 +200,12 @@ aio::Task<Result<void>> App::start() {
     }
     serve();
     served_ = true;
-    spdlog::info("gpuctld serves address={} port={} mode={} tls={} tokens={} version={}",
-                 config_.server.address, port(), mode_name(config_.cluster.mode),
-                 config_.server.tls.has_value(), tokens_.size(), GPUCTL_VERSION);
+    log::info("gpuctld serves", {{"address", config_.server.address},
+                                 {"port", port()},
+                                 {"mode", mode_name(config_.cluster.mode)},
+                                 {"tls", config_.server.tls.has_value()},
+                                 {"tokens", tokens_.size()},
+                                 {"version", GPUCTL_VERSION}});
     co_return Result<void>{};
 }
 
@@ -216,7 +221,7 @@ aio::Task<bool> App::stop() {
     if (engine_) {
         engine_->stop_intake();
         const bool drained = co_await engine_->drain(for_clients);
-        if (!drained) spdlog::warn("stopping although inputs or submits still wait");
+        if (!drained) log::warn("stopping although inputs or submits still wait");
         clean = clean && drained;
         engine_->changed().notify_all();
     }
@@ -226,12 +231,12 @@ aio::Task<bool> App::stop() {
     }
     if (server_) {
         const bool ended = co_await server_->stop(for_clients);
-        if (!ended) spdlog::warn("stopping although requests are still in work");
+        if (!ended) log::warn("stopping although requests are still in work");
         clean = clean && ended;
     }
     tasks_.cancel();
     const bool joined = co_await tasks_.join(deadline);
-    for (const std::string& name : tasks_.left()) spdlog::warn("task did not end name={}", name);
+    for (const std::string& name : tasks_.left()) log::warn("task did not end", {{"name", name}});
     clean = clean && joined;
     if (cluster_) {
         const bool ended = co_await cluster_->stop(deadline);
@@ -244,14 +249,14 @@ aio::Task<bool> App::stop() {
     recorder_.clear_hooks();
     if (journal_) {
         if (Result<void> closed = journal_->close(); !closed) {
-            spdlog::error("journal not closed why=\"{}\"", closed.error().message);
+            log::error("journal not closed", {{"err", closed.error().message}});
             clean = false;
         }
     }
     if (served_) {
-        spdlog::info("gpuctld stopped clean={}", clean);
+        log::info("gpuctld stopped", {{"clean", clean}});
     } else {
-        spdlog::warn("gpuctld stopped before it served anything");
+        log::warn("gpuctld stopped before it served anything");
     }
     co_return clean;
 }
@@ -285,7 +290,7 @@ Result<void> App::reload(const config::Config& wanted) {
     recorder_.counter(Metric::reloads, {prepared ? "ok" : "refused"}).add();
     if (!prepared) return prepared;
     if (wanted.policy != config_.policy && engine_) engine_->change_policy(wanted.policy);
-    set_log_level(wanted.logging.level);
+    log::set_level(wanted.logging.level);
     config_ = wanted;
     return {};
 }

@@ -1,11 +1,10 @@
 #include "daemon/app/health_log.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 
 #include "daemon/aio/deadline.hpp"
 #include "daemon/api/readiness.hpp"
+#include "daemon/diagnostics/log.hpp"
 
 namespace gpuctl::app {
 namespace {
@@ -33,8 +32,9 @@ aio::Task<void> log_health_changes(const api::Services& services) {
         const bool running = co_await aio::sleep_until(aio::Deadline::in(kBetweenLooks));
         if (!running) co_return;
         for (const ports::HealthLine& line : changes.since_last(api::readiness(services))) {
-            spdlog::log(line.ok ? spdlog::level::info : spdlog::level::warn,
-                        "health check={} ok={} detail=\"{}\"", line.name, line.ok, line.detail);
+            const auto tell = line.ok ? &log::info : &log::warn;
+            tell("health", {{"check", line.name}, {"ok", line.ok}, {"detail", line.detail}},
+                 log::Where::current());
         }
     }
 }

@@ -1,13 +1,12 @@
 // The Kubernetes half of the composition.
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "daemon/aio/entropy.hpp"
 #include "daemon/app/app.hpp"
 #include "daemon/app/files.hpp"
+#include "daemon/diagnostics/log.hpp"
 #include "daemon/wire/document.hpp"
 #include "daemon/wire/job_document.hpp"
 #include "k8s/kubernetes_cluster.hpp"
@@ -77,7 +76,9 @@ void fill_cache(metrics::Recorder& recorder, const std::string& resource,
 void fill_kubernetes_figures(metrics::Recorder& recorder, const k8s::KubernetesFigures& figures,
                              const std::string& lease_name) {
     for (const auto& [key, count] : figures.client.requests) {
-        recorder.counter(Metric::api_requests, {std::to_string(key.second), key.first})
+        recorder
+            .counter(Metric::api_requests,
+                     {std::to_string(key.second), key.first, figures.client.host})
             .raise_to(count);
     }
     for (const auto& [verb, latency] : figures.client.latency) {
@@ -114,9 +115,8 @@ aio::Task<Result<std::string>> App::learn_cluster_id() {
         Result<std::string> id = co_await cluster_->cluster_id(deadline);
         if (id) co_return id;
         handler_.waits_for("waiting for the API server: " + id.error().message);
-        spdlog::warn(
-            "API server does not tell which cluster it is, trying again in_ms={} why=\"{}\"",
-            pause.count(), id.error().message);
+        log::warn("API server does not tell which cluster it is, trying again",
+                  {{"in_ms", pause.count()}, {"err", id.error().message}});
         const aio::Deadline again = aio::Deadline::in(pause);
         const bool slept = co_await aio::sleep_until(again);
         if (!slept) break;

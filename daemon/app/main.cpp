@@ -1,7 +1,5 @@
 // gpuctld: flags, exit code, signals. Everything else is made by app::App.
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <csignal>
@@ -12,10 +10,10 @@
 #include "daemon/aio/task_group.hpp"
 #include "daemon/app/app.hpp"
 #include "daemon/app/files.hpp"
-#include "daemon/app/logging.hpp"
 #include "daemon/app/notify.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/config/load.hpp"
+#include "daemon/diagnostics/log.hpp"
 #include "daemon/net/http_client.hpp"
 #include "scheduler/base/planted.hpp"
 
@@ -114,13 +112,12 @@ void Run::reload() {
     if (!wanted) app.count_refused_reload();
     Result<void> taken = wanted ? app.reload(*wanted) : Result<void>{wanted.error()};
     if (taken) {
-        spdlog::info("configuration reloaded file={}", options.config_file);
+        log::info("configuration reloaded", {{"file", options.config_file}});
         return;
     }
-    spdlog::error("configuration not reloaded, the old one stays why=\"{}\"",
-                  taken.error().message);
+    log::error("configuration not reloaded, the old one stays", {{"err", taken.error().message}});
     for (const Detail& detail : taken.error().details) {
-        spdlog::error("configuration problem=\"{}\"", detail.message);
+        log::error("configuration not reloaded", {{"problem", detail.message}});
     }
 }
 
@@ -129,12 +126,12 @@ void Run::on_signal(int signal) {
         if (!stopping) reload();
         return;
     }
-    spdlog::info("stopping signal={}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+    log::info("stopping", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
     tasks.spawn("stop", stop());
 }
 
 int run(const Options& options, config::Config config) {
-    set_up_logging(config.logging);
+    log::set_up(config.logging.format, config.logging.level);
     Signals signals;
     aio::Loop loop;
     App app{loop, std::move(config), journal::real_disk()};

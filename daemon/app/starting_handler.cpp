@@ -1,8 +1,7 @@
 #include "daemon/app/starting_handler.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include "daemon/api/reply.hpp"
+#include "daemon/diagnostics/log.hpp"
 
 namespace gpuctl::app {
 
@@ -48,7 +47,7 @@ net::HttpResponse StartingHandler::problem(int status, std::string code, std::st
 }
 
 void StartingHandler::on_failure(const std::string& what) {
-    spdlog::error("request handler failed what=\"{}\"", what);
+    log::error("request handler failed", {{"err", what}});
 }
 
 }  // namespace gpuctl::app

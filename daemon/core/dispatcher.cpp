@@ -1,7 +1,6 @@
 #include "daemon/core/dispatcher.hpp"
 
-#include <spdlog/spdlog.h>
-
+#include "daemon/diagnostics/log.hpp"
 #include "scheduler/base/check.hpp"
 
 namespace gpuctl::core {
@@ -35,11 +34,12 @@ void Dispatcher::dispatch(const Effect& effect) {
         binds_in_flight_.set(static_cast<double>(binds_.size()));
     } else if (const auto* started = std::get_if<ReportStarted>(&effect)) {
         queue_wait_.observe(static_cast<double>(started->waited.ms()) / 1000);
-        spdlog::info("job placed job={} pods={} waited_ms={}", to_string(started->job),
-                     started->pods.size(), started->waited.ms());
+        log::info("job placed", {{"job", started->job},
+                                 {"pods", started->pods.size()},
+                                 {"waited_ms", started->waited.ms()}});
     } else if (const auto* rollback = std::get_if<DeletePod>(&effect)) {
-        spdlog::warn("gang rolled back pod={} why=\"{}\"", to_string(rollback->pod.key),
-                     rollback->why);
+        log::warn("gang rolled back",
+                  {{"pod", rollback->pod.key}, {"uid", rollback->pod.uid}, {"err", rollback->why}});
     }
     GPUCTL_CHECK(cluster_ != nullptr, "effects come only after start()");
     cluster_->carry_out(effect);
@@ -56,8 +56,9 @@ void Dispatcher::on_event(const Event& event) {
     recorder_.histogram(metrics::Metric::bind_latency, {std::string{to_string(outcome->result)}})
         .observe(took.count());
     if (outcome->result == BindResult::bound) return;
-    spdlog::warn("bind not done uid={} result={} why=\"{}\"", outcome->uid,
-                 to_string(outcome->result), outcome->message);
+    log::warn(
+        "bind not done",
+        {{"uid", outcome->uid}, {"result", to_string(outcome->result)}, {"err", outcome->message}});
 }
 
 }  // namespace gpuctl::core

@@ -1,10 +1,9 @@
 #include "daemon/core/engine_loop.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 #include <utility>
 
+#include "daemon/diagnostics/log.hpp"
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/rng.hpp"
 
@@ -102,7 +101,7 @@ void EngineLoop::reconcile(const Event& event) {
     if (!std::holds_alternative<CacheSynced>(event)) return;
     std::vector<Event> vanished = reconciler_->vanished(state());
     if (!vanished.empty()) {
-        spdlog::info("objects vanished while gpuctld was down count={}", vanished.size());
+        log::info("objects vanished while gpuctld was down", {{"count", vanished.size()}});
     }
     for (Event& gone : vanished) mailbox_.push_back({std::move(gone), nullptr});
     reconciler_.reset();
@@ -194,18 +193,19 @@ void EngineLoop::remember(const Event& event) {
     history_.on_event(event, Instant{now_ms_});
     dispatcher_.on_event(event);
     if (std::holds_alternative<CacheSynced>(event)) {
-        if (!synced_) spdlog::info("cluster read completely");
+        if (!synced_) log::info("cluster read completely");
         synced_ = true;
     } else if (const auto* leadership = std::get_if<LeadershipChanged>(&event)) {
         leading_ = leadership->leading;
-        spdlog::info("leadership changed leading={} epoch={}", leadership->leading,
-                     static_cast<std::uint64_t>(leadership->epoch));
+        log::info("leadership changed", {{"leading", leadership->leading},
+                                         {"epoch", static_cast<std::uint64_t>(leadership->epoch)}});
     } else if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
         arriving_.erase(submitted->job.spec.key);
-        spdlog::info("job submitted job={} kind={} uid={}", to_string(submitted->job.spec.key),
-                     to_string(submitted->job.spec.kind), submitted->job.uid);
+        log::info("job submitted", {{"job", submitted->job.spec.key},
+                                    {"kind", to_string(submitted->job.spec.kind)},
+                                    {"uid", submitted->job.uid}});
     } else if (const auto* asked = std::get_if<JobDeleteRequested>(&event)) {
-        spdlog::info("job deletion asked job={} force={}", to_string(asked->key), asked->force);
+        log::info("job deletion asked", {{"job", asked->key}, {"force", asked->force}});
     } else if (const auto* outcome = std::get_if<WorkloadOutcome>(&event)) {
         settle(*outcome);
     }
@@ -263,8 +263,9 @@ void EngineLoop::request_sync(std::vector<std::shared_ptr<Waiter>> waiters) {
 void EngineLoop::settle(const WorkloadOutcome& outcome) {
     const auto found = awaiting_workload_.find(to_string(outcome.key));
     if (!outcome.done) {
-        spdlog::warn("workload not written job={} retryable={} why=\"{}\"", to_string(outcome.key),
-                     outcome.retryable, outcome.message);
+        log::warn(
+            "workload not written",
+            {{"job", outcome.key}, {"retryable", outcome.retryable}, {"err", outcome.message}});
     }
     if (found == awaiting_workload_.end() || (!outcome.done && outcome.retryable)) return;
     const std::shared_ptr<Waiter> waiter = found->second;
@@ -280,7 +281,7 @@ void EngineLoop::settle(const WorkloadOutcome& outcome) {
 
 void EngineLoop::break_down(Error error) {
     if (broken_) return;
-    spdlog::error("journal failed, no work is taken until a restart why=\"{}\"", error.message);
+    log::error("journal failed, no work is taken until a restart", {{"err", error.message}});
     recorder_.gauge(Metric::journal_failed).set(1);
     broken_ =
         make_error(ErrorCode::JournalFailed,
@@ -304,7 +305,7 @@ void EngineLoop::snapshot_if_due() {
     recorder_.counter(Metric::journal_snapshots, {written ? "ok" : "failed"}).add();
     // Not fatal: the segments before it are still there, and the next append tells if the disk is
     // really gone.
-    if (!written) spdlog::warn("snapshot not written why=\"{}\"", written.error().message);
+    if (!written) log::warn("snapshot not written", {{"err", written.error().message}});
 }
 
 std::optional<Error> EngineLoop::refusal() const {

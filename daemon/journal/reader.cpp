@@ -6,6 +6,10 @@ namespace gpuctl::journal {
 
 namespace {
 
+// No header is longer. It is on disk before the first record is written, so what is longer and has
+// none was never torn off there.
+constexpr std::size_t kHeaderBytesMax = 256;
+
 // What a search for witnesses may checksum before it gives up and calls the file damaged.
 constexpr std::uint64_t kSearchBytesMax = 4ull << 30;
 
@@ -191,7 +195,9 @@ private:
                                      ? "the record of input " + to_string(segment.next_sequence) +
                                            " is not what was written"
                                      : "the checksum of its header does not match";
-        if (!is_last) return damage(path, bad_at, what);
+        if (!is_last || (!segment.has_header && bytes.size() > kHeaderBytesMax)) {
+            return damage(path, bad_at, what);
+        }
         const std::optional<std::uint64_t> witness = greatest_witness(bytes, bad_at);
         if (!witness) return damage(path, bad_at, what + ", and too much follows to judge it");
         if (bad_at < std::max(durable, *witness)) {

@@ -119,6 +119,15 @@ TEST_F(DamageTest, after_a_clean_stop_no_flipped_byte_costs_an_input) {
     }
 }
 
+TEST_F(DamageTest, a_last_segment_of_nothing_but_garbage_is_refused_unless_it_is_a_torn_header) {
+    const std::string bytes = make_journal(8, false);
+    EXPECT_FALSE(inputs_in(std::string(bytes.size() + 4096, 'x')).has_value());
+    EXPECT_FALSE(inputs_in(std::string(4096, '\0')).has_value());
+    const auto torn = inputs_in(bytes.substr(0, frames_of(bytes)[1] - 3));
+    ASSERT_TRUE(torn.has_value());
+    EXPECT_EQ(*torn, 0u);
+}
+
 TEST_F(DamageTest, records_that_are_swapped_repeated_or_left_out_are_refused) {
     const std::string bytes = make_journal(8, false);
     const std::vector<std::size_t> at = frames_of(bytes);

@@ -382,10 +382,15 @@ int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem) {
          parsed = deepest->get_subcommands()) {
         deepest = parsed.front();
     }
-    const std::vector<std::string> unknown = deepest->remaining();
-    if (problem.get_name() != "RequiredError" || unknown.empty() || unknown[0].starts_with('-')) {
-        return app.exit(problem) == 0 ? 0 : kUsageError;
+    const bool is_required = problem.get_name() == "RequiredError";
+    // A flag nobody knows is worth more words than what is missing beside it. It may have been
+    // passed on to a command above.
+    for (const std::string& word : app.remaining(true)) {
+        if (!is_required || !word.starts_with('-')) continue;
+        return app.exit(CLI::ExtrasError{{word}}) == 0 ? 0 : kUsageError;
     }
+    const std::vector<std::string> unknown = deepest->remaining();
+    if (!is_required || unknown.empty()) return app.exit(problem) == 0 ? 0 : kUsageError;
     std::vector<std::string> known;
     for (const CLI::App* child : deepest->get_subcommands({})) known.push_back(child->get_name());
     std::cerr << "error: " << deepest->get_name() << " has no command `" << printable(unknown[0])

@@ -123,10 +123,45 @@ Result<net::HttpClientSettings> settings_for(const ConnectionOptions& options) {
     return settings;
 }
 
-Error unreachable_hint(Error error, const std::string& server) {
-    if (error.code != ErrorCode::Unreachable && error.code != ErrorCode::TlsFailed) return error;
-    error.message = "reach gpuctld at " + server + ": " + error.message +
-                    "; is it running (./tools/quickstart starts one), and is --server right?";
+bool mentions(const Error& error, std::string_view words) {
+    return error.message.find(words) != std::string::npos;
+}
+
+// What to do about a connection that TLS ended; the words are OpenSSL's.
+std::string tls_hint(const Error& error) {
+    if (mentions(error, "mismatch")) {
+        return "its certificate is for other names than the one in --server: use one of those";
+    }
+    if (mentions(error, "self-signed") || mentions(error, "local issuer") ||
+        mentions(error, "first certificate")) {
+        return "nobody this machine trusts signed its certificate: give the authority's with "
+               "--ca-file (or GPUCTL_CA_FILE)";
+    }
+    if (mentions(error, "expired") || mentions(error, "not yet valid")) {
+        return "compare its certificate's dates with this machine's clock";
+    }
+    return "does this port serve TLS? a gpuctld without it is reached with http://";
+}
+
+// A server that could not be asked, in the words of who asked. Reading changes nothing, so an
+// answer that did not come is no unknown outcome there.
+Error in_users_words(Error error, const std::string& server, std::string_view method) {
+    const bool reads = method == "GET";
+    std::string hint = "is it running (./tools/quickstart starts one), and is --server right?";
+    if (error.code == ErrorCode::TlsFailed && !mentions(error, "not done in time")) {
+        hint = tls_hint(error);
+    } else if (error.code == ErrorCode::TlsFailed) {
+        error.code = ErrorCode::Unreachable;
+    } else if (error.code == ErrorCode::UnknownOutcome && reads) {
+        error.code = ErrorCode::Unreachable;
+        hint = "it took the request and did not answer it";
+        if (mentions(error, "connection closed") && server.starts_with("http://")) {
+            hint += "; if it serves TLS, --server must begin with https://";
+        }
+    } else if (error.code != ErrorCode::Unreachable) {
+        return error;
+    }
+    error.message = "reach gpuctld at " + server + ": " + error.message + "; " + hint;
     return error;
 }
 
@@ -181,12 +216,12 @@ net::HttpRequest Connection::make_request(std::string method, std::string target
 aio::Task<Result<net::HttpResponse>> Connection::exchange(std::string method, std::string target,
                                                           std::string body,
                                                           std::string content_type) {
-    net::HttpRequest request = make_request(std::move(method), std::move(target));
+    net::HttpRequest request = make_request(method, std::move(target));
     request.body = std::move(body);
     if (!content_type.empty()) request.fields.set("Content-Type", content_type);
     const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
     Result<net::HttpResponse> response = co_await client_.request(std::move(request), deadline);
-    if (!response) co_return unreachable_hint(response.error(), options_.server);
+    if (!response) co_return in_users_words(response.error(), options_.server, method);
     co_return std::move(*response);
 }
 
@@ -223,7 +258,7 @@ aio::Task<Result<std::unique_ptr<net::WebSocket>>> Connection::open_websocket(st
     const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
     Result<std::unique_ptr<net::WebSocket>> socket = co_await net::connect_websocket(
         loop_, settings_, std::move(upgrade), net::WebSocketSettings{}, deadline);
-    if (!socket) co_return unreachable_hint(told_refusal(socket.error()), options_.server);
+    if (!socket) co_return in_users_words(told_refusal(socket.error()), options_.server, "GET");
     co_return std::move(*socket);
 }
 

@@ -69,7 +69,6 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
             exit_code = wire::row_of(error.code).exit_code;
             if (options.format == Format::json) {
                 nlohmann::json entry = error_json(error);
-                entry["code"] = entry["error"];
                 entry["error"] = error.message;  // contract.md 1.3
                 entry["job_name"] = job.name;
                 results.push_back(std::move(entry));

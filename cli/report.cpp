@@ -35,7 +35,10 @@ void print_details(std::string_view opening, std::string_view subject,
 
 nlohmann::json error_json(const Error& error, std::string_view subject,
                           const std::vector<Detail>& warnings) {
-    nlohmann::json document{{"error", to_string(error.code)}, {"message", error.message}};
+    // `code` is the same in every answer; a failed delete has its message in `error`.
+    nlohmann::json document{{"code", to_string(error.code)},
+                            {"error", to_string(error.code)},
+                            {"message", error.message}};
     if (!subject.empty()) document["subject"] = subject;
     if (!error.details.empty()) document["errors"] = details_json(error.details);
     if (!warnings.empty()) document["warnings"] = details_json(warnings);

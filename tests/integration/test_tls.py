@@ -97,6 +97,20 @@ class Secure(unittest.TestCase):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertIn("certificate", done.stderr)
 
+    def test_whoever_comes_the_wrong_way_is_told_the_right_one(self):
+        def asks(server, *more):
+            done = subprocess.run([str(BINARIES / "gpuctl"), "get", "pools", "--server", server, *more], text=True,
+                                  capture_output=True, check=False, timeout=60,
+                                  env={**os.environ, "GPUCTL_CONFIG": "/dev/null", "GPUCTL_TOKEN": TOKEN})
+            self.assertNotEqual(done.returncode, 0)
+            return done.stderr
+
+        self.assertIn("--server must begin with https://", asks(f"http://127.0.0.1:{self.daemon.port}"))
+        self.assertIn("--ca-file", asks(f"https://127.0.0.1:{self.daemon.port}"))
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            told = asks(f"https://127.0.0.1:{mute.getsockname()[1]}")
+        self.assertIn("(Unreachable)", told, "a server that hangs is no fault of TLS")
+
     def test_without_its_token_nobody_gets_in(self):
         done = self.gpuctl("get", "jobs", token="wrong-token-aaaaaaaaa")
         self.assertEqual(done.returncode, 5, done.stderr)

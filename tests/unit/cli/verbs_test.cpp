@@ -87,6 +87,17 @@ TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {
     EXPECT_EQ(entry["warnings"][0]["line"], 3);
 }
 
+TEST(CommandLine, an_unknown_flag_is_named_even_where_something_required_is_missing) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"what-if", "--bogus"},
+                                                  {"create", "--bogus"},
+                                                  {"describe", "job", "--bogus"}}) {
+        CannedServer server{200, "application/json", "{}"};
+        const auto outcome = server.run(words);
+        EXPECT_NE(outcome.exit_code, 0);
+        EXPECT_NE(outcome.err.find("--bogus"), std::string::npos) << outcome.err;
+    }
+}
+
 TEST(Create, a_json_file_is_sent_as_json) {
     const std::string file = testing::TempDir() + "verbs_test.json";
     std::ofstream{file} << "{}\n";

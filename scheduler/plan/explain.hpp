@@ -4,7 +4,7 @@
 //   gpus_needed, gpus_per_rank, ranks_needed      what it asks for
 //   gpus_free, gpus_total, gpus_free_on_one_node  on the pool's nodes it may use
 //   gpus_largest_node                             allocatable on the largest such node
-//   ranks_fitting, ranks_fitting_empty            so many ranks fit now / on an empty pool
+//   ranks_fitting, ranks_fitting_empty            so many of the ranks fit now / on an empty pool
 //   nodes_matching, nodes_pool                    nodes it may use, nodes of the pool
 //   cpu_needed, cpu_free_on_one_node              per rank
 //   memory_needed, memory_free_on_one_node        per rank

@@ -54,6 +54,10 @@ Reason reason_of(ColumnKind kind) {
     return Reason::extended_insufficient;
 }
 
+bool counts_bytes(const std::string& resource) {
+    return resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+}
+
 std::string amount_text(ColumnKind kind, const std::string& resource, std::int64_t amount) {
     switch (kind) {
         case ColumnKind::gpu:
@@ -65,7 +69,8 @@ std::string amount_text(ColumnKind kind, const std::string& resource, std::int64
         case ColumnKind::pod_slots:
             return count(amount, "pod slot", "pod slots");
         case ColumnKind::extended:
-            return std::to_string(amount) + " " + resource;
+            return counts_bytes(resource) ? format_bytes(Bytes{amount}) + " " + resource
+                                          : std::to_string(amount) + " " + resource;
     }
     return std::to_string(amount);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
@@ -11,16 +12,37 @@
 namespace gpuctl {
 namespace {
 
+// Nodes by what they say. Counted by number while all nodes are looked at, put into words after.
+struct Tallies {
+    std::map<std::string, std::int64_t> refusals;
+    std::map<std::int64_t, std::int64_t> with_room;  // by ranks
+    std::vector<std::int64_t> missing;               // by need of the shape
+};
+
 // Everything that is missing, as kube-scheduler's fit plugin names it: all of it, not the first
 // (S9).
 void tally_missing(const Capacity& capacity, std::uint32_t slot, const Needs& needs,
-                   std::map<std::string, std::int64_t>& tallies) {
-    for (const Need& need : needs) {
-        if (capacity.usable(need.column, slot) >= need.amount) continue;
-        ++tallies[need.column == Column::pod_slots
-                      ? "Too many pods"
-                      : "Insufficient " + capacity.resource(need.column)];
+                   Tallies& tallies) {
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        if (capacity.usable(needs[i].column, slot) < needs[i].amount) ++tallies.missing[i];
     }
+}
+
+// Nodes that could take some of the ranks have their line, too: all lines together are the pool.
+std::vector<NodeTally> in_words(const Capacity& capacity, const Needs& needs, Tallies tallies) {
+    std::map<std::string, std::int64_t>& lines = tallies.refusals;
+    for (const auto& [ranks, nodes] : tallies.with_room) {
+        lines["room for " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks")] = nodes;
+    }
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        if (tallies.missing[i] == 0) continue;
+        lines[needs[i].column == Column::pod_slots
+                  ? "Too many pods"
+                  : "Insufficient " + capacity.resource(needs[i].column)] = tallies.missing[i];
+    }
+    std::vector<NodeTally> out;
+    for (const auto& [message, nodes] : lines) out.push_back({message, nodes});
+    return out;
 }
 
 // GPUs are what people look at first, then CPU, memory, slots, the rest.
@@ -46,11 +68,13 @@ std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t
 }
 
 void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, std::int64_t ranks,
-             NodeSurvey& out) {
+             Tallies& tallies, NodeSurvey& out) {
     ++out.nodes_matching;
-    out.ranks_fitting += planted(PlantedBug::count_ranks_on_full_nodes)
-                             ? capacity.fitting_empty(slot, shape.needs, ranks)
-                             : capacity.fitting(slot, shape.needs, ranks);
+    const std::int64_t fitting = planted(PlantedBug::count_ranks_on_full_nodes)
+                                     ? capacity.fitting_empty(slot, shape.needs, ranks)
+                                     : capacity.fitting(slot, shape.needs, ranks);
+    out.ranks_fitting += fitting;
+    if (fitting > 0) ++tallies.with_room[fitting];
     out.ranks_fitting_empty += capacity.fitting_empty(slot, shape.needs, ranks);
     std::int64_t so_far = ranks;
     std::int64_t so_far_empty = ranks;
@@ -97,20 +121,23 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
         }
         return capacity.resource(a.need.column) < capacity.resource(b.need.column);
     });
-    std::map<std::string, std::int64_t> tallies;
+    Tallies tallies;
+    tallies.missing.resize(shape.needs.size());
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         ++out.nodes_pool;
         const NodeFacts& facts = state.node(NodeId{slot}).facts;
         if (const NodeRefusal refusal = first_refusal(rules, facts); refusal != NodeRefusal::none) {
             if (planted(PlantedBug::count_refusing_nodes)) ++out.nodes_matching;
-            ++tallies[refusal_message(refusal, rules, facts)];
+            ++tallies.refusals[refusal_message(refusal, rules, facts)];
             continue;
         }
-        look_at(capacity, slot, shape, ranks, out);
+        look_at(capacity, slot, shape, ranks, tallies, out);
         tally_missing(capacity, slot, shape.needs, tallies);
     }
-    for (const auto& [message, count] : tallies) out.tallies.push_back({message, count});
+    out.tallies = in_words(capacity, shape.needs, std::move(tallies));
+    out.ranks_fitting = std::min(out.ranks_fitting, ranks);
+    out.ranks_fitting_empty = std::min(out.ranks_fitting_empty, ranks);
     return out;
 }
 

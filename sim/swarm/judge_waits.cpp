@@ -127,8 +127,8 @@ void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Ex
     };
     expect("nodes_pool", in_pool);
     expect("nodes_matching", matching);
-    expect("ranks_fitting", books_.fitting_in_pool(pod, ranks));
-    expect("ranks_fitting_empty", books_.fitting_in_pool(pod, ranks, true));
+    expect("ranks_fitting", std::min(books_.fitting_in_pool(pod, ranks), ranks));
+    expect("ranks_fitting_empty", std::min(books_.fitting_in_pool(pod, ranks, true), ranks));
     if (request.gpus == 0) return;
     expect("gpus_needed", request.gpus * ranks);
     expect("gpus_free", free);

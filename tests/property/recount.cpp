@@ -54,8 +54,12 @@ void look_at(const Amounts& left, const Amounts& all, const Amounts& each, std::
         figures[name] = std::max({figures[name], value, std::int64_t{0}});
     };
     ++figures["nodes_matching"];
-    figures["ranks_fitting"] += fits(left, each, ranks);
-    figures["ranks_fitting_empty"] += fits(all, each, ranks);
+    const std::int64_t here = fits(left, each, ranks);
+    figures["ranks_fitting"] = std::min(figures["ranks_fitting"] + here, ranks);
+    figures["ranks_fitting_empty"] =
+        std::min(figures["ranks_fitting_empty"] + fits(all, each, ranks), ranks);
+    if (here > 0)
+        ++out.tallies["room for " + std::to_string(here) + (here == 1 ? " rank" : " ranks")];
     figures["gpus_total"] += all.gpus;
     figures["gpus_free"] += std::max<std::int64_t>(left.gpus, 0);
     most("gpus_free_on_one_node", left.gpus);

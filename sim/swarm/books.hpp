@@ -90,6 +90,7 @@ public:
     [[nodiscard]] bool model_allowed(const PodFacts& pod, std::int64_t gpus,
                                      const std::string& model) const;
     [[nodiscard]] std::int64_t gpus_of_job(const ObjectKey& job) const;
+    [[nodiscard]] std::int64_t pods_held(const ObjectKey& job) const;
     [[nodiscard]] std::int64_t jobs_held(const QueueName& queue) const;
     [[nodiscard]] std::int64_t held_in_pool(const std::string& tenant,
                                             const std::string& pool) const;

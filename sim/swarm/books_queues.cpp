@@ -140,6 +140,11 @@ std::int64_t Books::gpus_of_job(const ObjectKey& job) const {
     return sum;
 }
 
+std::int64_t Books::pods_held(const ObjectKey& job) const {
+    return std::count_if(jobs.at(job).begin(), jobs.at(job).end(),
+                         [this](const std::string& uid) { return pods.at(uid).holds(); });
+}
+
 std::int64_t Books::jobs_held(const QueueName& queue) const {
     std::set<ObjectKey> holding;
     for (const auto& [uid, pod] : pods) {

@@ -88,6 +88,8 @@ void Judge::check_backoff(const BindOutcome& outcome) {
     const auto pod = books_.pods.find(outcome.uid);
     if (pod == books_.pods.end() || outcome.result != BindResult::failed) return;
     if (pod->second.effect != outcome.effect) return;
+    // Bound by what an earlier term had sent: that this second try failed changes nothing.
+    if (!pod->second.facts.node.empty()) return;
     const ObjectKey job = job_of(pod->second.facts);
     const auto before = failed_at_.find(job);
     const bool is_first =

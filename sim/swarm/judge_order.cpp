@@ -33,6 +33,15 @@ bool limits_one_job(const Books& books, QueueName name) {
     return false;
 }
 
+// The queue or one above it says how many jobs may run.
+bool limits_jobs(const Books& books, QueueName name) {
+    const std::vector<QueueName> chain = books.chain(name);
+    return std::any_of(chain.begin(), chain.end(), [&books](const QueueName& level) {
+        const QueuePolicy* queue = books.policy_of(level);
+        return queue != nullptr && queue->jobs_maximum.has_value();
+    });
+}
+
 }  // namespace
 
 void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& after) {
@@ -245,6 +254,11 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         }
         // What it runs already counts against what one job may hold.
         if (books_.gpus_of_job(key) > 0 && limits_one_job(books_, books_.queue_of(pod))) continue;
+        // More of a job that runs is no job more.
+        if (books_.pods_held(turn.job) > turn.ranks && books_.pods_held(key) == 0 &&
+            limits_jobs(books_, books_.queue_of(pod))) {
+            continue;
+        }
         ++probes.orders_compared;
         if (x > y) continue;
         fail("I8", placed(turn.job, key) + "which asks for the same, comes first and still waits");

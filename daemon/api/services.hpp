@@ -26,6 +26,7 @@ struct ApiSettings {
     std::string mode = "embedded";  // told on /version
     std::vector<std::string> host_path_roots;
     std::string label_prefix = "runwhere.ai";
+    std::string journal_directory;  // the cluster's own folder
 };
 
 struct Services {

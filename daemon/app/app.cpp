@@ -102,10 +102,12 @@ Result<journal::Recovered> App::open_journal(const std::string& mode,
     Result<std::string> base = resolve_state_directory(config_.journal.directory);
     if (!base) return base.error();
     journal::JournalSettings settings;
-    settings.directory = journal_folder(*base, mode, cluster_id);
+    journal_directory_ = journal_folder(*base, mode, cluster_id);
+    settings.directory = journal_directory_;
     settings.mode = mode;
     settings.cluster_id = cluster_id;
     settings.segment_bytes_max = config_.journal.segment_bytes_max;
+    settings.past_bytes_max = config_.journal.past_bytes_max;
     journal::Recovered recovered;
     auto opened = journal::Journal::open(loop_, disk_, settings, recovered);
     if (!opened) return while_doing("open the journal in " + settings.directory, opened.error());
@@ -158,6 +160,7 @@ void App::serve() {
     settings.mode = mode_name(config_.cluster.mode);
     settings.host_path_roots = config_.cluster.kubernetes.host_path_roots;
     settings.label_prefix = config_.names.label_prefix;
+    settings.journal_directory = journal_directory_;
     services_.reset(new api::Services{loop_,
                                       std::move(settings),
                                       engine,

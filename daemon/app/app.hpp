@@ -75,6 +75,7 @@ private:
     bool served_ = false;
 
     std::unique_ptr<net::HttpServer> server_;
+    std::string journal_directory_;  // the cluster's own folder
     std::unique_ptr<journal::Journal> journal_;
     std::unique_ptr<ports::Cluster> cluster_;
     std::unique_ptr<core::EngineLoop> engine_;

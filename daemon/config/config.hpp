@@ -100,6 +100,7 @@ struct Journal {
                             // ~/.local/state/gpuctl
     std::size_t segment_bytes_max = 64u << 20;
     std::uint64_t snapshot_every_inputs = 100'000;
+    std::size_t past_bytes_max = 1u << 30;
     std::size_t queue_max = 65'536;  // inputs waiting for the engine; beyond: submits get 429
 };
 

@@ -346,6 +346,8 @@ const std::vector<Key<Journal>>& keys<Journal>() {
              "a journal file is closed at this size"),
         count("snapshotEveryInputs", &Journal::snapshot_every_inputs, 1, 1'000'000'000,
               "the state is written whole after so many inputs"),
+        size("pastBytesMax", &Journal::past_bytes_max, 0, 1024 * kGi,
+             "older journal files are kept for previews, up to this much; 0: removed"),
         count("queueMax", &Journal::queue_max, 16, 10'000'000,
               "inputs waiting for the engine; beyond, submits are answered with 429"),
     };

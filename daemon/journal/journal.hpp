@@ -28,6 +28,7 @@ struct JournalSettings {
     std::string mode;        // "embedded" or "kubernetes"
     std::string cluster_id;  // empty on first use of an embedded cluster: one is generated
     std::size_t segment_bytes_max = 64u << 20;
+    std::uint64_t past_bytes_max = 0;  // of files that a newer snapshot replaced (past.hpp)
 };
 
 struct Recovered {

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "daemon/journal/frame.hpp"
+#include "daemon/journal/past.hpp"
 #include "scheduler/base/check.hpp"
 
 namespace gpuctl::journal {
@@ -245,16 +246,18 @@ Result<void> Writer::write_snapshot_file(const Engine& engine, Sequence next) {
     return sync_directory(disk_, settings_.directory);
 }
 
-// What cannot be removed now is obsolete and goes at the next start.
+// What cannot be moved or removed now is obsolete and goes at the next start.
 void Writer::drop_older_than(Sequence next) {
     std::vector<std::string> names;
+    std::vector<std::string> older;
     if (disk_.list(settings_.directory, names) < 0) return;
     for (const std::string& name : names) {
         const auto first = parse_segment_name(name);
         const auto snapshot = parse_snapshot_name(name);
         const bool is_older = (first && *first < next) || (snapshot && *snapshot < next);
-        if (is_older) disk_.remove(settings_.directory + "/" + name);
+        if (is_older) older.push_back(name);
     }
+    move_to_past(disk_, settings_.directory, older, settings_.past_bytes_max);
 }
 
 Result<void> Writer::close() {

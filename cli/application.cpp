@@ -35,6 +35,7 @@ struct CommandLine {
     DeleteOptions remove;
     LogsOptions logs;
     WhatIfOptions what_if;
+    PreviewOptions preview;
     VersionOptions version;
 
     // The verb that was chosen; set by its callback.
@@ -247,6 +248,27 @@ void add_what_if(CLI::App& app, CommandLine& line) {
     });
 }
 
+void add_preview(CLI::App& app, CommandLine& line) {
+    CLI::App* command = app.add_subcommand(
+        "preview", "play the last hours again under another configuration: who would gain or lose");
+    command->footer(
+        "Examples:\n"
+        "  gpuctl preview --config new.yaml\n"
+        "  gpuctl preview --config new.yaml --hours 72 -o json\n"
+        "Only the section `policy` of the file counts. Nothing is changed.");
+    command
+        ->add_option("--config", line.preview.config_file,
+                     "a gpuctld.yaml, or - for standard input")
+        ->required();
+    command->add_option("--hours", line.preview.hours, "how far to go back [24]")
+        ->check(CLI::Range(1, 24 * 31));
+    add_output(*command, line);
+    command->callback([&line] {
+        line.preview.format = format_of(line);
+        line.verb = [&line](Connection& c) { return run_preview(c, line.preview); };
+    });
+}
+
 void add_replay(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand(
         "replay", "run a journal again, offline, and print the hash of the state it gives");
@@ -283,6 +305,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     add_describe(*app, line);
     add_explain(*app, line);
     add_what_if(*app, line);
+    add_preview(*app, line);
     add_delete(*app, line);
     add_logs(*app, line);
     add_version(*app, line);

@@ -62,6 +62,14 @@ void print_remedies(std::ostream& out, const nlohmann::json& body);
 void print_blockers(std::ostream& out, const nlohmann::json& blockers);
 void print_warnings(const std::string& file, const nlohmann::json& body);
 
+struct PreviewOptions {
+    std::string config_file;
+    std::int64_t hours = 24;
+    Format format = Format::table;
+};
+aio::Task<int> run_preview(Connection& connection, PreviewOptions options);
+void print_preview(std::ostream& out, const nlohmann::json& body);
+
 struct DeleteOptions {
     std::vector<std::string> files;
     std::vector<std::string> jobs;
@@ -94,7 +102,9 @@ int report(const Error& error, Format format, std::string_view subject = "",
 nlohmann::json error_json(const Error& error, std::string_view subject = "",
                           const std::vector<Detail>& warnings = {});
 
-// A file (or standard input for "-") cut at its `---` lines; each part is preceded by as many empty
+// A file, or standard input for "-".
+Result<std::string> read_text(const std::string& file);
+// The same cut at its `---` lines; each part is preceded by as many empty
 // lines as the file has before it, so that the server's line numbers are the file's.
 struct DocumentPart {
     std::string file;

@@ -62,6 +62,8 @@ Error unreadable(const std::string& file, int problem) {
                                 std::generic_category().message(problem) + "); check the path");
 }
 
+}  // namespace
+
 // Never holds more than the limit: a device or a pipe may have no end.
 Result<std::string> read_text(const std::string& file) {
     const Source source{file};
@@ -76,12 +78,10 @@ Result<std::string> read_text(const std::string& file) {
         if (text.size() > kFileBytesMax) {
             return make_error(
                 ErrorCode::BodyTooLarge,
-                "read " + file + ": has more than the 16 MiB that a file of jobs may have");
+                "read " + file + ": has more than the 16 MiB that such a file may have");
         }
     }
 }
-
-}  // namespace
 
 Result<std::vector<DocumentPart>> read_documents(const std::string& file) {
     Result<std::string> text = read_text(file);

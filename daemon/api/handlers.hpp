@@ -28,6 +28,9 @@ aio::Task<net::HttpResponse> delete_job(Services& services, Call call);
 aio::Task<net::HttpResponse> what_if(Services& services, Call call);
 aio::Task<net::HttpResponse> get_remedies(Services& services, Call call);
 
+// preview.cpp
+aio::Task<net::HttpResponse> preview_policy(Services& services, Call call);
+
 // logs.cpp
 aio::Task<net::HttpResponse> get_logs(Services& services, Call call);
 aio::Task<net::HttpResponse> logs_need_websocket(Services& services, Call call);

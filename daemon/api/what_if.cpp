@@ -8,37 +8,14 @@
 #include "daemon/aio/loop.hpp"
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/job_body.hpp"
+#include "daemon/api/open_question.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
 
 namespace gpuctl::api {
 namespace {
 
-// The pool also writes the journal: one question at a time leaves it threads enough.
 constexpr int kQuestionsMax = 1;
-
-class Question {
-public:
-    explicit Question(Services& services) : services_(services) { ++services_.questions_open; }
-    ~Question() { --services_.questions_open; }
-    Question(const Question&) = delete;
-    Question& operator=(const Question&) = delete;
-
-private:
-    Services& services_;
-};
-
-std::optional<Error> cannot_ask(const Services& services) {
-    if (services.questions_open >= kQuestionsMax) {
-        return make_error(ErrorCode::TooManyRequests,
-                          "another what-if is being tried at the moment; ask again in a second");
-    }
-    if (!services.engine.state().synced()) {
-        return make_error(ErrorCode::ClusterUnavailable,
-                          "try it: the cluster has not been read completely yet; ask again soon");
-    }
-    return std::nullopt;
-}
 
 Json remedies_json(const std::vector<whatif::Remedy>& remedies) {
     Json list = Json::array();
@@ -75,12 +52,25 @@ Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
 
 }  // namespace
 
+std::optional<Error> cannot_ask(const Services& services) {
+    if (services.questions_open >= kQuestionsMax) {
+        return make_error(
+            ErrorCode::TooManyRequests,
+            "another what-if or preview is being tried at the moment; ask again in a second");
+    }
+    if (!services.engine.state().synced()) {
+        return make_error(ErrorCode::ClusterUnavailable,
+                          "try it: the cluster has not been read completely yet; ask again soon");
+    }
+    return std::nullopt;
+}
+
 aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
     std::vector<Detail> warnings;
     Result<JobBody> asked = read_job(services, call, warnings);
     if (!asked) co_return problem_reply(asked.error(), call, warnings);
     if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
-    const Question open{services};
+    const OpenQuestion open{services};
     std::function<Result<whatif::Answer>()> work = [state = services.engine.engine().export_state(),
                                                     job = asked->job,
                                                     prefix = services.settings.label_prefix] {
@@ -98,7 +88,7 @@ aio::Task<net::HttpResponse> get_remedies(Services& services, Call call) {
         find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
     if (!job) co_return problem_reply(job.error(), call);
     if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
-    const Question open{services};
+    const OpenQuestion open{services};
     std::function<Result<std::vector<whatif::Remedy>>()> work =
         [state = services.engine.engine().export_state(), key = job->key,
          now = Instant{aio::Loop::wall_ms()}] { return whatif::find_remedies(state, key, now); };

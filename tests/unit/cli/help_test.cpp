@@ -41,8 +41,8 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"describe-job", {"describe", "job"}},
                     HelpCase{"explain-job", {"explain", "job"}}, HelpCase{"delete", {"delete"}},
                     HelpCase{"delete-job", {"delete", "job"}}, HelpCase{"logs", {"logs"}},
-                    HelpCase{"what-if", {"what-if"}}, HelpCase{"version", {"version"}},
-                    HelpCase{"replay", {"replay"}}),
+                    HelpCase{"what-if", {"what-if"}}, HelpCase{"preview", {"preview"}},
+                    HelpCase{"version", {"version"}}, HelpCase{"replay", {"replay"}}),
     [](const auto& info) {
         std::string name = info.param.file;
         for (char& c : name) {

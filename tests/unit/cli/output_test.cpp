@@ -123,7 +123,7 @@ TEST_F(Documents, a_file_without_end_is_read_up_to_the_limit_only) {
     ASSERT_FALSE(parts);
     EXPECT_EQ(parts.error().code, ErrorCode::BodyTooLarge);
     EXPECT_EQ(parts.error().message,
-              "read /dev/zero: has more than the 16 MiB that a file of jobs may have");
+              "read /dev/zero: has more than the 16 MiB that such a file may have");
 }
 
 TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {

@@ -176,6 +176,34 @@ aio::Task<void> ask_what_if(Daemon& daemon) {
     EXPECT_EQ(error_code(broken), "InvalidYaml");
 }
 
+aio::Task<void> ask_preview(Daemon& daemon) {
+    net::HttpResponse made = co_await daemon.create(training_yaml("first", 8, 1));
+    EXPECT_EQ(made.status, 201);
+    const bool runs = co_await daemon.until_status("first", "Running");
+    EXPECT_TRUE(runs);
+    const auto ask = [&daemon](std::string target, std::string yaml) {
+        return daemon.call("POST", std::move(target), std::move(yaml), "application/yaml");
+    };
+    // A namespace that may hold nothing: the job would not have started.
+    net::HttpResponse told = co_await ask("/api/v1/preview?hours=1",
+                                          "policy: {tenants: [{name: default, gpuMaximum: 4}]}\n");
+    EXPECT_EQ(told.status, 200) << told.body;
+    const nlohmann::json body = parsed(told);
+    EXPECT_EQ(body["all"]["jobs"], 1) << told.body;
+    EXPECT_EQ(body["all"]["before"]["jobsNotStarted"], 0);
+    EXPECT_EQ(body["all"]["after"]["jobsNotStarted"], 1);
+    EXPECT_EQ(body["lose"][0]["jobId"], "first");
+    net::HttpResponse wrong = co_await ask("/api/v1/preview", "policy: {pols: 1}\n");
+    EXPECT_EQ(error_code(wrong), "InvalidConfiguration");
+    net::HttpResponse hours = co_await ask("/api/v1/preview?hours=x", "");
+    EXPECT_EQ(error_code(hours), "BadRequest");
+}
+
+TEST(Api, another_configuration_is_tried_on_the_past) {
+    const TempDir directory;
+    Daemon{quick_config(directory.path())}.run(ask_preview);
+}
+
 TEST(Api, a_job_is_tried_without_being_submitted) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(ask_what_if);

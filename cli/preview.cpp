@@ -1,0 +1,102 @@
+#include <iostream>
+
+#include "cli/commands.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+std::string span_text(std::int64_t ms) {
+    return ms < 0 ? "-" + format_age(-ms / 1000) : format_age(ms / 1000);
+}
+
+std::int64_t member_ms(const nlohmann::json& object, std::string_view key) {
+    return object.value(std::string{key}, std::int64_t{0});
+}
+
+std::string gpu_hours(const nlohmann::json& side) {
+    const auto tenths = static_cast<std::int64_t>(side.value("gpuHours", 0.0) * 10 + 0.5);
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+std::vector<std::string> group_row(const std::string& name, const nlohmann::json& group) {
+    const nlohmann::json before = group.value("before", nlohmann::json::object());
+    const nlohmann::json after = group.value("after", nlohmann::json::object());
+    const auto both = [&](const std::string& left, const std::string& right) {
+        return left + " -> " + right;
+    };
+    return {
+        "  " + name,
+        number_of(group, "jobs"),
+        both(span_text(member_ms(before, "waitMeanMs")), span_text(member_ms(after, "waitMeanMs"))),
+        both(span_text(member_ms(before, "waitP95Ms")), span_text(member_ms(after, "waitP95Ms"))),
+        both(number_of(before, "jobsNotStarted"), number_of(after, "jobsNotStarted")),
+        both(gpu_hours(before), gpu_hours(after))};
+}
+
+void print_groups(std::ostream& out, const char* title, const nlohmann::json& groups) {
+    Table table{{title, "JOBS", "MEAN WAIT", "95% WAIT", "NOT STARTED", "GPU HOURS"}};
+    for (const auto& group : groups) table.add_row(group_row(text_of(group, "name"), group));
+    table.print(out);
+}
+
+void print_jobs(std::ostream& out, const char* title, const nlohmann::json& jobs) {
+    if (jobs.empty()) return;
+    Table table{{title, "QUEUE", "GPUS", "WAIT", "INSTEAD OF"}};
+    for (const auto& job : jobs) {
+        const auto wait = [&](const char* ms, const char* starts) {
+            return (job.value(starts, true) ? "" : "> ") + span_text(member_ms(job, ms));
+        };
+        table.add_row({"  " + text_of(job, "namespace") + "/" + text_of(job, "jobId"),
+                       text_of(job, "queue"), number_of(job, "gpu"),
+                       wait("waitAfterMs", "startsAfter"), wait("waitBeforeMs", "startsBefore")});
+    }
+    table.print(out);
+}
+
+}  // namespace
+
+void print_preview(std::ostream& out, const nlohmann::json& body) {
+    const nlohmann::json all = body.value("all", nlohmann::json::object());
+    if (member_ms(all, "jobs") == 0) {
+        out << "no job came or waited in the last " << number_of(body, "hours")
+            << " hours that the journal knows of: nothing to compare\n";
+        return;
+    }
+    out << "from " << printable(text_of(body, "begin")) << " to " << printable(text_of(body, "end"))
+        << ": " << number_of(all, "jobs") << " jobs came or waited; under this configuration "
+        << number_of(body, "jobsGain") << " would have waited less, " << number_of(body, "jobsLose")
+        << " longer\n";
+    Table table{{"ALL", "JOBS", "MEAN WAIT", "95% WAIT", "NOT STARTED", "GPU HOURS"}};
+    table.add_row(group_row("", all));
+    table.print(out);
+    print_groups(out, "QUEUES", body.value("queues", nlohmann::json::array()));
+    print_groups(out, "NAMESPACES", body.value("tenants", nlohmann::json::array()));
+    print_jobs(out, "GAIN MOST", body.value("gain", nlohmann::json::array()));
+    print_jobs(out, "LOSE MOST", body.value("lose", nlohmann::json::array()));
+    const nlohmann::json before = all.value("before", nlohmann::json::object());
+    out << "how far to trust it: played under the policy it had, the mean wait is "
+        << span_text(member_ms(before, "waitMeanMs")) << ", in fact it was "
+        << span_text(member_ms(body, "waitMeanInFactMs")) << "; "
+        << number_of(body, "jobsRunTimeGuessed")
+        << " jobs never ran, how long they would is guessed\n";
+}
+
+aio::Task<int> run_preview(Connection& connection, PreviewOptions options) {
+    Result<std::string> text = read_text(options.config_file);
+    if (!text) co_return report(text.error(), options.format, options.config_file);
+    const std::string hours = std::to_string(options.hours);
+    const std::string target = "/api/v1/preview" + query({{"hours", hours}});
+    Result<Reply> reply =
+        co_await connection.call("POST", target, std::move(*text), "application/yaml");
+    if (!reply) co_return report(reply.error(), options.format, options.config_file);
+    if (options.format == Format::json) {
+        print_json(std::cout, reply->body);
+    } else if (options.format == Format::yaml) {
+        print_yaml(std::cout, reply->body);
+    } else {
+        print_preview(std::cout, reply->body);
+    }
+    co_return 0;
+}
+
+}  // namespace gpuctl::cli

@@ -1,0 +1,195 @@
+#include "scheduler/whatif/preview.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "scheduler/whatif/rerun.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+constexpr std::size_t kShownMost = 10;
+
+// Run times as they were; of pods nobody saw end: what their user expected, else what others of
+// their namespace took, else what anybody did. 0: those that run on at the end of the window.
+class RunTimes {
+public:
+    explicit RunTimes(const PastWindow& past) {
+        for (const PastPod& pod : past.pods) {
+            if (pod.ran == Duration{}) continue;
+            all_.push_back(pod.ran);
+            by_tenant_[pod.facts.key.namespace_name].push_back(pod.ran);
+        }
+        sort(all_);
+        for (auto& [tenant, times] : by_tenant_) sort(times);
+    }
+    [[nodiscard]] Duration of(const PastPod& pod) const {
+        if (pod.ran > Duration{} || !is_guessed(pod)) return pod.ran;
+        if (pod.facts.run_time_expected > Duration{}) return pod.facts.run_time_expected;
+        const auto known = by_tenant_.find(pod.facts.key.namespace_name);
+        const std::vector<Duration>& like = known == by_tenant_.end() ? all_ : known->second;
+        return like.empty() ? Duration{} : like[like.size() / 2];
+    }
+    static bool is_guessed(const PastPod& pod) {
+        return pod.ran == Duration{} && !pod.started.happened();
+    }
+
+private:
+    static void sort(std::vector<Duration>& times) { std::sort(times.begin(), times.end()); }
+    std::vector<Duration> all_;
+    std::map<std::string, std::vector<Duration>> by_tenant_;
+};
+
+// One job on both sides; times of its first pod, work of all.
+struct Both {
+    PreviewJob job;
+    Instant started_in_fact;
+    Instant started_before;
+    Instant started_after;
+    std::int64_t gpu_ms_before = 0;
+    std::int64_t gpu_ms_after = 0;
+    bool is_guessed = false;
+    bool is_news = false;  // something of it waited in the window
+};
+
+ObjectKey job_of(const PodFacts& facts) {
+    return {facts.key.namespace_name, facts.job.empty() ? facts.key.name : facts.job};
+}
+
+void keep_earliest(Instant& earliest, Instant at) {
+    if (at.happened() && (!earliest.happened() || at < earliest)) earliest = at;
+}
+
+// GPU-milliseconds overflow nowhere: 2^63 is 10^6 GPUs for 290 years.
+void add_pod(Both& both, const PastPod& pod, const RerunPod& before, const RerunPod& after) {
+    const GpuMilli gpus = gpus_total(pod.facts.request);
+    both.gpu_ms_before += gpus.value() / 1000 * before.ran_ms;
+    both.gpu_ms_after += gpus.value() / 1000 * after.ran_ms;
+    if (pod.was_running) return;
+    PreviewJob& job = both.job;
+    if (!both.is_news || pod.arrived < job.arrived) job.arrived = pod.arrived;
+    both.is_news = true;
+    job.gpus += gpus;
+    if (job.queue.empty()) job.queue = before.queue;
+    both.is_guessed = both.is_guessed || RunTimes::is_guessed(pod);
+    keep_earliest(both.started_in_fact, pod.started);
+    keep_earliest(both.started_before, before.started);
+    keep_earliest(both.started_after, after.started);
+}
+
+Duration waited(Instant arrived, Instant started, Instant end) {
+    return std::max((started.happened() ? std::min(started, end) : end) - arrived, Duration{});
+}
+
+class Tally {
+public:
+    void add(const Both& both) {
+        ++jobs_;
+        side(before_, both.job.wait_before, both.job.started_before, both.gpu_ms_before);
+        side(after_, both.job.wait_after, both.job.started_after, both.gpu_ms_after);
+    }
+    void add_work(const Both& both) {
+        before_.figures.gpu_ms += both.gpu_ms_before;
+        after_.figures.gpu_ms += both.gpu_ms_after;
+    }
+    [[nodiscard]] PreviewGroup group(std::string name) {
+        return {std::move(name), jobs_, close(before_), close(after_)};
+    }
+
+private:
+    struct Side {
+        WaitFigures figures;
+        std::vector<Duration> waits;
+    };
+    static void side(Side& of, Duration wait, bool started, std::int64_t gpu_ms) {
+        of.waits.push_back(wait);
+        of.figures.not_started += started ? 0 : 1;
+        of.figures.gpu_ms += gpu_ms;
+    }
+    static WaitFigures close(Side& of) {
+        if (of.waits.empty()) return of.figures;
+        std::sort(of.waits.begin(), of.waits.end());
+        std::int64_t sum = 0;
+        for (const Duration wait : of.waits) sum += wait.ms();
+        of.figures.mean = Duration{sum / static_cast<std::int64_t>(of.waits.size())};
+        of.figures.p95 = of.waits[(of.waits.size() - 1) * 95 / 100];
+        return of.figures;
+    }
+    std::int64_t jobs_ = 0;
+    Side before_;
+    Side after_;
+};
+
+Duration saved(const PreviewJob& job) { return job.wait_before - job.wait_after; }
+
+void name_most_changed(std::vector<PreviewJob> jobs, Preview& out) {
+    std::stable_sort(jobs.begin(), jobs.end(), [](const PreviewJob& a, const PreviewJob& b) {
+        return saved(a) != saved(b) ? saved(a) > saved(b) : a.key < b.key;
+    });
+    for (const PreviewJob& job : jobs) {
+        out.jobs_gain += saved(job) > Duration{} ? 1 : 0;
+        out.jobs_lose += saved(job) < Duration{} ? 1 : 0;
+        if (saved(job) > Duration{} && out.gain.size() < kShownMost) out.gain.push_back(job);
+    }
+    for (auto job = jobs.rbegin(); job != jobs.rend() && out.lose.size() < kShownMost; ++job) {
+        if (saved(*job) < Duration{}) out.lose.push_back(*job);
+    }
+}
+
+void sum_up(std::map<ObjectKey, Both>& by_job, Preview& out) {
+    Tally all;
+    std::map<std::string, Tally> by_queue;
+    std::map<std::string, Tally> by_tenant;
+    std::vector<PreviewJob> jobs;
+    std::int64_t waited_in_fact_ms = 0;
+    for (auto& [key, both] : by_job) {
+        PreviewJob& job = both.job;
+        job.key = key;
+        if (!both.is_news) {  // ran before and all along
+            all.add_work(both);
+            by_tenant[key.namespace_name].add_work(both);
+            continue;
+        }
+        job.started_before = both.started_before.happened();
+        job.started_after = both.started_after.happened();
+        job.wait_before = waited(job.arrived, both.started_before, out.end);
+        job.wait_after = waited(job.arrived, both.started_after, out.end);
+        waited_in_fact_ms += waited(job.arrived, both.started_in_fact, out.end).ms();
+        out.jobs_run_time_guessed += both.is_guessed ? 1 : 0;
+        all.add(both);
+        by_queue[job.queue].add(both);
+        by_tenant[key.namespace_name].add(both);
+        jobs.push_back(job);
+    }
+    if (!jobs.empty()) {
+        out.wait_mean_in_fact =
+            Duration{waited_in_fact_ms / static_cast<std::int64_t>(jobs.size())};
+    }
+    out.all = all.group("");
+    for (auto& [name, tally] : by_queue) out.queues.push_back(tally.group(name));
+    for (auto& [name, tally] : by_tenant) out.tenants.push_back(tally.group(name));
+    name_most_changed(std::move(jobs), out);
+}
+
+}  // namespace
+
+Result<Preview> preview(const PastWindow& past, const Policy& proposed) {
+    const RunTimes known{past};
+    std::vector<Duration> run_times;
+    for (const PastPod& pod : past.pods) run_times.push_back(known.of(pod));
+    const Result<std::vector<RerunPod>> before = rerun({past, std::nullopt, run_times});
+    if (!before) return before.error();
+    const Result<std::vector<RerunPod>> after = rerun({past, proposed, run_times});
+    if (!after) return after.error();
+    std::map<ObjectKey, Both> by_job;
+    for (std::size_t i = 0; i < past.pods.size(); ++i) {
+        add_pod(by_job[job_of(past.pods[i].facts)], past.pods[i], (*before)[i], (*after)[i]);
+    }
+    Preview out;
+    out.begin = past.begin;
+    out.end = past.end;
+    sum_up(by_job, out);
+    return out;
+}
+
+}  // namespace gpuctl::whatif

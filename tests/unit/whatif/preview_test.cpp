@@ -1,0 +1,164 @@
+// What another policy would have made of the past.
+
+#include "scheduler/whatif/preview.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+constexpr std::int64_t kStart = 1'000'000;
+
+// A past told by hand: what came, when it ran, when it ended. Times are in seconds.
+class Past {
+public:
+    Past() {
+        put(0, CacheSynced{});
+        put(0, LeadershipChanged{true, Epoch{1}});
+        put(0, NodeObserved{test::node("a", 8)});
+    }
+    void put(std::int64_t at, Event event) { told_.push_back({at, std::move(event)}); }
+    PodFacts comes(std::int64_t at, const std::string& name, std::int64_t gpus,
+                   const std::string& queue) {
+        PodFacts pod = test::pod(name, name, gpus);
+        pod.queue = queue;
+        pod.created_at = instant(at);
+        put(at, PodObserved{pod});
+        return pod;
+    }
+    void runs(PodFacts pod, std::int64_t from, std::int64_t to) {
+        pod.node = "a";
+        pod.phase = PodPhase::running;
+        pod.started_at = instant(from);
+        put(from, PodObserved{pod});
+        pod.phase = PodPhase::succeeded;
+        pod.finished_at = instant(to);
+        put(to, PodObserved{pod});
+    }
+    [[nodiscard]] PastWindow since(std::int64_t at) {
+        std::stable_sort(told_.begin(), told_.end(),
+                         [](const auto& x, const auto& y) { return x.first < y.first; });
+        PastCollector collector{Engine{}, instant(at)};
+        std::uint64_t sequence = 0;
+        for (const auto& [when, event] : told_) {
+            ++sequence;
+            collector.take(Input{Sequence{sequence}, instant(when), sequence, event});
+        }
+        return std::move(collector).finish();
+    }
+    static Instant instant(std::int64_t seconds) { return Instant{kStart + 1'000 * seconds}; }
+
+private:
+    std::vector<std::pair<std::int64_t, Event>> told_;
+};
+
+Policy queues(std::int32_t priority_of_high) {
+    Policy policy;
+    PoolPolicy& pool = policy.pools.emplace_back();
+    pool.name = kDefaultPool;
+    pool.order = QueueOrder::priority;
+    pool.queues.resize(2);
+    pool.queues[0].name = "low";
+    pool.queues[1].name = "high";
+    pool.queues[1].priority = priority_of_high;
+    return policy;
+}
+
+// Two jobs of the whole node behind one that runs; the first of them came to queue `low`.
+Past two_wait_for_one() {
+    Past past;
+    past.put(0, PolicyChanged{queues(0)});
+    past.runs(past.comes(0, "runs", 8, "low"), 0, 100);
+    past.runs(past.comes(10, "first", 8, "low"), 100, 200);
+    past.runs(past.comes(20, "second", 8, "high"), 200, 300);
+    past.put(400, Plan{});
+    return past;
+}
+
+Preview ask(const PastWindow& past, const Policy& policy) {
+    const Result<Preview> found = preview(past, policy);
+    EXPECT_TRUE(found.has_value());
+    return found ? *found : Preview{};
+}
+
+TEST(Preview, tells_who_gains_and_who_loses_when_a_queue_gets_priority) {
+    const Preview told = ask(two_wait_for_one().since(5), queues(10));
+    EXPECT_EQ(told.all.jobs, 2);
+    EXPECT_EQ(told.all.before.mean, Duration::seconds((90 + 180) / 2));
+    EXPECT_EQ(told.all.after.mean, Duration::seconds((190 + 80) / 2));
+    EXPECT_EQ(told.wait_mean_in_fact, told.all.before.mean);
+    ASSERT_EQ(told.gain.size(), 1u);
+    EXPECT_EQ(told.gain[0].key.name, "second");
+    EXPECT_EQ(told.gain[0].wait_before, Duration::seconds(180));
+    EXPECT_EQ(told.gain[0].wait_after, Duration::seconds(80));
+    ASSERT_EQ(told.lose.size(), 1u);
+    EXPECT_EQ(told.lose[0].key.name, "first");
+    EXPECT_EQ(told.lose[0].wait_after, Duration::seconds(190));
+    EXPECT_EQ(told.jobs_gain, 1);
+    EXPECT_EQ(told.jobs_lose, 1);
+}
+
+TEST(Preview, the_same_policy_changes_nothing_and_does_the_same_work) {
+    Past past = two_wait_for_one();
+    const Preview told = ask(past.since(5), queues(0));
+    EXPECT_TRUE(told.gain.empty() && told.lose.empty());
+    EXPECT_EQ(told.all.before.mean, told.all.after.mean);
+    // 95 s of the first from the window's beginning on, 100 s each of the others.
+    EXPECT_EQ(told.all.before.gpu_ms, 8 * 295'000);
+    EXPECT_EQ(told.all.after.gpu_ms, told.all.before.gpu_ms);
+}
+
+TEST(Preview, a_limit_that_keeps_a_job_out_shows_it_as_not_started) {
+    Policy policy = queues(0);
+    TenantPolicy& tenant = policy.tenants.emplace_back();
+    tenant.name = "team-a";
+    tenant.gpu_maximum = whole_gpus(4);
+    const Preview told = ask(two_wait_for_one().since(5), policy);
+    EXPECT_EQ(told.all.before.not_started, 0);
+    EXPECT_EQ(told.all.after.not_started, 2);
+    EXPECT_EQ(told.all.after.mean, Duration::seconds((390 + 380) / 2)) << "so far";
+    ASSERT_EQ(told.tenants.size(), 1u);
+    EXPECT_EQ(told.tenants[0].after.not_started, 2);
+}
+
+TEST(Preview, a_run_time_nobody_saw_is_that_of_others_of_the_namespace) {
+    Past past;
+    past.runs(past.comes(0, "runs", 8, ""), 0, 100);
+    past.runs(past.comes(10, "first", 8, ""), 100, 200);
+    past.comes(20, "never-started", 8, "");
+    past.comes(30, "behind", 8, "");
+    past.put(1'000, Plan{});
+    const Preview told = ask(past.since(5), Policy{});
+    EXPECT_EQ(told.jobs_run_time_guessed, 2);
+    EXPECT_EQ(told.all.before.not_started, 0);
+    // It starts at 200 s, takes the 100 s of its like, and lets the last one in at 300 s.
+    EXPECT_EQ(told.all.before.p95, Duration::seconds(180));
+    EXPECT_EQ(told.all.before.mean.ms(), (90'000 + 180'000 + 270'000) / 3);
+}
+
+TEST(Preview, what_nodes_and_users_did_happens_again) {
+    Past past;
+    past.put(50, NodeRemoved{"a"});
+    past.put(80, NodeObserved{test::node("a", 8)});
+    past.runs(past.comes(60, "waits-for-the-node", 8, ""), 80, 90);
+    PodFacts leaves = past.comes(61, "given-up", 16, "");
+    past.put(70, PodRemoved{leaves.uid});
+    past.put(100, Plan{});
+    const Preview told = ask(past.since(5), Policy{});
+    EXPECT_EQ(told.all.jobs, 2);
+    EXPECT_EQ(told.all.before.not_started, 1);
+    EXPECT_EQ(told.wait_mean_in_fact, told.all.before.mean);
+}
+
+TEST(Preview, of_a_window_without_anything_is_empty) {
+    Past past;
+    const PastWindow nothing = past.since(50);
+    EXPECT_TRUE(nothing.exported.empty());
+}
+
+}  // namespace
+}  // namespace gpuctl::whatif

@@ -331,10 +331,8 @@ int exec_replay(const CommandLine& line, const std::vector<std::string>& rest) {
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
     std::string program = (self.parent_path() / "gpuctl-replay").string();
     if (error || !std::filesystem::exists(program)) {
-        for (const char* place : {"/bench/gpuctl-replay", "/../lib/gpuctl/gpuctl-replay"}) {
-            const std::string candidate = self.parent_path().string() + place;
-            if (std::filesystem::exists(candidate)) program = candidate;
-        }
+        const std::string candidate = self.parent_path().string() + "/../lib/gpuctl/gpuctl-replay";
+        if (std::filesystem::exists(candidate)) program = candidate;
     }
     std::vector<std::string> words{program, line.replay_directory};
     words.insert(words.end(), rest.begin(), rest.end());

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iostream>
+#include <utility>
 
 #include "cli/commands.hpp"
 
@@ -140,6 +141,16 @@ void print_anything(const nlohmann::json& object) {
     }
 }
 
+// Its queues as `get queues` shows them, not every figure of theirs.
+void print_pool(nlohmann::json pool) {
+    nlohmann::json queues = nlohmann::json::array();
+    if (pool.contains("queues")) queues = std::exchange(pool["queues"], nlohmann::json{});
+    pool.erase("queues");
+    print_anything(pool);
+    std::cout << "queues:\n";
+    print_queues(std::cout, queues, false);
+}
+
 }  // namespace
 
 aio::Task<int> run_describe(Connection& connection, DescribeOptions options) {
@@ -154,6 +165,8 @@ aio::Task<int> run_describe(Connection& connection, DescribeOptions options) {
         print_yaml(std::cout, reply->body);
     } else if (options.kind == "job") {
         print_job(reply->body);
+    } else if (options.kind == "pool") {
+        print_pool(std::move(reply->body));
     } else {
         print_anything(reply->body);
     }

@@ -195,9 +195,7 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     if (likely.empty() && earliest.empty() && latest.empty()) return "";
     return (likely.empty() ? "cannot be told" : "likely in " + likely) + " (in " +
            (earliest.empty() ? "?" : earliest) + " at the earliest, " +
-           (latest.empty() ? "no latest time: not all before it have limits"
-                           : latest + " at the latest") +
-           ")";
+           (latest.empty() ? "no latest time can be told" : latest + " at the latest") + ")";
 }
 
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms) {

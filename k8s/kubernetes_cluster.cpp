@@ -373,6 +373,10 @@ aio::Task<Result<std::string>> KubernetesCluster::cluster_id(aio::Deadline deadl
     co_return identity->uid;
 }
 
+aio::Task<Result<void>> KubernetesCluster::try_create(JobRecord job, Epoch epoch) {
+    return parts_->maker.try_create(std::move(job), epoch);
+}
+
 aio::Task<bool> KubernetesCluster::stop(aio::Deadline deadline) {
     Parts& parts = *parts_;
     parts.stopping = true;

@@ -71,6 +71,7 @@ public:
     [[nodiscard]] std::vector<ports::HealthLine> health() const override;
     [[nodiscard]] ports::LogSource& logs() override;
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
+    aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
     aio::Task<bool> stop(aio::Deadline deadline) override;
 
     [[nodiscard]] KubernetesFigures figures() const;

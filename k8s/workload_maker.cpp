@@ -108,15 +108,31 @@ aio::Task<void> WorkloadMaker::run_create(CreateWorkload order) {
     done_(WorkloadOutcome{id, key, step.ok, step.retryable, step.message, step.code});
 }
 
+WorkloadMaker::Step WorkloadMaker::not_makeable(const Error& error) {
+    Step refused;
+    refused.ok = false;
+    refused.message = error.message;
+    refused.code = error.code;
+    return refused;
+}
+
+aio::Task<Result<void>> WorkloadMaker::try_create(JobRecord job, Epoch epoch) {
+    auto body = workload_body(job, settings_);
+    if (!body) co_return body.error();
+    Step step = co_await check_name(job);
+    if (step.ok) {
+        const WorkloadPaths paths = workload_paths(job.spec.kind, job.spec.key);
+        step = co_await apply(paths.object, std::move(*body), epoch, true);
+    }
+    if (step.ok) co_return Result<void>{};
+    co_return make_error(step.code, "try job " + to_string(job.spec.key) +
+                                        ": the cluster would refuse it: " + step.message);
+}
+
 aio::Task<WorkloadMaker::Step> WorkloadMaker::create_steps(CreateWorkload order) {
     const JobRecord& job = order.job;
     auto body = workload_body(job, settings_);
-    if (!body) {
-        Step refused;
-        refused.ok = false;
-        refused.message = body.error().message;
-        co_return refused;
-    }
+    if (!body) co_return not_makeable(body.error());
     Step step = co_await ensure_priority_class(job.spec.priority, order.epoch);
     if (!step.ok) co_return step;
     step = co_await check_name(job);
@@ -200,12 +216,12 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::check_name(JobRecord job) {
     co_return Step{};
 }
 
-aio::Task<WorkloadMaker::Step> WorkloadMaker::apply(std::string path, std::string body,
-                                                    Epoch epoch) {
+aio::Task<WorkloadMaker::Step> WorkloadMaker::apply(std::string path, std::string body, Epoch epoch,
+                                                    bool is_dry_run) {
     ApiCall call;
     call.method = "PATCH";
     // Without force: a field that somebody else owns is a conflict to be told, not to be taken.
-    call.path = path + "?fieldManager=gpuctl";
+    call.path = path + "?fieldManager=gpuctl" + (is_dry_run ? "&dryRun=All" : "");
     call.body = std::move(body);
     call.content_type = kApplyPatch;
     call.retry = RetryClass::safe;

@@ -34,6 +34,10 @@ public:
     // `may_delete`: the pod is known to have a controller (ruling 26).
     void delete_pod(DeletePod order, bool may_delete);
 
+    // Asks the API server whether it would take the workload (its dry run): namespace, rights,
+    // quota, admission. Makes nothing.
+    aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch);
+
     [[nodiscard]] bool idle() const { return queue_.idle(); }
 
 private:
@@ -47,6 +51,7 @@ private:
         bool found = true;  // of a look-up
     };
     static Step failed(std::string what, const ApiError& error);
+    static Step not_makeable(const Error& error);
 
     aio::Task<void> run_create(CreateWorkload order);
     aio::Task<void> run_remove(DeleteWorkload order);
@@ -57,7 +62,7 @@ private:
     // ok: nothing of this name, or an object of this very job (then with its uid).
     aio::Task<Step> check_name(JobRecord job);
     aio::Task<Step> look_at(std::string path, std::string job_uid);
-    aio::Task<Step> apply(std::string path, std::string body, Epoch epoch);
+    aio::Task<Step> apply(std::string path, std::string body, Epoch epoch, bool is_dry_run = false);
 
     aio::Task<Step> remove_steps(DeleteWorkload order);
     // Deletes the object at `path` if it is ours; `found` says whether there was one.

@@ -29,16 +29,21 @@ Json probe(const JobSpec& spec, int initial_delay_seconds) {
     return probe;
 }
 
-// /data/config.json is a file, /models/qwen2.5-7b and /data/v1.0 are directories.
+// Only what is surely a file is mounted as one: /etc/nginx/conf.d, /models/qwen2.5-7b and
+// /data/v1.0 are directories. A trailing slash makes anything a directory.
 bool looks_like_file(std::string_view path) {
+    static constexpr std::string_view extensions[] = {
+        "json",    "jsonl", "yaml", "yml",  "toml", "ini",    "cfg", "conf", "cnf",  "env",
+        "txt",     "md",    "csv",  "tsv",  "xml",  "html",   "log", "py",   "sh",   "ipynb",
+        "parquet", "arrow", "npy",  "npz",  "bin",  "pt",     "pth", "ckpt", "onnx", "safetensors",
+        "gguf",    "h5",    "pkl",  "db",   "zip",  "tar",    "gz",  "tgz",  "zst",  "whl",
+        "pem",     "crt",   "key",  "sock", "so",   "service"};
     const std::string_view last = path.substr(path.rfind('/') + 1);
     const std::size_t dot = last.rfind('.');
-    if (dot == std::string_view::npos || dot == 0 || dot + 1 == last.size()) return false;
+    if (dot == std::string_view::npos || dot == 0) return false;
     const std::string_view extension = last.substr(dot + 1);
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-    return is_letter(extension.front()) && extension.size() <= 12 &&
-           std::all_of(extension.begin(), extension.end(),
-                       [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+    return std::find(std::begin(extensions), std::end(extensions), extension) !=
+           std::end(extensions);
 }
 
 struct Mounts {

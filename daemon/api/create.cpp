@@ -61,6 +61,9 @@ aio::Task<net::HttpResponse> store(Services& services, Call call, std::string ke
     Json body = created_json(job, body_read->dry_run ? "would be accepted" : waiting_message(job));
     body["warnings"] = warnings_json(warnings);
     if (body_read->dry_run) {
+        Result<void> tried =
+            co_await services.cluster.try_create(job, services.engine.state().epoch());
+        if (!tried) co_return problem_reply(tried.error(), call, warnings);
         body["dryRun"] = true;
         co_return json_reply(200, body);
     }

@@ -125,6 +125,12 @@ Result<JobBody> decode(Services& services, const Call& call, Incoming& incoming,
     Result<wire::DecodedJob> decoded = wire::decode_job(incoming.document, options, &warnings);
     if (!decoded) return decoded.error();
     warnings = std::move(decoded->warnings);
+    if (!decoded->spec.claims.empty()) {
+        return make_error(ErrorCode::ValidationFailed,
+                          "job " + to_string(decoded->spec.key) + ": storage." +
+                              decoded->spec.claims.front().name +
+                              " is a claimed volume, which is not built yet; use storage.workdirs");
+    }
     JobBody body;
     body.dry_run = incoming.dry_run;
     JobRecord& job = body.job;

@@ -13,9 +13,9 @@ Result<LogQuery> read_query(const Call& call) {
     if (const std::string_view tail = call.query("tail"); !tail.empty()) {
         const char* end = tail.data() + tail.size();
         const auto [at, error] = std::from_chars(tail.data(), end, query.tail);
-        if (error != std::errc{} || at != end || query.tail < 0 || query.tail > wire::kLogTailMax) {
+        if (error != std::errc{} || at != end || query.tail < 1 || query.tail > wire::kLogTailMax) {
             return make_error(ErrorCode::BadRequest, "read tail=" + std::string{tail} +
-                                                         ": must be from 0 to " +
+                                                         ": must be from 1 to " +
                                                          std::to_string(wire::kLogTailMax));
         }
     }

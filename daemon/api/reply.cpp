@@ -66,6 +66,14 @@ net::HttpResponse problem_reply(const Error& error, const Call& call,
     return problem_reply(error, target.substr(0, target.find('?')), call.request_id, warnings);
 }
 
+void set_status(net::HttpResponse& problem, int status) {
+    if (problem.status == status) return;
+    problem.status = status;
+    auto body = nlohmann::ordered_json::parse(problem.body);
+    body["status"] = status;
+    problem.body = body.dump();
+}
+
 Result<bool> flag_of(const Call& call, std::string_view name) {
     if (!call.target.has_query(name)) return false;
     const std::string_view text = call.query(name);

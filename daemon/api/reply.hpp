@@ -20,6 +20,9 @@ net::HttpResponse problem_reply(const Error& error, std::string_view path,
 net::HttpResponse problem_reply(const Error& error, const Call& call,
                                 const std::vector<Detail>& warnings = {});
 
+// Another status for a problem, in its body, too: several share an error code (414 and 431).
+void set_status(net::HttpResponse& problem, int status);
+
 // "true", "1", "yes" or "" (present without a value) are true; BadRequest for anything else.
 Result<bool> flag_of(const Call& call, std::string_view name);
 

@@ -268,7 +268,7 @@ net::HttpResponse ApiServer::problem(int status, std::string code, std::string m
     const std::string request_id = request_id_of({});
     net::HttpResponse response =
         problem_reply(make_error(known, std::move(message)), "", request_id);
-    response.status = status;
+    set_status(response, status);
     finish(response, request_id);
     count(kNoRoute, "other", status, aio::Clock::now());
     return response;

@@ -71,6 +71,9 @@ aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
     if (!asked) co_return problem_reply(asked.error(), call, warnings);
     if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
     const OpenQuestion open{services};
+    Result<void> tried =
+        co_await services.cluster.try_create(asked->job, services.engine.state().epoch());
+    if (!tried) co_return problem_reply(tried.error(), call, warnings);
     std::function<Result<whatif::Answer>()> work = [state = services.engine.engine().export_state(),
                                                     job = asked->job,
                                                     prefix = services.settings.label_prefix] {

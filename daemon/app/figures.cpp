@@ -30,7 +30,7 @@ void fill_jobs(Recorder& recorder, const ClusterState& state) {
     recorder.reset(Metric::pending_jobs);
     for (const JobView& job : list_jobs(state, {})) {
         recorder.gauge(Metric::jobs, {job.status}).add(1);
-        if (!job.waiting) continue;
+        if (!job.waiting || job.waiting->reason == Reason::none) continue;
         recorder.gauge(Metric::pending_jobs, {std::string{to_string(job.waiting->reason)}}).add(1);
     }
 }

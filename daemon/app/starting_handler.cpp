@@ -42,7 +42,7 @@ net::HttpResponse StartingHandler::problem(int status, std::string code, std::st
     if (next_ != nullptr) return next_->problem(status, std::move(code), std::move(message));
     net::HttpResponse response =
         api::problem_reply(make_error(ErrorCode::BadRequest, std::move(message)), "", "");
-    response.status = status;
+    api::set_status(response, status);
     return response;
 }
 

@@ -134,6 +134,8 @@ aio::Task<Result<std::string>> EmbeddedCluster::cluster_id(aio::Deadline) {
     co_return settings_.cluster_id;
 }
 
+aio::Task<Result<void>> EmbeddedCluster::try_create(JobRecord, Epoch) { co_return Result<void>{}; }
+
 aio::Task<bool> EmbeddedCluster::stop(aio::Deadline deadline) {
     stopped_ = true;
     tasks_.cancel();

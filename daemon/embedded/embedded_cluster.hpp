@@ -47,6 +47,8 @@ public:
     [[nodiscard]] std::vector<ports::HealthLine> health() const override;
     [[nodiscard]] ports::LogSource& logs() override;
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
+    // Takes everything.
+    aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
     aio::Task<bool> stop(aio::Deadline deadline) override;
 
     // What happens to virtual machines: loss, return, cordon (sim/input.hpp).

@@ -38,6 +38,10 @@ public:
     // uid of kube-system, or the generated id of the embedded cluster; ties a journal to a cluster.
     virtual aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) = 0;
 
+    // Whether the cluster itself would take the job's objects, as far as it can say without making
+    // any: its namespace, rights, quota, admission.
+    virtual aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) = 0;
+
     // No new effects; those in flight finish or are cancelled at the deadline. True: all ended.
     virtual aio::Task<bool> stop(aio::Deadline deadline) = 0;
 };

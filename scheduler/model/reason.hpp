@@ -17,7 +17,7 @@ namespace gpuctl {
 #define GPUCTL_REASONS(X)                                                                         \
     X(none, "none", false, "nothing blocks it")                                                   \
     X(not_synced, "not_synced", false, "the cluster has not been read completely yet")            \
-    X(not_leader, "not_leader", false, "another gpuctld is in charge")                            \
+    X(not_leader, "not_leader", false, "this gpuctld does not lead")                              \
     X(gated, "gated", false, "its scheduling gates are closed")                                   \
     X(unsupported_feature, "unsupported_feature", false, "it asks for something not built yet")   \
     X(gang_size_unknown, "gang_size_unknown", false, "nothing says how many ranks its gang has")  \

@@ -72,7 +72,9 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id, const Read
     if (!state.synced()) {
         out.push_back(plain(Reason::not_synced, "", "the cluster has not been read completely"));
     } else if (!state.leading()) {
-        out.push_back(plain(Reason::not_leader, "", "another gpuctld is in charge"));
+        out.push_back(plain(Reason::not_leader, "",
+                            "this gpuctld does not lead: it is becoming the leader, or another one "
+                            "is (/readyz says which)"));
     }
     if (ready.hold != Reason::none) {
         out.push_back(explain_parts::explain_hold(state, job, ready));

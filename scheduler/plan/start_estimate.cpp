@@ -80,10 +80,53 @@ public:
         return out;
     }
 
+    // When so much of what counts against a limit has ended that the job may hold what it asks
+    // for; never: that cannot be told.
+    [[nodiscard]] Instant within_limit(JobId id, const LimitHit& hit, Pace pace) const {
+        const JobRow& job = state_.job(id);
+        const auto counts = [&](PodId pod) {
+            const JobRow& other = state_.job(state_.pod(pod).job);
+            switch (hit.kind) {
+                case LimitKind::queue_maximum:
+                case LimitKind::queue_borrowing:
+                    return is_below(other.queue, hit.queue);
+                case LimitKind::tenant_gpus:
+                case LimitKind::tenant_pool_gpus:
+                    return other.tenant == job.tenant;
+                default:
+                    return false;
+            }
+        };
+        std::vector<Release> sorted = ends(pace, counts);
+        std::sort(sorted.begin(), sorted.end(),
+                  [](const Release& a, const Release& b) { return b > a; });
+        std::int64_t excess = hit.held + hit.needed - hit.limit;
+        for (const Release& one : sorted) {
+            excess -= one.gpus;
+            if (excess <= 0) return std::max(one.at, state_.now());
+        }
+        return {};
+    }
+    // What would be asked of its limits.
+    [[nodiscard]] LimitHit limit_of(JobId id) const {
+        return state_.limit_hit(state_.job(id), Load{GpuMilli{missing(id)}, {}, {}});
+    }
+
 private:
+    [[nodiscard]] bool is_below(QueueId queue, QueueId above) const {
+        for (; queue.exists(); queue = state_.queue(queue).parent) {
+            if (queue == above) return true;
+        }
+        return false;
+    }
     [[nodiscard]] std::vector<Release> ends(Pace pace) const {
+        return ends(pace, [](PodId) { return true; });
+    }
+    template <typename Counts>
+    [[nodiscard]] std::vector<Release> ends(Pace pace, Counts counts) const {
         std::vector<Release> out;
         for (const PodId pod : running_) {
+            if (!counts(pod)) continue;
             const Instant end = end_of(state_.pod(pod), pace);
             const GpuMilli gpus = state_.shapes().at(state_.pod(pod).shape).gpus;
             if (end.happened() && gpus > GpuMilli{0}) out.push_back({end, gpus.value()});
@@ -118,12 +161,63 @@ private:
     std::vector<PodId> running_;
 };
 
+// What the pool's free GPUs say something about.
+bool is_about_room(Reason reason) {
+    return reason == Reason::none || reason == Reason::gpu_insufficient ||
+           reason == Reason::gpu_fragmented || reason == Reason::nodes_insufficient ||
+           reason == Reason::reserved || reason == Reason::short_work_first;
+}
+
+bool is_limit(Reason reason) {
+    return reason == Reason::queue_limit || reason == Reason::tenant_quota;
+}
+
+// Why it was refused when it was last tried, if that still holds.
+Reason refusal_of(const ClusterState& state, JobId id) {
+    const ClassId waits_in = state.job(id).waits_in;
+    if (!waits_in.exists()) return Reason::turn;
+    const JobClass& waiting = state.book().at(waits_in);
+    return state.is_blocked(waiting) ? waiting.block.reason : Reason::none;
+}
+
+// Those that can start by what this forecast knows of; the others stand in nobody's way.
+std::vector<JobId> foreseeable(const ClusterState& state, const std::vector<JobId>& line) {
+    std::vector<JobId> out;
+    for (const JobId id : line) {
+        if (out.size() == kEstimatedMax) break;
+        const Reason reason = refusal_of(state, id);
+        if (is_about_room(reason) || is_limit(reason)) out.push_back(id);
+    }
+    return out;
+}
+
+// A job that was tried and refused does not start now, whatever the sum of free GPUs says.
+StartEstimate believable(const ClusterState& state, const Forecast& forecast, JobId id,
+                         StartEstimate estimate) {
+    const Reason reason = refusal_of(state, id);
+    if (is_limit(reason)) {
+        const LimitHit hit = forecast.limit_of(id);
+        const Instant earliest = forecast.within_limit(id, hit, Pace::early);
+        const Instant likely = forecast.within_limit(id, hit, Pace::median);
+        if (!earliest.happened()) return {};
+        estimate.earliest = std::max(estimate.earliest, earliest);
+        estimate.likely = estimate.likely.happened() && likely.happened()
+                              ? std::max({estimate.likely, likely, estimate.earliest})
+                              : Instant{};
+        estimate.latest = {};  // others of the queue or namespace may come before it
+        return estimate;
+    }
+    if (reason == Reason::none) return estimate;
+    if (estimate.likely <= state.now()) estimate.likely = {};
+    if (estimate.latest <= state.now()) estimate.latest = {};
+    return estimate;
+}
+
 }  // namespace
 
 std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId pool,
                                                const std::vector<JobId>& line) {
-    const std::vector<JobId> told(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                                   line.size(), kEstimatedMax)));
+    const std::vector<JobId> told = foreseeable(state, line);
     const Forecast forecast{state, pool};
     std::map<JobId, StartEstimate> out;
     for (const auto& [id, at] : forecast.in_line(told, Pace::late)) out[id].latest = at;
@@ -141,7 +235,9 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
         if (estimate.likely.happened() && estimate.earliest.happened()) {
             estimate.earliest = std::min(estimate.earliest, estimate.likely);
         }
+        estimate = believable(state, forecast, id, estimate);
     }
+    std::erase_if(out, [](const auto& one) { return one.second == StartEstimate{}; });
     return out;
 }
 

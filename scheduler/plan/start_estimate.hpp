@@ -7,6 +7,9 @@
 //   latest    those before it go first, and everything runs to its limit; for the first in line
 //   what
 //             it is promised, where that is later
+// A job that a limit stops starts when enough of what counts against it has ended, with no latest
+// time. Of one that lacks CPU, memory, a matching node or anything else that no end of a job with
+// GPUs brings, nothing is told. What was just refused is not told to start now.
 // Jobs that come later and go first (priority, shares, `shortest`) are in none of them.
 
 #include <map>

@@ -148,10 +148,13 @@ void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
     }
     const bool never_sent = job.workload == WorkloadState::creating &&
                             job.workload_effect == EffectId{} && !job.workload_in_flight;
+    const bool never_made =
+        job.workload == WorkloadState::failed && job.pods.empty() && job.create_lands_until < now_;
     job.workload = WorkloadState::deleting;
     job.force_delete = event.force;
     if (planted(PlantedBug::delete_overtakes_create)) job.workload_in_flight = false;
-    job.workload_due = !never_sent;  // nothing to delete where nothing was made
+    // Nothing to delete where nothing was made.
+    job.workload_due = !never_sent && !never_made;
     job.workload_failures = 0;
     job.workload_not_before = Instant{};
     mark_dirty(id);

@@ -313,6 +313,10 @@ void ClusterState::report_started(JobId id, EffectList& effects) {
         report.pods.push_back({pod.facts.key, pod.facts.uid});
         report.nodes.push_back(nodes_[pod.node.value()].facts.name);
     }
+    // Its pods may have come long after it: a slow controller, an API server that hung.
+    if (job.record && !job.started_at.happened()) {
+        since = std::min(since, job.record->submitted_at);
+    }
     report.waited = now_ - since;
     job.reported = 0;  // when it waits again, that is news
     job.reported_reason = Reason::none;

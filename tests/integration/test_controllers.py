@@ -91,10 +91,15 @@ class Controllers(unittest.TestCase):
         name = unique("late")
         text = (f"kind: training\njob: {{name: first, namespace: {name}}}\nenvironment: {{image: x}}\n"
                 "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n")
+        for tried in (("create", "--dry-run"), ("what-if",)):
+            told = self.daemon.gpuctl(*tried, "-f", "-", stdin=text, check=False)
+            self.assertIn("NamespaceNotFound", told.stderr, f"{tried} knows it before")
         refused = self.daemon.gpuctl("create", "-f", "-", stdin=text, check=False)
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("NamespaceNotFound", refused.stderr)
         self.assertIn(name, refused.stderr)
+        wait_for(lambda: self.daemon.rest("GET", f"/api/v1/jobs/first?namespace={name}")[0] == 404, RUNNING_S,
+                 "no job is left behind")
         self.bed.create_namespace(name)
         self.daemon.gpuctl("create", "-f", "-", stdin=text)
         self.daemon.gpuctl("delete", "job", "first", namespace=name)

@@ -53,6 +53,8 @@ def up(options):
             names = [bed.create_node(f"node-{index}", options.gpus) for index in range(options.nodes)]
         else:
             names = bed.create_default_nodes()
+            # So that a first pod without a pool starts, too; tests make do without.
+            names.append(bed.create_node("default-gpu-0", 4, "default", "T4"))
         bed.wait_nodes_ready(names, 30 + len(names) // 5)
         for namespace in ("default", "product"):  # what the samples name (config/examples)
             if namespace != "default":

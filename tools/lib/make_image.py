@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("gpuctld", "gpuctl")
+PROGRAMS = ("gpuctld", "gpuctl", "gpuctl-replay")
 USER = 65532
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 ETC = {

@@ -69,6 +69,7 @@ public:
         co_return make_error(ErrorCode::NotFound, "no logs here");
     }
     aio::Task<Result<std::string>> cluster_id(aio::Deadline) override { co_return "id"; }
+    aio::Task<Result<void>> try_create(JobRecord, Epoch) override { co_return Result<void>{}; }
     aio::Task<bool> stop(aio::Deadline) override { co_return true; }
 
     std::vector<Effect> effects;

@@ -54,6 +54,19 @@ JobRecord single_training() {
     return record;
 }
 
+TEST(Workload, mounts_only_what_is_surely_a_file_as_one) {
+    JobRecord record = job(JobKind::compute, "web");
+    record.spec.workdirs = {"/etc/nginx/conf.d", "/data/v1.0", "/m/qwen2.5-7b", "/d/a.json",
+                            "/d/b.json/"};
+    const auto body = nlohmann::json::parse(*workload_body(record, WorkloadSettings{}));
+    std::vector<std::string> types;
+    for (const auto& volume : body["spec"]["template"]["spec"]["volumes"]) {
+        types.push_back(volume["hostPath"]["type"]);
+    }
+    EXPECT_EQ(types, (std::vector<std::string>{"DirectoryOrCreate", "DirectoryOrCreate",
+                                               "DirectoryOrCreate", "File", "DirectoryOrCreate"}));
+}
+
 JobRecord gang_training() {
     JobRecord record = job(JobKind::training, "llm");
     record.spec.replicas_min = 2;

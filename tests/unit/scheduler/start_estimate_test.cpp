@@ -71,6 +71,49 @@ TEST_F(Starts, history_narrows_the_band) {
     EXPECT_EQ(of("next").latest, begin + Duration::seconds(1'000));
 }
 
+TEST_F(Starts, of_a_job_that_a_limit_stops_wait_for_what_counts_against_it) {
+    Policy policy;
+    PoolPolicy& pool = policy.pools.emplace_back();
+    pool.name = kDefaultPool;
+    pool.queues.resize(1);
+    pool.queues[0].name = kDefaultQueue;
+    pool.queues[0].maximum = whole_gpus(4);
+    world.set(policy);
+    submit("runs", 4, 100);
+    submit("next", 4, 50);
+    const Instant begin = world.engine.state().pod(world.engine.state().find_pod("runs")).placed_at;
+    EXPECT_EQ(of("next").likely, begin + Duration::seconds(100)) << "4 of 8 GPUs are free";
+    EXPECT_FALSE(of("next").latest.happened()) << "another of the queue may come before it";
+}
+
+TEST_F(Starts, nothing_is_told_of_what_no_end_of_a_job_with_gpus_brings) {
+    PodFacts thirsty = pod("thirsty", "thirsty", 1);
+    thirsty.request.cpu = CpuMilli{60'000};
+    thirsty.run_time_max = Duration::seconds(100);
+    world.add(thirsty);
+    PodFacts short_of_cpu = thirsty;
+    short_of_cpu.uid = short_of_cpu.key.name = short_of_cpu.job = "short-of-cpu";
+    world.add(short_of_cpu);
+    PodFacts too_large = pod("too-large", "too-large", 9);
+    world.add(too_large);
+    world.run();
+    for (const char* name : {"short-of-cpu", "too-large"}) {
+        EXPECT_EQ(find_job(world.engine.state(), "team-a", name)->start, std::nullopt) << name;
+    }
+    submit("runs", 6, 100);
+    submit("next", 8, 50);
+    EXPECT_TRUE(of("next").latest.happened()) << "one that can never start stands in nobody's way";
+}
+
+TEST_F(Starts, a_job_that_finds_no_node_is_not_told_to_start_now) {
+    world.add(node("b", 8));
+    submit("half-a", 5, 100);
+    submit("half-b", 5, 200);
+    submit("next", 6, 50);  // 6 GPUs are free, 3 on each node
+    EXPECT_FALSE(of("next").likely.happened() && of("next").likely <= world.now);
+    EXPECT_GT(of("next").latest, world.now) << "what it is promised";
+}
+
 TEST_F(Starts, survive_a_restart) {
     for (int i = 0; i < 20; ++i) {
         submit("past", 8, 1'000);

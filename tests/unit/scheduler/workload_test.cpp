@@ -156,6 +156,12 @@ TEST(Workload, is_created_retried_failed_and_deleted_as_answered) {
     world.send(JobSubmitted{record});
     EXPECT_EQ(world.sent<CreateWorkload>().size(), asked + 1)
         << "what was refused may be sent again";
+    world.send(WorkloadOutcome{world.sent<CreateWorkload>().back().id, record.spec.key, false,
+                               false, "forbidden"});
+    const std::size_t deleted = world.sent<DeleteWorkload>().size();
+    world.send(JobDeleteRequested{record.spec.key, false});
+    EXPECT_TRUE(list_jobs(world.engine.state(), {}).empty());
+    EXPECT_EQ(world.sent<DeleteWorkload>().size(), deleted) << "nothing to delete was made";
 }
 
 }  // namespace

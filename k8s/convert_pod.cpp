@@ -7,6 +7,7 @@
 #include "k8s/object_time.hpp"
 #include "scheduler/base/archive.hpp"
 #include "scheduler/base/hash.hpp"
+#include "scheduler/model/job_spec.hpp"
 
 namespace gpuctl::k8s {
 
@@ -34,6 +35,12 @@ void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view val
             return parts.gang.offer(value, found.old_prefix);
         case OwnKey::gang_min:
             return parts.gang_min.offer(value, found.old_prefix);
+        case OwnKey::preemptible:
+            return parts.preemptible.offer(value, found.old_prefix);
+        case OwnKey::checkpoint_interval_seconds:
+            return parts.checkpoint_interval.offer(value, found.old_prefix);
+        case OwnKey::restart_cost_seconds:
+            return parts.restart_cost.offer(value, found.old_prefix);
         case OwnKey::gpu_type:
             return parts.gpu_type.offer(value, found.old_prefix);
         case OwnKey::none:
@@ -49,6 +56,9 @@ void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view val
             return;
     }
 }
+
+// A claim waits for the longest grace of its victims: a week is as good as for ever.
+constexpr std::int64_t kStopGraceMaxSeconds = 7 * 24 * 3600;
 
 constexpr std::string_view kCompletionIndex = "batch.kubernetes.io/job-completion-index";
 
@@ -71,6 +81,11 @@ void read_labels(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& par
     });
 }
 
+constexpr bool is_annotation(OwnKey key) {
+    return key == OwnKey::gang_min || key == OwnKey::preemptible ||
+           key == OwnKey::checkpoint_interval_seconds || key == OwnKey::restart_cost_seconds;
+}
+
 void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& parts) {
     cursor.object([&](std::string_view key) {
         if (key == kCompletionIndex) {
@@ -78,8 +93,8 @@ void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts
         } else if (key == "scheduling.k8s.io/group-name" ||
                    key == "scheduling.volcano.sh/group-name" || key == "pod-group-name") {
             parts.foreign_gang = cursor.string();
-        } else if (const auto found = labels.recognise(key); found.key == OwnKey::gang_min) {
-            parts.gang_min.offer(cursor.string(), found.old_prefix);
+        } else if (const auto found = labels.recognise(key); is_annotation(found.key)) {
+            keep_own(parts, found, cursor.string());
         } else {
             cursor.skip();
         }
@@ -175,6 +190,17 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.node = spec.node;
     facts.priority = spec.priority;
     facts.run_time_max = spec.run_time_max;
+    // Ruling 10: what says nothing may be stopped for others when its priority is low.
+    facts.preemptible = metadata.preemptible.text.empty()
+                            ? spec.priority <= priority_value(JobPriority::low)
+                            : metadata.preemptible.text == "true";
+    facts.preempts = spec.preempts;
+    facts.checkpoint_interval =
+        Duration::seconds(number_at_least(metadata.checkpoint_interval.text, 0).value_or(0));
+    facts.restart_cost =
+        Duration::seconds(number_at_least(metadata.restart_cost.text, 0).value_or(0));
+    facts.stop_grace =
+        Duration::seconds(std::clamp<std::int64_t>(spec.stop_grace_s, 0, kStopGraceMaxSeconds));
     set_times(metadata, status, facts);
     name_job(metadata, spec, settings.labels, facts);
     facts.queue = metadata.queue.text;

@@ -38,6 +38,8 @@ struct SpecParts {
     std::string_view node;
     std::string_view scheduler_name;
     std::int32_t priority = 0;
+    bool preempts = true;
+    std::int64_t stop_grace_s = 30;
     bool gated = false;
     Duration run_time_max;  // the kubelet ends it then; 0: never
     boost::container::small_vector<ContainerParts, 2> containers;
@@ -75,6 +77,9 @@ struct MetadataParts {
     OwnValue queue;
     OwnValue gang;
     OwnValue gang_min;
+    OwnValue preemptible;
+    OwnValue checkpoint_interval;
+    OwnValue restart_cost;
     OwnValue gpu_type;
     std::string_view app;
     std::string_view job_name;

@@ -161,6 +161,10 @@ bool read_member(JsonCursor& cursor, std::string_view key, SpecParts& parts) {
         constexpr std::int64_t seconds_max = 10'000'000'000;  // beyond, it is as good as none
         parts.run_time_max =
             Duration::seconds(std::clamp<std::int64_t>(cursor.integer(), 0, seconds_max));
+    } else if (key == "preemptionPolicy") {
+        parts.preempts = cursor.string() != "Never";
+    } else if (key == "terminationGracePeriodSeconds") {
+        parts.stop_grace_s = cursor.integer();
     } else if (key == "schedulingGates") {
         parts.gated = array_has_elements(cursor);
     } else if (key == "containers") {

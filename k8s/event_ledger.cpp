@@ -82,6 +82,16 @@ EventNote started_note(const ReportStarted& report) {
     return event;
 }
 
+EventNote preempted_note(const EvictPod& eviction) {
+    EventNote event;
+    event.type = "Warning";
+    event.reason = "Preempted";
+    event.action = "Preempting";
+    event.regarding = eviction.pod;
+    event.note = "Pod " + to_string(eviction.pod.key) + " is evicted: " + eviction.why;
+    return event;
+}
+
 void FailureLedger::plan(const ObjectKey& job, Entry& entry, Time due) {
     if (entry.due != Time::max()) {
         const auto [from, to] = due_.equal_range(entry.due);

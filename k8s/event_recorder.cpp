@@ -45,6 +45,17 @@ void EventRecorder::started(const ReportStarted& report) {
     changed_.notify_all();
 }
 
+// Asked again after a disruption budget said no, it is told again: the budget of events bounds it.
+void EventRecorder::preempted(const EvictPod& eviction) {
+    if (!settings_.successes) return;
+    if (outbox_.size() >= kOutboxMax || !successes_.take(aio::Clock::now())) {
+        ++figures_.dropped;
+        return;
+    }
+    outbox_.push_back(preempted_note(eviction));
+    changed_.notify_all();
+}
+
 void EventRecorder::lead(std::optional<Epoch> epoch) {
     epoch_ = epoch;
     changed_.notify_all();

@@ -34,6 +34,7 @@ std::string event_body(const EventNote& event, const std::string& name, const st
 std::string series_patch(std::int64_t count, Instant last_observed);
 // "Successfully assigned team/a-0 to n1", or the same for a whole gang.
 EventNote started_note(const ReportStarted& report);
+EventNote preempted_note(const EvictPod& eviction);
 
 // Repeats of FailedScheduling per job. Pure: the time is an argument.
 class FailureLedger {
@@ -101,6 +102,7 @@ public:
 
     void pending(const ReportPending& report);
     void started(const ReportStarted& report);
+    void preempted(const EvictPod& eviction);
     void lead(std::optional<Epoch> epoch);
 
     struct Figures {

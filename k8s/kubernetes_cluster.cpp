@@ -10,6 +10,7 @@
 #include "daemon/aio/signal.hpp"
 #include "daemon/aio/task_group.hpp"
 #include "k8s/discovery.hpp"
+#include "k8s/evictor.hpp"
 #include "k8s/kubeconfig.hpp"
 #include "k8s/kubernetes_cluster_feeds.hpp"
 #include "k8s/kubernetes_health.hpp"
@@ -112,6 +113,7 @@ struct KubernetesCluster::Parts {
     LeaseKeeper keeper;
     Binder binder;
     WorkloadMaker maker;
+    Evictor evictor;
     KubernetesLogs logs;
 
     bool discovered = false;
@@ -147,6 +149,8 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
              }),
       maker(group, *client, {settings.scheduler_name, labels},
             [this](Event outcome) { outbox.deliver(std::move(outcome)); }),
+      evictor(group, *client,
+              [this](PodEvictOutcome outcome) { outbox.deliver(std::move(outcome)); }),
       logs(*client) {
     for (const std::string_view path : kWorkloadPaths) {
         InformerSettings of_ours =
@@ -321,25 +325,28 @@ void KubernetesCluster::start(ports::EventSink& sink) {
 void KubernetesCluster::carry_out(const Effect& effect) {
     Parts& parts = *parts_;
     if (parts.stopping) return;
-    std::visit(Overloaded{[&](const BindPod& order) { parts.binder.bind(order); },
-                          [&](const DeletePod& order) {
-                              parts.maker.delete_pod(order,
-                                                     parts.pod_feed.has_controller(order.pod.uid));
-                          },
-                          [&](const CreateWorkload& order) { parts.maker.create(order); },
-                          [&](const DeleteWorkload& order) { parts.maker.remove(order); },
-                          [&](const ReportPending& report) {
-                              parts.writer.want(report);
-                              parts.recorder.pending(report);
-                          },
-                          [&](const ReportStarted& report) {
-                              for (const PodReference& pod : report.pods)
-                                  parts.writer.forget(pod.uid);
-                              parts.recorder.started(report);
-                          },
-                          // The daemon's loop keeps the time.
-                          [](const WakeAt&) {}},
-               effect);
+    std::visit(
+        Overloaded{[&](const BindPod& order) { parts.binder.bind(order); },
+                   [&](const DeletePod& order) {
+                       parts.maker.delete_pod(order, parts.pod_feed.has_controller(order.pod.uid));
+                   },
+                   [&](const EvictPod& order) {
+                       parts.evictor.evict(order, parts.pod_feed.has_controller(order.pod.uid));
+                       parts.recorder.preempted(order);
+                   },
+                   [&](const CreateWorkload& order) { parts.maker.create(order); },
+                   [&](const DeleteWorkload& order) { parts.maker.remove(order); },
+                   [&](const ReportPending& report) {
+                       parts.writer.want(report);
+                       parts.recorder.pending(report);
+                   },
+                   [&](const ReportStarted& report) {
+                       for (const PodReference& pod : report.pods) parts.writer.forget(pod.uid);
+                       parts.recorder.started(report);
+                   },
+                   // The daemon's loop keeps the time.
+                   [](const WakeAt&) {}},
+        effect);
 }
 
 std::vector<ports::HealthLine> KubernetesCluster::health() const {
@@ -382,11 +389,11 @@ aio::Task<bool> KubernetesCluster::stop(aio::Deadline deadline) {
     parts.stopping = true;
     // Writes first: the lease must not be given away before the last of them has ended (A1).
     constexpr std::chrono::milliseconds look_again{10};
-    bool idle = parts.binder.idle() && parts.maker.idle();
+    bool idle = parts.binder.idle() && parts.maker.idle() && parts.evictor.idle();
     while (!idle && !deadline.passed()) {
         const bool running = co_await aio::sleep_until(aio::Deadline::in(look_again));
         if (!running) break;
-        idle = parts.binder.idle() && parts.maker.idle();
+        idle = parts.binder.idle() && parts.maker.idle() && parts.evictor.idle();
     }
     parts.writer.lead(std::nullopt);
     parts.recorder.lead(std::nullopt);

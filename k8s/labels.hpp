@@ -24,7 +24,10 @@ enum class OwnKey : std::uint8_t {
     port,
     description,
     source,
-    job_uid
+    job_uid,
+    preemptible,
+    checkpoint_interval_seconds,
+    restart_cost_seconds
 };
 
 std::string_view suffix_of(OwnKey key);

@@ -123,6 +123,16 @@ Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
     } else {
         labels["app"] = spec.key.name;
     }
+    if (spec.preemptible != (spec.priority == JobPriority::low)) {  // else the default says it
+        annotations[settings.labels.text(OwnKey::preemptible)] =
+            spec.preemptible ? "true" : "false";
+    }
+    const auto put_seconds = [&](OwnKey key, Duration value) {
+        if (value <= Duration{}) return;
+        annotations[settings.labels.text(key)] = std::to_string((value.ms() + 999) / 1000);
+    };
+    put_seconds(OwnKey::checkpoint_interval_seconds, spec.checkpoint_interval);
+    put_seconds(OwnKey::restart_cost_seconds, spec.restart_cost);
     if (!spec.description.empty()) {
         annotations[settings.labels.text(OwnKey::description)] = spec.description;
     }

@@ -23,7 +23,7 @@ namespace gpuctl::sim {
 
 // What users would read with `kubectl get events`; a repeat raises `count`.
 struct UserEvent {
-    std::string reason;  // FailedScheduling, Scheduled
+    std::string reason;  // FailedScheduling, Scheduled, Preempted
     std::string message;
     std::int64_t count = 1;
     Instant last_at;
@@ -39,10 +39,13 @@ struct ClusterFigures {
     std::uint64_t containers_failed = 0;
     std::uint64_t pods_evicted = 0;
     std::uint64_t pods_deleted = 0;
+    std::uint64_t evictions_accepted = 0;  // for the sake of other jobs
+    std::uint64_t evictions_turned_down = 0;
 };
 BOOST_DESCRIBE_STRUCT(ClusterFigures, (),
                       (pods_created, binds_accepted, binds_turned_down, binds_unanswered,
-                       kubelet_rejections, containers_failed, pods_evicted, pods_deleted))
+                       kubelet_rejections, containers_failed, pods_evicted, pods_deleted,
+                       evictions_accepted, evictions_turned_down))
 
 class Cluster {
 public:
@@ -82,6 +85,7 @@ private:
     // cluster_effects.cpp: the API server
     void reach(const BindPod& effect, Instant now, Out& out);
     void reach(const DeletePod& effect, Instant now, Out& out);
+    void reach(const EvictPod& effect, Instant now, Out& out);
     void reach(const CreateWorkload& effect, Instant now, Out& out);
     void reach(const DeleteWorkload& effect, Instant now, Out& out);
     void reach(const ReportPending& effect, Instant now, Out& out);

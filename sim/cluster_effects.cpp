@@ -26,6 +26,7 @@ void Cluster::carry_out(const Effect& effect, Instant now, Out& out) {
     advance(now, out);
     const bool is_remote = std::holds_alternative<BindPod>(effect) ||
                            std::holds_alternative<DeletePod>(effect) ||
+                           std::holds_alternative<EvictPod>(effect) ||
                            std::holds_alternative<CreateWorkload>(effect) ||
                            std::holds_alternative<DeleteWorkload>(effect);
     if (!is_remote) {
@@ -110,6 +111,38 @@ void Cluster::reach(const DeletePod& effect, Instant now, Out& out) {
         return out.push_back(outcome);
     }
     out.push_back(outcome);  // deleting what is gone is success
+    delete_pod(effect.pod.uid, false, now, out);
+}
+
+// SIGTERM, then what is left of it is killed when its grace is over; its controller makes another.
+void Cluster::reach(const EvictPod& effect, Instant now, Out& out) {
+    PodEvictOutcome outcome{effect.id, effect.pod.uid, EvictResult::evicted, ""};
+    const std::string doing = "evict pod " + to_string(effect.pod.key) + ": ";
+    const auto turn_down = [&](EvictResult result, const char* why) {
+        ++figures_.evictions_turned_down;
+        outcome.result = result;
+        outcome.message = doing + why;
+        out.push_back(outcome);
+    };
+    const Faults& faults = settings_.faults;
+    if (happens(settings_, effect.id, "eviction fails", faults.delete_failed_per_mille)) {
+        return turn_down(EvictResult::failed, "the virtual API server answered 500");
+    }
+    if (happens(settings_, effect.id, "disruption budget", faults.eviction_refused_per_mille)) {
+        return turn_down(EvictResult::disruption_budget, "its disruption budget has none left");
+    }
+    if (happens(settings_, effect.id, "eviction forbidden",
+                faults.eviction_refused_per_mille / 8)) {
+        return turn_down(EvictResult::refused, "the virtual API server forbids it");
+    }
+    const auto found = pods_.find(effect.pod.uid);
+    if (found == pods_.end()) {
+        outcome.result = EvictResult::gone;
+        return out.push_back(outcome);
+    }
+    ++figures_.evictions_accepted;
+    out.push_back(outcome);
+    if (!found->second.facts.terminating) note(effect.job, "Preempted", effect.why, now);
     delete_pod(effect.pod.uid, false, now, out);
 }
 

@@ -13,15 +13,18 @@ namespace gpuctl::sim {
 
 // Chances in thousandths; each is decided by the seed and the effect's or pod's own number.
 struct Faults {
-    std::int64_t bind_failed_per_mille = 0;       // the API server answers 500
-    std::int64_t bind_unanswered_per_mille = 0;   // bound, but the answer comes much later
-    std::int64_t create_failed_per_mille = 0;     // of a workload, may be tried again
-    std::int64_t delete_failed_per_mille = 0;     // of a pod, may be tried again
+    std::int64_t bind_failed_per_mille = 0;      // the API server answers 500
+    std::int64_t bind_unanswered_per_mille = 0;  // bound, but the answer comes much later
+    std::int64_t create_failed_per_mille = 0;    // of a workload, may be tried again
+    std::int64_t delete_failed_per_mille = 0;    // of a pod, may be tried again
+    std::int64_t eviction_refused_per_mille =
+        0;  // by a disruption budget; an eighth of it for good
     std::int64_t container_failed_per_mille = 0;  // exits with an error somewhere in its run
 };
 BOOST_DESCRIBE_STRUCT(Faults, (),
                       (bind_failed_per_mille, bind_unanswered_per_mille, create_failed_per_mille,
-                       delete_failed_per_mille, container_failed_per_mille))
+                       delete_failed_per_mille, eviction_refused_per_mille,
+                       container_failed_per_mille))
 
 struct Settings {
     std::uint64_t seed = 1;

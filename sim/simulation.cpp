@@ -17,6 +17,7 @@ constexpr std::uint64_t kPlansInARowMax = 1'000;
 std::optional<EffectId> effect_of(const Event& event) {
     if (const auto* bind = std::get_if<BindOutcome>(&event)) return bind->effect;
     if (const auto* deletion = std::get_if<PodDeleteOutcome>(&event)) return deletion->effect;
+    if (const auto* eviction = std::get_if<PodEvictOutcome>(&event)) return eviction->effect;
     if (const auto* workload = std::get_if<WorkloadOutcome>(&event)) return workload->effect;
     return std::nullopt;
 }
@@ -24,6 +25,7 @@ std::optional<EffectId> effect_of(const Event& event) {
 std::optional<EffectId> id_of(const Effect& effect) {
     if (const auto* bind = std::get_if<BindPod>(&effect)) return bind->id;
     if (const auto* deletion = std::get_if<DeletePod>(&effect)) return deletion->id;
+    if (const auto* eviction = std::get_if<EvictPod>(&effect)) return eviction->id;
     if (const auto* creation = std::get_if<CreateWorkload>(&effect)) return creation->id;
     if (const auto* deletion = std::get_if<DeleteWorkload>(&effect)) return deletion->id;
     return std::nullopt;

@@ -71,7 +71,16 @@ std::string describe(const Event& event) {
                 return "workload " + to_string(e.workload.key) + " observed";
             },
             [](const WorkloadRemoved& e) { return "workload " + to_string(e.key) + " removed"; },
-            [](const JobAdopted& e) { return "adopted " + to_string(e.job.spec.key); }},
+            [](const JobAdopted& e) { return "adopted " + to_string(e.job.spec.key); },
+            [](const PodEvictOutcome& e) {
+                constexpr std::string_view became[] = {"evicted", "gone", "disruption budget",
+                                                       "refused", "failed"};
+                const auto result = static_cast<std::size_t>(e.result);
+                return "answer " + number(e.effect) + " " +
+                       std::string{result < std::size(became) ? became[result] : "unknown"} +
+                       ", pod with uid " + e.uid +
+                       (e.message.empty() ? "" : " (" + e.message + ")");
+            }},
         event);
 }
 
@@ -94,7 +103,11 @@ std::string describe(const Effect& effect) {
                      return "tell " + to_string(e.job) + ": " + e.explanation.sentence;
                  },
                  [](const ReportStarted& e) { return "tell " + to_string(e.job) + ": started"; },
-                 [](const WakeAt& e) { return "wake at " + std::to_string(e.at.ms()); }},
+                 [](const WakeAt& e) { return "wake at " + std::to_string(e.at.ms()); },
+                 [](const EvictPod& e) {
+                     return "evict pod " + number(e.id) + " " + to_string(e.pod.key) + " for " +
+                            to_string(e.beneficiary);
+                 }},
         effect);
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kEffectNames[] = {"BindPod",        "DeletePod",     "CreateWorkload",
                                              "DeleteWorkload", "ReportPending", "ReportStarted",
-                                             "WakeAt"};
+                                             "WakeAt",         "EvictPod"};
 static_assert(std::size(kEffectNames) == std::variant_size_v<Effect>);
 
 std::string_view to_string(BindResult result) {
@@ -40,6 +40,11 @@ void Dispatcher::dispatch(const Effect& effect) {
     } else if (const auto* rollback = std::get_if<DeletePod>(&effect)) {
         log::warn("gang rolled back",
                   {{"pod", rollback->pod.key}, {"uid", rollback->pod.uid}, {"err", rollback->why}});
+    } else if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
+        log::info("pod evicted", {{"pod", eviction->pod.key},
+                                  {"uid", eviction->pod.uid},
+                                  {"for", eviction->beneficiary},
+                                  {"why", eviction->why}});
     }
     GPUCTL_CHECK(cluster_ != nullptr, "effects come only after start()");
     cluster_->carry_out(effect);

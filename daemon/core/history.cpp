@@ -91,6 +91,10 @@ void History::on_effect(const Effect& effect, Instant now) {
         add(found->second.job,
             {now, now, true, "RolledBack", pod_object(rollback->pod.key.name), rollback->why});
     }
+    if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
+        add(eviction->job,
+            {now, now, true, "Preempted", pod_object(eviction->pod.key.name), eviction->why});
+    }
 }
 
 void History::add(const ObjectKey& job, JobEvent event) {

@@ -188,7 +188,43 @@ namespace gpuctl {
     X(promise_without_limit, \
       "Work without a limit passes the first in line.") \
     X(keep_old_searches, \
-      "What was found for a promise is told again when the pool has changed.")
+      "What was found for a promise is told again when the pool has changed.") \
+    X(evict_all_but_one, \
+      "The last victim of a decision is not asked to go.") \
+    X(keep_no_claim, \
+      "What victims leave is kept for nobody.") \
+    X(forget_claims, \
+      "Nobody hears that the room it claimed is free.") \
+    X(forget_new_victims, \
+      "Nobody hears that somebody could be stopped for it: a lost wake-up.") \
+    X(no_timer_for_claims, \
+      "Nothing wakes a job whose claim was in vain.") \
+    X(ignore_churn_budget, \
+      "A job is moved as often as anybody likes.") \
+    X(forget_evictions_on_disk, \
+      "How often a job was moved is not written down.") \
+    X(preempt_equals, \
+      "Jobs of the same priority are stopped as well.") \
+    X(preempt_the_unwilling, \
+      "Jobs that may not be preempted are.") \
+    X(preempt_half_a_gang, \
+      "Of a gang, only one rank is stopped.") \
+    X(preempt_in_vain, \
+      "Victims are stopped without showing that the job then fits.") \
+    X(evict_bare_pods, \
+      "Pods that nobody would make again are stopped.") \
+    X(reclaim_guarantees, \
+      "A queue is made to give back more than it borrowed.") \
+    X(reclaim_looks_at_leaves, \
+      "Only the victim's own queue keeps its guarantee, not those above it.") \
+    X(reclaim_one_too_many, \
+      "A queue takes back one GPU more than it is guaranteed.") \
+    X(never_reclaim, \
+      "What was lent of a guarantee does not come back.") \
+    X(forget_new_loans, \
+      "Nobody hears that another queue holds more than before: a lost wake-up.") \
+    X(keep_stale_claims, \
+      "A claim on a node that takes no more work is kept and used.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

@@ -83,7 +83,21 @@ struct WakeAt {
 };
 BOOST_DESCRIBE_STRUCT(WakeAt, (), (at))
 
+// Makes room for another job: the pod is stopped with its own grace and made anew by its
+// controller, and whoever protects it from disruption has a say. -> PodEvictOutcome
+struct EvictPod {
+    EffectId id{};
+    Epoch epoch{};
+    PodReference pod;
+    Duration grace;   // what it is given to stop
+    std::string why;  // for its users
+    ObjectKey job;    // its own
+    ObjectKey beneficiary;
+};
+BOOST_DESCRIBE_STRUCT(EvictPod, (), (id, epoch, pod, grace, why, job, beneficiary))
+
 using Effect = std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending,
-                            ReportStarted, WakeAt>;
+                            ReportStarted, WakeAt,
+                            EvictPod>;  // new ones at the end
 
 }  // namespace gpuctl

@@ -88,6 +88,21 @@ struct PodDeleteOutcome {
 };
 BOOST_DESCRIBE_STRUCT(PodDeleteOutcome, (), (effect, uid, deleted, message))
 
+enum class EvictResult : std::uint8_t {
+    evicted,            // accepted: it is being stopped
+    gone,               // 404 or another uid
+    disruption_budget,  // not now: others of its kind must stay up; tried again after backoff
+    refused,            // for good
+    failed              // not evicted for sure, may be tried again after backoff
+};
+struct PodEvictOutcome {
+    EffectId effect{};
+    std::string uid;
+    EvictResult result = EvictResult::failed;
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(PodEvictOutcome, (), (effect, uid, result, message))
+
 struct WorkloadOutcome {
     EffectId effect{};
     ObjectKey key;
@@ -130,11 +145,12 @@ BOOST_DESCRIBE_STRUCT(WokeUp, (), ())
 struct Plan {};
 BOOST_DESCRIBE_STRUCT(Plan, (), ())
 
-using Event = std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved,
-                           GangRemoved, CacheSynced, JobSubmitted, JobDeleteRequested,
-                           PolicyChanged, BindOutcome, PodDeleteOutcome, WorkloadOutcome,
-                           LeadershipChanged, WokeUp, Plan, WorkloadObserved, WorkloadRemoved,
-                           JobAdopted>;  // new ones at the end: journals know them by their place
+using Event =
+    std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved,
+                 CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
+                 PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
+                 WorkloadObserved, WorkloadRemoved, JobAdopted,
+                 PodEvictOutcome>;  // new ones at the end: journals know them by their place
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

@@ -47,6 +47,10 @@ PodFacts pod_of(const JobSpec& spec, std::int32_t ordinal, Instant now,
     pod.has_controller = true;
     pod.status = "Pending";
     pod.priority = priority_value(spec.priority);
+    pod.preemptible = spec.preemptible;
+    pod.checkpoint_interval = spec.checkpoint_interval;
+    pod.restart_cost = spec.restart_cost;
+    pod.preempts = spec.priority != JobPriority::low;
     pod.created_at = now;
     pod.job = spec.key.name;
     if (spec.kind == JobKind::training) {

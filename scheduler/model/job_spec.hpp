@@ -98,6 +98,9 @@ struct JobSpec {
     bool preemptible = false;
     Duration run_time_max;       // 0: no limit
     Duration run_time_expected;  // 0: unknown
+    // What being stopped for others costs it (ADR 0013).
+    Duration checkpoint_interval;  // 0: it keeps nothing, all since its start is lost
+    Duration restart_cost;         // until it is again where it was
 
     std::string image;
     std::vector<std::string> image_pull_secrets;
@@ -125,9 +128,10 @@ struct JobSpec {
 };
 BOOST_DESCRIBE_STRUCT(JobSpec, (),
                       (kind, version, key, priority, description, queue, preemptible, run_time_max,
-                       run_time_expected, image, image_pull_secrets, command, args, environment,
-                       pool, gpu, gpu_type, gpu_share, cpu, memory, replicas_min, replicas_max,
-                       service, workdirs, claims))
+                       run_time_expected, checkpoint_interval, restart_cost, image,
+                       image_pull_secrets, command, args, environment, pool, gpu, gpu_type,
+                       gpu_share, cpu, memory, replicas_min, replicas_max, service, workdirs,
+                       claims))
 
 // So long a training job that has ended is kept for its users to look at (contract 4.2): in
 // Kubernetes the Job's time to live, in the virtual cluster the same.

@@ -48,7 +48,9 @@ struct PodFacts {
     bool ours = false;            // spec.schedulerName is ours; all others only take up room (S12)
     bool gated = false;           // scheduling gates present: no attempt, no status write (S2)
     bool terminating = false;     // still holds its resources until removed or terminal (S34)
-    bool has_controller = false;  // only such pods may be deleted to roll a gang back
+    bool has_controller = false;  // only such pods may be deleted to roll a gang back, or evicted
+    bool preemptible = false;     // may be stopped for the sake of others
+    bool preempts = true;         // may have others of lower priority stopped
     PodPhase phase = PodPhase::pending;
     std::string status;   // what users read: phase or the container's waiting reason
     std::string node;     // empty: not bound
@@ -56,8 +58,11 @@ struct PodFacts {
     std::int32_t priority = 0;
     std::int32_t restarts = 0;
     Instant created_at;
-    Instant started_at;   // running since
-    Instant finished_at;  // terminal since
+    Instant started_at;            // running since
+    Instant finished_at;           // terminal since
+    Duration checkpoint_interval;  // 0: what it did since its start is lost when it is stopped
+    Duration restart_cost;         // until it is again where it was
+    Duration stop_grace = Duration::seconds(30);  // from being told to stop to being killed
 
     // The job (unit of queueing and explaining) is (key.namespace_name, job). Empty: a lone pod.
     std::string job;
@@ -77,8 +82,9 @@ struct PodFacts {
     friend auto operator<=>(const PodFacts&, const PodFacts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
-                      (uid, key, ours, gated, terminating, has_controller, phase, status, node,
-                       address, priority, restarts, created_at, started_at, finished_at, job, gang,
+                      (uid, key, ours, gated, terminating, has_controller, preemptible, preempts,
+                       phase, status, node, address, priority, restarts, created_at, started_at,
+                       finished_at, checkpoint_interval, restart_cost, stop_grace, job, gang,
                        gang_min, gang_min_problem, rank, queue, pool, run_time_max,
                        run_time_expected, request, rules, unsupported))
 

@@ -118,13 +118,16 @@ struct Policy {
     std::int32_t ageing_step = 0;  // 0: off
     Duration ageing_every = Duration::seconds(3600);
     std::int32_t ageing_maximum = 1'000'000;
+    // How often one job may be moved out of the way: so many times in any hour. 0: never.
+    std::int32_t evictions_per_job_per_hour = 2;
+    Duration run_time_protected;  // so long after its start nothing is stopped for others
     friend auto operator<=>(const Policy&, const Policy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Policy, (),
                       (pools, tenants, default_tenant_weight, default_tenant_gpu_maximum,
                        pods_reserved_per_node, backoff_initial, backoff_maximum, gang_bind_deadline,
                        plan_attempts_max, usage_half_life, ageing_step, ageing_every,
-                       ageing_maximum))
+                       ageing_maximum, evictions_per_job_per_hour, run_time_protected))
 
 inline constexpr const char* kDefaultPool = "default";
 inline constexpr const char* kDefaultQueue = "default";

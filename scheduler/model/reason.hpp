@@ -42,7 +42,9 @@ namespace gpuctl {
     X(pods_missing, "pods_missing", false, "its controller has made no pod that could be placed") \
     X(queue_holds_queues, "queue_holds_queues", false, "its queue holds queues, not jobs")        \
     X(reserved, "reserved", true, "the room for it is promised to the first in line")             \
-    X(short_work_first, "short_work_first", true, "the GPUs that are free are kept for short work")
+    X(short_work_first, "short_work_first", true,                                                 \
+      "the GPUs that are free are kept for short work")                                           \
+    X(room_claimed, "room_claimed", false, "pods are being stopped to make room for it")
 
 enum class Reason : std::uint8_t {
 #define GPUCTL_AS_ENUMERATOR(name, label, autoscaler, meaning) name,

@@ -65,7 +65,7 @@ Explanation plain(Reason reason, std::string subject, std::string sentence) {
 
 }  // namespace
 
-std::vector<Explanation> explain(const ClusterState& state, JobId id, const Readiness& ready) {
+std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Readiness& ready) {
     std::vector<Explanation> out;
     if (!ready.waits) return out;
     const JobRow& job = state.job(id);
@@ -131,6 +131,13 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id, const Read
                             "nothing stands in its way; it is tried at the next turn of its "
                             "queue"));
     }
+    return out;
+}
+
+std::vector<Explanation> explain(const ClusterState& state, JobId id, const Readiness& ready) {
+    std::vector<Explanation> out = blockers(state, id, ready);
+    const std::string& why = state.evicted_why(state.job(id).key);
+    if (!out.empty() && !why.empty()) out.front().sentence += "; it was " + why;
     return out;
 }
 

@@ -18,6 +18,8 @@
 //   retry_in_ms                                   of a backoff
 //   short_percent, short_run_time_ms              of what a pool keeps for short work
 //   promised_in_ms, run_time_max_ms               of a promise to the first in line
+//   victims_left, gpus_claimed, claim_ends_in_ms  of room that pods are being stopped for
+// What is claimed counts as held wherever something is said to be held.
 
 #include <cstdint>
 #include <vector>
@@ -30,6 +32,8 @@ namespace gpuctl {
 // Everything that blocks the job, the first blocker first; empty when nothing of it waits. `ready`
 // is what read_readiness() says now.
 std::vector<Explanation> explain(const ClusterState& state, JobId job, const Readiness& ready);
+// The same without what is the job's own story: true of all jobs of its class.
+std::vector<Explanation> blockers(const ClusterState& state, JobId job, const Readiness& ready);
 std::vector<Explanation> explain(const ClusterState& state, JobId job);
 
 // What the nodes of a pool say to `ranks` pods of one shape (survey.cpp).

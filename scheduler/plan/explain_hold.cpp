@@ -73,6 +73,44 @@ std::string gang_text(const ClusterState& state, const JobRow& job) {
     return "there is no PodGroup " + job.key.name + ", and its pods do not say it";
 }
 
+// "8 GPUs on node-3 are claimed for it; it waits for 2 pods to stop (team-b/x-0, team-b/x-1)"
+void say_claimed(const ClusterState& state, const JobRow& job, Explanation& out) {
+    std::vector<Placement> round;
+    state.read_claim(job, round);
+    std::vector<std::string> nodes;
+    GpuMilli gpus;
+    for (const Placement& placement : round) {
+        gpus += state.shapes().at(state.pod(placement.pod).shape).gpus;
+        const std::string& name = state.node(placement.node).facts.name;
+        if (std::find(nodes.begin(), nodes.end(), name) == nodes.end()) nodes.push_back(name);
+    }
+    std::vector<std::string> pods;
+    for (const std::string& uid : job.victims) {
+        const PodId id = state.find_pod(uid);
+        if (id.exists() && state.pod(id).node.exists()) {
+            pods.push_back(to_string(state.pod(id).facts.key));
+        }
+    }
+    const Duration left = std::max(job.claim_until - state.now(), Duration{0});
+    const auto number = static_cast<std::int64_t>(pods.size());
+    constexpr std::size_t kNamed = 4;
+    if (pods.size() > kNamed) {
+        pods.resize(kNamed);
+        pods.push_back("...");
+    }
+    if (nodes.size() > kNamed) {
+        nodes.resize(kNamed);
+        nodes.push_back("...");
+    }
+    out.figures = {
+        {"victims_left", number}, {"gpus_claimed", gpus.value()}, {"claim_ends_in_ms", left.ms()}};
+    out.sentence = (gpus > GpuMilli{} ? explain_parts::gpus_noun(gpus.value()) : "room") + " on " +
+                   listed(nodes) + (gpus == whole_gpus(1) || gpus == GpuMilli{} ? " is" : " are") +
+                   " claimed for it; it waits for " + count(number, "pod", "pods") + " to stop (" +
+                   listed(pods) + "), at the latest for " +
+                   std::to_string((left.ms() + 999) / 1000) + " s";
+}
+
 }  // namespace
 
 namespace explain_parts {
@@ -117,6 +155,9 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
             break;
         case Reason::unsupported_feature:
             out.sentence = "it uses " + ready.subject + ", which is not supported yet";
+            break;
+        case Reason::room_claimed:
+            say_claimed(state, job, out);
             break;
         case Reason::turn:
             out.sentence = "its other ranks are being bound";

@@ -68,6 +68,24 @@ std::string arithmetic(const LimitHit& hit) {
     return "";
 }
 
+// What is claimed while others still hold it may make a queue seem to hold more than it may.
+GpuMilli claimed_below(const ClusterState& state, QueueId queue) {
+    GpuMilli sum;
+    for (const JobId id : state.claims()) {
+        const JobRow& job = state.job(id);
+        bool is_below = false;
+        for (QueueId up = job.queue; up.exists(); up = state.queue(up).parent) {
+            is_below = is_below || up == queue;
+        }
+        if (!is_below) continue;
+        for (const PodId pod : job.pods) {
+            if (state.pod(pod).standing != PodStanding::claimed) continue;
+            sum += state.shapes().at(state.pod(pod).shape).gpus;
+        }
+    }
+    return sum;
+}
+
 }  // namespace
 
 namespace explain_parts {
@@ -91,9 +109,15 @@ Explanation explain_limit(const ClusterState& state, const JobRow& job, const Li
         if (hit.kind == LimitKind::tenant_pool_gpus) holder += " in pool " + pool;
     }
     const std::string of = unit(hit.kind);
+    const GpuMilli claimed = hit.queue.exists() ? claimed_below(state, hit.queue) : GpuMilli{};
     out.figures = {
         {of + "_limit", hit.limit}, {of + "_held", hit.held}, {of + "_needed", hit.needed}};
-    out.sentence = holder + arithmetic(hit) + "; ";
+    out.sentence = holder + arithmetic(hit);
+    if (claimed > GpuMilli{} && of == std::string{"gpus"}) {
+        out.sentence += ", " + explain_parts::gpus(claimed.value()) +
+                        " of them claimed for jobs that others are being stopped for";
+    }
+    out.sentence += "; ";
     if (hit.kind == LimitKind::queue_jobs) {
         out.sentence += "it waits for one of them to end";
         return out;

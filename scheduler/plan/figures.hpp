@@ -13,6 +13,10 @@ struct EngineFigures {
     std::uint64_t skipped_by_negative_cache = 0;
     std::uint64_t promise_searches = 0;  // through all that runs in a pool
     std::uint64_t gang_rollbacks = 0;
+    // Pods that were asked to go for others, and work of theirs that has to be done again.
+    std::uint64_t pods_reclaimed = 0;  // for another queue, which was guaranteed their GPUs
+    std::uint64_t pods_preempted = 0;  // for a job of higher priority in their own
+    std::uint64_t lost_gpu_seconds = 0;
     std::vector<std::uint64_t> refusals;  // by Reason
 };
 

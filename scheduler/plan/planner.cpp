@@ -4,10 +4,24 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain.hpp"
+#include "scheduler/plan/settle_claim.hpp"
 #include "scheduler/policy/queue_order.hpp"
 #include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
+
+namespace {
+
+Load load_of(const ClusterState& state, const std::vector<PodId>& pods) {
+    Load sum;
+    for (const PodId pod : pods) {
+        const Shape& shape = state.shapes().at(state.pod(pod).shape);
+        sum.add({shape.gpus, shape.cpu, shape.memory});
+    }
+    return sum;
+}
+
+}  // namespace
 
 void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     ++figures.plans;
@@ -74,12 +88,13 @@ bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineF
 }
 
 void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects) {
+    if (state.job(job).claim_until.happened()) settle_claim(state, job, effects);
     state.refresh(job, ready_, effects);
     if (!ready_.waits) return;
     if (ready_.hold != Reason::none) {
         if (ready_.hold == Reason::turn) return;  // under way, nothing to tell
         ++figures.refusals[static_cast<std::size_t>(ready_.hold)];
-        state.report_pending(job, explain(state, job, ready_).front(), effects);
+        state.report_pending(job, blockers(state, job, ready_).front(), effects);
         return;
     }
     // It joined a class that is refused already: it will not be tried, so it is told now.
@@ -102,6 +117,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
                     !reservation().is_over_by_then(state.now(), state.job(job).run_time_max);
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
+    if (!placed && make_room(state, job, figures, effects)) return;
     if (!placed) return refuse(state, chosen, job, figures, effects);
     if (ready_.pods.size() > round_.size()) refresh(state, job, figures, effects);
 }
@@ -135,11 +151,7 @@ std::uint8_t watched_for(LimitKind kind) {
 
 bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
                                const std::vector<PodId>& pods) {
-    Load ask;
-    for (const PodId pod : pods) {
-        const Shape& shape = state.shapes().at(state.pod(pod).shape);
-        ask.add({shape.gpus, shape.cpu, shape.memory});
-    }
+    const Load ask = load_of(state, pods);
     if (is_long_ && short_work_.keeps_out(state, job, ask.gpus)) {
         watch_ |= ClassBlock::kShortWork;
         return false;
@@ -242,6 +254,23 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
     }
 }
 
+// Last resort: others are stopped for it.
+bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
+                        EffectList& effects) {
+    if (ready_.pods.empty()) return false;
+    pods_ = ready_.pods;
+    pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
+    const Load ask = load_of(state, pods_);
+    if (!room_maker_.may_try(state, id, pods_, ask, watch_)) return false;
+    // What comes after the first in line takes no room that others leave before that is served.
+    if (is_held_back_) {
+        watch_ |= ClassBlock::kPromise;
+        return false;
+    }
+    if (is_long_ && short_work_.keeps_out(state, state.job(id), ask.gpus)) return false;
+    return room_maker_.make(state, id, pods_, ask, figures, effects);
+}
+
 // The whole class rests until what it lacks may have come. Users are told: the one that was tried
 // whenever the story changes, those behind it when the reason does.
 void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
@@ -265,7 +294,7 @@ const Explanation& Planner::explanation_of(const ClusterState& state, JobId id) 
     const std::uint64_t changes = state.pool(job.pool).changes;
     if (told.changes != changes) {
         told.changes = changes;
-        told.explanation = explain(state, id, ready_).front();
+        told.explanation = blockers(state, id, ready_).front();
     }
     return told.explanation;
 }

@@ -6,7 +6,8 @@
 // (priority, under guarantee, least held per weight, oldest job), then in the queue priority, the
 // tenant with least held per weight, oldest job. Where the pool says so, the first one that finds
 // no room is promised some, and others go only beside it (reservation.hpp); else what does not fit
-// steps aside for what does.
+// steps aside for what does. Whoever finds no room at its turn may have others
+// stopped for it (ADR 0013).
 
 #include <map>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/figures.hpp"
+#include "scheduler/plan/make_room.hpp"
 #include "scheduler/plan/placer.hpp"
 #include "scheduler/plan/reservation.hpp"
 #include "scheduler/plan/short_work.hpp"
@@ -41,6 +43,8 @@ private:
     bool place_one_by_one(ClusterState& state, JobId job, EngineFigures& figures,
                           EffectList& effects);
     bool place_gang(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
+    // True when pods are being stopped for it now.
+    bool make_room(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
     bool is_within_limits(const ClusterState& state, const JobRow& job,
                           const std::vector<PodId>& pods);
     void refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
@@ -63,9 +67,10 @@ private:
     std::vector<Reservation> reservations_;  // by pool, for the first in it
     PoolId pool_;                            // that is being served
     Reservation& reservation() { return reservations_[pool_.value()]; }
-    ShortWork short_work_;                       // what of the pool is kept for it
-    bool is_long_ = false;                       // the job of this attempt
-    bool is_held_back_ = false;                  // this attempt leaves alone what is promised
+    ShortWork short_work_;       // what of the pool is kept for it
+    bool is_long_ = false;       // the job of this attempt
+    bool is_held_back_ = false;  // this attempt leaves alone what is promised
+    RoomMaker room_maker_{placer_};
     std::vector<std::vector<Refused>> refused_;  // by pool, then shape
     // Explanations of classes, valid while no amount in their pool changes.
     struct Told {

@@ -52,6 +52,8 @@ struct ClassBlock {
     static constexpr std::uint8_t kPromise = 8;        // what is promised to the first in line
     static constexpr std::uint8_t kShortWork = 16;     // room may have come beside what is for that
     static constexpr std::uint8_t kPoolLending = 32;   // what the pool's queues keep back
+    static constexpr std::uint8_t kVictims = 64;       // more of its queue could be stopped for it
+    static constexpr std::uint8_t kPoolVictims = 128;  // more could be taken back from other queues
     Reason reason = Reason::none;
     std::uint8_t watch = 0;  // 0: not blocked
     std::uint64_t revision = 0;

@@ -32,7 +32,12 @@ void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
     std::vector<GpuMilli>& by_tenant = pools_[job.pool.value()].held_by_tenant;
     if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
     by_tenant[job.tenant.value()] += shape.gpus * sign;
+    if (pod.facts.preemptible) queues_[job.queue.value()].preemptible[job.priority] += sign;
     charge_queues(job.queue, job.tenant, load, sign, jobs);
+    if (sign > 0 && shape.gpus > GpuMilli{}) {
+        note_loan(job.pool);
+        look_at_claims();  // what is kept back counts as long as it is not held
+    }
     charge_models(job.queue, nodes_[pod.node.value()].facts.gpu_model, shape.gpus, sign);
 }
 

@@ -45,6 +45,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
         row.workload == WorkloadState::deleting && !row.workload_due && !row.workload_in_flight;
     if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
     leave_queue(id);
+    if (row.claim_until.happened()) drop_claim(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {

@@ -109,6 +109,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     }
     place_in_pool(id);
     offer_to_pool(row.pool, row.facts.allocatable, 1);
+    look_at_claims();
 }
 
 void ClusterState::on(const NodeRemoved& event, EffectList&) {
@@ -125,6 +126,7 @@ void ClusterState::on(const NodeRemoved& event, EffectList&) {
     if (!planted(PlantedBug::offer_removed_nodes)) place_in_pool(id);
     (void)capacity_.set_allocatable(id.value(), Resources{});
     note_eligibility_change(id);
+    look_at_claims();
     forget_node_if_unused(id);
 }
 

@@ -39,6 +39,7 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
     switch (event.result) {
         case BindResult::bound:
             row.standing = PodStanding::bound;  // the watch will say so too, some time
+            if (row.facts.preemptible) note_victim(job.queue);
             row.effect = EffectId{};
             row.unsure_until = Instant{};
             job.bind_failures = 0;

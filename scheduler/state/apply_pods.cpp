@@ -12,8 +12,8 @@ namespace {
 
 bool changes_what_it_is(const PodFacts& before, const PodFacts& after) {
     return before.ours != after.ours || before.job != after.job || before.key != after.key ||
-           before.rank != after.rank || before.request != after.request ||
-           before.rules != after.rules;
+           before.rank != after.rank || before.preemptible != after.preemptible ||
+           before.request != after.request || before.rules != after.rules;
 }
 
 bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
@@ -40,9 +40,11 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         if (const PodId old = find_pod(facts.key); old.exists()) drop_pod(old);
         id = make_pod(std::move(facts));
         settle_standing(id);
+        if (pods_[id.value()].facts.terminating) note_leaving(pods_[id.value()]);
         return;
     }
     PodRow& row = pods_[id.value()];
+    const bool starts_to_leave = facts.terminating && !row.facts.terminating;
     if (changes_what_it_is(row.facts, facts)) {
         const std::string held_on = row.node.exists() ? nodes_[row.node.value()].facts.name : "";
         release(id);
@@ -66,6 +68,7 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
     if (row.bar == PodBar::refused) row.bar = PodBar::none;
     settle_standing(id);
     note_end(id);
+    if (starts_to_leave) note_leaving(row);
 }
 
 void ClusterState::on(const PodRemoved& event, EffectList&) {
@@ -168,6 +171,7 @@ void ClusterState::settle_standing(PodId id) {
         if (row.node.exists() && !planted(PlantedBug::ended_pods_keep_room)) release(id);
         row.standing = PodStanding::done;
         row.in_flight = row.delete_in_flight = false;
+        row.eviction = Eviction::none;
         row.effect = EffectId{};
         return;
     }
@@ -183,6 +187,9 @@ void ClusterState::settle_standing(PodId id) {
         row.effect = EffectId{};
         row.unsure_until = Instant{};
         row.bar = PodBar::none;
+        if (row.facts.preemptible && row.job.exists() && row.standing != PodStanding::bound) {
+            note_victim(jobs_[row.job.value()].queue);
+        }
         row.standing = row.facts.ours ? PodStanding::bound : PodStanding::foreign;
         return;
     }
@@ -227,6 +234,7 @@ void ClusterState::release(PodId id) {
     row.node = NodeId::none();
     note_end(id);
     if (!planted(PlantedBug::forget_gain_on_release)) note_gain(held.pool);
+    look_at_claims();
     forget_node_if_unused(node);
 }
 

@@ -67,6 +67,8 @@ void ClusterState::set_timer(JobId id) {
     if (job.workload_due && !planted(PlantedBug::no_timer_for_workloads)) {
         consider(job.workload_not_before);
     }
+    if (!planted(PlantedBug::no_timer_for_claims)) consider(job.claim_until);
+    consider(job.evict_again_at);
     if (next == job.timer_at) return;
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
     job.timer_at = next;
@@ -74,6 +76,7 @@ void ClusterState::set_timer(JobId id) {
 }
 
 void ClusterState::ring_timers() {
+    note_ends_of_protection();
     while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now_) {
         const JobId id = std::get<JobId>(*timers_.begin());
         timers_.erase(timers_.begin());
@@ -88,8 +91,12 @@ void ClusterState::request_wake(EffectList& effects, bool again) {
     // would keep later ones from being asked for.
     const bool believes = timers_.empty() && planted(PlantedBug::believe_in_old_wakes);
     if (again && !believes) wake_requested_ = Instant{};
-    if (timers_.empty()) return;
-    const Instant earliest = std::get<Instant>(*timers_.begin());
+    Instant earliest = look_again_next_;
+    if (!timers_.empty()) {
+        const Instant timer = std::get<Instant>(*timers_.begin());
+        earliest = earliest.happened() ? std::min(earliest, timer) : timer;
+    }
+    if (!earliest.happened()) return;
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
     if (wake_requested_.happened() && wake_requested_ <= earliest) return;
     wake_requested_ = earliest;

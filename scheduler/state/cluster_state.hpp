@@ -39,6 +39,14 @@ struct Placement {
     NodeId node;
 };
 
+// One to be stopped for another job, and what that costs.
+struct Victim {
+    PodId pod;
+    std::int64_t lost_gpu_ms = 0;  // work that will have to be done again
+};
+
+enum class EvictionCause : std::uint8_t { reclaimed, preempted };
+
 // What a job could have placed now, or why nothing (see readiness.cpp).
 struct Readiness {
     bool waits = false;          // a pod of it waits
@@ -69,6 +77,16 @@ public:
     // Settles what is left of the job's last round, then puts it into its queue if it can be tried.
     // `ready` is the caller's buffer for what was found.
     void refresh(JobId job, Readiness& ready, EffectList& effects);
+    // Has the victims stopped and keeps `round` for the job meanwhile. The caller has shown that it
+    // fits once they are gone.
+    void claim(JobId job, const std::vector<Placement>& round, const std::vector<Victim>& victims,
+               EvictionCause cause, EffectList& effects);
+    // Gives the room back; victims that could not be evicted yet are spared.
+    void drop_claim(JobId job);
+    // Asks again for the victims that could not be evicted when they were asked, if it is time.
+    void evict_postponed(JobId job, EffectList& effects);
+    // Somebody whom jobs of the queue might have stopped is protected until then.
+    void look_again(QueueId queue, Instant at);
     void block(ClassId id, Reason reason, std::uint8_t watch);
     void report_pending(JobId job, Explanation explanation, EffectList& effects);
     // Jobs that changed since the last Plan, oldest first; the list is then empty.
@@ -134,6 +152,16 @@ public:
     // Refused, and nothing that could change the answer has moved since.
     [[nodiscard]] bool is_blocked(const JobClass& waiting) const;
     [[nodiscard]] std::uint64_t gang_rollbacks() const { return gang_rollbacks_; }
+    // Claims (claims.cpp).
+    [[nodiscard]] const std::vector<JobId>& claims() const { return claims_; }
+    void read_claim(const JobRow& job, std::vector<Placement>& round) const;
+    [[nodiscard]] bool is_free(const std::vector<Placement>& round) const;
+    // All that it holds is being stopped for others: what it places next counts as another job.
+    [[nodiscard]] bool is_being_moved(const JobRow& job) const;
+    // When the job's churn budget lets it be evicted, at the earliest; absent: never.
+    [[nodiscard]] std::optional<Instant> evictable_from(const ObjectKey& job) const;
+    // Why it waits again although it ran; empty: nobody moved it.
+    [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
 
     // --- run times (run_times.cpp) ---
     [[nodiscard]] const RunTimeHistory& history() const { return history_; }
@@ -175,6 +203,7 @@ private:
     void on(const PolicyChanged& event, EffectList& effects);
     void on(const BindOutcome& event, EffectList& effects);
     void on(const PodDeleteOutcome& event, EffectList& effects);
+    void on(const PodEvictOutcome& event, EffectList& effects);
     void on(const WorkloadOutcome& event, EffectList& effects);
     void on(const WorkloadObserved& event, EffectList& effects);
     void on(const WorkloadRemoved& event, EffectList& effects);
@@ -226,6 +255,17 @@ private:
     void send_workload(JobId id, EffectList& effects);
     void send_due_workloads(EffectList& effects);
     static void give_up_creation(JobRow& job);
+
+    // claims and evictions (claims.cpp)
+    void send_eviction(PodId id, EffectList& effects);
+    [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
+    void note_eviction(const ObjectKey& job, std::string why);
+    void spare(PodRow& pod);
+    void note_victim(QueueId queue);
+    void note_loan(PoolId pool);
+    void note_leaving(const PodRow& pod);
+    void look_at_claims();
+    void note_ends_of_protection();
 
     // rounds (rounds.cpp)
     void send_bind(PodId id, const JobRow& job, EffectList& effects);
@@ -313,6 +353,9 @@ private:
     Ends ends_{timer_memory_.get()};
     RunTimeHistory history_;
     std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
+    std::vector<JobId> claims_;                     // jobs that hold one
+    Instant look_again_next_;                       // the earliest of all queues
+    std::map<ObjectKey, Churn> churn_;              // of jobs moved within the last hour
 
     std::vector<PoolRow> pools_;
     std::map<std::string, PoolId, std::less<>> pool_ids_;
@@ -321,7 +364,7 @@ private:
     std::vector<TenantRow> tenants_;
     TextMap<TenantId> tenant_ids_;
 
-    std::uint64_t gang_rollbacks_ = 0;           // a figure, not part of the image
+    std::uint64_t gang_rollbacks_ = 0;           // figures, not part of the image
     std::vector<Transaction::Entry> check_log_;  // buffers
     std::vector<std::uint32_t> eligibility_log_;
     std::uint64_t eligibility_epoch_ = 1;

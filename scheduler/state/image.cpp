@@ -46,6 +46,12 @@ void copy_job(To& to, const From& from) {
     to.started_at = from.started_at;
     to.finished_at = from.finished_at;
     to.last_phase = from.last_phase;
+    to.claim_until = from.claim_until;
+    to.claim_pods = from.claim_pods;
+    to.victims = from.victims;
+    to.victim_refused = from.victim_refused;
+    to.eviction_failures = from.eviction_failures;
+    to.evict_again_at = from.evict_again_at;
     to.timer_at = from.timer_at;
     to.is_long = from.is_long;
     to.is_dirty = from.is_dirty;
@@ -59,6 +65,10 @@ void copy_pod(To& to, const From& from) {
     to.in_flight = from.in_flight;
     to.delete_in_flight = from.delete_in_flight;
     to.start_reported = from.start_reported;
+    to.eviction = from.eviction;
+    to.evict_effect = from.evict_effect;
+    to.evicted_for = from.evicted_for;
+    to.spared_until = from.spared_until;
     to.effect = from.effect;
     to.bind_deadline = from.bind_deadline;
     to.unsure_until = from.unsure_until;
@@ -69,8 +79,8 @@ void copy_pod(To& to, const From& from) {
 }
 
 bool is_plausible(const PodImage& pod) {
-    return pod.standing <= PodStanding::done && pod.bar <= PodBar::refused &&
-           pod.facts.phase <= PodPhase::failed;
+    return pod.standing <= PodStanding::claimed && pod.bar <= PodBar::refused &&
+           pod.eviction <= Eviction::accepted && pod.facts.phase <= PodPhase::failed;
 }
 
 bool is_plausible(const JobImage& job) {
@@ -105,6 +115,11 @@ StateImage ClusterState::image() const {
     out.wake_requested = wake_requested_;
     out.policy = policy_;
     out.gang_sizes = gang_sizes_;
+    if (!planted(PlantedBug::forget_evictions_on_disk)) out.churn = churn_;
+    for (const QueueRow& queue : queues_) {
+        if (!queue.look_again_at.happened()) continue;
+        out.look_again[{pools_[queue.pool.value()].name, queue.name}] = queue.look_again_at;
+    }
     for (std::uint32_t slot = 0; slot < nodes_.size(); ++slot) {
         if (nodes_[slot].live) out.nodes.push_back({slot, nodes_[slot].known, nodes_[slot].facts});
     }
@@ -151,6 +166,13 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     state.now_ = image.now;
     state.take_policy(std::move(image.policy));
     state.gang_sizes_ = std::move(image.gang_sizes);
+    for (const auto& [key, churn] : image.churn) {
+        if (churn.evicted_at.empty()) return damaged("job " + to_string(key) + " was never moved");
+    }
+    state.churn_ = std::move(image.churn);
+    for (const auto& [name, at] : image.look_again) {
+        state.look_again(state.queue_named(state.pool_named(name.first), name.second), at);
+    }
     for (NodeImage& node : image.nodes) {
         if (node.slot >= kSlotsMax || node.slot < state.nodes_.size() ||
             state.node_ids_.contains(node.facts.name)) {
@@ -222,6 +244,7 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         if (row.timer_at.happened() && !planted(PlantedBug::forget_timers_on_disk)) {
             timers_.emplace(row.timer_at, row.arrival, id);
         }
+        if (row.claim_until.happened()) claims_.push_back(id);
         if (image.is_dirty) mark_dirty(id);
     }
     // Blocks last: recharging above moves the very counters that they watch.

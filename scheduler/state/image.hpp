@@ -32,6 +32,10 @@ struct PodImage {
     bool in_flight = false;
     bool delete_in_flight = false;
     bool start_reported = false;
+    Eviction eviction{};
+    EffectId evict_effect{};
+    ObjectKey evicted_for;
+    Instant spared_until;
     std::string node;
     EffectId effect{};
     Instant bind_deadline;
@@ -42,8 +46,9 @@ struct PodImage {
     std::string message;
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
-                      (facts, standing, bar, in_flight, delete_in_flight, start_reported, node,
-                       effect, bind_deadline, unsure_until, placed_at, seen_at, reported, message))
+                      (facts, standing, bar, in_flight, delete_in_flight, start_reported, eviction,
+                       evict_effect, evicted_for, spared_until, node, effect, bind_deadline,
+                       unsure_until, placed_at, seen_at, reported, message))
 
 struct JobImage {
     ObjectKey key;
@@ -75,6 +80,12 @@ struct JobImage {
     Instant started_at;
     Instant finished_at;
     PodPhase last_phase{};
+    Instant claim_until;
+    std::int64_t claim_pods = 0;
+    std::vector<std::string> victims;
+    bool victim_refused = false;
+    std::int32_t eviction_failures = 0;
+    Instant evict_again_at;
     Instant timer_at;
     bool is_long = false;
     bool is_dirty = false;
@@ -90,8 +101,9 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        workload_failures, workload_not_before, create_deadline, create_lands_until,
                        message, workload_facts, gang_attempt, gang_started, gang_deadline,
                        member_refused, bind_failures, not_before, reported, reported_reason,
-                       started_at, finished_at, last_phase, timer_at, is_long, is_dirty, is_queued,
-                       block_reason, block_watch, is_blocked))
+                       started_at, finished_at, last_phase, claim_until, claim_pods, victims,
+                       victim_refused, eviction_failures, evict_again_at, timer_at, is_long,
+                       is_dirty, is_queued, block_reason, block_watch, is_blocked))
 
 struct PromiseImage {
     std::string pool;
@@ -123,16 +135,18 @@ struct StateImage {
     Instant wake_requested;
     Policy policy;
     std::map<ObjectKey, std::int32_t> gang_sizes;
-    std::vector<NodeImage> nodes;        // by slot
-    std::vector<PodImage> pods;          // by uid
-    std::vector<JobImage> jobs;          // by key
+    std::map<ObjectKey, Churn> churn;
+    std::map<std::pair<std::string, std::string>, Instant> look_again;  // by pool and queue
+    std::vector<NodeImage> nodes;                                       // by slot
+    std::vector<PodImage> pods;                                         // by uid
+    std::vector<JobImage> jobs;                                         // by key
     std::vector<UsageImage> usage;       // by name, those that used something
     std::vector<OwnerRuns> run_times;    // by owner
     std::vector<PromiseImage> promises;  // by pool
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, resend_due, epoch, next_effect,
-                       next_arrival, wake_requested, policy, gang_sizes, nodes, pods, jobs, usage,
-                       run_times, promises))
+                       next_arrival, wake_requested, policy, gang_sizes, churn, look_again, nodes,
+                       pods, jobs, usage, run_times, promises))
 
 }  // namespace gpuctl

@@ -20,6 +20,7 @@ public:
         check_gangs();
         check_accounts();
         check_queues();
+        check_claims();
         return std::move(found_);
     }
 
@@ -74,6 +75,7 @@ private:
                     break;
                 case PodStanding::assumed:
                 case PodStanding::bound:
+                case PodStanding::claimed:
                     if (!holds) fail("I2", name() + " is placed and holds no node");
                     break;
                 case PodStanding::foreign:
@@ -281,6 +283,57 @@ private:
         }
         if (queued != state_.book_.jobs_waiting()) {
             fail("I3", "the queue book holds jobs that are gone");
+        }
+    }
+
+    // I17: room is claimed by jobs that wait for it, and pods are evicted for jobs that claim room.
+    void check_claims() {
+        std::set<JobId> listed(state_.claims_.begin(), state_.claims_.end());
+        if (listed.size() != state_.claims_.size()) fail("I17", "a claim is listed twice");
+        for (const auto& [key, id] : state_.job_ids_) {
+            const JobRow& job = state_.jobs_[id.value()];
+            const bool has_claim = job.claim_until.happened();
+            if (has_claim != listed.contains(id)) {
+                fail("I17", "the claim of job " + to_string(key) + " is not listed");
+            }
+            std::int64_t claimed = 0;
+            for (const PodId pod : job.pods) {
+                if (state_.pods_[pod.value()].standing == PodStanding::claimed) ++claimed;
+            }
+            const bool is_whole = claimed == job.claim_pods;
+            if (has_claim ? !is_whole && !job.is_dirty : claimed != 0 || !job.victims.empty()) {
+                fail("I17", "job " + to_string(key) + " claims room for " +
+                                std::to_string(claimed) + " of " + std::to_string(job.claim_pods) +
+                                " pods");
+            }
+            if (has_claim && job.waits_in.exists()) {
+                fail("I17", "job " + to_string(key) + " waits its turn and claims room");
+            }
+        }
+        std::map<QueueId, std::map<std::int32_t, std::int64_t>> preemptible;
+        for (const PodRow& pod : state_.pods_) {
+            if (pod.facts.uid.empty()) continue;
+            if (pod.node.exists() && pod.job.exists() && pod.facts.preemptible) {
+                const JobRow& job = state_.jobs_[pod.job.value()];
+                if (job.queue.exists() && job.priority < kSystemPriority) {
+                    ++preemptible[job.queue][job.priority];
+                }
+            }
+            if (pod.eviction == Eviction::none) continue;
+            const std::string name = "pod " + to_string(pod.facts.key);
+            if (pod.standing != PodStanding::bound) fail("I17", name + " is evicted unbound");
+            const auto found = state_.job_ids_.find(pod.evicted_for);
+            if (found == state_.job_ids_.end() || !listed.contains(found->second)) {
+                fail("I17", name + " is evicted for a job that claims nothing");
+            }
+        }
+        for (std::uint32_t i = 0; i < state_.queues_.size(); ++i) {
+            for (const auto& [priority, pods] : state_.queues_[i].preemptible) {
+                if (preemptible[QueueId{i}][priority] != pods) {
+                    fail("I17", "queue " + state_.queues_[i].name +
+                                    " counts another number of pods that may be stopped");
+                }
+            }
         }
     }
 

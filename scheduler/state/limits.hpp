@@ -7,19 +7,23 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/relief.hpp"
 
 namespace gpuctl {
 
 // Visits every limit that `ask` more would cross, the queue's own first, then upwards, then the
-// namespace's; `visit(const LimitHit&)` returns false to stop.
+// namespace's; `visit(const LimitHit&)` returns false to stop. With a relief: those that it would
+// cross if the pods of that were gone.
 template <typename Visit>
-void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit);
+void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
+                  const Relief* relief = nullptr);
 
 // Visits every GPU model of which a queue of the chain may not hold `ask` more: no part of the job
 // is placed on its nodes then. That is stricter than the limit for a job that could be split over
 // models, and never laxer.
 template <typename Visit>
-void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit);
+void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
+                        const Relief* relief = nullptr);
 
 // --- implementation ---
 
@@ -31,11 +35,13 @@ constexpr bool crosses(std::int64_t limit, std::int64_t held, std::int64_t neede
 
 // What one queue of the chain says. `grows` is by how much what it keeps would grow.
 template <typename Visit>
-bool visit_queue(const QueueRow& queue, QueueId id, const JobRow& job, const Load& ask,
-                 GpuMilli grows, Visit& visit) {
+bool visit_queue(const QueueRow& queue, QueueId id, const Relief::OfJob& job, const Load& ask,
+                 GpuMilli kept, GpuMilli grows, const Relief* relief, Visit& visit) {
     const std::int64_t gpus =
         ask.gpus.value() - (planted(PlantedBug::queue_maximum_off_by_one) ? kGpuMilliPerGpu : 0);
-    const std::int64_t held = queue.account.held.gpus.value();
+    const std::int64_t held =
+        queue.account.held.gpus.value() - (relief ? relief->of_queue(id).gpus.value() : 0);
+    const std::int64_t jobs_held = queue.jobs_held - (relief ? relief->jobs_of(id) : 0);
     const auto hit = [&](LimitKind kind, std::int64_t limit, std::int64_t has, std::int64_t needs) {
         return visit(LimitHit{kind, id, limit, has, needs});
     };
@@ -55,21 +61,20 @@ bool visit_queue(const QueueRow& queue, QueueId id, const JobRow& job, const Loa
     }
     const auto cap = queue.cap();
     if (cap && !is_full && !planted(PlantedBug::keep_nothing_back) &&
-        crosses(cap->value(), queue.kept().value(), grows.value())) {
-        if (!hit(LimitKind::queue_lending, cap->value(), queue.kept().value(), gpus)) return false;
+        crosses(cap->value(), kept.value(), grows.value())) {
+        if (!hit(LimitKind::queue_lending, cap->value(), kept.value(), gpus)) return false;
     }
-    if (queue.jobs_maximum && job.pods_held == 0) {
+    if (queue.jobs_maximum && job.pods == 0) {
         const std::int64_t most =
             *queue.jobs_maximum + (planted(PlantedBug::one_job_too_many) ? 1 : 0);
-        if (crosses(most, queue.jobs_held, 1) &&
-            !hit(LimitKind::queue_jobs, most, queue.jobs_held, 1)) {
+        if (crosses(most, jobs_held, 1) && !hit(LimitKind::queue_jobs, most, jobs_held, 1)) {
             return false;
         }
     }
     if (queue.gpus_per_job_maximum && !planted(PlantedBug::skip_gpus_per_job)) {
         const std::int64_t most = queue.gpus_per_job_maximum->value();
-        if (crosses(most, job.gpus_held.value(), gpus) &&
-            !hit(LimitKind::queue_gpus_per_job, most, job.gpus_held.value(), gpus)) {
+        if (crosses(most, job.gpus.value(), gpus) &&
+            !hit(LimitKind::queue_gpus_per_job, most, job.gpus.value(), gpus)) {
             return false;
         }
     }
@@ -78,64 +83,94 @@ bool visit_queue(const QueueRow& queue, QueueId id, const JobRow& job, const Loa
 
 // False when the visitor had enough.
 template <typename Visit>
-bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask, Visit& visit) {
+bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
+                 const Relief* relief, Visit& visit) {
+    const Relief::OfJob gone = relief ? relief->of_job(state, job) : Relief::OfJob{};
+    const Relief::OfJob held{state.is_being_moved(job) ? 0 : job.pods_held - gone.pods,
+                             job.gpus_held - gone.gpus};
     GpuMilli grows = ask.gpus;
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
         const QueueRow& queue = state.queue(id);
-        grows = queue.kept_with(grows) - queue.kept();
+        GpuMilli kept = queue.kept();
+        if (relief) kept = relief->kept(state, id, job.queue, GpuMilli{});
+        grows = relief ? relief->kept(state, id, job.queue, ask.gpus) - kept
+                       : queue.kept_with(grows) - kept;
         const bool is_above = id != job.queue;
         if (is_above && planted(PlantedBug::skip_a_level)) continue;
-        if (!visit_queue(queue, id, job, ask, grows, visit)) return false;
+        if (!visit_queue(queue, id, held, ask, kept, grows, relief, visit)) return false;
     }
     const PoolRow& pool = state.pool(job.pool);
+    GpuMilli kept = pool.kept;
+    GpuMilli all_held = pool.held;
+    if (relief) {
+        kept = grows = GpuMilli{};
+        for (const QueueId root : pool.roots) {
+            const GpuMilli without = relief->kept(state, root, job.queue, GpuMilli{});
+            kept += without;
+            all_held -= relief->of_queue(root).gpus;
+            grows += relief->kept(state, root, job.queue, ask.gpus) - without;
+        }
+    }
     // Without GPUs there is nothing to keep back: the missing nodes are what a job waits for.
-    const bool something_is_kept_back = pool.kept > pool.held && pool.offered.gpus > GpuMilli{0};
+    const bool something_is_kept_back = kept > all_held && pool.offered.gpus > GpuMilli{0};
     if (!something_is_kept_back || planted(PlantedBug::keep_nothing_back) ||
-        !crosses(pool.offered.gpus.value(), pool.kept.value(), grows.value())) {
+        !crosses(pool.offered.gpus.value(), kept.value(), grows.value())) {
         return true;
     }
     return visit(LimitHit{LimitKind::pool_lending, QueueId::none(), pool.offered.gpus.value(),
-                          pool.kept.value(), ask.gpus.value()});
+                          kept.value(), ask.gpus.value()});
 }
 
 template <typename Visit>
-void visit_tenant(const ClusterState& state, const JobRow& job, const Load& ask, Visit& visit) {
+void visit_tenant(const ClusterState& state, const JobRow& job, const Load& ask,
+                  const Relief* relief, Visit& visit) {
     if (planted(PlantedBug::skip_tenant_quota)) return;
     const TenantRow& tenant = state.tenant(job.tenant);
+    const Load gone = relief ? relief->of_tenant(job.tenant) : Load{};
     const auto check = [&](LimitKind kind, const auto& limit, auto held, auto needed) {
         return !limit || !crosses(limit->value(), held.value(), needed.value()) ||
                visit(LimitHit{kind, QueueId::none(), limit->value(), held.value(), needed.value()});
     };
-    if (!check(LimitKind::tenant_gpus, tenant.gpu_maximum, tenant.gpus_held, ask.gpus)) return;
-    if (!check(LimitKind::tenant_cpu, tenant.cpu_maximum, tenant.cpu_held, ask.cpu)) return;
-    if (!check(LimitKind::tenant_memory, tenant.memory_maximum, tenant.memory_held, ask.memory)) {
+    if (!check(LimitKind::tenant_gpus, tenant.gpu_maximum, tenant.gpus_held - gone.gpus,
+               ask.gpus)) {
+        return;
+    }
+    if (!check(LimitKind::tenant_cpu, tenant.cpu_maximum, tenant.cpu_held - gone.cpu, ask.cpu)) {
+        return;
+    }
+    if (!check(LimitKind::tenant_memory, tenant.memory_maximum, tenant.memory_held - gone.memory,
+               ask.memory)) {
         return;
     }
     if (planted(PlantedBug::skip_pool_quota)) return;
     const std::optional<GpuMilli> quota = state.pool_quota(job.tenant, job.pool);
-    check(LimitKind::tenant_pool_gpus, quota, state.held_in_pool(job.tenant, job.pool), ask.gpus);
+    const GpuMilli gone_here = relief ? relief->of_tenant(job.tenant, job.pool) : GpuMilli{};
+    check(LimitKind::tenant_pool_gpus, quota, state.held_in_pool(job.tenant, job.pool) - gone_here,
+          ask.gpus);
 }
 
 }  // namespace limits
 
 template <typename Visit>
-void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit) {
+void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
+                  const Relief* relief) {
     if (job.priority >= kSystemPriority) return;
-    if (!limits::visit_chain(state, job, ask, visit)) return;
-    limits::visit_tenant(state, job, ask, visit);
+    if (!limits::visit_chain(state, job, ask, relief, visit)) return;
+    limits::visit_tenant(state, job, ask, relief, visit);
 }
 
 template <typename Visit>
-void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask,
-                        Visit visit) {
+void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
+                        const Relief* relief) {
     if (job.priority >= kSystemPriority || planted(PlantedBug::skip_model_limits)) return;
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
         for (const ModelHolding& model : state.queue(id).models) {
             if (!model.limit.maximum) continue;
+            const GpuMilli gone = relief ? relief->of_model(id, model.limit.model) : GpuMilli{};
             const LimitHit hit{LimitKind::queue_model_maximum,
                                id,
                                model.limit.maximum->value(),
-                               model.held.value(),
+                               (model.held - gone).value(),
                                ask.gpus.value(),
                                model.limit.model};
             if (limits::crosses(hit.limit, hit.held, hit.needed)) visit(hit);

@@ -103,8 +103,11 @@ void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load
         queue.jobs_held += jobs;
         if (sign < 0 && !planted(PlantedBug::forget_queue_shrink)) ++queue.shrinks;
     }
+    const bool kept_something_back = pool.kept > pool.held;
     pool.held += load.gpus * sign;
     pool.kept += kept_more;
+    // What is kept back for others stops nobody any more once they hold it.
+    if (kept_something_back && pool.kept <= pool.held) note_gain(own.pool);
 }
 
 void ClusterState::charge_models(QueueId leaf, std::string_view model, GpuMilli gpus,

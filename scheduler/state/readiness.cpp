@@ -46,9 +46,11 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         const bool holds =
             pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
         const bool leaves = pod.facts.terminating && !planted(PlantedBug::count_terminating_ranks);
-        if (ended_well || (holds && !leaves && !pod.delete_in_flight)) {
+        const bool evicted = pod.is_leaving() && !pod.facts.terminating;
+        if (ended_well || (holds && !leaves && !evicted && !pod.delete_in_flight)) {
             ++out.ranks_held;
         }
+        if (pod.standing == PodStanding::claimed) out.waits = true;
         in_flight = in_flight || pod.standing == PodStanding::assumed;
         if (pod.standing != PodStanding::waiting || pod.facts.terminating) continue;
         out.waits = true;
@@ -79,6 +81,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     };
     const std::optional<std::int64_t> gang = gang_size(job);
     if (gang && *gang > 0) out.ranks_min = *gang;
+    if (job.claim_until.happened()) return hold(Reason::room_claimed, job.key.name);
     if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);
     if (!job.queue.exists()) return hold(Reason::queue_unknown, queue_name_of(job));
     if (!queues_[job.queue.value()].children.empty()) {
@@ -156,6 +159,8 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     // One that holds something already is one job less, and so many GPUs nearer to the most that
     // one job may have.
     if (job.pods_held > 0) mode |= 4U;
+    if (is_being_moved(job)) mode |= 16U;
+    if (!ready.pods.empty() && !pods_[ready.pods.front().value()].facts.preempts) mode |= 8U;
     ask.push_back(mode);
     ask.push_back(static_cast<std::uint32_t>(ready.ranks_needed));
     for (std::size_t i = 0; i < shapes.size();) {
@@ -201,6 +206,9 @@ std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) co
             sum += queues_[id.value()].shrinks;
         }
     }
+    if (watch & ClassBlock::kVictims) sum += queues_[key.queue.value()].victims;
+    if (watch & ClassBlock::kPoolVictims) sum += pool.victims;
+    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pool.leaving;
     if (watch & ClassBlock::kTenantShrinks) sum += tenants_[key.tenant.value()].shrinks;
     return sum;
 }

@@ -84,6 +84,9 @@ void ClusterState::resend_unanswered(EffectList& effects) {
                 send_bind(pod_id, job, effects);
                 if (planted(PlantedBug::forget_assumed_on_recovery)) release(pod_id);
             }
+            const bool is_evicted =
+                pod.eviction == Eviction::asked || pod.eviction == Eviction::accepted;
+            if (is_evicted && !pod.facts.terminating) send_eviction(pod_id, effects);
             if (pod.delete_in_flight && !pod.facts.terminating) {
                 effects.add(DeletePod{next_effect(),
                                       epoch_,
@@ -110,7 +113,7 @@ ClusterState::Round ClusterState::count_round(const JobRow& job) const {
         const PodRow& pod = pods_[id.value()];
         if (pod.standing == PodStanding::assumed)
             ++(pod.in_flight ? round.in_flight : round.to_retry);
-        if (pod.standing == PodStanding::bound && !pod.facts.terminating && !pod.delete_in_flight) {
+        if (pod.standing == PodStanding::bound && !pod.is_leaving() && !pod.delete_in_flight) {
             ++round.bound;
         }
         if (pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded) {
@@ -205,7 +208,10 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
     }
     const std::int64_t held = round.bound + round.succeeded;
     if (held >= needed || round.bound == 0) {  // ranks that succeeded hold nothing
-        if (held >= needed) job.gang_started = true;
+        if (held >= needed && !job.gang_started) {
+            job.gang_started = true;
+            note_victim(job.queue);
+        }
         if (held < needed && job.member_refused) back_off(job);
         job.gang_deadline = Instant{};
         job.member_refused = false;
@@ -319,6 +325,9 @@ void ClusterState::report_started(JobId id, EffectList& effects) {
     }
     report.waited = now_ - since;
     job.reported = 0;  // when it waits again, that is news
+    if (!churn_.empty()) {
+        if (const auto moved = churn_.find(job.key); moved != churn_.end()) moved->second.why = "";
+    }
     job.reported_reason = Reason::none;
     if (!report.pods.empty()) effects.add(std::move(report));
 }
@@ -347,6 +356,9 @@ void ClusterState::report_pending(JobId id, Explanation explanation, EffectList&
         report.pods.push_back({pod.facts.key, pod.facts.uid});
     }
     report.explanation = std::move(explanation);
+    // Why it waits again although it ran.
+    const std::string& moved = evicted_why(job.key);
+    if (!moved.empty()) report.explanation.sentence += "; it was " + moved;
     if (!report.pods.empty()) effects.add(std::move(report));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/describe.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,21 @@ namespace gpuctl {
 //                   observed terminal
 //
 // Removal ends every state. Terminating pods stay where they are: they hold until gone (S34).
-enum class PodStanding : std::uint8_t { foreign, waiting, assumed, bound, done };
+//
+// A waiting pod that others are stopped for is `claimed` meanwhile: it counts on its node and in
+// its queue, so that nobody else takes what they leave, and goes back to waiting, mostly to be
+// assumed there in the same breath (claims.cpp).
+enum class PodStanding : std::uint8_t { foreign, waiting, assumed, bound, done, claimed };
+
+// A bound pod that is to make room for another job.
+//
+//   none ──EvictPod──> asked ──accepted──> accepted ──> stops, and is gone
+//    ^                 │   ^
+//    │ refused         │   │ the backoff of its beneficiary is over
+//    │<────────────────┤   │
+//    │ the claim fell  v   │
+//    └──────────────── postponed     a disruption budget, or an error
+enum class Eviction : std::uint8_t { none, asked, postponed, accepted };
 
 // Why a waiting pod of ours is left alone although it could be placed.
 enum class PodBar : std::uint8_t {
@@ -54,7 +69,11 @@ struct PodRow {
     bool in_flight = false;         // a BindPod without outcome
     bool delete_in_flight = false;  // a DeletePod without outcome
     bool start_reported = true;     // false from being placed until ReportStarted
-    NodeId node;                    // held on, none while waiting or done
+    Eviction eviction = Eviction::none;
+    EffectId evict_effect{};
+    ObjectKey evicted_for;  // the beneficiary
+    Instant spared_until;   // its eviction was refused: not asked again before
+    NodeId node;            // held on, none while waiting or done
     ShapeId shape;
     JobId job;  // none for foreign pods
     EffectId effect{};
@@ -66,6 +85,11 @@ struct PodRow {
     Instant ends_at;             // while it holds: by its limit, at the latest; never: it has none
     std::string message;         // of the last unhappy outcome
     PodFacts facts;
+
+    // On its way out, and who is still being asked to let it go.
+    [[nodiscard]] bool is_leaving() const {
+        return facts.terminating || eviction == Eviction::accepted || eviction == Eviction::asked;
+    }
 };
 
 enum class WorkloadState : std::uint8_t {
@@ -118,6 +142,14 @@ struct JobRow {
     Duration run_time_expected;  // by its user; 0: not said
     bool is_long = false;        // predicted so when it was last placed
 
+    // Room that others are being stopped for: held by its claimed pods until all of it is free.
+    Instant claim_until;                 // then it is given up; never: no claim
+    std::int64_t claim_pods = 0;         // claimed together; fewer are worth nothing
+    std::vector<std::string> victims;    // uids
+    bool victim_refused = false;         // one of them may not go: the claim is worth nothing
+    std::int32_t eviction_failures = 0;  // in a row
+    Instant evict_again_at;              // the postponed ones
+
     std::int64_t pods_held = 0;  // charged to its queue and tenant
     GpuMilli gpus_held;          // by them
 
@@ -125,6 +157,13 @@ struct JobRow {
     Instant timer_at;  // its entry in the timer set, or never
     bool is_dirty = false;
 };
+
+// How often a job was moved out of the way: outlives its pods, whose successors may come later.
+struct Churn {
+    std::vector<Instant> evicted_at;  // in the hour before the last of them
+    std::string why;                  // since it last started; for people
+};
+BOOST_DESCRIBE_STRUCT(Churn, (), (evicted_at, why))
 
 struct NodeRow {
     bool live = false;   // the slot is in use
@@ -151,6 +190,8 @@ struct PoolRow {
     std::uint64_t promises = 1;   // moves with every change of it
     std::uint64_t gains = 1;      // moves when something here may now fit that did not
     std::uint64_t changes = 1;    // moves with every change of what is free
+    std::uint64_t victims = 1;    // moves when more could be taken back from a queue of it
+    std::uint64_t leaving = 1;    // moves when one more pod on its nodes is on its way out
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them
     std::vector<QueueId> roots;   // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
@@ -202,6 +243,11 @@ struct QueueRow {
     GpuMilli kept_below;             // what its children keep
     std::vector<Account> by_tenant;  // of `direct`, by TenantId
     std::uint64_t shrinks = 1;
+    // Pods of its jobs that hold something and may be stopped for others, by priority; a priority
+    // once seen stays, with zero.
+    std::map<std::int32_t, std::int64_t> preemptible;
+    std::uint64_t victims = 1;  // moves when one more of them could be stopped
+    Instant look_again_at;      // somebody is protected until then; or never
 
     // The most it may hold at once; absent: the whole pool.
     [[nodiscard]] std::optional<GpuMilli> cap() const {

@@ -14,11 +14,11 @@ RunTimeQuestion ClusterState::question_about(const JobRow& job) const {
 }
 
 // The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds); until it is
-// known, from its placement.
+// known, from its placement. Room that is only claimed has no end: nobody runs there yet.
 void ClusterState::note_end(PodId id) {
     PodRow& row = pods_[id.value()];
     Instant end;
-    if (row.node.exists() && row.job.exists()) {
+    if (row.node.exists() && row.job.exists() && row.standing != PodStanding::claimed) {
         const Duration limit = jobs_[row.job.value()].run_time_max;
         Instant begin = std::max(row.placed_at, row.facts.started_at);
         if (!begin.happened()) begin = row.seen_at;  // bound before we came, and not running yet

@@ -55,6 +55,8 @@ private:
 
     void answer(const BindPod& bind);
     void answer(const DeletePod& deletion);
+    void answer(const EvictPod& eviction);
+    void make_anew(const std::string& uid);
     void answer(const CreateWorkload& creation);
     void answer(const DeleteWorkload& deletion);
     void answer(const WakeAt& wake);
@@ -116,8 +118,19 @@ void Player::answer(const BindPod& bind) {
 
 void Player::answer(const DeletePod& deletion) {
     answers_.emplace_back(PodDeleteOutcome{deletion.id, deletion.pod.uid, true, ""});
-    const auto pod = find(deletion.pod.uid);
-    answers_.emplace_back(PodRemoved{deletion.pod.uid});
+    make_anew(deletion.pod.uid);
+}
+
+// It goes at once, and what it did is lost: it takes as long as ever when it starts again.
+void Player::answer(const EvictPod& eviction) {
+    answers_.emplace_back(
+        PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
+    make_anew(eviction.pod.uid);
+}
+
+void Player::make_anew(const std::string& uid) {
+    const auto pod = find(uid);
+    answers_.emplace_back(PodRemoved{uid});
     if (!pod) return;
     stop(*pod);
     ++live_[*pod].incarnation;  // its controller makes another

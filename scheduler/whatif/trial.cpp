@@ -27,6 +27,11 @@ struct Agree {
     void operator()(const DeleteWorkload& deletion) const {
         answers.emplace_back(WorkloadOutcome{deletion.id, deletion.key, true, false, "", {}});
     }
+    void operator()(const EvictPod& eviction) const {
+        answers.emplace_back(
+            PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
+        answers.emplace_back(PodRemoved{eviction.pod.uid});
+    }
     void operator()(const ReportPending&) const {}
     void operator()(const ReportStarted&) const {}
     void operator()(const WakeAt&) const {}

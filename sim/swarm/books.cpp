@@ -1,6 +1,7 @@
 #include "sim/swarm/books.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuctl::sim {
 
@@ -47,6 +48,46 @@ void Books::take(const Input& input, const ClusterState& after) {
         synced = true;
     }
     let_go_of_reservations(after);
+    claimed_before_.clear();
+    for (const auto& [uid, pod] : pods) {
+        const PodId id = after.find_pod(uid);
+        // Given up and made anew in one step, it is another.
+        const bool is_another = id.exists() && after.pod(id).standing == PodStanding::claimed &&
+                                after.job(after.pod(id).job).claim_until != pod.claimed_until;
+        if (!pod.claimed.empty() && !is_another) claimed_before_[uid] = pod.claimed;
+    }
+    read_claims(after, true);
+}
+
+void Books::read_claims(const ClusterState& after, bool only_old) {
+    for (auto& [uid, pod] : pods) pod.claimed.clear();
+    const std::set<std::string> evicting_before = std::exchange(evicting_, {});
+    for (const std::string& uid : evicting_before) {
+        if (const auto pod = pods.find(uid); pod != pods.end()) pod->second.evicting = false;
+    }
+    for (const JobId id : after.claims()) {
+        for (const PodId pod_id : after.job(id).pods) {
+            const PodRow& row = after.pod(pod_id);
+            if (row.standing != PodStanding::claimed) continue;
+            const std::string& node = after.node(row.node).facts.name;
+            if (only_old && claimed_before(row.facts.uid) != node) continue;
+            pods.at(row.facts.uid).claimed = node;
+            pods.at(row.facts.uid).claimed_until = after.job(id).claim_until;
+        }
+        for (const std::string& uid : after.job(id).victims) {
+            const PodId victim = after.find_pod(uid);
+            if (!victim.exists() || !after.pod(victim).is_leaving()) continue;
+            if (only_old && !evicting_before.contains(uid)) continue;
+            pods.at(uid).evicting = true;
+            evicting_.insert(uid);
+        }
+    }
+}
+
+const std::string& Books::claimed_before(const std::string& uid) const {
+    static const std::string nowhere;
+    const auto found = claimed_before_.find(uid);
+    return found == claimed_before_.end() ? nowhere : found->second;
 }
 
 void Books::observe(const PodFacts& facts) {

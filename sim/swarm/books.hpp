@@ -35,11 +35,18 @@ struct BookedPod {
     Instant lands_until;    // a bind before it, never answered, may land until then
     bool reserved = false;  // it failed, and the engine may keep the room to try again
     bool deleting = false;  // a DeletePod of ours is under way
+    std::string claimed;    // node where room is kept for it ...
+    Instant claimed_until;  // ... at the latest
+    bool evicting = false;  // it is being stopped for the sake of others
     [[nodiscard]] const std::string& where() const {
-        return facts.node.empty() ? promised : facts.node;
+        if (!facts.node.empty()) return facts.node;
+        return promised.empty() ? claimed : promised;
     }
+    [[nodiscard]] bool is_bound() const { return !facts.node.empty() || !promised.empty(); }
     [[nodiscard]] bool holds() const { return !is_terminal(facts.phase) && !where().empty(); }
-    [[nodiscard]] bool stays() const { return holds() && !facts.terminating && !deleting; }
+    [[nodiscard]] bool stays() const {
+        return holds() && is_bound() && !facts.terminating && !deleting && !evicting;
+    }
 };
 
 struct QueueName {
@@ -59,6 +66,10 @@ public:
     // `after`: the engine after this input; asked only whether it keeps the room of failed binds.
     void take(const Input& input, const ClusterState& after);
     void promise(const BindPod& bind);
+    // Which room is kept for whom, and who is being stopped, is the engine's decision: it is read
+    // there. `only_old`: what was claimed before and still is, nothing new.
+    void read_claims(const ClusterState& after, bool only_old);
+    [[nodiscard]] const std::string& claimed_before(const std::string& uid) const;
 
     [[nodiscard]] Amounts used_on(const std::string& node) const;
     // What is left for our own pods; may be negative.
@@ -138,6 +149,8 @@ private:
     void answer(const BindOutcome& outcome);
     void let_go_of_reservations(const ClusterState& after);
     std::set<std::string> reserved_;
+    std::map<std::string, std::string> claimed_before_;  // node by uid, before this input
+    std::set<std::string> evicting_;
 };
 
 ObjectKey job_of(const PodFacts& pod);

@@ -179,9 +179,10 @@ std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more)
     const QueueName leaf = queue_of(pod);
     const std::int64_t gpus = more.gpus;
     const auto job = jobs.find(job_of(pod));
-    const bool is_new =
-        job == jobs.end() || std::none_of(job->second.begin(), job->second.end(),
-                                          [this](auto& uid) { return pods.at(uid).holds(); });
+    const bool is_new = job == jobs.end() ||
+                        std::none_of(job->second.begin(), job->second.end(), [this](auto& uid) {
+                            return pods.at(uid).holds() && !pods.at(uid).evicting;
+                        });
     for (const QueueName& queue : chain(leaf)) {
         const QueuePolicy* known = policy_of(queue);
         if (known == nullptr) continue;

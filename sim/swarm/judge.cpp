@@ -26,11 +26,16 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     books_.take(input, after);
     if (const auto* outcome = std::get_if<BindOutcome>(&input.event)) check_backoff(*outcome);
     std::vector<Turn> turns;
+    std::vector<Evictions> evictions;
     for (const Effect& effect : effects) {
         if (const auto* bind = std::get_if<BindPod>(&effect)) {
             check_bind(*bind, after, turns);
         } else if (const auto* deletion = std::get_if<DeletePod>(&effect)) {
             check_delete(*deletion);
+        } else if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
+            check_may_write(eviction->id, eviction->epoch,
+                            "eviction of " + to_string(eviction->pod.key));
+            note_eviction(*eviction, evictions);
         } else if (const auto* creation = std::get_if<CreateWorkload>(&effect)) {
             check_workload(creation->job.spec.key, creation->id, creation->epoch);
         } else if (const auto* removal = std::get_if<DeleteWorkload>(&effect)) {
@@ -44,6 +49,8 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     check_rollbacks();
     check_gangs(turns);
     if (!turns.empty()) check_order(turns, after);
+    books_.read_claims(after, false);
+    if (!evictions.empty()) check_evictions(evictions, after);
     if (!std::holds_alternative<Plan>(input.event)) return;
     if (++probes.plans % kPlansPerLook == 0) look_around(engine);
 }
@@ -55,6 +62,8 @@ void Judge::look_around(const Engine& engine) {
     check_reservations(state);
     check_promises(state);
     check_queues(state);
+    look_at_claims(state);
+    leaving_.clear();
     Readiness ready;
     for (const auto& [key, id] : state.jobs_by_key()) {
         state.read_readiness(id, ready);

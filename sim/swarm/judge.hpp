@@ -5,7 +5,9 @@
 //
 // Lifecycle: one per life of a world. It reads the engine, never changes it.
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/engine/engine.hpp"
@@ -57,6 +59,42 @@ private:
     void check_may_write(EffectId effect, Epoch epoch, const std::string& what);
     void close_workload(const Event& event);
 
+    // judge_claims.cpp
+    // Of one step, with the books as they were when the first of each beneficiary was decided.
+    struct Evictions {
+        ObjectKey beneficiary;
+        std::vector<EvictPod> pods;
+        Books before;
+    };
+    void note_eviction(const EvictPod& eviction, std::vector<Evictions>& step);
+    void check_evictions(std::vector<Evictions>& step, const ClusterState& after);
+    void check_eviction(const EvictPod& eviction);
+    void check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts& like,
+                       const Amounts& ask, const Books& then, const Books& before);
+    // Where the chains of two queues of one pool meet: the queues directly below that.
+    [[nodiscard]] std::pair<QueueName, QueueName> sides(const QueueName& own,
+                                                        const QueueName& other) const;
+    // The books without all that could be stopped together for one like it; absent: not all of
+    // that could be.
+    [[nodiscard]] std::optional<Books> without_loans(const ClusterState& state,
+                                                     const PodFacts& like, const Amounts& ask,
+                                                     const Books& leaving) const;
+    [[nodiscard]] bool may_be_stopped(const ClusterState& state, const std::string& uid,
+                                      const std::string& pool) const;
+    [[nodiscard]] bool unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
+                                           const std::string& pool) const;
+    // What is left to a queue, and to those above it up to `last`, is less than guaranteed.
+    [[nodiscard]] std::string guarantee_broken(const Books& then, const QueueName& leaf,
+                                               const QueueName& last,
+                                               const std::string& model) const;
+    void check_claim(const ObjectKey& beneficiary, const std::vector<EvictPod>& evictions,
+                     const ClusterState& after, const Books& before, Books then);
+    void undo(const Evictions& of, Books& then) const;
+    void look_at_claims(const ClusterState& state);
+    void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);
+    [[nodiscard]] Books without_leaving(Books out, const ClusterState& state,
+                                        const std::string& pool) const;
+
     // judge_order.cpp
     void check_order(const std::vector<Turn>& turns, const ClusterState& after);
     void compare(const Turn& first, const Turn& later, const Held& held);
@@ -93,6 +131,7 @@ private:
     std::map<ObjectKey, Instant> failed_at_;    // of a bind, last
     std::set<ObjectKey> rolled_back_;           // gangs, by deletions first sent in this step
     std::set<ObjectKey> started_;               // gangs that once ran as a whole
+    std::map<std::string, Books> leaving_;      // without_leaving() by pool, while looking around
     std::uint64_t sequence_ = 0;                // of the input under judgement
     std::uint64_t first_step_ = 0;
 };

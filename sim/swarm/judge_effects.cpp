@@ -36,6 +36,10 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
         fail("I14", what + ": tried again at once after a failure");
     }
     check_room(bind, pod);
+    if (books_.claimed_before(bind.pod.uid) == bind.node) {  // decided when it was claimed
+        ++probes.claims_used;
+        return books_.promise(bind);
+    }
     if (turns.empty() || turns.back().job != job) {
         const JobRow& row = after.job(after.find_job(job));
         const Gang gang = books_.gang_of(job);

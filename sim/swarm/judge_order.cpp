@@ -22,15 +22,20 @@ bool had_more(std::int64_t held_a, std::int64_t weight_a, std::int64_t held_b,
 }
 
 // The queue or one above it says how much one job may hold.
-bool limits_one_job(const Books& books, QueueName name) {
-    for (int level = 0; level <= kQueueDepthMaximum; ++level) {
-        const QueuePolicy* queue = books.policy_of(name);
-        if (queue == nullptr) return false;
-        if (queue->gpus_per_job_maximum) return true;
-        if (queue->parent.empty()) return false;
-        name.queue = queue->parent;
-    }
-    return false;
+bool limits_one_job(const Books& books, const QueueName& name) {
+    const std::vector<QueueName> chain = books.chain(name);
+    return std::any_of(chain.begin(), chain.end(), [&](const QueueName& level) {
+        const QueuePolicy* queue = books.policy_of(level);
+        return queue != nullptr && queue->gpus_per_job_maximum;
+    });
+}
+
+bool limits_number_of_jobs(const Books& books, const QueueName& name) {
+    const std::vector<QueueName> chain = books.chain(name);
+    return std::any_of(chain.begin(), chain.end(), [&](const QueueName& level) {
+        const QueuePolicy* queue = books.policy_of(level);
+        return queue != nullptr && queue->jobs_maximum;
+    });
 }
 
 // The queue or one above it says how many jobs may run.
@@ -252,6 +257,8 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         if (backfill.head == HeadOfLine::reserve && pod.run_time_max != turn.pod.run_time_max) {
             continue;
         }
+        // One of them may run already and be no further job.
+        if (limits_number_of_jobs(books_, books_.queue_of(pod))) continue;
         // What it runs already counts against what one job may hold.
         if (books_.gpus_of_job(key) > 0 && limits_one_job(books_, books_.queue_of(pod))) continue;
         // More of a job that runs is no job more.

@@ -12,7 +12,8 @@ namespace {
 // none.
 Instant end_of(const BookedPod& pod, const ClusterState& state) {
     const PodId id = state.find_pod(pod.facts.uid);
-    if (!id.exists() || !pod.facts.ours || pod.facts.run_time_max <= Duration{}) return {};
+    if (!id.exists() || !pod.facts.ours || !pod.is_bound() || pod.facts.run_time_max <= Duration{})
+        return {};
     const PodRow& row = state.pod(id);
     Instant begin = std::max(row.placed_at, pod.facts.started_at);
     if (!begin.happened()) begin = row.seen_at;

@@ -59,9 +59,10 @@ void Judge::try_waiting(const ClusterState& state, JobId id, const Readiness& re
     const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
     Amounts ask;
     ask.add(amounts_of(pod.request), ranks);
-    if (!books_.limit_crossed(pod, ask).empty()) return;
-    if (books_.fitting_in_models(pod, ranks) < ranks) return;
     if (is_held_back(state, id)) return;
+    if (!books_.limit_crossed(pod, ask).empty() || books_.fitting_in_models(pod, ranks) < ranks) {
+        return try_disruption(state, id, ready);
+    }
     fail("I14", "job " + to_string(state.job(id).key) + " could start and nobody tries it");
 }
 

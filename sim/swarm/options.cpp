@@ -30,6 +30,7 @@ Faults draw_faults(Rng& rng) {
     faults.bind_unanswered_per_mille = sometimes(200);
     faults.create_failed_per_mille = sometimes(300);
     faults.delete_failed_per_mille = sometimes(600);
+    faults.eviction_refused_per_mille = sometimes(500);
     faults.container_failed_per_mille = sometimes(200);
     return faults;
 }
@@ -110,6 +111,8 @@ Policy draw_policy(Rng& rng) {
     }
     policy.pods_reserved_per_node = rng.between(0, 2);
     policy.gang_bind_deadline = Duration{rng.between(2'000, 30'000)};
+    if (rng.chance(1, 2)) policy.run_time_protected = Duration{rng.between(0, 20'000)};
+    policy.evictions_per_job_per_hour = static_cast<std::int32_t>(rng.between(0, 4));
     constexpr std::int32_t attempts[] = {1, 3, 10'000};
     policy.plan_attempts_max = attempts[rng.below(3)];
     return policy;
@@ -186,6 +189,11 @@ JobSpec draw_job(Rng& rng, std::uint64_t number) {
     spec.priority = static_cast<JobPriority>(rng.below(3));
     spec.run_time_expected = Duration{rng.between(100, 40'000)};
     if (rng.chance(2, 3)) spec.run_time_max = spec.run_time_expected * rng.between(1, 3);
+    spec.preemptible = spec.priority == JobPriority::low || rng.chance(1, 4);
+    if (rng.chance(1, 3)) {
+        spec.checkpoint_interval = Duration{rng.between(100, 10'000)};
+        spec.restart_cost = Duration{rng.between(0, 5'000)};
+    }
     return spec;
 }
 

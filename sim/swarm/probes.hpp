@@ -34,6 +34,11 @@ struct Probes {
     std::uint64_t scheduler_restarts = 0;
     std::uint64_t effects_lost = 0;  // scheduler restarts that lost the effects of a last step
     std::uint64_t full_restarts = 0;
+    // Evictions for the sake of others.
+    std::uint64_t evictions_sent = 0;
+    std::uint64_t evictions_accepted = 0;
+    std::uint64_t evictions_turned_down = 0;
+    std::uint64_t claims_used = 0;  // pods that were bound where room was kept for them
     // Looks.
     std::uint64_t orders_compared = 0;    // pairs of placements
     std::uint64_t branches_compared = 0;  // of them, of two branches of a tree
@@ -42,6 +47,9 @@ struct Probes {
     std::uint64_t waits_tried = 0;  // waiting jobs tried by hand at a fixed point
     std::uint64_t explanations_recounted = 0;
     std::uint64_t promises_recounted = 0;  // to the first in line of a pool
+    std::uint64_t pods_reclaimed = 0;      // of another queue, for what it is guaranteed
+    std::uint64_t disruptions_tried = 0;   // for waiting jobs, by hand at a fixed point
+    std::uint64_t reclaims_tried = 0;      // likewise, between queues
 };
 BOOST_DESCRIBE_STRUCT(Probes, (),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
@@ -49,8 +57,10 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        creates_failed, deletes_failed, containers_failed, pods_evicted,
                        pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
                        policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
-                       full_restarts, orders_compared, branches_compared, limits_recounted,
-                       usages_recounted, waits_tried, explanations_recounted, promises_recounted))
+                       full_restarts, evictions_sent, evictions_accepted, evictions_turned_down,
+                       claims_used, pods_reclaimed, disruptions_tried, reclaims_tried,
+                       orders_compared, branches_compared, limits_recounted, usages_recounted,
+                       waits_tried, explanations_recounted, promises_recounted))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -20,6 +20,8 @@ void add(ClusterFigures& to, const ClusterFigures& from) {
     to.containers_failed += from.containers_failed;
     to.pods_evicted += from.pods_evicted;
     to.pods_deleted += from.pods_deleted;
+    to.evictions_accepted += from.evictions_accepted;
+    to.evictions_turned_down += from.evictions_turned_down;
     to.kubelet_rejections += from.kubelet_rejections;
 }
 
@@ -285,6 +287,8 @@ Probes RandomWorld::probes() const {
     all.containers_failed = figures.containers_failed;
     all.pods_evicted = figures.pods_evicted;
     all.pods_deleted = figures.pods_deleted;
+    all.evictions_accepted = figures.evictions_accepted;
+    all.evictions_turned_down = figures.evictions_turned_down;
     all.gang_rollbacks = rollbacks_;
     all.answers_stale = judge_.books().answers_stale;
     all.kubelet_rejections = figures.kubelet_rejections;

@@ -99,6 +99,7 @@ public:
     void remove_pod(const std::string& uid) {
         pods.erase(uid);
         pending.erase(uid);
+        evictions.erase(uid);
         send(PodRemoved{uid});
     }
     void set(Policy policy_now) {
@@ -122,6 +123,12 @@ public:
         pending.erase(uid);
         if (result == BindResult::bound) pods.at(uid).node = bind.node;
         send(BindOutcome{bind.id, uid, result, "because of the test"});
+    }
+    // Answers the eviction under way for this pod; an accepted one is gone at once.
+    void answer_eviction(const std::string& uid, EvictResult result = EvictResult::evicted) {
+        const EvictPod eviction = evictions.at(uid);
+        evictions.erase(uid);
+        send(PodEvictOutcome{eviction.id, uid, result, "because of the test"});
     }
     void answer_all() {
         while (!pending.empty()) {
@@ -161,13 +168,22 @@ public:
     std::vector<Effect> effects;
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, PodFacts> pods;
-    std::map<std::string, BindPod> pending;  // in flight, by uid
+    std::map<std::string, BindPod> pending;     // in flight, by uid
+    std::map<std::string, EvictPod> evictions;  // likewise
     Policy policy;
     bool verify_steps = true;
 
 private:
     // Our own decisions never cross a limit of the node, counted from the facts (I1, I2).
     void judge(const Effect& effect) {
+        if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
+            ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of a pod nobody has";
+            const PodFacts& evicted = pods.at(eviction->pod.uid);
+            EXPECT_TRUE(evicted.preemptible && evicted.has_controller) << evicted.uid;
+            EXPECT_FALSE(evicted.node.empty() || evicted.terminating) << evicted.uid;
+            evictions[eviction->pod.uid] = *eviction;
+            return;
+        }
         const auto* bind = std::get_if<BindPod>(&effect);
         if (bind == nullptr) return;
         ASSERT_TRUE(pods.contains(bind->pod.uid)) << "bind of a pod nobody has";

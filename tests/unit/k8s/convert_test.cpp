@@ -321,6 +321,29 @@ TEST(ConvertPod, a_gang_is_named_by_every_dialect) {
     EXPECT_EQ(gang_of("/metadata/labels/g8s.host~1gang", "g"), "g");
 }
 
+TEST(ConvertPod, a_pod_says_whether_it_may_be_stopped_and_what_that_costs) {
+    Json pod = basic_pod();
+    pod["spec"]["priority"] = 500'000;
+    pod["spec"]["terminationGracePeriodSeconds"] = 45;
+    EXPECT_FALSE(facts(pod).preemptible);
+    EXPECT_TRUE(facts(pod).preempts);
+    EXPECT_EQ(facts(pod).stop_grace, Duration::seconds(45));
+    pod["metadata"]["annotations"] = {{"runwhere.ai/preemptible", "true"},
+                                      {"runwhere.ai/checkpoint-interval-seconds", "600"},
+                                      {"runwhere.ai/restart-cost-seconds", "30"}};
+    EXPECT_TRUE(facts(pod).preemptible);
+    EXPECT_EQ(facts(pod).checkpoint_interval, Duration::seconds(600));
+    EXPECT_EQ(facts(pod).restart_cost, Duration::seconds(30));
+    // What says nothing may be stopped when its priority is low.
+    pod["metadata"]["annotations"] = Json::object();
+    pod["spec"]["priority"] = 100;
+    pod["spec"]["preemptionPolicy"] = "Never";
+    EXPECT_TRUE(facts(pod).preemptible);
+    EXPECT_FALSE(facts(pod).preempts);
+    pod["metadata"]["annotations"]["runwhere.ai/preemptible"] = "false";
+    EXPECT_FALSE(facts(pod).preemptible);
+}
+
 TEST(ConvertPod, our_gangs_say_their_size_and_rank_on_the_pod) {
     Json pod = basic_pod();
     pod["metadata"]["labels"] = {{"runwhere.ai/gang", "llm"}, {"app", "other"}};

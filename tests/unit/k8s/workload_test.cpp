@@ -90,6 +90,7 @@ JobRecord notebook() {
     JobRecord record = job(JobKind::notebook, "nb");
     record.spec.service.port = 8888;
     record.spec.priority = JobPriority::low;
+    record.spec.preemptible = true;
     ask_for_gpus(record, 1);
     return record;
 }

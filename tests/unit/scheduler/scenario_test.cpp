@@ -4,6 +4,7 @@
 //   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev | llm in prod borrow 2 lend 0
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
+//   policy  evictions 2 (per job and hour) | protect 60000 (ms after the start)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
 //   line    steps-aside patience 100 short 25 60    of the pool "default": its first in line,
@@ -11,6 +12,8 @@
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
 //           limit 60 expected 20       seconds that it may run, that its user says it will
+//           preemptible                its pods may be stopped for others; `never`: it stops nobody
+//           checkpoint 1000 restart 500    its pods lose no more than this when stopped
 //   foreign a 6              a pod of another scheduler on a node, so many GPUs
 //   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | wait 100
 //   then    llm a a          nodes of its pods by rank; `-` waits
@@ -77,6 +80,8 @@ public:
                 expect_nodes(words(rest));
             } else if (verb == "why") {
                 expect_reason(words(rest), rest);
+            } else if (verb == "evicts") {
+                expect_evictions(words(rest));
             } else if (verb == "quiet") {
                 expect_quiet(std::stoi(rest));
             } else {
@@ -115,6 +120,8 @@ private:
     void change_policy(const std::vector<std::string>& part) {
         if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}});
         if (part[0] == "order") policy_.pools.front().order = order_named(part[1]);
+        if (part[0] == "evictions") policy_.evictions_per_job_per_hour = std::stoi(part[1]);
+        if (part[0] == "protect") policy_.run_time_protected = Duration{std::stoll(part[1])};
         if (part[0] == "halflife") policy_.usage_half_life = Duration{std::stoll(part[1])};
         if (part[0] == "ageing") {
             policy_.ageing_step = static_cast<std::int32_t>(std::stol(part[1]));
@@ -221,6 +228,16 @@ private:
                 like.run_time_max = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "expected") {
                 like.run_time_expected = Duration::seconds(std::stoll(next()));
+            } else if (part[i] == "preemptible") {
+                like.preemptible = true;
+            } else if (part[i] == "never") {
+                like.preempts = false;
+            } else if (part[i] == "bare") {
+                like.has_controller = false;
+            } else if (part[i] == "checkpoint") {
+                like.checkpoint_interval = Duration{std::stoll(next())};
+            } else if (part[i] == "restart") {
+                like.restart_cost = Duration{std::stoll(next())};
             } else if (part[i] == "gated") {
                 like.gated = true;
             } else if (part[i] == "uses") {
@@ -271,6 +288,17 @@ private:
                 if (verb == "terminate") facts.terminating = true;
                 world_.show(one.uid);
             }
+        } else if (verb == "start") {  // its containers run
+            for (const PodFacts& one : jobs_.at(part[1])) {
+                world_.pods.at(one.uid).started_at = world_.now;
+                world_.pods.at(one.uid).phase = PodPhase::running;
+                world_.show(one.uid);
+            }
+        } else if (verb == "stop") {  // all that are being evicted stop, and are made anew
+            while (!world_.evictions.empty()) stop(world_.evictions.begin()->first);
+        } else if (verb == "budget" || verb == "forbid") {  // answers to the eviction of a pod
+            world_.answer_eviction(
+                part[1], verb == "budget" ? EvictResult::disruption_budget : EvictResult::refused);
         } else if (verb == "ungate") {
             for (const PodFacts& one : jobs_.at(part[1])) {
                 world_.pods.at(one.uid).gated = false;
@@ -292,6 +320,31 @@ private:
         } else {
             ADD_FAILURE() << "unknown action " << verb;
         }
+    }
+    // The API server accepts its eviction, it stops, and its controller makes another.
+    void stop(const std::string& uid) {
+        world_.answer_eviction(uid);
+        PodFacts facts = world_.pods.at(uid);
+        facts.terminating = true;
+        world_.add(facts);
+        world_.remove_pod(uid);
+        for (auto& [name, pods] : jobs_) {
+            for (PodFacts& one : pods) {
+                if (one.uid != uid) continue;
+                one.uid += "+";
+                one.key.name = one.uid;
+                one.created_at = world_.now;
+                world_.add(one);
+            }
+        }
+    }
+    void expect_evictions(const std::vector<std::string>& part) {
+        std::vector<std::string> asked;
+        for (const auto& [uid, eviction] : world_.evictions) asked.push_back(uid);
+        std::vector<std::string> expected = part;
+        if (expected == std::vector<std::string>{"none"}) expected.clear();
+        std::sort(expected.begin(), expected.end());
+        EXPECT_EQ(asked, expected);
     }
     void expect_nodes(const std::vector<std::string>& part) {
         const std::vector<PodFacts>& pods = jobs_.at(part[0]);

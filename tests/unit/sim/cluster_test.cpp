@@ -106,6 +106,34 @@ TEST(SimCluster, a_deployment_keeps_its_replicas_alive) {
     EXPECT_FALSE(uids.contains(before[0].uid));
 }
 
+TEST(SimCluster, an_evicted_pod_gets_its_grace_and_a_successor) {
+    Settings settings;
+    settings.container_stop_max = Duration{20'000};
+    SimWorld world{settings};
+    world.create(make_job("web", JobKind::inference, 1, 1));
+    const PodFacts before = world.only_pod();
+    world.bind(before, "node-0");
+    world.run_for(Duration{5'000});
+    EvictPod eviction;
+    eviction.id = EffectId{99};
+    eviction.epoch = Epoch{1};
+    eviction.pod = {before.key, before.uid};
+    eviction.why = "preempted by job team-a/big of higher priority";
+    eviction.job = {"team-a", "web"};
+    world.cluster.carry_out(eviction, world.now, world.events);
+    world.run_for(Duration{settings.api_latency_max});
+    const auto is_leaving = [&](const PodFacts& pod) { return pod.uid == before.uid; };
+    std::vector<PodFacts> pods = world.pods();
+    const auto old = std::find_if(pods.begin(), pods.end(), is_leaving);
+    ASSERT_NE(old, pods.end()) << "it is told to stop, not gone at once";
+    EXPECT_TRUE(old->terminating);
+    world.run_for(Duration{30'000});
+    pods = world.pods();
+    ASSERT_EQ(pods.size(), 1u);
+    EXPECT_NE(pods.front().uid, before.uid);
+    EXPECT_EQ(world.cluster.figures().evictions_accepted, 1u);
+}
+
 TEST(SimCluster, a_notebook_comes_back_under_its_old_name_as_another_incarnation) {
     SimWorld world;
     world.create(make_job("lab", JobKind::notebook, 1, 1));

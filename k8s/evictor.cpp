@@ -1,0 +1,78 @@
+#include "k8s/evictor.hpp"
+
+#include "daemon/net/http_types.hpp"
+#include "k8s/json_text.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+constexpr std::chrono::seconds kCallTimeout{10};
+// Two at once under one budget meet in its status, and the API server tries again for longer than a
+// write may take. One that is cut off then is counted as disrupted for two minutes although it stays.
+constexpr std::size_t kRunningMax = 1;
+
+std::string eviction_path(const ObjectKey& pod) {
+    return "/api/v1/namespaces/" + net::percent_encode(pod.namespace_name) + "/pods/" +
+           net::percent_encode(pod.name) + "/eviction";
+}
+
+}  // namespace
+
+std::string eviction_body(const PodReference& pod) {
+    std::string body = R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":)";
+    append_json_string(body, pod.key.name);
+    body += R"(,"namespace":)";
+    append_json_string(body, pod.key.namespace_name);
+    body += R"(},"deleteOptions":{"preconditions":{"uid":)";
+    append_json_string(body, pod.uid);
+    return body + "}}}";
+}
+
+// 429 comes from a budget, or from an API server that has too much to do.
+EvictResult eviction_result(const ApiError& error) {
+    switch (error.http_status) {
+        case 404:
+        case 409:  // another pod carries its name
+            return EvictResult::gone;
+        case 429:
+            return error.has_cause("DisruptionBudget") ? EvictResult::disruption_budget
+                                                       : EvictResult::failed;
+        case 400:
+        case 403:
+        case 405:
+        case 422:
+            return EvictResult::refused;
+        default:
+            return EvictResult::failed;
+    }
+}
+
+Evictor::Evictor(aio::TaskGroup& group, Client& client, Done done)
+    : client_(client), done_(std::move(done)), queue_(group, "evict", kRunningMax) {}
+
+void Evictor::evict(EvictPod order, bool may_evict) {
+    if (!may_evict) {
+        done_(PodEvictOutcome{order.id, order.pod.uid, EvictResult::refused,
+                              "evict pod " + to_string(order.pod.key) +
+                                  ": it has no controller that would make it again"});
+        return;
+    }
+    queue_.add([this, order = std::move(order)] { return run(order); });
+}
+
+aio::Task<void> Evictor::run(EvictPod order) {
+    ApiCall call;
+    call.method = "POST";
+    call.path = eviction_path(order.pod.key);
+    call.body = eviction_body(order.pod);
+    call.fenced_by = order.epoch;  // never sent again from here: a budget's 429 is an answer
+    auto answer = co_await client_.call(std::move(call), aio::Deadline::in(kCallTimeout));
+    PodEvictOutcome outcome{order.id, order.pod.uid, EvictResult::evicted, ""};
+    if (!answer) {
+        outcome.result = eviction_result(answer.error());
+        outcome.message = "evict pod " + to_string(order.pod.key) + ": " + answer.error().message;
+    }
+    done_(std::move(outcome));
+}
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,98 @@
+#include "scheduler/plan/make_room.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/preempt.hpp"
+#include "scheduler/plan/reclaim.hpp"
+#include "scheduler/queue/queue_book.hpp"
+
+namespace gpuctl {
+namespace {
+
+constexpr std::size_t kNodesTriedMost = 32;
+
+}  // namespace
+
+bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<PodId>& pods,
+                        const Load& ask, std::uint8_t& watch) const {
+    const JobRow& job = state.job(id);
+    const reclaim::Standing standing = reclaim::standing(state, job, ask.gpus);
+    if (standing.has_guarantee) watch |= ClassBlock::kQueueShrinks;
+    if (standing.is_owed) watch |= ClassBlock::kPoolVictims;
+    if (state.pod(pods.front()).facts.preempts) watch |= ClassBlock::kVictims;
+    if (!reclaim::may_try(state, job, ask.gpus) && !preempt::may_try(state, job, pods.front())) {
+        return false;
+    }
+    watch |= ClassBlock::kPoolGains | ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks |
+             ClassBlock::kPoolLending;
+    return true;
+}
+
+bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& pods, const Load& ask,
+                     EngineFigures& figures, EffectList& effects) {
+    EvictionCause cause = EvictionCause::reclaimed;
+    if (!take_back(state, id, pods, ask.gpus)) {
+        cause = EvictionCause::preempted;
+        if (!preempt(state, id, pods)) return false;
+    }
+    (cause == EvictionCause::reclaimed ? figures.pods_reclaimed : figures.pods_preempted) +=
+        plan_.victims.size();
+    std::int64_t lost_gpu_ms = 0;
+    for (const Victim& victim : plan_.victims) lost_gpu_ms += victim.lost_gpu_ms;
+    figures.lost_gpu_seconds += static_cast<std::uint64_t>(lost_gpu_ms / 1'000);
+    state.claim(id, plan_.round, plan_.victims, cause, effects);
+    return true;
+}
+
+bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId>& pods,
+                          GpuMilli ask) {
+    const JobRow& job = state.job(id);
+    if (planted(PlantedBug::never_reclaim) || !reclaim::may_try(state, job, ask)) return false;
+    find_candidates(
+        state, job.pool,
+        [&](const JobRow& other) { return reclaim::may_stop(state, job, ask, other); },
+        candidates_);
+    look_again_later(state, id);
+    const std::vector<EvictionUnit> all = candidates_.units;
+    reclaim::leave_guarantees(state, job, candidates_);
+    if (search_.find(state, id, pods, candidates_, plan_)) return true;
+    if (candidates_.units.size() == all.size()) return false;
+    // What a queue has lent may be too little for all of them, and the cheapest may stand where
+    // they help nobody: node by node, those that stand there come first.
+    std::set<NodeId> nodes;
+    for (const EvictionUnit& unit : all) {
+        for (const PodId pod : unit.pods) nodes.insert(state.pod(pod).node);
+    }
+    std::size_t tries = 0;
+    for (const NodeId node : nodes) {
+        if (tries++ == kNodesTriedMost) return false;
+        candidates_.units = all;
+        std::stable_partition(
+            candidates_.units.begin(), candidates_.units.end(), [&](const EvictionUnit& unit) {
+                return std::any_of(unit.pods.begin(), unit.pods.end(),
+                                   [&](PodId pod) { return state.pod(pod).node == node; });
+            });
+        reclaim::leave_guarantees(state, job, candidates_);
+        if (search_.find(state, id, pods, candidates_, plan_)) return true;
+    }
+    return false;
+}
+
+bool RoomMaker::preempt(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
+    const JobRow& job = state.job(id);
+    if (!preempt::may_try(state, job, pods.front())) return false;
+    find_candidates(
+        state, job.pool, [&](const JobRow& other) { return preempt::may_stop(job, other); },
+        candidates_);
+    look_again_later(state, id);
+    return search_.find(state, id, pods, candidates_, plan_);
+}
+
+void RoomMaker::look_again_later(ClusterState& state, JobId id) {
+    if (!candidates_.look_again_at.happened()) return;
+    state.look_again(state.job(id).queue, candidates_.look_again_at);
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,33 @@
+#pragma once
+// The last resort of a job that finds no room at its turn: others are stopped for it, and what they
+// leave is kept. Least disruptive first: what was lent of a guarantee is taken back, then others of
+// its own queue are preempted. Nobody is stopped unless it is shown that the job fits then.
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/plan/eviction_search.hpp"
+#include "scheduler/plan/figures.hpp"
+
+namespace gpuctl {
+
+class RoomMaker {
+public:
+    explicit RoomMaker(Placer& placer) : search_(placer) {}
+
+    // Cheap: could there be anybody? Adds to `watch` what must move before the answer is another.
+    bool may_try(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
+                 const Load& ask, std::uint8_t& watch) const;
+    // True when pods are being stopped for it now.
+    bool make(ClusterState& state, JobId job, const std::vector<PodId>& pods, const Load& ask,
+              EngineFigures& figures, EffectList& effects);
+
+private:
+    bool take_back(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);
+    bool preempt(ClusterState& state, JobId job, const std::vector<PodId>& pods);
+    void look_again_later(ClusterState& state, JobId job);
+
+    EvictionSearch search_;
+    Candidates candidates_;  // buffers
+    EvictionPlan plan_;
+};
+
+}  // namespace gpuctl

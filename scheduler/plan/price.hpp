@@ -1,0 +1,26 @@
+#pragma once
+// What it costs to stop a pod: the work it will have to do again, in GPU-milliseconds.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "scheduler/model/pod.hpp"
+
+namespace gpuctl {
+
+// More is not told apart, so that sums stay within 63 bits: 10^6 GPUs, 99 days.
+inline constexpr std::int64_t kPricedGpusMaximum = 1'000'000LL * kGpuMilliPerGpu;
+inline constexpr std::int64_t kPricedMsMaximum = std::int64_t{1} << 33;
+
+// Since its last declared checkpoint, or its start, and what the restart takes. A pod without GPUs
+// costs like one with a thousandth, so that work without GPUs has a price, too.
+inline std::int64_t lost_gpu_ms(const PodFacts& pod, GpuMilli gpus, Instant now) {
+    std::int64_t ms = 0;
+    if (pod.started_at.happened() && now > pod.started_at) ms = (now - pod.started_at).ms();
+    if (pod.checkpoint_interval > Duration{0}) ms %= pod.checkpoint_interval.ms();
+    if (pod.started_at.happened()) ms += pod.restart_cost.ms();
+    ms = std::clamp<std::int64_t>(ms, 0, kPricedMsMaximum);
+    return std::clamp<std::int64_t>(gpus.value(), 1, kPricedGpusMaximum) * ms / kGpuMilliPerGpu;
+}
+
+}  // namespace gpuctl

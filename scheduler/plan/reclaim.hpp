@@ -1,0 +1,41 @@
+#pragma once
+// Reclaim between queues: what was lent of a guarantee comes back to the queue that it was promised
+// to, before anybody of its own is stopped. A queue below its guarantee, with the job in it, takes
+// from those beside it that hold more than theirs, and leaves each of them what it is guaranteed,
+// at every level of the tree and of every GPU model. So what queues hold of their guarantees only
+// ever grows by it, and there can be no circle of jobs that stop each other.
+//
+// Priorities have no say: a guarantee is the queue's, whoever works in it.
+
+#include "scheduler/plan/victims.hpp"
+#include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/relief.hpp"
+
+namespace gpuctl::reclaim {
+
+// Where two queues of one pool meet: the queues directly below that, one above (or equal to) each.
+struct Sides {
+    QueueId own;
+    QueueId other;  // none: they are the same, or one lies above the other
+};
+Sides sides(const ClusterState& state, QueueId own, QueueId other);
+
+// Is some queue of the job's chain guaranteed anything, and is there one that could hold `ask` more
+// and be within its guarantee still?
+struct Standing {
+    bool has_guarantee = false;
+    bool is_owed = false;
+};
+Standing standing(const ClusterState& state, const JobRow& job, GpuMilli ask);
+
+// Cheap, and asked whenever a job finds no room: is anybody beside a queue that is owed something
+// over its guarantee?
+bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask);
+// May pods of `other` be stopped for it at all?
+bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other);
+
+// Keeps those of the candidates, cheapest first, that may all be stopped together. Any fewer of
+// them may be, too.
+void leave_guarantees(const ClusterState& state, const JobRow& job, Candidates& candidates);
+
+}  // namespace gpuctl::reclaim

@@ -1,0 +1,73 @@
+#include "scheduler/plan/settle_claim.hpp"
+
+#include <algorithm>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/policy/filter.hpp"
+#include "scheduler/state/limits.hpp"
+
+namespace gpuctl {
+namespace {
+
+// It is charged already: would it be allowed without?
+bool is_allowed(const ClusterState& state, const JobRow& job,
+                const std::vector<Placement>& claimed) {
+    Relief own;
+    Load ask;
+    for (const Placement& one : claimed) {
+        const Shape& shape = state.shapes().at(state.pod(one.pod).shape);
+        ask.add({shape.gpus, shape.cpu, shape.memory});
+        own.add(state, one.pod, 1);
+    }
+    bool within = true;
+    visit_limits(state, job, ask, [&within](const LimitHit&) { return within = false; }, &own);
+    visit_model_limits(
+        state, job, ask,
+        [&](const LimitHit& hit) {
+            for (const Placement& one : claimed) {
+                const std::string& model = state.node(one.node).facts.gpu_model;
+                if (same_gpu_model(model, hit.model)) within = false;
+            }
+        },
+        &own);
+    return within;
+}
+
+bool may_stay(const ClusterState& state, const JobRow& job, const Placement& claimed) {
+    const NodeRow& node = state.node(claimed.node);
+    const PodFacts& pod = state.pod(claimed.pod).facts;
+    return node.known && node.pool == job.pool && !pod.terminating && !pod.gated &&
+           first_refusal(pod.rules, node.facts) == NodeRefusal::none;
+}
+
+// Whole, on nodes that may still be used, for pods that still wait.
+bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Placement>& claimed) {
+    if (static_cast<std::int64_t>(claimed.size()) != job.claim_pods || job.victim_refused) {
+        return false;
+    }
+    return planted(PlantedBug::keep_stale_claims) ||
+           std::all_of(claimed.begin(), claimed.end(),
+                       [&](const Placement& one) { return may_stay(state, job, one); });
+}
+
+}  // namespace
+
+void settle_claim(ClusterState& state, JobId id, EffectList& effects) {
+    const JobRow& job = state.job(id);
+    std::vector<Placement> claimed;
+    state.read_claim(job, claimed);
+    if (!is_sound(state, job, claimed)) return state.drop_claim(id);
+    if (!state.is_free(claimed) || !is_allowed(state, job, claimed)) {
+        if (job.claim_until <= state.now()) return state.drop_claim(id);
+        return state.evict_postponed(id, effects);
+    }
+    state.drop_claim(id);
+    Readiness ready;
+    state.read_readiness(id, ready);
+    if (ready.hold != Reason::none) return;
+    const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(ready.ranks_needed, 0));
+    if (ready.all_or_nothing && claimed.size() < needed) return;
+    (void)state.assume(id, claimed, ready.all_or_nothing, effects);  // else it waits as others do
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,111 @@
+#include "scheduler/plan/victims.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/price.hpp"
+
+namespace gpuctl {
+namespace {
+
+// So far nobody may stop it; absent: never as it is.
+using Protection = std::optional<Instant>;
+
+Protection protected_until(const ClusterState& state, const PodRow& pod) {
+    const bool is_willing = pod.facts.preemptible || planted(PlantedBug::preempt_the_unwilling);
+    const bool comes_back = pod.facts.has_controller || planted(PlantedBug::evict_bare_pods);
+    if (!is_willing || !comes_back || pod.standing != PodStanding::bound) return std::nullopt;
+    if (pod.eviction != Eviction::none || pod.delete_in_flight) return std::nullopt;
+    const Instant began = std::max(pod.placed_at, pod.facts.started_at);
+    return std::max(pod.spared_until, began + state.policy().run_time_protected);
+}
+
+void add_pod(const ClusterState& state, PodId id, EvictionUnit& unit) {
+    const PodRow& pod = state.pod(id);
+    const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+    unit.pods.push_back(id);
+    unit.gpus += gpus;
+    unit.price_gpu_ms += lost_gpu_ms(pod.facts, gpus, state.now());
+    unit.placed_at = std::max(unit.placed_at, pod.placed_at);
+}
+
+// All of the gang that runs; absent when a rank of it may not go.
+Protection read_gang(const ClusterState& state, const JobRow& job, EvictionUnit& unit) {
+    if (!job.gang_started) return std::nullopt;
+    Instant until;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        if (!pod.node.exists() || pod.facts.terminating) continue;
+        const Protection found = protected_until(state, pod);
+        if (!found) return std::nullopt;
+        until = std::max(until, *found);
+        add_pod(state, id, unit);
+        if (planted(PlantedBug::preempt_half_a_gang)) break;
+    }
+    return until;
+}
+
+Protection read_unit(const ClusterState& state, PodId id, EvictionUnit& unit) {
+    const PodRow& pod = state.pod(id);
+    const JobRow& job = state.job(pod.job);
+    unit.job = pod.job;
+    const Protection budget = state.evictable_from(job.key);
+    if (!budget) return std::nullopt;
+    Protection own;
+    if (state.gang_size(job)) {
+        own = read_gang(state, job, unit);
+    } else {
+        own = protected_until(state, pod);
+        add_pod(state, id, unit);
+    }
+    if (!own) return std::nullopt;
+    return std::max(*own, *budget);
+}
+
+void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) {
+    std::sort(units.begin(), units.end(), [&state](const EvictionUnit& a, const EvictionUnit& b) {
+        if (a.price_gpu_ms != b.price_gpu_ms) return a.price_gpu_ms < b.price_gpu_ms;
+        if (a.gpus != b.gpus) return a.gpus < b.gpus;
+        if (a.placed_at != b.placed_at) return a.placed_at > b.placed_at;
+        return state.pod(a.pods.front()).facts.key < state.pod(b.pods.front()).facts.key;
+    });
+}
+
+}  // namespace
+
+void find_candidates(const ClusterState& state, PoolId pool,
+                     const std::function<bool(const JobRow&)>& may_stop, Candidates& out) {
+    out.units.clear();
+    out.leaving.clear();
+    out.look_again_at = Instant{};
+    std::set<JobId> gangs;
+    const NodeSet& nodes = state.capacity().nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        const NodeRow& node = state.node(NodeId{slot});
+        if (!node.facts.ready) continue;  // nobody knows when its pods will be gone
+        for (const PodId id : node.pods) {
+            const PodRow& pod = state.pod(id);
+            if (pod.is_leaving()) {
+                out.leaving.push_back(id);
+                continue;
+            }
+            if (!pod.job.exists() || pod.standing != PodStanding::bound) continue;
+            const JobRow& job = state.job(pod.job);
+            if (!may_stop(job) || (state.gang_size(job) && !gangs.insert(pod.job).second)) continue;
+            EvictionUnit unit;
+            const Protection until = read_unit(state, id, unit);
+            if (!until) continue;
+            if (*until <= state.now()) {
+                out.units.push_back(std::move(unit));
+            } else if (!out.look_again_at.happened() || *until < out.look_again_at) {
+                out.look_again_at = *until;
+            }
+        }
+    }
+    sort_by_price(state, out.units);
+}
+
+}  // namespace gpuctl

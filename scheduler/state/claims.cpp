@@ -1,0 +1,267 @@
+// Room that pods are being stopped for: who it is kept for, what becomes of those that stop, and
+// how often a job may be moved. What is claimed counts as held, by node and by queue, so that
+// nobody else takes it; a node may be over its room by what the victims still hold.
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/queue/backoff.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+namespace {
+
+// Beyond the longest grace of the victims: for the API server, the kubelet and the watch.
+constexpr Duration kClaimMargin = Duration::seconds(60);
+constexpr Duration kHour = Duration::seconds(3600);
+// A pod that could not be evicted is left in peace so long. Were it asked again at once, those that
+// could be would be stopped for nothing over and over.
+constexpr Duration kSparedFor = kHour;
+
+}  // namespace
+
+void ClusterState::claim(JobId id, const std::vector<Placement>& round,
+                         const std::vector<Victim>& victims, EvictionCause cause,
+                         EffectList& effects) {
+    leave_queue(id);
+    JobRow& job = jobs_[id.value()];
+    Duration grace;
+    const std::string why = why_evicted(job, cause);
+    for (const Victim& victim : victims) {
+        PodRow& pod = pods_[victim.pod.value()];
+        pod.evicted_for = job.key;
+        note_eviction(jobs_[pod.job.value()].key, why);
+        grace = std::max(grace, pod.facts.stop_grace);
+        job.victims.push_back(pod.facts.uid);
+        if (planted(PlantedBug::evict_all_but_one) && &victim == &victims.back()) continue;
+        send_eviction(victim.pod, effects);
+    }
+    job.claim_until = now_ + grace + kClaimMargin;
+    job.claim_pods = static_cast<std::int64_t>(round.size());
+    claims_.push_back(id);
+    for (const Placement& placement : round) {
+        if (planted(PlantedBug::keep_no_claim)) break;
+        pods_[placement.pod.value()].standing = PodStanding::claimed;
+        hold(placement.pod, placement.node);
+    }
+    set_timer(id);
+    mark_dirty(id);  // its claim may be free at once, and its story is another
+}
+
+std::string ClusterState::why_evicted(const JobRow& job, EvictionCause cause) const {
+    const std::string whom = "job " + to_string(job.key);
+    if (cause == EvictionCause::preempted) return "preempted by " + whom + " of higher priority";
+    return "stopped because its GPUs were lent: queue " + queue_path(job.queue) +
+           " takes them back for " + whom;
+}
+
+void ClusterState::send_eviction(PodId id, EffectList& effects) {
+    PodRow& pod = pods_[id.value()];
+    const JobRow& job = jobs_[pod.job.value()];
+    pod.eviction = Eviction::asked;
+    pod.evict_effect = next_effect();
+    leave_queue(
+        pod.job);  // what it asked for is no longer what it needs: the next Plan looks again
+    mark_dirty(pod.job);
+    note_leaving(pod);
+    effects.add(EvictPod{pod.evict_effect,
+                         epoch_,
+                         {pod.facts.key, pod.facts.uid},
+                         pod.facts.stop_grace,
+                         evicted_why(job.key),
+                         job.key,
+                         pod.evicted_for});
+}
+
+// The churn contract: how often a job was moved within the last hour. Pods that are stopped at one
+// moment are one move. Who was not moved for an hour is forgotten when somebody else is.
+void ClusterState::note_eviction(const ObjectKey& job, std::string why) {
+    std::erase_if(churn_, [this](const auto& entry) {
+        return entry.second.evicted_at.back() + kHour <= now_;
+    });
+    Churn& churn = churn_[job];
+    std::erase_if(churn.evicted_at, [this](Instant at) { return at + kHour <= now_; });
+    if (churn.evicted_at.empty() || churn.evicted_at.back() != now_) {
+        churn.evicted_at.push_back(now_);
+    }
+    churn.why = std::move(why);
+}
+
+std::optional<Instant> ClusterState::evictable_from(const ObjectKey& job) const {
+    const auto most = static_cast<std::size_t>(std::max(policy_.evictions_per_job_per_hour, 0));
+    if (most == 0) return std::nullopt;
+    const auto found = churn_.find(job);
+    if (found == churn_.end() || planted(PlantedBug::ignore_churn_budget)) return now_;
+    const std::vector<Instant>& at = found->second.evicted_at;
+    return at.size() < most ? now_ : std::max(now_, at[at.size() - most] + kHour);
+}
+
+const std::string& ClusterState::evicted_why(const ObjectKey& job) const {
+    static const std::string nothing;
+    const auto found = churn_.find(job);
+    return found == churn_.end() ? nothing : found->second.why;
+}
+
+void ClusterState::evict_postponed(JobId id, EffectList& effects) {
+    JobRow& job = jobs_[id.value()];
+    if (!job.evict_again_at.happened() || job.evict_again_at > now_) return;
+    job.evict_again_at = Instant{};
+    for (const std::string& uid : job.victims) {
+        const PodId victim = find_pod(uid);
+        if (!victim.exists()) continue;
+        const PodRow& pod = pods_[victim.value()];
+        if (pod.eviction == Eviction::postponed && !pod.facts.terminating) {
+            send_eviction(victim, effects);
+        }
+    }
+}
+
+void ClusterState::spare(PodRow& pod) {
+    pod.eviction = Eviction::none;
+    pod.spared_until = now_ + kSparedFor;
+}
+
+void ClusterState::drop_claim(JobId id) {
+    JobRow& job = jobs_[id.value()];
+    for (const PodId pod_id : job.pods) {
+        PodRow& pod = pods_[pod_id.value()];
+        if (pod.standing != PodStanding::claimed) continue;
+        release(pod_id);
+        pod.standing = PodStanding::waiting;
+    }
+    for (const std::string& uid : job.victims) {
+        const PodId victim = find_pod(uid);
+        if (!victim.exists()) continue;
+        PodRow& pod = pods_[victim.value()];
+        if (pod.eviction == Eviction::postponed) spare(pod);
+        // An eviction that is under way shows in the watch, or it did not happen.
+        pod.eviction = Eviction::none;
+        pod.evicted_for = ObjectKey{};
+        mark_dirty(pod.job);
+    }
+    job.claim_until = Instant{};
+    job.claim_pods = 0;
+    job.victims.clear();
+    job.victim_refused = false;
+    job.eviction_failures = 0;
+    job.evict_again_at = Instant{};
+    std::erase(claims_, id);
+    set_timer(id);
+}
+
+void ClusterState::read_claim(const JobRow& job, std::vector<Placement>& round) const {
+    round.clear();
+    for (const PodId id : job.pods) {
+        const PodRow& pod = pods_[id.value()];
+        if (pod.standing == PodStanding::claimed) round.push_back({id, pod.node});
+    }
+}
+
+bool ClusterState::is_free(const std::vector<Placement>& round) const {
+    return std::all_of(round.begin(), round.end(), [this](const Placement& placement) {
+        const Needs& needs = shapes_.at(pods_[placement.pod.value()].shape).needs;
+        return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
+            return capacity_.usable(need.column, placement.node.value()) >= 0;
+        });
+    });
+}
+
+bool ClusterState::is_being_moved(const JobRow& job) const {
+    if (claims_.empty() || job.pods_held == 0) return false;
+    return std::all_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
+        const PodRow& pod = pods_[id.value()];
+        return !pod.node.exists() || (pod.eviction != Eviction::none && pod.is_leaving());
+    });
+}
+
+// Something went or changed on a node: whoever waits for that looks again.
+void ClusterState::look_at_claims() {
+    if (planted(PlantedBug::forget_claims)) return;
+    for (const JobId id : claims_) mark_dirty(id);
+}
+
+// One more pod of its queue could be stopped for others now.
+void ClusterState::note_victim(QueueId queue) {
+    if (!queue.exists() || planted(PlantedBug::forget_new_victims)) return;
+    QueueRow& row = queues_[queue.value()];
+    ++row.victims;
+    ++pools_[row.pool.value()].victims;
+    idle_ = false;
+}
+
+// A queue of the pool holds more than before: perhaps more than it is guaranteed.
+void ClusterState::note_loan(PoolId id) {
+    if (planted(PlantedBug::forget_new_loans)) return;
+    PoolRow& pool = pools_[id.value()];
+    const bool is_guaranteed =
+        std::any_of(pool.roots.begin(), pool.roots.end(),
+                    [this](QueueId root) { return queues_[root.value()].guaranteed > GpuMilli{}; });
+    if (!is_guaranteed) return;
+    ++pool.victims;
+    idle_ = false;
+}
+
+// What leaves anyway may be so much that stopping others as well makes enough room.
+void ClusterState::note_leaving(const PodRow& pod) {
+    if (!pod.node.exists() || planted(PlantedBug::forget_new_victims)) return;
+    const PoolId pool = nodes_[pod.node.value()].pool;
+    if (!pool.exists()) return;
+    ++pools_[pool.value()].leaving;
+    idle_ = false;
+}
+
+void ClusterState::look_again(QueueId id, Instant at) {
+    Instant& own = queues_[id.value()].look_again_at;
+    if (!own.happened() || at < own) own = at;
+    if (!look_again_next_.happened() || at < look_again_next_) look_again_next_ = at;
+}
+
+void ClusterState::note_ends_of_protection() {
+    if (!look_again_next_.happened() || look_again_next_ > now_) return;
+    look_again_next_ = Instant{};
+    for (std::uint32_t i = 0; i < queues_.size(); ++i) {
+        const Instant at = std::exchange(queues_[i].look_again_at, Instant{});
+        if (!at.happened()) continue;
+        if (at <= now_) {
+            note_victim(QueueId{i});
+        } else {
+            look_again(QueueId{i}, at);
+        }
+    }
+}
+
+void ClusterState::on(const PodEvictOutcome& event, EffectList&) {
+    const PodId id = find_pod(event.uid);
+    if (!id.exists()) return;
+    PodRow& pod = pods_[id.value()];
+    if (pod.eviction != Eviction::asked || pod.evict_effect != event.effect) return;
+    const JobId beneficiary = find_job(pod.evicted_for);
+    if (!beneficiary.exists()) return spare(pod);  // drop_claim() lets nobody get here
+    JobRow& job = jobs_[beneficiary.value()];
+    pod.message = event.message;
+    mark_dirty(pod.job);
+    mark_dirty(beneficiary);
+    switch (event.result) {
+        case EvictResult::evicted:
+        case EvictResult::gone:
+            pod.eviction = Eviction::accepted;
+            job.eviction_failures = 0;
+            return;
+        case EvictResult::refused:
+            spare(pod);
+            job.victim_refused = true;
+            return;
+        case EvictResult::disruption_budget:
+        case EvictResult::failed:
+            pod.eviction = Eviction::postponed;
+            if (job.evict_again_at > now_) return;  // one backoff for all that are asked together
+            ++job.eviction_failures;
+            job.evict_again_at =
+                now_ + backoff_after(job.eviction_failures, policy_.backoff_initial,
+                                     policy_.backoff_maximum);
+            return set_timer(beneficiary);
+    }
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,86 @@
+#include "scheduler/state/relief.hpp"
+
+#include <algorithm>
+
+namespace gpuctl {
+
+void Relief::clear() {
+    queues_.clear();
+    tenants_.clear();
+    in_pools_.clear();
+    jobs_.clear();
+}
+
+void Relief::add(const ClusterState& state, PodId id, std::int64_t sign) {
+    const PodRow& pod = state.pod(id);
+    if (!pod.job.exists()) return;
+    const JobRow& job = state.job(pod.job);
+    if (job.priority >= kSystemPriority) return;
+    const Shape& shape = state.shapes().at(pod.shape);
+    const Load load{shape.gpus, shape.cpu, shape.memory};
+    tenants_[job.tenant].add(load, sign);
+    if (!job.queue.exists()) return;
+    in_pools_[{job.tenant, job.pool}] += shape.gpus * sign;
+    OfJob& of = jobs_[pod.job];
+    const bool held_nothing = of.pods == job.pods_held;
+    of.pods += sign;
+    of.gpus += shape.gpus * sign;
+    const bool holds_nothing = of.pods == job.pods_held;
+    const std::int64_t jobs = (holds_nothing ? 1 : 0) - (held_nothing ? 1 : 0);
+    queues_[job.queue].direct += shape.gpus * sign;
+    for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
+        queues_[queue].held.add(load, sign);
+        queues_[queue].jobs += jobs;
+        if (state.queue(queue).models.empty()) continue;
+        const std::string& model = state.node(pod.node).facts.gpu_model;
+        queues_[queue].models.emplace_back(model, shape.gpus * sign);
+    }
+}
+
+Load Relief::of_queue(QueueId queue) const {
+    const auto found = queues_.find(queue);
+    return found == queues_.end() ? Load{} : found->second.held;
+}
+
+GpuMilli Relief::of_model(QueueId queue, std::string_view model) const {
+    GpuMilli sum;
+    const auto found = queues_.find(queue);
+    if (found == queues_.end()) return sum;
+    for (const auto& [name, gpus] : found->second.models) {
+        if (same_gpu_model(name, model)) sum += gpus;
+    }
+    return sum;
+}
+
+std::int64_t Relief::jobs_of(QueueId queue) const {
+    const auto found = queues_.find(queue);
+    return found == queues_.end() ? 0 : found->second.jobs;
+}
+
+Load Relief::of_tenant(TenantId tenant) const {
+    const auto found = tenants_.find(tenant);
+    return found == tenants_.end() ? Load{} : found->second;
+}
+
+GpuMilli Relief::of_tenant(TenantId tenant, PoolId pool) const {
+    const auto found = in_pools_.find({tenant, pool});
+    return found == in_pools_.end() ? GpuMilli{} : found->second;
+}
+
+Relief::OfJob Relief::of_job(const ClusterState& state, const JobRow& job) const {
+    for (const auto& [id, of] : jobs_) {
+        if (&state.job(id) == &job) return of;
+    }
+    return {};
+}
+
+GpuMilli Relief::kept(const ClusterState& state, QueueId queue, QueueId leaf, GpuMilli more) const {
+    const QueueRow& row = state.queue(queue);
+    GpuMilli sum = row.direct.gpus;
+    if (const auto found = queues_.find(queue); found != queues_.end()) sum -= found->second.direct;
+    if (queue == leaf) sum += more;
+    for (const QueueId child : row.children) sum += kept(state, child, leaf, more);
+    return std::max(row.keeps, sum);
+}
+
+}  // namespace gpuctl

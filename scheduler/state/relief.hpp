@@ -1,0 +1,49 @@
+#pragma once
+// What queues and namespaces would no longer hold if some pods were gone: the limits are asked with
+// it, so that a job is never made room for that a limit would stop then.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+class Relief {
+public:
+    // Takes the pod's part off (sign 1) or puts it back (sign -1).
+    void add(const ClusterState& state, PodId pod, std::int64_t sign);
+    void clear();
+
+    [[nodiscard]] Load of_queue(QueueId queue) const;  // with every queue below
+    [[nodiscard]] std::int64_t jobs_of(QueueId queue) const;
+    [[nodiscard]] Load of_tenant(TenantId tenant) const;
+    [[nodiscard]] GpuMilli of_tenant(TenantId tenant, PoolId pool) const;
+    [[nodiscard]] GpuMilli of_model(QueueId queue, std::string_view model) const;
+    struct OfJob {
+        std::int64_t pods = 0;
+        GpuMilli gpus;
+    };
+    [[nodiscard]] OfJob of_job(const ClusterState& state, const JobRow& job) const;
+    // What nobody else could have of the queue then, were `more` held in `leaf`.
+    [[nodiscard]] GpuMilli kept(const ClusterState& state, QueueId queue, QueueId leaf,
+                                GpuMilli more) const;
+
+private:
+    struct OfQueue {
+        Load held;
+        GpuMilli direct;
+        std::int64_t jobs = 0;
+        std::vector<std::pair<std::string, GpuMilli>> models;  // by the nodes of its pods
+    };
+    std::map<QueueId, OfQueue> queues_;
+    std::map<TenantId, Load> tenants_;
+    std::map<std::pair<TenantId, PoolId>, GpuMilli> in_pools_;
+    std::map<JobId, OfJob> jobs_;
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,255 @@
+// I17: pods are stopped for others only when that is allowed, helps, and needs every one of them;
+// what they leave is kept for whom they were stopped, and used.
+
+#include <algorithm>
+
+#include "sim/swarm/judge.hpp"
+
+namespace gpuctl::sim {
+
+void Judge::note_eviction(const EvictPod& eviction, std::vector<Evictions>& step) {
+    ++probes.evictions_sent;
+    check_eviction(eviction);
+    for (Evictions& known : step) {
+        if (known.beneficiary == eviction.beneficiary) return known.pods.push_back(eviction);
+    }
+    step.push_back({eviction.beneficiary, {eviction}, books_});
+}
+
+void Judge::check_evictions(std::vector<Evictions>& step, const ClusterState& after) {
+    std::map<std::string, std::string> claimed_in_this_step;  // node by uid
+    for (std::size_t i = 0; i < step.size(); ++i) {
+        Evictions& of = step[i];
+        for (const auto& [uid, node] : claimed_in_this_step) of.before.pods.at(uid).claimed = node;
+        const JobId id = after.find_job(of.beneficiary);
+        if (!id.exists() || !after.job(id).claim_until.happened()) {
+            fail("I17", "pods are stopped for job " + to_string(of.beneficiary) +
+                            ", which claims nothing");
+            continue;
+        }
+        bool is_new = false;
+        for (const PodId pod : after.job(id).pods) {
+            const PodRow& row = after.pod(pod);
+            if (row.standing != PodStanding::claimed) continue;
+            if (!books_.claimed_before(row.facts.uid).empty()) continue;
+            is_new = true;
+            claimed_in_this_step[row.facts.uid] = after.node(row.node).facts.name;
+        }
+        if (!is_new) continue;
+        Books then = without_leaving(of.before, after, after.pool(after.job(id).pool).name);
+        for (const PodId pod : after.job(id).pods) {
+            const PodRow& row = after.pod(pod);
+            if (row.standing != PodStanding::claimed) continue;
+            then.pods.at(row.facts.uid).claimed = after.node(row.node).facts.name;
+        }
+        for (std::size_t later = i + 1; later < step.size(); ++later) {
+            undo(step[later], then);
+        }
+        check_claim(of.beneficiary, of.pods, after, of.before, std::move(then));
+    }
+}
+
+// What was decided after it in the same step is no reason for it or against it.
+void Judge::undo(const Evictions& of, Books& then) const {
+    for (const EvictPod& eviction : of.pods) {
+        BookedPod& pod = then.pods.at(eviction.pod.uid);
+        pod.facts.phase = books_.pods.at(eviction.pod.uid).facts.phase;
+        pod.evicting = false;
+    }
+}
+
+void Judge::check_eviction(const EvictPod& eviction) {
+    const std::string what = "eviction of " + to_string(eviction.pod.key);
+    const auto found = books_.pods.find(eviction.pod.uid);
+    if (found == books_.pods.end()) return fail("I17", what + ": nobody has this pod");
+    const BookedPod& pod = found->second;
+    if (!pod.is_bound() || is_terminal(pod.facts.phase)) fail("I17", what + ": it does not run");
+    if (!pod.facts.has_controller) fail("I17", what + ": nobody would make it again");
+    if (!pod.facts.preemptible) fail("I17", what + ": it may not be stopped for others");
+    const auto job = books_.jobs.find(eviction.beneficiary);
+    if (job == books_.jobs.end()) return fail("I17", what + ": for a job without pods");
+    const PodFacts& by = books_.pods.at(*job->second.begin()).facts;
+    if (books_.queue_of(by) != books_.queue_of(pod.facts)) return;  // taken back: check_reclaim()
+    if (!by.preempts) fail("I17", what + ": for a job that may stop nobody");
+    if (by.priority <= pod.facts.priority) {
+        fail("I17", what + ": for a job of no higher priority");
+    }
+}
+
+// The books as they will be when all who leave are gone from the pool's nodes.
+Books Judge::without_leaving(Books out, const ClusterState& state, const std::string& pool) const {
+    for (const auto& [uid, pod] : books_.pods) {
+        const auto node = books_.nodes.find(pod.where());
+        if (node == books_.nodes.end() || node->second.pool != pool || !node->second.ready)
+            continue;
+        const PodId id = state.find_pod(uid);
+        if (pod.facts.terminating || (id.exists() && state.pod(id).is_leaving())) {
+            out.pods.at(uid).facts.phase = PodPhase::failed;
+        }
+    }
+    return out;
+}
+
+void Judge::check_claim(const ObjectKey& beneficiary, const std::vector<EvictPod>& evictions,
+                        const ClusterState& after, const Books& before, Books then) {
+    const std::string what = "for job " + to_string(beneficiary) + " ";
+    const JobRow& row = after.job(after.find_job(beneficiary));
+    const std::string pool = after.pool(row.pool).name;
+    Amounts ask;
+    std::int64_t ranks = 0;
+    PodFacts like;
+    for (const PodId id : row.pods) {
+        if (after.pod(id).standing != PodStanding::claimed) continue;
+        like = after.pod(id).facts;
+        ask.add(amounts_of(like.request));
+        ++ranks;
+        const NodeFacts& node = books_.nodes.at(after.node(after.pod(id).node).facts.name);
+        if (node.pool != pool || !Books::may_use(like.rules, node)) {
+            fail("I17", what + "room is claimed on node " + node.name + ", which it may not use");
+        }
+        const Amounts left = then.room_on(node);
+        if (left.cpu < 0 || left.memory < 0 || left.slots < 0 ||
+            (amounts_of(like.request).gpus > 0 && left.gpus < 0)) {
+            fail("I17", what + "more is claimed on node " + node.name + " than will be free");
+        }
+    }
+    const Gang gang = books_.gang_of(beneficiary);
+    if (gang.size > 0 && gang.held + ranks < gang.size) {
+        fail("I17", what + "less is claimed than its gang needs");
+    }
+    for (const PodId id : row.pods) then.pods.at(after.pod(id).facts.uid).claimed.clear();
+    if (!then.limit_crossed(like, ask).empty()) {
+        fail("I17", what + "pods are stopped in vain: it would cross the limit of " +
+                        then.limit_crossed(like, ask));
+    }
+    check_reclaim(evictions, like, ask, then, before);
+    std::map<ObjectKey, std::vector<std::string>> units;  // a gang whole, else each pod
+    for (const EvictPod& eviction : evictions) {
+        const bool is_gang = books_.gang_of(eviction.job).size > 0;
+        units[is_gang ? eviction.job : eviction.pod.key].push_back(eviction.pod.uid);
+        if (is_gang && books_.gang_of(eviction.job).bound > 0) {
+            fail("I17", what + "only a part of gang " + to_string(eviction.job) + " is stopped");
+        }
+    }
+    for (const auto& [name, uids] : units) {
+        Books spared = then;
+        for (const std::string& uid : uids) spared.pods.at(uid).facts.phase = PodPhase::running;
+        if (spared.limit_crossed(like, ask).empty() &&
+            spared.fitting_in_models(like, ranks) >= ranks) {
+            fail("I17", what + to_string(name) + " is stopped without need");
+        }
+    }
+}
+
+// I14: room that is free is not merely kept, and nobody keeps room for ever.
+void Judge::look_at_claims(const ClusterState& state) {
+    for (const JobId id : state.claims()) {
+        const JobRow& job = state.job(id);
+        bool is_free = true;
+        std::vector<std::string> models;  // of the nodes that it claims
+        Books then = books_;
+        Amounts ask;
+        PodFacts like;
+        for (const PodId pod_id : job.pods) {
+            const PodRow& pod = state.pod(pod_id);
+            if (pod.standing != PodStanding::claimed) continue;
+            like = pod.facts;
+            ask.add(amounts_of(like.request));
+            then.pods.at(like.uid).claimed.clear();
+            const auto node = books_.nodes.find(state.node(pod.node).facts.name);
+            if (node == books_.nodes.end()) continue;
+            models.push_back(node->second.gpu_model);
+            const Amounts left = books_.room_on(node->second);
+            const bool has_gpus = amounts_of(pod.facts.request).gpus > 0;
+            is_free = is_free && left.cpu >= 0 && left.memory >= 0 && left.slots >= 0 &&
+                      (!has_gpus || left.gpus >= 0);
+        }
+        for (const std::string& model : models) {
+            is_free = is_free && then.model_allowed(like, ask.gpus, model);
+        }
+        if (is_free && then.limit_crossed(like, ask).empty()) {
+            fail("I14", "job " + to_string(job.key) + " claims room that is free");
+        }
+        if (job.claim_until <= state.now()) {
+            fail("I14", "job " + to_string(job.key) + " claims room for ever");
+        }
+    }
+}
+
+bool Judge::may_be_stopped(const ClusterState& state, const std::string& uid,
+                           const std::string& pool) const {
+    const PodId id = state.find_pod(uid);
+    if (!id.exists()) return false;
+    const BookedPod& pod = books_.pods.at(uid);
+    const PodRow& row = state.pod(id);
+    const auto node = books_.nodes.find(pod.where());
+    const std::optional<Instant> from = state.evictable_from(job_of(pod.facts));
+    const Instant protected_until =
+        std::max(row.placed_at, pod.facts.started_at) + books_.policy.run_time_protected;
+    return pod.stays() && row.standing == PodStanding::bound && pod.facts.preemptible &&
+           pod.facts.has_controller && row.eviction == Eviction::none &&
+           row.spared_until <= state.now() && from && *from <= state.now() &&
+           node != books_.nodes.end() && node->second.ready && node->second.pool == pool &&
+           protected_until <= state.now();
+}
+
+// With all of its gang, where it is of one.
+bool Judge::unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
+                                const std::string& pool) const {
+    const ObjectKey job = job_of(pod.facts);
+    if (books_.gang_of(job).size == 0) return may_be_stopped(state, pod.facts.uid, pool);
+    if (!state.job(state.find_job(job)).gang_started) return false;
+    const std::set<std::string>& ranks = books_.jobs.at(job);
+    return std::all_of(ranks.begin(), ranks.end(), [&](const std::string& uid) {
+        const BookedPod& rank = books_.pods.at(uid);
+        return !rank.holds() || rank.facts.terminating || may_be_stopped(state, uid, pool);
+    });
+}
+
+// Stopping everybody whom it may stop would let it start, and nobody is asked to go.
+void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness& ready) {
+    const PodFacts& like = state.pod(ready.pods.front()).facts;
+    if (like.priority >= kSystemPriority) return;
+    const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
+    Amounts ask;
+    ask.add(amounts_of(like.request), ranks);
+    const std::string pool = state.pool(state.job(id).pool).name;
+    const auto starts = [&](const Books& books) {
+        return books.limit_crossed(like, ask).empty() &&
+               books.fitting_in_models(like, ranks) >= ranks;
+    };
+    auto known = leaving_.find(pool);
+    if (known == leaving_.end()) {
+        known = leaving_.emplace(pool, without_leaving(books_, state, pool)).first;
+    }
+    const Books& leaving = known->second;
+    // Whoever only waits for them may lose that room to others, and is tried again when they go.
+    for (const auto& [uid, pod] : leaving.pods) {
+        if (pod.holds() != books_.pods.at(uid).holds()) return;
+    }
+    if (starts(leaving)) return;  // it waits for those who leave anyway
+    ++probes.disruptions_tried;
+    const std::string name = "job " + to_string(state.job(id).key);
+    if (const std::optional<Books> then = without_loans(state, like, ask, leaving)) {
+        ++probes.reclaims_tried;
+        if (starts(*then)) {
+            return fail("I14", name + " could have what was lent taken back and nobody tries");
+        }
+    }
+    if (!like.preempts) return;
+    std::vector<std::string> victims;
+    for (const auto& [uid, pod] : books_.pods) {
+        if (!pod.holds() || pod.facts.terminating) continue;
+        if (pod.facts.priority >= like.priority) continue;
+        if (books_.queue_of(pod.facts) != books_.queue_of(like)) continue;
+        if (unit_may_be_stopped(state, pod, pool)) victims.push_back(uid);
+    }
+    if (victims.empty()) return;
+    Books then = leaving;
+    for (const std::string& uid : victims) then.pods.at(uid).facts.phase = PodPhase::failed;
+    if (starts(then)) {
+        fail("I14", name + " could have others stopped for it and nobody tries");
+    }
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,227 @@
+// Small worlds full of work that may be stopped, and one job more: against every subset of what
+// runs. Pods are stopped if and only if some allowed subset makes room, and none of them for
+// nothing.
+
+#include <gtest/gtest.h>
+
+#include "scheduler/base/rng.hpp"
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+using Ranks = std::vector<std::int64_t>;  // GPUs per rank
+
+bool can_place(std::vector<std::int64_t>& free, const Ranks& ranks, std::size_t next = 0) {
+    if (next == ranks.size()) return true;
+    for (std::int64_t& room : free) {
+        if (room < ranks[next]) continue;
+        room -= ranks[next];
+        const bool found = can_place(free, ranks, next + 1);
+        room += ranks[next];
+        if (found) return true;
+    }
+    return false;
+}
+
+// What is stopped together.
+struct Unit {
+    std::vector<std::string> pods;
+    std::int64_t gpus = 0;
+};
+
+// Up to three nodes; work of queue "dev", some of it in gangs, some not to be stopped; then one job
+// of the queue `beneficiary`.
+class SmallWorld {
+public:
+    explicit SmallWorld(std::uint64_t seed) : rng_(seed) {}
+
+    void build(const std::string& beneficiary) {
+        Policy policy;
+        policy.pods_reserved_per_node = 0;
+        PoolPolicy pool;
+        pool.name = "default";
+        const std::int64_t nodes = rng_.between(1, 3);
+        guaranteed_ = rng_.between(0, 6);
+        kept_ = rng_.between(0, 6);
+        pool.queues = {{"prod", 0, 1, whole_gpus(guaranteed_), std::nullopt},
+                       {"dev", 0, 1, whole_gpus(kept_), std::nullopt}};
+        policy.pools = {pool};
+        world_.set(policy);
+        for (std::int64_t i = 0; i < nodes; ++i) {
+            world_.add(node("n" + std::to_string(i), rng_.between(1, 4)));
+        }
+        for (int i = 0; i < 6; ++i) add_work("w" + std::to_string(i));
+        const std::int64_t ranks = rng_.between(1, 3);
+        std::vector<PodFacts> own = gang("own", static_cast<int>(ranks), 0);
+        for (PodFacts& pod : own) {
+            pod.queue = beneficiary;
+            pod.priority = 90;
+            pod.request = room(rng_.between(1, 3), 1, 1, 1);
+            ask_.push_back(pod.request.gpus.front().amount.value() / 1000);
+            asked_ += ask_.back();
+        }
+        before_ = free_now();
+        held_ = held_by_dev();
+        world_.add(own);
+        world_.plan();
+    }
+
+    [[nodiscard]] std::int64_t held_by_dev() const {
+        std::int64_t sum = 0;
+        for (const auto& [uid, pod] : world_.pods) {
+            if (pod.queue == "dev" && !pod.node.empty()) sum += gpus_total(pod.request).value();
+        }
+        return sum / 1000;
+    }
+    [[nodiscard]] std::vector<std::int64_t> free_now() const {
+        std::vector<std::int64_t> free;
+        for (const auto& [name, facts] : world_.nodes) {
+            std::int64_t left = gpus_total(facts.allocatable).value();
+            for (const auto& [uid, pod] : world_.pods) {
+                if (pod.node == name) left -= gpus_total(pod.request).value();
+            }
+            free.push_back(left / 1000);
+        }
+        return free;
+    }
+    // Does it fit when these units are gone?
+    [[nodiscard]] bool fits_without(unsigned chosen) const {
+        std::vector<std::int64_t> free = before_;
+        for (std::size_t i = 0; i < units_.size(); ++i) {
+            if ((chosen >> i & 1U) == 0) continue;
+            for (const std::string& uid : units_[i].pods) {
+                const PodFacts& pod = world_.pods.at(uid);
+                const auto at = std::distance(world_.nodes.begin(), world_.nodes.find(pod.node));
+                free[static_cast<std::size_t>(at)] += gpus_total(pod.request).value() / 1000;
+            }
+        }
+        return can_place(free, ask_);
+    }
+    [[nodiscard]] std::int64_t gpus_of(unsigned chosen) const {
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < units_.size(); ++i) {
+            if (chosen >> i & 1U) sum += units_[i].gpus;
+        }
+        return sum;
+    }
+    // Those that are being stopped; every unit whole.
+    [[nodiscard]] unsigned stopped() const {
+        unsigned chosen = 0;
+        std::size_t pods = 0;
+        for (std::size_t i = 0; i < units_.size(); ++i) {
+            std::size_t of_unit = 0;
+            for (const std::string& uid : units_[i].pods) of_unit += world_.evictions.count(uid);
+            EXPECT_TRUE(of_unit == 0 || of_unit == units_[i].pods.size()) << "half a unit goes";
+            if (of_unit > 0) chosen |= 1U << i;
+            pods += of_unit;
+        }
+        EXPECT_EQ(pods, world_.evictions.size()) << "somebody goes who may not be stopped";
+        return chosen;
+    }
+    [[nodiscard]] bool is_stoppable_by_reclaim(unsigned chosen) const {
+        return asked_ <= guaranteed_ && held_ - gpus_of(chosen) >= kept_;
+    }
+    void expect_each_is_needed(unsigned chosen) const {
+        EXPECT_TRUE(fits_without(chosen)) << "they are stopped in vain";
+        for (unsigned fewer = (chosen - 1) & chosen; chosen != 0; fewer = (fewer - 1) & chosen) {
+            EXPECT_FALSE(fits_without(fewer)) << "fewer would do";
+            if (fewer == 0) break;
+        }
+    }
+    [[nodiscard]] unsigned subsets() const { return 1U << units_.size(); }
+    [[nodiscard]] bool fits_at_once() const { return fits_without(0); }
+    [[nodiscard]] bool is_one_pod() const { return ask_.size() == 1; }
+
+private:
+    void add_work(const std::string& name) {
+        const std::int64_t ranks = rng_.chance(1, 3) ? 2 : 1;
+        const std::int64_t gpus = rng_.between(1, 3);
+        const bool is_firm = rng_.chance(1, 5);
+        std::vector<PodFacts> pods = gang(name, static_cast<int>(ranks), gpus);
+        for (PodFacts& pod : pods) {
+            pod.queue = "dev";
+            pod.preemptible = !is_firm;
+            pod.preempts = false;
+            pod.priority = static_cast<std::int32_t>(rng_.between(1, 50));
+        }
+        world_.now = world_.now + Duration{rng_.between(1, 10'000)};
+        world_.add(pods);
+        world_.run();
+        Unit unit;
+        for (PodFacts& pod : pods) {
+            PodFacts& facts = world_.pods.at(pod.uid);
+            if (facts.node.empty()) continue;
+            facts.phase = PodPhase::running;
+            facts.started_at = world_.now;
+            world_.show(facts.uid);
+            unit.pods.push_back(facts.uid);
+            unit.gpus += gpus;
+        }
+        if (unit.pods.empty()) {  // no room for it
+            for (const PodFacts& pod : pods) world_.remove_pod(pod.uid);
+        } else if (!is_firm) {
+            units_.push_back(unit);
+        }
+    }
+
+    EngineWorld world_;
+    Rng rng_;
+    std::vector<Unit> units_;
+    std::vector<std::int64_t> before_;
+    Ranks ask_;
+    std::int64_t asked_ = 0;
+    std::int64_t guaranteed_ = 0;
+    std::int64_t kept_ = 0;
+    std::int64_t held_ = 0;
+};
+
+TEST(Victims, are_stopped_exactly_when_some_subset_makes_room_and_none_for_nothing) {
+    int stopped = 0;
+    for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        SmallWorld world{seed};
+        world.build("dev");
+        const unsigned chosen = world.stopped();
+        const bool helps = !world.fits_at_once() && world.fits_without(world.subsets() - 1);
+        ASSERT_EQ(chosen != 0, helps);
+        if (chosen == 0) continue;
+        ++stopped;
+        world.expect_each_is_needed(chosen);
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(stopped, 100);
+}
+
+TEST(Victims, are_taken_back_only_from_what_was_lent) {
+    int stopped = 0;
+    int missed = 0;
+    for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        SmallWorld world{seed};
+        world.build("prod");
+        const unsigned chosen = world.stopped();
+        bool helps = false;
+        for (unsigned some = 1; some < world.subsets() && !world.fits_at_once(); ++some) {
+            helps = helps || (world.is_stoppable_by_reclaim(some) && world.fits_without(some));
+        }
+        if (chosen == 0) {
+            // All of them may go together: then nothing is missed.
+            const unsigned all = world.subsets() - 1;
+            ASSERT_FALSE(helps && world.is_stoppable_by_reclaim(all));
+            missed += helps ? 1 : 0;
+            continue;
+        }
+        ++stopped;
+        ASSERT_TRUE(helps);
+        EXPECT_TRUE(world.is_stoppable_by_reclaim(chosen));
+        world.expect_each_is_needed(chosen);
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(stopped, 30);
+    // Which of the lent ones go together is searched for, not tried in every way.
+    EXPECT_LE(missed, stopped / 10);
+}
+
+}  // namespace
+}  // namespace gpuctl::test

@@ -331,6 +331,10 @@ const std::vector<Key<Policy>>& keys<Policy>() {
               "added to a job's priority (low 100, medium 500000, high 1000000) ..."),
         span("ageingEvery", &Policy::ageing_every, kSecond, kDay, "... for each so long waited"),
         count("ageingMaximum", &Policy::ageing_maximum, 0, 2'000'000, "... up to this much"),
+        count("evictionsPerJobPerHour", &Policy::evictions_per_job_per_hour, 0, 1'000,
+              "how often one job may be moved out of the way of others; 0: never"),
+        span("runTimeProtected", &Policy::run_time_protected, 0, 30 * kDay,
+             "so long after its start nothing is stopped for others"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000,
               "jobs tried in one planning round"),
     };

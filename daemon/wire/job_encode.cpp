@@ -29,6 +29,10 @@ Json encode_header(const JobSpec& spec) {
     job["preemptible"] = spec.preemptible;
     put_duration(job, "maxRunTime", spec.run_time_max);
     put_duration(job, "expectedRunTime", spec.run_time_expected);
+    Json checkpoint = Json::object();
+    put_duration(checkpoint, "interval", spec.checkpoint_interval);
+    put_duration(checkpoint, "restartCost", spec.restart_cost);
+    if (!checkpoint.empty()) job["checkpoint"] = std::move(checkpoint);
     return job;
 }
 

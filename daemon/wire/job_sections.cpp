@@ -155,6 +155,19 @@ void note_unused(const Field& field, std::string_view name) {
     if (field) field.warning(std::string{name} + " is accepted, but not used yet");
 }
 
+namespace {
+
+// What it costs to stop the job and start it again.
+void read_checkpoint(JobReader& reader, const Field& section) {
+    if (!section) return;
+    Fields fields{section};
+    reader.spec.checkpoint_interval = fields.find("interval").duration().value_or(Duration{});
+    reader.spec.restart_cost = fields.find("restartCost").duration().value_or(Duration{});
+    reader.finish(fields);
+}
+
+}  // namespace
+
 void read_job(JobReader& reader, const Field& section) {
     JobSpec& spec = reader.spec;
     Fields fields{section};
@@ -181,7 +194,7 @@ void read_job(JobReader& reader, const Field& section) {
         fields.find("preemptible").boolean().value_or(spec.priority == JobPriority::low);
     spec.run_time_max = fields.find("maxRunTime").duration().value_or(Duration{});
     spec.run_time_expected = fields.find("expectedRunTime").duration().value_or(Duration{});
-    note_unused(fields.find("checkpoint"), "job.checkpoint");
+    read_checkpoint(reader, fields.find("checkpoint"));
     for (const char* key : {"epochs", "batchSize"}) {
         const Field field = fields.find(key);
         if (field.integer(1, INT32_MAX)) note_unused(field, std::string{"job."} + key);

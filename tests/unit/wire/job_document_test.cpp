@@ -222,7 +222,7 @@ TEST(JobDocument, a_number_of_gpus_out_of_range_is_told_the_range) {
 TEST(JobDocument, keys_of_later_features_are_accepted_and_say_so) {
     const std::string warnings = warnings_of(R"(
 kind: training
-job: {name: a, epochs: 3, batch_size: 8, checkpoint: {interval: 10m}}
+job: {name: a, epochs: 3, batch_size: 8}
 environment: {image: i}
 resources: {cpu: 1, memory: 1Gi, gpu: 1, gpuShare: 2Gi}
 placement: {topology: {required: rack}}
@@ -231,13 +231,21 @@ output: {resume_from_checkpoint: true}
 autoscaling: {enabled: true}
 service: {port: 80}
 )");
-    for (const char* key : {"job.epochs", "job.batchSize", "job.checkpoint", "placement", "model",
-                            "output", "autoscaling"}) {
+    for (const char* key :
+         {"job.epochs", "job.batchSize", "placement", "model", "output", "autoscaling"}) {
         EXPECT_TRUE(holds(warnings, std::string{key} + " is accepted, but not used yet")) << key;
     }
     EXPECT_TRUE(holds(warnings, "gpuShare is not used: there is no sharing adapter"));
     EXPECT_TRUE(holds(warnings, "service is not used: a training job has no Service"));
     EXPECT_TRUE(holds(problems_of(with_job("{name: a, epochs: 0}")), "job.epochs must be"));
+}
+
+TEST(JobDocument, a_job_says_what_being_stopped_for_others_costs_it) {
+    const JobSpec spec = spec_of(
+        with_job("{name: a, preemptible: true, checkpoint: {interval: 10m, restartCost: 90s}}"));
+    EXPECT_TRUE(spec.preemptible);
+    EXPECT_EQ(spec.checkpoint_interval, Duration::seconds(600));
+    EXPECT_EQ(spec.restart_cost, Duration::seconds(90));
 }
 
 TEST(JobDocument, names_follow_the_rule_of_their_kind) {

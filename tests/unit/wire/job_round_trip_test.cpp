@@ -84,6 +84,8 @@ JobSpec any_job() {
     spec.queue = *rc::gen::element<std::string>("", "research", "q-1");
     spec.preemptible = *rc::gen::arbitrary<bool>();
     spec.run_time_max = any_duration();
+    spec.checkpoint_interval = any_duration();
+    spec.restart_cost = any_duration();
     spec.run_time_expected = any_duration();
     spec.image = *rc::gen::element<std::string>("nginx", "r.example.com/a/b:v1.0@sha256:00", "1");
     const int secrets = *rc::gen::inRange(0, 3);

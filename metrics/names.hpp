@@ -46,6 +46,10 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
       "Jobs not tried because nothing that could help them had changed.")                          \
     X(gang_rollbacks, "gpuctld_gang_rollbacks_total", counter, "", "", none,                       \
       "Gangs rolled back after some of their ranks could not be bound.")                           \
+    X(evictions, "gpuctld_evictions_total", counter, "", "cause", none,                            \
+      "Pods stopped to make room for others, by cause (reclaimed, preempted).")                    \
+    X(lost_work, "gpuctld_lost_gpu_seconds_total", counter, "seconds", "", none,                   \
+      "GPU time of stopped pods that has to be computed again.")                                   \
     X(refusals, "gpuctld_refusals_total", counter, "", "reason", none,                             \
       "Placement attempts refused, by reason.")                                                    \
     X(queue_wait, "gpuctld_queue_wait_duration_seconds", histogram, "seconds", "", waiting,        \

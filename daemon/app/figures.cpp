@@ -18,6 +18,9 @@ void fill_engine_figures(Recorder& recorder, const EngineFigures& figures) {
     recorder.counter(Metric::placements).raise_to(figures.placements);
     recorder.counter(Metric::negative_cache).raise_to(figures.skipped_by_negative_cache);
     recorder.counter(Metric::gang_rollbacks).raise_to(figures.gang_rollbacks);
+    recorder.counter(Metric::evictions, {"reclaimed"}).raise_to(figures.pods_reclaimed);
+    recorder.counter(Metric::evictions, {"preempted"}).raise_to(figures.pods_preempted);
+    recorder.counter(Metric::lost_work).raise_to(figures.lost_gpu_seconds);
     for (std::size_t i = 0; i < figures.refusals.size() && i < kReasons.size(); ++i) {
         if (figures.refusals[i] == 0) continue;
         recorder.counter(Metric::refusals, {std::string{kReasons[i].label}})

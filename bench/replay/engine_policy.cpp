@@ -31,8 +31,19 @@ Resources gpus_only(std::int64_t gpus) {
     return out;
 }
 
-JobIndex job_of(const BindPod& bind) {
-    return JobIndex{static_cast<std::uint32_t>(std::stoul(bind.pod.uid))};
+JobIndex job_of(const PodReference& pod) {
+    return JobIndex{static_cast<std::uint32_t>(std::stoul(pod.uid))};
+}
+
+// By job, in the order of their first.
+template <typename Order>
+std::vector<std::vector<Order>> by_job(const std::vector<Order>& orders) {
+    std::vector<std::vector<Order>> out;
+    for (const Order& order : orders) {
+        if (out.empty() || job_of(out.back().front().pod) != job_of(order.pod)) out.emplace_back();
+        out.back().push_back(order);
+    }
+    return out;
 }
 
 }  // namespace
@@ -40,6 +51,7 @@ JobIndex job_of(const BindPod& bind) {
 EnginePolicy::EnginePolicy(const Trace& trace, const WorldSettings& settings, EngineSetup setup)
     : trace_(&trace), settings_(settings), setup_(std::move(setup)) {
     setup_.policy.pods_reserved_per_node = 0;  // no DaemonSets here
+    lives_.resize(trace.jobs.size());
     step(LeadershipChanged{true, Epoch{1}});
     step(PolicyChanged{setup_.policy});
     for (std::int32_t i = 0; i < settings.nodes; ++i) {
@@ -73,7 +85,9 @@ PodFacts EnginePolicy::rank_of(JobIndex index, std::int32_t rank, std::int32_t g
     const TraceJob& job = trace_->job(index);
     PodFacts pod;
     pod.job = "j" + std::to_string(index.value());
-    pod.uid = std::to_string(index.value()) + "/" + std::to_string(rank);
+    const Life& life = lives_[index.value()];
+    pod.uid = std::to_string(index.value()) + "/" + std::to_string(rank) + "/" +
+              std::to_string(life.number);
     const std::string owner =
         job.owner.exists() ? trace_->owners[job.owner.value()].name : "everybody";
     pod.key = {"owner-" + owner, pod.job + "-" + std::to_string(rank)};
@@ -84,7 +98,10 @@ PodFacts EnginePolicy::rank_of(JobIndex index, std::int32_t rank, std::int32_t g
     pod.rank = rank;
     pod.request = gpus_only(gpus);
     // The hard limit covers what a start costs; a blind policy is told what the user told.
-    const Duration whole = job.run + job.start_cost;
+    const Duration whole = (life.number == 0 ? job.run : life.left) + job.start_cost;
+    pod.preemptible = setup_.may_be_stopped;
+    pod.checkpoint_interval = Duration{1};  // what ran is kept; to begin again is what it costs
+    pod.restart_cost = job.start_cost;
     if (settings_.clairvoyant) {
         pod.run_time_max = pod.run_time_expected = whole;
     } else {
@@ -146,27 +163,41 @@ void EnginePolicy::tell(const World& world) {
     }
 }
 
-// Binds come job by job, all ranks of a gang in one Plan. Evictions (-> World::stop) and changes of
-// rank count (-> World::resize) find their place here when the engine has them.
+// Binds and evictions come job by job, all ranks of a gang in one Plan. Nothing is placed before
+// who was stopped for it is gone, so which of them comes first does not matter. Changes of rank
+// count (-> World::resize) find their place here when the engine has them.
 void EnginePolicy::carry_out(World& world) {
     std::vector<BindPod> binds;
+    std::vector<EvictPod> evictions;
     for (const Effect& effect : effects_) {
         if (const auto* bind = std::get_if<BindPod>(&effect)) binds.push_back(*bind);
+        if (const auto* evict = std::get_if<EvictPod>(&effect)) evictions.push_back(*evict);
         if (const auto* wake = std::get_if<WakeAt>(&effect)) wake_ = wake->at;
         GPUCTL_CHECK(!std::holds_alternative<DeletePod>(effect),
                      "every bind is answered `bound` at once, so nothing is ever rolled back");
     }
     effects_.clear();
-    for (std::size_t i = 0; i < binds.size();) {
-        std::vector<BindPod> round;
-        const JobIndex job = job_of(binds[i]);
-        for (; i < binds.size() && job_of(binds[i]) == job; ++i) round.push_back(binds[i]);
-        start(world, round);
+    for (const std::vector<BindPod>& round : by_job(binds)) start(world, round);
+    for (const std::vector<EvictPod>& evicted : by_job(evictions)) stop(world, evicted);
+}
+
+// It stops at once, keeps what it has done, and waits again with what is left to do.
+void EnginePolicy::stop(World& world, const std::vector<EvictPod>& evicted) {
+    const JobIndex index = job_of(evicted.front().pod);
+    world.stop(index);
+    ++effort_.stops;
+    for (const EvictPod& eviction : evicted) {
+        step(PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
     }
+    for (const EvictPod& eviction : evicted) step(PodRemoved{eviction.pod.uid});
+    Life& life = lives_[index.value()];
+    ++life.number;
+    if (settings_.clairvoyant) life.left = world.work_left(index, world.job(index).gpus);
+    for (PodFacts& pod : pods_of(index)) step(PodObserved{std::move(pod)});
 }
 
 void EnginePolicy::start(World& world, const std::vector<BindPod>& round) {
-    const JobIndex index = job_of(round.front());
+    const JobIndex index = job_of(round.front().pod);
     const std::int32_t gpus = world.job(index).gpus;
     Spread spread;
     if (settings_.placing == Placing::pooled) {

@@ -19,6 +19,7 @@ namespace gpuctl::replay {
 struct EngineSetup {
     gpuctl::Policy policy;
     bool owners_are_queues = false;  // vc: a virtual cluster is a queue; else an owner is a tenant
+    bool may_be_stopped = false;     // jobs may be stopped for others; they keep their progress
 };
 
 // What the engine did, apart from the world around it.
@@ -27,6 +28,7 @@ struct EngineEffort {
     std::uint64_t plans = 0;
     std::uint64_t attempts = 0;
     std::uint64_t starts = 0;
+    std::uint64_t stops = 0;
     double seconds = 0;  // inside Engine::step()
 };
 
@@ -46,6 +48,7 @@ private:
     void tell(const World& world);
     void carry_out(World& world);
     void start(World& world, const std::vector<BindPod>& round);
+    void stop(World& world, const std::vector<EvictPod>& evicted);
     void compare_books(const World& world) const;
 
     const Trace* trace_;
@@ -57,6 +60,12 @@ private:
     EffectList effects_;
     std::vector<BindPod> round_;  // ranks of one job, being collected
     std::size_t log_read_ = 0;    // of World::log()
+    // A job that was stopped comes back as other pods, with less to do.
+    struct Life {
+        std::int64_t number = 0;
+        Duration left;  // only known to a clairvoyant policy
+    };
+    std::vector<Life> lives_;  // by JobIndex
     std::optional<Instant> wake_;
     EngineEffort effort_;
 };

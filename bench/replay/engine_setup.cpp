@@ -33,11 +33,13 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
             break;
         case Suite::philly64:  // whose jobs wait for weeks, and whose mean is what counts
         case Suite::fairness:
+            setup.may_be_stopped = suite == Suite::philly64;
             pool.backfill.ageing = pool.backfill.patience = Duration::seconds(365 * 24 * 3600);
             break;
         case Suite::vc:
             pool.queues = queues_by_quota(trace);
             setup.owners_are_queues = true;
+            setup.may_be_stopped = true;
             break;
         case Suite::openb:    // shares of GPUs on the engine: not there yet
         case Suite::elastic:  // changes of size: not there yet

@@ -69,6 +69,19 @@ class Rights(unittest.TestCase):
                         found.update((group, resource, verb) for verb in rule["verbs"])
         return found
 
+    def let_one_make_room_for_another(self):
+        for priority in ("low", "high"):
+            status, body = self.daemon.rest("POST", f"/api/v1/jobs?namespace={self.namespace}", (
+                f"kind: training\njob: {{name: tour-{priority}, priority: {priority}}}\nenvironment: {{image: a}}\n"
+                "resources: {pool: training-pool, gpu: 8, cpu: 1, memory: 1Gi, nodeCount: 2}\n"))
+            self.assertEqual(status, 201, body)
+            wait_for(lambda name=f"tour-{priority}": self.daemon.job(name, self.namespace).get("status") == "Running", RUNNING_S,
+                     f"tour-{priority} runs", every_s=0.2)
+        for priority in ("low", "high"):
+            self.daemon.rest("DELETE", f"/api/v1/jobs/tour-{priority}?namespace={self.namespace}")
+            wait_for(lambda name=f"tour-{priority}": self.daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")[0] == 404,
+                     RUNNING_S, f"tour-{priority} is gone", every_s=0.2)
+
     def test_a_tour_through_everything(self):
         """What the other tests may have left out when this file runs by itself."""
         create_pod(self.bed, self.namespace, pod("huge", gpus=99))
@@ -77,6 +90,8 @@ class Rights(unittest.TestCase):
                                                      annotations={f"{PREFIX}/gang-min": "2"}))
         wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "the gang bound")
         self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
+        delete_namespace_pods(self.bed, self.namespace)
+        self.let_one_make_room_for_another()
         for kind, text in KINDS.items():
             with self.subTest(kind):
                 name = f"tour-{kind}"

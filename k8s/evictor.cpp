@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::chrono::seconds kCallTimeout{10};
 // Two at once under one budget meet in its status, and the API server tries again for longer than a
-// write may take. One that is cut off then is counted as disrupted for two minutes although it stays.
+// write may take. One that is cut off then is counted as disrupted for two minutes although it
+// stays.
 constexpr std::size_t kRunningMax = 1;
 
 std::string eviction_path(const ObjectKey& pod) {

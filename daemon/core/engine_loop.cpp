@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "daemon/core/engine_waiter.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/rng.hpp"
@@ -21,32 +22,7 @@ static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::chrono::milliseconds kLagProbePeriod{250};
 
-double seconds_since(aio::Clock::time_point start) {
-    return std::chrono::duration<double>(aio::Clock::now() - start).count();
-}
-
 }  // namespace
-
-// A submit or delete that waits for its answer. Shared by its coroutine, the mailbox and the sync
-// callback; whoever comes last frees it.
-struct EngineLoop::Waiter {
-    explicit Waiter(aio::Loop& loop) : answered(loop) {}
-    ObjectKey key;
-    bool needs_workload = false;
-    bool on_disk = false;
-    bool in_cluster = false;
-    std::optional<Result<void>> outcome;
-    aio::Signal answered;
-
-    void answer(Result<void> result) {
-        if (outcome) return;
-        outcome = std::move(result);
-        answered.notify_all();
-    }
-    void answer_if_complete() {
-        if (on_disk && (in_cluster || !needs_workload)) answer({});
-    }
-};
 
 EngineLoop::EngineLoop(aio::Loop& loop, journal::Journal& journal, Engine engine, Sequence next,
                        EngineLoopSettings settings, metrics::Recorder& recorder)
@@ -243,47 +219,6 @@ void EngineLoop::dispatch_effects() {
     effects_.clear();
 }
 
-void EngineLoop::request_sync(std::vector<std::shared_ptr<Waiter>> waiters) {
-    const auto started = aio::Clock::now();
-    journal_.sync([this, alive = alive_, started, waiters = std::move(waiters)](Result<void> done) {
-        if (!*alive) return;
-        recorder_.histogram(Metric::journal_sync).observe(seconds_since(started));
-        for (const auto& waiter : waiters) {
-            if (!done) {
-                waiter->answer(done.error());
-                continue;
-            }
-            waiter->on_disk = true;
-            waiter->answer_if_complete();
-        }
-        if (!done) break_down(done.error());
-    });
-}
-
-void EngineLoop::settle(const WorkloadOutcome& outcome) {
-    const auto found = awaiting_workload_.find(to_string(outcome.key));
-    if (!outcome.done) {
-        log::warn(
-            "workload not written",
-            {{"job", outcome.key}, {"retryable", outcome.retryable}, {"err", outcome.message}});
-    }
-    if (found == awaiting_workload_.end() || (!outcome.done && outcome.retryable)) return;
-    const std::shared_ptr<Waiter> waiter = found->second;
-    awaiting_workload_.erase(found);
-    if (outcome.done) {
-        waiter->in_cluster = true;
-        waiter->answer_if_complete();
-        return;
-    }
-    waiter->answer(make_error(outcome.code, "create job " + to_string(outcome.key) +
-                                                ": the cluster refused it: " + outcome.message));
-    // Who asked knows that there is no such job, so none stays behind. Without the right to write
-    // there is none to take back either: that one stays and says why.
-    if (outcome.code == ErrorCode::Forbidden) return;
-    mailbox_.push_back({JobDeleteRequested{outcome.key, false}, nullptr});
-    schedule_turn();
-}
-
 void EngineLoop::break_down(Error error) {
     if (broken_) return;
     log::error("journal failed, no work is taken until a restart", {{"err", error.message}});
@@ -311,80 +246,6 @@ void EngineLoop::snapshot_if_due() {
     // Not fatal: the segments before it are still there, and the next append tells if the disk is
     // really gone.
     if (!written) log::warn("snapshot not written", {{"err", written.error().message}});
-}
-
-std::optional<Error> EngineLoop::refusal() const {
-    if (broken_) return broken_;
-    if (intake_stopped_) {
-        return make_error(ErrorCode::ShuttingDown, "gpuctld is stopping and takes no more work");
-    }
-    if (!synced_) {
-        return make_error(ErrorCode::ClusterUnavailable,
-                          "the cluster has not been read completely yet; try again shortly");
-    }
-    if (!leading_) {
-        return make_error(ErrorCode::NotLeader,
-                          "this gpuctld does not lead the cluster: another one does, or it is just "
-                          "taking over (/readyz?verbose says which); try again or send it there");
-    }
-    return std::nullopt;
-}
-
-aio::Task<Result<void>> EngineLoop::submit(JobRecord job, aio::Deadline deadline) {
-    if (std::optional<Error> refused = refusal()) co_return *refused;
-    const ObjectKey key = job.spec.key;
-    if (arriving_.contains(key)) {
-        co_return make_error(
-            ErrorCode::JobExists,
-            "job " + to_string(key) + " was sent a moment ago and is being stored");
-    }
-    Item item{JobSubmitted{std::move(job)}, std::make_shared<Waiter>(loop_)};
-    item.waiter->key = key;
-    item.waiter->needs_workload = settings_.wait_for_workload;
-    if (mailbox_.size() < settings_.queue_max) {
-        arriving_.insert(key);
-        if (settings_.wait_for_workload) awaiting_workload_[to_string(key)] = item.waiter;
-    }
-    Result<void> outcome = co_await enqueue(std::move(item), deadline);
-    co_return outcome;
-}
-
-aio::Task<Result<void>> EngineLoop::remove(ObjectKey key, bool force, aio::Deadline deadline) {
-    if (std::optional<Error> refused = refusal()) co_return *refused;
-    Item item{JobDeleteRequested{key, force}, std::make_shared<Waiter>(loop_)};
-    item.waiter->key = key;
-    Result<void> outcome = co_await enqueue(std::move(item), deadline);
-    co_return outcome;
-}
-
-aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
-    if (mailbox_.size() >= settings_.queue_max) {
-        recorder_.counter(Metric::mailbox_refused).add();
-        co_return make_error(ErrorCode::TooManyRequests,
-                             "more than " + std::to_string(settings_.queue_max) +
-                                 " events wait for the scheduler; try again in a moment");
-    }
-    const std::shared_ptr<Waiter> waiter = item.waiter;
-    mailbox_.push_back(std::move(item));
-    ++waiters_open_;
-    schedule_turn();
-    while (!waiter->outcome) {
-        const bool notified = co_await waiter->answered.wait(deadline);
-        if (!notified && !waiter->outcome) break;
-    }
-    --waiters_open_;
-    if (waiter->outcome) co_return *waiter->outcome;
-    const auto found = awaiting_workload_.find(to_string(waiter->key));
-    if (found != awaiting_workload_.end() && found->second == waiter)
-        awaiting_workload_.erase(found);
-    co_return make_error(
-        ErrorCode::UnknownOutcome,
-        "job " + to_string(waiter->key) +
-            (waiter->on_disk ? " is stored, but the cluster has not confirmed it in "
-                               "time; gpuctld keeps trying, look with `gpuctl get "
-                               "jobs` before sending it again"
-                             : " was not confirmed in time; look with `gpuctl get "
-                               "jobs` before sending it again"));
 }
 
 // Rare and important enough to go beyond the mailbox's bound by one.

@@ -123,8 +123,7 @@ void Player::answer(const DeletePod& deletion) {
 
 // It goes at once, and what it did is lost: it takes as long as ever when it starts again.
 void Player::answer(const EvictPod& eviction) {
-    answers_.emplace_back(
-        PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
+    answers_.emplace_back(PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
     make_anew(eviction.pod.uid);
 }
 

@@ -1,0 +1,36 @@
+#pragma once
+// Private to the engine loop's sources.
+
+#include <chrono>
+#include <optional>
+
+#include "daemon/core/engine_loop.hpp"
+
+namespace gpuctl::core {
+
+inline double seconds_since(aio::Clock::time_point start) {
+    return std::chrono::duration<double>(aio::Clock::now() - start).count();
+}
+
+// A submit or delete that waits for its answer. Shared by its coroutine, the mailbox and the sync
+// callback; whoever comes last frees it.
+struct EngineLoop::Waiter {
+    explicit Waiter(aio::Loop& loop) : answered(loop) {}
+    ObjectKey key;
+    bool needs_workload = false;
+    bool on_disk = false;
+    bool in_cluster = false;
+    std::optional<Result<void>> outcome;
+    aio::Signal answered;
+
+    void answer(Result<void> result) {
+        if (outcome) return;
+        outcome = std::move(result);
+        answered.notify_all();
+    }
+    void answer_if_complete() {
+        if (on_disk && (in_cluster || !needs_workload)) answer({});
+    }
+};
+
+}  // namespace gpuctl::core

@@ -153,18 +153,20 @@ void search(benchmark::State& run) {
     bench.send(PodObserved{Bench::pod(0, 1)});
     const ClusterState& state = bench.engine.state();
     Capacity capacity = state.capacity();
-    const Shape& shape = state.shapes().at(state.pod(state.find_pod(Bench::pod(0, 1).uid)).shape);
+    const ShapeId id = state.pod(state.find_pod(Bench::pod(0, 1).uid)).shape;
+    const Shape& shape = state.shapes().at(id);
     const PoolId pool = state.find_pool(kDefaultPool);
     Placer placer;
     std::vector<Transaction::Entry> log;
     log.reserve(1024);
-    (void)placer.tightest(state, capacity, pool, shape, 1);
+    (void)placer.best(state, capacity, pool, id);
     const std::uint64_t before = allocations;
     std::int64_t placed = 0;
     for (auto _ : run) {
         Transaction attempt{capacity, log};
         for (int i = 0; i < 1000; ++i, ++placed) {
-            attempt.take(placer.tightest(state, capacity, pool, shape, 1).value(), shape.needs);
+            const Placer::Spot spot = placer.best(state, capacity, pool, id);
+            attempt.take(spot.node.value(), shape.needs, 1, spot.device);
         }
     }
     run.SetItemsProcessed(placed);

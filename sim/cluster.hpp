@@ -92,7 +92,7 @@ private:
     void reach(const ReportStarted& effect, Instant now, Out& out);
     void reach(const WakeAt& effect, Instant now, Out& out);
     void note(const ObjectKey& job, std::string reason, std::string message, Instant now);
-    void bind(PodState& pod, const std::string& node, Instant now, Out& out);
+    void bind(PodState& pod, const BindPod& effect, Instant now, Out& out);
 
     // cluster_workloads.cpp: the controllers
     void add_workload(const JobRecord& job);

@@ -72,18 +72,20 @@ void Cluster::reach(const BindPod& effect, Instant now, Out& out) {
     if (unanswered) {
         ++figures_.binds_unanswered;
         plan(EventDue{outcome}, now + settings_.answer_late);
-        bind(pod, effect.node, now, out);
+        bind(pod, effect, now, out);
     } else if (rng.chance(1, 2)) {
         out.push_back(outcome);
-        bind(pod, effect.node, now, out);
+        bind(pod, effect, now, out);
     } else {
-        bind(pod, effect.node, now, out);
+        bind(pod, effect, now, out);
         out.push_back(outcome);
     }
 }
 
-void Cluster::bind(PodState& pod, const std::string& node, Instant now, Out& out) {
+void Cluster::bind(PodState& pod, const BindPod& effect, Instant now, Out& out) {
+    const std::string& node = effect.node;
     pod.facts.node = node;
+    pod.facts.gpu_device = effect.gpu_device;
     ++pod.life;
     const auto found = nodes_.find(node);
     if (found == nodes_.end()) {  // as the real one, the API server does not look for the node

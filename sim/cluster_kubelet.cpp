@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/cluster.hpp"
+#include "sim/device_count.hpp"
 #include "sim/draw.hpp"
 
 namespace gpuctl::sim {
@@ -34,20 +35,24 @@ bool Cluster::admit(PodState& pod, Instant now, Out& out) {
     CpuMilli cpu = wanted.cpu;
     Bytes memory = wanted.memory;
     std::int64_t pods = 1;
-    std::vector<GpuAmount> gpus = wanted.gpus;
+    std::map<std::string, DeviceCount> gpus;
+    for (const GpuAmount& gpu : wanted.gpus) {
+        gpus[gpu.resource].add(gpu.amount.value(), pod.facts.gpu_device);
+    }
     for (const std::string& uid : node.pods) {
-        const Resources& held = pods_.at(uid).facts.request;
+        const PodFacts& other = pods_.at(uid).facts;
+        const Resources& held = other.request;
         cpu += held.cpu;
         memory += held.memory;
         ++pods;
-        for (GpuAmount& gpu : gpus) gpu.amount += gpus_of(held, gpu.resource);
+        for (auto& [name, count] : gpus) count.add(gpus_of(held, name).value(), other.gpu_device);
     }
     std::string lacking;
     if (pods > offered.pods) lacking = "pods";
     if (cpu > offered.cpu) lacking = "cpu";
     if (memory > offered.memory) lacking = "memory";
-    for (const GpuAmount& gpu : gpus) {
-        if (gpu.amount > gpus_of(offered, gpu.resource)) lacking = gpu.resource;
+    for (const auto& [name, count] : gpus) {
+        if (count.is_beyond(gpus_of(offered, name).value())) lacking = name;
     }
     if (lacking.empty()) return true;
     ++figures_.kubelet_rejections;

@@ -11,7 +11,10 @@ World read_world(const Engine& engine) {
         }
         for (const PodView& pod : job.pods) {
             PodFacts facts = pod.facts;
-            if (facts.node.empty() && pod.standing == PodStanding::bound) facts.node = pod.node;
+            if (facts.node.empty() && pod.standing == PodStanding::bound) {
+                facts.node = pod.node;
+                facts.gpu_device = pod.gpu_device;
+            }
             world.pods.push_back(std::move(facts));
         }
     }

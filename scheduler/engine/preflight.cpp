@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "scheduler/engine/views.hpp"
+#include "scheduler/model/devices.hpp"
 #include "scheduler/model/quantity.hpp"
 #include "scheduler/policy/filter.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -34,7 +35,12 @@ std::int64_t fitting_empty(const Resources& offered, const Resources& asked,
         const auto has =
             std::find_if(offered.gpus.begin(), offered.gpus.end(),
                          [&gpu](const GpuAmount& offer) { return offer.resource == gpu.resource; });
-        limit(has == offered.gpus.end() ? 0 : has->amount.value(), gpu.amount.value());
+        const std::int64_t milli = has == offered.gpus.end() ? 0 : has->amount.value();
+        if (is_part_of_gpu(gpu.amount)) {  // each device by itself
+            limit(milli / kGpuMilliPerGpu * (kGpuMilliPerGpu / gpu.amount.value()), 1);
+        } else {
+            limit(milli, gpu.amount.value());
+        }
     }
     return fits;
 }

@@ -24,7 +24,8 @@ class ClusterState;
 struct PodView {
     PodFacts facts;
     PodStanding standing = PodStanding::foreign;
-    std::string node;  // bound or assumed; empty while waiting
+    std::string node;                     // bound or assumed; empty while waiting
+    std::int32_t gpu_device = kNoDevice;  // of that node, for a part of a GPU
 };
 
 // Kubernetes' words (ruling 3): Pending, Running, Succeeded, Failed, Terminating, and "Partially

@@ -27,6 +27,7 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
                     used.pods += need.amount;
                     break;
                 case ColumnKind::gpu:
+                case ColumnKind::gpu_part:
                     gpus[capacity.resource(need.column)] += GpuMilli{need.amount};
                     break;
                 case ColumnKind::extended:

@@ -224,9 +224,10 @@ Starts starts(const ClusterState& state, const Positions& positions) {
 
 PodView pod_view(const ClusterState& state, PodId id) {
     const PodRow& pod = state.pod(id);
-    PodView view{pod.facts, pod.standing, ""};
+    PodView view{pod.facts, pod.standing, "", kNoDevice};
     if (pod.node.exists()) {
         view.node = state.node(pod.node).facts.name;
+        view.gpu_device = pod.gpu_device;
     } else if (pod.standing == PodStanding::done || pod.standing == PodStanding::foreign) {
         view.node = pod.facts.node;
     }

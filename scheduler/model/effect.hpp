@@ -27,10 +27,11 @@ struct BindPod {
     Epoch epoch{};
     PodReference pod;
     std::string node;
-    std::int32_t gang_attempt = 0;  // 0: not in a gang
-    Instant deadline;               // outcome `failed` when it could not be sent by then
+    std::int32_t gang_attempt = 0;        // 0: not in a gang
+    Instant deadline;                     // outcome `failed` when it could not be sent by then
+    std::int32_t gpu_device = kNoDevice;  // for a part of a GPU: shared with those told the same
 };
-BOOST_DESCRIBE_STRUCT(BindPod, (), (id, epoch, pod, node, gang_attempt, deadline))
+BOOST_DESCRIBE_STRUCT(BindPod, (), (id, epoch, pod, node, gang_attempt, deadline, gpu_device))
 
 // Rolls a gang back: only ever for pods with a controller. -> PodDeleteOutcome
 struct DeletePod {

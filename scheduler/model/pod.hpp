@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scheduler/base/time.hpp"
+#include "scheduler/model/devices.hpp"
 #include "scheduler/model/placement.hpp"
 #include "scheduler/model/resources.hpp"
 
@@ -79,6 +80,9 @@ struct PodFacts {
     PlacementRules rules;
     std::vector<std::string> unsupported;  // features we do not honour yet, in users' words
 
+    // With `node`, of a pod that holds a part of a GPU: which device, as its binding said.
+    std::int32_t gpu_device = kNoDevice;
+
     friend auto operator<=>(const PodFacts&, const PodFacts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
@@ -86,6 +90,6 @@ BOOST_DESCRIBE_STRUCT(PodFacts, (),
                        phase, status, node, address, priority, restarts, created_at, started_at,
                        finished_at, checkpoint_interval, restart_cost, stop_grace, job, gang,
                        gang_min, gang_min_problem, rank, queue, pool, run_time_max,
-                       run_time_expected, request, rules, unsupported))
+                       run_time_expected, request, rules, unsupported, gpu_device))
 
 }  // namespace gpuctl

@@ -46,6 +46,7 @@ struct NodeSurvey {
     std::int64_t gpus_free = 0;            // of the shape's GPU resource, on matching nodes
     std::int64_t gpus_total = 0;
     std::int64_t gpus_free_on_one_node = 0;
+    std::int64_t gpu_free_on_one_device = 0;  // for a part of a GPU
     std::int64_t gpus_largest_node = 0;
     // Per need of the shape, GPUs first: asked of the matching nodes that have room for a rank by
     // the needs before it; a node without the GPUs has no say on how much memory there is.

@@ -21,7 +21,15 @@ std::string pool_part(const ClusterState& state, PoolId pool, const NodeSurvey& 
            " that it may use " + (seen.nodes_matching == 1 ? "has " : "have ");
 }
 
+std::string part_of_gpu(std::int64_t milli) {
+    return std::to_string(milli) + "/" + std::to_string(kGpuMilliPerGpu);
+}
+
 std::string asks(std::int64_t gpus_each, std::int64_t ranks) {
+    if (is_part_of_gpu(GpuMilli{gpus_each})) {
+        return "needs " + part_of_gpu(gpus_each) + " of one GPU" +
+               (ranks == 1 ? "" : " for each of " + count(ranks, "rank", "ranks"));
+    }
     if (ranks == 1) return "needs " + gpus_noun(gpus_each) + " on one node";
     // Ranks may share a node: the number of nodes it takes depends on the nodes.
     return "needs " + gpus_noun(gpus_each * ranks) + " for " + count(ranks, "rank", "ranks") +
@@ -41,6 +49,7 @@ struct Wants {
 Reason reason_of(ColumnKind kind) {
     switch (kind) {
         case ColumnKind::gpu:
+        case ColumnKind::gpu_part:
             return Reason::gpu_insufficient;
         case ColumnKind::cpu:
             return Reason::cpu_insufficient;
@@ -62,6 +71,8 @@ std::string amount_text(ColumnKind kind, const std::string& resource, std::int64
     switch (kind) {
         case ColumnKind::gpu:
             return gpus_noun(amount);
+        case ColumnKind::gpu_part:
+            return part_of_gpu(amount) + " of a GPU";
         case ColumnKind::cpu:
             return format_cpu(CpuMilli{amount}) + " CPU";
         case ColumnKind::memory:
@@ -109,6 +120,9 @@ Explanation with_survey(const NodeSurvey& seen, std::int64_t gpus_each, std::int
                        {"gpus_total", seen.gpus_total},
                        {"gpus_free_on_one_node", seen.gpus_free_on_one_node},
                        {"gpus_largest_node", seen.gpus_largest_node}};
+        if (is_part_of_gpu(GpuMilli{gpus_each})) {
+            out.figures.push_back({"gpu_free_on_one_device", seen.gpu_free_on_one_device});
+        }
     }
     out.figures.push_back({"ranks_needed", ranks});
     out.figures.push_back({"ranks_fitting", seen.ranks_fitting});
@@ -169,7 +183,9 @@ void say_gpus_short(const ClusterState& state, const JobRow& job, const NodeSurv
     }
     out.sentence = wants.text + "; " + pool_part(state, job.pool, seen) + gpus(seen.gpus_free) +
                    " of " + gpus_noun(seen.gpus_total) + " free, at most " +
-                   gpus(seen.gpus_free_on_one_node) + " on one node";
+                   (is_part_of_gpu(GpuMilli{wants.gpus_each})
+                        ? part_of_gpu(seen.gpu_free_on_one_device) + " on one GPU"
+                        : gpus(seen.gpus_free_on_one_node) + " on one node");
     if (wants.ranks > 1) out.sentence += room_part(state.capacity(), seen, of, wants.ranks);
 }
 
@@ -185,7 +201,8 @@ void say_other_short(const ClusterState& state, const JobRow& job, const NodeSur
 }
 
 std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
-    if (capacity.kind(shape.index_column) != ColumnKind::gpu) return 0;
+    const ColumnKind kind = capacity.kind(shape.index_column);
+    if (kind != ColumnKind::gpu && kind != ColumnKind::gpu_part) return 0;
     for (const Need& need : shape.needs) {
         if (need.column == shape.index_column) return need.amount;
     }

@@ -17,6 +17,39 @@ std::int64_t amount_of(const Shape& shape, Column column) {
     return 0;
 }
 
+// By the index column alone, so that a full pool is seen at once.
+bool some_node_has(const Capacity& capacity, PoolId pool, const Shape& shape,
+                   const NodeSet& eligible) {
+    const auto* buckets = capacity.buckets(pool, shape.index_column);
+    if (buckets == nullptr) return false;
+    const ColumnKind kind = capacity.kind(shape.index_column);
+    const std::int64_t amount = amount_of(shape, shape.index_column);
+    for (int bucket = Capacity::bucket_of(kind, amount); bucket < Capacity::kBuckets; ++bucket) {
+        const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
+        if (nodes.next_common(eligible, 0) != NodeSet::kEnd) return true;
+    }
+    return false;
+}
+
+// Every device of the node that takes the shape's part of a GPU, one of each kind.
+std::vector<std::int32_t> devices_to_try(const Capacity& capacity, std::uint32_t slot,
+                                         const Shape& shape) {
+    const Need* need = capacity.part_of(shape.needs);
+    if (need == nullptr) return {kNoDevice};
+    std::vector<std::int32_t> found;
+    std::vector<std::int64_t> rests;
+    for (const OpenDevice& device : capacity.open_devices(need->column, slot)) {
+        const bool is_known = std::find(rests.begin(), rests.end(), device.free) != rests.end();
+        if (device.free < need->amount || is_known) continue;
+        found.push_back(device.number);
+        rests.push_back(device.free);
+    }
+    if (capacity.free(capacity.whole_column(need->column), slot) >= kGpuMilliPerGpu) {
+        found.push_back(capacity.fresh_device(need->column, slot));
+    }
+    return found;
+}
+
 // Work without GPUs may look at so many full nodes before the CPU index is asked instead.
 constexpr int kMissesMax = 64;
 
@@ -26,7 +59,7 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
                         const Shape& shape, std::int64_t ranks) {
     const NodeSet& eligible = eligibility_.of(state, shape.constraint);
     const ColumnKind kind = capacity.kind(shape.index_column);
-    if (kind != ColumnKind::gpu) {
+    if (kind == ColumnKind::cpu) {
         const NodeId beside = beside_gpus(capacity, pool, shape, eligible, ranks);
         if (beside.exists()) return beside;
     }
@@ -34,7 +67,8 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
     if (buckets == nullptr) return NodeId::none();
     const std::int64_t each = amount_of(shape, shape.index_column);
     if (each > std::numeric_limits<std::int64_t>::max() / ranks) return NodeId::none();
-    const std::int64_t amount = each * ranks;
+    // Parts do not add up on one device: any node that takes one may take them all.
+    const std::int64_t amount = kind == ColumnKind::gpu_part ? each : each * ranks;
     const int too_high = planted(PlantedBug::begin_a_bucket_too_high) ? 1 : 0;
     for (int bucket = Capacity::bucket_of(kind, amount) + too_high; bucket < Capacity::kBuckets;
          ++bucket) {
@@ -94,12 +128,43 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
             if (here <= fitting || is_avoided(state, slot)) continue;
             fitting = here;
             best = NodeId{slot};
-            // Below the open-ended top bucket all nodes of a bucket are alike in this column.
-            if (bucket < Capacity::kBuckets - 1) break;
+            // Below the open-ended top bucket all nodes of a bucket are alike in this column; how
+            // many parts find room is not told by the largest.
+            const bool is_part = capacity.kind(shape.index_column) == ColumnKind::gpu_part;
+            if (bucket < Capacity::kBuckets - 1 && !is_part) break;
         }
         if (best.exists()) return best;
     }
     return best;
+}
+
+Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                          ShapeId id) {
+    const Shape& shape = state.shapes().at(id);
+    const NodeSet& eligible = eligibility_.of(state, shape.constraint);
+    const ColumnKind kind = capacity.kind(shape.index_column);
+    if (kind == ColumnKind::cpu && !capacity.has_gpus()) {
+        return {tightest(state, capacity, pool, shape, 1)};  // there is nothing to spoil
+    }
+    if (!some_node_has(capacity, pool, shape, eligible)) return {};
+    fragmentation_.look_at(state, capacity, pool);
+    NodeId node;
+    if (avoided_.empty()) {
+        node = best_node_.of(state, capacity, eligible, fragmentation_, pool, id);
+    } else {
+        std::int64_t least = Fragmentation::kDoesNotFit;
+        const NodeSet& nodes = capacity.nodes_of(pool);
+        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
+             slot = nodes.next_common(eligible, slot + 1)) {
+            if (is_avoided(state, slot)) continue;
+            const std::int64_t cost = fragmentation_.cost(capacity, pool, slot, shape);
+            if (cost >= least) continue;
+            least = cost;
+            node = NodeId{slot};
+        }
+    }
+    if (!node.exists()) return {};
+    return {node, fragmentation_.device_for(capacity, node.value(), shape)};
 }
 
 void Placer::sort_by_size(const ClusterState& state, const std::vector<PodId>& pods) {
@@ -119,6 +184,21 @@ void Placer::sort_by_size(const ClusterState& state, const std::vector<PodId>& p
     });
 }
 
+// Parts go to devices one by one: the fullest that takes it, which is exact for pods of one size.
+void Placer::take_ranks(const Capacity& capacity, Transaction& attempt, NodeId node,
+                        const Shape& shape, std::int64_t ranks) {
+    if (shape.part == GpuMilli{}) {
+        attempt.take(node.value(), shape.needs, ranks);
+        chosen_.insert(chosen_.end(), static_cast<std::size_t>(ranks), Spot{node});
+        return;
+    }
+    for (std::int64_t i = 0; i < ranks; ++i) {
+        const std::int32_t device = capacity.tightest_device(node.value(), shape.needs);
+        attempt.take(node.value(), shape.needs, 1, device);
+        chosen_.push_back({node, device});
+    }
+}
+
 bool Placer::place_greedily(const ClusterState& state, Capacity& capacity, PoolId pool,
                             Transaction& attempt) {
     chosen_.clear();
@@ -134,8 +214,7 @@ bool Placer::place_greedily(const ClusterState& state, Capacity& capacity, PoolI
             NodeId node = tightest(state, capacity, pool, shape, left);
             if (!node.exists()) node = roomiest(state, capacity, pool, shape, left, here);
             if (!node.exists()) return false;
-            attempt.take(node.value(), shape.needs, here);
-            chosen_.insert(chosen_.end(), static_cast<std::size_t>(here), node);
+            take_ranks(capacity, attempt, node, shape, here);
             left -= here;
         }
     }
@@ -151,20 +230,22 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
     const Shape& shape = state.shapes().at(shape_id);
     const bool same_as_before = next > 0 && state.pod(order_[next - 1]).shape == shape_id;
     // Pods of one shape are interchangeable: let their nodes only go upwards.
-    std::uint32_t slot = same_as_before ? chosen_[next - 1].value() : 0;
+    std::uint32_t slot = same_as_before ? chosen_[next - 1].node.value() : 0;
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (slot = nodes.next(slot); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         if (!eligibility_.of(state, shape.constraint).contains(slot)) continue;
         if (is_avoided(state, slot)) continue;
         if (!capacity.fits(slot, shape.needs)) continue;
-        if (--steps_left < 0) return false;
-        const std::size_t before = attempt.checkpoint();
-        attempt.take(slot, shape.needs);
-        chosen_.push_back(NodeId{slot});
-        if (search(state, capacity, pool, attempt, next + 1, steps_left)) return true;
-        chosen_.pop_back();
-        attempt.rollback_to(before);
-        if (steps_left < 0) return false;
+        for (const std::int32_t device : devices_to_try(capacity, slot, shape)) {
+            if (--steps_left < 0) return false;
+            const std::size_t before = attempt.checkpoint();
+            attempt.take(slot, shape.needs, 1, device);
+            chosen_.push_back({NodeId{slot}, device});
+            if (search(state, capacity, pool, attempt, next + 1, steps_left)) return true;
+            chosen_.pop_back();
+            attempt.rollback_to(before);
+            if (steps_left < 0) return false;
+        }
     }
     return false;
 }
@@ -172,6 +253,11 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
 bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
     out.clear();
+    if (pods.size() == 1) {
+        const Spot spot = best(state, capacity, pool, state.pod(pods.front()).shape);
+        if (spot.node.exists()) out.push_back({pods.front(), spot.node, spot.device});
+        return spot.node.exists();
+    }
     sort_by_size(state, pods);
     Transaction attempt{capacity, log_};
     if (!place_greedily(state, capacity, pool, attempt)) {
@@ -187,7 +273,9 @@ bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId poo
         if (!search(state, capacity, pool, attempt, 0, steps_left)) return false;
     }
     out.reserve(order_.size());
-    for (std::size_t i = 0; i < order_.size(); ++i) out.push_back({order_[i], chosen_[i]});
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+        out.push_back({order_[i], chosen_[i].node, chosen_[i].device});
+    }
     if (order_ != pods) {  // back into rank order: rank 0 is bound first
         std::sort(out.begin(), out.end(), [&pods](const Placement& a, const Placement& b) {
             return std::find(pods.begin(), pods.end(), a.pod) <

@@ -1,18 +1,27 @@
 #pragma once
-// Finds nodes. One pod goes to the node with the least free GPUs that still takes it; a gang goes
-// to few nodes, all of its ranks or none.
+// Finds nodes, and devices for parts of GPUs. One pod goes to where it spoils least
+// (fragmentation.hpp); a gang goes to few nodes, all of its ranks or none.
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "scheduler/plan/best_node.hpp"
 #include "scheduler/plan/eligibility.hpp"
+#include "scheduler/plan/fragmentation.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
 
 class Placer {
 public:
+    struct Spot {
+        NodeId node;
+        std::int32_t device = kNoDevice;
+    };
+    // Where one pod of this shape spoils least; no node when it fits nowhere.
+    Spot best(const ClusterState& state, const Capacity& capacity, PoolId pool, ShapeId id);
+
     // The tightest node of the pool for `ranks` pods of this shape together; none when no node.
     NodeId tightest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                     const Shape& shape, std::int64_t ranks);
@@ -44,14 +53,18 @@ private:
     void sort_by_size(const ClusterState& state, const std::vector<PodId>& pods);
     bool place_greedily(const ClusterState& state, Capacity& capacity, PoolId pool,
                         Transaction& attempt);
+    void take_ranks(const Capacity& capacity, Transaction& attempt, NodeId node, const Shape& shape,
+                    std::int64_t ranks);
     bool search(const ClusterState& state, Capacity& capacity, PoolId pool, Transaction& attempt,
                 std::size_t next, std::int64_t& steps_left);
 
     EligibilityCache eligibility_;
+    Fragmentation fragmentation_;
+    BestNode best_node_;
     std::vector<std::string_view> avoided_;
     std::vector<Transaction::Entry> log_;
-    std::vector<PodId> order_;    // the pods, largest shape first, equal shapes together
-    std::vector<NodeId> chosen_;  // per position in order_
+    std::vector<PodId> order_;  // the pods, largest shape first, equal shapes together
+    std::vector<Spot> chosen_;  // per position in order_
 };
 
 }  // namespace gpuctl

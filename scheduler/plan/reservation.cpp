@@ -81,7 +81,7 @@ bool Reservation::search(ClusterState& state, Placer& placer, PoolId pool,
     if (!release_until_it_fits(state, placer, pool, pods, attempt)) return false;
     for (const Placement& placement : round_) {
         const Shape& shape = state.shapes().at(state.pod(placement.pod).shape);
-        attempt.take(placement.node.value(), shape.needs);
+        attempt.take(placement.node.value(), shape.needs, 1, placement.device);
     }
     note_left(state, capacity);
     return true;  // all of it is undone here
@@ -106,7 +106,7 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, Poo
             const std::uint32_t slot = pod.node.value();
             if (state.node(pod.node).pool != pool) continue;
             const std::int64_t before = fitting.on(slot);
-            attempt.take(slot, state.shapes().at(pod.shape).needs, -1);
+            attempt.take(slot, state.shapes().at(pod.shape).needs, -1, pod.gpu_device);
             fitting.changed(before, fitting.on(slot));
             is_news = true;
         }
@@ -131,11 +131,14 @@ void Reservation::note_left(const ClusterState& state, const Capacity& capacity)
             left.amounts.clear();
         }
         for (const Need& need : state.shapes().at(state.pod(placement.pod).shape).needs) {
+            // Which device keeps how much is not told by an amount: see Withholding.
+            const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
+            const Column column = is_part ? capacity.whole_column(need.column) : need.column;
             const bool is_known =
                 std::any_of(left.amounts.begin(), left.amounts.end(),
-                            [&](const Need& known) { return known.column == need.column; });
+                            [&](const Need& known) { return known.column == column; });
             if (is_known) continue;
-            left.amounts.push_back({need.column, capacity.usable(need.column, slot)});
+            left.amounts.push_back({column, capacity.usable(column, slot)});
         }
     }
 }
@@ -166,18 +169,24 @@ Reservation::Withholding::Withholding(Reservation& from, Capacity& capacity)
     for (std::size_t i = 0; i < from_.nodes_; ++i) {
         Left& left = from_.left_[i];
         left.withheld.clear();
+        // A part put on an open device may keep that from being whole, or from having room, by
+        // then. So a node on whose GPUs the promise counts takes none.
+        left.is_closed = false;
         for (const Need& amount : left.amounts) {
+            if (capacity_.kind(amount.column) == ColumnKind::gpu) left.is_closed = true;
             const std::int64_t more = capacity_.usable(amount.column, left.slot) -
                                       std::max<std::int64_t>(amount.amount, 0);
             if (more > 0) left.withheld.push_back({amount.column, more});
         }
         capacity_.take(left.slot, left.withheld);
+        if (left.is_closed) capacity_.close_to_parts(left.slot);
     }
 }
 
 Reservation::Withholding::~Withholding() {
     for (std::size_t i = 0; i < from_.nodes_; ++i) {
         capacity_.give_back(from_.left_[i].slot, from_.left_[i].withheld);
+        if (from_.left_[i].is_closed) capacity_.open_to_parts(from_.left_[i].slot);
     }
 }
 

@@ -49,8 +49,9 @@ private:
     // What is left on a promised node for others, once the first in line has started there.
     struct Left {
         std::uint32_t slot = 0;
-        Needs amounts;   // may be negative
-        Needs withheld;  // buffer
+        Needs amounts;           // may be negative
+        Needs withheld;          // buffer
+        bool is_closed = false;  // to parts of GPUs, while it is withheld
     };
     // All that an answer depends on but the pods: as long as it is equal, so are the answers.
     struct Basis {

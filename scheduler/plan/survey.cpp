@@ -49,6 +49,7 @@ std::vector<NodeTally> in_words(const Capacity& capacity, const Needs& needs, Ta
 int story_order(ColumnKind kind) {
     switch (kind) {
         case ColumnKind::gpu:
+        case ColumnKind::gpu_part:
             return 0;
         case ColumnKind::cpu:
             return 1;
@@ -92,13 +93,23 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
             ++of.nodes_asked_empty;
             of.largest_node = std::max(of.largest_node, empty);
         }
-        so_far = std::min(so_far, usable / of.need.amount);
-        so_far_empty = std::min(so_far_empty, empty / of.need.amount);
+        so_far = capacity.fitting_by(slot, of.need, so_far);
+        so_far_empty = capacity.fitting_empty_by(slot, of.need, so_far_empty);
         of.ranks_fitting_so_far += so_far;
     }
-    if (capacity.kind(shape.index_column) != ColumnKind::gpu) return;
-    const std::int64_t free = std::max<std::int64_t>(capacity.free(shape.index_column, slot), 0);
-    const std::int64_t total = capacity.allocatable(shape.index_column, slot);
+    const ColumnKind kind = capacity.kind(shape.index_column);
+    if (kind != ColumnKind::gpu && kind != ColumnKind::gpu_part) return;
+    const bool is_part = kind == ColumnKind::gpu_part;
+    const Column gpus = is_part ? capacity.whole_column(shape.index_column) : shape.index_column;
+    std::int64_t free = std::max<std::int64_t>(capacity.free(gpus, slot), 0);
+    const std::int64_t total = capacity.allocatable(gpus, slot);
+    if (is_part) {
+        for (const OpenDevice& device : capacity.open_devices(shape.index_column, slot)) {
+            free += std::max<std::int64_t>(device.free, 0);
+        }
+        out.gpu_free_on_one_device =
+            std::max(out.gpu_free_on_one_device, capacity.usable(shape.index_column, slot));
+    }
     out.gpus_free += planted(PlantedBug::count_full_gpus_as_free) ? total : free;
     out.gpus_total += total;
     out.gpus_free_on_one_node = std::max(out.gpus_free_on_one_node, free);

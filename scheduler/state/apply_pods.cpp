@@ -25,7 +25,8 @@ bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
            before.queue != after.queue || before.pool != after.pool ||
            before.priority != after.priority || before.unsupported != after.unsupported ||
            before.run_time_max != after.run_time_max ||
-           before.run_time_expected != after.run_time_expected;
+           before.run_time_expected != after.run_time_expected ||
+           before.gpu_device != after.gpu_device;
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         row.facts = std::move(facts);
         pod_keys_[row.facts.key] = id;
         join_job(id);
-        if (!held_on.empty()) hold(id, node_named(held_on));
+        if (!held_on.empty()) hold(id, node_named(held_on), row.facts.gpu_device);
     } else if (changes_what_may_happen(row.facts, facts)) {
         row.facts = std::move(facts);
         if (row.job.exists()) join_job(id);
@@ -181,8 +182,11 @@ void ClusterState::settle_standing(PodId id) {
     }
     if (!row.facts.node.empty()) {
         const NodeId node = node_named(row.facts.node);
-        if (row.node.exists() && row.node != node) release(id);  // the watch wins (S4)
-        if (!row.node.exists()) hold(id, node_named(row.facts.node));
+        const bool is_told = row.facts.gpu_device != kNoDevice && row.gpu_device != kNoDevice;
+        const bool is_elsewhere =
+            row.node != node || (is_told && row.facts.gpu_device != row.gpu_device);
+        if (row.node.exists() && is_elsewhere) release(id);  // the watch wins (S4)
+        if (!row.node.exists()) hold(id, node_named(row.facts.node), row.facts.gpu_device);
         row.in_flight = false;
         row.effect = EffectId{};
         row.unsure_until = Instant{};
@@ -203,13 +207,18 @@ void ClusterState::settle_standing(PodId id) {
     }
 }
 
-void ClusterState::hold(PodId id, NodeId node) {
+void ClusterState::hold(PodId id, NodeId node, std::int32_t device) {
     PodRow& row = pods_[id.value()];
     GPUCTL_CHECK(!row.node.exists(), "a pod holds on one node at a time");
     row.node = node;
     NodeRow& held = nodes_[node.value()];
     held.pods.push_back(id);
-    capacity_.take(node.value(), shapes_.at(row.shape).needs);
+    const Shape& shape = shapes_.at(row.shape);
+    const bool is_part = shape.part > GpuMilli{};
+    if (!is_part) device = kNoDevice;
+    if (is_part && device < 0) device = capacity_.tightest_device(node.value(), shape.needs);
+    row.gpu_device = device;
+    capacity_.take(node.value(), shape.needs, 1, device);
     note_change(held.pool);
     charge(row, 1);
     note_end(id);
@@ -225,13 +234,14 @@ void ClusterState::release(PodId id) {
     *position = held.pods.back();
     held.pods.pop_back();
     if (!planted(PlantedBug::keep_room_on_release)) {
-        capacity_.give_back(node.value(), shapes_.at(row.shape).needs);
+        capacity_.give_back(node.value(), shapes_.at(row.shape).needs, 1, row.gpu_device);
     }
     if (planted(PlantedBug::give_room_back_twice)) {
-        capacity_.give_back(node.value(), shapes_.at(row.shape).needs);
+        capacity_.give_back(node.value(), shapes_.at(row.shape).needs, 1, row.gpu_device);
     }
     charge(row, -1);
     row.node = NodeId::none();
+    row.gpu_device = kNoDevice;
     note_end(id);
     if (!planted(PlantedBug::forget_gain_on_release)) note_gain(held.pool);
     look_at_claims();

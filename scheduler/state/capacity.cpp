@@ -21,7 +21,9 @@ Capacity::Capacity() {
 }
 
 Column Capacity::column_of(ColumnKind kind, std::string_view resource) {
-    TextMap<Column>& known = kind == ColumnKind::gpu ? gpu_columns_ : extended_columns_;
+    TextMap<Column>& known = kind == ColumnKind::gpu        ? gpu_columns_
+                             : kind == ColumnKind::gpu_part ? part_columns_
+                                                            : extended_columns_;
     if (const auto found = known.find(resource); found != known.end()) return found->second;
     const auto made = static_cast<Column>(columns_.size());
     ColumnData column;
@@ -36,10 +38,13 @@ Column Capacity::column_of(ColumnKind kind, std::string_view resource) {
     if (is_indexed(kind)) {
         for (std::uint32_t slot = 0; slot < slots(); ++slot) put_in_index(columns_.back(), slot);
     }
+    if (kind == ColumnKind::gpu_part) link_parts(made);
     return made;
 }
 
-Needs Capacity::needs_of(const Resources& request) {
+Needs Capacity::needs_of(const Resources& request) { return amounts_of(request, true); }
+
+Needs Capacity::amounts_of(const Resources& request, bool is_request) {
     Needs needs;
     const auto add = [&](Column column, std::int64_t amount) {
         if (amount > 0) needs.push_back({column, std::min(amount, kAmountMax)});
@@ -47,8 +52,16 @@ Needs Capacity::needs_of(const Resources& request) {
     add(Column::cpu, request.cpu.value());
     add(Column::memory, request.memory.value());
     add(Column::pod_slots, std::max<std::int64_t>(request.pods, 1));
+    bool has_part = false;
     for (const GpuAmount& gpu : request.gpus) {
-        add(column_of(ColumnKind::gpu, gpu.resource), gpu.amount.value());
+        const bool is_part = is_request && !has_part && is_part_of_gpu(gpu.amount);
+        has_part = has_part || is_part;
+        // A second part beside the first would need a second device number: it gets all of one.
+        const std::int64_t amount =
+            is_part || !is_request
+                ? gpu.amount.value()
+                : (gpu.amount.value() + kGpuMilliPerGpu - 1) / kGpuMilliPerGpu * kGpuMilliPerGpu;
+        add(column_of(is_part ? ColumnKind::gpu_part : ColumnKind::gpu, gpu.resource), amount);
     }
     for (const ExtendedAmount& other : request.extended) {
         add(column_of(ColumnKind::extended, other.resource), other.amount);
@@ -60,10 +73,12 @@ Needs Capacity::needs_of(const Resources& request) {
 void Capacity::ensure_slot(std::uint32_t slot) {
     if (slot < slots()) return;
     pool_of_.resize(slot + 1);
+    if (changes_.capacity() < 8 * slots() + 1026) changes_.reserve(16 * slots() + 1026);
     for (ColumnData& column : columns_) {
         column.allocatable.resize(slot + 1);
         column.free.resize(slot + 1);
         column.bucket.resize(slot + 1);
+        if (column.kind == ColumnKind::gpu_part) column.open.resize(slot + 1);
     }
     for (std::uint32_t pool = 0; pool < nodes_of_.size(); ++pool) make_room_in_index(PoolId{pool});
 }
@@ -82,6 +97,10 @@ int Capacity::bucket_of(ColumnKind kind, std::int64_t free) {
     if (kind == ColumnKind::gpu) {
         return static_cast<int>(std::min<std::int64_t>(free / kGpuMilliPerGpu, kBuckets - 1));
     }
+    if (kind == ColumnKind::gpu_part) {
+        return static_cast<int>(
+            std::min<std::int64_t>(free * (kBuckets - 1) / kGpuMilliPerGpu, kBuckets - 1));
+    }
     // CPU in milli: below 128 m is bucket 0, each doubling one more.
     const auto width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(free)));
     return std::clamp(width - 7, 0, kBuckets - 1);
@@ -98,6 +117,8 @@ void Capacity::put_in_index(ColumnData& column, std::uint32_t slot) {
 void Capacity::offer(std::uint32_t slot, PoolId pool) {
     if (pool_of_[slot] == pool) return;
     withdraw(slot);
+    ++offers_;
+    note_change(slot);
     if (nodes_of_.size() <= pool.value()) nodes_of_.resize(pool.value() + 1);
     make_room_in_index(pool);
     pool_of_[slot] = pool;
@@ -110,6 +131,8 @@ void Capacity::offer(std::uint32_t slot, PoolId pool) {
 void Capacity::withdraw(std::uint32_t slot) {
     const PoolId pool = pool_of_[slot];
     if (!pool.exists()) return;
+    ++offers_;
+    note_change(slot);
     nodes_of_[pool.value()].erase(slot);
     for (ColumnData& column : columns_) {
         if (is_indexed(column.kind)) {
@@ -120,7 +143,14 @@ void Capacity::withdraw(std::uint32_t slot) {
 }
 
 void Capacity::change_free(ColumnData& column, std::uint32_t slot, std::int64_t change) noexcept {
-    column.free[slot] += change;
+    set_free(column, slot, column.free[slot] + change);
+    if (column.kind == ColumnKind::gpu && column.beside != Column::cpu) {
+        refresh_parts(columns_[at(column.beside)], slot);
+    }
+}
+
+void Capacity::set_free(ColumnData& column, std::uint32_t slot, std::int64_t free) noexcept {
+    column.free[slot] = free;
     if (!is_indexed(column.kind)) return;
     const PoolId pool = pool_of_[slot];
     if (!pool.exists()) return;
@@ -133,7 +163,7 @@ void Capacity::change_free(ColumnData& column, std::uint32_t slot, std::int64_t 
 }
 
 bool Capacity::set_allocatable(std::uint32_t slot, const Resources& allocatable) {
-    Needs offered = needs_of(allocatable);
+    Needs offered = amounts_of(allocatable, false);
     if (allocatable.pods <= 0) {  // needs_of() counts a request; a node without slots has none
         std::erase_if(offered, [](const Need& need) { return need.column == Column::pod_slots; });
     }
@@ -143,9 +173,12 @@ bool Capacity::set_allocatable(std::uint32_t slot, const Resources& allocatable)
         std::int64_t amount = 0;
         if (next != offered.end() && at(next->column) == i) amount = (next++)->amount;
         ColumnData& column = columns_[i];
+        if (column.kind == ColumnKind::gpu_part) continue;  // follows from its GPU column
         const std::int64_t change = amount - column.allocatable[slot];
         if (change == 0) continue;
         grew = grew || change > 0;
+        ++offers_;
+        note_change(slot);
         column.allocatable[slot] = amount;
         if (planted(PlantedBug::stale_index)) {
             column.free[slot] += change;
@@ -156,9 +189,26 @@ bool Capacity::set_allocatable(std::uint32_t slot, const Resources& allocatable)
     return grew;
 }
 
-void Capacity::take(std::uint32_t slot, const Needs& needs, std::int64_t times) noexcept {
-    for (const Need& need : needs)
-        change_free(columns_[at(need.column)], slot, -need.amount * times);
+void Capacity::take(std::uint32_t slot, const Needs& needs, std::int64_t times,
+                    std::int32_t device) noexcept {
+    note_change(slot);
+    for (const Need& need : needs) {
+        ColumnData& column = columns_[at(need.column)];
+        if (column.kind == ColumnKind::gpu_part) {
+            change_part(column, slot, device, -need.amount * times);
+        } else {
+            change_free(column, slot, -need.amount * times);
+        }
+    }
+}
+
+// A log much longer than the table is slower to follow than to start anew.
+void Capacity::note_change(std::uint32_t slot) noexcept {
+    if (changes_.size() > 8 * slots() + 1024) {
+        changes_.clear();
+        ++change_epoch_;
+    }
+    changes_.push_back(slot);
 }
 
 const NodeSet& Capacity::nodes_of(PoolId pool) const {
@@ -170,7 +220,7 @@ std::int64_t Capacity::fitting(std::uint32_t slot, const Needs& needs, std::int6
     for (const Need& need : needs) {
         const std::int64_t room = usable(need.column, slot);
         if (room < need.amount) return 0;
-        if (enough > 1) enough = std::min(enough, room / need.amount);
+        if (enough > 1) enough = fitting_by(slot, need, enough);
         if (planted(PlantedBug::fit_by_first_need)) break;
     }
     return enough;
@@ -178,19 +228,28 @@ std::int64_t Capacity::fitting(std::uint32_t slot, const Needs& needs, std::int6
 
 std::int64_t Capacity::fitting_empty(std::uint32_t slot, const Needs& needs,
                                      std::int64_t enough) const {
-    for (const Need& need : needs) {
-        std::int64_t room = allocatable(need.column, slot);
-        if (need.column == Column::pod_slots) room -= pod_slots_reserved_;
-        enough = std::min(enough, std::max<std::int64_t>(room, 0) / need.amount);
-    }
+    for (const Need& need : needs) enough = fitting_empty_by(slot, need, enough);
     return enough;
+}
+
+std::int64_t Capacity::fitting_empty_by(std::uint32_t slot, const Need& need,
+                                        std::int64_t enough) const {
+    std::int64_t room = allocatable(need.column, slot);
+    std::int64_t times = 1;
+    if (need.column == Column::pod_slots) room -= pod_slots_reserved_;
+    if (kind(need.column) == ColumnKind::gpu_part) {
+        times = allocatable(whole_column(need.column), slot) / kGpuMilliPerGpu;
+    }
+    return std::min(enough, std::max<std::int64_t>(room, 0) / need.amount * times);
 }
 
 Column Capacity::index_column(const Needs& needs) const {
     Column best = Column::cpu;
     std::int64_t most = 0;
     for (const Need& need : needs) {
-        if (kind(need.column) != ColumnKind::gpu || need.amount < most) continue;
+        const bool is_gpu =
+            kind(need.column) == ColumnKind::gpu || kind(need.column) == ColumnKind::gpu_part;
+        if (!is_gpu || need.amount < most) continue;
         // Ties by name: the order of columns depends on history.
         if (need.amount == most && resource(best) < resource(need.column)) continue;
         best = need.column;

@@ -7,6 +7,10 @@
 // GPUs 0..15 and "16 or more" for a GPU column, powers of two for CPU. Free amounts may be negative
 // (a node shrank, foreign pods came): that counts as none.
 //
+// A GPU column counts whole devices only. One that pods hold parts of is open: it has left the GPU
+// column with all of its 1000, and what remains on it is told by the column of parts beside it
+// (capacity_parts.cpp), whose `free` is the most that a pod could still have on one device.
+//
 // Owner: ClusterState; the planner tries things out on it through a Transaction, which leaves no
 // trace unless its pods are then assumed. A copy is a world for what-if questions by readers.
 
@@ -17,6 +21,7 @@
 #include <vector>
 
 #include "scheduler/base/ids.hpp"
+#include "scheduler/model/devices.hpp"
 #include "scheduler/model/resources.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/node_set.hpp"
@@ -24,7 +29,7 @@
 namespace gpuctl {
 
 enum class Column : std::uint32_t { cpu = 0, memory = 1, pod_slots = 2 };  // others follow
-enum class ColumnKind : std::uint8_t { cpu, memory, pod_slots, gpu, extended };
+enum class ColumnKind : std::uint8_t { cpu, memory, pod_slots, gpu, extended, gpu_part };
 constexpr std::size_t at(Column column) { return static_cast<std::size_t>(column); }
 
 struct Need {
@@ -33,6 +38,13 @@ struct Need {
     friend auto operator<=>(const Need&, const Need&) = default;
 };
 using Needs = std::vector<Need>;  // by column, no zero amounts
+
+// One physical GPU of which pods hold parts.
+struct OpenDevice {
+    std::int32_t number = kNoDevice;
+    std::int64_t free = kGpuMilliPerGpu;  // negative: others put more on it than it has
+    friend bool operator==(const OpenDevice&, const OpenDevice&) = default;
+};
 
 // No single amount is taken for more than this (64 TiB; 7 * 10^10 GPUs): sums over the largest
 // cluster then stay within 63 bits whatever a pod claims to need.
@@ -47,6 +59,7 @@ public:
     // --- columns ---
     Column column_of(ColumnKind kind, std::string_view resource);
     [[nodiscard]] std::size_t columns() const { return columns_.size(); }
+    [[nodiscard]] bool has_gpus() const { return !gpu_columns_.empty(); }
     [[nodiscard]] ColumnKind kind(Column column) const { return columns_[at(column)].kind; }
     [[nodiscard]] const std::string& resource(Column column) const {
         return columns_[at(column)].resource;
@@ -70,13 +83,49 @@ public:
     [[nodiscard]] PoolId pool_of(std::uint32_t slot) const { return pool_of_[slot]; }
     [[nodiscard]] const NodeSet& nodes_of(PoolId pool) const;
 
-    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1) noexcept;
-    void give_back(std::uint32_t slot, const Needs& needs, std::int64_t times = 1) noexcept {
-        take(slot, needs, -times);
+    // `device`: of needs for a part of a GPU; `times` is 1 or -1 for those.
+    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
+              std::int32_t device = kNoDevice) noexcept;
+    void give_back(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
+                   std::int32_t device = kNoDevice) noexcept {
+        take(slot, needs, -times, device);
     }
 
+    // --- parts of GPUs (capacity_parts.cpp) ---
+    // The need for a part of a GPU, if there is one; there is never more than one.
+    [[nodiscard]] const Need* part_of(const Needs& needs) const;
+    [[nodiscard]] const std::vector<OpenDevice>& open_devices(Column parts,
+                                                              std::uint32_t slot) const {
+        return columns_[at(parts)].open[slot];
+    }
+    [[nodiscard]] Column whole_column(Column parts) const { return columns_[at(parts)].beside; }
+    // A number that no open device of the node has: the lowest.
+    [[nodiscard]] std::int32_t fresh_device(Column parts, std::uint32_t slot) const;
+    // The open device with the least room that is enough, else a fresh one, also when the node has
+    // none left; kNoDevice when the needs name no part.
+    [[nodiscard]] std::int32_t tightest_device(std::uint32_t slot, const Needs& needs) const;
+    [[nodiscard]] bool fits_on(std::uint32_t slot, const Needs& needs, std::int32_t device) const;
+    // Something is held of this need on the node that is not there any more.
+    [[nodiscard]] bool is_overdrawn(std::uint32_t slot, const Need& need,
+                                    std::int32_t device) const;
+    // GPUs without work, and what is left of those with some.
+    [[nodiscard]] std::int64_t idle_gpus(std::uint32_t slot) const;
+    // While closed, the node takes no more parts: a promise counts on its devices.
+    void close_to_parts(std::uint32_t slot) { set_closed(slot, true); }
+    void open_to_parts(std::uint32_t slot) { set_closed(slot, false); }
+
+    // --- what changed, for caches of judgements ---
+    // Slots whose free amounts changed, oldest first: position n is valid while `change_epoch`
+    // stays. `offers` moves with what nodes offer and with their pools.
+    [[nodiscard]] const std::vector<std::uint32_t>& changes() const { return changes_; }
+    [[nodiscard]] std::uint64_t change_epoch() const { return change_epoch_; }
+    [[nodiscard]] std::uint64_t offers() const { return offers_; }
+
     // Pod slots that our own pods leave to DaemonSets on every node (S14b).
-    void reserve_pod_slots(std::int64_t slots) { pod_slots_reserved_ = slots; }
+    void reserve_pod_slots(std::int64_t slots) {
+        if (slots != pod_slots_reserved_) ++change_epoch_;  // every node has another room now
+        pod_slots_reserved_ = slots;
+    }
     [[nodiscard]] std::int64_t pod_slots_reserved() const { return pod_slots_reserved_; }
 
     // How many pods with these needs fit beside what is there; at most `enough`.
@@ -85,6 +134,11 @@ public:
     // The same on an empty node.
     [[nodiscard]] std::int64_t fitting_empty(std::uint32_t slot, const Needs& needs,
                                              std::int64_t enough) const;
+    // The same for one need alone.
+    [[nodiscard]] std::int64_t fitting_by(std::uint32_t slot, const Need& need,
+                                          std::int64_t enough) const;
+    [[nodiscard]] std::int64_t fitting_empty_by(std::uint32_t slot, const Need& need,
+                                                std::int64_t enough) const;
     [[nodiscard]] bool fits(std::uint32_t slot, const Needs& needs) const {
         for (const Need& need : needs) {
             if (usable(need.column, slot) < need.amount) return false;
@@ -115,10 +169,20 @@ private:
         std::vector<std::int64_t> free;
         std::vector<std::uint8_t> bucket;  // of indexed columns
         std::vector<std::array<NodeSet, kBuckets>> by_pool;
+        Column beside = Column::cpu;                // parts and whole GPUs: each other; else none
+        std::vector<std::vector<OpenDevice>> open;  // of parts: by slot, by number
     };
     static bool is_indexed(ColumnKind kind) {
-        return kind == ColumnKind::gpu || kind == ColumnKind::cpu;
+        return kind == ColumnKind::gpu || kind == ColumnKind::cpu || kind == ColumnKind::gpu_part;
     }
+    void set_free(ColumnData& column, std::uint32_t slot, std::int64_t free) noexcept;
+    void change_part(ColumnData& parts, std::uint32_t slot, std::int32_t device,
+                     std::int64_t change) noexcept;
+    void refresh_parts(ColumnData& parts, std::uint32_t slot) noexcept;
+    void link_parts(Column parts);
+    void set_closed(std::uint32_t slot, bool is_closed);
+    void note_change(std::uint32_t slot) noexcept;
+    Needs amounts_of(const Resources& resources, bool is_request);
     void put_in_index(ColumnData& column, std::uint32_t slot);
     void change_free(ColumnData& column, std::uint32_t slot, std::int64_t change) noexcept;
     void make_room_in_index(PoolId pool);
@@ -126,6 +190,11 @@ private:
     std::vector<ColumnData> columns_;
     TextMap<Column> gpu_columns_;
     TextMap<Column> extended_columns_;
+    TextMap<Column> part_columns_;
+    std::vector<bool> closed_;  // by slot, to parts
+    std::vector<std::uint32_t> changes_;
+    std::uint64_t change_epoch_ = 1;
+    std::uint64_t offers_ = 1;
     std::vector<PoolId> pool_of_;  // none: not offered
     std::vector<NodeSet> nodes_of_;
     std::int64_t pod_slots_reserved_ = 0;
@@ -138,6 +207,7 @@ public:
         std::uint32_t slot = 0;
         const Needs* needs = nullptr;  // of an interned shape, which outlives the transaction
         std::int64_t times = 0;
+        std::int32_t device = kNoDevice;
     };
     // `log` is a buffer that the caller keeps between transactions, so that none allocates.
     Transaction(Capacity& capacity, std::vector<Entry>& log) : capacity_(capacity), log_(log) {
@@ -147,15 +217,16 @@ public:
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
-    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1) {
-        log_.push_back({slot, &needs, times});  // may throw, so before the change
-        capacity_.take(slot, needs, times);
+    void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
+              std::int32_t device = kNoDevice) {
+        log_.push_back({slot, &needs, times, device});  // may throw, so before the change
+        capacity_.take(slot, needs, times, device);
     }
     [[nodiscard]] std::size_t checkpoint() const { return log_.size(); }
     void rollback_to(std::size_t checkpoint) noexcept {
         while (log_.size() > checkpoint) {
             const Entry& last = log_.back();
-            capacity_.give_back(last.slot, *last.needs, last.times);
+            capacity_.give_back(last.slot, *last.needs, last.times, last.device);
             log_.pop_back();
         }
     }

@@ -37,6 +37,7 @@ struct UsageImage;
 struct Placement {
     PodId pod;
     NodeId node;
+    std::int32_t device = kNoDevice;  // for a part of a GPU
 };
 
 // One to be stopped for another job, and what that costs.
@@ -224,7 +225,8 @@ private:
     PodId make_pod(PodFacts facts);
     void drop_pod(PodId id);
     void settle_standing(PodId id);  // from its facts
-    void hold(PodId id, NodeId node);
+    // A part of a GPU goes to `device`, without one to the tightest.
+    void hold(PodId id, NodeId node, std::int32_t device);
     void release(PodId id);
     void charge(const PodRow& pod, std::int64_t sign);
     void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,

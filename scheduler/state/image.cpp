@@ -128,6 +128,7 @@ StateImage ClusterState::image() const {
         PodImage& image = out.pods.emplace_back();
         copy_pod(image, pod);
         if (pod.node.exists()) image.node = nodes_[pod.node.value()].facts.name;
+        image.gpu_device = pod.gpu_device;
     }
     std::sort(out.pods.begin(), out.pods.end(),
               [](const PodImage& a, const PodImage& b) { return a.facts.uid < b.facts.uid; });
@@ -209,7 +210,10 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         }
         const PodId id = state.make_pod(pod.facts);
         copy_pod(state.pods_[id.value()], pod);
-        if (!pod.node.empty()) state.hold(id, state.node_named(pod.node));
+        if (!pod.node.empty()) {
+            const bool forgets = planted(PlantedBug::forget_devices_on_disk);
+            state.hold(id, state.node_named(pod.node), forgets ? kNoDevice : pod.gpu_device);
+        }
     }
     if (const auto restored = state.restore_run_times(image); !restored) return restored.error();
     state.restore_jobs(image.jobs);

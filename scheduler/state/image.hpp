@@ -44,11 +44,12 @@ struct PodImage {
     Instant seen_at;
     std::uint64_t reported = 0;
     std::string message;
+    std::int32_t gpu_device = kNoDevice;
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, eviction,
                        evict_effect, evicted_for, spared_until, node, effect, bind_deadline,
-                       unsure_until, placed_at, seen_at, reported, message))
+                       unsure_until, placed_at, seen_at, reported, message, gpu_device))
 
 struct JobImage {
     ObjectKey key;

@@ -42,8 +42,10 @@ private:
                     held[at(need.column)] += need.amount;
                 }
             }
+            check_devices(slot, held);
             for (std::size_t i = 0; i < capacity.columns(); ++i) {
                 const auto column = static_cast<Column>(i);
+                if (capacity.kind(column) == ColumnKind::gpu_part) continue;  // check_devices()
                 if (capacity.free(column, slot) != capacity.allocatable(column, slot) - held[i]) {
                     fail("I1", "free " + capacity.resource(column) + " of node " + node.facts.name +
                                    " is not what its pods leave");
@@ -58,6 +60,42 @@ private:
             }
         }
         for (std::string& wrong : capacity.check_index()) fail("I1", std::move(wrong));
+    }
+
+    // Open are the devices that pods hold parts of, each less what they hold; and each of them is
+    // one GPU fewer for others, which goes to `held`.
+    void check_devices(std::uint32_t slot, std::vector<std::int64_t>& held) {
+        const Capacity& capacity = state_.capacity_;
+        const NodeRow& node = state_.nodes_[slot];
+        for (std::size_t i = 0; i < capacity.columns(); ++i) {
+            const auto column = static_cast<Column>(i);
+            if (capacity.kind(column) != ColumnKind::gpu_part) continue;
+            std::map<std::int32_t, OpenDevice> open;
+            for (const PodId id : node.pods) {
+                const PodRow& pod = state_.pods_[id.value()];
+                const Need* part = capacity.part_of(state_.shapes_.at(pod.shape).needs);
+                if (part == nullptr || part->column != column) continue;
+                if (pod.gpu_device < 0)
+                    fail("I1", "a part of a GPU of node " + node.facts.name + " lies on no device");
+                OpenDevice& device = open[pod.gpu_device];
+                device.number = pod.gpu_device;
+                device.free -= part->amount;
+            }
+            std::vector<OpenDevice> counted;
+            std::int64_t most = 0;
+            for (const auto& [number, device] : open) {
+                counted.push_back(device);
+                most = std::max(most, device.free);
+            }
+            const Column whole = capacity.whole_column(column);
+            held[at(whole)] += static_cast<std::int64_t>(open.size()) * kGpuMilliPerGpu;
+            if (capacity.free(whole, slot) >= kGpuMilliPerGpu) most = kGpuMilliPerGpu;
+            if (capacity.open_devices(column, slot) != counted ||
+                capacity.free(column, slot) != most) {
+                fail("I1", "the shared GPUs of node " + node.facts.name +
+                               " are not what their pods leave");
+            }
+        }
     }
 
     // I2: one incarnation is held at most once and by at most one effect.

@@ -23,8 +23,10 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
             const Shape& shape = shapes_.at(pod.shape);
             if (pod.standing != PodStanding::waiting || pod.facts.terminating) return false;
             if (!nodes_[placement.node.value()].known) return false;
-            if (!capacity_.fits(placement.node.value(), shape.needs)) return false;
-            check.take(placement.node.value(), shape.needs);
+            const std::uint32_t slot = placement.node.value();
+            if (!capacity_.fits(slot, shape.needs)) return false;
+            if (!capacity_.fits_on(slot, shape.needs, placement.device)) return false;
+            check.take(slot, shape.needs, 1, placement.device);
             ask.add({shape.gpus, shape.cpu, shape.memory});
         }
     }
@@ -42,7 +44,7 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
     for (const Placement& placement : round) {
         PodRow& pod = pods_[placement.pod.value()];
         pod.placed_at = now_;  // before it holds: its end counts from here
-        hold(placement.pod, placement.node);
+        hold(placement.pod, placement.node, placement.device);
         pod.standing = PodStanding::assumed;
         pod.start_reported = false;
         send_bind(placement.pod, job, effects);
@@ -64,6 +66,7 @@ void ClusterState::send_bind(PodId id, const JobRow& job, EffectList& effects) {
     bind.node = nodes_[pod.node.value()].facts.name;
     bind.gang_attempt = pod.facts.gang ? job.gang_attempt : 0;
     bind.deadline = deadline;
+    bind.gpu_device = planted(PlantedBug::bind_without_device) ? kNoDevice : pod.gpu_device;
     pod.bind_deadline = deadline;
 }
 
@@ -169,7 +172,7 @@ void ClusterState::wait_until_sure(JobRow& job, const PodRow& pod) const {
 bool ClusterState::still_fits(const PodRow& pod) const {
     bool fits = nodes_[pod.node.value()].known && !pod.facts.terminating;
     for (const Need& need : shapes_.at(pod.shape).needs) {
-        fits = fits && capacity_.usable(need.column, pod.node.value()) >= 0;
+        fits = fits && !capacity_.is_overdrawn(pod.node.value(), need, pod.gpu_device);
     }
     return fits;
 }

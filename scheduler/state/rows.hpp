@@ -90,6 +90,7 @@ struct PodRow {
     [[nodiscard]] bool is_leaving() const {
         return facts.terminating || eviction == Eviction::accepted || eviction == Eviction::asked;
     }
+    std::int32_t gpu_device = kNoDevice;  // while it holds a part of a GPU
 };
 
 enum class WorkloadState : std::uint8_t {

@@ -42,6 +42,7 @@ ShapeId ShapeTable::acquire(const Resources& request, const PlacementRules& rule
     writer.write(rules);
     if (const auto found = shape_ids_.find(key); found != shape_ids_.end()) {
         ++shapes_[found->second.value()].pods;
+        count_part(shapes_[found->second.value()], true);
         return found->second;
     }
     const ShapeId id = make_row(shapes_, shape_keys_, shapes_vacant_);
@@ -52,6 +53,10 @@ ShapeId ShapeTable::acquire(const Resources& request, const PlacementRules& rule
         switch (capacity.kind(need.column)) {
             case ColumnKind::gpu:
                 shape.gpus += GpuMilli{need.amount};
+                break;
+            case ColumnKind::gpu_part:
+                shape.part = GpuMilli{need.amount};
+                shape.gpus += shape.part;
                 break;
             case ColumnKind::cpu:
                 shape.cpu = CpuMilli{need.amount};
@@ -67,13 +72,23 @@ ShapeId ShapeTable::acquire(const Resources& request, const PlacementRules& rule
     shape.index_column = capacity.index_column(shape.needs);
     shape.serial = next_serial_++;
     shape.pods = 1;
+    count_part(shape, true);
     shape_keys_[id.value()] = key;
     shape_ids_.emplace(std::move(key), id);
     return id;
 }
 
+void ShapeTable::count_part(const Shape& shape, bool is_more) {
+    if (shape.part == GpuMilli{}) return;
+    const std::uint32_t step = is_more ? 1 : ~std::uint32_t{0};
+    pods_by_part_.at(static_cast<std::size_t>(shape.part.value())) += step;
+    pods_with_part_ += step;
+    ++part_changes_;
+}
+
 void ShapeTable::release(ShapeId id) {
     Shape& shape = shapes_[id.value()];
+    count_part(shape, false);
     if (--shape.pods != 0) return;
     shape_ids_.erase(shape_keys_[id.value()]);
     shapes_vacant_.push_back(id);

@@ -3,6 +3,7 @@
 // that what was learned about one (eligible nodes, refusals) is known for all. Counted: a shape
 // and its constraint go with their last pod; `serial` tells a reused id from the one before.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Shape {
     CpuMilli cpu;
     Bytes memory;
     Column index_column{};
+    GpuMilli part;  // of one GPU, shared with others; none: it asks for whole ones
     std::uint64_t serial = 0;
     std::uint32_t pods = 0;
 };
@@ -44,6 +46,13 @@ public:
     [[nodiscard]] std::size_t size() const { return shapes_.size(); }
     [[nodiscard]] std::size_t constraints() const { return constraints_.size(); }
 
+    // How many pods there are, waiting or placed, that ask for so many thousandths of one GPU;
+    // `part_changes` moves with every one of them.
+    using PartCounts = std::array<std::uint32_t, kGpuMilliPerGpu>;
+    [[nodiscard]] const PartCounts& pods_by_part() const { return pods_by_part_; }
+    [[nodiscard]] std::uint32_t pods_with_part() const { return pods_with_part_; }
+    [[nodiscard]] std::uint64_t part_changes() const { return part_changes_; }
+
 private:
     ConstraintId acquire_constraint(const PlacementRules& rules);
 
@@ -57,6 +66,11 @@ private:
     std::vector<ConstraintId> constraints_vacant_;
     TextMap<ConstraintId> constraint_ids_;
     std::uint64_t next_serial_ = 1;
+
+    void count_part(const Shape& shape, bool is_more);
+    PartCounts pods_by_part_{};
+    std::uint32_t pods_with_part_ = 0;
+    std::uint64_t part_changes_ = 1;
 };
 
 }  // namespace gpuctl

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -121,7 +123,10 @@ public:
     void answer(const std::string& uid, BindResult result = BindResult::bound) {
         const BindPod bind = pending.at(uid);
         pending.erase(uid);
-        if (result == BindResult::bound) pods.at(uid).node = bind.node;
+        if (result == BindResult::bound) {
+            pods.at(uid).node = bind.node;
+            pods.at(uid).gpu_device = bind.gpu_device;
+        }
         send(BindOutcome{bind.id, uid, result, "because of the test"});
     }
     // Answers the eviction under way for this pod; an accepted one is gone at once.
@@ -151,6 +156,11 @@ public:
     [[nodiscard]] std::vector<Explanation> why(const std::string& job,
                                                const std::string& space = "team-a") const {
         return explain_job(engine.state(), {space, job});
+    }
+    // Which of its node's GPUs it has a part of.
+    [[nodiscard]] std::int32_t device_of(const std::string& uid) const {
+        const PodId id = engine.state().find_pod(uid);
+        return id.exists() ? engine.state().pod(id).gpu_device : kNoDevice;
     }
     template <typename Kind>
     [[nodiscard]] std::vector<Kind> sent() const {
@@ -193,6 +203,7 @@ private:
         const auto before = pending.find(bind->pod.uid);
         if (before != pending.end()) {
             EXPECT_EQ(before->second.node, bind->node) << "an open bind moved to another node";
+            EXPECT_EQ(before->second.gpu_device, bind->gpu_device);
             pending[bind->pod.uid] = *bind;  // asked again, not decided again
             return;
         }
@@ -200,7 +211,9 @@ private:
         ASSERT_TRUE(nodes.contains(bind->node)) << bind->node;
         const Resources& offered = nodes.at(bind->node).allocatable;
         std::int64_t cpu = 0, memory = 0, slots = 0;
-        std::map<std::string, std::int64_t> gpus;
+        std::optional<std::pair<std::string, std::int32_t>> part_of;  // the pod's own
+        std::map<std::string, std::int64_t> gpus;  // wholly held, and 1000 for each in parts
+        std::map<std::pair<std::string, std::int32_t>, std::int64_t> parts;
         for (const auto& [uid, facts] : pods) {
             const auto open = pending.find(uid);
             const std::string& on = open != pending.end() ? open->second.node : facts.node;
@@ -208,8 +221,20 @@ private:
             cpu += facts.request.cpu.value();
             memory += facts.request.memory.value();
             ++slots;
-            for (const GpuAmount& gpu : facts.request.gpus)
-                gpus[gpu.resource] += gpu.amount.value();
+            const std::int32_t device =
+                open != pending.end() ? open->second.gpu_device : facts.gpu_device;
+            for (const GpuAmount& gpu : facts.request.gpus) {
+                EXPECT_EQ(is_part_of_gpu(gpu.amount), device >= 0) << uid;
+                std::int64_t& on_it = parts[{gpu.resource, device}];
+                if (device < 0 || on_it == 0) {
+                    gpus[gpu.resource] += std::max(gpu.amount.value(), kGpuMilliPerGpu);
+                }
+                if (device >= 0) on_it += gpu.amount.value();
+                if (uid == bind->pod.uid && device >= 0) part_of = {gpu.resource, device};
+            }
+        }
+        if (part_of) {
+            EXPECT_LE(parts.at(*part_of), 1000) << "on one GPU of " << bind->node;
         }
         EXPECT_LE(cpu, offered.cpu.value());
         EXPECT_LE(memory, offered.memory.value());

@@ -11,12 +11,13 @@
 //           when waiting counts before all else, 25 % kept for work of up to 60 s
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
+//           part 500                   thousandths of one GPU for each rank
 //           limit 60 expected 20       seconds that it may run, that its user says it will
 //           preemptible                its pods may be stopped for others; `never`: it stops nobody
 //           checkpoint 1000 restart 500    its pods lose no more than this when stopped
 //   foreign a 6              a pod of another scheduler on a node, so many GPUs
 //   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | wait 100
-//   then    llm a a          nodes of its pods by rank; `-` waits
+//   then    llm a a          nodes of its pods by rank; `-` waits; a/1: on its second shared GPU
 //   why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence
 //   quiet   5                so many further cycles change nothing
 // clang-format on
@@ -205,6 +206,7 @@ private:
         like.queue = part[1] == "-" ? "" : part[1];
         std::int64_t cores = 1;
         std::int64_t gib = 1;
+        std::int64_t milli = 0;
         for (std::size_t i = 2; i < part.size(); ++i) {
             const auto next = [&] { return part.at(++i); };
             if (part[i] == "gang" || part[i] == "pods") {
@@ -224,6 +226,8 @@ private:
                 cores = std::stoll(next());
             } else if (part[i] == "memory") {
                 gib = std::stoll(next());
+            } else if (part[i] == "part") {
+                milli = std::stoll(next());
             } else if (part[i] == "limit") {
                 like.run_time_max = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "expected") {
@@ -247,6 +251,7 @@ private:
             }
         }
         like.request = room(gpus, cores, 1, gib);
+        if (milli > 0) like.request.gpus = {{kGpu, GpuMilli{milli}}};
         for (std::int64_t rank = 0; rank < ranks; ++rank) {
             PodFacts one = like;
             one.uid = one.key.name = part[0] + "-" + std::to_string(rank);
@@ -350,7 +355,10 @@ private:
         const std::vector<PodFacts>& pods = jobs_.at(part[0]);
         ASSERT_EQ(part.size() - 1, pods.size());
         for (std::size_t i = 0; i < pods.size(); ++i) {
-            const std::string on = world_.node_of(pods[i].uid);
+            std::string on = world_.node_of(pods[i].uid);
+            if (part[i + 1].find('/') != std::string::npos) {
+                on += "/" + std::to_string(world_.device_of(pods[i].uid));
+            }
             if (part[i + 1] == "*") {
                 EXPECT_FALSE(on.empty()) << pods[i].uid;
             } else {

@@ -18,6 +18,11 @@ constexpr std::size_t kNodesTriedMost = 32;
 bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<PodId>& pods,
                         const Load& ask, std::uint8_t& watch) const {
     const JobRow& job = state.job(id);
+    // Nor does it stop others: docs/limits.md.
+    const auto asks_for_a_part = [&state](PodId pod) {
+        return state.shapes().at(state.pod(pod).shape).gpus.value() % kGpuMilliPerGpu != 0;
+    };
+    if (std::any_of(pods.begin(), pods.end(), asks_for_a_part)) return false;
     const reclaim::Standing standing = reclaim::standing(state, job, ask.gpus);
     if (standing.has_guarantee) watch |= ClassBlock::kQueueShrinks;
     if (standing.is_owed) watch |= ClassBlock::kPoolVictims;

@@ -19,6 +19,7 @@ Protection protected_until(const ClusterState& state, const PodRow& pod) {
     const bool comes_back = pod.facts.has_controller || planted(PlantedBug::evict_bare_pods);
     if (!is_willing || !comes_back || pod.standing != PodStanding::bound) return std::nullopt;
     if (pod.eviction != Eviction::none || pod.delete_in_flight) return std::nullopt;
+    if (pod.gpu_device != kNoDevice) return std::nullopt;  // docs/limits.md: parts stay
     const Instant began = std::max(pod.placed_at, pod.facts.started_at);
     return std::max(pod.spared_until, began + state.policy().run_time_protected);
 }

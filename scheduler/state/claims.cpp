@@ -43,7 +43,7 @@ void ClusterState::claim(JobId id, const std::vector<Placement>& round,
     for (const Placement& placement : round) {
         if (planted(PlantedBug::keep_no_claim)) break;
         pods_[placement.pod.value()].standing = PodStanding::claimed;
-        hold(placement.pod, placement.node);
+        hold(placement.pod, placement.node, placement.device);
     }
     set_timer(id);
     mark_dirty(id);  // its claim may be free at once, and its story is another

@@ -186,7 +186,8 @@ bool Judge::may_be_stopped(const ClusterState& state, const std::string& uid,
     const std::optional<Instant> from = state.evictable_from(job_of(pod.facts));
     const Instant protected_until =
         std::max(row.placed_at, pod.facts.started_at) + books_.policy.run_time_protected;
-    return pod.stays() && row.standing == PodStanding::bound && pod.facts.preemptible &&
+    const bool is_part = amounts_of(pod.facts.request).gpus % kGpuMilliPerGpu != 0;
+    return !is_part && pod.stays() && row.standing == PodStanding::bound && pod.facts.preemptible &&
            pod.facts.has_controller && row.eviction == Eviction::none &&
            row.spared_until <= state.now() && from && *from <= state.now() &&
            node != books_.nodes.end() && node->second.ready && node->second.pool == pool &&
@@ -210,6 +211,7 @@ bool Judge::unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
 void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness& ready) {
     const PodFacts& like = state.pod(ready.pods.front()).facts;
     if (like.priority >= kSystemPriority) return;
+    if (amounts_of(like.request).gpus % kGpuMilliPerGpu != 0) return;  // parts stop nobody
     const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
     Amounts ask;
     ask.add(amounts_of(like.request), ranks);

@@ -41,7 +41,7 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
             setup.owners_are_queues = true;
             setup.may_be_stopped = true;
             break;
-        case Suite::openb:    // shares of GPUs on the engine: not there yet
+        case Suite::openb:    // a world of its own: engine_packer.hpp
         case Suite::elastic:  // changes of size: not there yet
             return std::nullopt;
     }

@@ -2,6 +2,7 @@
 
 #include "bench/reference/packers.hpp"
 #include "bench/reference/planners.hpp"
+#include "bench/replay/engine_packer.hpp"
 #include "bench/replay/engine_setup.hpp"
 
 namespace gpuctl::replay {
@@ -64,10 +65,11 @@ Result<std::unique_ptr<Policy>> make_policy(const SuiteRequest& request, const T
 
 Result<std::unique_ptr<Packer>> make_packer(const SuiteRequest& request, const PackTrace& trace,
                                             std::uint64_t seed) {
+    if (request.policy == "engine") return std::make_unique<EnginePacker>(trace);
     if (request.policy == "random") return reference::make_random(seed);
     if (request.policy == "best_fit") return reference::make_best_fit();
     if (request.policy == "fgd") return reference::make_fgd(trace);
-    return unknown(request, "random, best_fit, fgd");
+    return unknown(request, "engine, random, best_fit, fgd");
 }
 
 }  // namespace gpuctl::replay

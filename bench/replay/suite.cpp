@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "bench/replay/engine_packer.hpp"
 #include "bench/replay/engine_setup.hpp"
 #include "bench/replay/policies.hpp"
 #include "sim/replay/metrics.hpp"
@@ -226,6 +227,15 @@ Result<Figures> run_elastic(const SuiteRequest& request, const SuiteInput& input
     return figures;
 }
 
+void add_effort(const EngineEffort& more, Effort& effort) {
+    if (!effort.engine) effort.engine.emplace();
+    effort.engine->inputs += more.inputs;
+    effort.engine->plans += more.plans;
+    effort.engine->attempts += more.attempts;
+    effort.engine->starts += more.starts;
+    effort.engine->seconds += more.seconds;
+}
+
 double deviation(const std::vector<double>& values) {
     double squares = 0;
     for (const double value : values) squares += (value - mean(values)) * (value - mean(values));
@@ -248,6 +258,9 @@ Result<Figures> run_openb(const SuiteRequest& request, const SuiteInput& input) 
         const Stopwatch stopwatch;
         const PackOutcome outcome = run_packing(*trace, arrivals, **packer);
         effort.wall_s += stopwatch.elapsed_s();
+        if (const auto* engine = dynamic_cast<const EnginePacker*>(packer->get())) {
+            add_effort(engine->effort(), effort);
+        }
         effort.jobs += arrivals.size();
         effort.decisions += arrivals.size();
         const auto total = static_cast<double>(outcome.gpus_milli);

@@ -78,6 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"vc_fifo.json",
              {"vc", "--jobs", "@vc.csv", "--quotas", "@vc_quotas.csv", "--nodes-count", "2",
               "--policy", "fifo"}},
+        Case{"openb_engine.json",
+             {"openb", "--jobs", "@openb_tasks.csv", "--nodes", "@openb_nodes.csv"}},
         Case{"openb_random.json",
              {"openb", "--jobs", "@openb_tasks.csv", "--nodes", "@openb_nodes.csv", "--policy",
               "random", "--seed", "3"}},

@@ -85,12 +85,12 @@ struct PodRow {
     Instant ends_at;             // while it holds: by its limit, at the latest; never: it has none
     std::string message;         // of the last unhappy outcome
     PodFacts facts;
+    std::int32_t gpu_device = kNoDevice;  // while it holds a part of a GPU
 
     // On its way out, and who is still being asked to let it go.
     [[nodiscard]] bool is_leaving() const {
         return facts.terminating || eviction == Eviction::accepted || eviction == Eviction::asked;
     }
-    std::int32_t gpu_device = kNoDevice;  // while it holds a part of a GPU
 };
 
 enum class WorkloadState : std::uint8_t {

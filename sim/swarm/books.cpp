@@ -149,6 +149,7 @@ void Books::promise(const BindPod& bind) {
     if (pod.open) pod.lands_until = std::max(pod.lands_until, pod.deadline);
     pod.deadline = bind.deadline;
     pod.promised = bind.node;
+    pod.promised_device = bind.gpu_device;
     pod.effect = bind.id;
     pod.open = true;
     pod.reserved = false;
@@ -175,15 +176,26 @@ Amounts Books::room_on(const NodeFacts& node) const {
     return room;
 }
 
-std::int64_t Books::fitting(const Amounts& room, const Amounts& request, std::int64_t enough) {
+DeviceCount Books::devices_on(const std::string& node) const {
+    DeviceCount count;
+    for (const auto& [uid, pod] : pods) {
+        if (!pod.holds() || pod.where() != node) continue;
+        count.add(amounts_of(pod.facts.request).gpus, pod.device());
+    }
+    return count;
+}
+
+std::int64_t Books::fitting(const NodeFacts& node, const Amounts& request, std::int64_t enough,
+                            bool when_empty) const {
+    const Amounts room = when_empty ? room_when_empty(node) : room_on(node);
     const auto limit = [&enough](std::int64_t has, std::int64_t asks) {
         if (asks > 0) enough = std::min(enough, std::max<std::int64_t>(has, 0) / asks);
     };
     limit(room.cpu, request.cpu);
     limit(room.memory, request.memory);
     limit(room.slots, request.slots);
-    limit(room.gpus, request.gpus);
-    return enough;
+    const DeviceCount devices = when_empty ? DeviceCount{} : devices_on(node.name);
+    return devices.fitting(amounts_of(node.allocatable).gpus, request.gpus, enough);
 }
 
 bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
@@ -290,7 +302,7 @@ std::int64_t Books::fitting_in_pool(const PodFacts& pod, std::int64_t pods_asked
     std::int64_t sum = 0;
     for (const auto& [name, node] : nodes) {
         if (node.pool != pool || !may_use(pod.rules, node)) continue;
-        sum += fitting(when_empty ? room_when_empty(node) : room_on(node), request, pods_asked);
+        sum += fitting(node, request, pods_asked, when_empty);
     }
     return sum;
 }

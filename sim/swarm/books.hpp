@@ -14,6 +14,7 @@
 
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "sim/device_count.hpp"
 
 namespace gpuctl::sim {
 
@@ -28,10 +29,11 @@ Amounts amounts_of(const Resources& resources);
 
 struct BookedPod {
     PodFacts facts;
-    std::string promised;   // node of our bind, until it is known not to be
-    EffectId effect{};      // of the bind sent last
-    bool open = false;      // its answer has not come
-    Instant deadline;       // of the bind sent last
+    std::string promised;                      // node of our bind, until it is known not to be
+    std::int32_t promised_device = kNoDevice;  // and the device there, for a part of a GPU
+    EffectId effect{};                         // of the bind sent last
+    bool open = false;                         // its answer has not come
+    Instant deadline;                          // of the bind sent last
     Instant lands_until;    // a bind before it, never answered, may land until then
     bool reserved = false;  // it failed, and the engine may keep the room to try again
     bool deleting = false;  // a DeletePod of ours is under way
@@ -43,6 +45,9 @@ struct BookedPod {
         return promised.empty() ? claimed : promised;
     }
     [[nodiscard]] bool is_bound() const { return !facts.node.empty() || !promised.empty(); }
+    [[nodiscard]] std::int32_t device() const {
+        return facts.node.empty() ? promised_device : facts.gpu_device;
+    }
     [[nodiscard]] bool holds() const { return !is_terminal(facts.phase) && !where().empty(); }
     [[nodiscard]] bool stays() const {
         return holds() && is_bound() && !facts.terminating && !deleting && !evicting;
@@ -75,9 +80,10 @@ public:
     // What is left for our own pods; may be negative.
     [[nodiscard]] Amounts room_on(const NodeFacts& node) const;
     [[nodiscard]] Amounts room_when_empty(const NodeFacts& node) const;
-    // So many pods with this request fit into `room`; at most `enough`.
-    [[nodiscard]] static std::int64_t fitting(const Amounts& room, const Amounts& request,
-                                              std::int64_t enough);
+    [[nodiscard]] DeviceCount devices_on(const std::string& node) const;
+    // So many pods with this request fit on the node beside what is there; at most `enough`.
+    [[nodiscard]] std::int64_t fitting(const NodeFacts& node, const Amounts& request,
+                                       std::int64_t enough, bool when_empty = false) const;
     [[nodiscard]] static bool may_use(const PlacementRules& rules, const NodeFacts& node);
     [[nodiscard]] QueueName queue_of(const PodFacts& pod) const;
     [[nodiscard]] const QueuePolicy* policy_of(const QueueName& queue) const;

@@ -127,7 +127,7 @@ std::int64_t Books::fitting_in_models(const PodFacts& pod, std::int64_t pods_ask
     for (const auto& [name, node] : nodes) {
         if (node.pool != pool || !may_use(pod.rules, node)) continue;
         if (!model_allowed(pod, request.gpus * pods_asked, node.gpu_model)) continue;
-        sum += fitting(when_empty ? room_when_empty(node) : room_on(node), request, pods_asked);
+        sum += fitting(node, request, pods_asked, when_empty);
     }
     return sum;
 }

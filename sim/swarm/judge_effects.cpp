@@ -26,6 +26,9 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     if (is_terminal(pod.facts.phase)) fail("I2", what + ": it has ended");
     if (pod.open || pod.reserved) {  // asked again, not decided again
         if (pod.promised != bind.node) fail("I2", what + ": an open bind moved to another node");
+        if (pod.promised_device != bind.gpu_device) {
+            fail("I2", what + ": an open bind moved to another GPU");
+        }
         if (pod.reserved) check_reservation(bind, pod);
         return books_.promise(bind);
     }
@@ -61,8 +64,20 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod) {
     if (!Books::may_use(pod.facts.rules, node->second)) {
         fail("I1", what + ": its rules do not allow that node");
     }
-    if (Books::fitting(books_.room_on(node->second), request, 1) < 1) {
+    if (books_.fitting(node->second, request, 1) < 1) {
         fail("I1", what + ": there is no room");
+    }
+    const bool is_part = request.gpus > 0 && request.gpus < 1000;
+    if (is_part) ++probes.parts_placed;
+    if (is_part && books_.devices_on(bind.node).on_device(bind.gpu_device) > 0) {
+        ++probes.devices_shared;
+    }
+    if (is_part != (bind.gpu_device >= 0)) {
+        fail("I1", what + ": a part of a GPU, and no other, lies on a device");
+    } else if (request.gpus > 0 &&
+               !books_.devices_on(bind.node).takes(amounts_of(node->second.allocatable).gpus,
+                                                   request.gpus, bind.gpu_device)) {
+        fail("I1", what + ": there is no room on GPU " + std::to_string(bind.gpu_device));
     }
     if (!books_.model_allowed(pod.facts, request.gpus, node->second.gpu_model)) {
         fail("I5", what + " crosses a limit for GPUs of model " + node->second.gpu_model);
@@ -80,8 +95,11 @@ void Judge::check_reservation(const BindPod& bind, const BookedPod& pod) {
         Amounts room = books_.room_on(node->second);
         // A policy that keeps more slots free since then takes none back.
         room.slots += std::max<std::int64_t>(books_.policy.pods_reserved_per_node, 0);
-        holds = room.cpu >= 0 && room.memory >= 0 && room.slots >= 0 &&
-                (request.gpus == 0 || room.gpus >= 0);
+        const DeviceCount devices = books_.devices_on(bind.node);
+        const bool has_gpus = devices.taken() <= amounts_of(node->second.allocatable).gpus &&
+                              (bind.gpu_device < 0 || devices.on_device(bind.gpu_device) <= 1000);
+        holds =
+            room.cpu >= 0 && room.memory >= 0 && room.slots >= 0 && (request.gpus == 0 || has_gpus);
     }
     if (!holds) fail("I1", "bind of " + to_string(bind.pod.key) + ": its reservation is gone");
 }

@@ -106,14 +106,19 @@ void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Ex
     const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
     const Amounts request = amounts_of(pod.request);
     const std::int64_t ranks = figure(told, "ranks_needed");
+    const bool is_part = request.gpus > 0 && request.gpus < 1000;
+    std::int64_t on_device = 0;
     std::int64_t in_pool = 0, matching = 0, free = 0, total = 0, most = 0, largest = 0;
     for (const auto& [node_name, node] : books_.nodes) {
         if (node.pool != pool) continue;
         ++in_pool;
         if (!Books::may_use(pod.rules, node)) continue;
         ++matching;
-        const std::int64_t here = std::max<std::int64_t>(books_.room_on(node).gpus, 0);
+        const DeviceCount devices = books_.devices_on(node_name);
         const std::int64_t has = books_.room_when_empty(node).gpus;
+        const std::int64_t here = is_part ? devices.free_for_parts(has)
+                                          : std::max<std::int64_t>(has - devices.taken(), 0);
+        on_device = std::max(on_device, devices.most_on_one_device(has));
         free += here;
         total += has;
         most = std::max(most, here);
@@ -136,6 +141,7 @@ void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Ex
     expect("gpus_total", total);
     expect("gpus_free_on_one_node", most);
     expect("gpus_largest_node", largest);
+    if (is_part) expect("gpu_free_on_one_device", on_device);
     if (told.reason == Reason::gpu_insufficient && free >= request.gpus * ranks) {
         fail("I15", name + "there are enough free GPUs");
     }

@@ -182,7 +182,14 @@ JobSpec draw_job(Rng& rng, std::uint64_t number) {
     spec.gpu.mode = spec.gpu.count > 0 ? GpuMode::exclusive : GpuMode::none;
     spec.gpu.amount = whole_gpus(spec.gpu.count);
     spec.gpu.resource = "nvidia.com/gpu";
-    if (spec.gpu.count > 0 && rng.chance(1, 5)) spec.gpu.model = kModels[rng.below(2)];
+    if (spec.gpu.count > 0 && rng.chance(1, 3)) {  // a part of one, often of a size others have
+        constexpr std::int64_t usual_parts[] = {250, 300, 500, 700};
+        spec.gpu.mode = GpuMode::fraction;
+        spec.gpu.count = 0;
+        spec.gpu.amount =
+            GpuMilli{rng.chance(2, 3) ? usual_parts[rng.below(4)] : rng.between(1, 999)};
+    }
+    if (spec.gpu.amount > GpuMilli{} && rng.chance(1, 5)) spec.gpu.model = kModels[rng.below(2)];
     spec.pool = rng.chance(1, 4) ? "training" : "";
     constexpr const char* queues[] = {"", "", "", "small", "small", "urgent", "lab", "deep"};
     spec.queue = queues[rng.below(8)];

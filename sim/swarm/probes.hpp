@@ -50,6 +50,8 @@ struct Probes {
     std::uint64_t pods_reclaimed = 0;      // of another queue, for what it is guaranteed
     std::uint64_t disruptions_tried = 0;   // for waiting jobs, by hand at a fixed point
     std::uint64_t reclaims_tried = 0;      // likewise, between queues
+    std::uint64_t parts_placed = 0;        // of a GPU
+    std::uint64_t devices_shared = 0;      // parts placed beside others
 };
 BOOST_DESCRIBE_STRUCT(Probes, (),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
@@ -60,7 +62,8 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        full_restarts, evictions_sent, evictions_accepted, evictions_turned_down,
                        claims_used, pods_reclaimed, disruptions_tried, reclaims_tried,
                        orders_compared, branches_compared, limits_recounted, usages_recounted,
-                       waits_tried, explanations_recounted, promises_recounted))
+                       waits_tried, explanations_recounted, promises_recounted, parts_placed,
+                       devices_shared))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -37,6 +37,11 @@ std::string binding_body(const BindPod& order, const LabelKeys& labels) {
         append_json_string(body, labels.text(OwnKey::gang_attempt));
         body += R"(:")" + std::to_string(order.gang_attempt) + '"';
     }
+    if (order.gpu_device != kNoDevice) {
+        body += ',';
+        append_json_string(body, labels.text(OwnKey::gpu_device));
+        body += R"(:")" + std::to_string(order.gpu_device) + '"';
+    }
     body += R"(}},"target":{"kind":"Node","name":)";
     append_json_string(body, order.node);
     body += "}}";

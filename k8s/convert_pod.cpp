@@ -53,6 +53,10 @@ void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view val
         case OwnKey::description:
         case OwnKey::source:
         case OwnKey::job_uid:
+        case OwnKey::gpu_fraction:
+        case OwnKey::gpu_resource:
+        case OwnKey::gpu_device:
+        case OwnKey::gpu_sharing:
             return;
     }
 }
@@ -86,6 +90,13 @@ constexpr bool is_annotation(OwnKey key) {
            key == OwnKey::checkpoint_interval_seconds || key == OwnKey::restart_cost_seconds;
 }
 
+OwnValue* own_annotation(MetadataParts& parts, OwnKey key) {
+    if (key == OwnKey::gpu_fraction) return &parts.gpu_fraction;
+    if (key == OwnKey::gpu_resource) return &parts.gpu_resource;
+    if (key == OwnKey::gpu_device) return &parts.gpu_device;
+    return nullptr;
+}
+
 void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& parts) {
     cursor.object([&](std::string_view key) {
         if (key == kCompletionIndex) {
@@ -93,10 +104,15 @@ void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts
         } else if (key == "scheduling.k8s.io/group-name" ||
                    key == "scheduling.volcano.sh/group-name" || key == "pod-group-name") {
             parts.foreign_gang = cursor.string();
-        } else if (const auto found = labels.recognise(key); is_annotation(found.key)) {
-            keep_own(parts, found, cursor.string());
         } else {
-            cursor.skip();
+            const auto found = labels.recognise(key);
+            if (is_annotation(found.key)) {
+                keep_own(parts, found, cursor.string());
+            } else if (OwnValue* value = own_annotation(parts, found.key)) {
+                value->offer(cursor.string(), found.old_prefix);
+            } else {
+                cursor.skip();
+            }
         }
     });
 }
@@ -210,6 +226,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.rules = std::move(spec.rules);
     facts.rules.gpu_model = metadata.gpu_type.text;
     facts.unsupported = std::move(spec.unsupported);
+    if (facts.ours) add_gpu_part(metadata, settings.labels, facts);
     return facts;
 }
 

@@ -81,6 +81,9 @@ struct MetadataParts {
     OwnValue checkpoint_interval;
     OwnValue restart_cost;
     OwnValue gpu_type;
+    OwnValue gpu_fraction;
+    OwnValue gpu_resource;
+    OwnValue gpu_device;
     std::string_view app;
     std::string_view job_name;
     std::string_view foreign_gang;  // by label or annotation of another dialect (G1)
@@ -93,6 +96,8 @@ MetadataParts read_metadata(JsonCursor& cursor, const LabelKeys& labels);
 
 // S17, S18. Only a bound pod can have been resized.
 Resources pod_request(const SpecParts& spec, const StatusParts& status);
+// What the annotations say of a part of a GPU; on a pod of ours only (convert_gpu_part.cpp).
+void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts);
 // contract.md 4.13.
 std::string pod_status(const StatusParts& status, bool terminating);
 

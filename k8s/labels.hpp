@@ -27,7 +27,11 @@ enum class OwnKey : std::uint8_t {
     job_uid,
     preemptible,
     checkpoint_interval_seconds,
-    restart_cost_seconds
+    restart_cost_seconds,
+    gpu_fraction,  // annotation on a pod: "0.5"
+    gpu_resource,  // annotation beside it: of which resource; without it NVIDIA's
+    gpu_device,    // annotation written with the binding: on which of the node's GPUs
+    gpu_sharing    // label and taint of nodes that give parts of GPUs
 };
 
 std::string_view suffix_of(OwnKey key);

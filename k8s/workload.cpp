@@ -70,10 +70,14 @@ std::optional<Error> cannot_ask(const JobSpec& spec) {
             "its name and its namespace must be DNS labels (lower-case letters, digits "
             "and hyphens, at most 63)");
     }
-    if (spec.gpu.mode == GpuMode::fraction || spec.gpu.mode == GpuMode::shared) {
+    if (spec.gpu.mode == GpuMode::shared || spec.gpu.memory) {
         return refuse(
-            "a share of a GPU needs a sharing adapter, which is not built yet; ask for "
-            "whole GPUs");
+            "shares by count or by memory need a sharing adapter, which is not built yet; ask for "
+            "a part such as 0.5 or for whole GPUs");
+    }
+    if (spec.gpu.mode == GpuMode::fraction && visible_devices_variable(spec).empty()) {
+        return refuse("parts of GPUs of vendor " + spec.gpu.vendor +
+                      " cannot be told to a container; ask for whole GPUs");
     }
     if (!spec.claims.empty()) {
         return refuse("storage." + spec.claims.front().name +

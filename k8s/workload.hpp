@@ -33,7 +33,7 @@ bool is_addressable(const ObjectKey& job);
 // For addressable jobs only.
 WorkloadPaths workload_paths(JobKind kind, const ObjectKey& job);
 
-// ValidationFailed for what Kubernetes cannot be asked for yet: shares of a GPU, claimed volumes.
+// ValidationFailed for what Kubernetes cannot be asked for yet: counted shares, claimed volumes.
 Result<std::string> workload_body(const JobRecord& job, const WorkloadSettings& settings);
 
 [[nodiscard]] bool needs_service(const JobSpec& spec);

@@ -72,14 +72,30 @@ void offer_hidden_devices(Json& list) {
     }
 }
 
+// Which one is known when the pod is bound: the binding writes it into the annotation that the
+// kubelet reads the variable from. A user's own value would let it see what others hold.
+void set_visible_part(Json& list, const JobSpec& spec, const LabelKeys& labels) {
+    const std::string name = visible_devices_variable(spec);
+    std::erase_if(list.get_ref<Json::array_t&>(),
+                  [&name](const Json& other) { return other["name"] == name; });
+    const std::string path = "metadata.annotations['" + labels.text(OwnKey::gpu_device) + "']";
+    offer(list, Json{{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}});
+}
+
 }  // namespace
 
-Json container_environment(const JobSpec& spec) {
+std::string visible_devices_variable(const JobSpec& spec) {
+    const GpuVendor* vendor = find_gpu_vendor(spec.gpu.vendor);
+    return vendor == nullptr ? "" : std::string{vendor->visible_devices_environment};
+}
+
+Json container_environment(const JobSpec& spec, const LabelKeys& labels) {
     Json list = user_environment(spec);
     if (is_gang(spec) && (spec.replicas_max > 1 || spec.gpu.count > 1)) {
         offer_distributed(list, spec);
     }
     if (spec.gpu.mode == GpuMode::none) offer_hidden_devices(list);
+    if (spec.gpu.mode == GpuMode::fraction) set_visible_part(list, spec, labels);
     return list;
 }
 

@@ -24,7 +24,9 @@ inline std::string pool_of(const JobSpec& spec) {
     return spec.pool.empty() ? "default" : spec.pool;
 }
 
-Json container_environment(const JobSpec& spec);
+Json container_environment(const JobSpec& spec, const LabelKeys& labels);
+// Tells a container of this job's vendor which GPUs it sees; empty: the vendor has none.
+std::string visible_devices_variable(const JobSpec& spec);
 Json pod_template(const JobRecord& job, const WorkloadSettings& settings);
 
 // Labels that workload, pods and Service share; the rest is added by each.

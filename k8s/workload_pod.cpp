@@ -69,11 +69,11 @@ Mounts workdir_mounts(const JobSpec& spec) {
     return result;
 }
 
-Json container(const JobSpec& spec, const Json& mounts) {
+Json container(const JobSpec& spec, const Json& mounts, const LabelKeys& labels) {
     Json container = {{"name", "main"}, {"image", spec.image}, {"imagePullPolicy", "IfNotPresent"}};
     if (!spec.command.empty()) container["command"] = spec.command;
     if (!spec.args.empty()) container["args"] = spec.args;
-    if (Json environment = container_environment(spec); !environment.empty()) {
+    if (Json environment = container_environment(spec, labels); !environment.empty()) {
         container["env"] = std::move(environment);
     }
     container["resources"] = container_resources(spec);
@@ -99,6 +99,10 @@ void place(Json& pod, const JobSpec& spec, const LabelKeys& labels) {
     if (const std::string type = gpu_model_of(spec); !type.empty()) {
         selector[labels.text(OwnKey::gpu_type)] = type;
     }
+    // The device plugin hands out whole GPUs without asking which are shared: nodes that give parts
+    // are set apart for that by this label and, to keep others out, a taint of the same name.
+    const bool is_part = spec.gpu.mode == GpuMode::fraction;
+    if (is_part) selector[labels.text(OwnKey::gpu_sharing)] = "true";
     if (!selector.empty()) pod["nodeSelector"] = std::move(selector);
     if (pool == "default") {
         const Json outside = {{"key", pool_key}, {"operator", "DoesNotExist"}};
@@ -111,6 +115,11 @@ void place(Json& pod, const JobSpec& spec, const LabelKeys& labels) {
                                            {"operator", "Equal"},
                                            {"value", pool},
                                            {"effect", "NoSchedule"}}});
+    }
+    if (is_part) {
+        pod["tolerations"].push_back({{"key", labels.text(OwnKey::gpu_sharing)},
+                                      {"operator", "Exists"},
+                                      {"effect", "NoSchedule"}});
     }
 }
 
@@ -133,6 +142,10 @@ Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
     };
     put_seconds(OwnKey::checkpoint_interval_seconds, spec.checkpoint_interval);
     put_seconds(OwnKey::restart_cost_seconds, spec.restart_cost);
+    if (spec.gpu.mode == GpuMode::fraction) {
+        annotations[settings.labels.text(OwnKey::gpu_fraction)] = format_gpus(spec.gpu.amount);
+        annotations[settings.labels.text(OwnKey::gpu_resource)] = spec.gpu.resource;
+    }
     if (!spec.description.empty()) {
         annotations[settings.labels.text(OwnKey::description)] = spec.description;
     }
@@ -163,7 +176,7 @@ Json pod_template(const JobRecord& job, const WorkloadSettings& settings) {
     }
     place(pod, spec, settings.labels);
     if (has_ranks(spec)) pod["subdomain"] = service_name(spec);
-    pod["containers"] = Json::array({container(spec, workdirs.mounts)});
+    pod["containers"] = Json::array({container(spec, workdirs.mounts, settings.labels)});
     if (!workdirs.volumes.empty()) pod["volumes"] = std::move(workdirs.volumes);
     return {{"metadata", template_metadata(spec, settings)}, {"spec", std::move(pod)}};
 }

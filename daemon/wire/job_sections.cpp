@@ -107,10 +107,16 @@ void read_gpu(JobReader& reader, const Field& field) {
     if (request.has_error()) {
         return field.error("resources.gpu \"" + *text + "\" is " + request.error().message);
     }
-    if (request->mode == GpuMode::fraction || request->mode == GpuMode::shared) {
+    if (request->mode == GpuMode::shared) {
         return field.error("resources.gpu \"" + *text +
-                           "\" asks for a part of a GPU; sharing GPUs is not built yet, ask for "
-                           "whole GPUs or MIG slices");
+                           "\" counts shares of GPUs, which is not built yet; ask for a part such "
+                           "as 0.5, for whole GPUs or for MIG slices");
+    }
+    if (request->memory) {
+        return field.error("resources.gpu \"" + *text +
+                           "\" asks for a part of a GPU by its memory, which is not built yet; ask "
+                           "for the part alone: \"" +
+                           format_gpus(request->amount) + "\"");
     }
     if (request->count > kGpusPerPodMax) {
         return field.error("resources.gpu must be " + range + ", not " + *text);

@@ -227,14 +227,12 @@ namespace gpuctl {
       "A claim on a node that takes no more work is kept and used.") \
     X(keep_empty_devices_open, \
       "A GPU whose last part was given back is not whole again.") \
-    X(skip_the_check_of_devices, \
-      "A round is assumed without looking at the devices it names.") \
+    X(overfill_a_gpu, \
+      "A GPU takes a part that is a tenth of a GPU larger than what is left of it.") \
     X(bind_without_device, \
       "A bind does not say on which GPU the pod's part lies.") \
     X(forget_devices_on_disk, \
       "On which GPU a pod's part lies is not written down.") \
-    X(forget_cpu_beside_gpus, \
-      "The choice of a node does not look at the CPU that idle GPUs are left with.") \
     X(miss_a_changed_node, \
       "The node that changed last is judged by what it was.")
 // clang-format on

@@ -134,7 +134,8 @@ Fragmentation::Choice Fragmentation::choose_device(const Capacity& capacity, std
         if (cost < best.cost) best = {device, cost};
     };
     for (const OpenDevice& device : capacity.open_devices(need->column, slot)) {
-        if (device.free >= need->amount) consider(device.number, device.free);
+        const std::int64_t more = planted(PlantedBug::overfill_a_gpu) ? kGpuMilliPerGpu / 10 : 0;
+        if (device.free + more >= need->amount) consider(device.number, device.free);
     }
     if (capacity.free(capacity.whole_column(need->column), slot) >= kGpuMilliPerGpu) {
         consider(capacity.fresh_device(need->column, slot), kGpuMilliPerGpu);
@@ -155,7 +156,7 @@ std::int64_t Fragmentation::cost(const Capacity& capacity, PoolId pool, std::uin
     const std::int64_t cpu = capacity.free(Column::cpu, slot);
     const std::int64_t memory = capacity.free(Column::memory, slot);
     std::int64_t cost = 0;
-    if (idle > 0 && !planted(PlantedBug::forget_cpu_beside_gpus)) {
+    if (idle > 0) {
         cost = unusable(beside, idle - shape.gpus.value(), cpu - shape.cpu.value(),
                         memory - shape.memory.value()) -
                unusable(beside, idle, cpu, memory);

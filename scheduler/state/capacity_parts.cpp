@@ -99,7 +99,7 @@ std::int32_t Capacity::tightest_device(std::uint32_t slot, const Needs& needs) c
 
 bool Capacity::fits_on(std::uint32_t slot, const Needs& needs, std::int32_t device) const {
     const Need* need = part_of(needs);
-    if (need == nullptr || planted(PlantedBug::skip_the_check_of_devices)) return true;
+    if (need == nullptr || planted(PlantedBug::overfill_a_gpu)) return true;
     const OpenDevice* open = find_device(open_devices(need->column, slot), device);
     if (open != nullptr) return open->free >= need->amount;
     return columns_[at(whole_column(need->column))].free[slot] >= kGpuMilliPerGpu;

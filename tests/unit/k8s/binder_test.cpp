@@ -51,6 +51,13 @@ TEST(Binder, M9_a_pod_is_bound_by_the_binding_subresource_and_nothing_else) {
       "target":{"kind":"Node","name":"n1"}})"));
 }
 
+TEST(Binder, the_device_of_a_part_rides_in_the_binding) {
+    BindPod part = order();
+    part.gpu_device = 3;
+    const auto body = nlohmann::json::parse(binding_body(part, LabelKeys{}));
+    EXPECT_EQ(body["metadata"]["annotations"]["runwhere.ai/gpu-device"], "3");
+}
+
 TEST(Binder, names_are_escaped_wherever_they_go) {
     BindPod odd = order();
     odd.pod.key.name = "a/b\"c";

@@ -217,11 +217,36 @@ TEST(Workload, a_namespace_that_leads_elsewhere_is_never_part_of_a_path) {
 
 TEST(Workload, what_kubernetes_cannot_be_asked_for_yet_is_said) {
     JobRecord share = inference();
-    share.spec.gpu.mode = GpuMode::fraction;
+    share.spec.gpu.mode = GpuMode::shared;
     EXPECT_EQ(workload_body(share, {}).error().code, ErrorCode::ValidationFailed);
+    JobRecord untold = inference();  // whose vendor has no variable to tell a container its GPUs
+    untold.spec.gpu.mode = GpuMode::fraction;
+    untold.spec.gpu.amount = GpuMilli{500};
+    untold.spec.gpu.vendor = "amd";
+    EXPECT_EQ(workload_body(untold, {}).error().code, ErrorCode::ValidationFailed);
     JobRecord claim = inference();
     claim.spec.claims.push_back({"data", "/data", Bytes{1 << 30}, ""});
     EXPECT_EQ(workload_body(claim, {}).error().code, ErrorCode::ValidationFailed);
+}
+
+TEST(Workload, a_part_of_a_gpu_requests_no_device_and_sees_the_one_it_is_bound_to) {
+    JobRecord record = inference();
+    record.spec.gpu = GpuRequest{};
+    record.spec.gpu.mode = GpuMode::fraction;
+    record.spec.gpu.amount = GpuMilli{250};
+    record.spec.gpu.vendor = "nvidia";
+    record.spec.gpu.resource = "nvidia.com/gpu";
+    record.spec.environment = {{"NVIDIA_VISIBLE_DEVICES", "all", ""}};
+    const Json body = Json::parse(workload_body(record, {}).value());
+    const Json& pod = body["spec"]["template"];
+    EXPECT_EQ(pod["metadata"]["annotations"]["runwhere.ai/gpu-fraction"], "0.25");
+    EXPECT_EQ(pod["spec"]["nodeSelector"]["runwhere.ai/gpu-sharing"], "true");
+    EXPECT_EQ(pod["spec"]["tolerations"].back()["key"], "runwhere.ai/gpu-sharing");
+    const Json& container = pod["spec"]["containers"][0];
+    EXPECT_FALSE(container["resources"]["requests"].contains("nvidia.com/gpu"));
+    ASSERT_EQ(container["env"].size(), 1u);
+    EXPECT_EQ(container["env"][0]["valueFrom"]["fieldRef"]["fieldPath"],
+              "metadata.annotations['runwhere.ai/gpu-device']");
 }
 
 TEST(Workload, text_that_is_no_utf8_does_not_throw) {

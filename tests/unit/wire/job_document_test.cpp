@@ -357,11 +357,24 @@ TEST(JobDocument, gpus_come_as_number_or_string_and_their_model_becomes_the_type
     EXPECT_TRUE(
         holds(problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1(V100), gpuType: A100}")),
               "contradicts the model"));
-    for (const char* part : {"0.5", "-1", "2(vgpu)", "'8G,0.5'"}) {
+}
+
+TEST(JobDocument, a_part_of_a_gpu_is_asked_for_as_a_fraction) {
+    const JobSpec half = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.5}"));
+    EXPECT_EQ(half.gpu.mode, GpuMode::fraction);
+    EXPECT_EQ(half.gpu.amount, GpuMilli{500});
+    EXPECT_EQ(half.gpu.resource, "nvidia.com/gpu");
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.25(V100)}")).gpu_type, "V100");
+    const std::pair<const char*, const char*> refused[] = {
+        {"-1", "sharing GPUs is not built yet"},
+        {"2(vgpu)", "counts shares of GPUs"},
+        {"'8G,0.5'", "ask for the part alone: \"0.5\""},
+        {"1.5", "resources.gpu"}};
+    for (const auto& [text, why] : refused) {
         EXPECT_TRUE(holds(
-            problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{part} + "}")),
-            "sharing GPUs is not built yet"))
-            << part;
+            problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{text} + "}")),
+            why))
+            << text;
     }
 }
 

@@ -1,0 +1,59 @@
+// A part of a GPU as a pod's annotations ask for it and as its binding answered (docs/adr/0015).
+// The pod itself requests no device: the kubelet's device manager knows whole ones only.
+
+#include <algorithm>
+#include <charconv>
+
+#include "k8s/convert_pod_parts.hpp"
+#include "scheduler/model/gpu_string.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+constexpr std::size_t kQuotedMax = 40;
+
+std::string quoted(std::string_view said) {
+    return "\"" + std::string{said.substr(0, kQuotedMax)} +
+           (said.size() > kQuotedMax ? "..." : "") + "\"";
+}
+
+std::int32_t device_number(std::string_view text) {
+    std::int32_t number = kNoDevice;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_read = error == std::errc{} && end == text.data() + text.size();
+    return is_read && number >= 0 ? number : kNoDevice;
+}
+
+}  // namespace
+
+void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts) {
+    const std::string_view said = metadata.gpu_fraction.text;
+    if (said.empty()) return;
+    const std::string key = labels.text(OwnKey::gpu_fraction);
+    const auto part = parse_gpu_string(said);
+    if (!part || !is_part_of_gpu(part->amount) || part->memory || !part->model.empty()) {
+        facts.unsupported.push_back("the annotation " + key + " is " + quoted(said) +
+                                    " where a part of one GPU must stand, such as 0.5");
+        return;
+    }
+    std::string resource{metadata.gpu_resource.text};
+    if (resource.empty()) resource = part->resource;
+    if (!is_gpu_resource(resource)) {
+        facts.unsupported.push_back("the annotation " + labels.text(OwnKey::gpu_resource) + " is " +
+                                    quoted(resource) + ", which is no GPU");
+        return;
+    }
+    std::vector<GpuAmount>& gpus = facts.request.gpus;
+    const auto place = std::lower_bound(
+        gpus.begin(), gpus.end(), resource,
+        [](const GpuAmount& gpu, const std::string& name) { return gpu.resource < name; });
+    if (place != gpus.end() && place->resource == resource) {
+        facts.unsupported.push_back("a part of a GPU (annotation " + key + ") beside whole ones");
+        return;
+    }
+    gpus.insert(place, {std::move(resource), part->amount});
+    facts.gpu_device = device_number(metadata.gpu_device.text);
+}
+
+}  // namespace gpuctl::k8s

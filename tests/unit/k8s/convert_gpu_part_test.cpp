@@ -1,0 +1,65 @@
+// Parts of GPUs as pods ask for them and as they come back from the API server.
+
+#include <gtest/gtest.h>
+
+#include "k8s/convert_pod.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+PodFacts read(const std::string& annotations, const std::string& limits = "",
+              const std::string& scheduler = "gpuctl") {
+    const auto pod =
+        read_pod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" +
+                     annotations + R"(}},"spec":{"schedulerName":")" + scheduler +
+                     R"(","nodeName":"a","containers":[{"name":"main","resources":)" +
+                     R"({"requests":{"cpu":"1")" + limits + "}}}]}}",
+                 PodReadSettings{});
+    EXPECT_TRUE(pod.has_value());
+    return pod->facts;
+}
+
+TEST(GpuPart, is_read_from_the_annotation_and_its_device_from_the_binding) {
+    const PodFacts pod = read(R"("runwhere.ai/gpu-fraction":"0.5","runwhere.ai/gpu-device":"2")");
+    ASSERT_EQ(pod.request.gpus.size(), 1u);
+    EXPECT_EQ(pod.request.gpus[0], (GpuAmount{"nvidia.com/gpu", GpuMilli{500}}));
+    EXPECT_EQ(pod.gpu_device, 2);
+    EXPECT_TRUE(pod.unsupported.empty());
+}
+
+TEST(GpuPart, without_a_device_it_has_none_yet) {
+    EXPECT_EQ(read(R"("runwhere.ai/gpu-fraction":"0.5")").gpu_device, kNoDevice);
+    EXPECT_EQ(read(R"("runwhere.ai/gpu-fraction":"0.5","runwhere.ai/gpu-device":"x")").gpu_device,
+              kNoDevice);
+}
+
+TEST(GpuPart, of_another_vendor_is_named) {
+    const PodFacts pod = read(
+        R"("runwhere.ai/gpu-fraction":"0.25","runwhere.ai/gpu-resource":"huawei.com/Ascend910")");
+    ASSERT_EQ(pod.request.gpus.size(), 1u);
+    EXPECT_EQ(pod.request.gpus[0].resource, "huawei.com/Ascend910");
+}
+
+TEST(GpuPart, what_cannot_be_one_is_said) {
+    for (const char* wrong :
+         {"1", "2", "0", "1.5", "half", "-1", "8G,0.5", "0.5(V100)", "2(vgpu)"}) {
+        const PodFacts pod = read(R"("runwhere.ai/gpu-fraction":")" + std::string{wrong} + R"(")");
+        EXPECT_TRUE(pod.request.gpus.empty()) << wrong;
+        ASSERT_EQ(pod.unsupported.size(), 1u) << wrong;
+        EXPECT_NE(pod.unsupported[0].find("a part of one GPU must stand"), std::string::npos);
+    }
+    const PodFacts both = read(R"("runwhere.ai/gpu-fraction":"0.5")", R"(,"nvidia.com/gpu":"1")");
+    ASSERT_EQ(both.unsupported.size(), 1u);
+    EXPECT_NE(both.unsupported[0].find("beside whole ones"), std::string::npos);
+    const PodFacts odd =
+        read(R"("runwhere.ai/gpu-fraction":"0.5","runwhere.ai/gpu-resource":"a/b")");
+    ASSERT_EQ(odd.unsupported.size(), 1u);
+    EXPECT_NE(odd.unsupported[0].find("which is no GPU"), std::string::npos);
+}
+
+TEST(GpuPart, of_another_schedulers_pod_is_not_ours_to_read) {
+    EXPECT_TRUE(read(R"("runwhere.ai/gpu-fraction":"0.5")", "", "other").request.gpus.empty());
+}
+
+}  // namespace
+}  // namespace gpuctl::k8s

@@ -1,0 +1,62 @@
+"""Parts of GPUs on the real API server: who shares with whom is in the binding's annotation, and the container
+would read it from there."""
+
+import unittest
+
+from support import (BOUND_S, PREFIX, Daemon, bound, condition, create_pod, delete_namespace_pods, node_of, pod,
+                     shared_testbed, unique, wait_for)
+
+
+class Parts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = shared_testbed()
+        cls.daemon = Daemon(bed=cls.bed).start()
+        cls.addClassCleanup(lambda: cls.daemon.stop())
+
+    def setUp(self):
+        self.namespace = self.bed.create_namespace(unique("parts"))
+        self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
+
+    def create_part(self, name, part, gpus=0):
+        create_pod(self.bed, self.namespace, pod(name, gpus=gpus, pool="training-pool",
+                                                 annotations={f"{PREFIX}/gpu-fraction": part}))
+
+    def place_of(self, name):
+        """(node, device) of a bound pod."""
+        wait_for(lambda: node_of(self.bed, self.namespace, name), BOUND_S, f"{name} bound")
+        seen = self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}")
+        return seen["spec"]["nodeName"], seen["metadata"]["annotations"][f"{PREFIX}/gpu-device"]
+
+    def test_two_halves_share_a_device_and_a_larger_part_takes_another(self):
+        places = {}
+        for name, part in (("a", "0.5"), ("b", "0.5"), ("c", "0.7"), ("d", "0.3")):
+            self.create_part(name, part)
+            places[name] = self.place_of(name)
+        self.assertEqual(places["a"], places["b"])
+        self.assertNotEqual(places["c"], places["a"])
+        self.assertEqual(places["d"], places["c"])
+
+    def test_devices_are_known_again_without_a_journal(self):
+        self.create_part("first", "0.6")
+        first = self.place_of("first")
+        self.daemon.stop()
+        type(self).daemon = Daemon(bed=self.bed).start()  # a folder, and with it a journal, of its own
+        self.create_part("beside", "0.4")
+        self.assertEqual(self.place_of("beside"), first)
+        self.create_part("elsewhere", "0.1")
+        self.assertNotEqual(self.place_of("elsewhere"), first)
+
+    def test_what_is_no_part_waits_and_is_told(self):
+        self.create_part("odd", "1.5")
+
+        def said():
+            found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/odd"), "PodScheduled")
+            return found if found and found["status"] == "False" else None
+
+        self.assertIn("a part of one GPU must stand", wait_for(said, BOUND_S, "odd is told why it waits")["message"])
+        self.assertEqual(bound(self.bed, self.namespace), {})
+
+
+if __name__ == "__main__":
+    unittest.main()

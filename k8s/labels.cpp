@@ -8,30 +8,29 @@ namespace gpuctl::k8s {
 
 namespace {
 
-constexpr auto kSuffixes = std::to_array<std::string_view>(
-    {"",
-     "pool",
-     "queue",
-     "job-type",
-     "priority",
-     "name",
-     "namespace",
-     "gpu-type",
-     "gang",
-     "gang-min",
-     "gang-attempt",
-     "epoch",
-     "port",
-     "description",
-     "source",
-     "job-uid",
-     "preemptible",
-     "checkpoint-interval-seconds",
-     "restart-cost-seconds",
-     "gpu-fraction",
-     "gpu-resource",
-     "gpu-device",
-     "gpu-sharing"});
+constexpr auto kSuffixes = std::to_array<std::string_view>({"",
+                                                            "pool",
+                                                            "queue",
+                                                            "job-type",
+                                                            "priority",
+                                                            "name",
+                                                            "namespace",
+                                                            "gpu-type",
+                                                            "gang",
+                                                            "gang-min",
+                                                            "gang-attempt",
+                                                            "epoch",
+                                                            "port",
+                                                            "description",
+                                                            "source",
+                                                            "job-uid",
+                                                            "preemptible",
+                                                            "checkpoint-interval-seconds",
+                                                            "restart-cost-seconds",
+                                                            "gpu-fraction",
+                                                            "gpu-resource",
+                                                            "gpu-device",
+                                                            "gpu-sharing"});
 
 // Prefixes of the products before this one (contract.md, newest-wins rulings).
 constexpr std::string_view kOldPrefixes[] = {"g8s.host", "gpuctl"};

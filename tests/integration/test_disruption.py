@@ -76,15 +76,13 @@ class Disruption(unittest.TestCase):
         self.bed.api("PATCH", budget, {"spec": {"minAvailable": 0}}, expect=(200,))
         self.wait_placed("high", 2, GRACE_S + BOUND_S)
         wait_for(lambda: not before & {pod["metadata"]["uid"] for pod in self.pods("low")}, RUNNING_S, "all of the gang is gone")
-        wait_for(lambda: "preempted by job" in self.explanation("low"), BOUND_S, lambda: self.explanation("low"))
         told = [event for pod in before for event in self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
                 if event.get("reason") == "Preempted" and event["involvedObject"].get("uid") == pod]
         self.assertTrue(told, "users are told by an event")
-        # The controller's new pods wait whole, and come back when there is room again.
         self.assertEqual(self.placed("low"), set())
-        self.bed.api("DELETE", budget, expect=(200,))
-        self.remove("high")
-        self.wait_placed("low", 4)
+        # A disruption is no failure of the job: its controller makes the ranks again, after its pause.
+        status = self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/low")["status"]
+        self.assertFalse(status.get("failed") or status.get("conditions"), status)
 
     def test_a_guaranteed_share_comes_back_from_who_borrowed_it(self):
         for index in range(4):

@@ -199,8 +199,6 @@ namespace gpuctl {
       "Nobody hears that somebody could be stopped for it: a lost wake-up.") \
     X(no_timer_for_claims, \
       "Nothing wakes a job whose claim was in vain.") \
-    X(ignore_churn_budget, \
-      "A job is moved as often as anybody likes.") \
     X(forget_evictions_on_disk, \
       "How often a job was moved is not written down.") \
     X(preempt_equals, \
@@ -211,18 +209,12 @@ namespace gpuctl {
       "Of a gang, only one rank is stopped.") \
     X(preempt_in_vain, \
       "Victims are stopped without showing that the job then fits.") \
-    X(evict_bare_pods, \
-      "Pods that nobody would make again are stopped.") \
     X(reclaim_guarantees, \
       "A queue is made to give back more than it borrowed.") \
-    X(reclaim_looks_at_leaves, \
-      "Only the victim's own queue keeps its guarantee, not those above it.") \
     X(reclaim_one_too_many, \
       "A queue takes back one GPU more than it is guaranteed.") \
     X(never_reclaim, \
       "What was lent of a guarantee does not come back.") \
-    X(forget_new_loans, \
-      "Nobody hears that another queue holds more than before: a lost wake-up.") \
     X(keep_stale_claims, \
       "A claim on a node that takes no more work is kept and used.") \
     X(keep_empty_devices_open, \

@@ -16,7 +16,7 @@ using Protection = std::optional<Instant>;
 
 Protection protected_until(const ClusterState& state, const PodRow& pod) {
     const bool is_willing = pod.facts.preemptible || planted(PlantedBug::preempt_the_unwilling);
-    const bool comes_back = pod.facts.has_controller || planted(PlantedBug::evict_bare_pods);
+    const bool comes_back = pod.facts.has_controller;
     if (!is_willing || !comes_back || pod.standing != PodStanding::bound) return std::nullopt;
     if (pod.eviction != Eviction::none || pod.delete_in_flight) return std::nullopt;
     if (pod.gpu_device != kNoDevice) return std::nullopt;  // docs/limits.md: parts stay

@@ -92,7 +92,7 @@ std::optional<Instant> ClusterState::evictable_from(const ObjectKey& job) const 
     const auto most = static_cast<std::size_t>(std::max(policy_.evictions_per_job_per_hour, 0));
     if (most == 0) return std::nullopt;
     const auto found = churn_.find(job);
-    if (found == churn_.end() || planted(PlantedBug::ignore_churn_budget)) return now_;
+    if (found == churn_.end()) return now_;
     const std::vector<Instant>& at = found->second.evicted_at;
     return at.size() < most ? now_ : std::max(now_, at[at.size() - most] + kHour);
 }
@@ -192,7 +192,6 @@ void ClusterState::note_victim(QueueId queue) {
 
 // A queue of the pool holds more than before: perhaps more than it is guaranteed.
 void ClusterState::note_loan(PoolId id) {
-    if (planted(PlantedBug::forget_new_loans)) return;
     PoolRow& pool = pools_[id.value()];
     const bool is_guaranteed =
         std::any_of(pool.roots.begin(), pool.roots.end(),

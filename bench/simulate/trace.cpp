@@ -1,19 +1,41 @@
 #include "bench/simulate/trace.hpp"
 
 #include <cstdio>
+#include <map>
+#include <string>
 
 #include "bench/print/describe.hpp"
 #include "sim/swarm/random_world.hpp"
 
 namespace gpuctl::bench {
 
+namespace {
+
+// What is promised to whom is no effect, and often what one looks for.
+void print_promises(const ClusterState& state, std::map<std::string, Promise>& told) {
+    for (const auto& [name, id] : state.pools_by_name()) {
+        const Promise& now = state.pool(id).promise;
+        Promise& before = told[name];
+        if (now.job == before.job && now.at == before.at) continue;
+        before = now;
+        const std::string whom = now.job.exists() ? to_string(state.job(now.job).key) : "nobody";
+        std::printf("         -> promise of pool %s: %s at %lld\n", name.c_str(), whom.c_str(),
+                    static_cast<long long>(now.at.ms()));
+    }
+}
+
+}  // namespace
+
 void trace_seed(std::uint64_t seed, int moments) {
-    const auto print = [](const Engine&, const Input& input, const std::vector<Effect>& effects) {
+    std::map<std::string, Promise> promises;
+    const auto print = [&promises](const Engine& engine, const Input& input,
+                                   const std::vector<Effect>& effects) {
         std::printf("%6llu %lld %s\n",
                     static_cast<unsigned long long>(static_cast<std::uint64_t>(input.sequence)),
                     static_cast<long long>(input.now.ms()), describe(input.event).c_str());
         for (const Effect& effect : effects)
             std::printf("         -> %s\n", describe(effect).c_str());
+        print_promises(engine.state(), promises);
     };
     const sim::Life life = sim::live_one(seed, moments, nullptr, print);
     for (const Violation& wrong : life.violations) {

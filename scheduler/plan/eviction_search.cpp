@@ -74,8 +74,7 @@ public:
 private:
     void change(PodId id, std::int64_t sign) {
         const PodRow& pod = state_.pod(id);
-        gone_.take(pod.node.value(), state_.shapes().at(pod.shape).needs, -sign,
-                   pod.gpu_device);
+        gone_.take(pod.node.value(), state_.shapes().at(pod.shape).needs, -sign, pod.gpu_device);
         relief_.add(state_, id, sign);
     }
 

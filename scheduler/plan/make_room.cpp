@@ -30,8 +30,7 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     if (!reclaim::may_try(state, job, ask.gpus) && !preempt::may_try(state, job, pods.front())) {
         return false;
     }
-    watch |= ClassBlock::kPoolGains | ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks |
-             ClassBlock::kPoolLending;
+    watch |= ClassBlock::kPoolGains;  // limits that are in its way are watched already
     return true;
 }
 

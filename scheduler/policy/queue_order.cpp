@@ -118,6 +118,14 @@ bool is_owed(const ClusterState& state, const QueueRow& queue, const Contender& 
     });
 }
 
+// Of its guarantee. One that is owed only GPUs of a model holds all of it: with no part at all the
+// order would go round in a circle.
+Share part_held(const QueueRow& queue) {
+    const std::int64_t held = queue.account.held.gpus.value();
+    if (held >= queue.guaranteed.value()) return {1, 1};
+    return {held, queue.guaranteed.value()};
+}
+
 Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& a,
                      const QueueRow& b, const Contender& next_a, const Contender& next_b) {
     switch (term) {
@@ -134,9 +142,7 @@ Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& 
                                 is_owed(state, b, next_b) ? 1 : 0);
         case QueueTerm::guarantee_part:
             if (!is_owed(state, a, next_a) || !is_owed(state, b, next_b)) return Order::equal;
-            if (a.guaranteed <= GpuMilli{} || b.guaranteed <= GpuMilli{}) return Order::equal;
-            return compare_share({a.account.held.gpus.value(), a.guaranteed.value()},
-                                 {b.account.held.gpus.value(), b.guaranteed.value()});
+            return compare_share(part_held(a), part_held(b));
         case QueueTerm::share: {
             const bool alike = planted(PlantedBug::ignore_queue_weights);
             return compare_share({share_of(state, a.pool, a.account), alike ? 1 : a.weight},

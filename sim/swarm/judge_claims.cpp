@@ -108,8 +108,10 @@ void Judge::check_claim(const ObjectKey& beneficiary, const std::vector<EvictPod
             fail("I17", what + "room is claimed on node " + node.name + ", which it may not use");
         }
         const Amounts left = then.room_on(node);
-        if (left.cpu < 0 || left.memory < 0 || left.slots < 0 ||
-            (amounts_of(like.request).gpus > 0 && left.gpus < 0)) {
+        const bool lacks_gpus =
+            amounts_of(like.request).gpus > 0 &&
+            then.devices_on(node.name).taken() > amounts_of(node.allocatable).gpus;
+        if (left.cpu < 0 || left.memory < 0 || left.slots < 0 || lacks_gpus) {
             fail("I17", what + "more is claimed on node " + node.name + " than will be free");
         }
     }
@@ -160,9 +162,12 @@ void Judge::look_at_claims(const ClusterState& state) {
             if (node == books_.nodes.end()) continue;
             models.push_back(node->second.gpu_model);
             const Amounts left = books_.room_on(node->second);
-            const bool has_gpus = amounts_of(pod.facts.request).gpus > 0;
-            is_free = is_free && left.cpu >= 0 && left.memory >= 0 && left.slots >= 0 &&
-                      (!has_gpus || left.gpus >= 0);
+            // A GPU of which parts are given is no whole one.
+            const bool lacks_gpus =
+                amounts_of(pod.facts.request).gpus > 0 &&
+                books_.devices_on(node->first).taken() > amounts_of(node->second.allocatable).gpus;
+            is_free =
+                is_free && left.cpu >= 0 && left.memory >= 0 && left.slots >= 0 && !lacks_gpus;
         }
         for (const std::string& model : models) {
             is_free = is_free && then.model_allowed(like, ask.gpus, model);

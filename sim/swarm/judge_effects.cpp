@@ -24,6 +24,12 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     const ObjectKey job = job_of(pod.facts);
     if (!pod.facts.node.empty()) fail("I2", what + ": it is bound already");
     if (is_terminal(pod.facts.phase)) fail("I2", what + ": it has ended");
+    // Once nothing of it can land any more, the room is given up and it is decided anew.
+    const bool moved = pod.promised != bind.node || pod.promised_device != bind.gpu_device;
+    if (pod.reserved && moved && pod.lands_until < books_.now) {
+        pod.reserved = false;
+        pod.promised.clear();
+    }
     if (pod.open || pod.reserved) {  // asked again, not decided again
         if (pod.promised != bind.node) fail("I2", what + ": an open bind moved to another node");
         if (pod.promised_device != bind.gpu_device) {

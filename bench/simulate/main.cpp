@@ -23,6 +23,7 @@ constexpr std::string_view kUsage =
     "  --moments N      length of a life before peace comes (40)\n"
     "  --jobs N         worlds at a time (all cores)\n"
     "  --keep-going     on after a violation\n"
+    "  --skip-open      without the seeds of bench/simulate/open_seeds.hpp\n"
     "  --trace          print every step of the first seed instead of judging many\n"
     "  --bug NAME       with this planted bug (scheduler/base/planted.hpp)\n"
     "  --planted-table  each planted bug, and how soon it is caught, as a table\n";
@@ -77,6 +78,8 @@ bool parse(int count, char** words, Arguments& out) {
             out.json = true;
         } else if (word == "--keep-going") {
             out.run.stop_at_first = false;
+        } else if (word == "--skip-open") {
+            out.run.skip_open = true;
         } else if (word == "--trace") {
             out.trace = true;
         } else if (word == "--planted-table") {

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <new>
 
+#include "bench/simulate/open_seeds.hpp"
+
 namespace gpuctl::bench {
 namespace {
 
@@ -70,6 +72,7 @@ void live_seed(const RunOptions& options, Slot& slot) {
     while (!shared.stop) {
         slot.seed = shared.next.fetch_add(1);
         if (slot.seed > options.last) break;
+        if (options.skip_open && is_open(slot.seed)) continue;
         slot.step = 0;
         alarm(kSeedDeadlineS);
         live_seed(options, slot);

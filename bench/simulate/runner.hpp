@@ -16,6 +16,7 @@ struct RunOptions {
     int moments = sim::kMomentsPerLife;
     unsigned jobs = 1;
     bool stop_at_first = true;   // violation
+    bool skip_open = false;      // leave out kOpenSeeds
     unsigned twice_every = 100;  // every so manieth seed is lived twice and compared; 0: none
 };
 

@@ -262,6 +262,11 @@ bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
     pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
     const Load ask = load_of(state, pods_);
     if (!room_maker_.may_try(state, id, pods_, ask, watch_)) return false;
+    // Each that is hit: victims may lift one and leave the next.
+    visit_limits(state, state.job(id), ask, [this](const LimitHit& hit) {
+        watch_ |= watched_for(hit.kind);
+        return true;
+    });
     // What comes after the first in line takes no room that others leave before that is served.
     if (is_held_back_) {
         watch_ |= ClassBlock::kPromise;

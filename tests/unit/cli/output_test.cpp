@@ -142,8 +142,7 @@ TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
     EXPECT_EQ(start_words(told, now_ms), "likely in 5m (in 0s at the earliest, 2d at the latest)");
     EXPECT_EQ(start_short(told, now_ms), "5m");
     EXPECT_EQ(start_words(job("2023-11-14T22:13:50Z", nullptr, nullptr), now_ms),
-              "cannot be told (in 30s at the earliest, no latest time: not all before it have "
-              "limits)");
+              "cannot be told (in 30s at the earliest, no latest time can be told)");
     EXPECT_EQ(start_words(nlohmann::json{{"estimatedStart", nullptr}}, now_ms), "");
     EXPECT_EQ(start_words(nlohmann::json::object(), now_ms), "");
     EXPECT_EQ(start_short(nlohmann::json::object(), now_ms), "-");

@@ -326,8 +326,9 @@ private:
             ADD_FAILURE() << "unknown action " << verb;
         }
     }
-    // The API server accepts its eviction, it stops, and its controller makes another.
-    void stop(const std::string& uid) {
+    // The API server accepts its eviction, it stops, and its controller makes another. By value:
+    // the name may live in what the answer removes.
+    void stop(std::string uid) {
         world_.answer_eviction(uid);
         PodFacts facts = world_.pods.at(uid);
         facts.terminating = true;

@@ -18,7 +18,7 @@ RATE_MIN, AT_NODES = 200_000, 5_000
 
 def rates():
     """{benchmark name: items a second}, the medians of five runs."""
-    done = subprocess.run([PROGRAM, "--benchmark_format=json", "--benchmark_repetitions=5",
+    done = subprocess.run([PROGRAM, "--benchmark_filter=^(place|search|cycle)/", "--benchmark_format=json", "--benchmark_repetitions=5",
                            "--benchmark_report_aggregates_only=true"], capture_output=True, text=True, check=True)
     return {row["run_name"].removesuffix("/real_time"): row["items_per_second"]
             for row in json.loads(done.stdout)["benchmarks"] if row["aggregate_name"] == "median"}

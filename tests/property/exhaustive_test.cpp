@@ -6,24 +6,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "property/can_place.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
 namespace {
-
-using Ranks = std::vector<std::int64_t>;  // GPUs per rank
-
-bool can_place(std::vector<std::int64_t>& free, const Ranks& ranks, std::size_t next = 0) {
-    if (next == ranks.size()) return true;
-    for (std::int64_t& room : free) {
-        if (room < ranks[next]) continue;
-        room -= ranks[next];
-        const bool found = can_place(free, ranks, next + 1);
-        room += ranks[next];
-        if (found) return true;
-    }
-    return false;
-}
 
 std::vector<std::int64_t> free_now(const EngineWorld& world) {
     std::vector<std::int64_t> free;

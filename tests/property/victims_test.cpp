@@ -4,25 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "property/can_place.hpp"
 #include "scheduler/base/rng.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
 namespace {
-
-using Ranks = std::vector<std::int64_t>;  // GPUs per rank
-
-bool can_place(std::vector<std::int64_t>& free, const Ranks& ranks, std::size_t next = 0) {
-    if (next == ranks.size()) return true;
-    for (std::int64_t& room : free) {
-        if (room < ranks[next]) continue;
-        room -= ranks[next];
-        const bool found = can_place(free, ranks, next + 1);
-        room += ranks[next];
-        if (found) return true;
-    }
-    return false;
-}
 
 // What is stopped together.
 struct Unit {

@@ -410,7 +410,7 @@ int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem) {
         if (!is_required || !word.starts_with('-')) continue;
         return app.exit(CLI::ExtrasError{{word}}) == 0 ? 0 : kUsageError;
     }
-    const std::vector<std::string> unknown = deepest->remaining();
+    const std::vector<std::string> unknown = app.remaining(true);
     if (!is_required || unknown.empty()) return app.exit(problem) == 0 ? 0 : kUsageError;
     std::vector<std::string> known;
     for (const CLI::App* child : deepest->get_subcommands({})) known.push_back(child->get_name());

@@ -98,6 +98,14 @@ TEST(CommandLine, an_unknown_flag_is_named_even_where_something_required_is_miss
     }
 }
 
+TEST(CommandLine, a_mistyped_command_is_told_the_nearest_one) {
+    CannedServer server{200, "application/json", "{}"};
+    const auto outcome = server.run({"get", "poolz"});
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_NE(outcome.err.find("no command `poolz`"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("did you mean `pools`"), std::string::npos) << outcome.err;
+}
+
 TEST(Create, a_json_file_is_sent_as_json) {
     const std::string file = testing::TempDir() + "verbs_test.json";
     std::ofstream{file} << "{}\n";

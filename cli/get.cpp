@@ -150,13 +150,19 @@ void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide) {
     Table table{header};
     for (const auto& row : rows) {
         const auto depth = static_cast<std::size_t>(row.value("depth", std::int64_t{0}));
-        std::vector<std::string> cells{
-            text_of(row, "pool"),          std::string(2 * depth, ' ') + text_of(row, "name"),
-            text_of(row, "order"),         number_of(row, "priority"),
-            number_of(row, "weight"),      number_of(row, "guaranteed"),
-            upper_limit(row, "maximum"),   number_of(row, "held"),
-            number_of(row, "entitled"),    number_of(row, "jobsWaiting"),
-            number_of(row, "jobsRunning"), number_of(row, "gpusWaiting")};
+        const char* mark = row.value("declared", true) ? "" : " (not declared)";
+        std::vector<std::string> cells{text_of(row, "pool"),
+                                       std::string(2 * depth, ' ') + text_of(row, "name") + mark,
+                                       text_of(row, "order"),
+                                       number_of(row, "priority"),
+                                       number_of(row, "weight"),
+                                       number_of(row, "guaranteed"),
+                                       upper_limit(row, "maximum"),
+                                       number_of(row, "held"),
+                                       number_of(row, "entitled"),
+                                       number_of(row, "jobsWaiting"),
+                                       number_of(row, "jobsRunning"),
+                                       number_of(row, "gpusWaiting")};
         if (wide) {
             const nlohmann::json used = row.value("used", nlohmann::json::object());
             cells.insert(cells.end(), {upper_limit(row, "borrowingLimit"),

@@ -242,6 +242,7 @@ Json queue_json(const QueueView& queue) {
     body["parent"] = queue.parent.empty() ? Json{} : Json{queue.parent};
     body["depth"] = queue.depth;
     body["holdsQueues"] = queue.holds_queues;
+    body["declared"] = queue.is_declared;
     body["order"] = order_name(queue.order);
     body["priority"] = queue.priority;
     body["weight"] = queue.weight;

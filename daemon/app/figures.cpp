@@ -68,7 +68,8 @@ void fill_pools(Recorder& recorder, const ClusterState& state) {
             .set(gpus(pool.gpus_free_largest_on_a_node));
         recorder.gauge(Metric::pool_nodes, {pool.name}).set(static_cast<double>(pool.nodes.size()));
         for (const QueueView& queue : pool.queues) {
-            if (!queue.holds_queues) fill_queue(recorder, queue);  // so that sums count once
+            // Those that hold others would count twice, and a name that a user made up is no label.
+            if (!queue.holds_queues && queue.is_declared) fill_queue(recorder, queue);
         }
     }
 }

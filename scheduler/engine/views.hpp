@@ -71,6 +71,7 @@ struct QueueView {
     std::string parent;      // empty: directly below the pool
     std::int32_t depth = 0;  // of queues above it
     bool holds_queues = false;
+    bool is_declared = true;  // false: only jobs name it, the policy does not
     QueueOrder order = QueueOrder::fair_share;
     GpuMilli guaranteed;  // no less than its sub-queues' together
     std::optional<GpuMilli> maximum;

@@ -39,6 +39,51 @@ QueueView view_of(const ClusterState& state, QueueId id) {
     return view;
 }
 
+// What the job's own pods add to what waits and runs in its queue.
+void count_work(const ClusterState& state, const JobRow& job, view_parts::Work& work) {
+    bool waits = false;
+    bool runs = false;
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = state.pod(pod_id);
+        if (pod.facts.terminating) continue;
+        if (pod.standing == PodStanding::waiting) {
+            waits = true;
+            work.gpus_waiting += state.shapes().at(pod.shape).gpus;
+        }
+        runs = runs || pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+    }
+    if (waits) ++work.jobs_waiting;
+    if (runs) ++work.jobs_running;
+}
+
+// Queues that jobs name and no policy declares: a mistyped one, or one that was taken out of the
+// configuration while it held something. What they hold would otherwise be nowhere to be seen.
+void add_undeclared(const ClusterState& state, PoolId pool, std::vector<QueueView>& out) {
+    std::map<std::string, QueueView> found;
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (job.queue.exists() || job.pool != pool || job.pods.empty()) continue;
+        view_parts::Work work;
+        count_work(state, job, work);
+        GpuMilli held;
+        for (const PodId pod : job.pods) {
+            if (state.pod(pod).node.exists()) held += state.shapes().at(state.pod(pod).shape).gpus;
+        }
+        QueueView& view = found[state.queue_name_of(job)];
+        view.held += held;
+        view.jobs_waiting += work.jobs_waiting;
+        view.jobs_running += work.jobs_running;
+        view.gpus_waiting += work.gpus_waiting;
+    }
+    for (auto& [name, view] : found) {
+        if (view.jobs_waiting == 0 && view.jobs_running == 0 && view.held == GpuMilli{}) continue;
+        view.pool = state.pool(pool).name;
+        view.name = view.path = name;
+        view.is_declared = false;
+        out.push_back(std::move(view));
+    }
+}
+
 // A queue and, below it, the others; returns what they wait for and run together.
 view_parts::Work add_with_children(const ClusterState& state, QueueId id,
                                    const view_parts::QueueWork& work,
@@ -70,21 +115,7 @@ QueueWork queue_work(const ClusterState& state) {
     for (const auto& [key, id] : state.jobs_by_key()) {
         const JobRow& job = state.job(id);
         if (!job.queue.exists()) continue;
-        Work& work = out[job.queue];
-        bool waits = false;
-        bool runs = false;
-        for (const PodId pod_id : job.pods) {
-            const PodRow& pod = state.pod(pod_id);
-            if (pod.facts.terminating) continue;
-            if (pod.standing == PodStanding::waiting) {
-                waits = true;
-                work.gpus_waiting += state.shapes().at(pod.shape).gpus;
-            }
-            runs =
-                runs || pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
-        }
-        if (waits) ++work.jobs_waiting;
-        if (runs) ++work.jobs_running;
+        count_work(state, job, out[job.queue]);
     }
     return out;
 }
@@ -95,6 +126,7 @@ std::vector<QueueView> queues_of(const ClusterState& state, PoolId pool, const Q
     for (const QueueId root : state.pool(pool).roots) {
         add_with_children(state, root, work, parts, out);
     }
+    add_undeclared(state, pool, out);
     return out;
 }
 

@@ -217,6 +217,7 @@ bool Judge::is_tenant_limit(const PodFacts& pod, const std::string& unit, std::i
 // What the queues are said to hold and to have used is what the books say.
 void Judge::check_queues(const ClusterState& state) {
     for (const QueueView& view : list_queues(state)) {
+        if (!view.is_declared) continue;  // of no queue, so it has no share
         const QueueName queue{view.pool, view.name};
         ++probes.usages_recounted;
         const Amounts held = books_.held_below(queue);

@@ -63,7 +63,8 @@ json tree() {
                    {"jobsWaiting", 1},
                    {"jobsRunning", 3},
                    {"gpusWaiting", 8},
-                   {"used", {{"gpus", 9.25}}}})};
+                   {"used", {{"gpus", 9.25}}}}),
+            queue("old", 0, {{"declared", false}, {"held", 2}, {"jobsRunning", 1}})};
 }
 
 TEST(Queues, are_printed_as_a_tree) {

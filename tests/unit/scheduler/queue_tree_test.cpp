@@ -167,6 +167,32 @@ TEST(QueueTree, a_queue_that_gets_queues_keeps_what_runs_and_takes_no_more) {
     EXPECT_EQ(world.node_of("new-0"), "a");
 }
 
+TEST(QueueTree, a_queue_that_left_the_policy_is_listed_while_jobs_name_it) {
+    EngineWorld world;
+    world.set(tree());
+    world.add(node("a", 4));
+    world.add(pods("old", "product", 2));
+    world.run();
+    Policy without = tree();
+    std::erase_if(without.pools[0].queues, [](const auto& one) { return one.name == "product"; });
+    world.set(without);
+    world.run();
+    const auto product = [&world] {
+        std::vector<QueueView> found = list_queues(world.engine.state());
+        std::erase_if(found, [](const QueueView& view) { return view.name != "product"; });
+        return found;
+    };
+    ASSERT_EQ(product().size(), 1U);
+    EXPECT_FALSE(product()[0].is_declared);
+    EXPECT_EQ(product()[0].held, whole_gpus(2));
+    EXPECT_EQ(product()[0].jobs_running, 1);
+    world.set(tree());
+    world.run();
+    ASSERT_EQ(product().size(), 1U);
+    EXPECT_TRUE(product()[0].is_declared);
+    EXPECT_EQ(product()[0].held, whole_gpus(2));
+}
+
 TEST(Turn, every_term_of_the_formula_is_there) {
     EngineWorld world;
     Policy policy = tree();

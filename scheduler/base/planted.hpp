@@ -226,7 +226,11 @@ namespace gpuctl {
     X(forget_devices_on_disk, \
       "On which GPU a pod's part lies is not written down.") \
     X(miss_a_changed_node, \
-      "The node that changed last is judged by what it was.")
+      "The node that changed last is judged by what it was.") \
+    X(claims_fill_guarantees, \
+      "What is claimed counts as held where a guarantee is kept back.") \
+    X(promise_past_the_untried, \
+      "A Plan that goes on promises anew, whoever was not tried yet.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

@@ -30,10 +30,12 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
-        if (!serve(state, pool, attempts_left, figures, effects)) {  // the next Plan goes on
+        if (!serve(state, pool, attempts_left, figures, effects)) {
+            state.set_unfinished(true);  // the next Plan goes on
             return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
         }
     }
+    state.set_unfinished(false);
     state.set_idle(true);
     figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
 }
@@ -46,6 +48,8 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
     pool_ = pool;
     reservation().clear();
     short_work_.open(state, pool);
+    const bool keeps = state.is_unfinished() && !planted(PlantedBug::promise_past_the_untried);
+    if (keeps) keep_promise(state, pool, figures);
     for (;;) {
         const ClassId chosen = next_class(state, pool, line_);
         if (!chosen.exists()) {
@@ -65,15 +69,25 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
     }
 }
 
+// While jobs are left over that the last Plan had no tries for, they stand in the line before jobs
+// behind which they will be once they are refused: who is first in line is not known yet. Promising
+// anew would have those tried again that the old promise held back, and so on without end.
+void Planner::keep_promise(ClusterState& state, PoolId pool, EngineFigures& figures) {
+    const JobId job = state.pool(pool).promise.job;
+    const ClassId of = job.exists() ? state.job(job).waits_in : ClassId::none();
+    if (!of.exists() || state.book().at(of).jobs.begin()->job != job) return;
+    const JobClass& waiting = state.book().at(of);
+    if (!state.is_blocked(waiting) || waiting.block.is_limited) return;
+    make_promise(state, pool, of, figures);
+}
+
 bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures) {
     constexpr std::size_t kPassedMost = 4;
     const JobId job = state.book().at(of).jobs.begin()->job;
     state.read_readiness(job, ready_);
-    pods_ = ready_.pods;
-    pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
-    is_long_ = false;  // what is kept for short work refuses by a watch of its own
+    is_long_ = false;  // what is kept for short work was asked when it was tried
     // Also tells the placer that no GPU model is to be avoided for these pods.
-    if (!is_within_limits(state, state.job(job), pods_) || !models_.empty()) return false;
+    if (is_limited(state, state.job(job))) return false;
     const std::uint64_t searched = reservation().searches();
     const bool is_made = reservation().make(state, placer_, job, pods_);
     figures.promise_searches += reservation().searches() - searched;
@@ -166,6 +180,12 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
     if (hit.kind == LimitKind::none) return true;
     watch_ |= watched_for(hit.kind);
     return false;
+}
+
+bool Planner::is_limited(const ClusterState& state, const JobRow& job) {
+    pods_ = ready_.pods;
+    pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
+    return !is_within_limits(state, job, pods_) || !models_.empty();
 }
 
 bool Planner::find_room(ClusterState& state, PoolId pool) {
@@ -282,10 +302,11 @@ void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigur
                      EffectList& effects) {
     const Reason before = state.book().at(chosen).block.reason;
     if (planted(PlantedBug::watch_the_wrong_counter)) watch_ = ClassBlock::kQueueShrinks;
-    state.block(chosen, before, watch_);  // what it watches is part of the story
+    const bool is_limit = is_limited(state, state.job(job));
+    state.block(chosen, before, watch_, is_limit);  // what it watches is part of the story
     const Explanation& story = explanation_of(state, job);
     ++figures.refusals[static_cast<std::size_t>(story.reason)];
-    state.block(chosen, story.reason, watch_);
+    state.block(chosen, story.reason, watch_, is_limit);
     state.report_pending(job, story, effects);
     if (before == story.reason) return;
     for (const WaitingJob& other : state.book().at(chosen).jobs) {

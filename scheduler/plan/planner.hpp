@@ -35,6 +35,7 @@ private:
     // The first of the class is first in line and finds no room: promises it some, if that can be.
     // False: it is not room that it lacks, but a limit.
     bool make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures);
+    void keep_promise(ClusterState& state, PoolId pool, EngineFigures& figures);
     bool find_room(ClusterState& state, PoolId pool);  // for pods_, into round_
     bool assume(ClusterState& state, JobId id, bool all_or_nothing, EffectList& effects);
     void refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
@@ -47,6 +48,9 @@ private:
     bool make_room(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
     bool is_within_limits(const ClusterState& state, const JobRow& job,
                           const std::vector<PodId>& pods);
+    // True when room would not help the job of ready_: a limit stops the least that it can start
+    // with, which is in pods_ then.
+    bool is_limited(const ClusterState& state, const JobRow& job);
     void refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigures& figures,
                 EffectList& effects);
     const Explanation& explanation_of(const ClusterState& state, JobId job);

@@ -209,10 +209,7 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
 bool Line::offers(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.book().at(id);
     if (!state.is_blocked(of)) return true;
-    constexpr std::uint8_t limits = ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks |
-                                    ClassBlock::kPoolLending | ClassBlock::kShortWork;
-    if (!may_promise || (of.block.watch & limits) != 0) return false;
-    return (of.block.watch & ClassBlock::kPoolGains) != 0 &&
+    return may_promise && !of.block.is_limited && (of.block.watch & ClassBlock::kPoolGains) != 0 &&
            std::find(passed.begin(), passed.end(), id) == passed.end();
 }
 

@@ -56,6 +56,8 @@ struct ClassBlock {
     static constexpr std::uint8_t kPoolVictims = 128;  // more could be taken back from other queues
     Reason reason = Reason::none;
     std::uint8_t watch = 0;  // 0: not blocked
+    // A limit stops it, room would not help: nothing is promised to it.
+    bool is_limited = false;
     std::uint64_t revision = 0;
 };
 

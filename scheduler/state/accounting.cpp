@@ -32,6 +32,9 @@ void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
     std::vector<GpuMilli>& by_tenant = pools_[job.pool.value()].held_by_tenant;
     if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
     by_tenant[job.tenant.value()] += shape.gpus * sign;
+    if (pod.standing == PodStanding::claimed) {
+        queues_[job.queue.value()].claimed += shape.gpus * sign;
+    }
     if (pod.facts.preemptible) queues_[job.queue.value()].preemptible[job.priority] += sign;
     charge_queues(job.queue, job.tenant, load, sign, jobs);
     if (sign > 0 && shape.gpus > GpuMilli{}) {

@@ -88,11 +88,14 @@ public:
     void evict_postponed(JobId job, EffectList& effects);
     // Somebody whom jobs of the queue might have stopped is protected until then.
     void look_again(QueueId queue, Instant at);
-    void block(ClassId id, Reason reason, std::uint8_t watch);
+    void block(ClassId id, Reason reason, std::uint8_t watch, bool is_limited);
     void report_pending(JobId job, Explanation explanation, EffectList& effects);
     // Jobs that changed since the last Plan, oldest first; the list is then empty.
     std::vector<JobId> take_dirty();
     void set_idle(bool idle) { idle_ = idle; }
+    // The last Plan ran out of tries.
+    void set_unfinished(bool unfinished) { unfinished_ = unfinished; }
+    [[nodiscard]] bool is_unfinished() const { return unfinished_; }
     void resend_unanswered(EffectList& effects);
     void request_wake(EffectList& effects) { request_wake(effects, false); }
     Capacity& capacity_for_planning() { return capacity_; }
@@ -229,6 +232,8 @@ private:
     void hold(PodId id, NodeId node, std::int32_t device);
     void release(PodId id);
     void charge(const PodRow& pod, std::int64_t sign);
+    // By its policy, beyond what its queues hold; what is only claimed does not count as held.
+    [[nodiscard]] bool keeps_something_back(const PoolRow& pool) const;
     void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,
                        std::int64_t jobs);
     void charge_models(QueueId queue, std::string_view model, GpuMilli gpus, std::int64_t sign);
@@ -322,7 +327,8 @@ private:
     Instant now_;
     bool leading_ = false;
     bool synced_ = false;
-    bool idle_ = true;         // the last Plan tried everything and nothing changed since
+    bool idle_ = true;  // the last Plan tried everything and nothing changed since
+    bool unfinished_ = false;
     bool resend_due_ = false;  // effects of an earlier epoch may have no outcome
     Epoch epoch_{};
     std::uint64_t next_effect_ = 1;

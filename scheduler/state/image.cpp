@@ -108,6 +108,7 @@ StateImage ClusterState::image() const {
     out.leading = leading_;
     out.synced = synced_;
     out.idle = idle_;
+    out.unfinished = unfinished_;
     out.resend_due = resend_due_;
     out.epoch = epoch_;
     out.next_effect = next_effect_;
@@ -144,6 +145,7 @@ StateImage ClusterState::image() const {
         image.block_reason = waiting.block.reason;
         image.is_blocked = is_blocked(waiting);
         image.block_watch = image.is_blocked ? waiting.block.watch : 0;
+        image.is_limited = image.is_blocked && waiting.block.is_limited;
     }
     for (std::uint32_t i = 0; i < history_.owners().size(); ++i) {
         const RunTimeHistory::Kept& kept = history_.owners()[i];
@@ -226,6 +228,7 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     state.leading_ = image.leading;
     state.synced_ = image.synced;
     state.idle_ = image.idle;
+    state.unfinished_ = image.unfinished;
     state.resend_due_ = image.resend_due;
     state.epoch_ = image.epoch;
     state.next_effect_ = image.next_effect;
@@ -264,9 +267,9 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         }
         enter_queue(id, ready);
         if (image.is_blocked) {
-            block(row.waits_in, image.block_reason, image.block_watch);
+            block(row.waits_in, image.block_reason, image.block_watch, image.is_limited);
         } else {
-            book_.block(row.waits_in, {image.block_reason, 0, 0});
+            book_.block(row.waits_in, {image.block_reason, 0, false, 0});
         }
     }
 }

@@ -94,6 +94,7 @@ struct JobImage {
     // Of its class: what it was refused for, and whether that still stands.
     Reason block_reason{};
     std::uint8_t block_watch = 0;
+    bool is_limited = false;
     bool is_blocked = false;
 };
 BOOST_DESCRIBE_STRUCT(JobImage, (),
@@ -104,7 +105,7 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        member_refused, bind_failures, not_before, reported, reported_reason,
                        started_at, finished_at, last_phase, claim_until, claim_pods, victims,
                        victim_refused, eviction_failures, evict_again_at, timer_at, is_long,
-                       is_dirty, is_queued, block_reason, block_watch, is_blocked))
+                       is_dirty, is_queued, block_reason, block_watch, is_limited, is_blocked))
 
 struct PromiseImage {
     std::string pool;
@@ -129,6 +130,7 @@ struct StateImage {
     bool leading = false;
     bool synced = false;
     bool idle = true;
+    bool unfinished = false;
     bool resend_due = false;
     Epoch epoch{};
     std::uint64_t next_effect = 1;
@@ -146,8 +148,8 @@ struct StateImage {
     std::vector<PromiseImage> promises;  // by pool
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
-                      (version, now, leading, synced, idle, resend_due, epoch, next_effect,
-                       next_arrival, wake_requested, policy, gang_sizes, churn, look_again, nodes,
-                       pods, jobs, usage, run_times, promises))
+                      (version, now, leading, synced, idle, unfinished, resend_due, epoch,
+                       next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
+                       look_again, nodes, pods, jobs, usage, run_times, promises))
 
 }  // namespace gpuctl

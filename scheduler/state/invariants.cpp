@@ -207,6 +207,7 @@ private:
             Bytes memory;
         };
         std::map<TenantId, Held> by_tenant;
+        std::map<QueueId, GpuMilli> claimed;
         for (const PodRow& pod : state_.pods_) {
             if (pod.facts.uid.empty() || !pod.node.exists() || !pod.job.exists()) continue;
             const JobRow& job = state_.jobs_[pod.job.value()];
@@ -219,6 +220,7 @@ private:
             if (!job.queue.exists()) continue;
             const Load load{shape.gpus, shape.cpu, shape.memory};
             by_tenant_in_queue[{job.queue, job.tenant}].add(load);
+            if (pod.standing == PodStanding::claimed) claimed[job.queue] += shape.gpus;
             by_tenant_in_pool[{job.pool, job.tenant}] += shape.gpus;
             for (QueueId id = job.queue; id.exists(); id = state_.queues_[id.value()].parent) {
                 by_queue[id].add(load);
@@ -230,6 +232,9 @@ private:
             if (queue.account.held != by_queue[QueueId{i}] ||
                 queue.jobs_held != static_cast<std::int64_t>(jobs[QueueId{i}].size())) {
                 fail("I5", "queue " + queue.name + " is charged wrongly");
+            }
+            if (queue.claimed != claimed[QueueId{i}]) {
+                fail("I5", "what is claimed for queue " + queue.name + " is charged wrongly");
             }
             for (const ModelHolding& model : queue.models) {
                 if (model.held != held_of_model(QueueId{i}, model.limit.model)) {

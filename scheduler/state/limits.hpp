@@ -112,7 +112,9 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
         }
     }
     // Without GPUs there is nothing to keep back: the missing nodes are what a job waits for.
-    const bool something_is_kept_back = kept > all_held && pool.offered.gpus > GpuMilli{0};
+    const bool something_is_kept_back =
+        (kept > all_held || Relief::claims_are_kept(state, pool, relief)) &&
+        pool.offered.gpus > GpuMilli{0};
     if (!something_is_kept_back || planted(PlantedBug::keep_nothing_back) ||
         !crosses(pool.offered.gpus.value(), kept.value(), grows.value())) {
         return true;

@@ -4,6 +4,7 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/relief.hpp"
 
 namespace gpuctl {
 
@@ -80,6 +81,10 @@ void ClusterState::rebuild_tree() {
     sum_up_models();
 }
 
+bool ClusterState::keeps_something_back(const PoolRow& pool) const {
+    return pool.kept > pool.held || Relief::claims_are_kept(*this, pool, nullptr);
+}
+
 // What a queue holds, every queue above it holds, too.
 void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load, std::int64_t sign,
                                  std::int64_t jobs) {
@@ -88,6 +93,7 @@ void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load
     if (own.by_tenant.size() <= tenant.value()) own.by_tenant.resize(tenant.value() + 1);
     change_account(own.by_tenant[tenant.value()], load, sign);
     own.jobs_direct += jobs;
+    const bool kept_something_back = keeps_something_back(pool);
     GpuMilli kept_more = own.kept();
     own.direct.add(load, sign);
     kept_more = own.kept() - kept_more;
@@ -103,11 +109,10 @@ void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load
         queue.jobs_held += jobs;
         if (sign < 0 && !planted(PlantedBug::forget_queue_shrink)) ++queue.shrinks;
     }
-    const bool kept_something_back = pool.kept > pool.held;
     pool.held += load.gpus * sign;
     pool.kept += kept_more;
     // What is kept back for others stops nobody any more once they hold it.
-    if (kept_something_back && pool.kept <= pool.held) note_gain(own.pool);
+    if (kept_something_back && !keeps_something_back(pool)) note_gain(own.pool);
 }
 
 void ClusterState::charge_models(QueueId leaf, std::string_view model, GpuMilli gpus,

@@ -213,8 +213,8 @@ std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) co
     return sum;
 }
 
-void ClusterState::block(ClassId id, Reason reason, std::uint8_t watch) {
-    book_.block(id, {reason, watch, revision(book_.at(id).key, watch)});
+void ClusterState::block(ClassId id, Reason reason, std::uint8_t watch, bool is_limited) {
+    book_.block(id, {reason, watch, is_limited, revision(book_.at(id).key, watch)});
 }
 
 bool ClusterState::is_blocked(const JobClass& waiting) const {

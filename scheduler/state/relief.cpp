@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/base/planted.hpp"
+
 namespace gpuctl {
 
 void Relief::clear() {
@@ -28,6 +30,7 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign) {
     const bool holds_nothing = of.pods == job.pods_held;
     const std::int64_t jobs = (holds_nothing ? 1 : 0) - (held_nothing ? 1 : 0);
     queues_[job.queue].direct += shape.gpus * sign;
+    if (pod.standing == PodStanding::claimed) queues_[job.queue].claimed += shape.gpus * sign;
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         queues_[queue].held.add(load, sign);
         queues_[queue].jobs += jobs;
@@ -81,6 +84,35 @@ GpuMilli Relief::kept(const ClusterState& state, QueueId queue, QueueId leaf, Gp
     if (queue == leaf) sum += more;
     for (const QueueId child : row.children) sum += kept(state, child, leaf, more);
     return std::max(row.keeps, sum);
+}
+
+Relief::Unclaimed Relief::unclaimed(const ClusterState& state, QueueId queue,
+                                    const Relief* relief) {
+    const QueueRow& row = state.queue(queue);
+    Unclaimed sum;
+    sum.held = row.direct.gpus - row.claimed;
+    if (relief != nullptr) {
+        const auto found = relief->queues_.find(queue);
+        if (found != relief->queues_.end()) {
+            sum.held -= found->second.direct - found->second.claimed;
+        }
+    }
+    sum.kept = sum.held;
+    for (const QueueId child : row.children) {
+        const Unclaimed below = unclaimed(state, child, relief);
+        sum.held += below.held;
+        sum.kept += below.kept;
+    }
+    sum.kept = std::max(row.keeps, sum.kept);
+    return sum;
+}
+
+bool Relief::claims_are_kept(const ClusterState& state, const PoolRow& pool, const Relief* relief) {
+    if (state.claims().empty() || planted(PlantedBug::claims_fill_guarantees)) return false;
+    return std::any_of(pool.roots.begin(), pool.roots.end(), [&](QueueId root) {
+        const Unclaimed sum = unclaimed(state, root, relief);
+        return sum.kept > sum.held;
+    });
 }
 
 }  // namespace gpuctl

@@ -33,10 +33,22 @@ public:
     [[nodiscard]] GpuMilli kept(const ClusterState& state, QueueId queue, QueueId leaf,
                                 GpuMilli more) const;
 
+    // Whether a queue of the pool would keep something back without what is claimed for it. A claim
+    // may still come to nothing, and then what was lent in its stead would have to be taken back.
+    [[nodiscard]] static bool claims_are_kept(const ClusterState& state, const PoolRow& pool,
+                                              const Relief* relief);
+
 private:
+    struct Unclaimed {
+        GpuMilli held;
+        GpuMilli kept;
+    };
+    // What a queue, with all below it, holds and keeps without any claim.
+    static Unclaimed unclaimed(const ClusterState& state, QueueId queue, const Relief* relief);
     struct OfQueue {
         Load held;
         GpuMilli direct;
+        GpuMilli claimed;  // of `direct`
         std::int64_t jobs = 0;
         std::vector<std::pair<std::string, GpuMilli>> models;  // by the nodes of its pods
     };

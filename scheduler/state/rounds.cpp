@@ -82,6 +82,7 @@ void ClusterState::resend_unanswered(EffectList& effects) {
                 if (job.gang_deadline.happened()) {
                     job.gang_deadline = now_ + policy_.gang_bind_deadline;
                     set_timer(id);
+                    mark_dirty(id);  // members that were too late may be asked for again, too
                 }
                 pod.unsure_until = std::max(pod.unsure_until, pod.bind_deadline);
                 send_bind(pod_id, job, effects);

@@ -237,6 +237,7 @@ struct QueueRow {
     std::vector<ModelHolding> models;
     // Charged to it by name: what its own jobs hold, and how many jobs those are.
     Load direct;
+    GpuMilli claimed;  // of `direct`: what others are still being stopped for
     std::int64_t jobs_direct = 0;
     // The same with every queue below it.
     Account account;

@@ -99,8 +99,9 @@ public:
     [[nodiscard]] std::optional<std::int64_t> cap(const QueueName& queue) const;
     // GPUs that nobody else can have: of a queue, or (no queue named) of a pool's queues together;
     // were `more` held in the queue `in`.
-    [[nodiscard]] std::int64_t kept(const QueueName& queue, const QueueName& in,
-                                    std::int64_t more) const;
+    enum class Claims : std::uint8_t { counted, left_out };
+    [[nodiscard]] std::int64_t kept(const QueueName& queue, const QueueName& in, std::int64_t more,
+                                    Claims claims = Claims::counted) const;
     [[nodiscard]] std::int64_t held_of_model(const QueueName& queue,
                                              const std::string& model) const;
     // May `gpus` more of the pod's job go to nodes of this model?

@@ -71,9 +71,11 @@ std::optional<std::int64_t> Books::cap(const QueueName& queue) const {
     return out;
 }
 
-std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64_t more) const {
+std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64_t more,
+                         Claims claims) const {
     std::int64_t sum = queue == in ? more : 0;
     for (const auto& [uid, pod] : pods) {
+        if (claims == Claims::left_out && !pod.claimed.empty()) continue;
         if (pod.holds() && queue_of(pod.facts) == queue) sum += amounts_of(pod.facts.request).gpus;
     }
     bool has_default = false;
@@ -81,10 +83,12 @@ std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64
         if (pool.name != queue.pool) continue;
         for (const QueuePolicy& other : pool.queues) {
             has_default = has_default || other.name == kDefaultQueue;
-            if (other.parent == queue.queue) sum += kept({pool.name, other.name}, in, more);
+            if (other.parent == queue.queue) sum += kept({pool.name, other.name}, in, more, claims);
         }
     }
-    if (queue.queue.empty() && !has_default) sum += kept({queue.pool, kDefaultQueue}, in, more);
+    if (queue.queue.empty() && !has_default) {
+        sum += kept({queue.pool, kDefaultQueue}, in, more, claims);
+    }
     const QueuePolicy* known = policy_of(queue);
     if (!known || !known->lending_limit) return sum;
     return std::max(sum, known->guaranteed.value() - known->lending_limit->value());
@@ -205,15 +209,17 @@ std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more)
     const QueueName whole{leaf.pool, ""};
     const std::int64_t before = kept(whole, leaf, 0);
     const std::int64_t after = kept(whole, leaf, gpus);
+    // What is only claimed may come to nothing, and is still to be kept back then.
     std::int64_t held = 0;
     for (const auto& [uid, other] : pods) {
         const QueueName of = queue_of(other.facts);
-        if (other.holds() && of.pool == leaf.pool && exists(of)) {
+        if (other.holds() && other.claimed.empty() && of.pool == leaf.pool && exists(of)) {
             held += amounts_of(other.facts.request).gpus;
         }
     }
     const std::int64_t all = offered(leaf.pool).gpus;
-    if (all > 0 && before > held && after > before && after > all) {
+    const bool keeps_back = kept(whole, leaf, 0, Claims::left_out) > held;
+    if (all > 0 && keeps_back && after > before && after > all) {
         return "GPUs kept back in pool " + leaf.pool;
     }
     return "";

@@ -150,13 +150,17 @@ void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide) {
     Table table{header};
     for (const auto& row : rows) {
         const auto depth = static_cast<std::size_t>(row.value("depth", std::int64_t{0}));
-        const char* mark = row.value("declared", true) ? "" : " (not declared)";
+        const bool is_declared = row.value("declared", true);
+        const std::string mark = is_declared ? "" : " (not declared)";
+        const auto of_policy = [&](const char* key) {
+            return is_declared ? number_of(row, key) : std::string{"-"};
+        };
         std::vector<std::string> cells{text_of(row, "pool"),
                                        std::string(2 * depth, ' ') + text_of(row, "name") + mark,
-                                       text_of(row, "order"),
-                                       number_of(row, "priority"),
-                                       number_of(row, "weight"),
-                                       number_of(row, "guaranteed"),
+                                       is_declared ? text_of(row, "order") : "-",
+                                       of_policy("priority"),
+                                       of_policy("weight"),
+                                       of_policy("guaranteed"),
                                        upper_limit(row, "maximum"),
                                        number_of(row, "held"),
                                        number_of(row, "entitled"),

@@ -55,6 +55,7 @@ void read_metadata(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node)
     });
     node.pool = pool.text.empty() ? std::string(kDefaultPool) : std::string(pool.text);
     node.gpu_model = gpu_model_of(node, gpu_type.text);
+    node.topology = topology_of(node.name, node.labels, labels.prefix(), labels.topology());
 }
 
 void read_taint(JsonCursor& cursor, NodeFacts& node) {

@@ -57,6 +57,9 @@ void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view val
         case OwnKey::gpu_resource:
         case OwnKey::gpu_device:
         case OwnKey::gpu_sharing:
+        case OwnKey::required_topology:
+        case OwnKey::preferred_topology:
+        case OwnKey::topology_spread:
             return;
     }
 }
@@ -94,6 +97,9 @@ OwnValue* own_annotation(MetadataParts& parts, OwnKey key) {
     if (key == OwnKey::gpu_fraction) return &parts.gpu_fraction;
     if (key == OwnKey::gpu_resource) return &parts.gpu_resource;
     if (key == OwnKey::gpu_device) return &parts.gpu_device;
+    if (key == OwnKey::required_topology) return &parts.required_topology;
+    if (key == OwnKey::preferred_topology) return &parts.preferred_topology;
+    if (key == OwnKey::topology_spread) return &parts.topology_spread;
     return nullptr;
 }
 
@@ -104,6 +110,10 @@ void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts
         } else if (key == "scheduling.k8s.io/group-name" ||
                    key == "scheduling.volcano.sh/group-name" || key == "pod-group-name") {
             parts.foreign_gang = cursor.string();
+        } else if (key == "kueue.x-k8s.io/podset-required-topology") {
+            parts.required_topology.offer(cursor.string(), true);
+        } else if (key == "kueue.x-k8s.io/podset-preferred-topology") {
+            parts.preferred_topology.offer(cursor.string(), true);
         } else {
             const auto found = labels.recognise(key);
             if (is_annotation(found.key)) {
@@ -226,7 +236,9 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.rules = std::move(spec.rules);
     facts.rules.gpu_model = metadata.gpu_type.text;
     facts.unsupported = std::move(spec.unsupported);
-    if (facts.ours) add_gpu_part(metadata, settings.labels, facts);
+    if (!facts.ours) return facts;
+    add_gpu_part(metadata, settings.labels, facts);
+    add_topology(metadata, settings.labels, facts);
     return facts;
 }
 

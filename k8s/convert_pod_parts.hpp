@@ -84,6 +84,9 @@ struct MetadataParts {
     OwnValue gpu_fraction;
     OwnValue gpu_resource;
     OwnValue gpu_device;
+    OwnValue required_topology;
+    OwnValue preferred_topology;
+    OwnValue topology_spread;
     std::string_view app;
     std::string_view job_name;
     std::string_view foreign_gang;  // by label or annotation of another dialect (G1)
@@ -98,6 +101,8 @@ MetadataParts read_metadata(JsonCursor& cursor, const LabelKeys& labels);
 Resources pod_request(const SpecParts& spec, const StatusParts& status);
 // What the annotations say of a part of a GPU; on a pod of ours only (convert_gpu_part.cpp).
 void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts);
+// What the annotations say of racks and the like (convert_topology.cpp).
+void add_topology(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts);
 // contract.md 4.13.
 std::string pod_status(const StatusParts& status, bool terminating);
 

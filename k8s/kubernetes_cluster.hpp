@@ -29,6 +29,7 @@ struct KubernetesSettings {
     std::string context;     // empty: current-context
     std::string scheduler_name = "gpuctl";
     std::string label_prefix = "runwhere.ai";
+    TopologyKeys topology_labels;
     std::string version = "0";
     bool lease_enabled = true;
     // An empty identity is made.

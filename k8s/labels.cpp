@@ -30,7 +30,10 @@ constexpr auto kSuffixes = std::to_array<std::string_view>({"",
                                                             "gpu-fraction",
                                                             "gpu-resource",
                                                             "gpu-device",
-                                                            "gpu-sharing"});
+                                                            "gpu-sharing",
+                                                            "required-topology",
+                                                            "preferred-topology",
+                                                            "topology-spread"});
 
 // Prefixes of the products before this one (contract.md, newest-wins rulings).
 constexpr std::string_view kOldPrefixes[] = {"g8s.host", "gpuctl"};

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "scheduler/model/topology.hpp"
+
 namespace gpuctl::k8s {
 
 enum class OwnKey : std::uint8_t {
@@ -31,7 +33,10 @@ enum class OwnKey : std::uint8_t {
     gpu_fraction,  // annotation on a pod: "0.5"
     gpu_resource,  // annotation beside it: of which resource; without it NVIDIA's
     gpu_device,    // annotation written with the binding: on which of the node's GPUs
-    gpu_sharing    // label and taint of nodes that give parts of GPUs
+    gpu_sharing,   // label and taint of nodes that give parts of GPUs
+    required_topology,   // annotations on a pod: a level, or the node label that names its domains
+    preferred_topology,
+    topology_spread
 };
 
 std::string_view suffix_of(OwnKey key);
@@ -39,7 +44,8 @@ std::string_view suffix_of(OwnKey key);
 class LabelKeys {
 public:
     LabelKeys() : LabelKeys("runwhere.ai") {}
-    explicit LabelKeys(std::string prefix) : prefix_(std::move(prefix)) {}
+    explicit LabelKeys(std::string prefix, TopologyKeys topology = {})
+        : prefix_(std::move(prefix)), topology_(std::move(topology)) {}
 
     // prefix/suffix
     [[nodiscard]] std::string text(OwnKey key) const;
@@ -50,8 +56,13 @@ public:
     };
     [[nodiscard]] Found recognise(std::string_view key) const;
 
+    // The labels of nodes that name their racks and so on.
+    [[nodiscard]] const TopologyKeys& topology() const { return topology_; }
+    [[nodiscard]] const std::string& prefix() const { return prefix_; }
+
 private:
     std::string prefix_;
+    TopologyKeys topology_;
 };
 
 // Keeps the value under today's prefix when both are present, in either order.

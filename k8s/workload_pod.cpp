@@ -146,6 +146,13 @@ Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
         annotations[settings.labels.text(OwnKey::gpu_fraction)] = format_gpus(spec.gpu.amount);
         annotations[settings.labels.text(OwnKey::gpu_resource)] = spec.gpu.resource;
     }
+    const auto put_level = [&](OwnKey key, TopologyLevel level) {
+        if (level == TopologyLevel::none) return;
+        annotations[settings.labels.text(key)] = std::string{to_string(level)};
+    };
+    put_level(OwnKey::required_topology, spec.topology.required);
+    put_level(OwnKey::preferred_topology, spec.topology.preferred);
+    put_level(OwnKey::topology_spread, spec.topology.spread);
     if (!spec.description.empty()) {
         annotations[settings.labels.text(OwnKey::description)] = spec.description;
     }

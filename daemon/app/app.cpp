@@ -29,7 +29,7 @@ embedded::EmbeddedSettings embedded_settings(const config::Config& config,
     for (const config::EmbeddedNodes& group : config.cluster.embedded.nodes) {
         settings.nodes.push_back({group.name, group.count, group.pool, group.gpu_resource,
                                   group.gpu_model, group.gpus, group.cpu_cores, group.memory_gib,
-                                  group.labels});
+                                  group.labels, group.nodes_per_rack});
     }
     settings.cluster.seed = config.cluster.embedded.seed;
     settings.cluster.label_prefix = config.names.label_prefix;
@@ -37,6 +37,7 @@ embedded::EmbeddedSettings embedded_settings(const config::Config& config,
     settings.cluster.container_start = Duration{config.cluster.embedded.container_start.count()};
     settings.cluster.training_run_time =
         Duration::seconds(config.cluster.embedded.training_run_time.count());
+    settings.topology_labels = config.names.topology_labels;
     settings.cluster_id = cluster_id;
     return settings;
 }

@@ -44,6 +44,7 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.context = source.context;
     settings.scheduler_name = source.scheduler_name;
     settings.label_prefix = config.names.label_prefix;
+    settings.topology_labels = config.names.topology_labels;
     settings.version = GPUCTL_VERSION;
     settings.lease_enabled = source.lease.enabled;
     settings.lease.namespace_name = source.lease.namespace_name;

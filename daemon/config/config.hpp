@@ -76,6 +76,7 @@ struct EmbeddedNodes {
     std::int64_t cpu_cores = 64;
     std::int64_t memory_gib = 512;
     std::map<std::string, std::string> labels;
+    std::int64_t nodes_per_rack = 0;  // 0: nobody knows their racks
 };
 
 // A small cluster with the pools and GPU models that config/examples/ asks for.
@@ -122,6 +123,7 @@ struct Logging {
 
 struct Names {
     std::string label_prefix = "runwhere.ai";
+    TopologyKeys topology_labels;
 };
 
 struct Config {

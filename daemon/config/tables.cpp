@@ -177,6 +177,8 @@ const std::vector<Key<EmbeddedNodes>>& keys<EmbeddedNodes>() {
         count("cpuCores", &EmbeddedNodes::cpu_cores, 1, 100'000, "per node"),
         count("memoryGib", &EmbeddedNodes::memory_gib, 1, 1'000'000, "per node, in GiB"),
         text_map("labels", &EmbeddedNodes::labels, "further labels"),
+        count("nodesPerRack", &EmbeddedNodes::nodes_per_rack, 0, 100'000,
+              "so many stand in one rack, name-rack-0 and so on; 0: in none that is known"),
     };
     return table;
 }
@@ -395,9 +397,23 @@ const std::vector<Key<Logging>>& keys<Logging>() {
 }
 
 template <>
+const std::vector<Key<TopologyKeys>>& keys<TopologyKeys>() {
+    static const std::vector<Key<TopologyKeys>> table = {
+        texts("host", &TopologyKeys::host, "the machine; without any, each node is its own"),
+        texts("nvlink", &TopologyKeys::nvlink, "the NVLink island"),
+        texts("rack", &TopologyKeys::rack, "the rack, in its block"),
+        texts("block", &TopologyKeys::block, "the block of racks"),
+    };
+    return table;
+}
+
+template <>
 const std::vector<Key<Names>>& keys<Names>() {
     static const std::vector<Key<Names>> table = {
         text("labelPrefix", &Names::label_prefix, "of every label and annotation of ours"),
+        section("topologyLabels", &Names::topology_labels,
+                "labels of nodes that say where they stand; <labelPrefix>/rack and so on come "
+                "before these"),
     };
     return table;
 }

@@ -40,6 +40,8 @@ const std::vector<Key<Metrics>>& keys<Metrics>();
 template <>
 const std::vector<Key<Logging>>& keys<Logging>();
 template <>
+const std::vector<Key<TopologyKeys>>& keys<TopologyKeys>();
+template <>
 const std::vector<Key<Names>>& keys<Names>();
 template <>
 const std::vector<Key<Config>>& keys<Config>();

@@ -6,7 +6,8 @@ namespace {
 
 constexpr std::int64_t kPodsPerNode = 110;  // the kubelet's default
 
-NodeFacts make_node(const NodeGroup& group, std::int64_t number, const std::string& label_prefix) {
+NodeFacts make_node(const NodeGroup& group, std::int64_t number, const std::string& label_prefix,
+                    const TopologyKeys& topology_labels) {
     NodeFacts node;
     node.name = group.name + "-" + std::to_string(number);
     node.pool = group.pool.empty() ? "default" : group.pool;
@@ -22,17 +23,23 @@ NodeFacts make_node(const NodeGroup& group, std::int64_t number, const std::stri
     node.labels["kubernetes.io/hostname"] = node.name;
     if (node.pool != "default") node.labels[label_prefix + "/pool"] = node.pool;
     if (!group.gpu_model.empty()) node.labels[label_prefix + "/gpu-type"] = group.gpu_model;
+    if (group.nodes_per_rack > 0) {
+        node.labels[label_prefix + "/rack"] =
+            group.name + "-rack-" + std::to_string(number / group.nodes_per_rack);
+    }
+    node.topology = topology_of(node.name, node.labels, label_prefix, topology_labels);
     return node;
 }
 
 }  // namespace
 
 std::vector<NodeFacts> make_nodes(const std::vector<NodeGroup>& groups,
-                                  const std::string& label_prefix) {
+                                  const std::string& label_prefix,
+                                  const TopologyKeys& topology_labels) {
     std::vector<NodeFacts> nodes;
     for (const NodeGroup& group : groups) {
         for (std::int64_t i = 0; i < group.count; ++i) {
-            nodes.push_back(make_node(group, i, label_prefix));
+            nodes.push_back(make_node(group, i, label_prefix, topology_labels));
         }
     }
     return nodes;

@@ -22,16 +22,19 @@ struct NodeGroup {
     std::int64_t cpu_cores = 64;
     std::int64_t memory_gib = 512;
     std::map<std::string, std::string> labels;
+    std::int64_t nodes_per_rack = 0;  // 0: nobody knows their racks
 };
 
 struct EmbeddedSettings {
     std::vector<NodeGroup> nodes;
     sim::Settings cluster;   // its label_prefix, seed and times
+    TopologyKeys topology_labels;
     std::string cluster_id;  // as the journal's header says (Recovered::cluster_id)
 };
 
 // Labelled as an administrator would label real ones: hostname, pool unless default, GPU type.
 std::vector<NodeFacts> make_nodes(const std::vector<NodeGroup>& groups,
-                                  const std::string& label_prefix);
+                                  const std::string& label_prefix,
+                                  const TopologyKeys& topology_labels = {});
 
 }  // namespace gpuctl::embedded

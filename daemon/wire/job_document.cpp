@@ -79,7 +79,7 @@ Result<JobKind> kind_of_job(const Document& document) {
 
 // Features whose keys exist already, so that a document for them is not called wrong.
 void note_later_sections(JobReader& reader, Fields& fields) {
-    for (const char* name : {"placement", "autoscaling", "model", "output"}) {
+    for (const char* name : {"autoscaling", "model", "output"}) {
         const Field field = fields.find(name);
         if (field.is_map()) note_unused(field, name);
     }
@@ -121,6 +121,7 @@ Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions
     read_resources(reader, resources);
     read_service(reader, fields.find("service"));
     read_elastic(reader, fields.find("elastic"), node_count_of(resources));
+    read_placement(reader, fields.find("placement"));
     read_storage(reader, fields.find("storage"));
     note_later_sections(reader, fields);
     if (spec.kind != JobKind::training) {

@@ -99,6 +99,19 @@ Json encode_resources(const JobSpec& spec) {
     return resources;
 }
 
+Json encode_placement(const TopologyRules& rules) {
+    Json placement;
+    const auto put = [](Json& object, const char* key, TopologyLevel level) {
+        if (level != TopologyLevel::none) object[key] = to_string(level);
+    };
+    Json topology = Json::object();
+    put(topology, "required", rules.required);
+    put(topology, "preferred", rules.preferred);
+    if (!topology.empty()) placement["topology"] = std::move(topology);
+    put(placement, "spread", rules.spread);
+    return placement;
+}
+
 Json encode_storage(const JobSpec& spec) {
     Json storage;
     if (!spec.workdirs.empty()) {
@@ -128,6 +141,7 @@ nlohmann::ordered_json encode_job(const JobSpec& spec) {
         document["elastic"] =
             Json{{"minReplicas", spec.replicas_min}, {"maxReplicas", spec.replicas_max}};
     }
+    if (spec.topology.any()) document["placement"] = encode_placement(spec.topology);
     Json storage = encode_storage(spec);
     if (!storage.empty()) document["storage"] = std::move(storage);
     return document;

@@ -19,6 +19,7 @@ void read_environment(JobReader& reader, const Field& section);
 void read_resources(JobReader& reader, const Field& section);
 void read_service(JobReader& reader, const Field& section);
 void read_elastic(JobReader& reader, const Field& section, const Field& node_count);
+void read_placement(JobReader& reader, const Field& section);
 void read_storage(JobReader& reader, const Field& section);
 
 // resources.nodeCount, which read_elastic compares with.

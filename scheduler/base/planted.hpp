@@ -230,7 +230,13 @@ namespace gpuctl {
     X(claims_fill_guarantees, \
       "What is claimed counts as held where a guarantee is kept back.") \
     X(promise_past_the_untried, \
-      "A Plan that goes on promises anew, whoever was not tried yet.")
+      "A Plan that goes on promises anew, whoever was not tried yet.") \
+    X(any_rack_will_do, \
+      "Gangs that require one rack start in whichever their ranks fit.") \
+    X(forget_where_the_others_are, \
+      "A rank is placed as if the others of its job were nowhere.") \
+    X(forget_what_racks_gain, \
+      "What comes free in a rack is not counted there.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

@@ -71,10 +71,36 @@ const GpuVendor& vendor_of_model(std::string_view model) {
     return kVendors.front();
 }
 
+constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
+constexpr std::string_view kMigNamespace = "nvidia.com/";
+
+bool is_mig_resource(std::string_view resource) {
+    return resource.size() > kMigPrefix.size() && resource.starts_with(kMigPrefix);
+}
+
+std::string_view mig_name(std::string_view resource) {
+    return resource.substr(kMigNamespace.size());
+}
+
+GpuMilli in_whole_gpus(std::string_view resource, GpuMilli amount) {
+    if (!is_mig_resource(resource)) return amount;
+    // "1g.10gb", "1c.3g.40gb" (one compute instance of a 3g slice: the slice is gone all the
+    // same), "1g.10gb.me". Four of A30's are a GPU, sevenths of it are taken for them all.
+    constexpr std::int64_t kSlices = 7;
+    std::string_view profile = resource.substr(kMigPrefix.size());
+    const std::size_t compute = profile.find("c.");
+    if (compute != std::string_view::npos && compute < profile.find('g')) {
+        profile.remove_prefix(compute + 2);
+    }
+    const bool is_read = profile.size() > 1 && profile[0] >= '1' && profile[0] <= '7' &&
+                         profile[1] == 'g';
+    const std::int64_t slices = is_read ? profile[0] - '0' : kSlices;
+    return GpuMilli{(amount.value() * slices + kSlices - 1) / kSlices};
+}
+
 bool is_gpu_resource(std::string_view resource) {
-    constexpr std::string_view mig = "nvidia.com/mig-";
-    if (resource.size() > mig.size() && resource.substr(0, mig.size()) == mig) return true;
-    return std::any_of(kVendors.begin(), kVendors.end(), [&](const GpuVendor& vendor) {
+    return is_mig_resource(resource) ||
+           std::any_of(kVendors.begin(), kVendors.end(), [&](const GpuVendor& vendor) {
         return vendor.resource == resource ||
                any_word(vendor.other_resources,
                         [&](std::string_view other) { return other == resource; });

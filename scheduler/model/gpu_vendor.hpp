@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "scheduler/base/units.hpp"
+
 namespace gpuctl {
 
 struct GpuVendor {
@@ -25,5 +27,12 @@ const GpuVendor* find_gpu_vendor(std::string_view alias);
 const GpuVendor& vendor_of_model(std::string_view model);
 // True for whole devices and MIG slices (nvidia.com/mig-*) of every vendor in the table.
 bool is_gpu_resource(std::string_view resource);
+// One slice of a GPU that its administrator cut: nvidia.com/mig-1g.10gb.
+bool is_mig_resource(std::string_view resource);
+// "mig-1g.10gb": what people call such a slice.
+std::string_view mig_name(std::string_view resource);
+// What so much of a resource is of whole GPUs: of MIG slices their sevenths, rounded up, since a
+// quota must not be crossed by rounding; of anything else the amount itself.
+GpuMilli in_whole_gpus(std::string_view resource, GpuMilli amount);
 
 }  // namespace gpuctl

@@ -17,6 +17,7 @@ PlacementRules rules_of(const JobSpec& spec, const std::string& label_prefix) {
             {pool_label, TolerationOperator::equal, spec.pool, TaintEffect::no_schedule});
     }
     rules.gpu_model = gpu_model_of(spec);
+    rules.topology = spec.topology;
     // What the API server's DefaultTolerationSeconds admission adds to every pod.
     for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
         rules.tolerations.push_back({key, TolerationOperator::exists, "", TaintEffect::no_execute});

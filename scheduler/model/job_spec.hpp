@@ -46,7 +46,7 @@ enum class GpuMode : std::uint8_t { none, exclusive, fraction, shared, mig };
 struct GpuRequest {
     GpuMode mode = GpuMode::none;
     std::int64_t count = 0;       // whole devices, MIG slices or shares
-    GpuMilli amount;              // what quotas count
+    GpuMilli amount;              // of that many, 1000 for each whole one
     std::optional<Bytes> memory;  // fraction by memory
     std::string vendor;           // canonical alias: nvidia, amd, ...
     std::string model;            // as written; empty: any
@@ -124,6 +124,8 @@ struct JobSpec {
     std::vector<std::string> workdirs;  // host paths, each mounted at itself
     std::vector<VolumeClaim> claims;
 
+    TopologyRules topology;  // of its pods among each other
+
     friend auto operator<=>(const JobSpec&, const JobSpec&) = default;
 };
 BOOST_DESCRIBE_STRUCT(JobSpec, (),
@@ -131,7 +133,7 @@ BOOST_DESCRIBE_STRUCT(JobSpec, (),
                        run_time_expected, checkpoint_interval, restart_cost, image,
                        image_pull_secrets, command, args, environment, pool, gpu, gpu_type,
                        gpu_share, cpu, memory, replicas_min, replicas_max, service, workdirs,
-                       claims))
+                       claims, topology))
 
 // So long a training job that has ended is kept for its users to look at (contract 4.2): in
 // Kubernetes the Job's time to live, in the virtual cluster the same.

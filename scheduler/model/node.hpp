@@ -25,11 +25,12 @@ struct NodeFacts {
     std::map<std::string, std::string> labels;
     std::vector<Taint> taints;
     Instant created_at;
+    NodeTopology topology;
     friend auto operator<=>(const NodeFacts&, const NodeFacts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(NodeFacts, (),
                       (name, pool, gpu_model, address, ready, unschedulable, allocatable, labels,
-                       taints, created_at))
+                       taints, created_at, topology))
 
 // GPU models are names that people write: compared without case.
 inline bool same_gpu_model(std::string_view a, std::string_view b) {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/model/topology.hpp"
+
 namespace gpuctl {
 
 enum class TaintEffect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
@@ -56,9 +58,10 @@ struct PlacementRules {
     std::optional<std::vector<SelectorTerm>> required_affinity;      // OR of terms; empty: nothing
     std::vector<Toleration> tolerations;
     std::string gpu_model;  // compared without case against NodeFacts::gpu_model; empty: any
+    TopologyRules topology;
     friend auto operator<=>(const PlacementRules&, const PlacementRules&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PlacementRules, (),
-                      (node_selector, required_affinity, tolerations, gpu_model))
+                      (node_selector, required_affinity, tolerations, gpu_model, topology))
 
 }  // namespace gpuctl

@@ -37,7 +37,7 @@ struct Resources {
 };
 BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory, pods, gpus, extended))
 
-// All GPUs of a pod or node, whatever their vendor.
+// All GPUs of a pod or node, whatever their vendor; slices count as the share they are.
 GpuMilli gpus_total(const Resources& resources);
 
 }  // namespace gpuctl

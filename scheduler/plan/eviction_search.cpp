@@ -47,10 +47,11 @@ public:
             &relief_);
         placer_.avoid(avoided_);
         Capacity& capacity = state_.capacity_for_planning();
-        if (pods_.size() > 1) {
+        const bool has_wishes = shape_of_first().topology.any();
+        if (pods_.size() > 1 || (has_wishes && !node.exists())) {
             return placer_.place_all(state_, capacity, job_.pool, pods_, round_);
         }
-        const Shape& shape = state_.shapes().at(state_.pod(pods_.front()).shape);
+        const Shape& shape = shape_of_first();
         if (!node.exists()) {
             node = placer_.tightest(state_, capacity, job_.pool, shape, 1);
         } else if (!may_use(node) || !capacity.fits(node.value(), shape.needs)) {
@@ -65,13 +66,17 @@ public:
         return first_refusal(state_.pod(pods_.front()).facts.rules, facts) == NodeRefusal::none &&
                std::none_of(avoided_.begin(), avoided_.end(), [&](std::string_view model) {
                    return same_gpu_model(facts.gpu_model, model);
-               });
+               }) &&
+               placer_.keeps_topology(state_, pods_.front(), node);
     }
     [[nodiscard]] const ClusterState& state() const { return state_; }
     [[nodiscard]] bool is_one_pod() const { return pods_.size() == 1; }
     [[nodiscard]] const std::vector<Placement>& round() const { return round_; }
 
 private:
+    [[nodiscard]] const Shape& shape_of_first() const {
+        return state_.shapes().at(state_.pod(pods_.front()).shape);
+    }
     void change(PodId id, std::int64_t sign) {
         const PodRow& pod = state_.pod(id);
         gone_.take(pod.node.value(), state_.shapes().at(pod.shape).needs, -sign, pod.gpu_device);

@@ -99,6 +99,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     bool has_room = true;
     for (const Group& group : groups) {
         std::optional<Explanation> found = explain_parts::explain_group(state, job, group);
+        if (!found) found = explain_parts::explain_topology(state, job, group);
         if (!found) {
             if (!ready.all_or_nothing) break;  // any pod that fits moves the job on
             continue;

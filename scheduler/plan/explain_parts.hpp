@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/model/quantity.hpp"
 #include "scheduler/plan/explain.hpp"
 
@@ -15,6 +17,12 @@ namespace gpuctl::explain_parts {
 inline std::string gpus(std::int64_t milli) { return format_gpus(GpuMilli{milli}); }
 inline std::string gpus_noun(std::int64_t milli) {
     return gpus(milli) + (milli == kGpuMilliPerGpu ? " GPU" : " GPUs");
+}
+// Of one resource: "3 GPUs", "3 mig-1g.10gb slices".
+inline std::string gpus_noun(std::string_view resource, std::int64_t milli) {
+    if (!is_mig_resource(resource)) return gpus_noun(milli);
+    return gpus(milli) + " " + std::string{mig_name(resource)} +
+           (milli == kGpuMilliPerGpu ? " slice" : " slices");
 }
 inline std::string count(std::int64_t n, const char* one, const char* many) {
     return std::to_string(n) + " " + (n == 1 ? one : many);
@@ -35,6 +43,11 @@ Explanation explain_limit(const ClusterState& state, const JobRow& job, const Li
 // Ranks of one shape that do not find room; nothing when they do.
 std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
                                          const Group& group);
+// Ranks that find room in the pool, but not together or apart as they ask (explain_topology.cpp).
+std::optional<Explanation> explain_topology(const ClusterState& state, const JobRow& job,
+                                            const Group& group);
+// "needs 16 GPUs for 2 ranks (8 each)": the beginning of the sentence.
+std::string asks_for(const Capacity& capacity, const Shape& shape, std::int64_t ranks);
 // Each shape of a mixed gang finds room by itself; do they together? Asked on a copy of the world.
 std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
                                        const Readiness& ready);

@@ -25,14 +25,14 @@ std::string part_of_gpu(std::int64_t milli) {
     return std::to_string(milli) + "/" + std::to_string(kGpuMilliPerGpu);
 }
 
-std::string asks(std::int64_t gpus_each, std::int64_t ranks) {
+std::string asks(const std::string& resource, std::int64_t gpus_each, std::int64_t ranks) {
     if (is_part_of_gpu(GpuMilli{gpus_each})) {
         return "needs " + part_of_gpu(gpus_each) + " of one GPU" +
                (ranks == 1 ? "" : " for each of " + count(ranks, "rank", "ranks"));
     }
-    if (ranks == 1) return "needs " + gpus_noun(gpus_each) + " on one node";
+    if (ranks == 1) return "needs " + gpus_noun(resource, gpus_each) + " on one node";
     // Ranks may share a node: the number of nodes it takes depends on the nodes.
-    return "needs " + gpus_noun(gpus_each * ranks) + " for " + count(ranks, "rank", "ranks") +
+    return "needs " + gpus_noun(resource, gpus_each * ranks) + " for " + count(ranks, "rank", "ranks") +
            " (" + gpus(gpus_each) + " each)";
 }
 
@@ -70,7 +70,7 @@ bool counts_bytes(const std::string& resource) {
 std::string amount_text(ColumnKind kind, const std::string& resource, std::int64_t amount) {
     switch (kind) {
         case ColumnKind::gpu:
-            return gpus_noun(amount);
+            return gpus_noun(resource, amount);
         case ColumnKind::gpu_part:
             return part_of_gpu(amount) + " of a GPU";
         case ColumnKind::cpu:
@@ -182,7 +182,7 @@ void say_gpus_short(const ClusterState& state, const JobRow& job, const NodeSurv
                                                                       : Reason::nodes_insufficient;
     }
     out.sentence = wants.text + "; " + pool_part(state, job.pool, seen) + gpus(seen.gpus_free) +
-                   " of " + gpus_noun(seen.gpus_total) + " free, at most " +
+                   " of " + gpus_noun(out.subject, seen.gpus_total) + " free, at most " +
                    (is_part_of_gpu(GpuMilli{wants.gpus_each})
                         ? part_of_gpu(seen.gpu_free_on_one_device) + " on one GPU"
                         : gpus(seen.gpus_free_on_one_node) + " on one node");
@@ -213,6 +213,12 @@ std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
 
 namespace explain_parts {
 
+std::string asks_for(const Capacity& capacity, const Shape& shape, std::int64_t ranks) {
+    const std::int64_t each = gpus_each(capacity, shape);
+    return each > 0 ? asks(capacity.resource(shape.index_column), each, ranks)
+                    : "needs room for " + count(ranks, "pod", "pods");
+}
+
 std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
                                          const Group& group) {
     const Capacity& capacity = state.capacity();
@@ -220,8 +226,7 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
     const NodeSurvey seen = survey(state, job.pool, shape, group.ranks);
     if (seen.ranks_fitting >= group.ranks) return std::nullopt;
     Wants wants{gpus_each(capacity, shape), group.ranks, ""};
-    wants.text = wants.gpus_each > 0 ? asks(wants.gpus_each, group.ranks)
-                                     : "needs room for " + count(group.ranks, "pod", "pods");
+    wants.text = asks_for(capacity, shape, group.ranks);
     Explanation out = with_survey(seen, wants.gpus_each, group.ranks);
     const std::string& pool = state.pool(job.pool).name;
     if (seen.nodes_pool == 0) {

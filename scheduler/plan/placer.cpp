@@ -57,7 +57,7 @@ constexpr int kMissesMax = 64;
 
 NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                         const Shape& shape, std::int64_t ranks) {
-    const NodeSet& eligible = eligibility_.of(state, shape.constraint);
+    const NodeSet& eligible = allowed(state, shape);
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind == ColumnKind::cpu) {
         const NodeId beside = beside_gpus(capacity, pool, shape, eligible, ranks);
@@ -118,7 +118,7 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
     fitting = 0;
     const auto* buckets = capacity.buckets(pool, shape.index_column);
     if (buckets == nullptr) return NodeId::none();
-    const NodeSet& eligible = eligibility_.of(state, shape.constraint);
+    const NodeSet& eligible = allowed(state, shape);
     NodeId best;
     for (int bucket = Capacity::kBuckets; bucket-- > 0;) {
         const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
@@ -141,7 +141,7 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
 Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, PoolId pool,
                           ShapeId id) {
     const Shape& shape = state.shapes().at(id);
-    const NodeSet& eligible = eligibility_.of(state, shape.constraint);
+    const NodeSet& eligible = allowed(state, shape);
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind == ColumnKind::cpu && !capacity.has_gpus()) {
         return {tightest(state, capacity, pool, shape, 1)};  // there is nothing to spoil
@@ -199,23 +199,30 @@ void Placer::take_ranks(const Capacity& capacity, Transaction& attempt, NodeId n
     }
 }
 
+bool Placer::place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                         Transaction& attempt, const Shape& shape, std::int64_t ranks) {
+    while (ranks > 0) {
+        std::int64_t here = ranks;
+        NodeId node = tightest(state, capacity, pool, shape, ranks);
+        if (!node.exists()) node = roomiest(state, capacity, pool, shape, ranks, here);
+        if (!node.exists()) return false;
+        take_ranks(capacity, attempt, node, shape, here);
+        ranks -= here;
+    }
+    return true;
+}
+
 bool Placer::place_greedily(const ClusterState& state, Capacity& capacity, PoolId pool,
                             Transaction& attempt) {
     chosen_.clear();
     while (chosen_.size() < order_.size()) {
         const std::size_t begin = chosen_.size();
-        const ShapeId shape_id = state.pod(order_[begin]).shape;
+        const ShapeId shape = state.pod(order_[begin]).shape;
         std::size_t end = begin;
-        while (end < order_.size() && state.pod(order_[end]).shape == shape_id) ++end;
-        const Shape& shape = state.shapes().at(shape_id);
-        auto left = static_cast<std::int64_t>(end - begin);
-        while (left > 0) {
-            std::int64_t here = left;
-            NodeId node = tightest(state, capacity, pool, shape, left);
-            if (!node.exists()) node = roomiest(state, capacity, pool, shape, left, here);
-            if (!node.exists()) return false;
-            take_ranks(capacity, attempt, node, shape, here);
-            left -= here;
+        while (end < order_.size() && state.pod(order_[end]).shape == shape) ++end;
+        if (!place_ranks(state, capacity, pool, attempt, state.shapes().at(shape),
+                         static_cast<std::int64_t>(end - begin))) {
+            return false;
         }
     }
     return true;
@@ -233,8 +240,8 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
     std::uint32_t slot = same_as_before ? chosen_[next - 1].node.value() : 0;
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (slot = nodes.next(slot); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
-        if (!eligibility_.of(state, shape.constraint).contains(slot)) continue;
-        if (is_avoided(state, slot)) continue;
+        if (!allowed(state, shape).contains(slot)) continue;
+        if (is_avoided(state, slot) || is_taken(capacity, slot)) continue;
         if (!capacity.fits(slot, shape.needs)) continue;
         for (const std::int32_t device : devices_to_try(capacity, slot, shape)) {
             if (--steps_left < 0) return false;
@@ -250,17 +257,11 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
     return false;
 }
 
-bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
-                       const std::vector<PodId>& pods, std::vector<Placement>& out) {
-    out.clear();
-    if (pods.size() == 1) {
-        const Spot spot = best(state, capacity, pool, state.pod(pods.front()).shape);
-        if (spot.node.exists()) out.push_back({pods.front(), spot.node, spot.device});
-        return spot.node.exists();
-    }
-    sort_by_size(state, pods);
-    Transaction attempt{capacity, log_};
-    if (!place_greedily(state, capacity, pool, attempt)) {
+bool Placer::place_order(const ClusterState& state, Capacity& capacity, PoolId pool,
+                         Transaction& attempt, std::int64_t& steps_left) {
+    // Ranks that must be apart are not packed first.
+    if (wish_.spread == TopologyLevel::none) {
+        if (place_greedily(state, capacity, pool, attempt)) return true;
         if (planted(PlantedBug::drop_the_undo)) log_.clear();
         attempt.rollback_to(0);
         const ShapeId first = state.pod(order_.front()).shape;
@@ -268,21 +269,41 @@ bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId poo
                         [&](PodId pod) { return state.pod(pod).shape == first; })) {
             return false;  // for one shape the greedy answer is exact
         }
-        chosen_.clear();
-        std::int64_t steps_left = kSearchStepsMax;
-        if (!search(state, capacity, pool, attempt, 0, steps_left)) return false;
     }
+    chosen_.clear();
+    return search(state, capacity, pool, attempt, 0, steps_left);
+}
+
+bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
+                       const std::vector<PodId>& pods, std::vector<Placement>& out) {
+    out.clear();
+    const ShapeId shape = state.pod(pods.front()).shape;
+    wish_ = planted(PlantedBug::any_rack_will_do) ? TopologyRules{}
+                                                  : state.shapes().at(shape).topology;
+    if (wish_.any()) return place_in_domains(state, capacity, pool, pods, out);
+    if (pods.size() == 1) {
+        const Spot spot = best(state, capacity, pool, shape);
+        if (spot.node.exists()) out.push_back({pods.front(), spot.node, spot.device});
+        return spot.node.exists();
+    }
+    sort_by_size(state, pods);
+    Transaction attempt{capacity, log_};
+    std::int64_t steps_left = kSearchStepsMax;
+    if (!place_order(state, capacity, pool, attempt, steps_left)) return false;
+    tell(pods, out);
+    return true;  // the attempt is undone here; ClusterState::assume() does it for good
+}
+
+void Placer::tell(const std::vector<PodId>& pods, std::vector<Placement>& out) const {
     out.reserve(order_.size());
     for (std::size_t i = 0; i < order_.size(); ++i) {
         out.push_back({order_[i], chosen_[i].node, chosen_[i].device});
     }
-    if (order_ != pods) {  // back into rank order: rank 0 is bound first
-        std::sort(out.begin(), out.end(), [&pods](const Placement& a, const Placement& b) {
-            return std::find(pods.begin(), pods.end(), a.pod) <
-                   std::find(pods.begin(), pods.end(), b.pod);
-        });
-    }
-    return true;  // the attempt is undone here; ClusterState::assume() does it for good
+    if (order_ == pods) return;  // else back into rank order: rank 0 is bound first
+    std::sort(out.begin(), out.end(), [&pods](const Placement& a, const Placement& b) {
+        return std::find(pods.begin(), pods.end(), a.pod) <
+               std::find(pods.begin(), pods.end(), b.pod);
+    });
 }
 
 }  // namespace gpuctl

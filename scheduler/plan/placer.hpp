@@ -1,6 +1,7 @@
 #pragma once
 // Finds nodes, and devices for parts of GPUs. One pod goes to where it spoils least
-// (fragmentation.hpp); a gang goes to few nodes, all of its ranks or none.
+// (fragmentation.hpp); a gang goes to few nodes, all of its ranks or none. Jobs that say how their
+// pods are to stand to each other (docs/adr/0019) are placed within domains: placer_topology.cpp.
 
 #include <cstdint>
 #include <string_view>
@@ -37,6 +38,9 @@ public:
         return eligibility_.of(state, shape.constraint);
     }
 
+    // May the pod go there, given where the others of its job are?
+    [[nodiscard]] bool keeps_topology(const ClusterState& state, PodId pod, NodeId node);
+
     // Nodes with these GPU models are left alone by what follows; the names must live as long.
     void avoid(const std::vector<std::string_view>& models) { avoided_ = models; }
 
@@ -57,6 +61,78 @@ private:
                     std::int64_t ranks);
     bool search(const ClusterState& state, Capacity& capacity, PoolId pool, Transaction& attempt,
                 std::size_t next, std::int64_t& steps_left);
+    // The pods of order_, wherever allowed; chosen_ says where. The attempt keeps what it took.
+    bool place_order(const ClusterState& state, Capacity& capacity, PoolId pool,
+                     Transaction& attempt, std::int64_t& steps_left);
+    bool place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                     Transaction& attempt, const Shape& shape, std::int64_t ranks);
+    void tell(const std::vector<PodId>& pods, std::vector<Placement>& out) const;
+
+    // --- topology (placer_topology.cpp) ---
+    // A domain to place in, or a node of which nobody says where it stands.
+    struct Group {
+        DomainId domain;
+        std::uint32_t first_slot = 0;
+        std::int64_t ranks = 0;      // find room there
+        std::int64_t gpus_free = 0;  // on the nodes that have some
+        bool is_anchored = false;    // others of the job are there
+    };
+    struct Room {
+        std::uint32_t slot = 0;
+        std::int64_t ranks = 0;
+        std::uint32_t group = 0;
+    };
+    [[nodiscard]] const NodeSet& allowed(const ClusterState& state, const Shape& shape);
+    void open_scope();  // of scope_slots_
+    void close_scope();
+    bool place_in_domains(const ClusterState& state, Capacity& capacity, PoolId pool,
+                          const std::vector<PodId>& pods, std::vector<Placement>& out);
+    Spot best_beside(const ClusterState& state, const Capacity& capacity, PoolId pool, PodId pod);
+    bool place_together(const ClusterState& state, Capacity& capacity, PoolId pool,
+                        Transaction& attempt, const Shape& shape);
+    bool place_mixed(const ClusterState& state, Capacity& capacity, PoolId pool,
+                     Transaction& attempt, std::int64_t& steps_left);
+    bool place_in_scope(const ClusterState& state, Capacity& capacity, PoolId pool,
+                        Transaction& attempt, std::int64_t& steps_left);
+    // The candidates of the required level that may have room for so many GPUs, tightest first.
+    void list_domains(const Capacity& capacity, TopologyLevel level, std::int64_t gpus);
+    void survey_rooms(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                      const Shape& shape, DomainId required);
+    void count_room(const Capacity& capacity, const Shape& shape, std::uint32_t slot);
+    // As few of the groups as hold all; into picked_. How many; none: they do not.
+    std::size_t pick_groups(const Capacity& capacity);
+    std::size_t pick_fewest(const std::vector<std::uint32_t>& from, std::vector<std::uint32_t>& to);
+    void narrow_outward(const Capacity& capacity);
+    bool place_groups(const ClusterState& state, Capacity& capacity, PoolId pool,
+                      Transaction& attempt, const Shape& shape);
+    bool place_apart(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                     Transaction& attempt, const Shape& shape, std::int64_t ranks);
+    [[nodiscard]] bool is_taken(const Capacity& capacity, std::uint32_t slot) const;
+    [[nodiscard]] bool is_anchored(const Capacity& capacity, TopologyLevel level,
+                                   DomainId domain) const;
+    [[nodiscard]] bool has_anchor_in(const Capacity& capacity, TopologyLevel level) const;
+
+    struct Scope {
+        ConstraintId constraint;
+        bool is_built = false;
+        NodeSet nodes;
+    };
+    TopologyRules wish_;  // of the pods under trial
+    std::vector<NodeId> anchors_;
+    bool is_scoped_ = false;
+    std::vector<std::uint32_t> scope_slots_;
+    std::vector<Scope> scopes_;
+    std::vector<DomainId> candidates_;
+    std::vector<Room> rooms_;
+    std::vector<Group> groups_;
+    std::vector<std::uint32_t> group_of_;      // by domain of the preferred level
+    std::vector<std::uint32_t> group_stamp_;   // of group_of_, by domain
+    std::vector<std::uint32_t> spread_stamp_;  // by domain of the spread level: counted
+    std::uint32_t stamp_ = 0;
+    std::vector<std::uint32_t> order_of_groups_;
+    std::vector<std::uint32_t> picked_;
+    std::vector<std::uint32_t> picked_outward_;
+    std::vector<std::uint32_t> inside_;
 
     EligibilityCache eligibility_;
     Fragmentation fragmentation_;

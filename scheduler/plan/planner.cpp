@@ -218,13 +218,14 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
         const ShapeId shape = state.pod(pod).shape;
         pods_.assign(1, pod);
         if (!is_within_limits(state, job, pods_)) continue;
-        if (models_.empty() && is_refused(state, job.pool, shape, 1)) {
+        const bool is_general = asks_the_same(state, job, shape);
+        if (is_general && is_refused(state, job.pool, shape, 1)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
         if (!find_room(state, job.pool)) {
-            if (models_.empty() && !is_held_back_) note_refused(state, job.pool, shape, 1);
+            if (is_general && !is_held_back_) note_refused(state, job.pool, shape, 1);
             watch_ |= ClassBlock::kPoolGains;
             continue;
         }
@@ -255,11 +256,12 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
         const auto ranks = static_cast<std::int64_t>(pods_.size());
         if (!is_within_limits(state, job, pods_)) {
             // a smaller round may still be allowed
-        } else if (uniform && models_.empty() && is_refused(state, job.pool, shape, ranks)) {
+        } else if (uniform && asks_the_same(state, job, shape) &&
+                   is_refused(state, job.pool, shape, ranks)) {
             ++figures.skipped_by_negative_cache;
             watch_ |= ClassBlock::kPoolGains;
         } else if (!find_room(state, job.pool)) {
-            if (uniform && models_.empty() && !is_held_back_) {
+            if (uniform && asks_the_same(state, job, shape) && !is_held_back_) {
                 note_refused(state, job.pool, shape, ranks);
             }
             watch_ |= ClassBlock::kPoolGains;
@@ -323,6 +325,12 @@ const Explanation& Planner::explanation_of(const ClusterState& state, JobId id) 
         told.explanation = blockers(state, id, ready_).front();
     }
     return told.explanation;
+}
+
+// As every job with pods of this shape: no model is barred to it, and no pods of its own tell where
+// the next may go.
+bool Planner::asks_the_same(const ClusterState& state, const JobRow& job, ShapeId shape) const {
+    return models_.empty() && (job.pods_held == 0 || !state.shapes().at(shape).topology.any());
 }
 
 Planner::Refused& Planner::refused(const ClusterState& state, PoolId pool, ShapeId shape) {

@@ -55,6 +55,8 @@ private:
                 EffectList& effects);
     const Explanation& explanation_of(const ClusterState& state, JobId job);
 
+    [[nodiscard]] bool asks_the_same(const ClusterState& state, const JobRow& job,
+                                     ShapeId shape) const;
     // Shapes that found no room in a pool, until the pool gains something.
     struct Refused {
         std::uint64_t shape_serial = 0;

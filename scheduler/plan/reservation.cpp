@@ -17,22 +17,36 @@ public:
         const NodeSet& nodes = state.capacity().nodes_of(pool);
         for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
              slot = nodes.next_common(eligible, slot + 1)) {
-            total_ += on(slot);
-            if (total_ >= ranks) break;
+            change(slot, on(slot));
+            if (all()) break;  // on a node it holds already, more changes nothing
         }
     }
-    [[nodiscard]] bool all() const { return total_ >= ranks_; }
+    [[nodiscard]] bool all() const { return most_ >= ranks_; }
     [[nodiscard]] std::int64_t on(std::uint32_t slot) const {
         return eligible_.contains(slot) ? capacity_.fitting(slot, shape_.needs, ranks_) : 0;
     }
-    void changed(std::int64_t before, std::int64_t now) { total_ += now - before; }
+    void changed(std::uint32_t slot, std::int64_t before) { change(slot, on(slot) - before); }
 
 private:
+    // Of the domain that all of them must be in, else of the pool.
+    void change(std::uint32_t slot, std::int64_t more) {
+        std::size_t domain = 0;
+        if (shape_.topology.required != TopologyLevel::none) {
+            const DomainId id = capacity_.domains().of(shape_.topology.required, slot);
+            if (!id.exists()) return;
+            domain = id.value();
+        }
+        if (totals_.size() <= domain) totals_.resize(domain + 1);
+        totals_[domain] += more;
+        most_ = std::max(most_, totals_[domain]);  // what is released does not go again
+    }
+
     const Capacity& capacity_;
     const NodeSet& eligible_;
     const Shape& shape_;
     std::int64_t ranks_;
-    std::int64_t total_ = 0;
+    std::vector<std::int64_t> totals_;
+    std::int64_t most_ = 0;
 };
 
 }  // namespace
@@ -66,6 +80,12 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state, 
     }
     shapes_.clear();
     for (const PodId pod : pods) shapes_.push_back(state.shapes().at(state.pod(pod).shape).serial);
+    if (state.shapes().at(state.pod(pods.front()).shape).topology.any()) {
+        // Where others of the job are is part of the question.
+        std::vector<NodeId> anchors;
+        state.read_anchors(state.job(state.pod(pods.front()).job), anchors);
+        for (const NodeId anchor : anchors) shapes_.push_back(anchor.value());
+    }
     const auto found = std::find_if(answers_.begin(), answers_.end(),
                                     [this](const Answer& one) { return one.shapes == shapes_; });
     if (found != answers_.end()) return &*found;
@@ -107,7 +127,7 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, Poo
             if (state.node(pod.node).pool != pool) continue;
             const std::int64_t before = fitting.on(slot);
             attempt.take(slot, state.shapes().at(pod.shape).needs, -1, pod.gpu_device);
-            fitting.changed(before, fitting.on(slot));
+            fitting.changed(slot, before);
             is_news = true;
         }
         if (!is_news || !fitting.all()) continue;

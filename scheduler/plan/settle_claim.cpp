@@ -45,9 +45,10 @@ bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Pl
     if (static_cast<std::int64_t>(claimed.size()) != job.claim_pods || job.victim_refused) {
         return false;
     }
-    return planted(PlantedBug::keep_stale_claims) ||
-           std::all_of(claimed.begin(), claimed.end(),
-                       [&](const Placement& one) { return may_stay(state, job, one); });
+    if (planted(PlantedBug::keep_stale_claims)) return true;
+    return std::all_of(claimed.begin(), claimed.end(),
+                       [&](const Placement& one) { return may_stay(state, job, one); }) &&
+           !state.breaks_topology(job, claimed);
 }
 
 }  // namespace

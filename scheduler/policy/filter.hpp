@@ -10,7 +10,7 @@
 
 namespace gpuctl {
 
-enum class NodeRefusal : std::uint8_t { none, unschedulable, taint, selector, gpu_model };
+enum class NodeRefusal : std::uint8_t { none, unschedulable, taint, selector, gpu_model, topology };
 
 // cordon_filter.cpp: spec.unschedulable, unless its taint is tolerated (S23).
 bool passes_cordon(const PlacementRules& rules, const NodeFacts& node);
@@ -22,6 +22,9 @@ bool matches_selector(const PlacementRules& rules, const NodeFacts& node);
 bool matches_term(const SelectorTerm& term, const NodeFacts& node);
 // gpu_model_filter.cpp: the model asked for, without case.
 bool matches_gpu_model(const PlacementRules& rules, const NodeFacts& node);
+
+// topology_filter.cpp: a node of which nobody says where it stands is in no rack.
+bool has_domains(const PlacementRules& rules, const NodeFacts& node);
 
 NodeRefusal first_refusal(const PlacementRules& rules, const NodeFacts& node);
 // kube-scheduler's words for it.

@@ -78,19 +78,31 @@ void ClusterState::place_in_pool(NodeId id) {
     if ((after.exists() && !existed) || vanished) resolve_all();
 }
 
+// What its pods' jobs may still add, and where, hangs on where these are.
+void ClusterState::place_in_topology(NodeId id) {
+    const NodeRow& row = nodes_[id.value()];
+    capacity_.set_topology(id.value(), row.known ? row.facts.topology : NodeTopology{});
+    for (const PodId pod : row.pods) {
+        const PodRow& held = pods_[pod.value()];
+        if (held.job.exists() && held.facts.rules.topology.any()) mark_dirty(held.job);
+    }
+}
+
 void ClusterState::on(const NodeObserved& event, EffectList&) {
     const NodeId id = node_named(event.node.name);
     NodeRow& row = nodes_[id.value()];
     if (row.known && row.facts == event.node) return;
     NodeFacts facts = event.node;
     if (facts.pool.empty()) facts.pool = kDefaultPool;
+    if (facts.topology.host.empty()) facts.topology.host = facts.name;
     const bool rules_changed =
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
-        row.facts.pool != facts.pool;
+        row.facts.pool != facts.pool || row.facts.topology != facts.topology;
     if (row.known) offer_to_pool(row.pool, row.facts.allocatable, -1);
     const bool model_changed = row.facts.gpu_model != facts.gpu_model;
     if (model_changed) charge_pods_of(row, -1);
+    const bool moved = !row.known || row.facts.topology != facts.topology;
     const bool capacity_changed = !row.known || row.facts.allocatable != facts.allocatable;
     row.known = true;
     row.facts = std::move(facts);
@@ -103,6 +115,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
             note_change(row.pool);
         }
     }
+    if (moved) place_in_topology(id);
     if (rules_changed) {
         if (!planted(PlantedBug::forget_changed_nodes)) note_eligibility_change(id);
         if (!planted(PlantedBug::forget_gain_on_uncordon)) note_gain(row.pool);
@@ -125,6 +138,7 @@ void ClusterState::on(const NodeRemoved& event, EffectList&) {
     charge_pods_of(row, 1);
     if (!planted(PlantedBug::offer_removed_nodes)) place_in_pool(id);
     (void)capacity_.set_allocatable(id.value(), Resources{});
+    place_in_topology(id);
     note_eligibility_change(id);
     look_at_claims();
     forget_node_if_unused(id);

@@ -73,6 +73,7 @@ Needs Capacity::amounts_of(const Resources& request, bool is_request) {
 void Capacity::ensure_slot(std::uint32_t slot) {
     if (slot < slots()) return;
     pool_of_.resize(slot + 1);
+    domains_.ensure_slot(slot);
     if (changes_.capacity() < 8 * slots() + 1026) changes_.reserve(16 * slots() + 1026);
     for (ColumnData& column : columns_) {
         column.allocatable.resize(slot + 1);
@@ -149,7 +150,23 @@ void Capacity::change_free(ColumnData& column, std::uint32_t slot, std::int64_t 
     }
 }
 
+std::int64_t Capacity::gpus_free(std::uint32_t slot) const {
+    std::int64_t sum = 0;
+    for (const ColumnData& column : columns_) {
+        if (column.kind == ColumnKind::gpu) sum += std::max<std::int64_t>(column.free[slot], 0);
+    }
+    return sum;
+}
+
+void Capacity::set_topology(std::uint32_t slot, const NodeTopology& where) {
+    domains_.place(slot, where, gpus_free(slot));
+}
+
 void Capacity::set_free(ColumnData& column, std::uint32_t slot, std::int64_t free) noexcept {
+    if (column.kind == ColumnKind::gpu) {
+        const std::int64_t before = std::max<std::int64_t>(column.free[slot], 0);
+        domains_.change_free(slot, std::max<std::int64_t>(free, 0) - before);
+    }
     column.free[slot] = free;
     if (!is_indexed(column.kind)) return;
     const PoolId pool = pool_of_[slot];
@@ -280,6 +297,14 @@ std::vector<std::string> Capacity::check_index() const {
                     }
                 }
             }
+        }
+    }
+    for (std::size_t i = 1; i < kTopologyLevels; ++i) {
+        for (const Domain& domain : domains_.of_level(static_cast<TopologyLevel>(i))) {
+            std::int64_t sum = 0;
+            for (const std::uint32_t slot : domain.slots) sum += gpus_free(slot);
+            if (domain.slots.empty() || sum == domain.gpus_free) continue;
+            wrong.push_back("the free GPUs of " + domain.name + " are counted wrong");
         }
     }
     return wrong;

@@ -23,6 +23,7 @@
 #include "scheduler/base/ids.hpp"
 #include "scheduler/model/devices.hpp"
 #include "scheduler/model/resources.hpp"
+#include "scheduler/state/domain_map.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/node_set.hpp"
 
@@ -82,6 +83,10 @@ public:
     }
     [[nodiscard]] PoolId pool_of(std::uint32_t slot) const { return pool_of_[slot]; }
     [[nodiscard]] const NodeSet& nodes_of(PoolId pool) const;
+
+    // Where the node stands (docs/adr/0019).
+    void set_topology(std::uint32_t slot, const NodeTopology& where);
+    [[nodiscard]] const DomainMap& domains() const { return domains_; }
 
     // `device`: of needs for a part of a GPU; `times` is 1 or -1 for those.
     void take(std::uint32_t slot, const Needs& needs, std::int64_t times = 1,
@@ -182,6 +187,7 @@ private:
     void link_parts(Column parts);
     void set_closed(std::uint32_t slot, bool is_closed);
     void note_change(std::uint32_t slot) noexcept;
+    [[nodiscard]] std::int64_t gpus_free(std::uint32_t slot) const;
     Needs amounts_of(const Resources& resources, bool is_request);
     void put_in_index(ColumnData& column, std::uint32_t slot);
     void change_free(ColumnData& column, std::uint32_t slot, std::int64_t change) noexcept;
@@ -191,6 +197,7 @@ private:
     TextMap<Column> gpu_columns_;
     TextMap<Column> extended_columns_;
     TextMap<Column> part_columns_;
+    DomainMap domains_;
     std::vector<bool> closed_;  // by slot, to parts
     std::vector<std::uint32_t> changes_;
     std::uint64_t change_epoch_ = 1;

@@ -145,6 +145,11 @@ public:
     // Size of the gang a job belongs to; 0: unknown. Absent: no gang.
     [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;
     void read_readiness(JobId id, Readiness& out) const;
+    // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
+    void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
+    // Placed so, the ranks would not be together, or apart, as they ask (topology_rules.cpp).
+    [[nodiscard]] bool breaks_topology(const JobRow& job,
+                                       const std::vector<Placement>& round) const;
     // The first limit that so much more would cross (limits.hpp); kind none: it may hold it.
     [[nodiscard]] LimitHit limit_hit(const JobRow& job, const Load& ask) const;
     [[nodiscard]] std::optional<GpuMilli> pool_quota(TenantId tenant, PoolId pool) const;
@@ -220,6 +225,7 @@ private:
     NodeId node_named(std::string_view name);
     void forget_node_if_unused(NodeId id);
     void place_in_pool(NodeId id);
+    void place_in_topology(NodeId id);
     void note_gain(PoolId pool);
     void note_change(PoolId pool);
     void note_eligibility_change(NodeId id);
@@ -256,6 +262,7 @@ private:
     void leave_queue(JobId id);
     void enter_queue(JobId id, const Readiness& ready);
     Ask ask_of(const JobRow& job, const Readiness& ready) const;
+    void add_anchors(const JobRow& job, const Readiness& ready, Ask& ask) const;
     void set_timer(JobId id);
     void ring_timers();
     void request_wake(EffectList& effects, bool again);

@@ -172,7 +172,27 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
         i = end;
     }
     if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
+    add_anchors(job, ready, ask);
     return ask;
+}
+
+// Where its others are is part of the question for pods that are to be together or apart.
+void ClusterState::add_anchors(const JobRow& job, const Readiness& ready, Ask& ask) const {
+    if (job.pods_held == 0 || ready.pods.empty()) return;
+    const TopologyRules& rules = shapes_.at(pods_[ready.pods.front().value()].shape).topology;
+    if (!rules.any()) return;
+    std::vector<NodeId> anchors;
+    read_anchors(job, anchors);
+    for (const TopologyLevel level : {rules.required, rules.preferred, rules.spread}) {
+        if (level == TopologyLevel::none) continue;
+        const auto begin = static_cast<std::ptrdiff_t>(ask.size());
+        for (const NodeId anchor : anchors) {
+            ask.push_back(capacity_.domains().of(level, anchor.value()).value());
+        }
+        std::sort(ask.begin() + begin, ask.end());
+        ask.erase(std::unique(ask.begin() + begin, ask.end()), ask.end());
+        ask.push_back(0);  // a list ends
+    }
 }
 
 void ClusterState::leave_queue(JobId id) {

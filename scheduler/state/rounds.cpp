@@ -32,6 +32,7 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
     }
     if (limit_hit(job, ask).kind != LimitKind::none) return false;
     if (crosses_model_limit(job, round)) return false;
+    if (breaks_topology(job, round)) return false;
     leave_queue(id);
     if (all_or_nothing) {
         ++job.gang_attempt;

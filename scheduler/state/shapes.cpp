@@ -1,6 +1,7 @@
 #include "scheduler/state/shapes.hpp"
 
 #include "scheduler/base/archive.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
 
 namespace gpuctl {
 namespace {
@@ -49,10 +50,12 @@ ShapeId ShapeTable::acquire(const Resources& request, const PlacementRules& rule
     Shape& shape = shapes_[id.value()];
     shape.needs = capacity.needs_of(request);
     shape.constraint = acquire_constraint(rules);
+    shape.topology = rules.topology;
     for (const Need& need : shape.needs) {
         switch (capacity.kind(need.column)) {
             case ColumnKind::gpu:
-                shape.gpus += GpuMilli{need.amount};
+                shape.gpus +=
+                    in_whole_gpus(capacity.resource(need.column), GpuMilli{need.amount});
                 break;
             case ColumnKind::gpu_part:
                 shape.part = GpuMilli{need.amount};

@@ -214,6 +214,9 @@ bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
         if (label == node.labels.end() || label->second != value) return false;
     }
     if (rules.required_affinity && node.labels.contains("runwhere.ai/pool")) return false;
+    for (const TopologyLevel level : {rules.topology.required, rules.topology.spread}) {
+        if (level > TopologyLevel::host && node.topology.of(level).empty()) return false;
+    }
     return rules.gpu_model.empty() || rules.gpu_model == node.gpu_model;
 }
 
@@ -295,16 +298,20 @@ Gang Books::gang_of(const ObjectKey& job) const {
     return gang;
 }
 
-std::int64_t Books::fitting_in_pool(const PodFacts& pod, std::int64_t pods_asked,
-                                    bool when_empty) const {
+std::int64_t Books::fitting_in_pool(const PodFacts& pod, std::int64_t pods_asked, bool when_empty,
+                                    Heed heed) const {
     const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
-    const Amounts request = amounts_of(pod.request);
-    std::int64_t sum = 0;
+    std::vector<const NodeFacts*> on;
     for (const auto& [name, node] : nodes) {
-        if (node.pool != pool || !may_use(pod.rules, node)) continue;
-        sum += fitting(node, request, pods_asked, when_empty);
+        if (node.pool == pool && may_use(pod.rules, node)) on.push_back(&node);
     }
-    return sum;
+    PodFacts like = pod;
+    if (heed == Heed::nothing) like.rules.topology = {};
+    std::int64_t most = 0;
+    for (const auto& [name, ranks] : fitting_by_domain(like, pods_asked, when_empty, on)) {
+        most = std::max(most, ranks);
+    }
+    return most;
 }
 
 }  // namespace gpuctl::sim

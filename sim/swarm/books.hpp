@@ -121,12 +121,23 @@ public:
     // The limit that `more` on top of what is held would cross; empty: none.
     [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more) const;
     [[nodiscard]] Gang gang_of(const ObjectKey& job) const;
-    // So many of `pods` pods like this one find room in its pool now (or with all nodes empty).
+    // So many of `pods` pods like this one find room in its pool now (or with all nodes empty),
+    // together and apart as they ask, or wherever that is.
+    enum class Heed : std::uint8_t { topology, nothing };
     [[nodiscard]] std::int64_t fitting_in_pool(const PodFacts& pod, std::int64_t pods,
-                                               bool when_empty = false) const;
+                                               bool when_empty = false,
+                                               Heed heed = Heed::topology) const;
     // The same on the nodes whose models may take all of them.
     [[nodiscard]] std::int64_t fitting_in_models(const PodFacts& pod, std::int64_t pods,
                                                  bool when_empty = false) const;
+
+    // Names of the domains of a level where pods of the job are that stay.
+    [[nodiscard]] std::set<std::string> domains_of(const ObjectKey& job, TopologyLevel level,
+                                                   const std::set<std::string>& but = {}) const;
+    // So many find room in the best domain that they may be in (books_topology.cpp).
+    [[nodiscard]] std::map<std::string, std::int64_t> fitting_by_domain(
+        const PodFacts& pod, std::int64_t pods, bool when_empty,
+        const std::vector<const NodeFacts*>& on) const;
 
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, BookedPod> pods;            // by uid

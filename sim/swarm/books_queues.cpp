@@ -127,13 +127,16 @@ std::int64_t Books::fitting_in_models(const PodFacts& pod, std::int64_t pods_ask
                                       bool when_empty) const {
     const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
     const Amounts request = amounts_of(pod.request);
-    std::int64_t sum = 0;
+    std::vector<const NodeFacts*> on;
     for (const auto& [name, node] : nodes) {
         if (node.pool != pool || !may_use(pod.rules, node)) continue;
-        if (!model_allowed(pod, request.gpus * pods_asked, node.gpu_model)) continue;
-        sum += fitting(node, request, pods_asked, when_empty);
+        if (model_allowed(pod, request.gpus * pods_asked, node.gpu_model)) on.push_back(&node);
     }
-    return sum;
+    std::int64_t most = 0;
+    for (const auto& [name, ranks] : fitting_by_domain(pod, pods_asked, when_empty, on)) {
+        most = std::max(most, ranks);
+    }
+    return most;
 }
 
 std::int64_t Books::gpus_of_job(const ObjectKey& job) const {

@@ -43,6 +43,7 @@ private:
         bool resumes = false;
         Instant submitted_at;
         std::uint64_t arrival = 0;
+        std::set<std::string> uids;  // of the ranks
     };
     using Held = std::map<QueueName, std::map<std::string, Amounts>>;
 
@@ -52,6 +53,15 @@ private:
     void check_reservation(const BindPod& bind, const BookedPod& pod);
     void check_backoff(const BindOutcome& outcome);
     void check_gangs(const std::vector<Turn>& turns);
+    // judge_topology.cpp
+    void check_topology(const ObjectKey& job, const PodFacts& like,
+                        const std::set<std::string>& uids);
+    void check_claimed_topology(const JobRow& job, const PodFacts& like,
+                                const ClusterState& after);
+    void check_places(const std::string& what, const ObjectKey& job, const PodFacts& like,
+                      const std::set<std::string>& uids,
+                      const std::vector<std::string>& nodes);
+    void recount_topology(const std::string& name, const PodFacts& pod, const Explanation& told);
     void check_delete(const DeletePod& deletion);
     void check_rollbacks();
     void check_started(const ReportStarted& report);

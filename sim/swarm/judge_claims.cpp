@@ -119,6 +119,7 @@ void Judge::check_claim(const ObjectKey& beneficiary, const std::vector<EvictPod
     if (gang.size > 0 && gang.held + ranks < gang.size) {
         fail("I17", what + "less is claimed than its gang needs");
     }
+    check_claimed_topology(row, like, after);
     for (const PodId id : row.pods) then.pods.at(after.pod(id).facts.uid).claimed.clear();
     if (!then.limit_crossed(like, ask).empty()) {
         fail("I17", what + "pods are stopped in vain: it would cross the limit of " +

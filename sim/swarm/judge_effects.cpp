@@ -53,9 +53,10 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
         const JobRow& row = after.job(after.find_job(job));
         const Gang gang = books_.gang_of(job);
         turns.push_back({job, pod.facts, 0, gang.size > 0, gang.size > 0 && gang.held > 0,
-                         row.submitted_at, row.arrival});
+                         row.submitted_at, row.arrival, {}});
     }
     ++turns.back().ranks;
+    turns.back().uids.insert(bind.pod.uid);
     books_.promise(bind);
 }
 
@@ -129,6 +130,7 @@ void Judge::check_backoff(const BindOutcome& outcome) {
 // I4: what was placed of a gang completes it.
 void Judge::check_gangs(const std::vector<Turn>& turns) {
     for (const Turn& turn : turns) {
+        check_topology(turn.job, turn.pod, turn.uids);
         if (!turn.gang) continue;
         const Gang gang = books_.gang_of(turn.job);
         if (gang.held < gang.size) {

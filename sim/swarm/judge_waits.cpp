@@ -89,6 +89,7 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
         if (has(std::string{unit} + "_limit")) recount_limit(name, pod, told, unit);
     }
     if (has("nodes_pool")) recount_nodes(name, pod, told);
+    if (has("domains")) recount_topology(name, pod, told);
 }
 
 namespace {
@@ -133,8 +134,8 @@ void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Ex
     };
     expect("nodes_pool", in_pool);
     expect("nodes_matching", matching);
-    expect("ranks_fitting", std::min(books_.fitting_in_pool(pod, ranks), ranks));
-    expect("ranks_fitting_empty", std::min(books_.fitting_in_pool(pod, ranks, true), ranks));
+    expect("ranks_fitting", std::min(books_.fitting_in_pool(pod, ranks, false, Books::Heed::nothing), ranks));
+    expect("ranks_fitting_empty", std::min(books_.fitting_in_pool(pod, ranks, true, Books::Heed::nothing), ranks));
     if (request.gpus == 0) return;
     expect("gpus_needed", request.gpus * ranks);
     expect("gpus_free", free);

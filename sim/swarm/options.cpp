@@ -87,6 +87,23 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
     return pool;
 }
 
+constexpr std::uint64_t kTopologyStream = 0x746f706f;
+
+void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
+    const std::int64_t racks = rng.between(1, 3);
+    const bool has_blocks = rng.chance(1, 2);
+    for (NodeFacts& node : nodes) {
+        if (rng.chance(1, 8)) continue;  // nobody says where it stands
+        const std::int64_t rack = rng.between(0, racks - 1);
+        node.topology.rack = "rack-" + std::to_string(rack);
+        if (has_blocks) node.topology.block = "block-" + std::to_string(rack % 2);
+        if (rng.chance(1, 2)) {
+            node.topology.nvlink =
+                "island-" + std::to_string(2 * rack + rng.between(0, 1));
+        }
+    }
+}
+
 }  // namespace
 
 Policy draw_policy(Rng& rng) {
@@ -136,7 +153,24 @@ SwarmOptions draw_options(Rng& rng) {
     const std::int64_t nodes = rng.between(1, 6);
     for (std::int64_t i = 0; i < nodes; ++i) options.settings.nodes.push_back(draw_node(rng, i));
     options.settings.policy = draw_policy(rng);
+    Rng where{cluster.seed ^ kTopologyStream};
+    options.topology = where.chance(1, 2);
+    if (options.topology) put_in_racks(where, options.settings.nodes);
     return options;
+}
+
+void draw_topology(Rng& rng, JobSpec& spec) {
+    constexpr TopologyLevel together[] = {TopologyLevel::host, TopologyLevel::nvlink,
+                                          TopologyLevel::rack, TopologyLevel::rack,
+                                          TopologyLevel::block};
+    constexpr TopologyLevel apart[] = {TopologyLevel::host, TopologyLevel::host,
+                                       TopologyLevel::nvlink, TopologyLevel::rack};
+    TopologyRules rules;
+    if (rng.chance(1, 3)) rules.required = together[rng.below(5)];
+    if (rng.chance(1, 4)) rules.preferred = together[rng.below(5)];
+    if (rng.chance(1, 4)) rules.spread = apart[rng.below(4)];
+    if (spec.kind != JobKind::training) rules.required = TopologyLevel::none;
+    if (problem_with(rules).empty()) spec.topology = rules;
 }
 
 NodeFacts draw_change(Rng& rng, NodeFacts node) {

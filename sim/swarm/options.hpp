@@ -14,6 +14,7 @@ struct SwarmOptions {
     bool policy_changes = false;
     bool leadership_changes = false;
     bool restarts = false;
+    bool topology = false;  // nodes are in racks, and jobs care
 };
 
 SwarmOptions draw_options(Rng& rng);
@@ -21,6 +22,8 @@ SwarmOptions draw_options(Rng& rng);
 Policy draw_policy(Rng& rng);
 // Another life of the same machine: shrunk, grown, of another model, cordoned without its taint.
 NodeFacts draw_change(Rng& rng, NodeFacts node);
+// What the job asks of racks; from a stream of its own, so that worlds without stay as they are.
+void draw_topology(Rng& rng, JobSpec& spec);
 // A job of a random kind; `number` makes its name unique.
 JobSpec draw_job(Rng& rng, std::uint64_t number);
 

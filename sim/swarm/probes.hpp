@@ -52,6 +52,7 @@ struct Probes {
     std::uint64_t reclaims_tried = 0;      // likewise, between queues
     std::uint64_t parts_placed = 0;        // of a GPU
     std::uint64_t devices_shared = 0;      // parts placed beside others
+    std::uint64_t topologies_judged = 0;   // placements that were to be together or apart
 };
 BOOST_DESCRIBE_STRUCT(Probes, (),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
@@ -63,7 +64,7 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        claims_used, pods_reclaimed, disruptions_tried, reclaims_tried,
                        orders_compared, branches_compared, limits_recounted, usages_recounted,
                        waits_tried, explanations_recounted, promises_recounted, parts_placed,
-                       devices_shared))
+                       devices_shared, topologies_judged))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

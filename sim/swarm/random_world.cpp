@@ -37,6 +37,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
                          Simulation::Observer also)
     : rng_(seed),
       options_(draw_options(rng_)),
+      topology_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
       simulation_(options_.settings,
@@ -67,6 +68,7 @@ void RandomWorld::live(int moments) {
 
 void RandomWorld::submit() {
     JobSpec spec = draw_job(rng_, ++jobs_);
+    if (options_.topology) draw_topology(topology_rng_, spec);
     ++judge_.probes.jobs_submitted;
     acknowledged_[spec.key] = spec;
     simulation_.submit(std::move(spec));
@@ -230,6 +232,7 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
         pod.rules.node_selector.emplace_back("runwhere.ai/pool", spec.pool);
     }
     pod.rules.gpu_model = spec.gpu.model;
+    pod.rules.topology = spec.topology;
     const QueueName queue = empty.queue_of(pod);
     if (!empty.exists(queue) || empty.has_sub_queues(queue)) return false;
     Amounts ask;

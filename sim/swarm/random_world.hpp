@@ -56,6 +56,7 @@ private:
 
     Rng rng_;
     SwarmOptions options_;
+    Rng topology_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;

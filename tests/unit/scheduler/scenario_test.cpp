@@ -2,6 +2,7 @@
 // Scenario tables (tests/scenario/*.txt). A file holds scenarios separated by `scenario <name>`:
 //
 //   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
+//           e 8xA100 rack=r1 block=b1
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev | llm in prod borrow 2 lend 0
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
 //   policy  evictions 2 (per job and hour) | protect 60000 (ms after the start)
@@ -12,6 +13,7 @@
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
 //           part 500                   thousandths of one GPU for each rank
+//           required rack preferred rack spread host    how its ranks stand to each other
 //           limit 60 expected 20       seconds that it may run, that its user says it will
 //           preemptible                its pods may be stopped for others; `never`: it stops nobody
 //           checkpoint 1000 restart 500    its pods lose no more than this when stopped
@@ -100,6 +102,8 @@ private:
             if (part[i] == "cordoned") facts.unschedulable = true;
             if (part[i] == "tainted") facts.taints = {{"dedicated", "x", TaintEffect::no_schedule}};
             if (part[i].starts_with("pool=")) facts.pool = part[i].substr(5);
+            if (part[i].starts_with("rack=")) facts.topology.rack = part[i].substr(5);
+            if (part[i].starts_with("block=")) facts.topology.block = part[i].substr(6);
             if (part[i].starts_with("cores=")) {
                 facts.allocatable.cpu = CpuMilli{std::stoll(part[i].substr(6)) * 1000};
             }
@@ -110,6 +114,11 @@ private:
         return facts;
     }
     void add_node(const std::vector<std::string>& part) { world_.add(node_from(part)); }
+    static TopologyLevel level_named(const std::string& name) {
+        const auto level = topology_level_of(name, "", TopologyKeys{});
+        EXPECT_TRUE(level) << name;
+        return level.value_or(TopologyLevel::none);
+    }
     static QueueOrder order_named(const std::string& name) {
         if (name == "FIFO") return QueueOrder::fifo;
         if (name == "PRIORITY") return QueueOrder::priority;
@@ -228,6 +237,12 @@ private:
                 gib = std::stoll(next());
             } else if (part[i] == "part") {
                 milli = std::stoll(next());
+            } else if (part[i] == "required") {
+                like.rules.topology.required = level_named(next());
+            } else if (part[i] == "preferred") {
+                like.rules.topology.preferred = level_named(next());
+            } else if (part[i] == "spread") {
+                like.rules.topology.spread = level_named(next());
             } else if (part[i] == "limit") {
                 like.run_time_max = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "expected") {

@@ -1,0 +1,57 @@
+// Together or apart: what the places of a job's pods mean for each other (docs/adr/0019).
+
+#include <algorithm>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+void ClusterState::read_anchors(const JobRow& job, std::vector<NodeId>& out) const {
+    out.clear();
+    if (planted(PlantedBug::forget_where_the_others_are)) return;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = pods_[id.value()];
+        const bool holds =
+            pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+        if (holds && !pod.is_leaving() && !pod.delete_in_flight) out.push_back(pod.node);
+    }
+}
+
+// With ranks in several racks already (labels change), any of these will do: moving them is for
+// somebody else to decide.
+bool ClusterState::breaks_topology(const JobRow& job, const std::vector<Placement>& round) const {
+    const TopologyRules rules = shapes_.at(pods_[round.front().pod.value()].shape).topology;
+    if (rules.required == TopologyLevel::none && rules.spread == TopologyLevel::none) return false;
+    if (planted(PlantedBug::any_rack_will_do)) return false;
+    const DomainMap& domains = capacity_.domains();
+    std::vector<NodeId> anchors;
+    read_anchors(job, anchors);
+    if (rules.required != TopologyLevel::none) {
+        const DomainId first = domains.of(rules.required, round.front().node.value());
+        const bool is_one = std::all_of(round.begin(), round.end(), [&](const Placement& one) {
+            return domains.of(rules.required, one.node.value()) == first;
+        });
+        bool is_beside = true;
+        for (const NodeId anchor : anchors) {
+            const DomainId there = domains.of(rules.required, anchor.value());
+            if (!there.exists()) continue;
+            is_beside = there == first;
+            if (is_beside) break;
+        }
+        if (!first.exists() || !is_one || !is_beside) return true;
+    }
+    if (rules.spread == TopologyLevel::none) return false;
+    std::vector<DomainId> taken;
+    for (const NodeId anchor : anchors) taken.push_back(domains.of(rules.spread, anchor.value()));
+    for (const Placement& placement : round) {
+        const DomainId here = domains.of(rules.spread, placement.node.value());
+        if (!here.exists() || std::find(taken.begin(), taken.end(), here) != taken.end()) {
+            return true;
+        }
+        taken.push_back(here);
+    }
+    return false;
+}
+
+}  // namespace gpuctl

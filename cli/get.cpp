@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 
 #include "cli/commands.hpp"
@@ -70,6 +71,7 @@ nlohmann::json node_row(const nlohmann::json& item) {
             {"gpu_total", item.value("gpuTotal", nlohmann::json(0))},
             {"gpu_used", item.value("gpuUsed", nlohmann::json(0))},
             {"gpu_free", item.value("gpuFree", nlohmann::json(0))},
+            {"slices", item.value("slices", nlohmann::json::array())},
             {"gpu_types", member_list(item, "gpuType")},
             {"ip", text_of(item, "ip", "N/A")},
             {"pool", text_of(item, "pool", member_list(item, "boundPools"))}};
@@ -126,13 +128,33 @@ void print_pools(const nlohmann::json& rows, bool wide) {
     table.print(std::cout);
 }
 
+// "mig-1g.10gb 3/7": free of all.
+std::string slices_of(const nlohmann::json& row) {
+    std::string text;
+    for (const auto& slice : row.value("slices", nlohmann::json::array())) {
+        text += (text.empty() ? "" : ", ") + text_of(slice, "name") + " " +
+                number_of(slice, "free") + "/" + number_of(slice, "total");
+    }
+    return text.empty() ? "-" : text;
+}
+
+// The column of slices only where there are any.
 void print_nodes(const nlohmann::json& rows) {
-    Table table{
-        {"NODE NAME", "STATUS", "GPU TOTAL", "GPU USED", "GPU FREE", "GPU TYPE", "IP", "POOL"}};
+    const bool has_slices = std::any_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
+        return !row.value("slices", nlohmann::json::array()).empty();
+    });
+    std::vector<std::string> header{"NODE NAME", "STATUS",   "GPU TOTAL", "GPU USED",
+                                    "GPU FREE",  "GPU TYPE", "IP",        "POOL"};
+    if (has_slices) header.insert(header.begin() + 5, "FREE SLICES");
+    Table table{header};
     for (const auto& row : rows) {
-        table.add_row({text_of(row, "name"), text_of(row, "status"), number_of(row, "gpu_total"),
-                       number_of(row, "gpu_used"), number_of(row, "gpu_free"),
-                       text_of(row, "gpu_types", "-"), text_of(row, "ip"), text_of(row, "pool")});
+        std::vector<std::string> cells{
+            text_of(row, "name"),       text_of(row, "status"),
+            number_of(row, "gpu_total"), number_of(row, "gpu_used"),
+            number_of(row, "gpu_free"), text_of(row, "gpu_types", "-"),
+            text_of(row, "ip"),         text_of(row, "pool")};
+        if (has_slices) cells.insert(cells.begin() + 5, slices_of(row));
+        table.add_row(std::move(cells));
     }
     table.print(std::cout);
 }

@@ -1,6 +1,7 @@
 #include "daemon/api/shapes.hpp"
 
 #include "daemon/api/reply.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::api {
@@ -320,9 +321,39 @@ std::string node_status(const NodeFacts& node) {
     return node.unschedulable ? "maintaining" : "active";
 }
 
+namespace {
+
+// Slices of GPUs that their administrator cut, by name; whole GPUs are not among them.
+Json slices_json(const NodeView& node) {
+    Json slices = Json::array();
+    for (const GpuAmount& gpu : node.facts.allocatable.gpus) {
+        if (!is_mig_resource(gpu.resource)) continue;
+        GpuMilli used;
+        for (const GpuAmount& of : node.used.gpus) {
+            if (of.resource == gpu.resource) used = of.amount;
+        }
+        slices.push_back({{"name", std::string{mig_name(gpu.resource)}},
+                          {"total", whole_gpus_floor(gpu.amount)},
+                          {"used", whole_gpus_floor(used)},
+                          {"free", whole_gpus_floor(std::max(gpu.amount - used, GpuMilli{}))}});
+    }
+    return slices;
+}
+
+// Whole ones: what a job that asks for GPUs can have.
+GpuMilli whole_ones(const std::vector<GpuAmount>& gpus) {
+    GpuMilli sum;
+    for (const GpuAmount& gpu : gpus) {
+        if (!is_mig_resource(gpu.resource)) sum += gpu.amount;
+    }
+    return sum;
+}
+
+}  // namespace
+
 Json node_row(const NodeView& node) {
-    const GpuMilli total = gpus_total(node.facts.allocatable);
-    const GpuMilli used = gpus_total(node.used);
+    const GpuMilli total = whole_ones(node.facts.allocatable.gpus);
+    const GpuMilli used = whole_ones(node.used.gpus);
     Json body;
     body["nodeName"] = node.facts.name;
     body["name"] = node.facts.name;
@@ -330,7 +361,14 @@ Json node_row(const NodeView& node) {
     body["gpuTotal"] = gpus_json(total);
     body["gpuUsed"] = gpus_json(used);
     body["gpuFree"] = gpus_json(std::max(total - used, GpuMilli{0}));
+    body["slices"] = slices_json(node);
     body["gpuType"] = node.facts.gpu_model;
+    body["topology"] = Json::object();
+    for (const TopologyLevel level : {TopologyLevel::nvlink, TopologyLevel::rack,
+                                      TopologyLevel::block}) {
+        const std::string& name = node.facts.topology.of(level);
+        if (!name.empty()) body["topology"][std::string{to_string(level)}] = name;
+    }
     body["ip"] = node.facts.address.empty() ? kNotAvailable : node.facts.address;
     body["pool"] = node.facts.pool;
     body["boundPools"] = Json::array({node.facts.pool});

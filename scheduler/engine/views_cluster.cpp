@@ -4,6 +4,7 @@
 #include <map>
 
 #include "scheduler/engine/view_parts.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {
@@ -119,9 +120,12 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
             const std::int64_t left = capacity.free(column, id.value());
             overcommitted = overcommitted || left < 0;
             if (capacity.kind(column) != ColumnKind::gpu) continue;
-            total += capacity.allocatable(column, id.value());
-            free += std::max<std::int64_t>(left, 0);
-            view.gpus_excess += GpuMilli{std::max<std::int64_t>(-left, 0)};
+            const auto share = [&](std::int64_t amount) {
+                return in_whole_gpus(capacity.resource(column), GpuMilli{amount}).value();
+            };
+            total += share(capacity.allocatable(column, id.value()));
+            free += share(std::max<std::int64_t>(left, 0));
+            view.gpus_excess += GpuMilli{share(std::max<std::int64_t>(-left, 0))};
         }
         view.gpus_total += GpuMilli{total};
         view.nodes_excess += overcommitted ? 1 : 0;

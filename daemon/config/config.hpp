@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/model/policy.hpp"
+#include "scheduler/model/topology.hpp"
 
 namespace gpuctl::config {
 

@@ -16,13 +16,15 @@ std::vector<EmbeddedNodes> default_nodes() {
         return nodes;
     };
     // Models are spelled as the documents of config/examples/ spell them.
-    return {
+    std::vector<EmbeddedNodes> nodes = {
         group("training", 4, "training-pool", "A100-100G", 8, 128, 1024),
         group("inference", 4, "inference-pool", "A100-100G", 4, 64, 512),
         group("dev", 2, "dev-pool", "a10-24g", 4, 64, 256),
         group("test", 2, "test-pool", "", 0, 32, 64),
         group("spare", 2, "default", "V100-32G", 8, 96, 512),
     };
+    nodes.front().nodes_per_rack = 2;
+    return nodes;
 }
 
 }  // namespace gpuctl::config

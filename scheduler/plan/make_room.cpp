@@ -20,7 +20,7 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     const JobRow& job = state.job(id);
     // Nor does it stop others: docs/limits.md.
     const auto asks_for_a_part = [&state](PodId pod) {
-        return state.shapes().at(state.pod(pod).shape).gpus.value() % kGpuMilliPerGpu != 0;
+        return state.shapes().at(state.pod(pod).shape).part > GpuMilli{};
     };
     if (std::any_of(pods.begin(), pods.end(), asks_for_a_part)) return false;
     const reclaim::Standing standing = reclaim::standing(state, job, ask.gpus);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <queue>
 
+#include "scheduler/model/gpu_vendor.hpp"
+
 namespace gpuctl {
 namespace {
 
@@ -31,7 +33,8 @@ public:
             for (std::size_t i = 0; i < capacity.columns(); ++i) {
                 const auto column = static_cast<Column>(i);
                 if (capacity.kind(column) != ColumnKind::gpu) continue;
-                free_ += std::max<std::int64_t>(capacity.free(column, slot), 0);
+                const GpuMilli free{std::max<std::int64_t>(capacity.free(column, slot), 0)};
+                free_ += in_whole_gpus(capacity.resource(column), free).value();
             }
             for (const PodId pod : state.node(NodeId{slot}).pods) {
                 if (state.pod(pod).job.exists()) running_.push_back(pod);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/state/capacity.hpp"
 
 namespace gpuctl {
@@ -128,7 +129,10 @@ std::int64_t Capacity::fitting_by(std::uint32_t slot, const Need& need, std::int
 std::int64_t Capacity::idle_gpus(std::uint32_t slot) const {
     std::int64_t idle = 0;
     for (const ColumnData& column : columns_) {
-        if (column.kind == ColumnKind::gpu) idle += std::max<std::int64_t>(column.free[slot], 0);
+        if (column.kind == ColumnKind::gpu) {
+            const GpuMilli free{std::max<std::int64_t>(column.free[slot], 0)};
+            idle += in_whole_gpus(column.resource, free).value();
+        }
         if (column.kind != ColumnKind::gpu_part) continue;
         for (const OpenDevice& device : column.open[slot]) {
             idle += std::max<std::int64_t>(device.free, 0);

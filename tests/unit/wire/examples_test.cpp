@@ -35,7 +35,7 @@ DecodedJob job_of(const std::string& name, const JobDocumentOptions& options = {
     return decoded.has_value() ? *decoded : DecodedJob{};
 }
 
-TEST(Examples, there_are_the_seven_samples_and_a_gang_and_each_says_what_it_shows) {
+TEST(Examples, there_are_the_seven_samples_a_gang_and_a_rack_and_each_says_what_it_shows) {
     std::vector<std::string> jobs;
     for (const std::string& name : files_of("config/examples")) {
         EXPECT_EQ(read_source("config/examples/" + name).substr(0, 2), "# ") << name;
@@ -44,7 +44,8 @@ TEST(Examples, there_are_the_seven_samples_and_a_gang_and_each_says_what_it_show
     EXPECT_EQ(jobs, (std::vector<std::string>{"compute.yaml", "gang-training.yaml",
                                               "inference.yaml", "notebook.yaml",
                                               "product-inference.yaml", "product-notebook.yaml",
-                                              "product-training.yaml", "training.yaml"}));
+                                              "product-training.yaml", "topology-training.yaml",
+                                              "training.yaml"}));
 }
 
 TEST(Examples, every_job_decodes_strictly_and_no_two_have_the_same_key) {

@@ -359,6 +359,23 @@ TEST(JobDocument, gpus_come_as_number_or_string_and_their_model_becomes_the_type
               "contradicts the model"));
 }
 
+TEST(JobDocument, placement_says_what_is_together_and_what_is_apart) {
+    const auto with = [](const std::string& placement, const std::string& kind = "training") {
+        return "kind: " + kind + "\njob: {name: j}\nenvironment: {image: i, command: [x]}\n" +
+               "resources: {cpu: 1, memory: 1Gi}\nplacement: " + placement + "\n";
+    };
+    const JobSpec spec = spec_of(with("{topology: {required: block, preferred: rack}, spread: host}"));
+    EXPECT_EQ(spec.topology, (TopologyRules{TopologyLevel::block, TopologyLevel::rack,
+                                            TopologyLevel::host}));
+    EXPECT_FALSE(spec_of(with("{}")).topology.any());
+    EXPECT_TRUE(holds(problems_of(with("{topology: {required: row}}")),
+                      "must be host, nvlink, rack or block, not \"row\""));
+    EXPECT_TRUE(holds(problems_of(with("{topology: {required: rack}, spread: block}")),
+                      "spread must name a level inside it"));
+    EXPECT_TRUE(holds(problems_of(with("{topology: {required: rack}}", "inference")),
+                      "is for training jobs"));
+}
+
 TEST(JobDocument, a_part_of_a_gpu_is_asked_for_as_a_fraction) {
     const JobSpec half = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.5}"));
     EXPECT_EQ(half.gpu.mode, GpuMode::fraction);

@@ -39,6 +39,13 @@ GpuRequest any_gpu() {
     return parse_gpu_string(text).value();
 }
 
+TopologyRules any_topology(JobKind kind) {
+    const auto level = [] { return static_cast<TopologyLevel>(*rc::gen::inRange(0, 5)); };
+    TopologyRules rules{level(), level(), level()};
+    if (kind != JobKind::training) rules.required = TopologyLevel::none;
+    return problem_with(rules).empty() ? rules : TopologyRules{};
+}
+
 Duration any_duration() { return Duration{*rc::gen::inRange<std::int64_t>(0, 1'000'000'000)}; }
 
 void fill_ranks(JobSpec& spec) {
@@ -111,6 +118,7 @@ JobSpec any_job() {
     spec.memory = Bytes{*rc::gen::inRange<std::int64_t>(1 << 20, 1ll << 50)};
     fill_ranks(spec);
     fill_storage(spec);
+    spec.topology = any_topology(spec.kind);
     return spec;
 }
 

@@ -3,7 +3,8 @@
 // cover the whole step, effects included; `allocations_per_search` the planner's search alone.
 //
 //   plan_bench                       Google Benchmark
-//   plan_bench --once NODES RANKS    one measured Plan, for instruction counters (tools/bench-plan)
+//   plan_bench --once NODES RANKS [RACK]   one measured Plan, for instruction counters
+//                                    (tools/bench-plan); gangs require one rack, of RACK nodes
 
 #include <benchmark/benchmark.h>
 
@@ -35,6 +36,8 @@ namespace {
 constexpr std::int64_t kGpusPerNode = 8;
 
 struct Bench {
+    // So many nodes stand in one rack, and gangs require one; 0: nobody asks.
+    static inline std::int64_t nodes_in_rack = 0;
     Engine engine;
     EffectList effects;
     std::uint64_t sequence = 0;
@@ -56,6 +59,9 @@ struct Bench {
             node.allocatable.memory = Bytes{std::int64_t{1} << 40};
             node.allocatable.pods = 110;
             node.allocatable.gpus = {{"nvidia.com/gpu", whole_gpus(kGpusPerNode)}};
+            if (nodes_in_rack > 0) {
+                node.topology.rack = "rack-" + std::to_string(i / nodes_in_rack);
+            }
             send(NodeObserved{node});
         }
         send(CacheSynced{});
@@ -93,6 +99,7 @@ struct Bench {
         pod.request.memory = Bytes{std::int64_t{8} << 30};
         pod.request.pods = 1;
         pod.request.gpus = {{"nvidia.com/gpu", whole_gpus(1)}};
+        if (nodes_in_rack > 0) pod.rules.topology.required = TopologyLevel::rack;
         return pod;
     }
 
@@ -297,7 +304,8 @@ BENCHMARK(rejected_gang)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark
 [[gnu::noinline]] void measured_plan(gpuctl::Bench& bench) { bench.send(gpuctl::Plan{}); }
 
 int main(int argc, char** argv) {
-    if (argc == 4 && std::strcmp(argv[1], "--once") == 0) {
+    if (argc >= 4 && std::strcmp(argv[1], "--once") == 0) {
+        if (argc > 4) gpuctl::Bench::nodes_in_rack = std::atoll(argv[4]);
         const auto bench =
             gpuctl::world_with_waiting_pods(std::atoll(argv[2]), std::atoll(argv[3]));
         const std::uint64_t before = allocations;

@@ -25,6 +25,7 @@ public:
         state.read_anchors(job, anchors_);
         // Where the others are, even if none of it may be used now.
         for (const NodeId anchor : anchors_) {
+            if (level() == TopologyLevel::none) break;
             const DomainId id = domain(level(), anchor.value());
             if (id.exists()) rooms[state.capacity().domains().at_id(level(), id).name];
         }

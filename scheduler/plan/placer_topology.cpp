@@ -39,6 +39,33 @@ constexpr TopologyLevel outmost(const TopologyRules& rules) {
                : static_cast<TopologyLevel>(at(rules.required) - 1);
 }
 
+// A host by itself is in no sum.
+bool is_counted(const Capacity& capacity, const Domain& domain) {
+    return capacity.domains().of(TopologyLevel::none, domain.slots.front()).exists();
+}
+
+// Has more free, so that it is tried later. A heap by this gives the tightest first: mostly the
+// first does, and the others need no order.
+struct Wider {
+    const Capacity& capacity;
+    const std::vector<Domain>& domains;
+    bool operator()(DomainId a, DomainId b) const { return key(b) < key(a); }
+    [[nodiscard]] std::pair<std::int64_t, std::uint32_t> key(DomainId id) const {
+        const Domain& domain = domains[id.value()];
+        const std::uint32_t first = domain.slots.front();
+        return {is_counted(capacity, domain) ? domain.gpus_free : capacity.idle_gpus(first), first};
+    }
+};
+
+DomainId take_tightest(const Capacity& capacity, TopologyLevel level, std::vector<DomainId>& from) {
+    if (level != TopologyLevel::none) {
+        std::pop_heap(from.begin(), from.end(), Wider{capacity, capacity.domains().of_level(level)});
+    }
+    const DomainId tightest = from.back();
+    from.pop_back();
+    return tightest;
+}
+
 }  // namespace
 
 // --- the nodes that are looked at ---
@@ -184,16 +211,12 @@ void Placer::list_domains(const Capacity& capacity, TopologyLevel level, std::in
     const std::vector<Domain>& domains = capacity.domains().of_level(level);
     const bool has_company = level == wish_.required && has_anchor_in(capacity, level);
     for (std::uint32_t i = 0; i < domains.size(); ++i) {
-        if (domains[i].slots.empty() || domains[i].gpus_free < gpus) continue;
+        if (domains[i].slots.empty()) continue;
+        if (is_counted(capacity, domains[i]) && domains[i].gpus_free < gpus) continue;
         if (has_company && !is_anchored(capacity, level, DomainId{i})) continue;
         candidates_.push_back(DomainId{i});
     }
-    const auto key = [&domains](DomainId id) {
-        const Domain& domain = domains[id.value()];
-        return std::pair{domain.gpus_free, domain.slots.front()};
-    };
-    std::sort(candidates_.begin(), candidates_.end(),
-              [&key](DomainId a, DomainId b) { return key(a) < key(b); });
+    std::make_heap(candidates_.begin(), candidates_.end(), Wider{capacity, domains});
 }
 
 // The nodes with room for some of the ranks, and the groups that they make.
@@ -337,7 +360,8 @@ bool Placer::place_together(const ClusterState& state, Capacity& capacity, PoolI
     }
     DomainId best = DomainId::none();
     std::size_t fewest = 0;
-    for (const DomainId candidate : candidates_) {
+    while (!candidates_.empty()) {
+        const DomainId candidate = take_tightest(capacity, wish_.required, candidates_);
         survey_rooms(state, capacity, pool, shape, candidate);
         const std::size_t groups = pick_groups(capacity);
         if (groups == 0 || (fewest != 0 && groups >= fewest)) continue;
@@ -411,7 +435,8 @@ bool Placer::place_mixed(const ClusterState& state, Capacity& capacity, PoolId p
     };
     const auto try_level = [&](TopologyLevel level) {
         list_domains(capacity, level, 0);
-        for (const DomainId candidate : candidates_) {
+        while (!candidates_.empty()) {
+            const DomainId candidate = take_tightest(capacity, level, candidates_);
             for (const std::uint32_t slot : domains.at_id(level, candidate).slots) {
                 if (is_beside(slot)) scope_slots_.push_back(slot);
             }

@@ -148,11 +148,10 @@ void print_nodes(const nlohmann::json& rows) {
     if (has_slices) header.insert(header.begin() + 5, "FREE SLICES");
     Table table{header};
     for (const auto& row : rows) {
-        std::vector<std::string> cells{
-            text_of(row, "name"),       text_of(row, "status"),
-            number_of(row, "gpu_total"), number_of(row, "gpu_used"),
-            number_of(row, "gpu_free"), text_of(row, "gpu_types", "-"),
-            text_of(row, "ip"),         text_of(row, "pool")};
+        std::vector<std::string> cells{text_of(row, "name"),        text_of(row, "status"),
+                                       number_of(row, "gpu_total"), number_of(row, "gpu_used"),
+                                       number_of(row, "gpu_free"),  text_of(row, "gpu_types", "-"),
+                                       text_of(row, "ip"),          text_of(row, "pool")};
         if (has_slices) cells.insert(cells.begin() + 5, slices_of(row));
         table.add_row(std::move(cells));
     }

@@ -1,5 +1,5 @@
-// What a pod's annotations ask of racks, islands and blocks (docs/adr/0019): a level by its name, or
-// by a node label that names domains of it, as Kueue's annotations do.
+// What a pod's annotations ask of racks, islands and blocks (docs/adr/0019): a level by its name,
+// or by a node label that names domains of it, as Kueue's annotations do.
 
 #include "k8s/convert_pod_parts.hpp"
 
@@ -15,7 +15,8 @@ TopologyLevel read_level(const OwnValue& said, OwnKey key, const LabelKeys& labe
     if (level) return *level;
     facts.unsupported.push_back(
         "the annotation " + labels.text(key) + " is \"" +
-        std::string{said.text.substr(0, kQuotedMax)} + (said.text.size() > kQuotedMax ? "..." : "") +
+        std::string{said.text.substr(0, kQuotedMax)} +
+        (said.text.size() > kQuotedMax ? "..." : "") +
         "\" where host, nvlink, rack, block or a node label that names these must stand");
     return TopologyLevel::none;
 }

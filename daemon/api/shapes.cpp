@@ -364,8 +364,8 @@ Json node_row(const NodeView& node) {
     body["slices"] = slices_json(node);
     body["gpuType"] = node.facts.gpu_model;
     body["topology"] = Json::object();
-    for (const TopologyLevel level : {TopologyLevel::nvlink, TopologyLevel::rack,
-                                      TopologyLevel::block}) {
+    for (const TopologyLevel level :
+         {TopologyLevel::nvlink, TopologyLevel::rack, TopologyLevel::block}) {
         const std::string& name = node.facts.topology.of(level);
         if (!name.empty()) body["topology"][std::string{to_string(level)}] = name;
     }

@@ -43,10 +43,10 @@ void EmbeddedCluster::start(ports::EventSink& sink) {
     sink_ = &sink;
     const Instant now = clock();
     record(now, Advanced{});
-    cluster_.restore(world_,
-                     make_nodes(settings_.nodes, settings_.cluster.label_prefix,
-                                settings_.topology_labels),
-                     now);
+    cluster_.restore(
+        world_,
+        make_nodes(settings_.nodes, settings_.cluster.label_prefix, settings_.topology_labels),
+        now);
     cluster_.announce(world_, made_);
     world_ = {};
     // There is nobody to share the leadership with. The time of the start is greater than that of

@@ -8,8 +8,8 @@ namespace {
 TopologyLevel read_level(const Field& field, const char* name) {
     const auto text = field.text();
     if (!text || text->empty()) return TopologyLevel::none;
-    for (const TopologyLevel level : {TopologyLevel::host, TopologyLevel::nvlink,
-                                      TopologyLevel::rack, TopologyLevel::block}) {
+    for (const TopologyLevel level :
+         {TopologyLevel::host, TopologyLevel::nvlink, TopologyLevel::rack, TopologyLevel::block}) {
         if (*text == to_string(level)) return level;
     }
     field.error(std::string{name} + " must be host, nvlink, rack or block, not \"" + *text + "\"");
@@ -35,8 +35,9 @@ void read_placement(JobReader& reader, const Field& section) {
     }
     // Its replicas come one by one: the first would choose a rack without room for the others.
     if (reader.spec.kind != JobKind::training && rules.required != TopologyLevel::none) {
-        section.error("placement.topology.required is for training jobs, whose ranks start "
-                      "together; preferred and spread are for all");
+        section.error(
+            "placement.topology.required is for training jobs, whose ranks start "
+            "together; preferred and spread are for all");
     }
 }
 

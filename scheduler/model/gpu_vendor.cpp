@@ -92,8 +92,8 @@ GpuMilli in_whole_gpus(std::string_view resource, GpuMilli amount) {
     if (compute != std::string_view::npos && compute < profile.find('g')) {
         profile.remove_prefix(compute + 2);
     }
-    const bool is_read = profile.size() > 1 && profile[0] >= '1' && profile[0] <= '7' &&
-                         profile[1] == 'g';
+    const bool is_read =
+        profile.size() > 1 && profile[0] >= '1' && profile[0] <= '7' && profile[1] == 'g';
     const std::int64_t slices = is_read ? profile[0] - '0' : kSlices;
     return GpuMilli{(amount.value() * slices + kSlices - 1) / kSlices};
 }
@@ -101,10 +101,10 @@ GpuMilli in_whole_gpus(std::string_view resource, GpuMilli amount) {
 bool is_gpu_resource(std::string_view resource) {
     return is_mig_resource(resource) ||
            std::any_of(kVendors.begin(), kVendors.end(), [&](const GpuVendor& vendor) {
-        return vendor.resource == resource ||
-               any_word(vendor.other_resources,
-                        [&](std::string_view other) { return other == resource; });
-    });
+               return vendor.resource == resource ||
+                      any_word(vendor.other_resources,
+                               [&](std::string_view other) { return other == resource; });
+           });
 }
 
 }  // namespace gpuctl

@@ -64,9 +64,10 @@ public:
     [[nodiscard]] bool may_use(NodeId node) const {
         const NodeFacts& facts = state_.node(node).facts;
         return first_refusal(state_.pod(pods_.front()).facts.rules, facts) == NodeRefusal::none &&
-               std::none_of(avoided_.begin(), avoided_.end(), [&](std::string_view model) {
-                   return same_gpu_model(facts.gpu_model, model);
-               }) &&
+               std::none_of(avoided_.begin(), avoided_.end(),
+                            [&](std::string_view model) {
+                                return same_gpu_model(facts.gpu_model, model);
+                            }) &&
                placer_.keeps_topology(state_, pods_.front(), node);
     }
     [[nodiscard]] const ClusterState& state() const { return state_; }

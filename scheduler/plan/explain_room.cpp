@@ -32,8 +32,8 @@ std::string asks(const std::string& resource, std::int64_t gpus_each, std::int64
     }
     if (ranks == 1) return "needs " + gpus_noun(resource, gpus_each) + " on one node";
     // Ranks may share a node: the number of nodes it takes depends on the nodes.
-    return "needs " + gpus_noun(resource, gpus_each * ranks) + " for " + count(ranks, "rank", "ranks") +
-           " (" + gpus(gpus_each) + " each)";
+    return "needs " + gpus_noun(resource, gpus_each * ranks) + " for " +
+           count(ranks, "rank", "ranks") + " (" + gpus(gpus_each) + " each)";
 }
 
 // The beginning of the sentence.

@@ -94,8 +94,9 @@ std::string together(const std::string& level, const std::string& best, const Ro
 }
 
 std::string apart(const std::string& level, const Room& room, std::int64_t ranks) {
-    const std::string where = ranks == 1 ? " in a " + level + " where none of its others is"
-                                         : " in " + std::to_string(ranks) + " different " + level + "s";
+    const std::string where = ranks == 1
+                                  ? " in a " + level + " where none of its others is"
+                                  : " in " + std::to_string(ranks) + " different " + level + "s";
     return where + "; " + std::to_string(room.apart.size()) +
            (room.apart.size() == 1 ? " has room" : " have room");
 }
@@ -112,9 +113,7 @@ std::optional<Explanation> explain_topology(const ClusterState& state, const Job
     const Survey seen{state, job, group};
     if (seen.rooms.empty()) return std::nullopt;
     const auto least = [](const auto& a, const auto& b) {
-        const auto key = [](const Room& room) {
-            return std::pair{room.ranks, room.gpus_free};
-        };
+        const auto key = [](const Room& room) { return std::pair{room.ranks, room.gpus_free}; };
         return key(a.second) < key(b.second);
     };
     const auto& [name, room] = *std::max_element(seen.rooms.begin(), seen.rooms.end(), least);

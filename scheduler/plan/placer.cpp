@@ -278,8 +278,8 @@ bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId poo
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
     out.clear();
     const ShapeId shape = state.pod(pods.front()).shape;
-    wish_ = planted(PlantedBug::any_rack_will_do) ? TopologyRules{}
-                                                  : state.shapes().at(shape).topology;
+    wish_ =
+        planted(PlantedBug::any_rack_will_do) ? TopologyRules{} : state.shapes().at(shape).topology;
     if (wish_.any()) return place_in_domains(state, capacity, pool, pods, out);
     if (pods.size() == 1) {
         const Spot spot = best(state, capacity, pool, shape);

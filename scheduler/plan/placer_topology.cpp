@@ -1,5 +1,5 @@
-// Pods that are to be together, or apart (docs/adr/0019). Only domains that may have room are looked
-// at, tightest first, so that wide ones stay whole for gangs that need them.
+// Pods that are to be together, or apart (docs/adr/0019). Only domains that may have room are
+// looked at, tightest first, so that wide ones stay whole for gangs that need them.
 //
 // For ranks of one shape all of it is exact: one domain of the required level that holds them is
 // found if there is one, and no fewer domains of the preferred level would do. Ranks of several
@@ -59,7 +59,8 @@ struct Wider {
 
 DomainId take_tightest(const Capacity& capacity, TopologyLevel level, std::vector<DomainId>& from) {
     if (level != TopologyLevel::none) {
-        std::pop_heap(from.begin(), from.end(), Wider{capacity, capacity.domains().of_level(level)});
+        std::pop_heap(from.begin(), from.end(),
+                      Wider{capacity, capacity.domains().of_level(level)});
     }
     const DomainId tightest = from.back();
     from.pop_back();
@@ -121,56 +122,6 @@ bool Placer::is_taken(const Capacity& capacity, std::uint32_t slot) const {
            std::any_of(chosen_.begin(), chosen_.end(), [&](const Spot& spot) {
                return capacity.domains().of(wish_.spread, spot.node.value()) == here;
            });
-}
-
-bool Placer::keeps_topology(const ClusterState& state, PodId pod, NodeId node) {
-    wish_ = state.shapes().at(state.pod(pod).shape).topology;
-    if (!wish_.any()) return true;
-    const Capacity& capacity = state.capacity();
-    state.read_anchors(state.job(state.pod(pod).job), anchors_);
-    chosen_.clear();
-    const TopologyLevel level = wish_.required;
-    const bool is_beside = level == TopologyLevel::none || !has_anchor_in(capacity, level) ||
-                           is_anchored(capacity, level, capacity.domains().of(level, node.value()));
-    return is_beside && !is_taken(capacity, node.value());
-}
-
-// --- one pod ---
-
-Placer::Spot Placer::best_beside(const ClusterState& state, const Capacity& capacity, PoolId pool,
-                                 PodId pod) {
-    const ShapeId id = state.pod(pod).shape;
-    const Spot anywhere = best(state, capacity, pool, id);
-    if (anchors_.empty() || !anywhere.node.exists()) return anywhere;
-    const TopologyLevel level =
-        wish_.required != TopologyLevel::none ? wish_.required : wish_.preferred;
-    const bool has_company = level != TopologyLevel::none && has_anchor_in(capacity, level);
-    const auto is_beside = [&](std::uint32_t slot) {
-        return is_anchored(capacity, level, capacity.domains().of(level, slot));
-    };
-    const auto is_right = [&](std::uint32_t slot, bool beside) {
-        return !is_taken(capacity, slot) && (!beside || is_beside(slot));
-    };
-    if (is_right(anywhere.node.value(), has_company)) return anywhere;
-    const Shape& shape = state.shapes().at(id);
-    const NodeSet& eligible = allowed(state, shape);
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (const bool beside : {true, false}) {
-        if (beside && !has_company) continue;
-        if (!beside && has_company && wish_.required != TopologyLevel::none) break;
-        std::int64_t least = Fragmentation::kDoesNotFit;
-        NodeId node;
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
-            if (!is_right(slot, beside) || is_avoided(state, slot)) continue;
-            const std::int64_t cost = fragmentation_.cost(capacity, pool, slot, shape);
-            if (cost >= least) continue;
-            least = cost;
-            node = NodeId{slot};
-        }
-        if (node.exists()) return {node, fragmentation_.device_for(capacity, node.value(), shape)};
-    }
-    return {};
 }
 
 // --- several ---

@@ -49,8 +49,8 @@ void DomainMap::place(std::uint32_t slot, const NodeTopology& where, std::int64_
         row.gpus_free += gpus_free;
     }
     gpus_free_[slot] = gpus_free;
-    // A node that is its host and of which nobody says more is in no sum: in clusters without labels
-    // each placement would pay for it. Who is, says so by a domain of level `none`.
+    // A node that is its host and of which nobody says more is in no sum: in clusters without
+    // labels each placement would pay for it. Who is, says so by a domain of level `none`.
     const bool is_labelled = !where.nvlink.empty() || !where.rack.empty() || !where.block.empty();
     of_slot_[slot][at(TopologyLevel::none)] = is_labelled ? DomainId{0} : DomainId::none();
     const DomainId host = of(TopologyLevel::host, slot);

@@ -52,8 +52,14 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     if (turns.empty() || turns.back().job != job) {
         const JobRow& row = after.job(after.find_job(job));
         const Gang gang = books_.gang_of(job);
-        turns.push_back({job, pod.facts, 0, gang.size > 0, gang.size > 0 && gang.held > 0,
-                         row.submitted_at, row.arrival, {}});
+        turns.push_back({job,
+                         pod.facts,
+                         0,
+                         gang.size > 0,
+                         gang.size > 0 && gang.held > 0,
+                         row.submitted_at,
+                         row.arrival,
+                         {}});
     }
     ++turns.back().ranks;
     turns.back().uids.insert(bind.pod.uid);

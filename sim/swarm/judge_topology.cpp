@@ -43,8 +43,7 @@ void Judge::check_claimed_topology(const JobRow& job, const PodFacts& like,
 
 // `uids`: of the pods that the nodes are for, as far as they are in the books.
 void Judge::check_places(const std::string& what, const ObjectKey& job, const PodFacts& like,
-                         const std::set<std::string>& uids,
-                         const std::vector<std::string>& nodes) {
+                         const std::set<std::string>& uids, const std::vector<std::string>& nodes) {
     ++probes.topologies_judged;
     const TopologyRules& rules = like.rules.topology;
     std::set<std::string> together;
@@ -86,8 +85,8 @@ void Judge::recount_topology(const std::string& name, const PodFacts& pod,
     };
     const auto expect = [&](const char* what, std::int64_t counted) {
         if (figure(told, what) == counted) return;
-        fail("I15", name + what + " is told as " + std::to_string(figure(told, what)) +
-                        " and is " + std::to_string(counted));
+        fail("I15", name + what + " is told as " + std::to_string(figure(told, what)) + " and is " +
+                        std::to_string(counted));
     };
     expect("domains", static_cast<std::int64_t>(now.size()));
     expect("ranks_fitting_in_one_domain", most(now));

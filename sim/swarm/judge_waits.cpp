@@ -134,8 +134,10 @@ void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Ex
     };
     expect("nodes_pool", in_pool);
     expect("nodes_matching", matching);
-    expect("ranks_fitting", std::min(books_.fitting_in_pool(pod, ranks, false, Books::Heed::nothing), ranks));
-    expect("ranks_fitting_empty", std::min(books_.fitting_in_pool(pod, ranks, true, Books::Heed::nothing), ranks));
+    expect("ranks_fitting",
+           std::min(books_.fitting_in_pool(pod, ranks, false, Books::Heed::nothing), ranks));
+    expect("ranks_fitting_empty",
+           std::min(books_.fitting_in_pool(pod, ranks, true, Books::Heed::nothing), ranks));
     if (request.gpus == 0) return;
     expect("gpus_needed", request.gpus * ranks);
     expect("gpus_free", free);

@@ -98,8 +98,7 @@ void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
         node.topology.rack = "rack-" + std::to_string(rack);
         if (has_blocks) node.topology.block = "block-" + std::to_string(rack % 2);
         if (rng.chance(1, 2)) {
-            node.topology.nvlink =
-                "island-" + std::to_string(2 * rack + rng.between(0, 1));
+            node.topology.nvlink = "island-" + std::to_string(2 * rack + rng.between(0, 1));
         }
     }
 }

@@ -162,7 +162,8 @@ TEST(Topology, a_gang_starts_exactly_when_its_ranks_can_be_together_and_apart_as
         world.plan();
         const std::optional<std::size_t> fewest = Oracle{places, ranks, rules, {}}.fewest_racks();
         const bool was_placed = !world.node_of("g-0").empty();
-        ASSERT_EQ(was_placed, fewest.has_value()) << "world " << world_number << ": " << told(world);
+        ASSERT_EQ(was_placed, fewest.has_value())
+            << "world " << world_number << ": " << told(world);
         if (!was_placed) {
             ++refused_by_topology;
             continue;

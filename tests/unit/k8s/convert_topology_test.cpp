@@ -9,13 +9,13 @@ namespace gpuctl::k8s {
 namespace {
 
 NodeTopology stands(const std::string& labels, const LabelKeys& keys = LabelKeys{}) {
-    const auto node =
-        read_node(R"({"metadata":{"name":"n1","labels":{)" + labels + "}}}", keys);
+    const auto node = read_node(R"({"metadata":{"name":"n1","labels":{)" + labels + "}}}", keys);
     EXPECT_TRUE(node.has_value());
     return node->topology;
 }
 
-PodFacts asks(const std::string& annotations, const std::string& labels = R"("runwhere.ai/gang":"g")") {
+PodFacts asks(const std::string& annotations,
+              const std::string& labels = R"("runwhere.ai/gang":"g")") {
     const auto pod = read_pod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","labels":{)" +
                                   labels + R"(},"annotations":{)" + annotations +
                                   R"(}},"spec":{"schedulerName":"gpuctl","containers":[]}})",
@@ -48,8 +48,8 @@ TEST(ConvertTopology, a_pod_asks_by_level_or_by_the_label_that_names_it) {
         asks(R"("runwhere.ai/required-topology":"block","runwhere.ai/preferred-topology":"rack",)"
              R"("runwhere.ai/topology-spread":"kubernetes.io/hostname")")
             .rules.topology;
-    EXPECT_EQ(ours, (TopologyRules{TopologyLevel::block, TopologyLevel::rack,
-                                   TopologyLevel::host}));
+    EXPECT_EQ(ours,
+              (TopologyRules{TopologyLevel::block, TopologyLevel::rack, TopologyLevel::host}));
     const TopologyRules kueues =
         asks(R"("kueue.x-k8s.io/podset-required-topology":"cloud.google.com/gce-topology-block")")
             .rules.topology;
@@ -67,9 +67,10 @@ TEST(ConvertTopology, what_cannot_be_followed_is_said) {
                   .find("spread must name a level inside it"),
               std::string::npos);
     // Several pods that start one by one: the first would choose for all.
-    EXPECT_NE(problem(asks(R"("runwhere.ai/required-topology":"rack")", R"("runwhere.ai/name":"s")"))
-                  .find("that are no gang"),
-              std::string::npos);
+    EXPECT_NE(
+        problem(asks(R"("runwhere.ai/required-topology":"rack")", R"("runwhere.ai/name":"s")"))
+            .find("that are no gang"),
+        std::string::npos);
     EXPECT_EQ(problem(asks(R"("runwhere.ai/required-topology":"rack")", "")), "");
 }
 

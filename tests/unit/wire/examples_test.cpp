@@ -41,11 +41,10 @@ TEST(Examples, there_are_the_seven_samples_a_gang_and_a_rack_and_each_says_what_
         EXPECT_EQ(read_source("config/examples/" + name).substr(0, 2), "# ") << name;
         if (is_job(name)) jobs.push_back(name);
     }
-    EXPECT_EQ(jobs, (std::vector<std::string>{"compute.yaml", "gang-training.yaml",
-                                              "inference.yaml", "notebook.yaml",
-                                              "product-inference.yaml", "product-notebook.yaml",
-                                              "product-training.yaml", "topology-training.yaml",
-                                              "training.yaml"}));
+    EXPECT_EQ(jobs, (std::vector<std::string>{
+                        "compute.yaml", "gang-training.yaml", "inference.yaml", "notebook.yaml",
+                        "product-inference.yaml", "product-notebook.yaml", "product-training.yaml",
+                        "topology-training.yaml", "training.yaml"}));
 }
 
 TEST(Examples, every_job_decodes_strictly_and_no_two_have_the_same_key) {

@@ -364,9 +364,10 @@ TEST(JobDocument, placement_says_what_is_together_and_what_is_apart) {
         return "kind: " + kind + "\njob: {name: j}\nenvironment: {image: i, command: [x]}\n" +
                "resources: {cpu: 1, memory: 1Gi}\nplacement: " + placement + "\n";
     };
-    const JobSpec spec = spec_of(with("{topology: {required: block, preferred: rack}, spread: host}"));
-    EXPECT_EQ(spec.topology, (TopologyRules{TopologyLevel::block, TopologyLevel::rack,
-                                            TopologyLevel::host}));
+    const JobSpec spec =
+        spec_of(with("{topology: {required: block, preferred: rack}, spread: host}"));
+    EXPECT_EQ(spec.topology,
+              (TopologyRules{TopologyLevel::block, TopologyLevel::rack, TopologyLevel::host}));
     EXPECT_FALSE(spec_of(with("{}")).topology.any());
     EXPECT_TRUE(holds(problems_of(with("{topology: {required: row}}")),
                       "must be host, nvlink, rack or block, not \"row\""));

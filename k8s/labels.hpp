@@ -30,11 +30,11 @@ enum class OwnKey : std::uint8_t {
     preemptible,
     checkpoint_interval_seconds,
     restart_cost_seconds,
-    gpu_fraction,  // annotation on a pod: "0.5"
-    gpu_resource,  // annotation beside it: of which resource; without it NVIDIA's
-    gpu_device,    // annotation written with the binding: on which of the node's GPUs
-    gpu_sharing,   // label and taint of nodes that give parts of GPUs
-    required_topology,   // annotations on a pod: a level, or the node label that names its domains
+    gpu_fraction,       // annotation on a pod: "0.5"
+    gpu_resource,       // annotation beside it: of which resource; without it NVIDIA's
+    gpu_device,         // annotation written with the binding: on which of the node's GPUs
+    gpu_sharing,        // label and taint of nodes that give parts of GPUs
+    required_topology,  // annotations on a pod: a level, or the node label that names its domains
     preferred_topology,
     topology_spread
 };

@@ -27,7 +27,7 @@ struct NodeGroup {
 
 struct EmbeddedSettings {
     std::vector<NodeGroup> nodes;
-    sim::Settings cluster;   // its label_prefix, seed and times
+    sim::Settings cluster;  // its label_prefix, seed and times
     TopologyKeys topology_labels;
     std::string cluster_id;  // as the journal's header says (Recovered::cluster_id)
 };

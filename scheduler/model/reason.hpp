@@ -44,7 +44,7 @@ namespace gpuctl {
     X(reserved, "reserved", true, "the room for it is promised to the first in line")             \
     X(short_work_first, "short_work_first", true,                                                 \
       "the GPUs that are free are kept for short work")                                           \
-    X(room_claimed, "room_claimed", false, "pods are being stopped to make room for it") \
+    X(room_claimed, "room_claimed", false, "pods are being stopped to make room for it")          \
     X(topology_insufficient, "topology_insufficient", true,                                       \
       "its ranks find room, but not together or apart as they ask")
 

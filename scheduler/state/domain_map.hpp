@@ -29,6 +29,11 @@ public:
     void place(std::uint32_t slot, const NodeTopology& where, std::int64_t gpus_free);
     void change_free(std::uint32_t slot, std::int64_t change) noexcept;
 
+    // The free GPUs of a node that is its host, and of which nobody says more, are in no sum: in
+    // clusters without labels each placement would pay for it.
+    [[nodiscard]] bool is_counted(std::uint32_t slot) const {
+        return of_slot_[slot][at(TopologyLevel::none)].exists();
+    }
     // None: nobody said where the node stands.
     [[nodiscard]] DomainId of(TopologyLevel level, std::uint32_t slot) const {
         return of_slot_[slot][at(level)];
@@ -51,7 +56,7 @@ private:
     static void leave(Level& level, DomainId id, std::uint32_t slot, std::int64_t gpus_free);
 
     std::array<Level, kTopologyLevels> levels_;
-    std::vector<std::array<DomainId, kTopologyLevels>> of_slot_;
+    std::vector<std::array<DomainId, kTopologyLevels>> of_slot_;  // [none]: is_counted()
     std::vector<std::int64_t> gpus_free_;  // by slot, as the domains count it
 };
 

@@ -28,7 +28,7 @@ struct Shape {
     CpuMilli cpu;
     Bytes memory;
     Column index_column{};
-    GpuMilli part;  // of one GPU, shared with others; none: it asks for whole ones
+    GpuMilli part;           // of one GPU, shared with others; none: it asks for whole ones
     TopologyRules topology;  // of its constraint
     std::uint64_t serial = 0;
     std::uint32_t pods = 0;

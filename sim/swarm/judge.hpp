@@ -56,11 +56,9 @@ private:
     // judge_topology.cpp
     void check_topology(const ObjectKey& job, const PodFacts& like,
                         const std::set<std::string>& uids);
-    void check_claimed_topology(const JobRow& job, const PodFacts& like,
-                                const ClusterState& after);
+    void check_claimed_topology(const JobRow& job, const PodFacts& like, const ClusterState& after);
     void check_places(const std::string& what, const ObjectKey& job, const PodFacts& like,
-                      const std::set<std::string>& uids,
-                      const std::vector<std::string>& nodes);
+                      const std::set<std::string>& uids, const std::vector<std::string>& nodes);
     void recount_topology(const std::string& name, const PodFacts& pod, const Explanation& told);
     void check_delete(const DeletePod& deletion);
     void check_rollbacks();

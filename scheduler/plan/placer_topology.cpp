@@ -41,7 +41,7 @@ constexpr TopologyLevel outmost(const TopologyRules& rules) {
 
 // A host by itself is in no sum.
 bool is_counted(const Capacity& capacity, const Domain& domain) {
-    return capacity.domains().of(TopologyLevel::none, domain.slots.front()).exists();
+    return capacity.domains().is_counted(domain.slots.front());
 }
 
 // Has more free, so that it is tried later. A heap by this gives the tightest first: mostly the

@@ -303,10 +303,7 @@ std::vector<std::string> Capacity::check_index() const {
         for (const Domain& domain : domains_.of_level(static_cast<TopologyLevel>(i))) {
             std::int64_t sum = 0;
             for (const std::uint32_t slot : domain.slots) sum += gpus_free(slot);
-            if (domain.slots.empty() ||
-                !domains_.of(TopologyLevel::none, domain.slots.front()).exists()) {
-                continue;
-            }
+            if (domain.slots.empty() || !domains_.is_counted(domain.slots.front())) continue;
             if (sum == domain.gpus_free) continue;
             wrong.push_back("the free GPUs of " + domain.name + " are counted wrong");
         }

@@ -49,8 +49,6 @@ void DomainMap::place(std::uint32_t slot, const NodeTopology& where, std::int64_
         row.gpus_free += gpus_free;
     }
     gpus_free_[slot] = gpus_free;
-    // A node that is its host and of which nobody says more is in no sum: in clusters without
-    // labels each placement would pay for it. Who is, says so by a domain of level `none`.
     const bool is_labelled = !where.nvlink.empty() || !where.rack.empty() || !where.block.empty();
     of_slot_[slot][at(TopologyLevel::none)] = is_labelled ? DomainId{0} : DomainId::none();
     const DomainId host = of(TopologyLevel::host, slot);
@@ -67,7 +65,7 @@ void DomainMap::place(std::uint32_t slot, const NodeTopology& where, std::int64_
 void DomainMap::change_free(std::uint32_t slot, std::int64_t change) noexcept {
     if (planted(PlantedBug::forget_what_racks_gain) && change > 0) return;
     gpus_free_[slot] += change;
-    if (!of(TopologyLevel::none, slot).exists()) return;  // see place()
+    if (!is_counted(slot)) return;
     for (std::size_t i = 1; i < kTopologyLevels; ++i) {
         const DomainId domain = of_slot_[slot][i];
         if (domain.exists()) levels_[i].domains[domain.value()].gpus_free += change;

@@ -225,14 +225,12 @@ kind: training
 job: {name: a, epochs: 3, batch_size: 8}
 environment: {image: i}
 resources: {cpu: 1, memory: 1Gi, gpu: 1, gpuShare: 2Gi}
-placement: {topology: {required: rack}}
 model: {source: x}
 output: {resume_from_checkpoint: true}
 autoscaling: {enabled: true}
 service: {port: 80}
 )");
-    for (const char* key :
-         {"job.epochs", "job.batchSize", "placement", "model", "output", "autoscaling"}) {
+    for (const char* key : {"job.epochs", "job.batchSize", "model", "output", "autoscaling"}) {
         EXPECT_TRUE(holds(warnings, std::string{key} + " is accepted, but not used yet")) << key;
     }
     EXPECT_TRUE(holds(warnings, "gpuShare is not used: there is no sharing adapter"));

@@ -210,6 +210,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::check_name(JobRecord job) {
         if (!step.ok && step.message.empty()) {
             step.message = std::string(paths.kind) + " " + to_string(job.spec.key) +
                            " exists already and was not made for this job";
+            step.code = ErrorCode::JobExists;
         }
         if (!step.ok) co_return step;
     }

@@ -39,7 +39,9 @@ std::string waiting_message(const JobRecord& job) {
 std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const ClusterState& state = services.engine.state();
     const Result<JobView> existing = find_job(state, spec.key.namespace_name, spec.key.name);
-    if (existing && existing->key == spec.key && !existing->never_made) {
+    const ObjectKey lone_pod{spec.key.namespace_name, std::string{kLonePodPrefix} + spec.key.name};
+    const bool is_taken = existing && (existing->key == spec.key || existing->key == lone_pod);
+    if (is_taken && !existing->never_made) {
         return make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
                                                     ": one of that name is " + existing->status +
                                                     "; delete it first, or choose another name");

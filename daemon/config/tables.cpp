@@ -110,7 +110,7 @@ const std::vector<Key<Server>>& keys<Server>() {
         flag("metricsNeedToken", &Server::metrics_need_token, "ask for a token on /metrics too"),
         count("connectionsMax", &Server::connections_max, 1, 1'000'000,
               "open connections; more are turned away"),
-        size("bodyBytesMax", &Server::body_bytes_max, kKi, 64 * kMi,
+        size("bodyBytesMax", &Server::body_bytes_max, kKi, kMi,
              "largest request body; more is answered with 413"),
         count("logStreamsMax", &Server::log_streams_max, 1, 1'000'000,
               "log followers at once; more are turned away"),

@@ -43,9 +43,7 @@ void EngineLoop::settle(const WorkloadOutcome& outcome) {
     }
     waiter->answer(make_error(outcome.code, "create job " + to_string(outcome.key) +
                                                 ": the cluster refused it: " + outcome.message));
-    // Who asked knows that there is no such job, so none stays behind. Without the right to write
-    // there is none to take back either: that one stays and says why.
-    if (outcome.code == ErrorCode::Forbidden) return;
+    // Who asked knows that there is no such job, so none stays behind.
     mailbox_.push_back({JobDeleteRequested{outcome.key, false}, nullptr});
     schedule_turn();
 }

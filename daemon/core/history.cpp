@@ -36,14 +36,24 @@ void History::on_event(const Event& event, Instant now) {
     }
     if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
         const ObjectKey& key = submitted->job.spec.key;
+        of_job(key) = {};  // what happened to the one that had its name before is not its story
         return add(key, {now, now, false, "Submitted", job_object(key), "accepted and stored"});
     }
     if (const auto* asked = std::get_if<JobDeleteRequested>(&event)) {
+        of_job(asked->key).is_being_deleted = true;
         return add(asked->key, {now, now, false, "Deleting", job_object(asked->key),
                                 asked->force ? "deletion was asked for, without grace"
                                              : "deletion was asked for"});
     }
+    if (const auto* adopted = std::get_if<JobAdopted>(&event)) {
+        of_job(adopted->job.spec.key).is_being_deleted = false;
+        return;
+    }
     if (const auto* removed = std::get_if<WorkloadRemoved>(&event)) {
+        if (of_job(removed->key).is_being_deleted) {
+            return add(removed->key, {now, now, false, "Deleted", job_object(removed->key),
+                                      "its object is gone from the cluster"});
+        }
         return add(removed->key, {now, now, true, "WorkloadRemoved", job_object(removed->key),
                                   "its object is gone from the cluster; nobody asked gpuctl"});
     }
@@ -97,7 +107,7 @@ void History::on_effect(const Effect& effect, Instant now) {
     }
 }
 
-void History::add(const ObjectKey& job, JobEvent event) {
+History::OfJob& History::of_job(const ObjectKey& job) {
     const std::string key = to_string(job);
     const auto [entry, is_new] = by_job_.try_emplace(key);
     if (is_new) {
@@ -107,7 +117,11 @@ void History::add(const ObjectKey& job, JobEvent event) {
             jobs_in_order_.pop_front();
         }
     }
-    std::deque<JobEvent>& events = by_job_[key];
+    return entry->second;
+}
+
+void History::add(const ObjectKey& job, JobEvent event) {
+    std::deque<JobEvent>& events = of_job(job).events;
     if (!events.empty() && events.back().reason == event.reason &&
         events.back().object == event.object) {
         events.back().at = event.at;
@@ -122,7 +136,7 @@ void History::add(const ObjectKey& job, JobEvent event) {
 std::vector<JobEvent> History::of(const ObjectKey& job) const {
     const auto found = by_job_.find(to_string(job));
     if (found == by_job_.end()) return {};
-    return {found->second.rbegin(), found->second.rend()};
+    return {found->second.events.rbegin(), found->second.events.rend()};
 }
 
 bool History::pod_runs(const std::string& uid) const {

@@ -48,12 +48,18 @@ private:
         bool terminal = false;
     };
 
+    struct OfJob {
+        std::deque<JobEvent> events;
+        bool is_being_deleted = false;  // so that its end is no surprise
+    };
+
     void on_pod(const PodFacts& pod, Instant now);
+    OfJob& of_job(const ObjectKey& job);
     void add(const ObjectKey& job, JobEvent event);
 
-    std::unordered_map<std::string, std::deque<JobEvent>> by_job_;  // namespace/name
-    std::deque<std::string> jobs_in_order_;                         // oldest first, for eviction
-    std::unordered_map<std::string, LastSeen> pods_;                // by uid, while they exist
+    std::unordered_map<std::string, OfJob> by_job_;   // namespace/name
+    std::deque<std::string> jobs_in_order_;           // oldest first, for eviction
+    std::unordered_map<std::string, LastSeen> pods_;  // by uid, while they exist
 };
 
 }  // namespace gpuctl::core

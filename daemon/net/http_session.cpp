@@ -156,8 +156,10 @@ aio::Task<bool> HttpSession::serve(HttpRequest request, RequestParser& parser) {
         const bool more = co_await upgrade(std::move(request));
         co_return more;
     }
+    phase_ = Phase::reading;  // nobody works on it before it is whole
     const bool whole = co_await read_body(request, parser, verdict.body_bytes_max);
     if (!whole) co_return false;
+    phase_ = Phase::working;
     HttpResponse response = co_await ask_handler(std::move(request));
     const bool asked_to_close = lower_case(response.fields.get("Connection")) == "close";
     const bool close = !parser.keep_alive() || parser.version() < 11 || asked_to_close;
@@ -219,6 +221,11 @@ aio::Task<bool> HttpSession::read_body(HttpRequest& request, RequestParser& pars
         if (wake == Wake::timeout) {
             co_await refuse_with(408, "RequestTimeout",
                                  "read the request body: not complete in time", head);
+        }
+        if (shared_->stopping) {
+            co_await refuse_with(503, "ShuttingDown",
+                                 "read the request body: gpuctld is stopping; send it again", head);
+            co_return false;
         }
         if (wake != Wake::ready) co_return false;
     }

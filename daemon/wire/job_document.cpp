@@ -1,5 +1,6 @@
 #include "daemon/wire/job_document.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "daemon/wire/job_sections.hpp"
@@ -86,6 +87,16 @@ void note_later_sections(JobReader& reader, Fields& fields) {
     reader.finish(fields);
 }
 
+// A rank's host name is the job's name, a hyphen and its index: a DNS label of 63 characters.
+void check_rank_names(const JobSpec& spec, const Field& name) {
+    constexpr std::size_t kLabelMax = 63;
+    const std::size_t index = std::to_string(std::max(spec.replicas_max, 1) - 1).size();
+    if (spec.key.name.size() + 1 + index <= kLabelMax || index == 1) return;  // said already
+    name.error("job.name has " + std::to_string(spec.key.name.size()) + " characters; with " +
+               std::to_string(spec.replicas_max) + " ranks at most " +
+               std::to_string(kLabelMax - 1 - index) + " are possible");
+}
+
 Error validation_failed(std::vector<Detail> details, const std::string& name) {
     std::string message = name.empty() ? "the job document" : "job " + name;
     message += ": ";
@@ -115,7 +126,8 @@ Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions
     Fields fields{Field{document, &document.root, "", problems}};
     (void)fields.find("kind");
     if (const auto version = fields.find("version").text()) spec.version = *version;
-    read_job(reader, fields.require("job"));
+    const Field job = fields.require("job");
+    read_job(reader, job);
     read_environment(reader, fields.require("environment"));
     const Field resources = fields.require("resources");
     read_resources(reader, resources);
@@ -126,6 +138,8 @@ Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions
     note_later_sections(reader, fields);
     if (spec.kind != JobKind::training) {
         spec.replicas_min = spec.replicas_max = spec.service.replicas;
+    } else if (job.is_map()) {
+        check_rank_names(spec, Fields{job}.find("name"));
     }
 
     problems.sort();

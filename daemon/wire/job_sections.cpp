@@ -19,11 +19,11 @@ std::string lower(std::string_view text) {
 }
 
 // Kubernetes' limit minus what is put before or behind the name: "svc-" for a Service, the revision
-// hash in a StatefulSet's label.
+// hash in a StatefulSet's label, the index of a rank in its host name.
 std::size_t name_length_max(JobKind kind) {
     switch (kind) {
         case JobKind::training:
-            return 63;
+            return 61;  // and less for ten ranks and more, see check_rank_names()
         case JobKind::inference:
         case JobKind::compute:
             return 59;
@@ -172,6 +172,20 @@ void read_checkpoint(JobReader& reader, const Field& section) {
     reader.finish(fields);
 }
 
+void read_run_times(JobReader& reader, const Field& limit, const Field& expected) {
+    JobSpec& spec = reader.spec;
+    const auto span = [](const Field& field, const char* what) {
+        const auto told = field.duration();
+        if (told && *told <= Duration{}) field.error(std::string{what} + " must be longer than 0s");
+        return told.value_or(Duration{});
+    };
+    spec.run_time_max = span(limit, "job.maxRunTime");
+    spec.run_time_expected = span(expected, "job.expectedRunTime");
+    if (spec.run_time_max > Duration{} && spec.run_time_expected > spec.run_time_max) {
+        expected.error("job.expectedRunTime is longer than job.maxRunTime, at which it is stopped");
+    }
+}
+
 }  // namespace
 
 void read_job(JobReader& reader, const Field& section) {
@@ -198,8 +212,7 @@ void read_job(JobReader& reader, const Field& section) {
     spec.queue = checked_label(fields.find("queue"), "job.queue");
     spec.preemptible =
         fields.find("preemptible").boolean().value_or(spec.priority == JobPriority::low);
-    spec.run_time_max = fields.find("maxRunTime").duration().value_or(Duration{});
-    spec.run_time_expected = fields.find("expectedRunTime").duration().value_or(Duration{});
+    read_run_times(reader, fields.find("maxRunTime"), fields.find("expectedRunTime"));
     read_checkpoint(reader, fields.find("checkpoint"));
     for (const char* key : {"epochs", "batchSize"}) {
         const Field field = fields.find(key);

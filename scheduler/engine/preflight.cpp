@@ -45,6 +45,25 @@ std::int64_t fitting_empty(const Resources& offered, const Resources& asked,
     return fits;
 }
 
+// Of what is asked for, in thousandths of the resource of which the node has least.
+std::int64_t part_offered(const Resources& offered, const Resources& asked) {
+    constexpr std::int64_t kWhole = 1'000;
+    std::int64_t least = kWhole;
+    const auto look = [&least](std::int64_t has, std::int64_t needs) {
+        if (needs > has) least = std::min(least, std::max<std::int64_t>(has, 0) * kWhole / needs);
+    };
+    look(offered.cpu.value(), asked.cpu.value());
+    look(offered.memory.value(), asked.memory.value());
+    for (const GpuAmount& gpu : asked.gpus) {
+        std::int64_t has = 0;
+        for (const GpuAmount& one : offered.gpus) {
+            if (one.resource == gpu.resource) has = one.amount.value();
+        }
+        look(has, gpu.amount.value());
+    }
+    return least;
+}
+
 // All its pods together, in multiplication that cannot overflow.
 template <typename Amount>
 bool exceeds(const std::optional<Amount>& limit, Amount each, std::int64_t pods) {
@@ -118,14 +137,14 @@ std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec,
     PlacementRules rules;
     rules.gpu_model = gpu_model_of(spec);
     std::int64_t fits = 0;
-    const NodeFacts* largest = nullptr;
+    const NodeFacts* largest = nullptr;  // that which offers most of what is asked for
     std::set<std::string> models;
     for (const auto& [name, id] : state.nodes_by_name()) {
         const NodeRow& node = state.node(id);
         if (!node.known || node.pool != pool) continue;
-        const auto size = [](const NodeFacts& facts) {
-            return std::tuple{gpus_total(facts.allocatable), facts.allocatable.cpu,
-                              facts.allocatable.memory};
+        const auto size = [&each](const NodeFacts& facts) {
+            return std::tuple{part_offered(facts.allocatable, each), gpus_total(facts.allocatable),
+                              facts.allocatable.cpu, facts.allocatable.memory};
         };
         if (!node.facts.gpu_model.empty()) models.insert(node.facts.gpu_model);
         if (!matches_gpu_model(rules, node.facts)) continue;

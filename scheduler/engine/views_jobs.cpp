@@ -245,6 +245,11 @@ std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filte
         JobView view = view_of(state, id, lines, explainer);
         if (passes(view, filter)) out.push_back(std::move(view));
     }
+    // The keys of lone pods carry a prefix that nobody sees.
+    std::stable_sort(out.begin(), out.end(), [](const JobView& a, const JobView& b) {
+        const int by_namespace = a.key.namespace_name.compare(b.key.namespace_name);
+        return by_namespace != 0 ? by_namespace < 0 : shown_name(a.key) < shown_name(b.key);
+    });
     return out;
 }
 

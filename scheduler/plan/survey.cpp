@@ -2,6 +2,7 @@
 // nodes, where planning visits only those that fit.
 
 #include <algorithm>
+#include <boost/container/flat_map.hpp>
 #include <map>
 #include <utility>
 
@@ -15,8 +16,8 @@ namespace {
 // Nodes by what they say. Counted by number while all nodes are looked at, put into words after.
 struct Tallies {
     std::map<std::string, std::int64_t> refusals;
-    std::map<std::int64_t, std::int64_t> with_room;  // by ranks
-    std::vector<std::int64_t> missing;               // by need of the shape
+    boost::container::flat_map<std::int64_t, std::int64_t> with_room;  // by ranks
+    std::vector<std::int64_t> missing;                                 // by need of the shape
 };
 
 // Everything that is missing, as kube-scheduler's fit plugin names it: all of it, not the first
@@ -71,12 +72,6 @@ std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t
 void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, std::int64_t ranks,
              Tallies& tallies, NodeSurvey& out) {
     ++out.nodes_matching;
-    const std::int64_t fitting = planted(PlantedBug::count_ranks_on_full_nodes)
-                                     ? capacity.fitting_empty(slot, shape.needs, ranks)
-                                     : capacity.fitting(slot, shape.needs, ranks);
-    out.ranks_fitting += fitting;
-    if (fitting > 0) ++tallies.with_room[fitting];
-    out.ranks_fitting_empty += capacity.fitting_empty(slot, shape.needs, ranks);
     std::int64_t so_far = ranks;
     std::int64_t so_far_empty = ranks;
     for (NodeSurvey::OfNeed& of : out.needs) {
@@ -97,6 +92,12 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
         so_far_empty = capacity.fitting_empty_by(slot, of.need, so_far_empty);
         of.ranks_fitting_so_far += so_far;
     }
+    // After the last need, so many fit by all of them.
+    const std::int64_t fitting =
+        planted(PlantedBug::count_ranks_on_full_nodes) ? so_far_empty : so_far;
+    out.ranks_fitting += fitting;
+    if (fitting > 0) ++tallies.with_room[fitting];
+    out.ranks_fitting_empty += so_far_empty;
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind != ColumnKind::gpu && kind != ColumnKind::gpu_part) return;
     const bool is_part = kind == ColumnKind::gpu_part;

@@ -104,6 +104,46 @@ class Controllers(unittest.TestCase):
         self.daemon.gpuctl("create", "-f", "-", stdin=text)
         self.daemon.gpuctl("delete", "job", "first", namespace=name)
 
+    def test_a_name_that_something_else_has_is_a_conflict(self):
+        self.bed.api("POST", f"/apis/apps/v1/namespaces/{self.namespace}/deployments", {
+            "metadata": {"name": "theirs"}, "spec": {"replicas": 0, "selector": {"matchLabels": {"a": "b"}},
+                                                     "template": self.template({"a": "b"})}}, as_role="alice", expect=(201,))
+        self.bed.api("POST", f"/api/v1/namespaces/{self.namespace}/pods", pod("lone", gpus=1, pool="training-pool"),
+                     as_role="alice", expect=(201,))
+        wait_for(lambda: self.row("lone"), RUNNING_S, "the pod is a job of its own", every_s=0.2)
+        for name in ("theirs", "lone"):
+            text = (f"kind: training\njob: {{name: {name}, namespace: {self.namespace}}}\nenvironment: {{image: x}}\n"
+                    "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n")
+            refused = self.daemon.gpuctl("create", "-f", "-", stdin=text, check=False)
+            self.assertEqual(refused.returncode, 4, refused.stderr)
+            self.assertIn("JobExists", refused.stderr)
+
+    def test_a_create_that_a_quota_forbids_leaves_no_job_and_no_warning_in_its_past(self):
+        self.bed.api("POST", f"/api/v1/namespaces/{self.namespace}/resourcequotas",
+                     {"metadata": {"name": "none"}, "spec": {"hard": {"count/jobs.batch": "0"}}}, expect=(201,))
+        text = (f"kind: training\njob: {{name: over, namespace: {self.namespace}}}\nenvironment: {{image: x}}\n"
+                "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n")
+        path = f"/api/v1/jobs/over?namespace={self.namespace}"
+
+        def refused():
+            told = self.daemon.gpuctl("create", "-f", "-", stdin=text, check=False)
+            if told.returncode == 0:  # the quota was not known yet to the API server's admission
+                self.daemon.gpuctl("delete", "job", "over", namespace=self.namespace)
+                wait_for(lambda: self.daemon.rest("GET", path)[0] == 404, RUNNING_S, "it is gone")
+            return told if told.returncode else None
+        told = wait_for(refused, RUNNING_S, "the quota refuses it", every_s=0.5)
+        self.assertEqual(told.returncode, 5, told.stderr)
+        wait_for(lambda: self.daemon.rest("GET", path)[0] == 404, RUNNING_S, "no job is left behind")
+
+    def test_the_past_of_a_deleted_job_has_no_warning_and_ends_with_it(self):
+        self.submit("again")
+        self.daemon.gpuctl("delete", "job", "again", namespace=self.namespace)
+        wait_for(lambda: self.row("again") is None, RUNNING_S, "it is gone", every_s=0.2)
+        self.submit("again")
+        events = self.daemon.get(f"/api/v1/jobs/again?namespace={self.namespace}")["events"]
+        self.assertEqual([event for event in events if event["reason"] in ("WorkloadRemoved", "Deleting")], [])
+        self.daemon.gpuctl("delete", "job", "again", namespace=self.namespace)
+
     def test_a_submitted_job_that_is_suspended_or_scaled_to_nothing_says_so(self):
         self.submit("paused")
         self.bed.kubectl("-n", self.namespace, "patch", "job", "paused", "-p", '{"spec":{"suspend":true}}')

@@ -273,6 +273,26 @@ aio::Task<void> forced_body(aio::Loop& loop) {
     EXPECT_TRUE(joined);
 }
 
+aio::Task<void> half_body(aio::Loop& loop) {
+    TestServer server{loop};
+    std::unique_ptr<ByteStream> stream = co_await open_raw(loop, server.server.port());
+    std::size_t sent = 0;
+    co_await stream->write_all(
+        "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n", sent,
+        soon());
+    const std::string interim = co_await read_until(*stream, "\r\n\r\n");
+    EXPECT_EQ(interim, "HTTP/1.1 100 Continue\r\n\r\n") << "now it reads the body";
+    const bool in_time = co_await server.server.stop(soon());
+    EXPECT_TRUE(in_time) << "half a request is no work";
+    const std::string answer = co_await read_until(*stream, "");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 503 ")) << answer;
+}
+
+TEST(HttpServer, stop_does_not_wait_for_half_a_request) {
+    aio::Loop loop;
+    aio::run_to_end(loop, half_body(loop));
+}
+
 TEST(HttpServer, stop_cancels_what_is_left_at_its_deadline) {
     aio::Loop loop;
     aio::run_to_end(loop, forced_body(loop));

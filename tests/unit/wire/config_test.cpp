@@ -62,7 +62,7 @@ server:
   tokensFile: /t
   metricsNeedToken: true
   connectionsMax: 10
-  bodyBytesMax: 2Mi
+  bodyBytesMax: 512Ki
   logStreamsMax: 11
   requestTimeout: 31s
   shutdownTimeout: 1m
@@ -105,7 +105,7 @@ names: {labelPrefix: gpu.example.com}
     EXPECT_EQ(config.server.port, 9000);
     ASSERT_TRUE(config.server.tls);
     EXPECT_EQ(config.server.tls->client_ca_file, "/ca");
-    EXPECT_EQ(config.server.body_bytes_max, 2u << 20);
+    EXPECT_EQ(config.server.body_bytes_max, 512u << 10);
     EXPECT_EQ(config.server.shutdown_timeout, seconds{60});
     EXPECT_EQ(config.cluster.mode, ClusterMode::kubernetes);
     EXPECT_EQ(config.cluster.kubernetes.scheduler_name, "other");
@@ -158,7 +158,7 @@ TEST(Configuration, wrong_types_and_impossible_values_are_errors_with_their_plac
         {"server: {metricsNeedToken: yes}",
          "server.metricsNeedToken must be true or false, not \"yes\""},
         {"server: {bodyBytesMax: lots}", "server.bodyBytesMax must be a size such as 64Mi"},
-        {"server: {bodyBytesMax: 1Gi}", "server.bodyBytesMax must be from 1Ki to 64Mi, not 1Gi"},
+        {"server: {bodyBytesMax: 1Gi}", "server.bodyBytesMax must be from 1Ki to 1Mi, not 1Gi"},
         {"server: {requestTimeout: 30}", "server.requestTimeout must be a span of time"},
         {"server: {requestTimeout: 1500ms}", "server.requestTimeout must be whole seconds"},
         {"server: {requestTimeout: 0s}", "server.requestTimeout must be from 1s to 1h, not 0s"},

@@ -251,8 +251,8 @@ TEST(JobDocument, names_follow_the_rule_of_their_kind) {
         Sections sections{.kind = kind, .job = "{name: " + std::string(length, 'a') + "}"};
         return problems_of(sections.text());
     };
-    EXPECT_EQ(name("training", 63), "");
-    EXPECT_TRUE(holds(name("training", 64), "has 64 characters; at most 63"));
+    EXPECT_EQ(name("training", 61), "");
+    EXPECT_TRUE(holds(name("training", 62), "has 62 characters; at most 61"));
     EXPECT_EQ(name("inference", 59), "");
     EXPECT_TRUE(holds(name("inference", 60), "at most 59"));
     EXPECT_EQ(name("compute", 59), "");
@@ -292,6 +292,26 @@ TEST(JobDocument, durations_need_a_unit) {
                           "/job/maxRunTime"))
             << bad;
     }
+}
+
+TEST(JobDocument, run_times_must_be_possible) {
+    EXPECT_TRUE(holds(problems_of(with_job("{name: a, maxRunTime: 0s}")), "longer than 0s"));
+    EXPECT_TRUE(holds(problems_of(with_job("{name: a, maxRunTime: 1h, expectedRunTime: 2h}")),
+                      "/job/expectedRunTime"));
+    EXPECT_EQ(problems_of(with_job("{name: a, maxRunTime: 1h, expectedRunTime: 1h}")), "");
+}
+
+TEST(JobDocument, a_name_leaves_room_for_the_index_of_the_last_rank) {
+    const auto problems = [](std::size_t length, int ranks) {
+        Sections sections;
+        sections.job = "{name: " + std::string(length, 'a') + "}";
+        sections.resources = "{cpu: 1, memory: 1Gi, nodeCount: " + std::to_string(ranks) + "}";
+        return problems_of(sections.text());
+    };
+    EXPECT_EQ(problems(61, 10), "") << "aaa-9 has 63 characters";
+    EXPECT_TRUE(holds(problems(62, 1), "at most 61"));
+    EXPECT_EQ(problems(60, 11), "");
+    EXPECT_TRUE(holds(problems(61, 11), "with 11 ranks at most 60"));
 }
 
 TEST(JobDocument, environment_variables_are_checked) {

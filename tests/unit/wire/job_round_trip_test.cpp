@@ -94,6 +94,9 @@ JobSpec any_job() {
     spec.checkpoint_interval = any_duration();
     spec.restart_cost = any_duration();
     spec.run_time_expected = any_duration();
+    if (spec.run_time_max > Duration{}) {
+        spec.run_time_expected = std::min(spec.run_time_expected, spec.run_time_max);
+    }
     spec.image = *rc::gen::element<std::string>("nginx", "r.example.com/a/b:v1.0@sha256:00", "1");
     const int secrets = *rc::gen::inRange(0, 3);
     for (int i = 0; i < secrets; ++i) spec.image_pull_secrets.push_back(label(30));

@@ -266,6 +266,22 @@ const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
 }
 
 template <>
+const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
+    static const std::vector<Key<PreemptionPolicy>> table = {
+        choice("mode", &PreemptionPolicy::mode,
+               {{"priority", PreemptionMode::priority}, {"shortest", PreemptionMode::shortest}},
+               "priority: for higher priority only; shortest: with order: SHORTEST also for less "
+               "work"),
+        count("gpuExponentPercent", &PreemptionPolicy::gpu_exponent_percent, 0, 200,
+              "work is the time left times GPUs to this power; 0: time alone"),
+        count("gainPercent", &PreemptionPolicy::gain_percent, 100, 10'000,
+              "of the work of the shorter job, at least left of one that is stopped, after its "
+              "price"),
+    };
+    return table;
+}
+
+template <>
 const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
     static const std::vector<Key<PoolPolicy>> table = {
         required(text("name", &PoolPolicy::name, "what resources.pool says")),
@@ -273,6 +289,7 @@ const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
         order(&PoolPolicy::order),
         queue_tree("a queue called default exists anyway"),
         section("backfill", &PoolPolicy::backfill, "when the first in line finds no room"),
+        section("preemption", &PoolPolicy::preemption, "whom a job that finds no room has stopped"),
     };
     return table;
 }

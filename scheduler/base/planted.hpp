@@ -201,6 +201,10 @@ namespace gpuctl {
       "Nothing wakes a job whose claim was in vain.") \
     X(forget_evictions_on_disk, \
       "How often a job was moved is not written down.") \
+    X(stop_equals_for_short, \
+      "A short job has others stopped of which less is left than of itself.") \
+    X(forget_what_was_done, \
+      "What a job did before it was stopped for shorter work is forgotten.") \
     X(preempt_equals, \
       "Jobs of the same priority are stopped as well.") \
     X(preempt_the_unwilling, \

@@ -71,15 +71,32 @@ struct BackfillPolicy {
 };
 BOOST_DESCRIBE_STRUCT(BackfillPolicy, (), (head, ageing, patience, short_percent, short_run_time))
 
+// Whom a job that finds no room may have stopped beside those of lower priority (docs/adr/0018).
+enum class PreemptionMode : std::uint8_t {
+    priority,  // nobody
+    shortest   // work of which clearly more is left, in queues whose order is `shortest`
+};
+struct PreemptionPolicy {
+    PreemptionMode mode = PreemptionMode::priority;
+    // How much is left is time times GPUs to the power of this in percent: 0 counts time alone.
+    std::int32_t gpu_exponent_percent = 80;
+    // What is left of the one that is stopped, after all that stopping costs, is at least so much
+    // of what is left of the one that it is stopped for.
+    std::int32_t gain_percent = 100;
+    friend auto operator<=>(const PreemptionPolicy&, const PreemptionPolicy&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PreemptionPolicy, (), (mode, gpu_exponent_percent, gain_percent))
+
 struct PoolPolicy {
     std::string name;
     std::string description;
     std::vector<QueuePolicy> queues;  // "default" always exists, listed or not
     QueueOrder order = QueueOrder::fair_share;
     BackfillPolicy backfill = {};
+    PreemptionPolicy preemption = {};
     friend auto operator<=>(const PoolPolicy&, const PoolPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, order, backfill))
+BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, order, backfill, preemption))
 
 // What a tenant may hold of one pool.
 struct PoolQuota {

@@ -133,16 +133,16 @@ EvictionSearch::Units EvictionSearch::narrow(Trial& trial, const Units& units, N
 
 namespace {
 
-std::int64_t price(const std::vector<const EvictionUnit*>& units) {
+std::int64_t weight(const std::vector<const EvictionUnit*>& units) {
     std::int64_t sum = 0;
-    for (const EvictionUnit* unit : units) sum += unit->price_gpu_ms;
+    for (const EvictionUnit* unit : units) sum += unit->weight;
     return sum;
 }
 
 bool is_better(const std::vector<const EvictionUnit*>& a,
                const std::vector<const EvictionUnit*>& b) {
     if (a.empty() || b.empty()) return !a.empty();
-    if (price(a) != price(b)) return price(a) < price(b);
+    if (weight(a) != weight(b)) return weight(a) < weight(b);
     return a.size() < b.size();
 }
 

@@ -27,7 +27,10 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     if (standing.has_guarantee) watch |= ClassBlock::kQueueShrinks;
     if (standing.is_owed) watch |= ClassBlock::kPoolVictims;
     if (state.pod(pods.front()).facts.preempts) watch |= ClassBlock::kVictims;
-    if (!reclaim::may_try(state, job, ask.gpus) && !preempt::may_try(state, job, pods.front())) {
+    const bool may_stop_longer = Shorter::may_try(state, job, pods.front());
+    if (may_stop_longer) watch |= ClassBlock::kPoolVictims;
+    if (!may_stop_longer && !reclaim::may_try(state, job, ask.gpus) &&
+        !preempt::may_try(state, job, pods.front())) {
         return false;
     }
     watch |= ClassBlock::kPoolGains;  // limits that are in its way are watched already
@@ -39,7 +42,7 @@ bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& po
     EvictionCause cause = EvictionCause::reclaimed;
     if (!take_back(state, id, pods, ask.gpus)) {
         cause = EvictionCause::preempted;
-        if (!preempt(state, id, pods)) return false;
+        if (!preempt(state, id, pods) && !stop_longer(state, id, pods)) return false;
     }
     (cause == EvictionCause::reclaimed ? figures.pods_reclaimed : figures.pods_preempted) +=
         plan_.victims.size();
@@ -59,15 +62,31 @@ bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId
         [&](const JobRow& other) { return reclaim::may_stop(state, job, ask, other); },
         candidates_);
     look_again_later(state, id);
+    return search_lent(state, id, pods);
+}
+
+bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
+    const JobRow& job = state.job(id);
+    if (!could_suffice(state, job.pool, candidates_, pods, NodeId::none())) return false;
     const std::vector<EvictionUnit> all = candidates_.units;
-    reclaim::leave_guarantees(state, job, candidates_);
-    if (search_.find(state, id, pods, candidates_, plan_)) return true;
+    const auto search = [&](NodeId node) {
+        reclaim::leave_guarantees(state, job, candidates_);
+        return could_suffice(state, job.pool, candidates_, pods, node) &&
+               search_.find(state, id, pods, candidates_, plan_);
+    };
+    if (search(NodeId::none())) return true;
     if (candidates_.units.size() == all.size()) return false;
     // What a queue has lent may be too little for all of them, and the cheapest may stand where
     // they help nobody: node by node, those that stand there come first.
     std::set<NodeId> nodes;
     for (const EvictionUnit& unit : all) {
         for (const PodId pod : unit.pods) nodes.insert(state.pod(pod).node);
+    }
+    candidates_.units = all;
+    if (pods.size() == 1) {
+        std::erase_if(nodes, [&](NodeId node) {
+            return !could_suffice(state, job.pool, candidates_, pods, node);
+        });
     }
     std::size_t tries = 0;
     for (const NodeId node : nodes) {
@@ -78,8 +97,7 @@ bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId
                 return std::any_of(unit.pods.begin(), unit.pods.end(),
                                    [&](PodId pod) { return state.pod(pod).node == node; });
             });
-        reclaim::leave_guarantees(state, job, candidates_);
-        if (search_.find(state, id, pods, candidates_, plan_)) return true;
+        if (search(pods.size() == 1 ? node : NodeId::none())) return true;
     }
     return false;
 }
@@ -92,6 +110,20 @@ bool RoomMaker::preempt(ClusterState& state, JobId id, const std::vector<PodId>&
         candidates_);
     look_again_later(state, id);
     return search_.find(state, id, pods, candidates_, plan_);
+}
+
+bool RoomMaker::stop_longer(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
+    const JobRow& job = state.job(id);
+    if (!Shorter::may_try(state, job, pods.front())) return false;
+    stoppable_.read(state, job.pool);
+    Shorter shorter{state, job};
+    shorter.choose(stoppable_, candidates_);
+    look_again_later(state, id);
+    if (!search_lent(state, id, pods)) return false;
+    for (Victim& victim : plan_.victims) {
+        victim.why = shorter.why(state.job(state.pod(victim.pod).job));
+    }
+    return true;
 }
 
 void RoomMaker::look_again_later(ClusterState& state, JobId id) {

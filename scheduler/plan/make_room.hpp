@@ -6,6 +6,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/eviction_search.hpp"
 #include "scheduler/plan/figures.hpp"
+#include "scheduler/plan/shorter.hpp"
 
 namespace gpuctl {
 
@@ -13,6 +14,8 @@ class RoomMaker {
 public:
     explicit RoomMaker(Placer& placer) : search_(placer) {}
 
+    // At the beginning of a Plan.
+    void open() { stoppable_.forget(); }
     // Cheap: could there be anybody? Adds to `watch` what must move before the answer is another.
     bool may_try(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
                  const Load& ask, std::uint8_t& watch) const;
@@ -23,9 +26,13 @@ public:
 private:
     bool take_back(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);
     bool preempt(ClusterState& state, JobId job, const std::vector<PodId>& pods);
+    bool stop_longer(ClusterState& state, JobId job, const std::vector<PodId>& pods);
+    // Among the candidates, as far as queues keep what they are guaranteed.
+    bool search_lent(ClusterState& state, JobId job, const std::vector<PodId>& pods);
     void look_again_later(ClusterState& state, JobId job);
 
     EvictionSearch search_;
+    StoppableWork stoppable_;
     Candidates candidates_;  // buffers
     EvictionPlan plan_;
 };

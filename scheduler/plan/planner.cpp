@@ -26,6 +26,7 @@ Load load_of(const ClusterState& state, const std::vector<PodId>& pods) {
 void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     ++figures.plans;
     told_.clear();
+    room_maker_.open();
     if (state.resend_due()) state.resend_unanswered(effects);
     for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
@@ -42,7 +43,10 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
 
 bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
                     EngineFigures& figures, EffectList& effects) {
-    line_.may_promise = state.pool(pool).backfill.head == HeadOfLine::reserve;
+    const PoolRow& row = state.pool(pool);
+    // Where long work is stopped for short, whoever goes first has others stopped instead.
+    line_.may_promise =
+        row.backfill.head == HeadOfLine::reserve && row.preemption.mode != PreemptionMode::shortest;
     line_.passed.clear();
     if (reservations_.size() < state.pools()) reservations_.resize(state.pools());
     pool_ = pool;

@@ -1,6 +1,7 @@
 #include "scheduler/plan/reclaim.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "scheduler/base/planted.hpp"
 
@@ -14,23 +15,52 @@ bool has_room_within(const QueueRow& queue, GpuMilli ask) {
     return queue.account.held.gpus + ask <= queue.guaranteed + more;
 }
 
-// Whether it has what it is guaranteed, without those that are gone.
-bool keeps_guarantee(const QueueRow& queue, QueueId id, const Relief& gone) {
-    if (planted(PlantedBug::reclaim_guarantees)) return true;
-    if (queue.account.held.gpus - gone.of_queue(id).gpus < queue.guaranteed) return false;
-    return std::all_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
-        const GpuMilli taken = gone.of_model(id, model.limit.model);
-        return taken == GpuMilli{} || model.held - taken >= model.limit.guaranteed;
-    });
-}
-
-bool chain_keeps_guarantees(const ClusterState& state, QueueId leaf, QueueId last,
-                            const Relief& gone) {
-    for (QueueId id = leaf;; id = state.queue(id).parent) {
-        if (!keeps_guarantee(state.queue(id), id, gone)) return false;
-        if (id == last) return true;
+// What queues would no longer hold. Of GPU models it is counted only where somebody has limits for
+// one: that needs every pod's node.
+class Gone {
+public:
+    Gone(const ClusterState& state, PoolId pool) : state_(state) {
+        const std::vector<QueueId>& queues = state.pool(pool).queues;
+        counts_models_ = std::any_of(queues.begin(), queues.end(), [&state](QueueId id) {
+            return !state.queue(id).models.empty();
+        });
     }
-}
+    void add(PodId id, std::int64_t sign) {
+        if (counts_models_) by_model_.add(state_, id, sign);
+        const PodRow& pod = state_.pod(id);
+        if (!pod.job.exists() || state_.job(pod.job).priority >= kSystemPriority) return;
+        const GpuMilli gpus = state_.shapes().at(pod.shape).gpus * sign;
+        for (QueueId queue = state_.job(pod.job).queue; queue.exists();
+             queue = state_.queue(queue).parent) {
+            gpus_[queue] += gpus;
+        }
+    }
+    // Whether the queue has what it is guaranteed, without those.
+    [[nodiscard]] bool leaves_guarantee(QueueId id) const {
+        if (planted(PlantedBug::reclaim_guarantees)) return true;
+        const QueueRow& queue = state_.queue(id);
+        const auto known = gpus_.find(id);
+        const GpuMilli gone = known == gpus_.end() ? GpuMilli{} : known->second;
+        if (queue.account.held.gpus - gone < queue.guaranteed) return false;
+        return std::all_of(
+            queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
+                const GpuMilli taken = by_model_.of_model(id, model.limit.model);
+                return taken == GpuMilli{} || model.held - taken >= model.limit.guaranteed;
+            });
+    }
+    [[nodiscard]] bool leaves_guarantees(QueueId leaf, QueueId last) const {
+        for (QueueId id = leaf;; id = state_.queue(id).parent) {
+            if (!leaves_guarantee(id)) return false;
+            if (id == last) return true;
+        }
+    }
+
+private:
+    const ClusterState& state_;
+    bool counts_models_ = false;
+    std::map<QueueId, GpuMilli> gpus_;
+    Relief by_model_;
+};
 
 }  // namespace
 
@@ -88,15 +118,15 @@ bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const 
 }
 
 void leave_guarantees(const ClusterState& state, const JobRow& job, Candidates& candidates) {
-    Relief gone;  // those that leave anyway, and all that were kept so far
-    for (const PodId pod : candidates.leaving) gone.add(state, pod, 1);
+    Gone gone{state, job.pool};  // those that leave anyway, and all that were kept so far
+    for (const PodId pod : candidates.leaving) gone.add(pod, 1);
     std::erase_if(candidates.units, [&](const EvictionUnit& unit) {
         if (unit.gpus <= GpuMilli{}) return true;  // without GPUs nothing is lent
-        for (const PodId pod : unit.pods) gone.add(state, pod, 1);
+        for (const PodId pod : unit.pods) gone.add(pod, 1);
         const QueueId leaf = state.job(unit.job).queue;
-        const Sides meet = sides(state, job.queue, leaf);
-        if (chain_keeps_guarantees(state, leaf, meet.other, gone)) return false;
-        for (const PodId pod : unit.pods) gone.add(state, pod, -1);
+        if (leaf == job.queue) return false;  // among themselves nothing was lent
+        if (gone.leaves_guarantees(leaf, sides(state, job.queue, leaf).other)) return false;
+        for (const PodId pod : unit.pods) gone.add(pod, -1);
         return true;
     });
 }

@@ -1,5 +1,7 @@
 #include "scheduler/plan/short_work.hpp"
 
+#include "scheduler/base/log2.hpp"
+
 namespace gpuctl {
 
 void ShortWork::open(const ClusterState& state, PoolId pool) {

@@ -100,13 +100,45 @@ void find_candidates(const ClusterState& state, PoolId pool,
             const Protection until = read_unit(state, id, unit);
             if (!until) continue;
             if (*until <= state.now()) {
+                unit.weight = unit.price_gpu_ms;
                 out.units.push_back(std::move(unit));
-            } else if (!out.look_again_at.happened() || *until < out.look_again_at) {
-                out.look_again_at = *until;
+            } else {
+                out.note_look_again(*until);
             }
         }
     }
     sort_by_price(state, out.units);
+}
+
+bool could_suffice(const ClusterState& state, PoolId pool, const Candidates& candidates,
+                   const std::vector<PodId>& pods, NodeId node) {
+    if (candidates.units.empty()) return false;
+    const Capacity& capacity = state.capacity();
+    const ShapeId like = state.pod(pods.front()).shape;
+    const Shape& shape = state.shapes().at(like);
+    const bool is_uniform = std::all_of(pods.begin(), pods.end(),
+                                        [&](PodId pod) { return state.pod(pod).shape == like; });
+    if (!is_uniform || capacity.kind(shape.index_column) != ColumnKind::gpu) return true;
+    std::vector<std::int64_t> room(state.node_slots(), 0);
+    const auto lift = [&](PodId id) {
+        room[state.pod(id).node.value()] += state.shapes().at(state.pod(id).shape).gpus.value();
+    };
+    for (const PodId id : candidates.leaving) lift(id);
+    for (const EvictionUnit& unit : candidates.units) {
+        std::for_each(unit.pods.begin(), unit.pods.end(), lift);
+    }
+    const auto each = std::max<std::int64_t>(shape.gpus.value(), 1);
+    const auto ranks_on = [&](std::uint32_t slot) {
+        const std::int64_t free = capacity.usable(shape.index_column, slot) + room[slot];
+        return std::max<std::int64_t>(free, 0) / each;
+    };
+    if (node.exists()) return ranks_on(node.value()) >= 1;
+    std::int64_t ranks = 0;
+    const NodeSet& nodes = capacity.nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        ranks += ranks_on(slot);
+    }
+    return ranks >= static_cast<std::int64_t>(pods.size());
 }
 
 }  // namespace gpuctl

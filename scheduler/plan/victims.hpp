@@ -1,6 +1,7 @@
 #pragma once
 // Who could be stopped for another job, and at what price.
 
+#include <boost/container/small_vector.hpp>
 #include <functional>
 #include <vector>
 
@@ -11,21 +12,32 @@ namespace gpuctl {
 // What is stopped together: a gang whole, of a service one pod, a lone pod.
 struct EvictionUnit {
     JobId job;
-    std::vector<PodId> pods;
+    boost::container::small_vector<PodId, 4> pods;
     std::int64_t price_gpu_ms = 0;
     GpuMilli gpus;
     Instant placed_at;  // of the pod placed last
+    std::int64_t weight =
+        0;  // what is to be least of all that go; the price where nobody says else
 };
 
 struct Candidates {
     std::vector<EvictionUnit> units;  // cheapest first; then fewer GPUs, younger, by name
     std::vector<PodId> leaving;       // room to come that costs nothing
     Instant look_again_at;            // when the first that is protected now no longer is; or never
+
+    void note_look_again(Instant at) {
+        if (!look_again_at.happened() || at < look_again_at) look_again_at = at;
+    }
 };
 
 // Pods on the nodes of the pool that answer, of jobs that `may_stop` allows, as far as they may be
 // stopped at all: willing, made again by a controller, whole, not protected.
 void find_candidates(const ClusterState& state, PoolId pool,
                      const std::function<bool(const JobRow&)>& may_stop, Candidates& out);
+
+// Cheap, before any search: were all of them gone and nothing else in the way, would the nodes of
+// the pool have the GPUs for these pods, or this one node when it is named?
+bool could_suffice(const ClusterState& state, PoolId pool, const Candidates& candidates,
+                   const std::vector<PodId>& pods, NodeId node);
 
 }  // namespace gpuctl

@@ -25,12 +25,13 @@ enum class QueueTerm : std::uint8_t {
     next_job,         // the priority of the job it would start
     under_guarantee,  // holds less than it is guaranteed
     guarantee_part,   // how much of its guarantee it holds, while less than all
+    run_time,         // of the job it would start, where long work is stopped for short
     share             // dominant share / weight
 };
 
 struct Terms {
     std::array<JobTerm, 2> of_jobs{};
-    std::array<QueueTerm, 4> of_queues{};
+    std::array<QueueTerm, 5> of_queues{};
 };
 
 constexpr Terms terms_of(QueueOrder order) {
@@ -48,7 +49,8 @@ constexpr Terms terms_of(QueueOrder order) {
                      QueueTerm::share}};
         case QueueOrder::shortest:
             return {{JobTerm::priority, JobTerm::run_time},
-                    {QueueTerm::priority, QueueTerm::under_guarantee, QueueTerm::share}};
+                    {QueueTerm::priority, QueueTerm::under_guarantee, QueueTerm::run_time,
+                     QueueTerm::share}};
     }
     return {};
 }
@@ -126,7 +128,7 @@ Share part_held(const QueueRow& queue) {
     return {held, queue.guaranteed.value()};
 }
 
-Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& a,
+Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, const QueueRow& a,
                      const QueueRow& b, const Contender& next_a, const Contender& next_b) {
     switch (term) {
         case QueueTerm::none:
@@ -143,6 +145,11 @@ Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& 
         case QueueTerm::guarantee_part:
             if (!is_owed(state, a, next_a) || !is_owed(state, b, next_b)) return Order::equal;
             return compare_share(part_held(a), part_held(b));
+        case QueueTerm::run_time: {
+            const PreemptionPolicy& policy = state.pool(a.pool).preemption;
+            if (policy.mode != PreemptionMode::shortest) return Order::equal;
+            return line.scores.compare(state, next_a.id, next_b.id, line.may_promise);
+        }
         case QueueTerm::share: {
             const bool alike = planted(PlantedBug::ignore_queue_weights);
             return compare_share({share_of(state, a.pool, a.account), alike ? 1 : a.weight},
@@ -153,12 +160,12 @@ Order compare_queues(const ClusterState& state, QueueTerm term, const QueueRow& 
 }
 
 // The same for the next jobs of two queues that lie side by side.
-bool queue_comes_first(const ClusterState& state, QueueOrder order, QueueId a, QueueId b,
-                       const Contender& next_a, const Contender& next_b) {
+bool queue_comes_first(const ClusterState& state, Line& line, QueueOrder order, QueueId a,
+                       QueueId b, const Contender& next_a, const Contender& next_b) {
     if (resumes(*next_a.of) != resumes(*next_b.of)) return resumes(*next_a.of);
     for (const QueueTerm term : terms_for(order).of_queues) {
         const Order found =
-            compare_queues(state, term, state.queue(a), state.queue(b), next_a, next_b);
+            compare_queues(state, line, term, state.queue(a), state.queue(b), next_a, next_b);
         if (found != Order::equal) return found == Order::less;
     }
     return next_a.job < next_b.job;
@@ -191,7 +198,7 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
         const ClassId id = row.children.empty() ? next_in_leaf(state, queue, line)
                                                 : next_of(state, row.order, row.children, line);
         if (!id.exists()) continue;
-        if (best.exists() && !queue_comes_first(state, order, queue, best_queue,
+        if (best.exists() && !queue_comes_first(state, line, order, queue, best_queue,
                                                 contender(state, id), contender(state, best))) {
             continue;
         }

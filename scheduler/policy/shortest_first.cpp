@@ -1,7 +1,8 @@
 #include "scheduler/policy/shortest_first.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "scheduler/base/log2.hpp"
 
 namespace gpuctl {
 namespace {
@@ -21,21 +22,6 @@ std::int64_t waited_less(const ClusterState& state, const JobRow& job) {
 }
 
 }  // namespace
-
-std::int64_t log2_fixed(std::uint64_t value) {
-    if (value <= 1) return 0;
-    const int whole = static_cast<int>(std::bit_width(value)) - 1;
-    // The fraction bit by bit: squaring doubles a logarithm.
-    std::uint64_t mantissa = whole >= 31 ? value >> (whole - 31) : value << (31 - whole);
-    std::int64_t result = whole;
-    for (int bit = 0; bit < 16; ++bit) {
-        mantissa = (mantissa * mantissa) >> 31U;
-        const bool carries = (mantissa >> 32U) != 0;
-        if (carries) mantissa >>= 1U;
-        result = result * 2 + (carries ? 1 : 0);
-    }
-    return result;
-}
 
 std::int64_t ShortestFirst::predict(const ClusterState& state, const JobRow& job) {
     const RunTimeQuestion about = state.question_about(job);
@@ -60,10 +46,14 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
     const JobClass& of = state.book().at(id);
     const JobId job = of.jobs.begin()->job;
     const std::uint64_t revision = state.history().revision(of.key.tenant);
-    if (kept.serial != of.serial || kept.revision != revision || kept.job != job) {
+    const PreemptionPolicy& by = state.pool(state.queue(of.key.queue).pool).preemption;
+    if (kept.serial != of.serial || kept.revision != revision || kept.job != job || kept.by != by) {
         const JobRow& row = state.job(job);
         const std::int64_t run_time = predict(state, row);
-        kept = {of.serial, revision, job, run_time, run_time + waited_less(state, row)};
+        const std::int64_t cost = state.stops_long_for_short(state.queue(row.queue))
+                                      ? left_.of_waiting(state, row)
+                                      : run_time;
+        kept = {of.serial, revision, job, by, run_time, cost + waited_less(state, row)};
     }
     return kept;
 }
@@ -72,8 +62,9 @@ std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a
                                             bool patience) {
     const JobClass& x = state.book().at(a);
     const JobClass& y = state.book().at(b);
-    if (patience) {
-        const Duration limit = state.pool(state.queue(x.key.queue).pool).backfill.patience;
+    const PoolRow& pool = state.pool(state.queue(x.key.queue).pool);
+    if (patience || pool.preemption.mode == PreemptionMode::shortest) {
+        const Duration limit = pool.backfill.patience;
         const auto is_aged = [&](const JobClass& of) {
             return state.now() - of.jobs.begin()->submitted_at >= limit;
         };

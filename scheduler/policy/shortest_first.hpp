@@ -8,18 +8,19 @@
 // geometric mean, because run times are spread over five orders of magnitude: one job that failed
 // in seconds among long ones must count, but not rule.
 //
+// Where the pool stops long work for short (docs/adr/0018) the run time is what is left of the job
+// instead, times its GPUs (work_left.hpp): the order and who may be stopped for whom are the same.
+//
 // Scores are kept by class until a job of their owner ends.
 
 #include <compare>
 #include <cstdint>
 #include <vector>
 
+#include "scheduler/policy/work_left.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
-
-// log2 in 65536ths, rounded down; of 0 as of 1.
-std::int64_t log2_fixed(std::uint64_t value);
 
 class ShortestFirst {
 public:
@@ -39,11 +40,13 @@ private:
         std::uint64_t serial = 0;    // of the class
         std::uint64_t revision = 0;  // of its owner's history
         JobId job;
+        PreemptionPolicy by;
         std::int64_t run_time = 0;
         std::int64_t score = 0;
     };
     const Kept& look_up(const ClusterState& state, ClassId id);
     std::vector<Kept> kept_;  // by ClassId
+    WorkLeft left_;
     std::vector<Duration> runs_;
 };
 

@@ -151,6 +151,9 @@ void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
                             job.workload_effect == EffectId{} && !job.workload_in_flight;
     const bool never_made =
         job.workload == WorkloadState::failed && job.pods.empty() && job.create_lands_until < now_;
+    if (const auto moved = churn_.find(job.key); moved != churn_.end()) {
+        moved->second.done_before = moved->second.done = Duration{};  // the next one is another job
+    }
     job.workload = WorkloadState::deleting;
     job.force_delete = event.force;
     if (planted(PlantedBug::delete_overtakes_create)) job.workload_in_flight = false;

@@ -63,7 +63,9 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         row.facts = std::move(facts);
         if (row.job.exists()) join_job(id);
     } else {
+        const bool begins_anew = row.facts.started_at != facts.started_at;
         row.facts = std::move(facts);  // only what people look at, and how long it has run
+        if (begins_anew) note_longer(row);
         return note_end(id);
     }
     if (row.bar == PodBar::refused) row.bar = PodBar::none;

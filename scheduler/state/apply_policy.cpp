@@ -112,6 +112,7 @@ void ClusterState::take_policy(Policy policy) {
         pool.in_policy = false;
         pool.description.clear();
         pool.backfill = {};
+        pool.preemption = {};
         pool.order = QueueOrder::fair_share;
     }
     for (const TenantPolicy& tenant : policy_.tenants) {
@@ -122,6 +123,7 @@ void ClusterState::take_policy(Policy policy) {
         pools_[pool.value()].in_policy = true;
         pools_[pool.value()].description = wanted.description;
         pools_[pool.value()].backfill = wanted.backfill;
+        pools_[pool.value()].preemption = wanted.preemption;
         pools_[pool.value()].order = wanted.order;
         for (const QueuePolicy& asked : wanted.queues) {
             QueueRow& queue = queues_[queue_named(pool, asked.name).value()];

@@ -31,7 +31,7 @@ void ClusterState::claim(JobId id, const std::vector<Placement>& round,
     for (const Victim& victim : victims) {
         PodRow& pod = pods_[victim.pod.value()];
         pod.evicted_for = job.key;
-        note_eviction(jobs_[pod.job.value()].key, why);
+        note_eviction(jobs_[pod.job.value()], victim.why.empty() ? why : victim.why);
         grace = std::max(grace, pod.facts.stop_grace);
         job.victims.push_back(pod.facts.uid);
         if (planted(PlantedBug::evict_all_but_one) && &victim == &victims.back()) continue;
@@ -76,11 +76,14 @@ void ClusterState::send_eviction(PodId id, EffectList& effects) {
 
 // The churn contract: how often a job was moved within the last hour. Pods that are stopped at one
 // moment are one move. Who was not moved for an hour is forgotten when somebody else is.
-void ClusterState::note_eviction(const ObjectKey& job, std::string why) {
+void ClusterState::note_eviction(const JobRow& job, std::string why) {
     std::erase_if(churn_, [this](const auto& entry) {
-        return entry.second.evicted_at.back() + kHour <= now_;
+        const Churn& known = entry.second;
+        const bool is_needed = known.done > Duration{} && find_job(entry.first).exists();
+        return known.evicted_at.back() + kHour <= now_ && !is_needed;
     });
-    Churn& churn = churn_[job];
+    Churn& churn = churn_[job.key];
+    note_progress(job, churn);
     std::erase_if(churn.evicted_at, [this](Instant at) { return at + kHour <= now_; });
     if (churn.evicted_at.empty() || churn.evicted_at.back() != now_) {
         churn.evicted_at.push_back(now_);
@@ -188,6 +191,13 @@ void ClusterState::note_victim(QueueId queue) {
     ++row.victims;
     ++pools_[row.pool.value()].victims;
     idle_ = false;
+}
+
+// More is left of it than was thought: who needs less may have it stopped now.
+void ClusterState::note_longer(const PodRow& pod) {
+    if (!pod.job.exists() || !pod.node.exists() || !pod.facts.preemptible) return;
+    const QueueId queue = jobs_[pod.job.value()].queue;
+    if (queue.exists() && stops_long_for_short(queues_[queue.value()])) note_victim(queue);
 }
 
 // A queue of the pool holds more than before: perhaps more than it is guaranteed.

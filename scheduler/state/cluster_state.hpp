@@ -44,6 +44,7 @@ struct Placement {
 struct Victim {
     PodId pod;
     std::int64_t lost_gpu_ms = 0;  // work that will have to be done again
+    std::string why = {};          // for people; empty: as the cause says
 };
 
 enum class EvictionCause : std::uint8_t { reclaimed, preempted };
@@ -178,6 +179,17 @@ public:
     // Pods that hold and have a limit, by the moment at which they end at the latest.
     using Ends = std::pmr::set<std::pair<Instant, PodId>>;
     [[nodiscard]] const Ends& ends() const { return ends_; }
+    // Of what the job had to do: by the runs that were stopped for others, as far as it was kept,
+    // and by the one that is under way.
+    [[nodiscard]] Duration progress_of(const JobRow& job) const;
+    // Up to the next step of run times that classes are told apart by where long work is stopped
+    // for short: eight for each doubling.
+    [[nodiscard]] static Duration rounded_up(Duration time);
+    // Queues in which long work is stopped for short.
+    [[nodiscard]] bool stops_long_for_short(const QueueRow& queue) const {
+        return queue.order == QueueOrder::shortest &&
+               pools_[queue.pool.value()].preemption.mode == PreemptionMode::shortest;
+    }
     // Queues in which waiting jobs are told apart by run time.
     [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const {
         const BackfillPolicy& backfill = pools_[queue.pool.value()].backfill;
@@ -273,9 +285,10 @@ private:
     // claims and evictions (claims.cpp)
     void send_eviction(PodId id, EffectList& effects);
     [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
-    void note_eviction(const ObjectKey& job, std::string why);
+    void note_eviction(const JobRow& job, std::string why);
     void spare(PodRow& pod);
     void note_victim(QueueId queue);
+    void note_longer(const PodRow& pod);
     void note_loan(PoolId pool);
     void note_leaving(const PodRow& pod);
     void look_at_claims();
@@ -306,6 +319,8 @@ private:
     // run times
     void note_end(PodId id);
     void note_run(PodId id);
+    [[nodiscard]] Instant began(const JobRow& job) const;  // its run; never: it does not
+    void note_progress(const JobRow& job, Churn& churn) const;
 
     // queue tree and usage (queue_tree.cpp, usage_clock.cpp)
     void rebuild_tree();

@@ -142,7 +142,19 @@ std::uint32_t run_time_step(Duration span) {
     return 2 * width + (upper_half ? 1 : 0);
 }
 
+void add_long(std::int64_t value, Ask& ask) {
+    ask.push_back(static_cast<std::uint32_t>(value));
+    ask.push_back(static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) >> 32U));
+}
+
 }  // namespace
+
+Duration ClusterState::rounded_up(Duration time) {
+    const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(time.ms(), 1));
+    const int width = static_cast<int>(std::bit_width(ms));
+    const std::uint64_t step = width > 4 ? std::uint64_t{1} << (width - 4) : 1;
+    return Duration{static_cast<std::int64_t>((ms + step - 1) / step * step)};
+}
 
 // What makes two waiting jobs the same to the planner: mode, run times where they matter, ranks
 // needed, shapes with counts, what they hold already.
@@ -173,6 +185,17 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     }
     if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
     add_anchors(job, ready, ask);
+    if (stops_long_for_short(queues_[job.queue.value()])) {  // alike is what has as much left
+        const RunTimeQuestion about = question_about(job);
+        const Duration done = progress_of(job);
+        ask.push_back(static_cast<std::uint32_t>(about.gpus.value()));
+        if (about.expected > done) {
+            add_long(rounded_up(about.expected - done).ms(), ask);
+        } else {
+            add_long((done - about.expected).ms(), ask);
+            add_long(about.limit.ms(), ask);
+        }
+    }
     return ask;
 }
 

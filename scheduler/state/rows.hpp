@@ -163,8 +163,12 @@ struct JobRow {
 struct Churn {
     std::vector<Instant> evicted_at;  // in the hour before the last of them
     std::string why;                  // since it last started; for people
+    // What it had done and kept, before the run that was stopped last and with it.
+    Instant run_began;
+    Duration done_before;
+    Duration done;
 };
-BOOST_DESCRIBE_STRUCT(Churn, (), (evicted_at, why))
+BOOST_DESCRIBE_STRUCT(Churn, (), (evicted_at, why, run_began, done_before, done))
 
 struct NodeRow {
     bool live = false;   // the slot is in use
@@ -187,6 +191,7 @@ struct PoolRow {
     bool in_policy = false;
     std::string description;
     BackfillPolicy backfill;
+    PreemptionPolicy preemption;
     Promise promise;              // to the first in line, while there is one
     std::uint64_t promises = 1;   // moves with every change of it
     std::uint64_t gains = 1;      // moves when something here may now fit that did not

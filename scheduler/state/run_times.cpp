@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/image.hpp"
 
@@ -31,7 +32,49 @@ void ClusterState::note_end(PodId id) {
     if (end.happened()) ends_.emplace(end, id);
 }
 
-// One run for each job: the one of its first rank.
+// Of one of which a part waits nothing is said: what counts for a waiting job must not move with
+// time, or its class would not.
+Instant ClusterState::began(const JobRow& job) const {
+    const auto runs = [this](PodId id) {
+        const PodStanding standing = pods_[id.value()].standing;
+        return standing == PodStanding::bound || standing == PodStanding::done;
+    };
+    if (job.pods.empty() || !std::all_of(job.pods.begin(), job.pods.end(), runs)) return {};
+    const PodRow& first = pods_[job.pods.front().value()];
+    if (first.standing != PodStanding::bound) return {};
+    return std::max(first.placed_at, first.facts.started_at);
+}
+
+// Decided anew when one run is stopped twice, because it was refused: done_before stays.
+void ClusterState::note_progress(const JobRow& job, Churn& churn) const {
+    const Instant begin = began(job);
+    if (!begin.happened()) return;
+    if (churn.run_began != begin) {
+        churn.done_before = churn.done;
+        churn.run_began = begin;
+    }
+    const PodFacts& first = pods_[job.pods.front().value()].facts;
+    Duration kept;  // up to its last checkpoint; getting back to where it was is none
+    if (first.checkpoint_interval > Duration{}) {
+        const std::int64_t ms = std::max(now_ - begin - first.restart_cost, Duration{}).ms();
+        kept = Duration{ms - ms % first.checkpoint_interval.ms()};
+    }
+    churn.done = churn.done_before + kept;
+    if (planted(PlantedBug::forget_what_was_done)) churn.done = Duration{};
+}
+
+Duration ClusterState::progress_of(const JobRow& job) const {
+    const auto found = churn_.find(job.key);
+    const Instant begin = began(job);
+    if (found == churn_.end() && !begin.happened()) return {};
+    Duration done = found == churn_.end() ? Duration{} : found->second.done;
+    if (!begin.happened()) return done;
+    if (found != churn_.end() && found->second.run_began == begin) done = found->second.done_before;
+    const PodFacts& first = pods_[job.pods.front().value()].facts;
+    return done + std::max(now_ - begin - first.restart_cost, Duration{});
+}
+
+// One run for each job: the one of its first rank, with what it had done before it.
 void ClusterState::note_run(PodId id) {
     const PodRow& row = pods_[id.value()];
     if (!row.job.exists()) return;
@@ -41,7 +84,17 @@ void ClusterState::note_run(PodId id) {
     const Instant end = row.facts.finished_at.happened() ? row.facts.finished_at : now_;
     if (!begin.happened() || end <= begin) return;
     const RunTimeQuestion about = question_about(job);
-    history_.note(job.tenant, {about.gpus, about.limit, end - begin});
+    Duration before;
+    if (const auto moved = churn_.find(job.key); moved != churn_.end()) {
+        if (row.eviction != Eviction::none) return;  // that was not all of it
+        Churn& churn = moved->second;
+        before = churn.run_began == began(job) ? churn.done_before : churn.done;
+        if (row.facts.phase == PodPhase::succeeded) {  // else another run goes on from there
+            churn.run_began = Instant{};
+            churn.done_before = churn.done = Duration{};
+        }
+    }
+    history_.note(job.tenant, {about.gpus, about.limit, before + (end - begin)});
 }
 
 void ClusterState::promise(PoolId pool, Promise promise) {

@@ -1,4 +1,5 @@
 #include "scheduler/state/run_time_history.hpp"
+#include "scheduler/base/log2.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,8 @@
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
 //   line    steps-aside patience 100 short 25 60    of the pool "default": its first in line,
-//           when waiting counts before all else, 25 % kept for work of up to 60 s
+//           when waiting counts before all else, 25 % kept for work of up to 60 s; `shortest`:
+//           long work is stopped for short
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
 //           part 500                   thousandths of one GPU for each rank
@@ -185,6 +186,8 @@ private:
                 backfill.short_run_time = Duration::seconds(std::stoll(part.at(++i)));
             } else if (part[i] == "patience") {
                 backfill.patience = Duration::seconds(std::stoll(part.at(++i)));
+            } else if (part[i] == "shortest") {
+                policy_.pools.front().preemption.mode = PreemptionMode::shortest;
             } else {
                 ADD_FAILURE() << "unknown word " << part[i];
             }

@@ -1,0 +1,144 @@
+#include "scheduler/plan/shorter.hpp"
+
+#include <algorithm>
+
+#include "scheduler/base/log2.hpp"
+#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/explain_parts.hpp"
+#include "scheduler/plan/reclaim.hpp"
+
+namespace gpuctl {
+namespace {
+
+constexpr std::int64_t kWeightOfEqual = std::int64_t{1} << 32;
+
+// 2^32 / 2^by, where `by` is a logarithm; between powers of two a straight line is near enough.
+std::int64_t shrunk(std::int64_t by) {
+    const std::int64_t whole = std::clamp<std::int64_t>(by / kLog2One, 0, 30);
+    const std::int64_t part = std::max<std::int64_t>(by, 0) % kLog2One;
+    const std::int64_t high = kWeightOfEqual >> whole;
+    return high - high / 2 * part / kLog2One;
+}
+
+// What stopping it would throw away, as time of the whole of it.
+Duration time_lost(const EvictionUnit& unit) {
+    const std::int64_t milli = std::max<std::int64_t>(unit.gpus.value(), 1);
+    return Duration{unit.price_gpu_ms / milli * kGpuMilliPerGpu +
+                    unit.price_gpu_ms % milli * kGpuMilliPerGpu / milli};
+}
+
+// When stopping it will cost less than now; never: it saves nothing, or has just done so.
+Instant next_checkpoint(const ClusterState& state, const EvictionUnit& unit) {
+    const PodFacts& pod = state.pod(unit.pods.front()).facts;
+    const std::int64_t interval = pod.checkpoint_interval.ms();
+    if (interval <= 0 || !pod.started_at.happened() || state.now() <= pod.started_at) return {};
+    const std::int64_t since = (state.now() - pod.started_at).ms() % interval;
+    return since == 0 ? Instant{} : state.now() + Duration{interval - since};
+}
+
+// Who has waited for so long altogether goes before all who have not, and is stopped for none of
+// them: from here on it is the shortest there is.
+Instant shortest_from(const ClusterState& state, const JobRow& job, Duration done) {
+    return job.submitted_at + done + state.pool(job.pool).backfill.patience;
+}
+constexpr std::int64_t kSizeOfAged = -64 * kLog2One;
+
+}  // namespace
+
+void StoppableWork::read(const ClusterState& state, PoolId pool) {
+    const PoolRow& row = state.pool(pool);
+    if (is_known_ && pool_ == pool && changes_ == row.changes && leaving_ == row.leaving) return;
+    is_known_ = true;
+    pool_ = pool;
+    changes_ = row.changes;
+    leaving_ = row.leaving;
+    find_candidates(
+        state, pool,
+        [&state](const JobRow& job) {
+            return job.queue.exists() && job.priority < kSystemPriority &&
+                   state.stops_long_for_short(state.queue(job.queue));
+        },
+        found_);
+    units_.clear();
+    for (EvictionUnit& unit : found_.units) {
+        const JobRow& job = state.job(unit.job);
+        const RunTimeQuestion about = state.question_about(job);
+        const Duration done = state.progress_of(job);
+        if (shortest_from(state, job, done) <= state.now()) continue;
+        const Duration left = left_.time_left(state, about, done) - time_lost(unit);
+        const Instant cheaper_at = next_checkpoint(state, unit);
+        const Duration spent = cheaper_at.happened() ? time_lost(unit) : Duration{};
+        units_.push_back({std::move(unit), size_log2(row.preemption, left, about.gpus), left,
+                          about.expected <= done, cheaper_at,
+                          size_log2(row.preemption, left + spent, about.gpus)});
+    }
+    found_.units.clear();
+    std::stable_sort(units_.begin(), units_.end(),
+                     [](const Unit& a, const Unit& b) { return a.size > b.size; });
+}
+
+Shorter::Shorter(const ClusterState& state, const JobRow& job) : state_(state), job_(job) {
+    own_time_ = left_.time_left(state, state.question_about(job), state.progress_of(job));
+    own_ = left_.of_waiting(state, job);
+    const std::int64_t gain = state.pool(job.pool).preemption.gain_percent;
+    enough_ = own_ + 1 + log2_fixed(static_cast<std::uint64_t>(std::max<std::int64_t>(gain, 100))) -
+              log2_fixed(100);
+    if (shortest_from(state, job, state.progress_of(job)) <= state.now()) {
+        own_ = enough_ = kSizeOfAged;
+    }
+    if (planted(PlantedBug::stop_equals_for_short)) enough_ = own_ - 2 * kLog2One;
+}
+
+bool Shorter::may_try(const ClusterState& state, const JobRow& job, PodId pod) {
+    return job.queue.exists() && job.priority < kSystemPriority && state.pod(pod).facts.preempts &&
+           state.stops_long_for_short(state.queue(job.queue));
+}
+
+bool Shorter::may_stop(const JobRow& other) const {
+    if (other.key == job_.key || other.priority > job_.priority) return false;
+    if (other.queue != job_.queue) {
+        const reclaim::Sides meet = reclaim::sides(state_, job_.queue, other.queue);
+        if (!meet.other.exists() ||
+            state_.queue(meet.other).priority > state_.queue(meet.own).priority) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Shorter::choose(const StoppableWork& work, Candidates& out) const {
+    out.units.clear();
+    out.leaving = work.all().leaving;
+    out.look_again_at = work.all().look_again_at;
+    if (own_ != kSizeOfAged) {
+        out.note_look_again(shortest_from(state_, job_, state_.progress_of(job_)));
+    }
+    for (const StoppableWork::Unit& known : work.units()) {
+        if (known.size < enough_) {
+            if (known.cheaper_at.happened() && known.size_then >= enough_) {
+                out.note_look_again(known.cheaper_at);
+            }
+            if (!known.may_grow) continue;
+            // So much more must be left of it, size and time grow alike; and to look more often
+            // than by an eighth of what it needs itself would gain nobody anything.
+            const Duration more = known.left * ((enough_ - known.size) / kLog2One + 1);
+            const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
+            out.note_look_again(state_.now() + std::max(more, soonest));
+            continue;
+        }
+        if (!may_stop(state_.job(known.unit.job))) continue;
+        out.units.push_back(known.unit);
+        out.units.back().weight = shrunk(known.size - own_);
+    }
+}
+
+std::string Shorter::why(const JobRow& other) {
+    const auto left = [&](const JobRow& job) {
+        return explain_parts::span(
+            left_.time_left(state_, state_.question_about(job), state_.progress_of(job)));
+    };
+    return "stopped for shorter job " + to_string(job_.key) + ", of which " + left(job_) +
+           " are left, and of this one " + left(other);
+}
+
+}  // namespace gpuctl

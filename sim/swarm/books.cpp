@@ -245,6 +245,13 @@ BackfillPolicy Books::backfill_of(const std::string& pool) const {
     return {};
 }
 
+PreemptionPolicy Books::preemption_of(const std::string& pool) const {
+    for (const PoolPolicy& known : policy.pools) {
+        if (known.name == pool) return known.preemption;
+    }
+    return {};
+}
+
 const TenantPolicy* Books::tenant(const std::string& name) const {
     for (const TenantPolicy& tenant : policy.tenants) {
         if (tenant.name == name) return &tenant;

@@ -88,6 +88,7 @@ public:
     [[nodiscard]] QueueName queue_of(const PodFacts& pod) const;
     [[nodiscard]] const QueuePolicy* policy_of(const QueueName& queue) const;
     [[nodiscard]] BackfillPolicy backfill_of(const std::string& pool) const;
+    [[nodiscard]] PreemptionPolicy preemption_of(const std::string& pool) const;
     [[nodiscard]] const TenantPolicy* tenant(const std::string& name) const;
     [[nodiscard]] Amounts held_by(const std::string& tenant) const;
     // The tree (books_queues.cpp). A queue and those above it; `held` with all below it.

@@ -23,6 +23,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     ++probes.steps;
     for (const Violation& wrong : verify(after)) fail(wrong.id, wrong.what);
     close_workload(input.event);
+    forget_progress(input.event);
     books_.take(input, after);
     if (const auto* outcome = std::get_if<BindOutcome>(&input.event)) check_backoff(*outcome);
     std::vector<Turn> turns;
@@ -63,6 +64,7 @@ void Judge::look_around(const Engine& engine) {
     check_promises(state);
     check_queues(state);
     look_at_claims(state);
+    look_at_progress(state);
     leaving_.clear();
     Readiness ready;
     for (const auto& [key, id] : state.jobs_by_key()) {

@@ -49,7 +49,7 @@ private:
 
     // judge_effects.cpp
     void check_bind(const BindPod& bind, const ClusterState& after, std::vector<Turn>& turns);
-    void check_room(const BindPod& bind, const BookedPod& pod);
+    void check_room(const BindPod& bind, const BookedPod& pod, const ClusterState& after);
     void check_reservation(const BindPod& bind, const BookedPod& pod);
     void check_backoff(const BindOutcome& outcome);
     void check_gangs(const std::vector<Turn>& turns);
@@ -100,6 +100,20 @@ private:
     void undo(const Evictions& of, Books& then) const;
     void look_at_claims(const ClusterState& state);
     void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);
+    [[nodiscard]] bool is_owed(const QueueName& queue, const Amounts& ask,
+                               const Books& before) const;
+
+    // judge_shorter.cpp
+    [[nodiscard]] bool stops_long_for_short(const QueueName& queue) const;
+    [[nodiscard]] bool has_more_left(const ClusterState& state, const JobRow& runs,
+                                     const JobRow& waits) const;
+    void check_shorter(const EvictPod& eviction, const ClusterState& after);
+    void note_kept(const EvictPod& eviction, const ClusterState& after);
+    void look_at_progress(const ClusterState& state);
+    void forget_progress(const Event& event);
+    [[nodiscard]] std::vector<std::string> longer_ones(const ClusterState& state, JobId id,
+                                                       const PodFacts& like) const;
+
     [[nodiscard]] Books without_leaving(Books out, const ClusterState& state,
                                         const std::string& pool) const;
 
@@ -139,8 +153,11 @@ private:
     std::map<ObjectKey, Instant> failed_at_;    // of a bind, last
     std::set<ObjectKey> rolled_back_;           // gangs, by deletions first sent in this step
     std::set<ObjectKey> started_;               // gangs that once ran as a whole
-    std::map<std::string, Books> leaving_;      // without_leaving() by pool, while looking around
-    std::uint64_t sequence_ = 0;                // of the input under judgement
+    // What was left of both when the second was stopped for the first; and what a job had kept.
+    std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>> stopped_for_;
+    std::map<ObjectKey, Duration> kept_;
+    std::map<std::string, Books> leaving_;  // without_leaving() by pool, while looking around
+    std::uint64_t sequence_ = 0;            // of the input under judgement
     std::uint64_t first_step_ = 0;
 };
 

@@ -71,7 +71,8 @@ void Judge::check_eviction(const EvictPod& eviction) {
     const PodFacts& by = books_.pods.at(*job->second.begin()).facts;
     if (books_.queue_of(by) != books_.queue_of(pod.facts)) return;  // taken back: check_reclaim()
     if (!by.preempts) fail("I17", what + ": for a job that may stop nobody");
-    if (by.priority <= pod.facts.priority) {
+    const bool may_be_equal = stops_long_for_short(books_.queue_of(by));  // check_shorter()
+    if (by.priority < pod.facts.priority || (by.priority == pod.facts.priority && !may_be_equal)) {
         fail("I17", what + ": for a job of no higher priority");
     }
 }
@@ -126,6 +127,16 @@ void Judge::check_claim(const ObjectKey& beneficiary, const std::vector<EvictPod
                         then.limit_crossed(like, ask));
     }
     check_reclaim(evictions, like, ask, then, before);
+    for (const EvictPod& eviction : evictions) {
+        note_kept(eviction, after);
+        const PodFacts& victim = books_.pods.at(eviction.pod.uid).facts;
+        const QueueName theirs = books_.queue_of(victim);
+        const QueueName mine = books_.queue_of(like);
+        if (theirs == mine ? like.priority <= victim.priority
+                           : !is_owed(sides(mine, theirs).first, ask, before)) {
+            check_shorter(eviction, after);
+        }
+    }
     std::map<ObjectKey, std::vector<std::string>> units;  // a gang whole, else each pod
     for (const EvictPod& eviction : evictions) {
         const bool is_gang = books_.gang_of(eviction.job).size > 0;
@@ -252,6 +263,7 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
         if (books_.queue_of(pod.facts) != books_.queue_of(like)) continue;
         if (unit_may_be_stopped(state, pod, pool)) victims.push_back(uid);
     }
+    if (victims.empty()) victims = longer_ones(state, id, like);
     if (victims.empty()) return;
     Books then = leaving;
     for (const std::string& uid : victims) then.pods.at(uid).facts.phase = PodPhase::failed;

@@ -44,7 +44,7 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     if (quiet != quiet_until_.end() && books_.now < quiet->second) {
         fail("I14", what + ": tried again at once after a failure");
     }
-    check_room(bind, pod);
+    check_room(bind, pod, after);
     if (books_.claimed_before(bind.pod.uid) == bind.node) {  // decided when it was claimed
         ++probes.claims_used;
         return books_.promise(bind);
@@ -67,7 +67,7 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
 }
 
 // I1 and I5, by sums over all pods.
-void Judge::check_room(const BindPod& bind, const BookedPod& pod) {
+void Judge::check_room(const BindPod& bind, const BookedPod& pod, const ClusterState& after) {
     const std::string what = "bind of " + to_string(bind.pod.key) + " to " + bind.node;
     const Amounts request = amounts_of(pod.facts.request);
     const auto node = books_.nodes.find(bind.node);
@@ -95,7 +95,12 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod) {
     if (!books_.model_allowed(pod.facts, request.gpus, node->second.gpu_model)) {
         fail("I5", what + " crosses a limit for GPUs of model " + node->second.gpu_model);
     }
-    const std::string crossed = books_.limit_crossed(pod.facts, request);
+    std::string crossed = books_.limit_crossed(pod.facts, request);
+    if (!crossed.empty()) {  // what was claimed before it in this step is kept back no more
+        Books claimed = books_;
+        claimed.read_claims(after, false);
+        crossed = claimed.limit_crossed(pod.facts, request);
+    }
     if (!crossed.empty()) fail("I5", what + " crosses the limit of " + crossed);
 }
 

@@ -37,6 +37,10 @@ std::string Judge::guarantee_broken(const Books& then, const QueueName& leaf, co
     return "";
 }
 
+bool Judge::is_owed(const QueueName& queue, const Amounts& ask, const Books& before) const {
+    return before.held_below(queue).gpus + ask.gpus <= books_.guaranteed(queue);
+}
+
 void Judge::check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts& like,
                           const Amounts& ask, const Books& then, const Books& before) {
     const QueueName mine = books_.queue_of(like);
@@ -44,14 +48,15 @@ void Judge::check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts
         const BookedPod& victim = books_.pods.at(eviction.pod.uid);
         const QueueName theirs = books_.queue_of(victim.facts);
         if (theirs == mine) continue;
-        ++probes.pods_reclaimed;
+        const bool is_for_short = stops_long_for_short(mine) && stops_long_for_short(theirs);
+        if (!is_for_short) ++probes.pods_reclaimed;
         const std::string what = "pod " + to_string(eviction.pod.key) + " of queue " + theirs.queue;
         const auto [own, other] = sides(mine, theirs);
         if (own.queue.empty() || other.queue.empty() || mine.pool != theirs.pool) {
             fail("I17", what + " is stopped for queue " + mine.queue + ", which lent it nothing");
             continue;
         }
-        if (before.held_below(own).gpus + ask.gpus > books_.guaranteed(own)) {
+        if (!is_owed(own, ask, before) && !is_for_short) {
             fail("I17",
                  what + " is stopped although queue " + own.queue + " has what it is guaranteed");
         }

@@ -63,10 +63,19 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
     PoolPolicy pool{name, "", {}, draw_order(rng), {}};
     if (rng.chance(1, 2)) pool.backfill.head = HeadOfLine::step_aside;
     pool.backfill.patience = Duration::seconds(rng.between(1, 60));
+    if (rng.chance(1, 2)) {  // with queues that go by run time, or it would have no say
+        pool.preemption = {PreemptionMode::shortest, static_cast<std::int32_t>(rng.between(0, 100)),
+                           static_cast<std::int32_t>(rng.between(100, 200))};
+        if (rng.chance(2, 3)) pool.order = QueueOrder::shortest;
+        pool.backfill.patience = Duration::seconds(rng.between(1, 600));
+    }
+    const bool goes_by_run_time = pool.preemption.mode == PreemptionMode::shortest;
     pool.queues.push_back({"default", 0, 1, whole_gpus(0), std::nullopt});
+    if (goes_by_run_time) pool.queues.back().order = QueueOrder::shortest;
     pool.queues.push_back(
         {"small", 0, 2, whole_gpus(rng.between(0, 2)), whole_gpus(rng.between(2, 8))});
     draw_limits(rng, pool.queues.back(), 6);
+    if (goes_by_run_time) pool.queues.back().order = QueueOrder::shortest;
     if (rng.chance(1, 2)) {
         pool.queues.push_back({"urgent", 10, 1, whole_gpus(0), std::nullopt});
     }

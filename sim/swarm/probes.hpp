@@ -46,13 +46,14 @@ struct Probes {
     std::uint64_t usages_recounted = 0;
     std::uint64_t waits_tried = 0;  // waiting jobs tried by hand at a fixed point
     std::uint64_t explanations_recounted = 0;
-    std::uint64_t promises_recounted = 0;  // to the first in line of a pool
-    std::uint64_t pods_reclaimed = 0;      // of another queue, for what it is guaranteed
-    std::uint64_t disruptions_tried = 0;   // for waiting jobs, by hand at a fixed point
-    std::uint64_t reclaims_tried = 0;      // likewise, between queues
-    std::uint64_t parts_placed = 0;        // of a GPU
-    std::uint64_t devices_shared = 0;      // parts placed beside others
-    std::uint64_t topologies_judged = 0;   // placements that were to be together or apart
+    std::uint64_t promises_recounted = 0;   // to the first in line of a pool
+    std::uint64_t pods_reclaimed = 0;       // of another queue, for what it is guaranteed
+    std::uint64_t stopped_for_shorter = 0;  // pods, of which more was left
+    std::uint64_t disruptions_tried = 0;    // for waiting jobs, by hand at a fixed point
+    std::uint64_t reclaims_tried = 0;       // likewise, between queues
+    std::uint64_t parts_placed = 0;         // of a GPU
+    std::uint64_t devices_shared = 0;       // parts placed beside others
+    std::uint64_t topologies_judged = 0;    // placements that were to be together or apart
 };
 BOOST_DESCRIBE_STRUCT(Probes, (),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
@@ -61,10 +62,10 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
                        policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
                        full_restarts, evictions_sent, evictions_accepted, evictions_turned_down,
-                       claims_used, pods_reclaimed, disruptions_tried, reclaims_tried,
-                       orders_compared, branches_compared, limits_recounted, usages_recounted,
-                       waits_tried, explanations_recounted, promises_recounted, parts_placed,
-                       devices_shared, topologies_judged))
+                       claims_used, pods_reclaimed, stopped_for_shorter, disruptions_tried,
+                       reclaims_tried, orders_compared, branches_compared, limits_recounted,
+                       usages_recounted, waits_tried, explanations_recounted, promises_recounted,
+                       parts_placed, devices_shared, topologies_judged))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

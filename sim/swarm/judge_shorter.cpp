@@ -1,0 +1,126 @@
+// I17, where long work is stopped for short: clearly more is left of who goes, a job that was
+// stopped never stops its stopper, and what it had done counts.
+
+#include <algorithm>
+
+#include "scheduler/policy/work_left.hpp"
+#include "sim/swarm/judge.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+Duration time_left(const ClusterState& state, const JobRow& job) {
+    WorkLeft left;
+    return left.time_left(state, state.question_about(job), state.progress_of(job));
+}
+
+}  // namespace
+
+bool Judge::stops_long_for_short(const QueueName& queue) const {
+    return books_.exists(queue) && books_.order_of(queue) == QueueOrder::shortest &&
+           books_.preemption_of(queue.pool).mode == PreemptionMode::shortest;
+}
+
+// Of one that runs, more than of one that waits: by the books, with time times GPUs.
+bool Judge::has_more_left(const ClusterState& state, const JobRow& runs,
+                          const JobRow& waits) const {
+    WorkLeft left;
+    const PreemptionPolicy policy = books_.preemption_of(state.pool(waits.pool).name);
+    return size_log2(policy, time_left(state, runs), state.question_about(runs).gpus) >
+           left.of_waiting(state, waits);
+}
+
+void Judge::check_shorter(const EvictPod& eviction, const ClusterState& after) {
+    const std::string what = "eviction of " + to_string(eviction.pod.key);
+    const JobId victim = after.find_job(eviction.job);
+    const JobId stopper = after.find_job(eviction.beneficiary);
+    if (!victim.exists() || !stopper.exists()) return;
+    ++probes.stopped_for_shorter;
+    const JobRow& by = after.job(stopper);
+    const Duration patience =
+        books_.preemption_of(after.pool(by.pool).name).mode == PreemptionMode::shortest
+            ? books_.backfill_of(after.pool(by.pool).name).patience
+            : Duration{INT64_MAX};
+    if (after.now() - by.submitted_at - after.progress_of(by) >= patience) return;  // goes first
+    if (!has_more_left(after, after.job(victim), after.job(stopper))) {
+        fail("I17", what + ": less is left of it than of the job that it is stopped for");
+    }
+    // That may turn only when the one was set back or the other has run meanwhile.
+    const Duration of_victim = time_left(after, after.job(victim));
+    const Duration of_stopper = time_left(after, after.job(stopper));
+    const auto before = stopped_for_.find({eviction.job, eviction.beneficiary});
+    if (before != stopped_for_.end() && of_victim <= before->second.first &&
+        of_stopper >= before->second.second) {
+        fail("I17", what + ": for a job that it had stopped itself for having more left");
+    }
+    stopped_for_[{eviction.beneficiary, eviction.job}] = {of_stopper, of_victim};
+}
+
+// What a run had done and kept when it was stopped is not forgotten while its job waits.
+void Judge::note_kept(const EvictPod& eviction, const ClusterState& after) {
+    const JobId id = after.find_job(eviction.job);
+    if (!id.exists() || after.job(id).pods.empty()) return;
+    const std::vector<PodId>& pods = after.job(id).pods;
+    const auto runs = [&](PodId pod) { return after.pod(pod).standing == PodStanding::bound; };
+    if (!std::all_of(pods.begin(), pods.end(), runs)) return;  // it is told by what runs of it
+    const PodRow& first = after.pod(pods.front());
+    if (first.facts.uid != eviction.pod.uid || first.facts.checkpoint_interval <= Duration{}) {
+        return;
+    }
+    const Instant begin = std::max(first.placed_at, first.facts.started_at);
+    const std::int64_t ran =
+        std::max(after.now() - begin - first.facts.restart_cost, Duration{}).ms();
+    kept_[eviction.job] = Duration{ran - ran % first.facts.checkpoint_interval.ms()};
+}
+
+void Judge::look_at_progress(const ClusterState& state) {
+    for (const auto& [key, kept] : kept_) {
+        const JobId id = state.find_job(key);
+        if (!id.exists() || state.job(id).pods_held > 0) continue;
+        if (state.progress_of(state.job(id)) < kept) {
+            fail("I17", "job " + to_string(key) + ": what it did before it was stopped is lost");
+        }
+    }
+}
+
+void Judge::forget_progress(const Event& event) {
+    if (const auto* pod = std::get_if<PodObserved>(&event)) {
+        if (pod->pod.phase != PodPhase::succeeded) return;
+        kept_.erase(job_of(pod->pod));
+    } else if (const auto* gone = std::get_if<JobDeleteRequested>(&event)) {
+        kept_.erase(gone->key);
+    } else if (std::holds_alternative<PolicyChanged>(event)) {
+        stopped_for_.clear();  // sizes are others now
+    }
+}
+
+// Of its own queue, those whom it may have stopped for having more left.
+std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
+                                            const PodFacts& like) const {
+    std::vector<std::string> out;
+    const QueueName mine = books_.queue_of(like);
+    if (!stops_long_for_short(mine)) return out;
+    const std::string& pool = mine.pool;
+    for (const auto& [uid, pod] : books_.pods) {
+        if (!pod.holds() || pod.facts.terminating || books_.queue_of(pod.facts) != mine) continue;
+        if (pod.facts.priority > like.priority) continue;
+        if (job_of(pod.facts) == state.job(id).key) continue;
+        if (!unit_may_be_stopped(state, pod, pool)) continue;
+        const JobRow& other = state.job(state.find_job(job_of(pod.facts)));
+        // Who has waited long is left alone; of whom nobody knows when it ends more is left with
+        // time, and it is looked at again no sooner than that matters.
+        const Duration patience = books_.backfill_of(pool).patience;
+        if (state.now() - other.submitted_at - state.progress_of(other) >= patience) continue;
+        if (state.progress_of(other) >= other.run_time_expected) continue;
+        // A margin for what stopping costs and for the pool's gain.
+        const PreemptionPolicy policy = books_.preemption_of(pool);
+        WorkLeft left;
+        Duration lost = state.progress_of(other) + pod.facts.restart_cost;
+        const std::int64_t size =
+            size_log2(policy, time_left(state, other) - lost, state.question_about(other).gpus);
+        if (size > left.of_waiting(state, state.job(id)) + 3 * 65'536) out.push_back(uid);
+    }
+    return out;
+}
+
+}  // namespace gpuctl::sim

@@ -97,13 +97,15 @@ PodFacts EnginePolicy::rank_of(JobIndex index, std::int32_t rank, std::int32_t g
     pod.created_at = World::kBegin + job.submit;
     pod.rank = rank;
     pod.request = gpus_only(gpus);
-    // The hard limit covers what a start costs; a blind policy is told what the user told.
+    // The hard limit of a run covers what a start costs; what the user expects is the whole of the
+    // work: what of it is done the engine counts itself. A blind policy is told what the user told.
     const Duration whole = (life.number == 0 ? job.run : life.left) + job.start_cost;
     pod.preemptible = setup_.may_be_stopped;
     pod.checkpoint_interval = Duration{1};  // what ran is kept; to begin again is what it costs
-    pod.restart_cost = job.start_cost;
+    pod.restart_cost = job.restart_cost;
     if (settings_.clairvoyant) {
-        pod.run_time_max = pod.run_time_expected = whole;
+        pod.run_time_max = whole;
+        pod.run_time_expected = job.run;
     } else {
         pod.run_time_max = job.limit;
     }
@@ -222,6 +224,18 @@ void EnginePolicy::start(World& world, const std::vector<BindPod>& round) {
     ++effort_.starts;
     for (const BindPod& bind : round) {
         step(BindOutcome{bind.id, bind.pod.uid, BindResult::bound, ""});
+    }
+    if (!setup_.may_be_stopped) return;
+    // It runs at once, and from now on stopping it costs what it has done.
+    std::vector<PodFacts> pods = pods_of(index);
+    for (PodFacts& pod : pods) {
+        const auto bound = std::find_if(round.begin(), round.end(), [&pod](const BindPod& bind) {
+            return bind.pod.uid == pod.uid;
+        });
+        pod.node = bound->node;
+        pod.phase = PodPhase::running;
+        pod.started_at = now_;
+        step(PodObserved{std::move(pod)});
     }
 }
 

@@ -17,6 +17,13 @@ std::vector<QueuePolicy> queues_by_quota(const Trace& trace) {
     return queues;
 }
 
+// All work of these files keeps its progress when it is stopped.
+void stop_long_for_short(PoolPolicy& pool, gpuctl::Policy& policy) {
+    pool.order = QueueOrder::shortest;
+    pool.preemption.mode = PreemptionMode::shortest;
+    policy.evictions_per_job_per_hour = 1'000;
+}
+
 }  // namespace
 
 std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
@@ -33,13 +40,17 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
             break;
         case Suite::philly64:  // whose jobs wait for weeks, and whose mean is what counts
         case Suite::fairness:
-            setup.may_be_stopped = suite == Suite::philly64;
+            if (suite == Suite::philly64) {
+                setup.may_be_stopped = true;
+                stop_long_for_short(pool, setup.policy);
+            }
             pool.backfill.ageing = pool.backfill.patience = Duration::seconds(365 * 24 * 3600);
             break;
         case Suite::vc:
             pool.queues = queues_by_quota(trace);
             setup.owners_are_queues = true;
             setup.may_be_stopped = true;
+            stop_long_for_short(pool, setup.policy);
             break;
         case Suite::openb:    // a world of its own: engine_packer.hpp
         case Suite::elastic:  // changes of size: not there yet

@@ -113,15 +113,19 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
     if (own_ != kSizeOfAged) {
         out.note_look_again(shortest_from(state_, job_, state_.progress_of(job_)));
     }
+    const bool is_guessed = state_.question_about(job_).expected <= Duration{};
     for (const StoppableWork::Unit& known : work.units()) {
-        if (known.size < enough_) {
-            if (known.cheaper_at.happened() && known.size_then >= enough_) {
+        // Where no user says how long it takes, twice as much: two guesses cross often.
+        const std::int64_t doubt = is_guessed || known.may_grow ? kLog2One : 0;
+        const std::int64_t enough = enough_ + doubt;
+        if (known.size < enough) {
+            if (known.cheaper_at.happened() && known.size_then >= enough) {
                 out.note_look_again(known.cheaper_at);
             }
             if (!known.may_grow) continue;
             // So much more must be left of it, size and time grow alike; and to look more often
             // than by an eighth of what it needs itself would gain nobody anything.
-            const Duration more = known.left * ((enough_ - known.size) / kLog2One + 1);
+            const Duration more = known.left * ((enough - known.size) / kLog2One + 1);
             const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
             out.note_look_again(state_.now() + std::max(more, soonest));
             continue;

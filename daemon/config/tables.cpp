@@ -270,13 +270,11 @@ const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
     static const std::vector<Key<PreemptionPolicy>> table = {
         choice("mode", &PreemptionPolicy::mode,
                {{"priority", PreemptionMode::priority}, {"shortest", PreemptionMode::shortest}},
-               "priority: for higher priority only; shortest: with order: SHORTEST also for less "
-               "work"),
+               "priority: for higher priority only; shortest: in order SHORTEST for less work"),
         count("gpuExponentPercent", &PreemptionPolicy::gpu_exponent_percent, 0, 200,
               "work is the time left times GPUs to this power; 0: time alone"),
         count("gainPercent", &PreemptionPolicy::gain_percent, 100, 10'000,
-              "of the work of the shorter job, at least left of one that is stopped, after its "
-              "price"),
+              "of the shorter job's work, left at least of one that is stopped, after its price"),
     };
     return table;
 }
@@ -337,8 +335,7 @@ const std::vector<Key<Policy>>& keys<Policy>() {
               "of namespaces without an entry"),
         gpus("defaultTenantGpuMaximum", &Policy::default_tenant_gpu_maximum,
              "of namespaces without an entry; left out: no limit"),
-        count("podsReservedPerNode", &Policy::pods_reserved_per_node, 0, 1'000,
-              "pod slots kept free for DaemonSets"),
+        count("podsReservedPerNode", &Policy::pods_reserved_per_node, 0, 1'000, "for DaemonSets"),
         span("backoffInitial", &Policy::backoff_initial, 1, kHour,
              "after an error of the cluster; doubles"),
         span("backoffMaximum", &Policy::backoff_maximum, 1, kDay, "and never waits longer"),

@@ -174,11 +174,12 @@ bool EvictionSearch::find(ClusterState& state, JobId job, const std::vector<PodI
     if (trial.fits(NodeId::none())) return false;  // it need only wait
     Units units;
     for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
-    // One pod finds all that it needs on one node, unless it is a limit that others must go for.
-    Units chosen;
-    if (trial.is_one_pod()) chosen = narrow_by_node(trial, units);
-    if (chosen.empty()) chosen = narrow(trial, units, NodeId::none());
+    Units chosen = narrow(trial, units, NodeId::none());
     if (chosen.empty()) return false;
+    if (trial.is_one_pod()) {
+        Units cheaper = narrow_by_node(trial, units);
+        if (is_better(cheaper, chosen)) chosen = std::move(cheaper);
+    }
     for (const EvictionUnit* unit : chosen) trial.lift(*unit);
     if (!trial.fits(NodeId::none())) return false;
     out.round = trial.round();

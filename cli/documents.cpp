@@ -6,6 +6,7 @@
 #include <span>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "cli/commands.hpp"
 
@@ -14,19 +15,71 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = 16u << 20;
 
-bool is_separator(std::string_view line) {
-    return line.starts_with("---") && (line.size() == 3 || line[3] == ' ' || line[3] == '\r');
+// `---` and `...`, with anything behind a space.
+bool is_marker(std::string_view line, std::string_view marker) {
+    return line.starts_with(marker) &&
+           (line.size() == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r');
 }
 
-// Comments and blank lines alone are no document.
-bool has_content(std::string_view text) {
-    std::istringstream lines{std::string{text}};
-    for (std::string line; std::getline(lines, line);) {
+// Cuts a YAML stream. Comments, blank lines and directives alone are no document.
+//
+//     prologue --"---" or content--> body --"..."--> prologue
+//                                    body --"---"--> body of the next
+class Cutter {
+public:
+    explicit Cutter(std::string file) : file_(std::move(file)) {}
+
+    void take(const std::string& line) {
+        ++lines_;
+        if (is_marker(line, "...")) return begin_next(true);
+        if (is_marker(line, "---")) return separate(line);
         const std::size_t first = line.find_first_not_of(" \t\r");
-        if (first != std::string::npos && line[first] != '#') return true;
+        const bool is_content = first != std::string::npos && line[first] != '#';
+        if (is_content && in_prologue_ && line[0] == '%') {
+            has_directives_ = true;
+        } else if (is_content) {
+            has_content_ = true;
+            in_prologue_ = false;
+        }
+        text_ += line + "\n";
     }
-    return false;
-}
+    std::vector<DocumentPart> finish() {
+        begin_next(true);
+        return std::move(parts_);
+    }
+
+private:
+    void separate(const std::string& line) {
+        const bool keeps_directives = in_prologue_ && has_directives_;
+        // Directives are nothing without the `---` they end with.
+        if (!keeps_directives) begin_next(false);
+        in_prologue_ = false;
+        const std::string rest = line.substr(3);
+        const std::size_t first = rest.find_first_not_of(" \t\r");
+        has_content_ = first != std::string::npos && rest[first] != '#';
+        if (keeps_directives) {
+            text_ += line + "\n";
+        } else if (has_content_) {
+            text_.pop_back();
+            text_ += "   " + rest + "\n";  // as far right as it was
+        }
+    }
+    void begin_next(bool in_prologue) {
+        if (has_content_) parts_.push_back({file_, text_});
+        text_.assign(lines_, '\n');
+        has_content_ = false;
+        has_directives_ = false;
+        in_prologue_ = in_prologue;
+    }
+
+    std::string file_;
+    std::string text_;
+    std::size_t lines_ = 0;
+    bool in_prologue_ = true;
+    bool has_directives_ = false;
+    bool has_content_ = false;
+    std::vector<DocumentPart> parts_;
+};
 
 // Closes a descriptor that it opened; standard input stays open.
 class Source {
@@ -86,20 +139,12 @@ Result<std::string> read_text(const std::string& file) {
 Result<std::vector<DocumentPart>> read_documents(const std::string& file) {
     Result<std::string> text = read_text(file);
     if (!text) return text.error();
-    std::vector<DocumentPart> parts;
-    std::string current;
-    std::size_t line_number = 0;
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (text->starts_with(byte_order_mark)) text->erase(0, byte_order_mark.size());
+    Cutter cutter{file};
     std::istringstream lines{*text};
-    for (std::string line; std::getline(lines, line); ++line_number) {
-        if (is_separator(line)) {
-            if (has_content(current)) parts.push_back({file, current});
-            current.assign(line_number + 1, '\n');
-            if (line.size() > 4) current.back() = ' ', current += line.substr(3) + "\n";
-            continue;
-        }
-        current += line + "\n";
-    }
-    if (has_content(current)) parts.push_back({file, current});
+    for (std::string line; std::getline(lines, line);) cutter.take(line);
+    std::vector<DocumentPart> parts = cutter.finish();
     if (parts.empty()) {
         return make_error(ErrorCode::InvalidYaml, "read " + file + ": there is no document in it");
     }

@@ -105,6 +105,34 @@ TEST_F(Documents, each_part_keeps_the_line_numbers_of_its_file) {
 
 TEST_F(Documents, comments_alone_are_no_document) { EXPECT_FALSE(read("# nothing\n\n---\n")); }
 
+TEST_F(Documents, a_directive_belongs_to_the_document_that_follows_it) {
+    const auto one = read("# head\n%YAML 1.2\n# why\n---\na: 1\n");
+    ASSERT_TRUE(one);
+    ASSERT_EQ(one->size(), 1U);
+    EXPECT_EQ((*one)[0].text, "# head\n%YAML 1.2\n# why\n---\na: 1\n");
+    const auto two = read("%YAML 1.2\n---\na: 1\n...\n# next\n%YAML 1.2\n---\nb: 2\n");
+    ASSERT_TRUE(two);
+    ASSERT_EQ(two->size(), 2U);
+    EXPECT_EQ((*two)[0].text, "%YAML 1.2\n---\na: 1\n");
+    EXPECT_EQ((*two)[1].text, "\n\n\n\n# next\n%YAML 1.2\n---\nb: 2\n");
+    EXPECT_FALSE(read("%YAML 1.2\n---\n# nothing\n"));
+}
+
+TEST_F(Documents, a_byte_order_mark_and_comments_before_the_first_line_are_no_document) {
+    const auto parts = read("\xEF\xBB\xBF# head\n---\na: 1\n");
+    ASSERT_TRUE(parts);
+    ASSERT_EQ(parts->size(), 1U);
+    EXPECT_EQ(parts->front().text.find("a: 1"), parts->front().text.size() - 5);
+}
+
+TEST_F(Documents, what_stands_behind_a_separator_keeps_its_column) {
+    const auto parts = read("--- {a: 1}\n--- {b: 2}\n");
+    ASSERT_TRUE(parts);
+    ASSERT_EQ(parts->size(), 2U);
+    EXPECT_EQ((*parts)[0].text, "    {a: 1}\n");
+    EXPECT_EQ((*parts)[1].text, "\n    {b: 2}\n");
+}
+
 TEST_F(Documents, a_missing_file_is_named) {
     const auto parts = read_documents("/nowhere/x.yaml");
     ASSERT_FALSE(parts);

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -325,26 +324,6 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
     return app;
 }
 
-// The offline runner needs the engine and therefore is a program of its own, installed beside us.
-int exec_replay(const CommandLine& line, const std::vector<std::string>& rest) {
-    std::error_code error;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    std::string program = (self.parent_path() / "gpuctl-replay").string();
-    if (error || !std::filesystem::exists(program)) {
-        const std::string candidate = self.parent_path().string() + "/../lib/gpuctl/gpuctl-replay";
-        if (std::filesystem::exists(candidate)) program = candidate;
-    }
-    std::vector<std::string> words{program, line.replay_directory};
-    words.insert(words.end(), rest.begin(), rest.end());
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    execv(program.c_str(), arguments.data());
-    std::cerr << "error: run " << program
-              << ": not found; it belongs beside gpuctl (build target gpuctl-replay)\n";
-    return 1;
-}
-
 struct Session {
     aio::Loop loop;
     std::unique_ptr<Connection> connection;
@@ -438,7 +417,7 @@ int run(int argc, const char* const* argv) {
         return refuse_command_line(*app, problem);
     }
     if (const CLI::App* replay = app->get_subcommand("replay"); replay->parsed()) {
-        return exec_replay(line, replay->remaining());
+        return exec_replay(line.replay_directory, replay->remaining());
     }
     return run_session(line, format_of(line));
 }

@@ -95,6 +95,9 @@ struct VersionOptions {
 };
 aio::Task<int> run_version(Connection& connection, VersionOptions options);
 
+// Becomes gpuctl-replay; returns only when that is not there.
+int exec_replay(const std::string& directory, const std::vector<std::string>& rest);
+
 // Shared by the verbs.
 int report(const Error& error, Format format, std::string_view subject = "",
            const std::vector<Detail>& warnings = {});

@@ -1,0 +1,30 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "cli/commands.hpp"
+
+namespace gpuctl::cli {
+
+// The offline runner needs the engine and therefore is a program of its own, installed beside us.
+int exec_replay(const std::string& directory, const std::vector<std::string>& rest) {
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    std::string program = (self.parent_path() / "gpuctl-replay").string();
+    if (error || !std::filesystem::exists(program)) {
+        const std::string candidate = self.parent_path().string() + "/../lib/gpuctl/gpuctl-replay";
+        if (std::filesystem::exists(candidate)) program = candidate;
+    }
+    std::vector<std::string> words{program, directory};
+    words.insert(words.end(), rest.begin(), rest.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(program.c_str(), arguments.data());
+    std::cerr << "error: run " << program
+              << ": not found; it belongs beside gpuctl (build target gpuctl-replay)\n";
+    return 1;
+}
+
+}  // namespace gpuctl::cli

@@ -26,6 +26,7 @@ struct CommandLine {
     std::string output = "table";
     bool json = false;
     std::string replay_directory;
+    std::vector<std::string> job_words;  // of delete, as they were typed
 
     CreateOptions create;
     GetOptions get;
@@ -63,6 +64,21 @@ void add_scope(CLI::App& command, CommandLine& line) {
         ->group("Scope");
 }
 
+JobName job_of(const std::string& word, const CommandLine& line) {
+    Result<JobName> job = parse_job_name(word, line.connection.namespace_name);
+    if (!job) throw CLI::ValidationError("NAME", job.error().message);
+    return std::move(*job);
+}
+
+// The one job a command is about; its namespace is the command's.
+void take_job(CommandLine& line, std::string& word) {
+    JobName job = job_of(word, line);
+    word = std::move(job.name);
+    line.connection.namespace_name = std::move(job.namespace_name);
+}
+
+constexpr const char* kJobNameMeaning = "job or pod name, also NAMESPACE/NAME";
+
 void add_create(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand("create", "submit jobs written in YAML");
     command->footer(
@@ -88,7 +104,8 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
                   const std::string& meaning) {
     CLI::App* command = get.add_subcommand(kind, meaning);
     command->alias(kind.substr(0, kind.size() - 1));
-    command->add_option("NAME", line.get.name, "only this one");
+    command->add_option("NAME", line.get.name,
+                        kind == "jobs" ? "only this one, also NAMESPACE/NAME" : "only this one");
     if (kind != "pools") {
         command->add_option("--pool", line.get.pool, "only those of this pool")->group("Selection");
     }
@@ -113,6 +130,8 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
     add_output(*command, line);
     command->callback([&line, kind] {
         line.get.kind = kind;
+        if (kind == "jobs" && !line.get.name.empty()) take_job(line, line.get.name);
+        if (kind != "jobs") line.get.name = without_kind(line.get.name, kind);
         line.get.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_get(c, line.get); };
     });
@@ -135,15 +154,23 @@ void add_get(CLI::App& app, CommandLine& line) {
 void add_describe(CLI::App& app, CommandLine& line) {
     CLI::App* describe =
         app.add_subcommand("describe", "show everything about one job, pool or node");
-    describe->footer("Examples:\n  gpuctl describe job llm-sft\n  gpuctl describe pool training");
+    describe->footer(
+        "Examples:\n"
+        "  gpuctl describe job llm-sft\n"
+        "  gpuctl describe job team-a/llm-sft\n"
+        "  gpuctl describe pool training");
     describe->require_subcommand(1);
     for (const std::string kind : {"job", "pool", "node"}) {
         CLI::App* command = describe->add_subcommand(kind, "one " + kind);
-        command->add_option("NAME", line.describe.name, "its name")->required();
+        command
+            ->add_option("NAME", line.describe.name, kind == "job" ? kJobNameMeaning : "its name")
+            ->required();
         if (kind == "job") add_scope(*command, line);
         add_output(*command, line);
         command->callback([&line, kind] {
             line.describe.kind = kind;
+            if (kind == "job") take_job(line, line.describe.name);
+            if (kind != "job") line.describe.name = without_kind(line.describe.name, kind);
             line.describe.format = format_of(line);
             line.verb = [&line](Connection& c) { return run_describe(c, line.describe); };
         });
@@ -155,10 +182,11 @@ void add_explain(CLI::App& app, CommandLine& line) {
     explain->footer("Example:\n  gpuctl explain job llm-sft");
     explain->require_subcommand(1);
     CLI::App* command = explain->add_subcommand("job", "one job");
-    command->add_option("NAME", line.explain.job, "job or pod name")->required();
+    command->add_option("NAME", line.explain.job, kJobNameMeaning)->required();
     add_scope(*command, line);
     add_output(*command, line);
     command->callback([&line] {
+        take_job(line, line.explain.job);
         line.explain.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_explain(c, line.explain); };
     });
@@ -171,19 +199,23 @@ void add_delete(CLI::App& app, CommandLine& line) {
         "Examples:\n"
         "  gpuctl delete job llm-sft\n"
         "  gpuctl delete job a b c -n team-a --force\n"
+        "  gpuctl delete job $(gpuctl get jobs --status Failed -o name)\n"
         "  gpuctl delete -f train.yaml");
     remove->add_option("-f,--file", line.remove.files, "delete the jobs these files declare");
     remove->add_flag("--force", line.remove.force, "do not wait for a graceful end");
     add_scope(*remove, line);
     add_output(*remove, line);
     CLI::App* job = remove->add_subcommand("job", "jobs by name");
-    job->add_option("NAME", line.remove.jobs, "exact names")->required();
+    job->add_option("NAME", line.job_words, "exact names, also NAMESPACE/NAME")->required();
     job->add_flag("--force", line.remove.force, "do not wait for a graceful end");
     add_scope(*job, line);
     add_output(*job, line);
     remove->callback([&line] {
-        if (line.remove.files.empty() && line.remove.jobs.empty()) {
+        if (line.remove.files.empty() && line.job_words.empty()) {
             throw CLI::ValidationError("delete", "say what: `delete job NAME` or `delete -f FILE`");
+        }
+        for (const std::string& word : line.job_words) {
+            line.remove.jobs.push_back(job_of(word, line));
         }
         line.remove.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_delete(c, line.remove); };
@@ -195,9 +227,10 @@ void add_logs(CLI::App& app, CommandLine& line) {
     command->footer(
         "Examples:\n"
         "  gpuctl logs llm-sft -f\n"
+        "  gpuctl logs team-a/llm-sft\n"
         "  gpuctl logs llm-sft -f --all-pods --grep loss\n"
         "  gpuctl logs llm-sft-x7k2p --tail 1000");
-    command->add_option("NAME", line.logs.job, "job or pod name")->required();
+    command->add_option("NAME", line.logs.job, kJobNameMeaning)->required();
     command->add_flag("-f,--follow", line.logs.follow,
                       "keep printing; resumes after a lost connection");
     command->add_option("--tail", line.logs.tail, "how many of the last lines to begin with")
@@ -210,6 +243,7 @@ void add_logs(CLI::App& app, CommandLine& line) {
     add_scope(*command, line);
     command->add_flag("--json", line.json, "print frames as JSON")->group("Output");
     command->callback([&line] {
+        take_job(line, line.logs.job);
         line.logs.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_logs(c, line.logs); };
     });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/connection.hpp"
+#include "cli/job_name.hpp"
 #include "cli/output.hpp"
 
 namespace gpuctl::cli {
@@ -72,7 +73,7 @@ void print_preview(std::ostream& out, const nlohmann::json& body);
 
 struct DeleteOptions {
     std::vector<std::string> files;
-    std::vector<std::string> jobs;
+    std::vector<JobName> jobs;
     bool force = false;
     Format format = Format::table;
 };

@@ -9,11 +9,6 @@ namespace {
 
 constexpr int kPartialFailure = 8;
 
-struct JobName {
-    std::string namespace_name;
-    std::string name;
-};
-
 // The jobs a file declares. Only kind and names matter here, so that a file the server would refuse
 // today still names what it created yesterday.
 Result<std::vector<JobName>> jobs_in(const std::string& file, const std::string& namespace_name) {
@@ -46,7 +41,10 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
     int failed = 0;
     int deleted = 0;
     int exit_code = 0;
-    for (const std::string& name : options.jobs) jobs.push_back({namespace_name, name});
+    for (const JobName& job : options.jobs) {
+        jobs.push_back(
+            {job.namespace_name.empty() ? namespace_name : job.namespace_name, job.name});
+    }
     for (const std::string& file : options.files) {
         const std::string fallback = namespace_name.empty() ? "default" : namespace_name;
         Result<std::vector<JobName>> declared = jobs_in(file, fallback);
@@ -73,13 +71,13 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
                 entry["job_name"] = job.name;
                 results.push_back(std::move(entry));
             } else {
-                report(error, options.format, job.name);
+                report(error, options.format, to_string(job));
             }
             continue;
         }
         ++deleted;
         if (options.format == Format::table) {
-            std::cout << "job " << printable(job.name) << ": "
+            std::cout << "job " << printable(to_string(job)) << ": "
                       << printable(text_of(reply->body, "message", "is being deleted")) << '\n';
         }
         results.push_back({{"status", "success"},

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "cli/commands.hpp"
 
@@ -201,10 +202,14 @@ void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide) {
 
 namespace {
 
+// A job once, however many pods of it are listed.
 void print_names(const std::string& kind, const nlohmann::json& rows) {
+    std::set<std::string> printed;
     for (const auto& row : rows) {
-        const std::string name = text_of(row, kind == "jobs" ? "job_id" : "name");
-        std::cout << kind.substr(0, kind.size() - 1) << '/' << printable(name) << '\n';
+        const std::string name = text_of(row, "name");
+        const std::string typed = kind == "jobs" ? typed_name({text_of(row, "namespace"), name})
+                                                 : kind.substr(0, kind.size() - 1) + "/" + name;
+        if (printed.insert(typed).second) std::cout << printable(typed) << '\n';
     }
 }
 
@@ -230,6 +235,9 @@ void print_rows(const GetOptions& options, const nlohmann::json& rows) {
 }  // namespace
 
 aio::Task<int> run_get(Connection& connection, GetOptions options) {
+    // A pod's name finds its job among pods only.
+    const bool jobs_only =
+        options.summary || (options.format == Format::name && options.name.empty());
     nlohmann::json rows = nlohmann::json::array();
     for (int page = 1;; ++page) {
         const std::string page_text = std::to_string(page);
@@ -241,7 +249,7 @@ aio::Task<int> run_get(Connection& connection, GetOptions options) {
                    {"kind", options.job_kind},
                    {"status", options.status},
                    {"gpuType", options.gpu_type},
-                   {"view", options.summary ? "job" : ""},
+                   {"view", options.kind == "jobs" && jobs_only ? "job" : ""},
                    {"page", page_text},
                    {"pageSize", size_text}});
         Result<Reply> reply = co_await connection.get(target);

@@ -44,6 +44,7 @@ public:
         std::string err;
         std::string request;  // the head of the first one
         std::string request_line;
+        std::vector<std::string> request_lines;  // of all
     };
     Outcome run(std::vector<std::string> words) {
         words.insert(words.begin(),
@@ -57,9 +58,12 @@ public:
         outcome.out = testing::internal::GetCapturedStdout();
         outcome.err = testing::internal::GetCapturedStderr();
         stop();
+        for (const std::string& request : requests_) {
+            outcome.request_lines.push_back(request.substr(0, request.find('\r')));
+        }
         if (!requests_.empty()) {
             outcome.request = requests_.front();
-            outcome.request_line = requests_.front().substr(0, requests_.front().find('\r'));
+            outcome.request_line = outcome.request_lines.front();
         }
         return outcome;
     }

@@ -1,0 +1,41 @@
+#pragma once
+// What may be typed: commands, flags and their help.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+
+namespace gpuctl::cli {
+
+// Everything the command line may set; each verb reads its part.
+struct CommandLine {
+    ConnectionOptions connection;
+    std::string output = "table";
+    bool json = false;
+    std::string replay_directory;
+    std::vector<std::string> job_words;  // of delete, as they were typed
+
+    CreateOptions create;
+    GetOptions get;
+    DescribeOptions describe;
+    ExplainOptions explain;
+    DeleteOptions remove;
+    LogsOptions logs;
+    WhatIfOptions what_if;
+    PreviewOptions preview;
+    VersionOptions version;
+
+    // The verb that was chosen; set by its callback.
+    std::function<aio::Task<int>(Connection&)> verb;
+};
+
+Format format_of(const CommandLine& line);
+
+// `line` must outlive it.
+std::unique_ptr<CLI::App> build(CommandLine& line);
+
+}  // namespace gpuctl::cli

@@ -40,7 +40,7 @@ struct Tally {
                  const std::vector<Detail>& warnings = {}) {
         ++failed;
         exit_code = wire::row_of(error.code).exit_code;
-        if (format != Format::json) {
+        if (!is_document(format)) {
             report(error, format, file, warnings);
             return;
         }
@@ -79,9 +79,12 @@ aio::Task<void> send_document(Connection& connection, const CreateOptions& optio
                       wire::warnings_from_response(answer->body));
         co_return;
     }
-    if (options.format == Format::table) {
-        print_warnings(part.file, reply->body);
-        print_created(reply->body, options.dry_run);
+    if (!is_document(options.format)) print_warnings(part.file, reply->body);
+    if (options.format == Format::table) print_created(reply->body, options.dry_run);
+    if (options.format == Format::name) {
+        const JobName job{text_of(reply->body, "namespace", "default"),
+                          text_of(reply->body, "jobId", text_of(reply->body, "name"))};
+        std::cout << printable(typed_name(job)) << '\n';
     }
     tally.made(part.file, reply->body);
 }
@@ -119,8 +122,7 @@ aio::Task<int> run_create(Connection& connection, CreateOptions options) {
             co_await send_document(connection, options, std::move(part), tally);
         }
     }
-    if (options.format == Format::json) print_json(std::cout, tally.results);
-    if (options.format == Format::yaml) print_yaml(std::cout, tally.results);
+    if (is_document(options.format)) print_document(std::cout, tally.results, options.format);
     if (tally.failed > 0 && tally.created > 0) co_return kPartialFailure;
     co_return tally.exit_code;
 }

@@ -33,14 +33,52 @@ Result<std::vector<JobName>> jobs_in(const std::string& file, const std::string&
     return jobs;
 }
 
+// What became of the jobs so far.
+struct Outcome {
+    nlohmann::json results = nlohmann::json::array();  // for --json and -o yaml
+    int deleted = 0;
+    int failed = 0;
+    int exit_code = 0;
+
+    void refused(const Error& error, const std::string& subject, const std::string& job_name,
+                 Format format) {
+        ++failed;
+        exit_code = wire::row_of(error.code).exit_code;
+        if (!is_document(format)) {
+            report(error, format, subject);
+            return;
+        }
+        nlohmann::json entry = error_json(error, job_name.empty() ? subject : "");
+        if (!job_name.empty()) {
+            entry["error"] = error.message;  // contract.md 1.3
+            entry["job_name"] = job_name;
+        }
+        results.push_back(std::move(entry));
+    }
+    void removed(const JobName& job, const nlohmann::json& body, const DeleteOptions& options) {
+        ++deleted;
+        const std::string message = text_of(body, "message");
+        if (options.format == Format::table) {
+            std::cout << "job " << printable(to_string(job)) << ": "
+                      << printable(message.empty() ? "is being deleted" : message) << '\n';
+        } else if (options.format == Format::name) {
+            const JobName known{text_of(body, "namespace", job.namespace_name),
+                                text_of(body, "jobId", job.name)};
+            std::cout << printable(typed_name(known)) << '\n';
+        }
+        results.push_back({{"status", "success"},
+                           {"message", message},
+                           {"job_name", job.name},
+                           {"force", options.force}});
+    }
+};
+
 }  // namespace
 
 aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
     std::vector<JobName> jobs;
+    Outcome outcome;
     const std::string namespace_name = connection.options().namespace_name;
-    int failed = 0;
-    int deleted = 0;
-    int exit_code = 0;
     for (const JobName& job : options.jobs) {
         jobs.push_back(
             {job.namespace_name.empty() ? namespace_name : job.namespace_name, job.name});
@@ -49,47 +87,28 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
         const std::string fallback = namespace_name.empty() ? "default" : namespace_name;
         Result<std::vector<JobName>> declared = jobs_in(file, fallback);
         if (!declared) {
-            exit_code = report(declared.error(), options.format, file);
-            ++failed;
+            outcome.refused(declared.error(), file, "", options.format);
             continue;
         }
         jobs.insert(jobs.end(), declared->begin(), declared->end());
     }
-    nlohmann::json results = nlohmann::json::array();
     for (const JobName& job : jobs) {
         const std::string target =
             "/api/v1/jobs/" + net::percent_encode(job.name) +
             query({{"namespace", job.namespace_name}, {"force", options.force ? "true" : ""}});
-        Result<Reply> reply = co_await connection.call("DELETE", target, "", "");
-        if (!reply) {
-            ++failed;
-            const Error& error = reply.error();
-            exit_code = wire::row_of(error.code).exit_code;
-            if (options.format == Format::json) {
-                nlohmann::json entry = error_json(error);
-                entry["error"] = error.message;  // contract.md 1.3
-                entry["job_name"] = job.name;
-                results.push_back(std::move(entry));
-            } else {
-                report(error, options.format, to_string(job));
-            }
-            continue;
+        const Result<Reply> reply = co_await connection.call("DELETE", target, "", "");
+        if (reply) {
+            outcome.removed(job, reply->body, options);
+        } else {
+            outcome.refused(reply.error(), to_string(job), job.name, options.format);
         }
-        ++deleted;
-        if (options.format == Format::table) {
-            std::cout << "job " << printable(to_string(job)) << ": "
-                      << printable(text_of(reply->body, "message", "is being deleted")) << '\n';
-        }
-        results.push_back({{"status", "success"},
-                           {"message", text_of(reply->body, "message")},
-                           {"job_name", job.name},
-                           {"force", options.force}});
     }
-    if (options.format == Format::json && !results.empty()) {
-        print_json(std::cout, results.size() == 1 ? results[0] : results);
+    const nlohmann::json& results = outcome.results;
+    if (is_document(options.format) && !results.empty()) {
+        print_document(std::cout, results.size() == 1 ? results[0] : results, options.format);
     }
-    if (failed > 0 && deleted > 0) co_return kPartialFailure;
-    co_return exit_code;
+    if (outcome.failed > 0 && outcome.deleted > 0) co_return kPartialFailure;
+    co_return outcome.exit_code;
 }
 
 }  // namespace gpuctl::cli

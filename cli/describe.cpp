@@ -159,10 +159,8 @@ aio::Task<int> run_describe(Connection& connection, DescribeOptions options) {
         query({{"namespace", options.kind == "job" ? connection.options().namespace_name : ""}});
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format);
-    if (options.format == Format::json) {
-        print_json(std::cout, reply->body);
-    } else if (options.format == Format::yaml) {
-        print_yaml(std::cout, reply->body);
+    if (is_document(options.format)) {
+        print_document(std::cout, reply->body, options.format);
     } else if (options.kind == "job") {
         print_job(reply->body);
     } else if (options.kind == "pool") {

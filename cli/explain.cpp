@@ -92,12 +92,8 @@ aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
         Result<Reply> helps = co_await connection.get(helpful);
         if (helps) body["remedies"] = helps->body.value("remedies", nlohmann::json::array());
     }
-    if (options.format == Format::json) {
-        print_json(std::cout, body);
-        co_return 0;
-    }
-    if (options.format == Format::yaml) {
-        print_yaml(std::cout, body);
+    if (is_document(options.format)) {
+        print_document(std::cout, body, options.format);
         co_return 0;
     }
     print_explanation(std::cout, body);

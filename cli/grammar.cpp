@@ -8,10 +8,23 @@
 namespace gpuctl::cli {
 namespace {
 
-void add_output(CLI::App& command, CommandLine& line) {
+// What a command can print beside its table; `-o` offers that and refuses the rest.
+using Formats = std::vector<std::string>;
+const Formats kDocuments{"json", "yaml"};
+const Formats kDocumentsAndNames{"json", "yaml", "name"};
+const Formats kEvery{"json", "yaml", "name", "wide"};
+
+void add_output(CLI::App& command, CommandLine& line, const Formats& formats) {
+    Formats all{"table"};
+    all.insert(all.end(), formats.begin(), formats.end());
+    std::string meaning;
+    for (const std::string& format : all) {
+        if (!meaning.empty()) meaning += &format == &all.back() ? " or " : ", ";
+        meaning += format;
+    }
     command.add_flag("--json", line.json, "print one JSON document")->group("Output");
-    command.add_option("-o,--output", line.output, "table, wide, json, yaml or name")
-        ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}))
+    command.add_option("-o,--output", line.output, meaning)
+        ->check(CLI::IsMember(all))
         ->group("Output");
 }
 
@@ -51,7 +64,7 @@ void add_create(CLI::App& app, CommandLine& line) {
     command->add_flag("--strict", line.create.strict, "unknown keys are errors, not warnings");
     command->add_flag("--dry-run", line.create.dry_run, "check everything, create nothing");
     add_scope(*command, line);
-    add_output(*command, line);
+    add_output(*command, line, kDocumentsAndNames);
     command->callback([&line] {
         line.create.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_create(c, line.create); };
@@ -85,7 +98,7 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
         command->add_option("--gpu-type", line.get.gpu_type, "only nodes with this GPU model")
             ->group("Selection");
     }
-    add_output(*command, line);
+    add_output(*command, line, kind == "nodes" ? kDocumentsAndNames : kEvery);
     command->callback([&line, kind] {
         line.get.kind = kind;
         if (kind == "jobs" && !line.get.name.empty()) take_job(line, line.get.name);
@@ -124,7 +137,7 @@ void add_describe(CLI::App& app, CommandLine& line) {
             ->add_option("NAME", line.describe.name, kind == "job" ? kJobNameMeaning : "its name")
             ->required();
         if (kind == "job") add_scope(*command, line);
-        add_output(*command, line);
+        add_output(*command, line, kDocuments);
         command->callback([&line, kind] {
             line.describe.kind = kind;
             if (kind == "job") take_job(line, line.describe.name);
@@ -142,7 +155,7 @@ void add_explain(CLI::App& app, CommandLine& line) {
     CLI::App* command = explain->add_subcommand("job", "one job");
     command->add_option("NAME", line.explain.job, kJobNameMeaning)->required();
     add_scope(*command, line);
-    add_output(*command, line);
+    add_output(*command, line, kDocuments);
     command->callback([&line] {
         take_job(line, line.explain.job);
         line.explain.format = format_of(line);
@@ -162,12 +175,12 @@ void add_delete(CLI::App& app, CommandLine& line) {
     remove->add_option("-f,--file", line.remove.files, "delete the jobs these files declare");
     remove->add_flag("--force", line.remove.force, "do not wait for a graceful end");
     add_scope(*remove, line);
-    add_output(*remove, line);
+    add_output(*remove, line, kDocumentsAndNames);
     CLI::App* job = remove->add_subcommand("job", "jobs by name");
     job->add_option("NAME", line.job_words, "exact names, also NAMESPACE/NAME")->required();
     job->add_flag("--force", line.remove.force, "do not wait for a graceful end");
     add_scope(*job, line);
-    add_output(*job, line);
+    add_output(*job, line, kDocumentsAndNames);
     remove->callback([&line] {
         if (line.remove.files.empty() && line.job_words.empty()) {
             throw CLI::ValidationError("delete", "say what: `delete job NAME` or `delete -f FILE`");
@@ -210,7 +223,7 @@ void add_logs(CLI::App& app, CommandLine& line) {
 void add_version(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand("version", "print the versions of gpuctl and gpuctld");
     command->add_flag("--client", line.version.client_only, "ask no server");
-    add_output(*command, line);
+    add_output(*command, line, kDocuments);
     command->callback([&line] {
         line.version.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_version(c, line.version); };
@@ -232,7 +245,7 @@ void add_what_if(CLI::App& app, CommandLine& line) {
         ->required();
     command->add_flag("--strict", line.what_if.strict, "unknown keys are errors, not warnings");
     add_scope(*command, line);
-    add_output(*command, line);
+    add_output(*command, line, kDocuments);
     command->callback([&line] {
         line.what_if.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_what_if(c, line.what_if); };
@@ -253,7 +266,7 @@ void add_preview(CLI::App& app, CommandLine& line) {
         ->required();
     command->add_option("--hours", line.preview.hours, "how far to go back [24]")
         ->check(CLI::Range(1, 24 * 31));
-    add_output(*command, line);
+    add_output(*command, line, kDocuments);
     command->callback([&line] {
         line.preview.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_preview(c, line.preview); };

@@ -213,4 +213,9 @@ void print_yaml(std::ostream& out, const nlohmann::json& value) {
     out << emitter.c_str() << '\n';
 }
 
+void print_document(std::ostream& out, const nlohmann::json& value, Format format) {
+    if (format == Format::yaml) return print_yaml(out, value);
+    print_json(out, value);
+}
+
 }  // namespace gpuctl::cli

@@ -53,4 +53,11 @@ enum class Format : std::uint8_t { table, wide, json, yaml, name };
 void print_json(std::ostream& out, const nlohmann::json& value);
 void print_yaml(std::ostream& out, const nlohmann::json& value);
 
+// JSON and YAML: stdout holds one document, which tells errors, too.
+constexpr bool is_document(Format format) {
+    return format == Format::json || format == Format::yaml;
+}
+// In one of these two.
+void print_document(std::ostream& out, const nlohmann::json& value, Format format);
+
 }  // namespace gpuctl::cli

@@ -89,10 +89,8 @@ aio::Task<int> run_preview(Connection& connection, PreviewOptions options) {
     Result<Reply> reply =
         co_await connection.call("POST", target, std::move(*text), "application/yaml");
     if (!reply) co_return report(reply.error(), options.format, options.config_file);
-    if (options.format == Format::json) {
-        print_json(std::cout, reply->body);
-    } else if (options.format == Format::yaml) {
-        print_yaml(std::cout, reply->body);
+    if (is_document(options.format)) {
+        print_document(std::cout, reply->body, options.format);
     } else {
         print_preview(std::cout, reply->body);
     }

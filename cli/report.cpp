@@ -47,8 +47,8 @@ nlohmann::json error_json(const Error& error, std::string_view subject,
 
 int report(const Error& error, Format format, std::string_view subject,
            const std::vector<Detail>& warnings) {
-    if (format == Format::json) {
-        print_json(std::cout, error_json(error, subject, warnings));
+    if (is_document(format)) {
+        print_document(std::cout, error_json(error, subject, warnings), format);
         return wire::row_of(error.code).exit_code;
     }
     std::cerr << "error (" << to_string(error.code) << "): " << printable(error.message, true)

@@ -20,10 +20,8 @@ aio::Task<int> run_version(Connection& connection, VersionOptions options) {
             exit_code = 7;
         }
     }
-    if (options.format == Format::json) {
-        print_json(std::cout, versions);
-    } else if (options.format == Format::yaml) {
-        print_yaml(std::cout, versions);
+    if (is_document(options.format)) {
+        print_document(std::cout, versions, options.format);
     } else {
         std::cout << "client  gpuctl " << kVersion << '\n';
         if (versions.contains("server")) {

@@ -12,6 +12,15 @@ constexpr int kWouldWait = 6;  // waited in vain, without the waiting
 struct Said {
     nlohmann::json answers = nlohmann::json::array();
     int exit_code = 0;
+
+    void refused(const std::string& file, const Error& error, Format format) {
+        exit_code = wire::row_of(error.code).exit_code;
+        if (is_document(format)) {
+            answers.push_back(error_json(error, file));
+        } else {
+            report(error, format, file);
+        }
+    }
 };
 
 aio::Task<void> ask(Connection& connection, const WhatIfOptions& options, DocumentPart part,
@@ -24,12 +33,7 @@ aio::Task<void> ask(Connection& connection, const WhatIfOptions& options, Docume
         co_await connection.exchange("POST", target, std::move(part.text), type);
     Result<Reply> reply = answer ? connection.read_answer(*answer) : Result<Reply>{answer.error()};
     if (!reply) {
-        said.exit_code = wire::row_of(reply.error().code).exit_code;
-        if (options.format == Format::json) {
-            said.answers.push_back(error_json(reply.error(), part.file));
-        } else {
-            report(reply.error(), options.format, part.file);
-        }
+        said.refused(part.file, reply.error(), options.format);
         co_return;
     }
     if (said.exit_code == 0 && !reply->body.value("starts", false)) said.exit_code = kWouldWait;
@@ -75,15 +79,14 @@ aio::Task<int> run_what_if(Connection& connection, WhatIfOptions options) {
     for (const std::string& file : options.files) {
         Result<std::vector<DocumentPart>> parts = read_documents(file);
         if (!parts) {
-            said.exit_code = report(parts.error(), options.format, file);
+            said.refused(file, parts.error(), options.format);
             continue;
         }
         for (DocumentPart& part : *parts) {
             co_await ask(connection, options, std::move(part), said);
         }
     }
-    if (options.format == Format::json) print_json(std::cout, said.answers);
-    if (options.format == Format::yaml) print_yaml(std::cout, said.answers);
+    if (is_document(options.format)) print_document(std::cout, said.answers, options.format);
     co_return said.exit_code;
 }
 

@@ -1,0 +1,85 @@
+// Every command does what its `-o` offers, and offers nothing else.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "canned_server.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+const std::string kJson = "application/json";
+const std::string kProblem = "application/problem+json";
+
+std::string job_file() {
+    const std::string file = testing::TempDir() + "formats_test.yaml";
+    std::ofstream{file} << "kind: training\njob: {name: llm}\n";
+    return file;
+}
+
+const std::string kCreated =
+    R"({"kind":"training","namespace":"team-a","jobId":"llm","status":"pending"})";
+
+TEST(Formats, of_create_and_delete_have_names_that_can_be_typed) {
+    CannedServer server{201, kJson, kCreated};
+    const auto created = server.run({"create", "-f", job_file(), "-o", "name"});
+    EXPECT_EQ(created.exit_code, 0) << created.err;
+    EXPECT_EQ(created.out, "job/team-a/llm\n");
+    CannedServer again{200, kJson, kCreated};
+    const auto deleted = again.run({"delete", "-f", job_file(), "-o", "name"});
+    EXPECT_EQ(deleted.exit_code, 0) << deleted.err;
+    EXPECT_EQ(deleted.out, "job/team-a/llm\n");
+}
+
+TEST(Formats, delete_answers_in_yaml) {
+    CannedServer server{200, kJson, kCreated};
+    const auto outcome = server.run({"delete", "job", "llm", "-o", "yaml"});
+    EXPECT_EQ(outcome.out, "force: false\njob_name: llm\nmessage: \"\"\nstatus: success\n");
+}
+
+TEST(Formats, yaml_holds_the_error_as_json_does) {
+    const std::string body = R"({"error":"JobNotFound","message":"there is no job llm"})";
+    CannedServer server{404, kProblem, body};
+    const auto created = server.run({"create", "-f", job_file(), "-o", "yaml"});
+    EXPECT_EQ(created.exit_code, 3);
+    EXPECT_NE(created.out.find("- code: JobNotFound\n"), std::string::npos) << created.out;
+    CannedServer again{404, kProblem, body};
+    const auto deleted = again.run({"delete", "job", "llm", "-o", "yaml"});
+    EXPECT_NE(deleted.out.find("job_name: llm\n"), std::string::npos) << deleted.out;
+    CannedServer third{404, kProblem, body};
+    const auto described = third.run({"describe", "job", "llm", "-o", "yaml"});
+    EXPECT_EQ(described.out,
+              "code: JobNotFound\nerror: JobNotFound\nmessage: there is no job llm\n");
+}
+
+TEST(Formats, one_json_document_holds_unreadable_files_too) {
+    for (const char* verb : {"what-if", "delete"}) {
+        CannedServer server{200, kJson, kCreated};
+        const auto outcome = server.run({verb, "-f", "/tmp", job_file(), "--json"});
+        const nlohmann::json document = nlohmann::json::parse(outcome.out, nullptr, false);
+        ASSERT_TRUE(document.is_array()) << verb << ": " << outcome.out;
+        EXPECT_EQ(document.size(), 2U);
+        EXPECT_EQ(document[0]["subject"], "/tmp");
+    }
+}
+
+TEST(Formats, that_a_command_cannot_print_are_refused_with_those_it_can) {
+    using Words = std::vector<std::string>;
+    for (const Words& words :
+         {Words{"create", "-f", "x", "-o", "wide"}, Words{"delete", "job", "x", "-o", "wide"},
+          Words{"describe", "job", "x", "-o", "name"}, Words{"describe", "node", "x", "-o", "wide"},
+          Words{"explain", "job", "x", "-o", "name"}, Words{"version", "-o", "name"},
+          Words{"what-if", "-f", "x", "-o", "wide"},
+          Words{"preview", "--config", "x", "-o", "name"}, Words{"get", "nodes", "-o", "wide"}}) {
+        CannedServer server{200, kJson, "{}"};
+        const auto outcome = server.run(words);
+        EXPECT_EQ(outcome.exit_code, 2) << words[0];
+        EXPECT_EQ(outcome.request_line, "") << words[0];
+        EXPECT_NE(outcome.err.find("{table,json,yaml"), std::string::npos) << outcome.err;
+    }
+}
+
+}  // namespace
+}  // namespace gpuctl::cli

@@ -1,14 +1,10 @@
 #include "cli/connection.hpp"
 
-#include <yaml-cpp/yaml.h>
-
 #include <charconv>
-#include <cstdlib>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <utility>
 
+#include "cli/configuration.hpp"
 #include "daemon/wire/problem.hpp"
 
 namespace gpuctl::cli {
@@ -16,77 +12,8 @@ namespace {
 
 constexpr std::string_view kDefaultServer = "http://127.0.0.1:8000";
 
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread, no setenv
-    return value == nullptr ? "" : value;
-}
-
-std::string configuration_path() {
-    if (const std::string path = environment("GPUCTL_CONFIG"); !path.empty()) return path;
-    if (const std::string base = environment("XDG_CONFIG_HOME"); !base.empty()) {
-        return base + "/gpuctl/config.yaml";
-    }
-    return environment("HOME") + "/.config/gpuctl/config.yaml";
-}
-
-Result<std::string> read_file(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "read " + path + ": cannot be opened; check that it exists and is yours");
-    }
-    return text.str();
-}
-
-// yaml-cpp throws; nothing of that leaves this function. (A YAML::Node converts from anything, so
-// it cannot live in a Result.)
-Result<void> load_yaml(const std::string& path, YAML::Node& root) {
-    try {
-        root = YAML::LoadFile(path);
-        return {};
-    } catch (const YAML::Exception& problem) {
-        return make_error(ErrorCode::InvalidConfiguration, "read " + path + ": " + problem.what());
-    }
-}
-
-void take_if_open(std::string& target, const YAML::Node& context, const char* key) {
-    if (target.empty() && context[key] && context[key].IsScalar()) {
-        target = context[key].as<std::string>();
-    }
-}
-
-Result<void> apply_context(ConnectionOptions& options) {
-    const std::string path = configuration_path();
-    if (!std::ifstream{path}) {
-        if (options.context.empty()) return {};
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "use context " + options.context + ": there is no " + path);
-    }
-    YAML::Node root;
-    if (Result<void> loaded = load_yaml(path, root); !loaded) return loaded.error();
-    std::string wanted = options.context;
-    if (wanted.empty() && root["current-context"])
-        wanted = root["current-context"].as<std::string>("");
-    if (wanted.empty()) return {};
-    const YAML::Node context = root["contexts"][wanted];
-    if (!context || !context.IsMap()) {
-        std::string known;
-        for (const auto& entry : root["contexts"]) known += " " + entry.first.as<std::string>("");
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "use context " + wanted + ": " + path +
-                              " has no such context; it has:" + (known.empty() ? " none" : known));
-    }
-    take_if_open(options.server, context, "server");
-    take_if_open(options.ca_file, context, "ca-file");
-    take_if_open(options.namespace_name, context, "namespace");
-    take_if_open(options.token, context, "token");
-    if (options.token.empty() && context["token-file"]) {
-        Result<std::string> token = read_file(context["token-file"].as<std::string>(""));
-        if (!token) return token.error();
-        options.token = token->substr(0, token->find_first_of(" \r\n"));
-    }
-    return {};
+void take_environment(std::string& target, const char* name) {
+    if (target.empty()) target = environment(name);
 }
 
 Result<net::HttpClientSettings> settings_for(const ConnectionOptions& options) {
@@ -116,7 +43,7 @@ Result<net::HttpClientSettings> settings_for(const ConnectionOptions& options) {
     settings.connect_timeout = std::min(options.timeout, std::chrono::seconds{10});
     settings.tls.insecure_skip_verify = options.insecure_skip_verify;
     if (!options.ca_file.empty()) {
-        Result<std::string> pem = read_file(options.ca_file);
+        Result<std::string> pem = read_configured(options.ca_file);
         if (!pem) return pem.error();
         settings.tls.ca_pem = std::move(*pem);
     }
@@ -183,12 +110,19 @@ Error told_refusal(Error error) {
 }  // namespace
 
 Result<ConnectionOptions> resolve(ConnectionOptions options) {
-    if (options.server.empty()) options.server = environment("GPUCTL_SERVER");
-    if (options.token.empty()) options.token = environment("GPUCTL_TOKEN");
-    if (options.ca_file.empty()) options.ca_file = environment("GPUCTL_CA_FILE");
-    if (options.context.empty()) options.context = environment("GPUCTL_CONTEXT");
-    if (options.namespace_name.empty()) options.namespace_name = environment("DEFAULT_NAMESPACE");
-    if (Result<void> applied = apply_context(options); !applied) return applied.error();
+    // A server named by itself is no context's: the file's token is not for it, and a fault in the
+    // file is no reason not to reach it.
+    const bool has_server = !options.server.empty();
+    const bool has_context = !options.context.empty();
+    if (!has_context) take_environment(options.server, "GPUCTL_SERVER");
+    if (!has_server) take_environment(options.context, "GPUCTL_CONTEXT");
+    take_environment(options.token, "GPUCTL_TOKEN");
+    take_environment(options.ca_file, "GPUCTL_CA_FILE");
+    take_environment(options.namespace_name, "DEFAULT_NAMESPACE");
+    if (options.server.empty() || !options.context.empty()) {
+        if (Result<void> applied = apply_context(options); !applied) return applied.error();
+    }
+    take_environment(options.server, "GPUCTL_SERVER");
     if (options.server.empty()) options.server = kDefaultServer;
     return options;
 }

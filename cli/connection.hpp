@@ -2,7 +2,8 @@
 // Which gpuctld to speak to, as whom, and one request to it.
 //
 // Flags win over GPUCTL_* environment variables, those over the context of the user's configuration
-// file (~/.config/gpuctl/config.yaml), that over http://127.0.0.1:8000.
+// file (cli/configuration.hpp), that over http://127.0.0.1:8000. With a server but no context
+// named, the file is not read.
 
 #include <chrono>
 #include <nlohmann/json.hpp>

@@ -1,0 +1,215 @@
+#include "cli/configuration.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "daemon/wire/document.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+const std::vector<std::string> kTopKeys{"current-context", "contexts"};
+const std::vector<std::string> kContextKeys{"server", "token", "token-file", "ca-file",
+                                            "namespace"};
+
+std::string configuration_path() {
+    if (const std::string path = environment("GPUCTL_CONFIG"); !path.empty()) return path;
+    if (const std::string base = environment("XDG_CONFIG_HOME"); !base.empty()) {
+        return base + "/gpuctl/config.yaml";
+    }
+    return environment("HOME") + "/.config/gpuctl/config.yaml";
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : std::string{between}) + word;
+    return text;
+}
+
+class ContextFile {
+public:
+    static Result<ContextFile> read(std::string path) {
+        Result<std::string> text = read_configured(path);
+        if (!text) return text.error();
+        ContextFile file{std::move(path)};
+        Result<std::vector<wire::Document>> documents = wire::parse_yaml(*text);
+        if (!documents) return file.broken(documents.error());
+        if (!documents->empty()) file.document_ = std::move(documents->front());
+        if (Result<void> checked = file.check(); !checked) return checked.error();
+        return file;
+    }
+
+    [[nodiscard]] std::string current() const { return text("/current-context"); }
+
+    Result<void> apply(const std::string& name, ConnectionOptions& options) const {
+        const std::string at = wire::pointer_to("/contexts", name);
+        if (!contexts().contains(name)) return no_such(name);
+        const auto take = [&](std::string& target, std::string_view key) {
+            if (target.empty()) target = text(wire::pointer_to(at, key));
+        };
+        take(options.server, "server");
+        take(options.ca_file, "ca-file");
+        take(options.namespace_name, "namespace");
+        take(options.token, "token");
+        const std::string token_file = text(wire::pointer_to(at, "token-file"));
+        if (!options.token.empty() || token_file.empty()) return {};
+        Result<std::string> token = read_configured(token_file);
+        if (!token) return token.error();
+        options.token = token->substr(0, token->find_first_of(" \r\n"));
+        return {};
+    }
+
+private:
+    explicit ContextFile(std::string path) : path_(std::move(path)) {}
+
+    [[nodiscard]] nlohmann::json contexts() const {
+        const nlohmann::json none = nlohmann::json::object();
+        const nlohmann::json found =
+            document_.root.is_object() ? document_.root.value("contexts", none) : none;
+        return found.is_object() ? found : none;
+    }
+
+    // Numbers as they were written; "" for what is not there.
+    [[nodiscard]] std::string text(const std::string& pointer) const {
+        const nlohmann::json::json_pointer at{pointer};
+        if (!document_.root.contains(at) || document_.root[at].is_null()) return "";
+        return document_.text_of(pointer, document_.root[at]);
+    }
+
+    [[nodiscard]] Error wrong(const std::string& pointer, const std::string& what) const {
+        const int line = document_.place_of(pointer).line;
+        return make_error(
+            ErrorCode::InvalidConfiguration,
+            "read " + path_ + (line > 0 ? ":" + std::to_string(line) : "") + ": " + what);
+    }
+
+    [[nodiscard]] Error broken(const Error& error) const {
+        std::string place;
+        std::string what = error.message;
+        if (!error.details.empty()) {
+            const Detail& detail = error.details.front();
+            if (detail.place.line > 0) {
+                place = ":" + std::to_string(detail.place.line) + ":" +
+                        std::to_string(detail.place.column);
+            }
+            what = detail.message;
+        }
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "read " + path_ + place + ": " + what +
+                              "; mend it, or name the server with --server, which needs no file");
+    }
+
+    [[nodiscard]] Error no_such(const std::string& name) const {
+        std::vector<std::string> known;
+        const nlohmann::json all = contexts();
+        for (const auto& [key, value] : all.items()) known.push_back(key);
+        const std::string near = wire::nearest_name(name, known);
+        const bool is_current = current() == name;
+        const int line = document_.place_of("/current-context").line;
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "use context " + name + ": " + path_ +
+                              (is_current ? ":" + std::to_string(line) : "") +
+                              ": there is no such context; " +
+                              (near.empty() ? "" : "did you mean " + near + "? ") +
+                              "it has: " + (known.empty() ? "none" : joined(known, " ")));
+    }
+
+    [[nodiscard]] Result<void> check_keys(const nlohmann::json& object, const std::string& pointer,
+                                          const std::string& path,
+                                          const std::vector<std::string>& known) const {
+        for (const auto& [key, value] : object.items()) {
+            if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+            const std::string near = wire::nearest_name(key, known);
+            return wrong(wire::pointer_to(pointer, key),
+                         "there is no key " + path + key + "; " +
+                             (near.empty() ? "there are " + joined(known, ", ")
+                                           : "did you mean " + near + "?"));
+        }
+        return {};
+    }
+
+    [[nodiscard]] Result<void> check_context(const std::string& name,
+                                             const nlohmann::json& context) const {
+        const std::string pointer = wire::pointer_to("/contexts", name);
+        const std::string path = "contexts." + name;
+        if (context.is_null()) return {};
+        if (!context.is_object()) {
+            return wrong(pointer, path + " must be a mapping ({server: URL})");
+        }
+        if (Result<void> known = check_keys(context, pointer, path + ".", kContextKeys); !known) {
+            return known;
+        }
+        for (const auto& [key, value] : context.items()) {
+            if (!value.is_structured()) continue;
+            return wrong(wire::pointer_to(pointer, key), path + "." + key + " must be text");
+        }
+        return {};
+    }
+
+    [[nodiscard]] Result<void> check() const {
+        const nlohmann::json& root = document_.root;
+        if (root.is_null()) return {};
+        if (!root.is_object()) {
+            return wrong("", "it must be a mapping with " + joined(kTopKeys, " and "));
+        }
+        if (Result<void> known = check_keys(root, "", "", kTopKeys); !known) return known;
+        if (root.contains("current-context") && root["current-context"].is_structured()) {
+            return wrong("/current-context", "current-context must be the name of a context");
+        }
+        const nlohmann::json contexts = root.value("contexts", nlohmann::json{});
+        if (contexts.is_null()) return {};
+        if (!contexts.is_object()) {
+            return wrong(
+                "/contexts",
+                std::string{"contexts must be a mapping (contexts: {NAME: {server: URL}})"} +
+                    (contexts.is_array() ? ", not a list" : ""));
+        }
+        for (const auto& [name, context] : contexts.items()) {
+            if (Result<void> checked = check_context(name, context); !checked) return checked;
+        }
+        return {};
+    }
+
+    std::string path_;
+    wire::Document document_;
+};
+
+}  // namespace
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread, no setenv
+    return value == nullptr ? "" : value;
+}
+
+Result<std::string> read_configured(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::ostringstream text;
+    // An empty file has nothing to copy, which an ostream calls a failure.
+    if (!file || (file.peek() != std::ifstream::traits_type::eof() && !(text << file.rdbuf())) ||
+        file.bad()) {
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "read " + path + ": cannot be opened; check that it exists and is yours");
+    }
+    return text.str();
+}
+
+Result<void> apply_context(ConnectionOptions& options) {
+    const std::string path = configuration_path();
+    std::error_code unknown;
+    if (!std::filesystem::exists(path, unknown)) {
+        if (options.context.empty()) return {};
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "use context " + options.context + ": there is no " + path +
+                              "; README.md shows what to write there");
+    }
+    Result<ContextFile> file = ContextFile::read(path);
+    if (!file) return file.error();
+    const std::string wanted = options.context.empty() ? file->current() : options.context;
+    if (wanted.empty()) return {};
+    return file->apply(wanted, options);
+}
+
+}  // namespace gpuctl::cli

@@ -1,10 +1,14 @@
 #include "cli/application.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 #include "cli/grammar.hpp"
 #include "daemon/aio/task_group.hpp"
@@ -13,6 +17,7 @@
 namespace gpuctl::cli {
 namespace {
 
+constexpr int kWriteFailed = 1;
 constexpr int kUsageError = 2;
 constexpr int kInterrupted = 130;
 
@@ -46,7 +51,6 @@ int run_session(CommandLine& line, Format format) {
     aio::TaskGroup tasks{session.loop};
     tasks.spawn("command", run_verb(session, line));
     session.loop.run();
-    std::cout.flush();
     return session.exit_code;
 }
 
@@ -94,9 +98,27 @@ int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem) {
     return kUsageError;
 }
 
-}  // namespace
+bool reader_has_gone() {
+    pollfd output{STDOUT_FILENO, POLLOUT, 0};
+    return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
 
-int run(int argc, const char* const* argv) {
+// Standard output is checked once, at the end; a reader who left early (head) needs no telling.
+int written(int exit_code) {
+    errno = 0;
+    std::cout.flush();
+    const int problem = errno;
+    if (std::cout && std::ferror(stdout) == 0) return exit_code;
+    if (!reader_has_gone()) {
+        std::cerr << "error: write to standard output: "
+                  << (problem == 0 ? "some of it is lost"
+                                   : std::generic_category().message(problem))
+                  << '\n';
+    }
+    return exit_code == 0 ? kWriteFailed : exit_code;
+}
+
+int run_command_line(int argc, const char* const* argv) {
     CommandLine line;
     const std::unique_ptr<CLI::App> app = build(line);
     try {
@@ -113,5 +135,9 @@ int run(int argc, const char* const* argv) {
     }
     return run_session(line, format_of(line));
 }
+
+}  // namespace
+
+int run(int argc, const char* const* argv) { return written(run_command_line(argc, argv)); }
 
 }  // namespace gpuctl::cli

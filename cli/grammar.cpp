@@ -222,6 +222,10 @@ void add_logs(CLI::App& app, CommandLine& line) {
 
 void add_version(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand("version", "print the versions of gpuctl and gpuctld");
+    command->footer(
+        "Examples:\n"
+        "  gpuctl version\n"
+        "  gpuctl version --client --json");
     command->add_flag("--client", line.version.client_only, "ask no server");
     add_output(*command, line, kDocuments);
     command->callback([&line] {
@@ -276,6 +280,12 @@ void add_preview(CLI::App& app, CommandLine& line) {
 void add_replay(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand(
         "replay", "run a journal again, offline, and print the hash of the state it gives");
+    command->footer(
+        "Examples:\n"
+        "  gpuctl replay ~/.local/state/gpuctl/embedded\n"
+        "  gpuctl replay ~/.local/state/gpuctl/embedded --events     a line for every input\n"
+        "  gpuctl replay ~/.local/state/gpuctl/embedded --verify     every invariant after every "
+        "input");
     command->add_option("DIRECTORY", line.replay_directory, "the journal's folder")->required();
     command->prefix_command();
 }

@@ -44,6 +44,7 @@ void take_frame(const nlohmann::json& frame, const LogsOptions& options, FollowS
     const std::string type = text_of(frame, "type");
     if (type == "log") {
         print_line(frame, options);
+        state.ended = !std::cout;  // whoever read it has gone
         state.resume = text_of(frame, "position", text_of(frame, "seq", state.resume));
     } else if (type == "dropped") {
         std::cerr << "gpuctl: " << number_of(frame, "count")

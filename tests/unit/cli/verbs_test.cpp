@@ -1,8 +1,12 @@
 // The command line against a server that says one thing.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdio_ext.h>
 
+#include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "canned_server.hpp"
@@ -95,6 +99,32 @@ TEST(CommandLine, an_unknown_flag_is_named_even_where_something_required_is_miss
         const auto outcome = server.run(words);
         EXPECT_NE(outcome.exit_code, 0);
         EXPECT_NE(outcome.err.find("--bogus"), std::string::npos) << outcome.err;
+    }
+}
+
+TEST(CommandLine, output_that_cannot_be_written_is_an_error) {
+    std::cout.flush();
+    const int stdout_before = dup(STDOUT_FILENO);
+    const int full = open("/dev/full", O_WRONLY);
+    dup2(full, STDOUT_FILENO);
+    const char* words[] = {"gpuctl", "version", "--client"};
+    testing::internal::CaptureStderr();
+    const int exit_code = run(3, words);
+    const std::string err = testing::internal::GetCapturedStderr();
+    __fpurge(stdout);
+    std::clearerr(stdout);
+    std::cout.clear();
+    dup2(stdout_before, STDOUT_FILENO);
+    close(stdout_before);
+    close(full);
+    EXPECT_EQ(exit_code, 1);
+    EXPECT_EQ(err, "error: write to standard output: No space left on device\n");
+}
+
+TEST(CommandLine, every_command_has_an_example) {
+    for (const std::string command : {"create", "get", "describe", "explain", "what-if", "preview",
+                                      "delete", "logs", "version", "replay"}) {
+        EXPECT_NE(help_text({command}).find("\n  gpuctl " + command), std::string::npos) << command;
     }
 }
 

@@ -64,7 +64,7 @@ void print_explanation(std::ostream& out, const nlohmann::json& body) {
     }
     out << '\n';
     if (const std::string start = start_words(body, aio::Loop::wall_ms()); !start.empty()) {
-        out << "It starts: " << start << '\n';
+        out << "It starts " << start << '\n';
     }
     const nlohmann::json blockers = body.value("blockers", nlohmann::json::array());
     if (blockers.empty()) {

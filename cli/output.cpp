@@ -193,9 +193,16 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     const std::string earliest = until(job, "earliest", now_ms);
     const std::string latest = until(job, "latest", now_ms);
     if (likely.empty() && earliest.empty() && latest.empty()) return "";
-    return (likely.empty() ? "cannot be told" : "likely in " + likely) + " (in " +
-           (earliest.empty() ? "?" : earliest) + " at the earliest, " +
-           (latest.empty() ? "no latest time can be told" : latest + " at the latest") + ")";
+    const bool from_now_on = earliest == format_age(0);
+    std::string bounds;
+    if (!earliest.empty() && !(from_now_on && likely.empty())) {
+        bounds = (from_now_on ? "now" : "in " + earliest) + " at the earliest";
+    }
+    if (!latest.empty()) bounds += (bounds.empty() ? "in " : ", in ") + latest + " at the latest";
+    if (likely.empty()) {
+        return "at a time that cannot be told yet" + (bounds.empty() ? "" : ", " + bounds);
+    }
+    return "in about " + likely + (bounds.empty() ? "" : " (" + bounds + ")");
 }
 
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms) {

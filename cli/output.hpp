@@ -43,7 +43,8 @@ std::string number_of(const nlohmann::json& object, std::string_view key);
 // Seconds since an RFC 3339 time; -1 when it is not one.
 std::int64_t seconds_since(std::string_view rfc3339, std::int64_t now_ms);
 
-// "likely in 2h (between 5m and 1d)" from the member estimatedStart; "" when nothing can be told.
+// "in about 2h (in 5m at the earliest, in 1d at the latest)", to be read behind "It starts", from
+// the member estimatedStart; "" when nothing can be told.
 std::string start_words(const nlohmann::json& job, std::int64_t now_ms);
 // The same for a column: "2h", "?".
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms);

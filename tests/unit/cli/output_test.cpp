@@ -167,10 +167,16 @@ TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
     };
     const nlohmann::json told =
         job("2023-11-14T22:10:00Z", "2023-11-14T22:18:20Z", "2023-11-16T22:13:20Z");
-    EXPECT_EQ(start_words(told, now_ms), "likely in 5m (in 0s at the earliest, 2d at the latest)");
+    EXPECT_EQ(start_words(told, now_ms), "in about 5m (now at the earliest, in 2d at the latest)");
     EXPECT_EQ(start_short(told, now_ms), "5m");
     EXPECT_EQ(start_words(job("2023-11-14T22:13:50Z", nullptr, nullptr), now_ms),
-              "cannot be told (in 30s at the earliest, no latest time can be told)");
+              "at a time that cannot be told yet, in 30s at the earliest");
+    EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", nullptr, nullptr), now_ms),
+              "at a time that cannot be told yet");
+    EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", "2023-11-14T22:18:20Z", nullptr), now_ms),
+              "in about 5m (now at the earliest)");
+    EXPECT_EQ(start_words(job(nullptr, nullptr, "2023-11-16T22:13:20Z"), now_ms),
+              "at a time that cannot be told yet, in 2d at the latest");
     EXPECT_EQ(start_words(nlohmann::json{{"estimatedStart", nullptr}}, now_ms), "");
     EXPECT_EQ(start_words(nlohmann::json::object(), now_ms), "");
     EXPECT_EQ(start_short(nlohmann::json::object(), now_ms), "-");

@@ -130,9 +130,7 @@ int run_command_line(int argc, const char* const* argv) {
         }
         return refuse_command_line(*app, problem);
     }
-    if (const CLI::App* replay = app->get_subcommand("replay"); replay->parsed()) {
-        return exec_replay(line.replay_directory, replay->remaining());
-    }
+    if (app->get_subcommand("replay")->parsed()) return exec_replay(line.replay);
     return run_session(line, format_of(line));
 }
 

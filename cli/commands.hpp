@@ -96,8 +96,13 @@ struct VersionOptions {
 };
 aio::Task<int> run_version(Connection& connection, VersionOptions options);
 
+struct ReplayOptions {
+    std::string directory;
+    bool events = false;
+    bool verify = false;
+};
 // Becomes gpuctl-replay; returns only when that is not there.
-int exec_replay(const std::string& directory, const std::vector<std::string>& rest);
+int exec_replay(const ReplayOptions& options);
 
 // Shared by the verbs.
 int report(const Error& error, Format format, std::string_view subject = "",

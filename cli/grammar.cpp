@@ -283,11 +283,11 @@ void add_replay(CLI::App& app, CommandLine& line) {
     command->footer(
         "Examples:\n"
         "  gpuctl replay ~/.local/state/gpuctl/embedded\n"
-        "  gpuctl replay ~/.local/state/gpuctl/embedded --events     a line for every input\n"
-        "  gpuctl replay ~/.local/state/gpuctl/embedded --verify     every invariant after every "
-        "input");
-    command->add_option("DIRECTORY", line.replay_directory, "the journal's folder")->required();
-    command->prefix_command();
+        "  gpuctl replay ~/.local/state/gpuctl/embedded --verify");
+    command->add_option("DIRECTORY", line.replay.directory, "the journal's folder")->required();
+    command->add_flag("--events", line.replay.events, "print a line for every input");
+    command->add_flag("--verify", line.replay.verify,
+                      "check every invariant of the state after every input");
 }
 
 void add_connection(CLI::App& app, CommandLine& line) {

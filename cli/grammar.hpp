@@ -16,7 +16,6 @@ struct CommandLine {
     ConnectionOptions connection;
     std::string output = "table";
     bool json = false;
-    std::string replay_directory;
     std::vector<std::string> job_words;  // of delete, as they were typed
 
     CreateOptions create;
@@ -28,6 +27,7 @@ struct CommandLine {
     WhatIfOptions what_if;
     PreviewOptions preview;
     VersionOptions version;
+    ReplayOptions replay;
 
     // The verb that was chosen; set by its callback.
     std::function<aio::Task<int>(Connection&)> verb;

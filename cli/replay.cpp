@@ -8,7 +8,7 @@
 namespace gpuctl::cli {
 
 // The offline runner needs the engine and therefore is a program of its own, installed beside us.
-int exec_replay(const std::string& directory, const std::vector<std::string>& rest) {
+int exec_replay(const ReplayOptions& options) {
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
     std::string program = (self.parent_path() / "gpuctl-replay").string();
@@ -16,8 +16,9 @@ int exec_replay(const std::string& directory, const std::vector<std::string>& re
         const std::string candidate = self.parent_path().string() + "/../lib/gpuctl/gpuctl-replay";
         if (std::filesystem::exists(candidate)) program = candidate;
     }
-    std::vector<std::string> words{program, directory};
-    words.insert(words.end(), rest.begin(), rest.end());
+    std::vector<std::string> words{program, options.directory};
+    if (options.events) words.emplace_back("--events");
+    if (options.verify) words.emplace_back("--verify");
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

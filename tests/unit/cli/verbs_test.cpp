@@ -121,6 +121,13 @@ TEST(CommandLine, output_that_cannot_be_written_is_an_error) {
     EXPECT_EQ(err, "error: write to standard output: No space left on device\n");
 }
 
+TEST(CommandLine, replay_takes_the_flags_of_its_program) {
+    CannedServer server{200, "application/json", "{}"};
+    const auto outcome = server.run({"replay", "/nowhere", "--events", "--verify"});
+    EXPECT_EQ(outcome.exit_code, 1);  // understood; the program is not installed beside the tests
+    EXPECT_NE(outcome.err.find("it belongs beside gpuctl"), std::string::npos) << outcome.err;
+}
+
 TEST(CommandLine, every_command_has_an_example) {
     for (const std::string command : {"create", "get", "describe", "explain", "what-if", "preview",
                                       "delete", "logs", "version", "replay"}) {

@@ -59,8 +59,9 @@ struct Outcome {
         ++deleted;
         const std::string message = text_of(body, "message");
         if (options.format == Format::table) {
-            std::cout << "job " << printable(to_string(job)) << ": "
-                      << printable(message.empty() ? "is being deleted" : message) << '\n';
+            const std::string sentence =
+                message.empty() ? "job " + to_string(job) + " is being deleted" : message;
+            std::cout << printable(sentence) << '\n';
         } else if (options.format == Format::name) {
             const JobName known{text_of(body, "namespace", job.namespace_name),
                                 text_of(body, "jobId", job.name)};

@@ -33,6 +33,11 @@ TEST(Formats, of_create_and_delete_have_names_that_can_be_typed) {
     EXPECT_EQ(deleted.out, "job/team-a/llm\n");
 }
 
+TEST(Formats, delete_says_once_which_job_it_is) {
+    CannedServer server{200, kJson, R"({"message":"job team-a/llm is being deleted"})"};
+    EXPECT_EQ(server.run({"delete", "job", "llm"}).out, "job team-a/llm is being deleted\n");
+}
+
 TEST(Formats, delete_answers_in_yaml) {
     CannedServer server{200, kJson, kCreated};
     const auto outcome = server.run({"delete", "job", "llm", "-o", "yaml"});

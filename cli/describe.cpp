@@ -64,6 +64,7 @@ void print_job(const nlohmann::json& job) {
     line("Kind", text_of(job, "kind"));
     line("Status", text_of(job, "status"));
     line("Ready", text_of(job, "ready"));
+    if (const std::string size = text_of(job, "size"); !size.empty()) line("Size", size);
     line("Pool", text_of(job, "pool"));
     line("Queue", text_of(job, "queue"));
     line("Priority", text_of(job, "priority"));

@@ -71,7 +71,7 @@ Result<WorkloadFacts> read_workload(std::string_view json, const LabelKeys& labe
         if (part == "metadata") return read_metadata(cursor, labels, facts);
         if (part == "spec") {
             return cursor.object([&](std::string_view key) {
-                if (key == "replicas") {
+                if (key == "replicas" || key == "completions") {
                     facts.replicas = cursor.integer();
                 } else if (key == "suspend") {
                     suspended = cursor.boolean();

@@ -15,6 +15,7 @@
 #include "k8s/kubernetes_cluster_feeds.hpp"
 #include "k8s/kubernetes_health.hpp"
 #include "k8s/log_stream.hpp"
+#include "k8s/resizer.hpp"
 #include "k8s/server_pulse.hpp"
 #include "k8s/workload_maker.hpp"
 
@@ -114,6 +115,7 @@ struct KubernetesCluster::Parts {
     Binder binder;
     WorkloadMaker maker;
     Evictor evictor;
+    Resizer resizer;
     KubernetesLogs logs;
 
     bool discovered = false;
@@ -151,6 +153,8 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
             [this](Event outcome) { outbox.deliver(std::move(outcome)); }),
       evictor(group, *client,
               [this](PodEvictOutcome outcome) { outbox.deliver(std::move(outcome)); }),
+      resizer(group, *client, labels,
+              [this](WorkloadResizeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
       logs(*client) {
     for (const std::string_view path : kWorkloadPaths) {
         InformerSettings of_ours =
@@ -336,6 +340,7 @@ void KubernetesCluster::carry_out(const Effect& effect) {
                    },
                    [&](const CreateWorkload& order) { parts.maker.create(order); },
                    [&](const DeleteWorkload& order) { parts.maker.remove(order); },
+                   [&](const ResizeWorkload& order) { parts.resizer.resize(order); },
                    [&](const ReportPending& report) {
                        parts.writer.want(report);
                        parts.recorder.pending(report);

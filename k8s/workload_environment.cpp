@@ -56,8 +56,14 @@ void offer_distributed(Json& list, const JobSpec& spec) {
               ? spec.key.name + "-0." + service_name(spec) + "." + spec.key.namespace_name + ".svc"
               : "127.0.0.1");
     offer(list, "MASTER_PORT", "29500");
-    offer(list, "WORLD_SIZE", ranks);
-    offer(list, "NNODES", ranks);
+    if (spec.replicas_min == spec.replicas_max) {
+        offer(list, "WORLD_SIZE", ranks);
+        offer(list, "NNODES", ranks);
+    } else {
+        // A Job's template cannot change with its size, and no number would be true for all of its
+        // life: the range, as torchrun reads it, and no WORLD_SIZE, which it counts itself.
+        offer(list, "NNODES", std::to_string(spec.replicas_min) + ":" + ranks);
+    }
     offer(list, Json{{"name", "RANK"}, {"valueFrom", index}});
     offer(list, Json{{"name", "NODE_RANK"}, {"valueFrom", index}});
     offer(list, "NPROC_PER_NODE", std::to_string(std::max<std::int64_t>(1, spec.gpu.count)));

@@ -116,6 +116,7 @@ void Cluster::restore(const World& world, const std::vector<NodeFacts>& nodes, I
     for (const World::Job& job : world.jobs) {
         add_workload(job.record);
         workloads_.at(job.record.uid).deleted = job.deleting;
+        if (job.ranks > 0) workloads_.at(job.record.uid).ranks = job.ranks;
     }
     restore_pods(world.pods);
     for (auto& [uid, pod] : pods_) restore_pod(pod, now);

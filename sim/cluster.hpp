@@ -41,11 +41,15 @@ struct ClusterFigures {
     std::uint64_t pods_deleted = 0;
     std::uint64_t evictions_accepted = 0;  // for the sake of other jobs
     std::uint64_t evictions_turned_down = 0;
+    std::uint64_t workloads_grown = 0;
+    std::uint64_t workloads_shrunk = 0;
+    std::uint64_t resizes_turned_down = 0;
 };
 BOOST_DESCRIBE_STRUCT(ClusterFigures, (),
                       (pods_created, binds_accepted, binds_turned_down, binds_unanswered,
                        kubelet_rejections, containers_failed, pods_evicted, pods_deleted,
-                       evictions_accepted, evictions_turned_down))
+                       evictions_accepted, evictions_turned_down, workloads_grown, workloads_shrunk,
+                       resizes_turned_down))
 
 class Cluster {
 public:
@@ -88,6 +92,7 @@ private:
     void reach(const EvictPod& effect, Instant now, Out& out);
     void reach(const CreateWorkload& effect, Instant now, Out& out);
     void reach(const DeleteWorkload& effect, Instant now, Out& out);
+    void reach(const ResizeWorkload& effect, Instant now, Out& out);
     void reach(const ReportPending& effect, Instant now, Out& out);
     void reach(const ReportStarted& effect, Instant now, Out& out);
     void reach(const WakeAt& effect, Instant now, Out& out);
@@ -97,6 +102,7 @@ private:
     // cluster_workloads.cpp: the controllers
     void add_workload(const JobRecord& job);
     void sync_workload(const std::string& uid, Instant now, Out& out);
+    void resize_training(Workload& workload, std::int32_t ranks, Instant now, Out& out);
     void sync_training(Workload& workload, Instant now, Out& out);
     void finish_training(Workload& workload, Instant now);
     void retire_training(Workload& workload, Instant now, Out& out);

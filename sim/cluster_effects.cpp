@@ -28,7 +28,8 @@ void Cluster::carry_out(const Effect& effect, Instant now, Out& out) {
                            std::holds_alternative<DeletePod>(effect) ||
                            std::holds_alternative<EvictPod>(effect) ||
                            std::holds_alternative<CreateWorkload>(effect) ||
-                           std::holds_alternative<DeleteWorkload>(effect);
+                           std::holds_alternative<DeleteWorkload>(effect) ||
+                           std::holds_alternative<ResizeWorkload>(effect);
     if (!is_remote) {
         std::visit([&](const auto& local) { reach(local, now_, out); }, effect);
         return;
@@ -181,6 +182,40 @@ void Cluster::reach(const DeleteWorkload& effect, Instant now, Out& out) {
     if (existing != workload_named_.end()) {
         delete_workload(std::string{existing->second}, effect.force, now, out);
     }
+}
+
+void Cluster::reach(const ResizeWorkload& effect, Instant now, Out& out) {
+    WorkloadResizeOutcome outcome{effect.id, effect.key, ResizeResult::resized, 0, ""};
+    const auto turn_down = [&](ResizeResult result, const char* why) {
+        ++figures_.resizes_turned_down;
+        outcome.result = result;
+        outcome.message = "resize job " + to_string(effect.key) + ": " + why;
+        out.push_back(outcome);
+    };
+    const Faults& faults = settings_.faults;
+    if (happens(settings_, effect.id, "resize fails", faults.create_failed_per_mille)) {
+        return turn_down(ResizeResult::failed, "the virtual API server answered 500");
+    }
+    if (happens(settings_, effect.id, "resize forbidden", faults.eviction_refused_per_mille / 8)) {
+        return turn_down(ResizeResult::refused, "the virtual API server forbids it");
+    }
+    const auto existing = workload_named_.find(effect.key);
+    if (existing == workload_named_.end() || existing->second != effect.job_uid) {
+        return turn_down(ResizeResult::gone, "no such job");
+    }
+    Workload& workload = workloads_.at(effect.job_uid);
+    if (workload.finished) return turn_down(ResizeResult::gone, "it has ended");
+    if (workload.ranks != effect.from && workload.ranks != effect.to) {
+        outcome.size = workload.ranks;
+        return turn_down(ResizeResult::other_size, "it has another size by now");
+    }
+    out.push_back(outcome);
+    if (workload.ranks == effect.to) return;
+    note(effect.key, "Resized",
+         "from " + std::to_string(effect.from) + " to " + std::to_string(effect.to) +
+             " ranks: " + effect.why,
+         now);
+    resize_training(workload, effect.to, now, out);
 }
 
 void Cluster::note(const ObjectKey& job, std::string reason, std::string message, Instant now) {

@@ -40,14 +40,16 @@ BOOST_DESCRIBE_STRUCT(PodState, (), (facts, job_uid, life, exit_at, exit_status,
 
 struct Workload {
     JobRecord job;
-    bool deleted = false;   // makes no more pods; forgotten when its last pod is gone
-    bool finished = false;  // training: all ranks succeeded, or given up
+    std::int32_t ranks = 0;  // training: so many, as it was told last
+    bool deleted = false;    // makes no more pods; forgotten when its last pod is gone
+    bool finished = false;   // training: all ranks succeeded, or given up
     Instant finished_at;
     std::int32_t failures = 0;
     Instant retry_at;               // training: no replacement for a failed rank before
     std::vector<std::string> pods;  // uids, oldest first
 };
-BOOST_DESCRIBE_STRUCT(Workload, (), (job, deleted, finished, finished_at, failures, retry_at, pods))
+BOOST_DESCRIBE_STRUCT(Workload, (),
+                      (job, ranks, deleted, finished, finished_at, failures, retry_at, pods))
 
 struct NodeState {
     NodeFacts facts;

@@ -24,6 +24,7 @@ const Workload& Cluster::workload_of(const PodState& pod) const {
 void Cluster::add_workload(const JobRecord& job) {
     Workload workload;
     workload.job = job;
+    workload.ranks = job.spec.replicas_max;
     workloads_.emplace(job.uid, std::move(workload));
     workload_named_[job.spec.key] = job.uid;
 }
@@ -49,11 +50,25 @@ void Cluster::sync_workload(const std::string& uid, Instant now, Out& out) {
     }
 }
 
+// As an Indexed Job whose completions and parallelism are changed together: ranks that it is to
+// have no more are stopped with their grace (G6).
+void Cluster::resize_training(Workload& workload, std::int32_t ranks, Instant now, Out& out) {
+    ++(ranks > workload.ranks ? figures_.workloads_grown : figures_.workloads_shrunk);
+    workload.ranks = ranks;
+    const std::string uid = workload.job.uid;
+    for (const std::string& pod : std::vector<std::string>{workload.pods}) {
+        const PodFacts& facts = pods_.at(pod).facts;
+        const bool is_too_many = facts.rank >= ranks && !is_terminal(facts.phase);
+        if (is_too_many && !facts.terminating) delete_pod(pod, false, now, out);
+    }
+    sync_workload(uid, now, out);
+}
+
 // As an Indexed Job with restartPolicy Never: each rank until it succeeded once; more than
 // backoff_limit failures end the job and what still runs of it.
 void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
     if (workload.finished) return retire_training(workload, now, out);
-    const auto ranks = static_cast<std::size_t>(workload.job.spec.replicas_max);
+    const auto ranks = static_cast<std::size_t>(workload.ranks);
     std::vector<bool> succeeded(ranks, false);
     std::vector<bool> alive(ranks, false);
     for (const std::string& uid : workload.pods) {

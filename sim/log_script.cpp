@@ -35,6 +35,13 @@ std::string words_of(const JobSpec& spec) {
     return words.substr(0, 500);
 }
 
+// As in k8s/workload_environment.cpp: of an elastic job the range.
+std::string ranks_of(const JobSpec& spec) {
+    const std::string most = std::to_string(spec.replicas_max);
+    return spec.replicas_min == spec.replicas_max ? most
+                                                  : std::to_string(spec.replicas_min) + ":" + most;
+}
+
 }  // namespace
 
 std::string format_timestamp(Instant at, std::int64_t extra_nanoseconds) {
@@ -72,8 +79,8 @@ LogScript::LogScript(const PodFacts& pod, const JobSpec& spec, const Settings& s
                        pod.node + " with " + std::to_string(gpus_) + " GPUs");
     if (pod.rank >= 0) {
         preface_.push_back("rank " + std::to_string(pod.rank) + " of " +
-                           std::to_string(spec.replicas_max) +
-                           ": NNODES=" + std::to_string(spec.replicas_max) + " MASTER_PORT=29500");
+                           std::to_string(spec.replicas_max) + ": NNODES=" + ranks_of(spec) +
+                           " MASTER_PORT=29500");
     }
     for (const std::string& complaint : steering.complaints) preface_.push_back(complaint);
     if (ended()) farewell_ = pod.phase == PodPhase::succeeded ? "done" : "ended: " + pod.status;

@@ -19,6 +19,7 @@ std::optional<EffectId> effect_of(const Event& event) {
     if (const auto* deletion = std::get_if<PodDeleteOutcome>(&event)) return deletion->effect;
     if (const auto* eviction = std::get_if<PodEvictOutcome>(&event)) return eviction->effect;
     if (const auto* workload = std::get_if<WorkloadOutcome>(&event)) return workload->effect;
+    if (const auto* resize = std::get_if<WorkloadResizeOutcome>(&event)) return resize->effect;
     return std::nullopt;
 }
 
@@ -28,6 +29,7 @@ std::optional<EffectId> id_of(const Effect& effect) {
     if (const auto* eviction = std::get_if<EvictPod>(&effect)) return eviction->id;
     if (const auto* creation = std::get_if<CreateWorkload>(&effect)) return creation->id;
     if (const auto* deletion = std::get_if<DeleteWorkload>(&effect)) return deletion->id;
+    if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) return resize->id;
     return std::nullopt;
 }
 

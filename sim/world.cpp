@@ -7,7 +7,8 @@ World read_world(const Engine& engine) {
     for (const NodeView& node : list_nodes(engine.state())) world.nodes.push_back(node.facts);
     for (const JobView& job : list_jobs(engine.state(), JobFilter{})) {
         if (job.record != nullptr) {
-            world.jobs.push_back({*job.record, job.status == "Terminating"});
+            const JobRow& row = engine.state().job(engine.state().find_job(job.key));
+            world.jobs.push_back({*job.record, job.status == "Terminating", row.elastic.size});
         }
         for (const PodView& pod : job.pods) {
             PodFacts facts = pod.facts;

@@ -14,7 +14,8 @@ namespace gpuctl::sim {
 struct World {
     struct Job {
         JobRecord record;
-        bool deleting = false;  // its user asked for its end
+        bool deleting = false;   // its user asked for its end
+        std::int32_t ranks = 0;  // of an elastic job; else 0
     };
     std::vector<Job> jobs;
     std::vector<PodFacts> pods;

@@ -80,6 +80,14 @@ std::string describe(const Event& event) {
                        std::string{result < std::size(became) ? became[result] : "unknown"} +
                        ", pod with uid " + e.uid +
                        (e.message.empty() ? "" : " (" + e.message + ")");
+            },
+            [](const WorkloadResizeOutcome& e) {
+                constexpr std::string_view became[] = {"resized", "has another size", "gone",
+                                                       "refused", "failed"};
+                const auto result = static_cast<std::size_t>(e.result);
+                return "answer " + number(e.effect) + " " +
+                       std::string{result < std::size(became) ? became[result] : "unknown"} + " " +
+                       to_string(e.key) + (e.message.empty() ? "" : " (" + e.message + ")");
             }},
         event);
 }
@@ -107,6 +115,10 @@ std::string describe(const Effect& effect) {
                  [](const EvictPod& e) {
                      return "evict pod " + number(e.id) + " " + to_string(e.pod.key) + " for " +
                             to_string(e.beneficiary);
+                 },
+                 [](const ResizeWorkload& e) {
+                     return "resize " + number(e.id) + " " + to_string(e.key) + " from " +
+                            std::to_string(e.from) + " to " + std::to_string(e.to) + ": " + e.why;
                  }},
         effect);
 }

@@ -15,7 +15,9 @@ std::string ready_of(const PodView& pod) {
 }
 
 std::string ready_of(const JobView& job) {
-    return std::to_string(job.pods_running) + "/" + std::to_string(job.pods_wanted);
+    const std::string least = job.ranks_max == 0 ? "" : std::to_string(job.ranks_min) + "-";
+    const std::int64_t most = job.ranks_max == 0 ? job.pods_wanted : job.ranks_max;
+    return std::to_string(job.pods_running) + "/" + least + std::to_string(most);
 }
 
 std::string priority_of(const JobView& job) {
@@ -196,6 +198,7 @@ Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, I
     body["finishedAt"] = format_time(job.finished_at);
     body["gang"] = job.gang;
     body["ranksMin"] = job.ranks_min;
+    body["size"] = job.size;
     body["podsWanted"] = job.pods_wanted;
     body["podsRunning"] = job.pods_running;
     body["resources"] = resources_json(job);

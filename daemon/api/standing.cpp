@@ -18,7 +18,7 @@ std::string pods_text(std::int64_t count) {
 
 std::string running_sentence(const JobView& job) {
     return "it runs" + at_time("since", job.started_at) + ": " + std::to_string(job.pods_running) +
-           " of " + pods_text(job.pods_wanted);
+           " of " + pods_text(job.pods_wanted) + (job.size.empty() ? "" : "; " + job.size);
 }
 
 // The pod that failed, or what was last reported of one that is gone.

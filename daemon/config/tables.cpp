@@ -351,6 +351,8 @@ const std::vector<Key<Policy>>& keys<Policy>() {
               "how often one job may be moved out of the way of others; 0: never"),
         span("runTimeProtected", &Policy::run_time_protected, 0, 30 * kDay,
              "so long after its start nothing is stopped for others"),
+        span("growthPause", &Policy::growth_pause, 0, kDay,
+             "so long after it changed size, or started, an elastic job does not grow"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000,
               "jobs tried in one planning round"),
     };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kEffectNames[] = {"BindPod",        "DeletePod",     "CreateWorkload",
                                              "DeleteWorkload", "ReportPending", "ReportStarted",
-                                             "WakeAt",         "EvictPod"};
+                                             "WakeAt",         "EvictPod",      "ResizeWorkload"};
 static_assert(std::size(kEffectNames) == std::variant_size_v<Effect>);
 
 std::string_view to_string(BindResult result) {
@@ -45,6 +45,11 @@ void Dispatcher::dispatch(const Effect& effect) {
                                   {"uid", eviction->pod.uid},
                                   {"for", eviction->beneficiary},
                                   {"why", eviction->why}});
+    } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
+        log::info("elastic job resized", {{"job", resize->key},
+                                          {"from", resize->from},
+                                          {"to", resize->to},
+                                          {"why", resize->why}});
     }
     GPUCTL_CHECK(cluster_ != nullptr, "effects come only after start()");
     cluster_->carry_out(effect);

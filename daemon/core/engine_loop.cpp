@@ -14,10 +14,12 @@ namespace {
 using metrics::Metric;
 
 constexpr std::string_view kEventNames[] = {
-    "NodeObserved", "NodeRemoved",      "PodObserved",     "PodRemoved",         "GangObserved",
-    "GangRemoved",  "CacheSynced",      "JobSubmitted",    "JobDeleteRequested", "PolicyChanged",
-    "BindOutcome",  "PodDeleteOutcome", "WorkloadOutcome", "LeadershipChanged",  "WokeUp",
-    "Plan",         "WorkloadObserved", "WorkloadRemoved", "JobAdopted",         "PodEvictOutcome"};
+    "NodeObserved",         "NodeRemoved",       "PodObserved", "PodRemoved",
+    "GangObserved",         "GangRemoved",       "CacheSynced", "JobSubmitted",
+    "JobDeleteRequested",   "PolicyChanged",     "BindOutcome", "PodDeleteOutcome",
+    "WorkloadOutcome",      "LeadershipChanged", "WokeUp",      "Plan",
+    "WorkloadObserved",     "WorkloadRemoved",   "JobAdopted",  "PodEvictOutcome",
+    "WorkloadResizeOutcome"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::chrono::milliseconds kLagProbePeriod{250};

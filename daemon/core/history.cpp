@@ -105,6 +105,11 @@ void History::on_effect(const Effect& effect, Instant now) {
         add(eviction->job,
             {now, now, true, "Preempted", pod_object(eviction->pod.key.name), eviction->why});
     }
+    if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
+        add(resize->key, {now, now, false, "Resized", job_object(resize->key),
+                          "from " + std::to_string(resize->from) + " to " +
+                              std::to_string(resize->to) + " ranks: " + resize->why});
+    }
 }
 
 History::OfJob& History::of_job(const ObjectKey& job) {

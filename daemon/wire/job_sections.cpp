@@ -266,13 +266,8 @@ void read_elastic(JobReader& reader, const Field& section, const Field& node_cou
         return section.error(
             "elastic contradicts resources.nodeCount, which is short for both numbers equal");
     }
-    // Nothing grows or shrinks a job yet; all ranks of the larger size or none would wait for GPUs
-    // that the author can do without.
-    spec.replicas_min = spec.replicas_max = static_cast<std::int32_t>(*low);
-    if (*low == *high) return;
-    const std::string ranks = std::to_string(*low) + (*low == 1 ? " rank" : " ranks");
-    section.warning("elastic is accepted, but not used yet: the job runs with " + ranks +
-                    ", its minReplicas");
+    spec.replicas_min = static_cast<std::int32_t>(*low);
+    spec.replicas_max = static_cast<std::int32_t>(*high);
 }
 
 void read_service(JobReader& reader, const Field& section) {

@@ -240,7 +240,21 @@ namespace gpuctl {
     X(forget_where_the_others_are, \
       "A rank is placed as if the others of its job were nowhere.") \
     X(forget_what_racks_gain, \
-      "What comes free in a rack is not counted there.")
+      "What comes free in a rack is not counted there.") \
+    X(never_shrink, \
+      "Elastic jobs keep all their ranks, whoever waits.") \
+    X(shrink_below_the_minimum, \
+      "An elastic job gives one rank more than it may.") \
+    X(shrink_for_anybody, \
+      "Elastic jobs yield to jobs of lower priority, too.") \
+    X(forget_new_surplus, \
+      "Nobody hears that an elastic job has ranks to give: a lost wake-up.") \
+    X(grow_past_limits, \
+      "An elastic job grows beyond what its queue may hold.") \
+    X(grow_before_others, \
+      "Elastic jobs grow before those who wait were tried.") \
+    X(forget_sizes_on_disk, \
+      "How many ranks an elastic job has is not written down.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

@@ -43,6 +43,8 @@ struct JobView {
     Instant finished_at;
     bool gang = false;
     std::int32_t ranks_min = 0;
+    std::int32_t ranks_max = 0;  // of an elastic job; else 0
+    std::string size;            // of an elastic job that runs: why it is not larger, for people
     GpuMilli gpus_per_pod;
     std::int64_t pods_wanted = 0;
     std::int64_t pods_running = 0;

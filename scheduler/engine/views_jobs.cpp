@@ -28,6 +28,7 @@ bool is_service(const JobRow& job) {
 std::int64_t pods_wanted(const JobRow& job) {
     if (!job.record) return static_cast<std::int64_t>(job.pods.size());
     const JobSpec& spec = job.record->spec;
+    if (ClusterState::is_elastic(job)) return job.elastic.wanted;
     const bool is_scaled = spec.kind != JobKind::training && job.workload_facts;
     if (is_scaled && job.workload_facts->replicas >= 0) return job.workload_facts->replicas;
     return is_service(job) ? spec.service.replicas : spec.replicas_max;
@@ -149,6 +150,10 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
         return std::tie(a.facts.rank, a.facts.key.name) < std::tie(b.facts.rank, b.facts.key.name);
     });
     if (const auto gang = state.gang_size(job)) view.ranks_min = static_cast<std::int32_t>(*gang);
+    if (ClusterState::is_elastic(job)) {
+        view.ranks_max = job.record->spec.replicas_max;
+        view.size = explain_size(state, id);
+    }
     view.pods_wanted = pods_wanted(job);
     view.pods_running = tally.running;
     view.status = status_of(job, tally, view.pods_wanted);

@@ -97,8 +97,22 @@ struct EvictPod {
 };
 BOOST_DESCRIBE_STRUCT(EvictPod, (), (id, epoch, pod, grace, why, job, beneficiary))
 
-using Effect = std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending,
-                            ReportStarted, WakeAt,
-                            EvictPod>;  // new ones at the end
+// Says how many ranks an elastic job has: its controller makes those that are missing, or stops
+// those that are too many, the highest first, with their own grace (kubernetes.md G6, G12). Only if
+// it has `from` of them now, so that one that comes late changes nothing. -> WorkloadResizeOutcome
+struct ResizeWorkload {
+    EffectId id{};
+    Epoch epoch{};
+    ObjectKey key;
+    std::string job_uid;
+    std::int32_t from = 0;
+    std::int32_t to = 0;
+    std::string why;  // for its users
+};
+BOOST_DESCRIBE_STRUCT(ResizeWorkload, (), (id, epoch, key, job_uid, from, to, why))
+
+using Effect =
+    std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending, ReportStarted,
+                 WakeAt, EvictPod, ResizeWorkload>;  // new ones at the end
 
 }  // namespace gpuctl

@@ -113,6 +113,22 @@ struct WorkloadOutcome {
 };
 BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message, code))
 
+enum class ResizeResult : std::uint8_t {
+    resized,     // it has the new size, perhaps since an earlier try
+    other_size,  // it has neither the old nor the new one: `size` says which
+    gone,        // 404, or another job of that name
+    refused,     // for good
+    failed       // not resized for sure, may be tried again after backoff
+};
+struct WorkloadResizeOutcome {
+    EffectId effect{};
+    ObjectKey key;
+    ResizeResult result = ResizeResult::failed;
+    std::int32_t size = 0;  // only with other_size
+    std::string message;
+};
+BOOST_DESCRIBE_STRUCT(WorkloadResizeOutcome, (), (effect, key, result, size, message))
+
 // --- the objects of submitted jobs, as the watch shows them ---
 struct WorkloadObserved {
     WorkloadFacts workload;
@@ -149,8 +165,8 @@ using Event =
     std::variant<NodeObserved, NodeRemoved, PodObserved, PodRemoved, GangObserved, GangRemoved,
                  CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
                  PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
-                 WorkloadObserved, WorkloadRemoved, JobAdopted,
-                 PodEvictOutcome>;  // new ones at the end: journals know them by their place
+                 WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
+                 WorkloadResizeOutcome>;  // new ones at the end: journals know them by their place
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

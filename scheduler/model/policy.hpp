@@ -138,13 +138,16 @@ struct Policy {
     // How often one job may be moved out of the way: so many times in any hour. 0: never.
     std::int32_t evictions_per_job_per_hour = 2;
     Duration run_time_protected;  // so long after its start nothing is stopped for others
+    // So long after it changed size, or started, an elastic job does not grow.
+    Duration growth_pause = Duration::seconds(60);
     friend auto operator<=>(const Policy&, const Policy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Policy, (),
                       (pools, tenants, default_tenant_weight, default_tenant_gpu_maximum,
                        pods_reserved_per_node, backoff_initial, backoff_maximum, gang_bind_deadline,
                        plan_attempts_max, usage_half_life, ageing_step, ageing_every,
-                       ageing_maximum, evictions_per_job_per_hour, run_time_protected))
+                       ageing_maximum, evictions_per_job_per_hour, run_time_protected,
+                       growth_pause))
 
 inline constexpr const char* kDefaultPool = "default";
 inline constexpr const char* kDefaultQueue = "default";

@@ -95,6 +95,26 @@ private:
     std::vector<Placement> round_;
 };
 
+namespace {
+
+bool is_of_one_row(const EvictionUnit& a, const EvictionUnit& b) {
+    return a.in_order && b.in_order && a.job == b.job;
+}
+
+bool goes_before_another_of(const std::vector<const EvictionUnit*>& units,
+                            const EvictionUnit& one) {
+    return std::any_of(units.begin(), units.end(),
+                       [&](const EvictionUnit* unit) { return is_of_one_row(one, *unit); });
+}
+
+bool goes_before_another(const std::vector<const EvictionUnit*>& units, std::size_t at) {
+    return std::any_of(
+        units.begin() + static_cast<std::ptrdiff_t>(at) + 1, units.end(),
+        [&](const EvictionUnit* later) { return is_of_one_row(*units[at], *later); });
+}
+
+}  // namespace
+
 EvictionSearch::Units EvictionSearch::narrow(Trial& trial, const Units& units, NodeId node) {
     std::size_t lifted = 0;
     const auto lift_first = [&](std::size_t count) {
@@ -120,6 +140,7 @@ EvictionSearch::Units EvictionSearch::narrow(Trial& trial, const Units& units, N
     Units chosen(units.begin(), units.begin() + static_cast<std::ptrdiff_t>(enough));
     // The dearest first; the last one is needed, as one fewer were not enough.
     for (std::size_t i = enough - 1; i-- > 0;) {
+        if (goes_before_another(chosen, i)) continue;
         trial.put_back(*chosen[i]);
         if (trial.fits(node)) {
             chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
@@ -156,11 +177,15 @@ EvictionSearch::Units EvictionSearch::narrow_by_node(Trial& trial, const Units& 
     Units best;
     for (const NodeId node : nodes) {
         Units here;
-        std::copy_if(
-            units.begin(), units.end(), std::back_inserter(here), [&](const EvictionUnit* unit) {
-                return std::any_of(unit->pods.begin(), unit->pods.end(),
-                                   [&](PodId pod) { return trial.state().pod(pod).node == node; });
-            });
+        const auto is_here = [&](const EvictionUnit& unit) {
+            return std::any_of(unit.pods.begin(), unit.pods.end(),
+                               [&](PodId pod) { return trial.state().pod(pod).node == node; });
+        };
+        for (std::size_t i = units.size(); i-- > 0;) {  // from behind: some go before others
+            const bool goes_along = !here.empty() && goes_before_another_of(here, *units[i]);
+            if (is_here(*units[i]) || goes_along) here.push_back(units[i]);
+        }
+        std::reverse(here.begin(), here.end());
         Units found = narrow(trial, here, node);
         if (is_better(found, best)) best = std::move(found);
     }

@@ -26,6 +26,7 @@
 // What is claimed counts as held wherever something is said to be held.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "scheduler/model/reason.hpp"
@@ -39,6 +40,10 @@ std::vector<Explanation> explain(const ClusterState& state, JobId job, const Rea
 // The same without what is the job's own story: true of all jobs of its class.
 std::vector<Explanation> blockers(const ClusterState& state, JobId job, const Readiness& ready);
 std::vector<Explanation> explain(const ClusterState& state, JobId job);
+
+// Why an elastic job that runs has as many ranks as it has, and what keeps it from having more;
+// empty: it is none, or none of it runs.
+std::string explain_size(const ClusterState& state, JobId job);
 
 // What the nodes of a pool say to `ranks` pods of one shape (survey.cpp).
 struct NodeSurvey {

@@ -17,6 +17,9 @@ struct EngineFigures {
     std::uint64_t pods_reclaimed = 0;  // for another queue, which was guaranteed their GPUs
     std::uint64_t pods_preempted = 0;  // for a job of higher priority in their own
     std::uint64_t lost_gpu_seconds = 0;
+    // Ranks of elastic jobs.
+    std::uint64_t ranks_grown = 0;        // placed beyond what the job had to have
+    std::uint64_t ranks_shrunk = 0;       // asked to go for others
     std::vector<std::uint64_t> refusals;  // by Reason
 };
 

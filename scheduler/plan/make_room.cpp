@@ -6,6 +6,7 @@
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/reclaim.hpp"
+#include "scheduler/plan/shrink.hpp"
 #include "scheduler/queue/queue_book.hpp"
 
 namespace gpuctl {
@@ -28,8 +29,9 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     if (standing.is_owed) watch |= ClassBlock::kPoolVictims;
     if (state.pod(pods.front()).facts.preempts) watch |= ClassBlock::kVictims;
     const bool may_stop_longer = Shorter::may_try(state, job, pods.front());
-    if (may_stop_longer) watch |= ClassBlock::kPoolVictims;
-    if (!may_stop_longer && !reclaim::may_try(state, job, ask.gpus) &&
+    const bool may_shrink = shrink::may_try(state, job);
+    if (may_stop_longer || may_shrink) watch |= ClassBlock::kPoolVictims;
+    if (!may_stop_longer && !may_shrink && !reclaim::may_try(state, job, ask.gpus) &&
         !preempt::may_try(state, job, pods.front())) {
         return false;
     }
@@ -39,6 +41,11 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
 
 bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& pods, const Load& ask,
                      EngineFigures& figures, EffectList& effects) {
+    if (shrink(state, id, pods, ask.gpus)) {
+        figures.ranks_shrunk += plan_.victims.size();
+        state.claim(id, plan_.round, plan_.victims, EvictionCause::shrunk, effects);
+        return true;
+    }
     EvictionCause cause = EvictionCause::reclaimed;
     if (!take_back(state, id, pods, ask.gpus)) {
         cause = EvictionCause::preempted;
@@ -51,6 +58,13 @@ bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& po
     figures.lost_gpu_seconds += static_cast<std::uint64_t>(lost_gpu_ms / 1'000);
     state.claim(id, plan_.round, plan_.victims, cause, effects);
     return true;
+}
+
+bool RoomMaker::shrink(ClusterState& state, JobId id, const std::vector<PodId>& pods,
+                       GpuMilli ask) {
+    if (!shrink::may_try(state, state.job(id)) || planted(PlantedBug::never_shrink)) return false;
+    shrink::find_surplus(state, state.job(id), ask, candidates_);
+    return !candidates_.units.empty() && search_.find(state, id, pods, candidates_, plan_);
 }
 
 bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId>& pods,

@@ -36,9 +36,19 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
             return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
         }
     }
+    // When everybody was tried, in all pools: what a namespace may hold is the same everywhere.
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        if (state.elastic_jobs().empty()) break;
+        grow(state, pool, figures, effects);
+    }
     state.set_unfinished(false);
     state.set_idle(true);
     figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
+}
+
+void Planner::grow(ClusterState& state, PoolId pool, EngineFigures& figures, EffectList& effects) {
+    short_work_.open(state, pool);
+    grower_.run(state, pool, reservations_[pool.value()], short_work_, figures, effects);
 }
 
 bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
@@ -54,6 +64,7 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
     short_work_.open(state, pool);
     const bool keeps = state.is_unfinished() && !planted(PlantedBug::promise_past_the_untried);
     if (keeps) keep_promise(state, pool, figures);
+    if (planted(PlantedBug::grow_before_others)) grow(state, pool, figures, effects);
     for (;;) {
         const ClassId chosen = next_class(state, pool, line_);
         if (!chosen.exists()) {
@@ -89,6 +100,7 @@ bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineF
     constexpr std::size_t kPassedMost = 4;
     const JobId job = state.book().at(of).jobs.begin()->job;
     state.read_readiness(job, ready_);
+    if (ready_.pods.empty()) return false;
     is_long_ = false;  // what is kept for short work was asked when it was tried
     // Also tells the placer that no GPU model is to be avoided for these pods.
     if (is_limited(state, state.job(job))) return false;
@@ -129,6 +141,8 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     const JobId job =
         planted(PlantedBug::last_of_its_class) ? equals.rbegin()->job : equals.begin()->job;
     state.read_readiness(job, ready_);
+    // What this Plan decided of others may have changed it: a claim that fell left it its ranks.
+    if (ready_.pods.empty()) return refresh(state, job, figures, effects);
     watch_ = 0;
     is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
     is_held_back_ = reservation().exists() &&
@@ -252,6 +266,7 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
     const JobRow& job = state.job(id);
     const auto needed = static_cast<std::size_t>(ready_.ranks_needed);
     pods_ = ready_.pods;
+    if (ClusterState::is_elastic(job)) pods_.resize(needed);  // more when all others were tried
     // All that are there, else the fewest that make the gang.
     for (;;) {
         const ShapeId shape = state.pod(pods_.front()).shape;

@@ -7,7 +7,7 @@
 // tenant with least held per weight, oldest job. Where the pool says so, the first one that finds
 // no room is promised some, and others go only beside it (reservation.hpp); else what does not fit
 // steps aside for what does. Whoever finds no room at its turn may have others
-// stopped for it (ADR 0013).
+// stopped for it (ADR 0013). What is idle after all of that goes to elastic jobs (ADR 0017).
 
 #include <map>
 #include <string_view>
@@ -15,6 +15,7 @@
 
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/figures.hpp"
+#include "scheduler/plan/grow.hpp"
 #include "scheduler/plan/make_room.hpp"
 #include "scheduler/plan/placer.hpp"
 #include "scheduler/plan/reservation.hpp"
@@ -32,6 +33,7 @@ private:
     // False: the attempts of this Plan are used up.
     bool serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
                EngineFigures& figures, EffectList& effects);
+    void grow(ClusterState& state, PoolId pool, EngineFigures& figures, EffectList& effects);
     // The first of the class is first in line and finds no room: promises it some, if that can be.
     // False: it is not room that it lacks, but a limit.
     bool make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures);
@@ -77,6 +79,7 @@ private:
     bool is_long_ = false;       // the job of this attempt
     bool is_held_back_ = false;  // this attempt leaves alone what is promised
     RoomMaker room_maker_{placer_};
+    Grower grower_{placer_};
     std::vector<std::vector<Refused>> refused_;  // by pool, then shape
     // Explanations of classes, valid while no amount in their pool changes.
     struct Told {

@@ -15,6 +15,25 @@ bool has_room_within(const QueueRow& queue, GpuMilli ask) {
     return queue.account.held.gpus + ask <= queue.guaranteed + more;
 }
 
+// Whether the queue has what it is guaranteed, without those that are gone.
+template <typename Those>
+bool keeps_guarantee(const QueueRow& queue, QueueId id, const Those& gone) {
+    if (planted(PlantedBug::reclaim_guarantees)) return true;
+    if (queue.account.held.gpus - gone.of_queue(id).gpus < queue.guaranteed) return false;
+    return std::all_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
+        const GpuMilli taken = gone.of_model(id, model.limit.model);
+        return taken == GpuMilli{} || model.held - taken >= model.limit.guaranteed;
+    });
+}
+
+template <typename Those>
+bool chain_keeps(const ClusterState& state, QueueId leaf, QueueId last, const Those& gone) {
+    for (QueueId id = leaf;; id = state.queue(id).parent) {
+        if (!keeps_guarantee(state.queue(id), id, gone)) return false;
+        if (id == last) return true;
+    }
+}
+
 // What queues would no longer hold. Of GPU models it is counted only where somebody has limits for
 // one: that needs every pod's node.
 class Gone {
@@ -35,24 +54,12 @@ public:
             gpus_[queue] += gpus;
         }
     }
-    // Whether the queue has what it is guaranteed, without those.
-    [[nodiscard]] bool leaves_guarantee(QueueId id) const {
-        if (planted(PlantedBug::reclaim_guarantees)) return true;
-        const QueueRow& queue = state_.queue(id);
+    [[nodiscard]] Load of_queue(QueueId id) const {
         const auto known = gpus_.find(id);
-        const GpuMilli gone = known == gpus_.end() ? GpuMilli{} : known->second;
-        if (queue.account.held.gpus - gone < queue.guaranteed) return false;
-        return std::all_of(
-            queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
-                const GpuMilli taken = by_model_.of_model(id, model.limit.model);
-                return taken == GpuMilli{} || model.held - taken >= model.limit.guaranteed;
-            });
+        return known == gpus_.end() ? Load{} : Load{known->second, {}, {}};
     }
-    [[nodiscard]] bool leaves_guarantees(QueueId leaf, QueueId last) const {
-        for (QueueId id = leaf;; id = state_.queue(id).parent) {
-            if (!leaves_guarantee(id)) return false;
-            if (id == last) return true;
-        }
+    [[nodiscard]] GpuMilli of_model(QueueId id, std::string_view model) const {
+        return by_model_.of_model(id, model);
     }
 
 private:
@@ -63,6 +70,11 @@ private:
 };
 
 }  // namespace
+
+bool chain_keeps_guarantees(const ClusterState& state, QueueId leaf, QueueId last,
+                            const Relief& gone) {
+    return chain_keeps(state, leaf, last, gone);
+}
 
 Sides sides(const ClusterState& state, QueueId own, QueueId other) {
     while (own.exists() && other.exists() && own != other) {
@@ -125,7 +137,7 @@ void leave_guarantees(const ClusterState& state, const JobRow& job, Candidates& 
         for (const PodId pod : unit.pods) gone.add(pod, 1);
         const QueueId leaf = state.job(unit.job).queue;
         if (leaf == job.queue) return false;  // among themselves nothing was lent
-        if (gone.leaves_guarantees(leaf, sides(state, job.queue, leaf).other)) return false;
+        if (chain_keeps(state, leaf, sides(state, job.queue, leaf).other, gone)) return false;
         for (const PodId pod : unit.pods) gone.add(pod, -1);
         return true;
     });

@@ -20,6 +20,11 @@ struct Sides {
 };
 Sides sides(const ClusterState& state, QueueId own, QueueId other);
 
+// Whether a queue and those above it, up to `last`, have what they are guaranteed without those
+// that are gone.
+bool chain_keeps_guarantees(const ClusterState& state, QueueId leaf, QueueId last,
+                            const Relief& gone);
+
 // Is some queue of the job's chain guaranteed anything, and is there one that could hold `ask` more
 // and be within its guarantee still?
 struct Standing {

@@ -22,6 +22,10 @@ public:
     // Work that is long may not have `asked` more now.
     [[nodiscard]] bool keeps_out(const ClusterState& state, const JobRow& job,
                                  GpuMilli asked) const;
+    // For work that runs already and could do with more.
+    [[nodiscard]] bool has_room_for_long(GpuMilli asked) const {
+        return held_by_long_ + asked <= total_ - kept_;
+    }
     void note_placed(GpuMilli gpus) { held_by_long_ += gpus; }
 
 private:

@@ -18,6 +18,8 @@ struct EvictionUnit {
     Instant placed_at;  // of the pod placed last
     std::int64_t weight =
         0;  // what is to be least of all that go; the price where nobody says else
+    // Those of the same job that stand before it go before it does: ranks of an elastic job.
+    bool in_order = false;
 };
 
 struct Candidates {

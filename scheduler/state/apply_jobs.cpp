@@ -46,6 +46,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
     leave_queue(id);
     if (row.claim_until.happened()) drop_claim(id);
+    elastic_jobs_.erase(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
@@ -132,6 +133,7 @@ void ClusterState::on(const JobSubmitted& event, EffectList& effects) {
     job.queue_wanted = record.spec.queue;
     recharge(job, job.pool, job.queue, priority_value(record.spec.priority));
     resolve(job);
+    begin_size(id);
     mark_dirty(id);
     send_workload(id, effects);
 }
@@ -237,6 +239,7 @@ void ClusterState::on(const WorkloadObserved& event, EffectList&) {
     JobRow& job = jobs_[id.value()];
     if (!job.record || job.record->uid != event.workload.job_uid) return;
     job.workload_facts = event.workload;
+    note_size(id, event.workload.replicas);
 }
 
 // Somebody else took it away: a user with kubectl, or Kubernetes after its time to live. The API
@@ -250,6 +253,8 @@ void ClusterState::on(const WorkloadRemoved& event, EffectList&) {
     if (job.workload != WorkloadState::created) return;  // a write of ours is under way
     job.record.reset();
     job.workload = WorkloadState::none;
+    job.elastic = {};
+    elastic_jobs_.erase(id);
     mark_dirty(id);
     drop_job_if_unused(id);
 }
@@ -261,6 +266,7 @@ void ClusterState::on(const JobAdopted& event, EffectList&) {
     const JobId id = job_named(record.spec.key, record.submitted_at);
     JobRow& job = jobs_[id.value()];
     job.record = record;
+    begin_size(id);
     job.workload = WorkloadState::created;
     if (record.submitted_at.happened()) job.submitted_at = record.submitted_at;
     mark_dirty(id);

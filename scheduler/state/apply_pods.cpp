@@ -139,6 +139,7 @@ void ClusterState::join_job(PodId id) {
         pods.insert(std::lower_bound(pods.begin(), pods.end(), id, comes_before), id);
     }
     JobRow& job = jobs_[row.job.value()];
+    mark_surplus(row);
     if (!planted(PlantedBug::forget_new_pods)) mark_dirty(row.job);
     if (is_terminal(row.facts.phase)) {
         job.last_phase = row.facts.phase;

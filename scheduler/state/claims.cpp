@@ -31,12 +31,18 @@ void ClusterState::claim(JobId id, const std::vector<Placement>& round,
     for (const Victim& victim : victims) {
         PodRow& pod = pods_[victim.pod.value()];
         pod.evicted_for = job.key;
+        if (cause == EvictionCause::shrunk) {
+            grace = std::max(grace, pod.facts.stop_grace);
+            job.victims.push_back(pod.facts.uid);
+            continue;
+        }
         note_eviction(jobs_[pod.job.value()], victim.why.empty() ? why : victim.why);
         grace = std::max(grace, pod.facts.stop_grace);
         job.victims.push_back(pod.facts.uid);
         if (planted(PlantedBug::evict_all_but_one) && &victim == &victims.back()) continue;
         send_eviction(victim.pod, effects);
     }
+    if (cause == EvictionCause::shrunk) shrink(victims, why, effects);
     job.claim_until = now_ + grace + kClaimMargin;
     job.claim_pods = static_cast<std::int64_t>(round.size());
     claims_.push_back(id);
@@ -51,6 +57,7 @@ void ClusterState::claim(JobId id, const std::vector<Placement>& round,
 
 std::string ClusterState::why_evicted(const JobRow& job, EvictionCause cause) const {
     const std::string whom = "job " + to_string(job.key);
+    if (cause == EvictionCause::shrunk) return "shrunk for " + whom + ", which waited";
     if (cause == EvictionCause::preempted) return "preempted by " + whom + " of higher priority";
     return "stopped because its GPUs were lent: queue " + queue_path(job.queue) +
            " takes them back for " + whom;
@@ -133,10 +140,12 @@ void ClusterState::drop_claim(JobId id) {
         release(pod_id);
         pod.standing = PodStanding::waiting;
     }
+    std::vector<JobId> shrunk;
     for (const std::string& uid : job.victims) {
         const PodId victim = find_pod(uid);
         if (!victim.exists()) continue;
         PodRow& pod = pods_[victim.value()];
+        if (pod.is_surplus) shrunk.push_back(pod.job);
         if (pod.eviction == Eviction::postponed) spare(pod);
         // An eviction that is under way shows in the watch, or it did not happen.
         pod.eviction = Eviction::none;
@@ -150,6 +159,7 @@ void ClusterState::drop_claim(JobId id) {
     job.eviction_failures = 0;
     job.evict_again_at = Instant{};
     std::erase(claims_, id);
+    for (const JobId of : shrunk) keep_size(of);
     set_timer(id);
 }
 

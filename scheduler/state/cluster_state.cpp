@@ -39,6 +39,8 @@ void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
         give_up_creation(job);
         if (job.workload_in_flight) job.workload_due = true;
         job.workload_in_flight = false;
+        if (job.elastic.in_flight) mark_dirty(id);
+        job.elastic.in_flight = false;
     }
     send_due_workloads(effects);
     if (!planted(PlantedBug::forget_wake_in_a_new_term)) request_wake(effects, true);
@@ -52,7 +54,8 @@ void ClusterState::on(const WokeUp&, EffectList& effects) {
 
 bool ClusterState::wants_plan() const {
     if (!leading_ || !synced_) return false;
-    return resend_due_ || !dirty_.empty() || (!idle_ && book_.jobs_waiting() > 0);
+    const bool anybody_wants = book_.jobs_waiting() > 0 || !elastic_jobs_.empty();
+    return resend_due_ || !dirty_.empty() || (!idle_ && anybody_wants);
 }
 
 // One timer per job, at the earliest time at which something of it comes due.
@@ -69,6 +72,7 @@ void ClusterState::set_timer(JobId id) {
     }
     if (!planted(PlantedBug::no_timer_for_claims)) consider(job.claim_until);
     consider(job.evict_again_at);
+    if (is_elastic(job)) consider(next_size_change(job));
     if (next == job.timer_at) return;
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
     job.timer_at = next;

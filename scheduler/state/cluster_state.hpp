@@ -47,7 +47,7 @@ struct Victim {
     std::string why = {};          // for people; empty: as the cause says
 };
 
-enum class EvictionCause : std::uint8_t { reclaimed, preempted };
+enum class EvictionCause : std::uint8_t { reclaimed, preempted, shrunk };
 
 // What a job could have placed now, or why nothing (see readiness.cpp).
 struct Readiness {
@@ -62,6 +62,9 @@ struct Readiness {
     std::int64_t ranks_held = 0;    // bound, assumed or succeeded
     std::int64_t ranks_ready = 0;   // waiting and placeable
     std::int64_t ranks_gated = 0;
+    // Of an elastic job: ranks beyond all that it has. They are placed when nobody waits who could
+    // use the room, and are not among `pods`.
+    std::vector<PodId> further;
 };
 
 class ClusterState {
@@ -87,6 +90,8 @@ public:
     void drop_claim(JobId job);
     // Asks again for the victims that could not be evicted when they were asked, if it is time.
     void evict_postponed(JobId job, EffectList& effects);
+    // An elastic job is to have so many ranks (sizes.cpp).
+    void resize(JobId job, std::int32_t ranks, std::string why, EffectList& effects);
     // Somebody whom jobs of the queue might have stopped is protected until then.
     void look_again(QueueId queue, Instant at);
     void block(ClassId id, Reason reason, std::uint8_t watch, bool is_limited);
@@ -170,6 +175,16 @@ public:
     [[nodiscard]] bool is_being_moved(const JobRow& job) const;
     // When the job's churn budget lets it be evicted, at the earliest; absent: never.
     [[nodiscard]] std::optional<Instant> evictable_from(const ObjectKey& job) const;
+    // Jobs with a range of sizes; of which of their ranks some could go, and how far.
+    [[nodiscard]] const std::set<JobId>& elastic_jobs() const { return elastic_jobs_; }
+    [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.size > 0; }
+    struct Ranks {
+        std::int32_t there = 0;   // bound or succeeded, from the first on without a gap
+        bool is_settled = false;  // nothing of it is under way, it may change its size
+        bool is_ending = false;   // one succeeded
+        bool has_surplus = false;
+    };
+    [[nodiscard]] Ranks ranks_of(const JobRow& job) const;
     // Why it waits again although it ran; empty: nobody moved it.
     [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
 
@@ -231,6 +246,7 @@ private:
     void on(const JobAdopted& event, EffectList& effects);
     void on(const LeadershipChanged& event, EffectList& effects);
     void on(const WokeUp& event, EffectList& effects);
+    void on(const WorkloadResizeOutcome& event, EffectList& effects);
     void on(const Plan&, EffectList&) {}
 
     // nodes
@@ -293,6 +309,20 @@ private:
     void note_leaving(const PodRow& pod);
     void look_at_claims();
     void note_ends_of_protection();
+
+    // sizes of elastic jobs (sizes.cpp)
+    void begin_size(JobId id);
+    void note_size(JobId id, std::int64_t replicas);
+    void settle_size(JobId id, EffectList& effects);
+    void send_resize(JobId id, EffectList& effects);
+    [[nodiscard]] static Instant next_size_change(const JobRow& job);
+    void shrink(const std::vector<Victim>& victims, const std::string& why, EffectList& effects);
+    void keep_size(JobId id);
+    void mark_surplus(JobRow& job);
+    void mark_surplus(PodRow& pod) const;
+    void set_further_ranks_aside(std::int32_t rank_last, Readiness& out) const;
+    void disappoint_claims(const JobRow& job);
+    void offer_surplus(JobRow& job);
 
     // rounds (rounds.cpp)
     void send_bind(PodId id, const JobRow& job, EffectList& effects);
@@ -384,8 +414,9 @@ private:
     RunTimeHistory history_;
     std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
     std::vector<JobId> claims_;                     // jobs that hold one
-    Instant look_again_next_;                       // the earliest of all queues
-    std::map<ObjectKey, Churn> churn_;              // of jobs moved within the last hour
+    std::set<JobId> elastic_jobs_;
+    Instant look_again_next_;           // the earliest of all queues
+    std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
 
     std::vector<PoolRow> pools_;
     std::map<std::string, PoolId, std::less<>> pool_ids_;

@@ -52,6 +52,7 @@ void copy_job(To& to, const From& from) {
     to.victim_refused = from.victim_refused;
     to.eviction_failures = from.eviction_failures;
     to.evict_again_at = from.evict_again_at;
+    to.elastic = from.elastic;
     to.timer_at = from.timer_at;
     to.is_long = from.is_long;
     to.is_dirty = from.is_dirty;
@@ -88,7 +89,8 @@ bool is_plausible(const JobImage& job) {
            job.workload <= WorkloadState::deleting && job.last_phase <= PodPhase::failed &&
            static_cast<std::size_t>(job.reported_reason) < kReasons.size() &&
            static_cast<std::size_t>(job.block_reason) < kReasons.size() &&
-           (!job.record || job.record->spec.kind <= JobKind::compute);
+           (!job.record || job.record->spec.kind <= JobKind::compute) && job.elastic.size >= 0 &&
+           job.elastic.wanted >= 0;
 }
 
 bool is_plausible(const UsageImage& usage, Duration half_life) {
@@ -252,6 +254,9 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
             timers_.emplace(row.timer_at, row.arrival, id);
         }
         if (row.claim_until.happened()) claims_.push_back(id);
+        if (planted(PlantedBug::forget_sizes_on_disk)) row.elastic = {};
+        if (is_elastic(row)) elastic_jobs_.insert(id);
+        mark_surplus(row);
         if (image.is_dirty) mark_dirty(id);
     }
     // Blocks last: recharging above moves the very counters that they watch.

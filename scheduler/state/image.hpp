@@ -87,6 +87,7 @@ struct JobImage {
     bool victim_refused = false;
     std::int32_t eviction_failures = 0;
     Instant evict_again_at;
+    ElasticRow elastic;
     Instant timer_at;
     bool is_long = false;
     bool is_dirty = false;
@@ -104,8 +105,9 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        message, workload_facts, gang_attempt, gang_started, gang_deadline,
                        member_refused, bind_failures, not_before, reported, reported_reason,
                        started_at, finished_at, last_phase, claim_until, claim_pods, victims,
-                       victim_refused, eviction_failures, evict_again_at, timer_at, is_long,
-                       is_dirty, is_queued, block_reason, block_watch, is_limited, is_blocked))
+                       victim_refused, eviction_failures, evict_again_at, elastic, timer_at,
+                       is_long, is_dirty, is_queued, block_reason, block_watch, is_limited,
+                       is_blocked))
 
 struct PromiseImage {
     std::string pool;

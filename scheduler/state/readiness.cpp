@@ -25,9 +25,19 @@ std::optional<std::int64_t> ClusterState::gang_size(const JobRow& job) const {
     return observed == gang_sizes_.end() ? size : observed->second;
 }
 
+// Beyond the last rank that an elastic job has.
+void ClusterState::set_further_ranks_aside(std::int32_t rank_last, Readiness& out) const {
+    const auto first = std::find_if(out.pods.begin(), out.pods.end(), [&](PodId id) {
+        return pods_[id.value()].facts.rank > rank_last;
+    });
+    out.further.assign(first, out.pods.end());
+    out.pods.erase(first, out.pods.end());
+}
+
 void ClusterState::read_readiness(JobId id, Readiness& out) const {
     const JobRow& job = jobs_[id.value()];
     out.pods.clear();
+    out.further.clear();
     out.subject.clear();
     out.waits = out.all_or_nothing = out.resume = false;
     out.hold = Reason::none;
@@ -38,21 +48,26 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     const PodRow* astray = nullptr;  // a rank that names another pool or queue than the first
     const PodRow* barred = nullptr;
     const PodRow* unsupported = nullptr;
+    std::int32_t rank_last = -1;  // of those that hold
+    bool is_ending = false;       // a rank succeeded
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = pods_[pod_id.value()];
         if (pod.delete_in_flight) leaving = true;  // a gang being rolled back
         const bool ended_well =
             pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
+        is_ending = is_ending || ended_well;
         const bool holds =
             pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
         const bool leaves = pod.facts.terminating && !planted(PlantedBug::count_terminating_ranks);
         const bool evicted = pod.is_leaving() && !pod.facts.terminating;
         if (ended_well || (holds && !leaves && !evicted && !pod.delete_in_flight)) {
             ++out.ranks_held;
+            rank_last = std::max(rank_last, pod.facts.rank);
         }
         if (pod.standing == PodStanding::claimed) out.waits = true;
         in_flight = in_flight || pod.standing == PodStanding::assumed;
         if (pod.standing != PodStanding::waiting || pod.facts.terminating) continue;
+        if (pod.is_surplus) continue;  // it goes before it came
         out.waits = true;
         if (first == nullptr) first = &pod;
         const bool elsewhere =
@@ -78,6 +93,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         out.hold = reason;
         out.subject = subject;
         out.pods.clear();
+        out.further.clear();
     };
     const std::optional<std::int64_t> gang = gang_size(job);
     if (gang && *gang > 0) out.ranks_min = *gang;
@@ -106,6 +122,17 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
             return hold(out.ranks_gated > 0 ? Reason::gated : Reason::gang_incomplete,
                         job.key.name);
         }
+    }
+    const bool may_be_tried = !leaving && job.not_before <= now_;
+    // Once a rank has succeeded, all that it was to have must: then none is left out any more.
+    if (gang && is_elastic(job) && out.ranks_held >= *gang && !is_ending) {
+        set_further_ranks_aside(rank_last, out);
+        if (out.pods.empty() && !out.further.empty()) {
+            if (!may_be_tried) out.further.clear();
+            out.hold = Reason::turn;
+            return;
+        }
+        out.further.clear();  // what is missing before them comes first
     }
     if (out.pods.empty()) {
         if (out.ranks_gated > 0) return hold(Reason::gated, job.key.name);

@@ -13,7 +13,7 @@ void Relief::clear() {
     jobs_.clear();
 }
 
-void Relief::add(const ClusterState& state, PodId id, std::int64_t sign) {
+void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId on) {
     const PodRow& pod = state.pod(id);
     if (!pod.job.exists()) return;
     const JobRow& job = state.job(pod.job);
@@ -35,7 +35,7 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign) {
         queues_[queue].held.add(load, sign);
         queues_[queue].jobs += jobs;
         if (state.queue(queue).models.empty()) continue;
-        const std::string& model = state.node(pod.node).facts.gpu_model;
+        const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
         queues_[queue].models.emplace_back(model, shape.gpus * sign);
     }
 }

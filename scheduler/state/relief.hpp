@@ -16,7 +16,8 @@ namespace gpuctl {
 class Relief {
 public:
     // Takes the pod's part off (sign 1) or puts it back (sign -1).
-    void add(const ClusterState& state, PodId pod, std::int64_t sign);
+    // Were there one more like it on a node, that is less than nothing off: sign -1, `on` the node.
+    void add(const ClusterState& state, PodId pod, std::int64_t sign, NodeId on = NodeId::none());
     void clear();
 
     [[nodiscard]] Load of_queue(QueueId queue) const;  // with every queue below

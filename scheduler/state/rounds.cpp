@@ -30,7 +30,8 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
             ask.add({shape.gpus, shape.cpu, shape.memory});
         }
     }
-    if (limit_hit(job, ask).kind != LimitKind::none) return false;
+    const bool within = limit_hit(job, ask).kind == LimitKind::none;
+    if (!within && !planted(PlantedBug::grow_past_limits)) return false;
     if (crosses_model_limit(job, round)) return false;
     if (breaks_topology(job, round)) return false;
     leave_queue(id);
@@ -132,6 +133,7 @@ ClusterState::Round ClusterState::count_round(const JobRow& job) const {
 void ClusterState::refresh(JobId id, Readiness& ready, EffectList& effects) {
     leave_queue(id);
     settle_round(id, effects);
+    settle_size(id, effects);
     read_readiness(id, ready);
     if (ready.hold == Reason::none && !ready.pods.empty()) enter_queue(id, ready);
     set_timer(id);

@@ -86,10 +86,12 @@ struct PodRow {
     std::string message;         // of the last unhappy outcome
     PodFacts facts;
     std::int32_t gpu_device = kNoDevice;  // while it holds a part of a GPU
+    bool is_surplus = false;              // a rank that its elastic job is to have no more
 
     // On its way out, and who is still being asked to let it go.
     [[nodiscard]] bool is_leaving() const {
-        return facts.terminating || eviction == Eviction::accepted || eviction == Eviction::asked;
+        return facts.terminating || is_surplus || eviction == Eviction::accepted ||
+               eviction == Eviction::asked;
     }
 };
 
@@ -100,6 +102,32 @@ enum class WorkloadState : std::uint8_t {
     failed,   // could not be created, for good
     deleting  // asked for by the user; record and pods go away
 };
+
+// How many ranks an elastic job has (ADR 0017). `wanted` is the only decision; the rest is about
+// telling the job's controller.
+//
+//   wanted == size ──grown, shrunk──> wanted != size ──ResizeWorkload──> in flight
+//         ^                                ^   backoff │                     │
+//         └────────────── resized ─────────┼───────────┴──── failed ─────────┤
+//                                          └── other_size: `size` is that ───┤
+//         wanted = size <───────────────────────────────────── refused ──────┘
+inline constexpr std::int32_t kRanksMaximum = 1'000'000;
+struct ElasticRow {
+    std::int32_t size = 0;  // of its workload, as far as is known; 0: it is not elastic
+    std::int32_t wanted = 0;
+    std::int32_t before = 0;   // its size before that, while the watch may still show it
+    std::int32_t sent = 0;     // what it was told last
+    std::int32_t offered = 0;  // ranks above its minimum that those who wait know of
+    bool in_flight = false;
+    EffectId effect{};
+    std::int32_t failures = 0;  // in a row
+    Instant not_before;         // of telling again
+    Instant grow_from;          // not before: it changed size lately
+    std::string why;            // of the last change, for people
+};
+BOOST_DESCRIBE_STRUCT(ElasticRow, (),
+                      (size, wanted, before, sent, offered, in_flight, effect, failures, not_before,
+                       grow_from, why))
 
 struct JobRow {
     bool live = false;
@@ -150,6 +178,8 @@ struct JobRow {
     bool victim_refused = false;         // one of them may not go: the claim is worth nothing
     std::int32_t eviction_failures = 0;  // in a row
     Instant evict_again_at;              // the postponed ones
+
+    ElasticRow elastic;
 
     std::int64_t pods_held = 0;  // charged to its queue and tenant
     GpuMilli gpus_held;          // by them

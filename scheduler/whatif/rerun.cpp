@@ -31,6 +31,7 @@ struct Live {
     Instant since;  // runs since; never: it waits
     std::string node;
     std::uint32_t incarnation = 0;
+    bool was_too_many = false;  // a rank that its elastic job is to have no more
 };
 
 class Player {
@@ -59,6 +60,7 @@ private:
     void make_anew(const std::string& uid);
     void answer(const CreateWorkload& creation);
     void answer(const DeleteWorkload& deletion);
+    void answer(const ResizeWorkload& resize);
     void answer(const WakeAt& wake);
     void answer(const ReportPending&) {}
     void answer(const ReportStarted&) {}
@@ -149,6 +151,28 @@ void Player::answer(const DeleteWorkload& deletion) {
         if (!live_[pod].is_there || !is_of_it) continue;
         answers_.emplace_back(PodRemoved{uid_of(pod)});
         stop(pod);
+    }
+}
+
+// Ranks that are too many go at once; those that are missing come back if there ever were such.
+void Player::answer(const ResizeWorkload& resize) {
+    answers_.emplace_back(
+        WorkloadResizeOutcome{resize.id, resize.key, ResizeResult::resized, 0, ""});
+    for (std::size_t pod = 0; pod < live_.size(); ++pod) {
+        const PodFacts& facts = ask_.past.pods[pod].facts;
+        const bool is_of_it =
+            facts.job == resize.key.name && facts.key.namespace_name == resize.key.namespace_name;
+        if (!is_of_it) continue;
+        Live& live = live_[pod];
+        if (live.is_there && facts.rank >= resize.to) {
+            answers_.emplace_back(PodRemoved{uid_of(pod)});
+            stop(pod);
+            live.was_too_many = true;
+        } else if (live.was_too_many && facts.rank < resize.to) {
+            live.was_too_many = false;
+            ++live.incarnation;
+            schedule(now_, Happening::Kind::arrival, pod);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ constexpr int kPlansMax = 10'000;
 
 // What the outside would answer if all went well.
 struct Agree {
+    const ClusterState& state;
     std::vector<Event>& answers;
     void operator()(const BindPod& bind) const {
         answers.emplace_back(BindOutcome{bind.id, bind.pod.uid, BindResult::bound, ""});
@@ -31,6 +32,17 @@ struct Agree {
         answers.emplace_back(
             PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
         answers.emplace_back(PodRemoved{eviction.pod.uid});
+    }
+    // The ranks that are too many are gone at once; for more, nobody makes pods here.
+    void operator()(const ResizeWorkload& resize) const {
+        answers.emplace_back(
+            WorkloadResizeOutcome{resize.id, resize.key, ResizeResult::resized, 0, ""});
+        for (const PodId id : state.job(state.find_job(resize.key)).pods) {
+            const PodFacts& pod = state.pod(id).facts;
+            if (pod.rank >= resize.to && !is_terminal(pod.phase)) {
+                answers.emplace_back(PodRemoved{pod.uid});
+            }
+        }
     }
     void operator()(const ReportPending&) const {}
     void operator()(const ReportStarted&) const {}
@@ -54,7 +66,7 @@ Result<Trial> Trial::of(std::string_view exported, Instant now) {
 void Trial::happen(Event event) {
     effects_.clear();
     engine_.step(Input{Sequence{++sequence_}, now_, sequence_, std::move(event)}, effects_);
-    for (const Effect& effect : effects_) std::visit(Agree{answers_}, effect);
+    for (const Effect& effect : effects_) std::visit(Agree{engine_.state(), answers_}, effect);
 }
 
 void Trial::answer_all() {

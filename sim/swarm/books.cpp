@@ -82,6 +82,15 @@ void Books::read_claims(const ClusterState& after, bool only_old) {
             evicting_.insert(uid);
         }
     }
+    for (const JobId id : after.elastic_jobs()) {
+        for (const PodId pod : after.job(id).pods) {
+            const std::string& uid = after.pod(pod).facts.uid;
+            if (!after.pod(pod).is_surplus || (only_old && !evicting_before.contains(uid)))
+                continue;
+            pods.at(uid).evicting = true;
+            evicting_.insert(uid);
+        }
+    }
 }
 
 const std::string& Books::claimed_before(const std::string& uid) const {
@@ -299,7 +308,12 @@ Gang Books::gang_of(const ObjectKey& job) const {
     for (const std::string& uid : found->second) {
         const BookedPod& pod = pods.at(uid);
         if (pod.facts.gang) gang.size = std::max<std::int64_t>(gang.size, pod.facts.gang_min);
-        if (pod.facts.phase == PodPhase::succeeded || pod.stays()) ++gang.held;
+        const bool succeeded = pod.facts.phase == PodPhase::succeeded;
+        if (succeeded) ++gang.succeeded;
+        if (succeeded || pod.stays()) {
+            ++gang.held;
+            gang.rank_last = std::max(gang.rank_last, pod.facts.rank);
+        }
         if (pod.stays() && !pod.open && !pod.reserved) ++gang.bound;
     }
     return gang;

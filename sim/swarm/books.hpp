@@ -64,6 +64,8 @@ struct Gang {
     std::int64_t size = 0;   // 0: no gang
     std::int64_t held = 0;   // stay or succeeded
     std::int64_t bound = 0;  // stay, without an open bind
+    std::int64_t succeeded = 0;
+    std::int32_t rank_last = -1;  // the highest that is held
 };
 
 class Books {

@@ -41,6 +41,8 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
             check_workload(creation->job.spec.key, creation->id, creation->epoch);
         } else if (const auto* removal = std::get_if<DeleteWorkload>(&effect)) {
             check_workload(removal->key, removal->id, removal->epoch);
+        } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
+            check_resize(*resize, after);
         } else if (const auto* report = std::get_if<ReportStarted>(&effect)) {
             check_started(*report);
         } else if (const auto* wake = std::get_if<WakeAt>(&effect)) {
@@ -50,6 +52,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     check_rollbacks();
     check_gangs(turns);
     if (!turns.empty()) check_order(turns, after);
+    check_growth(turns, after);
     books_.read_claims(after, false);
     if (!evictions.empty()) check_evictions(evictions, after);
     if (!std::holds_alternative<Plan>(input.event)) return;
@@ -65,6 +68,7 @@ void Judge::look_around(const Engine& engine) {
     check_queues(state);
     look_at_claims(state);
     look_at_progress(state);
+    look_at_sizes(state);
     leaving_.clear();
     Readiness ready;
     for (const auto& [key, id] : state.jobs_by_key()) {

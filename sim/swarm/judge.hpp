@@ -41,6 +41,7 @@ private:
         std::int64_t ranks = 0;
         bool gang = false;
         bool resumes = false;
+        bool grows = false;  // ranks beyond what its gang must have
         Instant submitted_at;
         std::uint64_t arrival = 0;
         std::set<std::string> uids;  // of the ranks
@@ -116,6 +117,16 @@ private:
 
     [[nodiscard]] Books without_leaving(Books out, const ClusterState& state,
                                         const std::string& pool) const;
+
+    // judge_sizes.cpp
+    void check_resize(const ResizeWorkload& resize, const ClusterState& after);
+    void check_shrink(const ResizeWorkload& resize, const ClusterState& after);
+    void check_growth(const std::vector<Turn>& turns, const ClusterState& after);
+    void look_at_sizes(const ClusterState& state);
+    // All ranks that could go for one like it; absent: not all of them together.
+    [[nodiscard]] std::optional<Books> without_surplus(const ClusterState& state, JobId by,
+                                                       const PodFacts& like,
+                                                       const Books& leaving) const;
 
     // judge_order.cpp
     void check_order(const std::vector<Turn>& turns, const ClusterState& after);

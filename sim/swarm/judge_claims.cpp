@@ -248,6 +248,13 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     }
     if (starts(leaving)) return;  // it waits for those who leave anyway
     ++probes.disruptions_tried;
+    if (const std::optional<Books> then = without_surplus(state, id, like, leaving)) {
+        ++probes.shrinks_tried;
+        if (starts(*then)) {
+            return fail("I14", "job " + to_string(state.job(id).key) +
+                                   " could have elastic jobs shrunk for it and nobody tries");
+        }
+    }
     const std::string name = "job " + to_string(state.job(id).key);
     if (const std::optional<Books> then = without_loans(state, like, ask, leaving)) {
         ++probes.reclaims_tried;

@@ -49,17 +49,14 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
         ++probes.claims_used;
         return books_.promise(bind);
     }
-    if (turns.empty() || turns.back().job != job) {
-        const JobRow& row = after.job(after.find_job(job));
-        const Gang gang = books_.gang_of(job);
-        turns.push_back({job,
-                         pod.facts,
-                         0,
-                         gang.size > 0,
-                         gang.size > 0 && gang.held > 0,
-                         row.submitted_at,
-                         row.arrival,
-                         {}});
+    const JobRow& row = after.job(after.find_job(job));
+    const Gang gang = books_.gang_of(job);
+    const bool grows = ClusterState::is_elastic(row) && gang.held >= gang.size &&
+                       gang.succeeded == 0 && pod.facts.rank > gang.rank_last;
+    if (turns.empty() || turns.back().job != job || turns.back().grows != grows) {
+        const bool resumes = gang.held > 0 && gang.held < gang.size;
+        turns.push_back(
+            {job, pod.facts, 0, gang.size > 0, resumes, grows, row.submitted_at, row.arrival, {}});
     }
     ++turns.back().ranks;
     turns.back().uids.insert(bind.pod.uid);

@@ -68,7 +68,7 @@ void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& afte
         for (std::size_t j = i + 1; j < turns.size(); ++j) {
             if (turns[j].job != turns[i].job) compare(turns[i], turns[j], held);
         }
-        compare_waiting(turns[i], after);
+        if (!turns[i].grows) compare_waiting(turns[i], after);
         change(turns[i], 1);
     }
 }
@@ -86,7 +86,9 @@ Amounts Judge::held_below(const QueueName& queue, const Held& held) const {
 void Judge::compare(const Turn& first, const Turn& later, const Held& held) {
     const QueueName a = books_.queue_of(first.pod);
     const QueueName b = books_.queue_of(later.pod);
-    if (a.pool != b.pool || first.resumes) return;
+    if (a.pool != b.pool || later.grows) return;
+    if (first.grows) fail("I19", "job " + to_string(first.job) + " grew before others were tried");
+    if (first.resumes || first.grows) return;
     ++probes.orders_compared;
     if (later.resumes) {
         return fail("I8", placed(first.job, later.job) + "whose gang is half there");

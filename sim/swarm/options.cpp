@@ -137,6 +137,7 @@ Policy draw_policy(Rng& rng) {
     policy.pods_reserved_per_node = rng.between(0, 2);
     policy.gang_bind_deadline = Duration{rng.between(2'000, 30'000)};
     if (rng.chance(1, 2)) policy.run_time_protected = Duration{rng.between(0, 20'000)};
+    policy.growth_pause = Duration{rng.between(0, 20'000)};
     policy.evictions_per_job_per_hour = static_cast<std::int32_t>(rng.between(0, 4));
     constexpr std::int32_t attempts[] = {1, 3, 10'000};
     policy.plan_attempts_max = attempts[rng.below(3)];
@@ -215,6 +216,9 @@ JobSpec draw_job(Rng& rng, std::uint64_t number) {
     const auto replicas =
         spec.kind == JobKind::notebook ? 1 : static_cast<std::int32_t>(rng.between(1, 4));
     spec.replicas_min = spec.replicas_max = replicas;
+    if (spec.kind == JobKind::training && rng.chance(1, 3)) {
+        spec.replicas_max += static_cast<std::int32_t>(rng.between(1, 4));
+    }
     spec.service.replicas = replicas;
     // Often the same amounts as others: jobs that ask alike are where order shows.
     const bool usual = rng.chance(1, 2);

@@ -54,6 +54,12 @@ struct Probes {
     std::uint64_t parts_placed = 0;         // of a GPU
     std::uint64_t devices_shared = 0;       // parts placed beside others
     std::uint64_t topologies_judged = 0;    // placements that were to be together or apart
+    // Elastic jobs.
+    std::uint64_t growths_placed = 0;  // rounds of ranks beyond the minimum
+    std::uint64_t growths_sent = 0;    // workloads told to have more
+    std::uint64_t ranks_shrunk = 0;    // for whom ranks were told to go, job by job
+    std::uint64_t shrinks_tried = 0;   // for waiting jobs, by hand at a fixed point
+    std::uint64_t resizes_turned_down = 0;
 };
 BOOST_DESCRIBE_STRUCT(Probes, (),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
@@ -65,7 +71,8 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        claims_used, pods_reclaimed, stopped_for_shorter, disruptions_tried,
                        reclaims_tried, orders_compared, branches_compared, limits_recounted,
                        usages_recounted, waits_tried, explanations_recounted, promises_recounted,
-                       parts_placed, devices_shared, topologies_judged))
+                       parts_placed, devices_shared, topologies_judged, growths_placed,
+                       growths_sent, ranks_shrunk, shrinks_tried, resizes_turned_down))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -23,6 +23,7 @@ void add(ClusterFigures& to, const ClusterFigures& from) {
     to.evictions_accepted += from.evictions_accepted;
     to.evictions_turned_down += from.evictions_turned_down;
     to.kubelet_rejections += from.kubelet_rejections;
+    to.resizes_turned_down += from.resizes_turned_down;
 }
 
 bool is_over(const JobView& job) {
@@ -292,6 +293,7 @@ Probes RandomWorld::probes() const {
     all.pods_deleted = figures.pods_deleted;
     all.evictions_accepted = figures.evictions_accepted;
     all.evictions_turned_down = figures.evictions_turned_down;
+    all.resizes_turned_down = figures.resizes_turned_down;
     all.gang_rollbacks = rollbacks_;
     all.answers_stale = judge_.books().answers_stale;
     all.kubelet_rejections = figures.kubelet_rejections;

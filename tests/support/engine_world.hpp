@@ -135,6 +135,12 @@ public:
         evictions.erase(uid);
         send(PodEvictOutcome{eviction.id, uid, result, "because of the test"});
     }
+    void answer_resize(const std::string& job, ResizeResult result = ResizeResult::resized,
+                       std::int32_t size = 0) {
+        const ResizeWorkload resize = resizes.at(job);
+        resizes.erase(job);
+        send(WorkloadResizeOutcome{resize.id, resize.key, result, size, "because of the test"});
+    }
     void answer_all() {
         while (!pending.empty()) {
             const std::string uid = pending.begin()->first;
@@ -178,8 +184,9 @@ public:
     std::vector<Effect> effects;
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, PodFacts> pods;
-    std::map<std::string, BindPod> pending;     // in flight, by uid
-    std::map<std::string, EvictPod> evictions;  // likewise
+    std::map<std::string, BindPod> pending;         // in flight, by uid
+    std::map<std::string, EvictPod> evictions;      // likewise
+    std::map<std::string, ResizeWorkload> resizes;  // by name of the job
     Policy policy;
     bool verify_steps = true;
 
@@ -192,6 +199,11 @@ private:
             EXPECT_TRUE(evicted.preemptible && evicted.has_controller) << evicted.uid;
             EXPECT_FALSE(evicted.node.empty() || evicted.terminating) << evicted.uid;
             evictions[eviction->pod.uid] = *eviction;
+            return;
+        }
+        if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
+            EXPECT_NE(resize->from, resize->to) << resize->key.name;
+            resizes[resize->key.name] = *resize;
             return;
         }
         const auto* bind = std::get_if<BindPod>(&effect);

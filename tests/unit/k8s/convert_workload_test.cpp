@@ -25,6 +25,8 @@ TEST(ConvertWorkload, phases_and_messages_come_from_spec_and_conditions) {
     EXPECT_EQ(read("").job_uid, "j1");
     EXPECT_EQ(read(R"(,"spec":{"suspend":true})").phase, WorkloadPhase::suspended);
     EXPECT_EQ(read(R"(,"spec":{"replicas":3})").replicas, 3);
+    EXPECT_EQ(read(R"(,"spec":{"parallelism":2,"completions":3})").replicas, 3)
+        << "of a Job: ranks";
     EXPECT_EQ(read(R"(,"status":{"conditions":[{"type":"Complete","status":"True"}]})").phase,
               WorkloadPhase::complete);
     const WorkloadFacts failed = read(

@@ -179,6 +179,22 @@ TEST(Workload, ranks_find_rank_zero_by_name) {
     EXPECT_EQ(pod["metadata"]["annotations"]["runwhere.ai/gang-min"], "2");
 }
 
+// Its template cannot change with its size: torchrun reads the range and counts for itself.
+TEST(Workload, an_elastic_job_is_made_with_all_its_ranks_and_told_the_range) {
+    JobRecord job = gang_training();
+    job.spec.replicas_min = 2;
+    job.spec.replicas_max = 6;
+    const Json pod = pod_of(job);
+    EXPECT_EQ(variable(pod, "NNODES"), "2:6");
+    EXPECT_EQ(variable(pod, "WORLD_SIZE"), "(absent)");
+    EXPECT_EQ(variable(pod, "MASTER_ADDR"), "llm-0.svc-llm.team-a.svc") << "rank 0 always stays";
+    EXPECT_EQ(pod["metadata"]["annotations"]["runwhere.ai/gang-min"], "2");
+    const auto body = workload_body(job, WorkloadSettings{});
+    ASSERT_TRUE(body.has_value());
+    EXPECT_EQ(Json::parse(*body)["spec"]["completions"], 6);
+    EXPECT_EQ(Json::parse(*body)["spec"]["parallelism"], 6);
+}
+
 TEST(Workload, a_job_without_gpus_sees_none) {
     EXPECT_EQ(variable(pod_of(compute()), "NVIDIA_VISIBLE_DEVICES"), "none");
     JobRecord chosen = compute();

@@ -13,6 +13,7 @@
 //           long work is stopped for short
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
+//           elastic 2-6x1              like gang, of 2 to 6 ranks; submitted through us
 //           part 500                   thousandths of one GPU for each rank
 //           required rack preferred rack spread host    how its ranks stand to each other
 //           limit 60 expected 20       seconds that it may run, that its user says it will
@@ -22,6 +23,7 @@
 //   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | wait 100
 //   then    llm a a          nodes of its pods by rank; `-` waits; a/1: on its second shared GPU
 //   why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence
+//   sizes   e 6-4 | none     what controllers are told and have not answered yet
 //   quiet   5                so many further cycles change nothing
 // clang-format on
 
@@ -32,25 +34,10 @@
 #include <sstream>
 
 #include "support/engine_world.hpp"
+#include "unit/scheduler/scenario_parts.hpp"
 
 namespace gpuctl::test {
 namespace {
-
-std::vector<std::string> words(const std::string& text) {
-    std::istringstream in{text};
-    std::vector<std::string> out;
-    for (std::string word; in >> word;) out.push_back(word);
-    return out;
-}
-
-std::vector<std::vector<std::string>> parts(const std::string& text) {
-    std::vector<std::vector<std::string>> out;
-    std::istringstream in{text};
-    for (std::string part; std::getline(in, part, '|');) {
-        if (auto found = words(part); !found.empty()) out.push_back(std::move(found));
-    }
-    return out;
-}
 
 struct Scenario {
     std::string name;
@@ -86,6 +73,8 @@ public:
                 expect_reason(words(rest), rest);
             } else if (verb == "evicts") {
                 expect_evictions(words(rest));
+            } else if (verb == "sizes") {
+                elastic_.expect_sizes(words(rest));
             } else if (verb == "quiet") {
                 expect_quiet(std::stoi(rest));
             } else {
@@ -95,44 +84,18 @@ public:
     }
 
 private:
-    static NodeFacts node_from(const std::vector<std::string>& part) {
-        const std::size_t x = part[1].find('x');
-        NodeFacts facts = node(part[0], std::stoll(part[1].substr(0, x)));
-        facts.gpu_model = part[1].substr(x + 1);
-        for (std::size_t i = 2; i < part.size(); ++i) {
-            if (part[i] == "cordoned") facts.unschedulable = true;
-            if (part[i] == "tainted") facts.taints = {{"dedicated", "x", TaintEffect::no_schedule}};
-            if (part[i].starts_with("pool=")) facts.pool = part[i].substr(5);
-            if (part[i].starts_with("rack=")) facts.topology.rack = part[i].substr(5);
-            if (part[i].starts_with("block=")) facts.topology.block = part[i].substr(6);
-            if (part[i].starts_with("cores=")) {
-                facts.allocatable.cpu = CpuMilli{std::stoll(part[i].substr(6)) * 1000};
-            }
-            if (part[i].starts_with("memory=")) {
-                facts.allocatable.memory = Bytes{std::stoll(part[i].substr(7)) << 30};
-            }
-        }
-        return facts;
-    }
     void add_node(const std::vector<std::string>& part) { world_.add(node_from(part)); }
     static TopologyLevel level_named(const std::string& name) {
         const auto level = topology_level_of(name, "", TopologyKeys{});
         EXPECT_TRUE(level) << name;
         return level.value_or(TopologyLevel::none);
     }
-    static QueueOrder order_named(const std::string& name) {
-        if (name == "FIFO") return QueueOrder::fifo;
-        if (name == "PRIORITY") return QueueOrder::priority;
-        if (name == "CAPACITY") return QueueOrder::capacity;
-        if (name == "SHORTEST") return QueueOrder::shortest;
-        EXPECT_EQ(name, "FAIR_SHARE");
-        return QueueOrder::fair_share;
-    }
     void change_policy(const std::vector<std::string>& part) {
         if (policy_.pools.empty()) policy_.pools.push_back({"default", "", {}});
         if (part[0] == "order") policy_.pools.front().order = order_named(part[1]);
         if (part[0] == "evictions") policy_.evictions_per_job_per_hour = std::stoi(part[1]);
         if (part[0] == "protect") policy_.run_time_protected = Duration{std::stoll(part[1])};
+        if (part[0] == "pause") policy_.growth_pause = Duration{std::stoll(part[1])};
         if (part[0] == "halflife") policy_.usage_half_life = Duration{std::stoll(part[1])};
         if (part[0] == "ageing") {
             policy_.ageing_step = static_cast<std::int32_t>(std::stol(part[1]));
@@ -212,6 +175,7 @@ private:
     }
     void add_job(const std::vector<std::string>& part) {
         std::int64_t ranks = 1;
+        std::int64_t ranks_min = 0;  // of an elastic job
         std::int64_t gpus = 0;
         bool is_gang = false;
         PodFacts like = pod("x", part[0], 0);
@@ -225,6 +189,12 @@ private:
                 is_gang = part[i] == "gang";
                 const std::string size = next();
                 ranks = std::stoll(size.substr(0, size.find('x')));
+                gpus = std::stoll(size.substr(size.find('x') + 1));
+            } else if (part[i] == "elastic") {
+                is_gang = true;
+                const std::string size = next();
+                ranks_min = std::stoll(size);
+                ranks = std::stoll(size.substr(size.find('-') + 1));
                 gpus = std::stoll(size.substr(size.find('x') + 1));
             } else if (part[i] == "prio") {
                 like.priority = static_cast<std::int32_t>(std::stol(next()));
@@ -276,8 +246,10 @@ private:
             one.rank = static_cast<std::int32_t>(rank);
             one.gang = is_gang;
             one.gang_min = is_gang ? static_cast<std::int32_t>(ranks) : 0;
+            if (ranks_min > 0) one.gang_min = static_cast<std::int32_t>(ranks_min);
             jobs_[part[0]].push_back(one);
         }
+        if (ranks_min > 0) elastic_.add(like, ranks_min, ranks);
     }
     void add_foreign(const std::vector<std::string>& part) {
         PodFacts one = pod("foreign-" + std::to_string(next_foreign_++), "", std::stoll(part[1]));
@@ -289,6 +261,7 @@ private:
         const std::string& verb = part[0];
         if (verb == "submit") {
             world_.now = world_.now + Duration{1};
+            elastic_.submit(part[1]);
             for (PodFacts& one : jobs_.at(part[1])) {
                 one.created_at = world_.now;
                 world_.add(one);
@@ -322,6 +295,15 @@ private:
         } else if (verb == "budget" || verb == "forbid") {  // answers to the eviction of a pod
             world_.answer_eviction(
                 part[1], verb == "budget" ? EvictResult::disruption_budget : EvictResult::refused);
+        } else if (verb == "resize") {  // the controllers do as they were told
+            elastic_.resize_all();
+        } else if (verb == "told") {  // they answer, and have not done it yet
+            world_.answer_resize(part[1]);
+        } else if (verb == "resize-fails" || verb == "resize-refused") {
+            world_.answer_resize(
+                part[1], verb == "resize-fails" ? ResizeResult::failed : ResizeResult::refused);
+        } else if (verb == "has-size") {  // somebody else changed it before
+            world_.answer_resize(part[1], ResizeResult::other_size, std::stoi(part[2]));
         } else if (verb == "ungate") {
             for (const PodFacts& one : jobs_.at(part[1])) {
                 world_.pods.at(one.uid).gated = false;
@@ -410,7 +392,8 @@ private:
 
     EngineWorld world_;
     Policy policy_;
-    std::map<std::string, std::vector<PodFacts>> jobs_;
+    ElasticJobs::Pods jobs_;
+    ElasticJobs elastic_{world_, jobs_};
     int next_foreign_ = 0;
 };
 

@@ -35,16 +35,17 @@ DecodedJob job_of(const std::string& name, const JobDocumentOptions& options = {
     return decoded.has_value() ? *decoded : DecodedJob{};
 }
 
-TEST(Examples, there_are_the_seven_samples_a_gang_and_a_rack_and_each_says_what_it_shows) {
+TEST(Examples, there_are_the_seven_samples_two_gangs_and_a_rack_and_each_says_what_it_shows) {
     std::vector<std::string> jobs;
     for (const std::string& name : files_of("config/examples")) {
         EXPECT_EQ(read_source("config/examples/" + name).substr(0, 2), "# ") << name;
         if (is_job(name)) jobs.push_back(name);
     }
-    EXPECT_EQ(jobs, (std::vector<std::string>{
-                        "compute.yaml", "gang-training.yaml", "inference.yaml", "notebook.yaml",
-                        "product-inference.yaml", "product-notebook.yaml", "product-training.yaml",
-                        "topology-training.yaml", "training.yaml"}));
+    EXPECT_EQ(jobs,
+              (std::vector<std::string>{
+                  "compute.yaml", "elastic-training.yaml", "gang-training.yaml", "inference.yaml",
+                  "notebook.yaml", "product-inference.yaml", "product-notebook.yaml",
+                  "product-training.yaml", "topology-training.yaml", "training.yaml"}));
 }
 
 TEST(Examples, every_job_decodes_strictly_and_no_two_have_the_same_key) {
@@ -86,6 +87,9 @@ TEST(Examples, the_samples_keep_their_names_pools_and_images) {
     const JobSpec gang = job_of("gang-training.yaml").spec;
     EXPECT_EQ(gang.replicas_min, 2);
     EXPECT_EQ(gang.gpu.count, 8);
+    const JobSpec elastic = job_of("elastic-training.yaml").spec;
+    EXPECT_EQ(elastic.replicas_min, 1);
+    EXPECT_EQ(elastic.replicas_max, 4);
 }
 
 // Per pool: the nodes, and how many of them can hold one pod of the job.

@@ -430,14 +430,12 @@ TEST(JobDocument, services_follow_the_rule_of_their_kind) {
     EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: [80]\n")), "service must be a map"));
 }
 
-TEST(JobDocument, an_elastic_job_runs_with_its_smallest_size_and_says_so) {
+TEST(JobDocument, an_elastic_job_has_a_range_of_sizes) {
     const std::string text = of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 30}\n");
     const JobSpec elastic = spec_of(text);
     EXPECT_EQ(elastic.replicas_min, 2);
-    EXPECT_EQ(elastic.replicas_max, 2);
-    EXPECT_TRUE(holds(warnings_of(text),
-                      "elastic is accepted, but not used yet: the job runs with "
-                      "2 ranks, its minReplicas"));
+    EXPECT_EQ(elastic.replicas_max, 30);
+    EXPECT_EQ(warnings_of(text), "");
     const std::string rigid = of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 2}\n");
     EXPECT_EQ(spec_of(rigid).replicas_max, 2);
     EXPECT_EQ(warnings_of(rigid), "");

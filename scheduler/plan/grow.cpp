@@ -1,0 +1,188 @@
+#include "scheduler/plan/grow.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/limits.hpp"
+
+namespace gpuctl {
+namespace {
+
+bool anybody_waits(const ClusterState& state, PoolId pool) {
+    const auto& queues = state.pool(pool).queues;
+    return std::any_of(queues.begin(), queues.end(),
+                       [&](QueueId queue) { return !state.book().of_queue(queue).empty(); });
+}
+
+bool anybody_leaves(const ClusterState& state, PoolId pool) {
+    const NodeSet& nodes = state.capacity().nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        const auto& pods = state.node(NodeId{slot}).pods;
+        const bool leaves = std::any_of(pods.begin(), pods.end(),
+                                        [&](PodId id) { return state.pod(id).is_leaving(); });
+        if (leaves) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void Grower::run(ClusterState& state, PoolId pool, Reservation& promised, ShortWork& short_work,
+                 EngineFigures& figures, EffectList& effects) {
+    if (state.elastic_jobs().empty()) return;
+    promised_ = &promised;
+    short_work_ = &short_work;
+    find_jobs(state, pool);
+    if (jobs_.empty()) return;
+    // What those who leave give, together with what is idle, may be what somebody waits for.
+    const bool may_grow = !anybody_waits(state, pool) || !anybody_leaves(state, pool);
+    if (may_grow) place_further(state, figures, effects);
+    take_back_further(state, effects);
+    if (may_grow) ask_for_more(state, effects);
+}
+
+void Grower::find_jobs(const ClusterState& state, PoolId pool) {
+    jobs_.clear();
+    for (const JobId id : state.elastic_jobs()) {
+        const JobRow& job = state.job(id);
+        if (job.pool != pool || !job.queue.exists() || job.pods_held == 0) continue;
+        state.read_readiness(id, ready_);
+        Grown grown;
+        grown.job = id;
+        grown.further = ready_.further;
+        grown.extra = job.pods_held - state.gang_size(job).value_or(0);
+        grown.more = static_cast<std::int64_t>(grown.further.size());
+        jobs_.push_back(std::move(grown));
+    }
+}
+
+Grower::Grown* Grower::next(const ClusterState& state) {
+    Grown* best = nullptr;
+    const auto rank = [&state](const Grown& one) {
+        const JobRow& job = state.job(one.job);
+        return std::tuple{-std::int64_t{job.priority}, one.extra, job.arrival};
+    };
+    for (Grown& one : jobs_) {
+        if (one.is_full || one.more == 0) continue;
+        if (best == nullptr || rank(one) < rank(*best)) best = &one;
+    }
+    return best;
+}
+
+bool Grower::fits(ClusterState& state, const JobRow& job, PodId like, const Relief* with) {
+    const Shape& shape = state.shapes().at(state.pod(like).shape);
+    if (job.is_long && short_work_->is_kept() && !short_work_->has_room_for_long(shape.gpus)) {
+        return false;
+    }
+    const Load ask{shape.gpus, shape.cpu, shape.memory};
+    bool within = true;
+    visit_limits(state, job, ask, [&within](const LimitHit&) { return within = false; }, with);
+    if (!within && !planted(PlantedBug::grow_past_limits)) return false;
+    models_.clear();
+    visit_model_limits(
+        state, job, ask, [this](const LimitHit& hit) { models_.push_back(hit.model); }, with);
+    placer_.avoid(models_);
+    pod_.assign(1, like);
+    Capacity& capacity = state.capacity_for_planning();
+    std::optional<Reservation::Withholding> kept;
+    if (promised_->exists() && !promised_->is_over_by_then(state.now(), job.run_time_max)) {
+        kept.emplace(*promised_, capacity);
+    }
+    return placer_.place_all(state, capacity, job.pool, pod_, placed_);
+}
+
+// Ranks that exist: they are bound now.
+void Grower::place_further(ClusterState& state, EngineFigures& figures, EffectList& effects) {
+    while (Grown* one = next(state)) {
+        const JobRow& job = state.job(one->job);
+        const PodId pod = one->further.front();
+        const GpuMilli gpus = state.shapes().at(state.pod(pod).shape).gpus;
+        one->is_full =
+            !fits(state, job, pod, nullptr) || !state.assume(one->job, placed_, false, effects);
+        if (one->is_full) continue;  // the next rank would leave a gap
+        if (job.is_long && short_work_->is_kept()) short_work_->note_placed(gpus);
+        if (promised_->exists()) {
+            const bool is_over = promised_->is_over_by_then(state.now(), job.run_time_max);
+            promised_->note_placed(state, placed_, is_over);
+        }
+        one->further.erase(one->further.begin());
+        --one->more;
+        ++one->extra;
+        ++figures.ranks_grown;
+    }
+}
+
+// Those that found no room go again: a job ends when all ranks that it has have ended.
+void Grower::take_back_further(ClusterState& state, EffectList& effects) {
+    for (Grown& one : jobs_) {
+        if (one.further.empty()) continue;
+        const ClusterState::Ranks ranks = state.ranks_of(state.job(one.job));
+        if (!ranks.is_settled) continue;
+        state.resize(one.job, ranks.there, "there was no idle room for more ranks", effects);
+    }
+}
+
+void Grower::find_growing(const ClusterState& state) {
+    for (Grown& one : jobs_) {
+        const JobRow& job = state.job(one.job);
+        const ElasticRow& elastic = job.elastic;
+        const ClusterState::Ranks ranks = state.ranks_of(job);
+        one.more = 0;
+        one.is_full = false;
+        if (!one.further.empty() || !ranks.is_settled || ranks.is_ending || ranks.has_surplus) {
+            continue;
+        }
+        one.like = job.pods.front();
+        for (const PodId pod : job.pods) {
+            if (state.pod(pod).standing == PodStanding::bound) one.like = pod;
+        }
+        const bool may_grow = elastic.wanted == elastic.size && elastic.wanted == ranks.there &&
+                              elastic.grow_from <= state.now() && elastic.not_before <= state.now();
+        if (may_grow) one.more = job.record->spec.replicas_max - ranks.there;
+    }
+}
+
+// More ranks than there are pods: tried where nothing is left of it, then asked for.
+void Grower::ask_for_more(ClusterState& state, EffectList& effects) {
+    find_growing(state);
+    std::vector<std::int64_t> grown(jobs_.size());
+    {
+        Transaction attempt{state.capacity_for_planning(), log_};
+        Relief with;
+        const auto lay_out = [&](const Grown& one) {
+            const JobRow& job = state.job(one.job);
+            if (!fits(state, job, one.like, &with)) return false;
+            const Placement& spot = placed_.front();
+            attempt.take(spot.node.value(), state.shapes().at(state.pod(one.like).shape).needs, 1,
+                         spot.device);
+            with.add(state, one.like, -1, spot.node);
+            return true;
+        };
+        // What others were told to have and have not yet is theirs.
+        for (const Grown& one : jobs_) {
+            if (!one.like.exists()) continue;
+            const std::int64_t there = state.ranks_of(state.job(one.job)).there;
+            for (std::int64_t to_come = state.job(one.job).elastic.wanted - there; to_come > 0;
+                 --to_come) {
+                if (!lay_out(one)) break;
+            }
+        }
+        while (Grown* one = next(state)) {
+            one->is_full = !lay_out(*one);
+            if (one->is_full) continue;
+            --one->more;
+            ++one->extra;
+            ++grown[static_cast<std::size_t>(one - jobs_.data())];
+        }
+    }
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+        if (grown[i] == 0) continue;
+        const std::int32_t wanted = state.job(jobs_[i].job).elastic.wanted;
+        state.resize(jobs_[i].job, wanted + static_cast<std::int32_t>(grown[i]),
+                     "room for more ranks is idle", effects);
+    }
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,101 @@
+#include "scheduler/plan/shrink.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/price.hpp"
+#include "scheduler/plan/reclaim.hpp"
+
+namespace gpuctl::shrink {
+namespace {
+
+bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
+    const bool same_pool = other.pool == job.pool && other.queue.exists();
+    if (!same_pool || other.key == job.key || other.priority >= kSystemPriority) return false;
+    if (job.priority >= other.priority || planted(PlantedBug::shrink_for_anybody)) return true;
+    return reclaim::may_try(state, job, ask) && reclaim::may_stop(state, job, ask, other);
+}
+
+// Those of the job that could go, the highest first.
+std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
+    std::vector<PodId> out;
+    const ClusterState::Ranks ranks = state.ranks_of(job);
+    if (!ranks.is_settled || ranks.is_ending) return out;
+    if (job.elastic.not_before > state.now()) return out;  // its controller would not hear
+    std::int64_t least = std::max<std::int64_t>(state.gang_size(job).value_or(1), 1);
+    if (planted(PlantedBug::shrink_below_the_minimum)) --least;
+    for (auto entry = job.pods.rbegin(); entry != job.pods.rend(); ++entry) {
+        const PodRow& pod = state.pod(*entry);
+        if (pod.is_surplus || pod.standing != PodStanding::bound) continue;
+        const bool answers = state.node(pod.node).facts.ready;
+        // docs/limits.md: parts stay.
+        if (pod.facts.rank < least || !answers || pod.gpu_device != kNoDevice) break;
+        out.push_back(*entry);
+    }
+    return out;
+}
+
+// With those that are gone already, does each queue keep what it is guaranteed?
+bool may_go(const ClusterState& state, const JobRow& job, PodId pod, Relief& gone) {
+    const JobRow& of = state.job(state.pod(pod).job);
+    gone.add(state, pod, 1);
+    if (of.queue == job.queue) return true;
+    const reclaim::Sides meet = reclaim::sides(state, job.queue, of.queue);
+    if (!meet.other.exists()) return true;
+    if (reclaim::chain_keeps_guarantees(state, of.queue, meet.other, gone)) return true;
+    gone.add(state, pod, -1);
+    return false;
+}
+
+EvictionUnit unit_of(const ClusterState& state, PodId id) {
+    const PodRow& pod = state.pod(id);
+    EvictionUnit unit;
+    unit.job = pod.job;
+    unit.pods = {id};
+    unit.gpus = state.shapes().at(pod.shape).gpus;
+    unit.price_gpu_ms = lost_gpu_ms(pod.facts, unit.gpus, state.now());
+    unit.placed_at = pod.placed_at;
+    unit.in_order = true;
+    return unit;
+}
+
+}  // namespace
+
+bool may_try(const ClusterState& state, const JobRow& job) {
+    const auto& elastic = state.elastic_jobs();
+    return std::any_of(elastic.begin(), elastic.end(), [&](JobId id) {
+        const JobRow& other = state.job(id);
+        return other.pool == job.pool && other.key != job.key;
+    });
+}
+
+void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Candidates& out) {
+    find_candidates(state, job.pool, [](const JobRow&) { return false; }, out);
+    struct Giver {
+        const JobRow* job;
+        std::vector<PodId> ranks;
+    };
+    std::vector<Giver> givers;
+    for (const JobId id : state.elastic_jobs()) {
+        const JobRow& other = state.job(id);
+        if (!yields_to(state, job, ask, other)) continue;
+        if (auto ranks = surplus_of(state, other); !ranks.empty()) {
+            givers.push_back({&other, std::move(ranks)});
+        }
+    }
+    std::sort(givers.begin(), givers.end(), [](const Giver& a, const Giver& b) {
+        return std::tuple{a.job->priority, b.ranks.size(), b.job->arrival} <
+               std::tuple{b.job->priority, a.ranks.size(), a.job->arrival};
+    });
+    Relief gone;
+    for (const PodId pod : out.leaving) gone.add(state, pod, 1);
+    for (const Giver& giver : givers) {
+        for (const PodId pod : giver.ranks) {
+            if (!may_go(state, job, pod, gone)) break;
+            out.units.push_back(unit_of(state, pod));
+        }
+    }
+}
+
+}  // namespace gpuctl::shrink

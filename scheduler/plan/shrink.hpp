@@ -1,0 +1,18 @@
+#pragma once
+// The ranks that elastic jobs have above their minimum yield to those who wait, before anybody is
+// stopped as a whole (ADR 0017): to a job of no lower priority, and to a queue that takes back what
+// it lent. Never below the minimum, and no queue below its guarantee for another's sake.
+
+#include "scheduler/plan/victims.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl::shrink {
+
+// Cheap, and asked whenever a job finds no room: does any elastic job run in its pool?
+bool may_try(const ClusterState& state, const JobRow& job);
+
+// Ranks that could go for `ask` of the job, each after those of its own job before it: first of the
+// least priority, then of the jobs with most to give, so that few jobs change.
+void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Candidates& out);
+
+}  // namespace gpuctl::shrink

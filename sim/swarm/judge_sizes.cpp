@@ -1,0 +1,148 @@
+// I19: elastic jobs have between their minimum and their maximum; they grow when nobody waits who
+// could use the room, and shrink for those who may ask it, no further than needed.
+
+#include <algorithm>
+
+#include "sim/swarm/judge.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+const JobSpec& spec_of(const ClusterState& state, const ObjectKey& job) {
+    return state.job(state.find_job(job)).record->spec;
+}
+
+}  // namespace
+
+void Judge::check_resize(const ResizeWorkload& resize, const ClusterState& after) {
+    const std::string what = "resizing job " + to_string(resize.key);
+    check_may_write(resize.id, resize.epoch, what);
+    const JobId id = after.find_job(resize.key);
+    if (!id.exists() || !after.job(id).record) return fail("I19", what + ": nobody has this job");
+    const JobSpec& spec = spec_of(after, resize.key);
+    if (resize.to < spec.replicas_min || resize.to > spec.replicas_max) {
+        fail("I19", what + " to " + std::to_string(resize.to) + " ranks, outside of its range");
+    }
+    if (resize.to > resize.from) {
+        ++probes.growths_sent;
+    } else {
+        check_shrink(resize, after);
+    }
+}
+
+// Ranks that run go for somebody who may ask it, and each of them is needed.
+void Judge::check_shrink(const ResizeWorkload& resize, const ClusterState& after) {
+    const std::string what = "shrinking job " + to_string(resize.key);
+    const JobRow& row = after.job(after.find_job(resize.key));
+    std::map<ObjectKey, PodFacts> lowest;  // rank that goes, by whom it goes for
+    for (const PodId id : row.pods) {
+        const PodRow& pod = after.pod(id);
+        if (!pod.is_surplus || !pod.node.exists() || pod.facts.terminating) continue;
+        const auto [known, is_new] = lowest.try_emplace(pod.evicted_for, pod.facts);
+        if (!is_new && pod.facts.rank < known->second.rank) known->second = pod.facts;
+    }
+    for (const auto& [by, rank] : lowest) {
+        const JobId beneficiary = after.find_job(by);
+        if (!beneficiary.exists() || !after.job(beneficiary).claim_until.happened()) continue;
+        ++probes.ranks_shrunk;
+        const JobRow& job = after.job(beneficiary);
+        if (job.priority >= row.priority) continue;
+        const auto [own, other] =
+            sides(books_.queue_of(after.pod(job.pods.front()).facts), books_.queue_of(rank));
+        if (own.queue.empty() || books_.guaranteed(own) == 0) {
+            fail("I19", what + " for job " + to_string(by) + " of lower priority");
+        }
+    }
+}
+
+// Had it not grown, would somebody who waits have started?
+void Judge::check_growth(const std::vector<Turn>& turns, const ClusterState& after) {
+    const auto grows = [](const Turn& turn) { return turn.grows; };
+    if (std::none_of(turns.begin(), turns.end(), grows)) return;
+    Books before = books_;
+    for (const Turn& turn : turns) {
+        if (!turn.grows) continue;
+        ++probes.growths_placed;
+        for (const PodId id : after.job(after.find_job(turn.job)).pods) {
+            const PodRow& pod = after.pod(id);
+            const bool is_new = pod.standing == PodStanding::assumed && pod.placed_at == books_.now;
+            if (is_new && pod.facts.rank >= turn.pod.rank) {
+                before.pods.at(pod.facts.uid).promised.clear();
+            }
+        }
+    }
+    Readiness ready;
+    for (const auto& [key, id] : after.jobs_by_key()) {
+        after.read_readiness(id, ready);
+        if (!ready.waits || ready.hold != Reason::none || ready.pods.empty()) continue;
+        if (is_held_back(after, id)) continue;
+        const PodFacts& pod = after.pod(ready.pods.front()).facts;
+        const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
+        Amounts ask;
+        ask.add(amounts_of(pod.request), ranks);
+        if (!before.limit_crossed(pod, ask).empty()) continue;
+        if (before.fitting_in_models(pod, ranks) < ranks) continue;
+        fail("I19", "an elastic job grew into the room that job " + to_string(key) + " waits for");
+    }
+}
+
+// At a fixed point no rank waits that nobody will place, and no job has fewer than it must.
+void Judge::look_at_sizes(const ClusterState& state) {
+    for (const JobId id : state.elastic_jobs()) {
+        const JobRow& job = state.job(id);
+        const std::string name = "job " + to_string(job.key);
+        const JobSpec& spec = job.record->spec;
+        if (job.elastic.wanted < spec.replicas_min || job.elastic.wanted > spec.replicas_max) {
+            fail("I19", name + " is to have " + std::to_string(job.elastic.wanted) + " ranks");
+        }
+        const bool is_told = job.elastic.wanted == job.elastic.size || job.elastic.in_flight ||
+                             job.elastic.not_before > state.now() ||
+                             job.workload != WorkloadState::created;
+        if (!is_told) fail("I19", name + " is to change its size and nobody says so");
+        Readiness ready;
+        state.read_readiness(id, ready);
+        const ClusterState::Ranks ranks = state.ranks_of(job);
+        if (!ready.further.empty() && ranks.is_settled) {
+            fail("I19", name + " has ranks that are neither placed nor taken back");
+        }
+    }
+}
+
+std::optional<Books> Judge::without_surplus(const ClusterState& state, JobId by,
+                                            const PodFacts& like, const Books& leaving) const {
+    const JobRow& job = state.job(by);
+    const QueueName mine = books_.queue_of(like);
+    std::set<std::string> going;
+    std::vector<const PodFacts*> of_others;
+    for (const JobId id : state.elastic_jobs()) {
+        const JobRow& other = state.job(id);
+        const ClusterState::Ranks ranks = state.ranks_of(other);
+        if (id == by || other.pool != job.pool || other.priority > job.priority) continue;
+        if (!other.queue.exists() || !ranks.is_settled || ranks.is_ending) continue;
+        if (other.elastic.not_before > state.now()) continue;
+        for (const PodId rank : other.pods) {
+            const PodFacts& facts = state.pod(rank).facts;
+            const BookedPod& pod = books_.pods.at(facts.uid);
+            if (!pod.stays() || facts.rank < other.record->spec.replicas_min) continue;
+            const auto node = books_.nodes.find(pod.where());
+            // One that stays keeps those below it: too much to know by hand.
+            if (node == books_.nodes.end() || !node->second.ready) return std::nullopt;
+            if (amounts_of(facts.request).gpus % kGpuMilliPerGpu != 0) return std::nullopt;
+            going.insert(facts.uid);
+            if (books_.queue_of(facts) != mine) of_others.push_back(&facts);
+        }
+    }
+    if (going.empty()) return std::nullopt;
+    Books then = leaving;
+    for (const std::string& uid : going) then.pods.at(uid).facts.phase = PodPhase::failed;
+    for (const PodFacts* facts : of_others) {
+        const QueueName theirs = books_.queue_of(*facts);
+        const auto [own, other] = sides(mine, theirs);
+        if (other.queue.empty()) continue;
+        const std::string& model = books_.nodes.at(books_.pods.at(facts->uid).where()).gpu_model;
+        if (!guarantee_broken(then, theirs, other, model).empty()) return std::nullopt;
+    }
+    return then;
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,131 @@
+#pragma once
+// What the lines of a scenario are made of, and what an elastic job's controller does in one.
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+
+inline std::vector<std::string> words(const std::string& text) {
+    std::istringstream in{text};
+    std::vector<std::string> out;
+    for (std::string word; in >> word;) out.push_back(word);
+    return out;
+}
+
+inline std::vector<std::vector<std::string>> parts(const std::string& text) {
+    std::vector<std::vector<std::string>> out;
+    std::istringstream in{text};
+    for (std::string part; std::getline(in, part, '|');) {
+        if (auto found = words(part); !found.empty()) out.push_back(std::move(found));
+    }
+    return out;
+}
+
+inline NodeFacts node_from(const std::vector<std::string>& part) {
+    const std::size_t x = part[1].find('x');
+    NodeFacts facts = node(part[0], std::stoll(part[1].substr(0, x)));
+    facts.gpu_model = part[1].substr(x + 1);
+    for (std::size_t i = 2; i < part.size(); ++i) {
+        if (part[i] == "cordoned") facts.unschedulable = true;
+        if (part[i] == "tainted") facts.taints = {{"dedicated", "x", TaintEffect::no_schedule}};
+        if (part[i].starts_with("pool=")) facts.pool = part[i].substr(5);
+        if (part[i].starts_with("rack=")) facts.topology.rack = part[i].substr(5);
+        if (part[i].starts_with("block=")) facts.topology.block = part[i].substr(6);
+        if (part[i].starts_with("cores=")) {
+            facts.allocatable.cpu = CpuMilli{std::stoll(part[i].substr(6)) * 1000};
+        }
+        if (part[i].starts_with("memory=")) {
+            facts.allocatable.memory = Bytes{std::stoll(part[i].substr(7)) << 30};
+        }
+    }
+    return facts;
+}
+
+inline QueueOrder order_named(const std::string& name) {
+    if (name == "FIFO") return QueueOrder::fifo;
+    if (name == "PRIORITY") return QueueOrder::priority;
+    if (name == "CAPACITY") return QueueOrder::capacity;
+    if (name == "SHORTEST") return QueueOrder::shortest;
+    EXPECT_EQ(name, "FAIR_SHARE");
+    return QueueOrder::fair_share;
+}
+
+// Elastic jobs of a scenario: submitted through us, and resized as a Job's controller does.
+class ElasticJobs {
+public:
+    using Pods = std::map<std::string, std::vector<PodFacts>>;  // by name of the job
+
+    ElasticJobs(EngineWorld& world, Pods& jobs) : world_(world), jobs_(jobs) {}
+
+    void add(const PodFacts& like, std::int64_t ranks_min, std::int64_t ranks_max) {
+        JobRecord record;
+        record.uid = "uid-of-" + like.job;
+        record.spec.key = {like.key.namespace_name, like.job};
+        record.spec.queue = like.queue;
+        record.spec.replicas_min = static_cast<std::int32_t>(ranks_min);
+        record.spec.replicas_max = static_cast<std::int32_t>(ranks_max);
+        records_[like.job] = record;
+    }
+    void submit(const std::string& name) {
+        if (!records_.contains(name)) return;
+        world_.send(JobSubmitted{records_.at(name)});
+        for (const CreateWorkload& creation : world_.sent<CreateWorkload>()) {
+            world_.send(WorkloadOutcome{creation.id, creation.job.spec.key, true, false, "", {}});
+        }
+    }
+    // All controllers do as they were told: the highest ranks go, the missing ones are made.
+    void resize_all() {
+        while (!world_.resizes.empty()) resize(world_.resizes.begin()->first);
+    }
+    void expect_sizes(const std::vector<std::string>& part) {
+        std::vector<std::string> told;
+        for (const auto& [name, one] : world_.resizes) {
+            told.push_back(name);
+            told.push_back(std::to_string(one.from) + "-" + std::to_string(one.to));
+        }
+        std::vector<std::string> expected = part;
+        if (expected == std::vector<std::string>{"none"}) expected.clear();
+        EXPECT_EQ(told, expected);
+    }
+
+private:
+    void resize(std::string name) {
+        const auto to = static_cast<std::size_t>(world_.resizes.at(name).to);
+        std::vector<PodFacts>& pods = jobs_.at(name);
+        EXPECT_GE(static_cast<int>(to), records_.at(name).spec.replicas_min);
+        EXPECT_LE(static_cast<int>(to), records_.at(name).spec.replicas_max);
+        world_.answer_resize(name);
+        while (pods.size() > to) {
+            if (world_.pods.contains(pods.back().uid)) {
+                PodFacts facts = world_.pods.at(pods.back().uid);
+                facts.terminating = true;
+                world_.add(facts);
+                world_.remove_pod(facts.uid);
+            }
+            pods.pop_back();
+        }
+        while (pods.size() < to) {
+            PodFacts one = pods.back();
+            one.rank = static_cast<std::int32_t>(pods.size());
+            one.uid = one.key.name =
+                name + "-" + std::to_string(one.rank) + "+" + std::to_string(++made_anew_);
+            one.created_at = world_.now;
+            one.node.clear();
+            pods.push_back(one);
+            world_.add(one);
+        }
+    }
+
+    EngineWorld& world_;
+    Pods& jobs_;
+    std::map<std::string, JobRecord> records_;
+    int made_anew_ = 0;
+};
+
+}  // namespace gpuctl::test

@@ -1,0 +1,136 @@
+// What is known of an elastic job's size: by answers, by the watch, over a restart (ADR 0017).
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+class Sizes : public ::testing::Test {
+protected:
+    // Ranks 0 to 5 of one GPU each; four fit.
+    Sizes() {
+        world.add(node("a", 4));
+        JobRecord record;
+        record.uid = "job-uid";
+        record.spec.key = key;
+        record.spec.replicas_min = 2;
+        record.spec.replicas_max = 6;
+        world.send(JobSubmitted{record});
+        const CreateWorkload creation = world.sent<CreateWorkload>().front();
+        world.send(WorkloadOutcome{creation.id, key, true, false, "", {}});
+        for (PodFacts& rank : gang("e", 6, 1)) {
+            rank.gang_min = 2;
+            world.add(rank);
+        }
+        world.run();
+    }
+    void watch_shows(std::int64_t size) {
+        world.send(WorkloadObserved{{key, "job-uid", WorkloadPhase::active, size, ""}});
+        world.plan();
+    }
+    [[nodiscard]] const ElasticRow& row() const {
+        const ClusterState& state = world.engine.state();
+        return state.job(state.find_job(key)).elastic;
+    }
+    void take_back_what_did_not_fit() {
+        world.answer_resize("e");
+        world.remove_pod("e-4");
+        world.remove_pod("e-5");
+        world.run();
+    }
+
+    const ObjectKey key{"team-a", "e"};
+    EngineWorld world;
+};
+
+TEST_F(Sizes, a_watch_that_is_behind_our_own_change_says_nothing_new) {
+    ASSERT_EQ(world.resizes.at("e").to, 4);
+    take_back_what_did_not_fit();
+    watch_shows(6);
+    EXPECT_EQ(row().size, 4);
+    EXPECT_TRUE(world.resizes.empty());
+    watch_shows(4);
+    watch_shows(6);  // now it is somebody's doing: the job may have as many
+    EXPECT_EQ(row().size, 6);
+    EXPECT_EQ(row().wanted, 6);
+}
+
+TEST_F(Sizes, what_somebody_sets_outside_of_the_range_is_brought_back) {
+    take_back_what_did_not_fit();
+    watch_shows(1);
+    EXPECT_EQ(row().wanted, 2);
+    ASSERT_TRUE(world.resizes.contains("e"));
+    EXPECT_EQ(world.resizes.at("e").from, 1);
+    EXPECT_EQ(world.resizes.at("e").to, 2);
+}
+
+TEST_F(Sizes, an_answer_to_another_effect_is_not_believed) {
+    const ResizeWorkload sent = world.resizes.at("e");
+    world.send(WorkloadResizeOutcome{EffectId{9'999}, key, ResizeResult::refused, 0, ""});
+    EXPECT_TRUE(row().in_flight);
+    world.send(WorkloadResizeOutcome{sent.id, key, ResizeResult::resized, 0, ""});
+    EXPECT_FALSE(row().in_flight);
+    EXPECT_EQ(row().size, 4);
+}
+
+// Its size is compared by the cluster: what was carried out before is found so.
+TEST_F(Sizes, a_new_term_tells_again_what_was_never_answered) {
+    const ResizeWorkload sent = world.resizes.at("e");
+    world.send(LeadershipChanged{false, Epoch{1}});
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.plan();
+    const ResizeWorkload again = world.resizes.at("e");
+    EXPECT_NE(again.id, sent.id);
+    EXPECT_EQ(again.epoch, Epoch{2});
+    EXPECT_EQ(again.from, 6);
+    EXPECT_EQ(again.to, 4);
+}
+
+TEST_F(Sizes, sizes_are_written_down) {
+    take_back_what_did_not_fit();
+    auto revived = Engine::import_state(world.engine.export_state());
+    ASSERT_TRUE(revived.has_value());
+    EXPECT_EQ(revived->state_hash(), world.engine.state_hash());
+    const ClusterState& state = revived->state();
+    EXPECT_EQ(state.job(state.find_job(key)).elastic.size, 4);
+    EXPECT_EQ(state.elastic_jobs().size(), 1u);
+}
+
+TEST_F(Sizes, users_read_how_many_ranks_there_are_and_why_not_more) {
+    take_back_what_did_not_fit();
+    const Result<JobView> view = find_job(world.engine.state(), "team-a", "e");
+    ASSERT_TRUE(view.has_value());
+    EXPECT_EQ(view->ranks_min, 2);
+    EXPECT_EQ(view->ranks_max, 6);
+    EXPECT_EQ(view->size,
+              "it has 4 ranks of 2 to 6; it would grow to 6: pool default has 0 GPUs free that it "
+              "may use, and no node has room for a rank of 1 GPU");
+    world.add(node("b", 4));
+    world.plan();
+    EXPECT_EQ(find_job(world.engine.state(), "team-a", "e")->size,
+              "it has 4 ranks of 2 to 6; it would grow to 6, not before 1m from now");
+    world.now = world.now + Duration::seconds(61);
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_EQ(find_job(world.engine.state(), "team-a", "e")->size,
+              "it has 4 ranks of 2 to 6, and is growing to 6: room for more ranks is idle");
+}
+
+// The last rank that it lost is not made at the expense of those who wait.
+TEST_F(Sizes, once_a_rank_has_succeeded_the_size_stays) {
+    take_back_what_did_not_fit();
+    PodFacts ended = world.pods.at("e-1");
+    ended.phase = PodPhase::succeeded;
+    world.add(ended);
+    world.plan();
+    world.now = world.now + Duration::seconds(61);
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_TRUE(world.resizes.empty()) << "there is an idle GPU, and it is not for this job";
+    for (const PodFacts& rank : gang("w", 2, 1)) world.add(rank);
+    world.plan();
+    EXPECT_TRUE(world.resizes.empty()) << "nor does it give any";
+}
+
+}  // namespace
+}  // namespace gpuctl::test

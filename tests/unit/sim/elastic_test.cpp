@@ -1,0 +1,83 @@
+// The virtual cluster as the controller of elastic jobs.
+
+#include <algorithm>
+#include <set>
+
+#include "unit/sim/sim_world.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+class SimElastic : public ::testing::Test {
+protected:
+    SimElastic() {
+        settings.container_stop_max = Duration{20'000};
+        job.spec.replicas_min = 1;
+        world.create(job);
+    }
+    // What it answers, and which size that names.
+    WorkloadResizeOutcome resize(std::int32_t from, std::int32_t to,
+                                 const std::string& uid = "uid-of-llm") {
+        const EffectId id{1'000 + ++asked};
+        world.cluster.carry_out(ResizeWorkload{id, Epoch{1}, job.spec.key, uid, from, to, "test"},
+                                world.now, world.events);
+        world.run_for(Duration{10});
+        for (const Event& event : world.events) {
+            const auto* outcome = std::get_if<WorkloadResizeOutcome>(&event);
+            if (outcome != nullptr && outcome->effect == id) return *outcome;
+        }
+        ADD_FAILURE() << "no outcome";
+        return {};
+    }
+    std::set<std::int32_t> ranks() {
+        std::set<std::int32_t> out;
+        for (const PodFacts& pod : world.pods()) out.insert(pod.rank);
+        return out;
+    }
+
+    Settings settings;
+    JobRecord job = make_job("llm", JobKind::training, 4, 2);
+    SimWorld world{settings};
+    std::uint64_t asked = 0;
+};
+
+TEST_F(SimElastic, fewer_ranks_stop_the_highest_with_their_grace_and_the_others_run_on) {
+    for (const PodFacts& pod : world.pods()) world.bind(pod, "node-0");
+    world.run_for(Duration{5'000});
+    const std::vector<PodFacts> before = world.pods();
+    EXPECT_EQ(resize(4, 2).result, ResizeResult::resized);
+    for (const PodFacts& pod : world.pods()) EXPECT_EQ(pod.terminating, pod.rank >= 2) << pod.rank;
+    world.run_for(Duration{21'000});
+    EXPECT_EQ(ranks(), (std::set<std::int32_t>{0, 1}));
+    EXPECT_EQ(world.pods()[0].uid, before[0].uid);
+    EXPECT_EQ(world.cluster.events_of(job.spec.key).back().reason, "Resized");
+}
+
+TEST_F(SimElastic, more_ranks_are_made_and_those_that_wait_go_at_once) {
+    EXPECT_EQ(resize(4, 1).result, ResizeResult::resized);
+    EXPECT_EQ(ranks(), std::set<std::int32_t>{0});
+    EXPECT_EQ(resize(1, 3).result, ResizeResult::resized);
+    EXPECT_EQ(ranks(), (std::set<std::int32_t>{0, 1, 2}));
+}
+
+TEST_F(SimElastic, only_the_size_that_was_meant_is_changed) {
+    EXPECT_EQ(resize(4, 3).result, ResizeResult::resized);
+    EXPECT_EQ(resize(4, 3).result, ResizeResult::resized) << "done already";
+    const WorkloadResizeOutcome late = resize(4, 1);
+    EXPECT_EQ(late.result, ResizeResult::other_size);
+    EXPECT_EQ(late.size, 3);
+    EXPECT_EQ(resize(3, 1, "of another job").result, ResizeResult::gone);
+    EXPECT_EQ(ranks().size(), 3u);
+}
+
+TEST_F(SimElastic, it_ends_when_the_ranks_that_it_has_have_ended) {
+    resize(4, 2);
+    for (const PodFacts& pod : world.pods()) world.bind(pod, "node-0");
+    world.run_for(settings.training_run_time + Duration{10'000});
+    EXPECT_EQ(ranks(), (std::set<std::int32_t>{0, 1})) << "and no other is made";
+    for (const PodFacts& pod : world.pods()) EXPECT_EQ(pod.phase, PodPhase::succeeded);
+    EXPECT_EQ(resize(2, 4).result, ResizeResult::gone) << "an ended job has no size";
+}
+
+}  // namespace
+}  // namespace gpuctl::sim

@@ -52,8 +52,10 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
             setup.may_be_stopped = true;
             stop_long_for_short(pool, setup.policy);
             break;
-        case Suite::openb:    // a world of its own: engine_packer.hpp
-        case Suite::elastic:  // changes of size: not there yet
+        case Suite::elastic:  // its jobs are told apart by age only: elastic_policy.hpp
+            pool.queues.front().order = QueueOrder::fifo;
+            break;
+        case Suite::openb:  // a world of its own: engine_packer.hpp
             return std::nullopt;
     }
     setup.policy.pools.push_back(std::move(pool));

@@ -2,6 +2,7 @@
 
 #include "bench/reference/packers.hpp"
 #include "bench/reference/planners.hpp"
+#include "bench/replay/elastic_policy.hpp"
 #include "bench/replay/engine_packer.hpp"
 #include "bench/replay/engine_setup.hpp"
 
@@ -39,6 +40,9 @@ Result<std::unique_ptr<Policy>> make_policy(const SuiteRequest& request, const T
     if (name == "engine") {
         auto setup = engine_setup_for(request.suite, trace);
         if (!setup) return unknown(request, kReferencePlanners);
+        if (request.suite == Suite::elastic) {
+            return std::make_unique<ElasticPolicy>(trace, settings, std::move(setup->policy));
+        }
         return std::make_unique<EnginePolicy>(trace, settings, std::move(*setup));
     }
     const bool by_run_time = name == "srtf" || name == "srsf";

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "bench/replay/elastic_policy.hpp"
 #include "bench/replay/engine_packer.hpp"
 #include "bench/replay/engine_setup.hpp"
 #include "bench/replay/policies.hpp"
@@ -94,6 +95,8 @@ WorldSettings settings_for(const SuiteRequest& request) {
     }
     settings.overhead = request.overhead;
     settings.clairvoyant = request.clairvoyant;
+    // The planners of papers run them on the sizes that their users chose.
+    settings.elastic = request.suite == Suite::elastic && request.policy == "engine";
     return settings;
 }
 
@@ -107,6 +110,8 @@ Result<World> replay_jobs(const SuiteRequest& request, const Trace& trace, Effor
     effort.wall_s += stopwatch.elapsed_s();
     if (const auto* engine = dynamic_cast<const EnginePolicy*>(policy->get())) {
         effort.engine = engine->effort();
+    } else if (const auto* elastic = dynamic_cast<const ElasticPolicy*>(policy->get())) {
+        effort.engine = elastic->effort();
     }
     effort.jobs += trace.jobs.size();
     effort.decisions += world.decisions();

@@ -75,6 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"elastic_tiresias.json",
              {"elastic", "--jobs", "@elastic.csv", "--epochs", "@elastic_epochs.csv", "--gpus", "4",
               "--policy", "tiresias"}},
+        Case{"elastic_engine.json",
+             {"elastic", "--jobs", "@elastic.csv", "--epochs", "@elastic_epochs.csv", "--gpus",
+              "4"}},
         Case{"vc_fifo.json",
              {"vc", "--jobs", "@vc.csv", "--quotas", "@vc_quotas.csv", "--nodes-count", "2",
               "--policy", "fifo"}},
@@ -104,16 +107,6 @@ TEST(CommandLine, policy_that_reads_the_future_must_be_allowed_to) {
     const Answer given = answer({"philly64", "--jobs", "@philly64.csv", "--policy", "srtf"});
     EXPECT_EQ(given.exit_code, 1);
     EXPECT_EQ(given.complaint, "replay: policy srtf reads true run times; say --clairvoyant\n");
-}
-
-TEST(CommandLine, engine_is_not_faked) {
-    const Answer given = answer(
-        {"elastic", "--jobs", "@elastic.csv", "--epochs", "@elastic_epochs.csv", "--gpus", "4"});
-    EXPECT_EQ(given.exit_code, 1);
-    EXPECT_EQ(
-        given.complaint,
-        "replay: the engine does not replay elastic yet (docs/adr/0009); choose --policy from "
-        "fifo, srtf, srsf, tiresias, easy, easy_sjbf\n");
 }
 
 }  // namespace

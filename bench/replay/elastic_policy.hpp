@@ -1,0 +1,54 @@
+#pragma once
+// The real engine as a policy for jobs that run on any number of GPUs: each is an elastic job of
+// ranks with one GPU, and what the engine says to its controller becomes a change of size in the
+// world. Beside EnginePolicy, whose jobs have one size; the world keeps its own books here, too.
+//
+// Owner, thread: the replay's. `trace` must outlive it.
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "bench/replay/engine_policy.hpp"
+
+namespace gpuctl::replay {
+
+class ElasticPolicy final : public Policy {
+public:
+    ElasticPolicy(const Trace& trace, const WorldSettings& settings, gpuctl::Policy policy);
+
+    std::optional<Instant> decide(World& world) override;
+
+    [[nodiscard]] EngineEffort effort() const;
+
+private:
+    // Of a job that was submitted and has not ended: its ranks, by number.
+    struct Live {
+        std::vector<PodFacts> pods;
+        std::int64_t made = 0;  // pods so far, for names that nobody had
+    };
+    void step(Event event);
+    void tell(const World& world);
+    void submit(JobIndex index);
+    void finish(JobIndex index);
+    void carry_out(World& world);
+    void create(const CreateWorkload& creation);
+    void resize(World& world, const ResizeWorkload& resize);
+    void add_ranks(JobIndex index, std::int32_t up_to);
+    void bind(const BindPod& bind);
+    // So many GPUs as its bound ranks have, in the world as well.
+    void follow(World& world, JobIndex index);
+
+    const Trace* trace_;
+    std::int32_t gpus_total_;
+    Engine engine_;
+    std::uint64_t sequence_ = 0;
+    Instant now_ = World::kBegin;
+    EffectList effects_;
+    std::size_t log_read_ = 0;  // of World::log()
+    std::map<JobIndex, Live> live_;
+    std::optional<Instant> wake_;
+    EngineEffort effort_;
+};
+
+}  // namespace gpuctl::replay

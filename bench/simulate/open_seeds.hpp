@@ -4,12 +4,12 @@
 // whoever mends one takes it out here.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <span>
 
 namespace gpuctl::bench {
 
-inline constexpr std::span<const std::uint64_t> kOpenSeeds{};
+inline constexpr std::array<std::uint64_t, 5> kOpenSeeds{896, 988, 1040, 1795, 1820};
 
 inline bool is_open(std::uint64_t seed) {
     return std::find(kOpenSeeds.begin(), kOpenSeeds.end(), seed) != kOpenSeeds.end();

@@ -146,8 +146,7 @@ const std::vector<Key<Kubernetes>>& keys<Kubernetes>() {
         text("schedulerName", &Kubernetes::scheduler_name,
              "pods with this spec.schedulerName are placed, no others"),
         section("lease", &Kubernetes::lease, "leader election"),
-        count("bindsInFlightMax", &Kubernetes::binds_in_flight_max, 1, 1'024,
-              "bind requests under way at once"),
+        count("bindsInFlightMax", &Kubernetes::binds_in_flight_max, 1, 1'024, "binds at once"),
         span("bindTimeout", &Kubernetes::bind_timeout, kSecond, kHour,
              "at most lease.duration minus lease.renewDeadline"),
         choice("events", &Kubernetes::events,
@@ -353,8 +352,7 @@ const std::vector<Key<Policy>>& keys<Policy>() {
              "so long after its start nothing is stopped for others"),
         span("growthPause", &Policy::growth_pause, 0, kDay,
              "so long after it changed size, or started, an elastic job does not grow"),
-        count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000,
-              "jobs tried in one planning round"),
+        count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000, "tries in one Plan"),
     };
     return table;
 }

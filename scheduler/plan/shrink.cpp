@@ -55,6 +55,7 @@ EvictionUnit unit_of(const ClusterState& state, PodId id) {
     unit.pods = {id};
     unit.gpus = state.shapes().at(pod.shape).gpus;
     unit.price_gpu_ms = lost_gpu_ms(pod.facts, unit.gpus, state.now());
+    unit.weight = unit.price_gpu_ms;
     unit.placed_at = pod.placed_at;
     unit.in_order = true;
     return unit;

@@ -39,7 +39,7 @@ Protection read_gang(const ClusterState& state, const JobRow& job, EvictionUnit&
     Instant until;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
-        if (!pod.node.exists() || pod.facts.terminating) continue;
+        if (!pod.node.exists() || pod.facts.terminating || pod.is_surplus) continue;
         const Protection found = protected_until(state, pod);
         if (!found) return std::nullopt;
         until = std::max(until, *found);

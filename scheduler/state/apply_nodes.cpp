@@ -91,10 +91,10 @@ void ClusterState::place_in_topology(NodeId id) {
 void ClusterState::on(const NodeObserved& event, EffectList&) {
     const NodeId id = node_named(event.node.name);
     NodeRow& row = nodes_[id.value()];
-    if (row.known && row.facts == event.node) return;
     NodeFacts facts = event.node;
     if (facts.pool.empty()) facts.pool = kDefaultPool;
     if (facts.topology.host.empty()) facts.topology.host = facts.name;
+    if (row.known && row.facts == facts) return;
     const bool rules_changed =
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||

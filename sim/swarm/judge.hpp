@@ -134,6 +134,10 @@ private:
     void compare_queues(const Turn& first, const Turn& later, const Held& held);
     void compare_jobs(const Turn& first, const Turn& later, const Held& held);
     [[nodiscard]] Amounts held_below(const QueueName& queue, const Held& held) const;
+    void note_new_claims(const ClusterState& after);
+    // Books::kept() for what was held before a turn.
+    [[nodiscard]] std::int64_t kept_then(const QueueName& queue, const Held& held) const;
+    [[nodiscard]] bool was_kept_out(const Turn& later, const Held& held) const;
     void compare_waiting(const Turn& placed, const ClusterState& after);
 
     // judge_promises.cpp
@@ -157,6 +161,7 @@ private:
     void check_queues(const ClusterState& state);
 
     Books books_;
+    std::set<std::string> pools_claimed_in_;  // in this step
     std::vector<Violation> violations_;
     EffectId effect_last_{};
     std::map<ObjectKey, EffectId> workloads_open_;

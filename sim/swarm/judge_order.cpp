@@ -49,7 +49,21 @@ bool limits_jobs(const Books& books, QueueName name) {
 
 }  // namespace
 
+void Judge::note_new_claims(const ClusterState& after) {
+    pools_claimed_in_.clear();
+    for (const JobId id : after.claims()) {
+        for (const PodId pod_id : after.job(id).pods) {
+            const PodRow& pod = after.pod(pod_id);
+            if (pod.standing == PodStanding::claimed &&
+                books_.claimed_before(pod.facts.uid).empty()) {
+                pools_claimed_in_.insert(books_.queue_of(pod.facts).pool);
+            }
+        }
+    }
+}
+
 void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& after) {
+    note_new_claims(after);
     // What each queue and tenant held before the first turn: now, less all turns.
     Held held;
     const auto sum = [&](const BookedPod& pod, std::int64_t sign) {
@@ -83,12 +97,50 @@ Amounts Judge::held_below(const QueueName& queue, const Held& held) const {
     return sum;
 }
 
+std::int64_t Judge::kept_then(const QueueName& queue, const Held& held) const {
+    std::int64_t sum = 0;
+    const auto add_direct = [&](const QueueName& name) {
+        const auto found = held.find(name);
+        if (found == held.end()) return;
+        for (const auto& [tenant, amounts] : found->second) sum += amounts.gpus;
+    };
+    bool has_default = !queue.queue.empty();
+    if (has_default) add_direct(queue);
+    for (const PoolPolicy& pool : books_.policy.pools) {
+        if (pool.name != queue.pool) continue;
+        for (const QueuePolicy& below : pool.queues) {
+            has_default = has_default || below.name == kDefaultQueue;
+            if (below.parent == queue.queue) sum += kept_then({pool.name, below.name}, held);
+        }
+    }
+    if (!has_default) add_direct({queue.pool, kDefaultQueue});
+    const QueuePolicy* known = books_.policy_of(queue);
+    if (!known || !known->lending_limit) return sum;
+    return std::max(sum, known->guaranteed.value() - known->lending_limit->value());
+}
+
+// What is kept back stops nobody any more once it is held: the earlier turn may have opened the way
+// of the later one.
+bool Judge::was_kept_out(const Turn& later, const Held& held) const {
+    const std::string pool = books_.queue_of(later.pod).pool;
+    std::int64_t all_held = 0;
+    for (const auto& [name, by_tenant] : held) {
+        if (name.pool != pool || !books_.exists(name)) continue;
+        for (const auto& [tenant, amounts] : by_tenant) all_held += amounts.gpus;
+    }
+    const std::int64_t kept = kept_then({pool, ""}, held);
+    const std::int64_t asks = amounts_of(later.pod.request).gpus * later.ranks;
+    return kept > all_held && kept + asks > books_.offered(pool).gpus;
+}
+
 void Judge::compare(const Turn& first, const Turn& later, const Held& held) {
     const QueueName a = books_.queue_of(first.pod);
     const QueueName b = books_.queue_of(later.pod);
     if (a.pool != b.pool || later.grows) return;
     if (first.grows) fail("I19", "job " + to_string(first.job) + " grew before others were tried");
     if (first.resumes || first.grows) return;
+    // What is claimed is held from then on; here it is known only at the end of the step.
+    if (pools_claimed_in_.contains(a.pool) || was_kept_out(later, held)) return;
     ++probes.orders_compared;
     if (later.resumes) {
         return fail("I8", placed(first.job, later.job) + "whose gang is half there");

@@ -247,8 +247,6 @@ namespace gpuctl {
       "An elastic job gives one rank more than it may.") \
     X(shrink_for_anybody, \
       "Elastic jobs yield to jobs of lower priority, too.") \
-    X(forget_new_surplus, \
-      "Nobody hears that an elastic job has ranks to give: a lost wake-up.") \
     X(grow_past_limits, \
       "An elastic job grows beyond what its queue may hold.") \
     X(grow_before_others, \

@@ -50,6 +50,10 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     const PodRow* unsupported = nullptr;
     std::int32_t rank_last = -1;  // of those that hold
     bool is_ending = false;       // a rank succeeded
+    // Of an elastic job: ranks behind one that is not there yet wait for it, else the job would end
+    // up with a gap that no size has.
+    std::int32_t rank_next = 0;
+    const bool in_order = is_elastic(job);
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = pods_[pod_id.value()];
         if (pod.delete_in_flight) leaving = true;  // a gang being rolled back
@@ -63,6 +67,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         if (ended_well || (holds && !leaves && !evicted && !pod.delete_in_flight)) {
             ++out.ranks_held;
             rank_last = std::max(rank_last, pod.facts.rank);
+            rank_next = std::max(rank_next, pod.facts.rank + 1);
         }
         if (pod.standing == PodStanding::claimed) out.waits = true;
         in_flight = in_flight || pod.standing == PodStanding::assumed;
@@ -79,8 +84,9 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
             barred = &pod;
         } else if (!pod.facts.unsupported.empty()) {
             unsupported = &pod;
-        } else {
+        } else if (!in_order || pod.facts.rank <= rank_next) {
             out.pods.push_back(pod_id);
+            rank_next = std::max(rank_next, pod.facts.rank + 1);
         }
     }
     out.ranks_ready = static_cast<std::int64_t>(out.pods.size());
@@ -139,6 +145,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         if (unsupported) {
             return hold(Reason::unsupported_feature, unsupported->facts.unsupported.front());
         }
+        if (!barred) return hold(Reason::turn, job.key.name);  // a rank before them is to come
         return hold(Reason::bind_backoff, barred->facts.key.name);
     }
     if (leaving) return hold(Reason::bind_backoff, job.key.name);

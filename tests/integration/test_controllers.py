@@ -25,6 +25,10 @@ class Controllers(unittest.TestCase):
                      {"propagationPolicy": "Background"}, content_type="application/json")
         wait_for(lambda: not self.bed.pods(self.namespace), RUNNING_S, "its pods are gone", every_s=0.2)
 
+    def remove_pod(self, name):
+        self.bed.kubectl("-n", self.namespace, "delete", "pod", name, "--wait=false")
+        wait_for(lambda: not self.bed.pods(self.namespace), RUNNING_S, "it is gone", every_s=0.2)
+
     @staticmethod
     def template(labels=None, annotations=None, gpus=1, pool="training-pool"):
         body = pod("template", gpus=gpus, pool=pool, labels=labels, annotations=annotations)
@@ -110,6 +114,7 @@ class Controllers(unittest.TestCase):
                                                      "template": self.template({"a": "b"})}}, as_role="alice", expect=(201,))
         self.bed.api("POST", f"/api/v1/namespaces/{self.namespace}/pods", pod("lone", gpus=1, pool="training-pool"),
                      as_role="alice", expect=(201,))
+        self.addCleanup(self.remove_pod, "lone")
         wait_for(lambda: self.row("lone"), RUNNING_S, "the pod is a job of its own", every_s=0.2)
         for name in ("theirs", "lone"):
             text = (f"kind: training\njob: {{name: {name}, namespace: {self.namespace}}}\nenvironment: {{image: x}}\n"

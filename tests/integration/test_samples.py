@@ -31,7 +31,7 @@ class Sample:
 
 
 def samples():
-    """Every job document among the examples: the seven of the product documents, a gang, an elastic job."""
+    """Every job document among the examples: the seven of the product documents, a gang, an elastic job, one for racks."""
     return [Sample(file) for file in sorted(EXAMPLES.glob("*.yaml"))
             if re.search(rf"(?m)^kind: *({'|'.join(JOB_KINDS)})", file.read_text())]
 
@@ -59,7 +59,7 @@ class Samples:
 
     def test_the_seven_are_all_here(self):
         self.assertEqual(sorted(sample.kind for sample in samples()
-                                if sample.file.name not in ("gang-training.yaml", "elastic-training.yaml")),
+                                if sample.file.name not in ("gang-training.yaml", "elastic-training.yaml", "topology-training.yaml")),
                          ["compute", "inference", "inference", "notebook", "notebook", "training", "training"])
 
     def test_each_goes_from_create_to_running_is_followed_and_deleted(self):

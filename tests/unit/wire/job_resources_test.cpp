@@ -1,0 +1,156 @@
+// What a job document asks of the cluster: amounts, sizes, places, paths.
+
+#include "unit/wire/job_document_support.hpp"
+
+namespace gpuctl::wire {
+namespace {
+
+TEST(JobDocument, quantities_are_bounded) {
+    const auto problem = [](const std::string& resources) {
+        return problems_of(with_resources(resources));
+    };
+    EXPECT_TRUE(holds(problem("{cpu: -1, memory: 1Gi}"), "resources.cpu"));
+    EXPECT_TRUE(holds(problem("{cpu: 100001, memory: 1Gi}"), "at most 100000 cores"));
+    EXPECT_TRUE(holds(problem("{cpu: [1], memory: 1Gi}"), "resources.cpu must be text"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 32}"), "a unit such as Gi is missing"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: -1Gi}"), "must be a quantity"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 2Pi}"), "at most 1Pi"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 9999999999Ei}"), "must be a quantity"));
+    EXPECT_TRUE(holds(problem("{memory: 1Gi}"), "resources.cpu is missing"));
+    EXPECT_TRUE(holds(problem("{cpu: 1}"), "resources.memory is missing"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: 1025}"), "from 0 to 1024"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: -2}"), "from 0 to 1024"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: [1]}"), "resources.gpu must be text"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, pool: Bad_Pool}"), "resources.pool"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: 0}"), "from 1 to 10000"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: 18446744073709551615}"), "from 1"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: two}"), "not \"two\""));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpuType: 'a b'}"), "resources.gpuType"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpuShare: lots}"), "resources.gpuShare"));
+}
+
+TEST(JobDocument, gpus_come_as_number_or_string_and_their_model_becomes_the_type) {
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 4}")).gpu.count, 4);
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: '4'}")).gpu.count, 4);
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 2.0}")).gpu.count, 2);
+    const JobSpec typed = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 2（V100）}"));
+    EXPECT_EQ(typed.gpu_type, "V100");
+    EXPECT_EQ(typed.gpu.resource, "nvidia.com/gpu");
+    const JobSpec npu = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 8(npu)}"));
+    EXPECT_EQ(npu.gpu.resource, "huawei.com/Ascend910");
+    EXPECT_EQ(npu.gpu_type, "");
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1(mig-1g.10gb)}")).gpu.resource,
+              "nvidia.com/mig-1g.10gb");
+    EXPECT_TRUE(
+        holds(problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1(V100), gpuType: A100}")),
+              "contradicts the model"));
+}
+
+TEST(JobDocument, placement_says_what_is_together_and_what_is_apart) {
+    const auto with = [](const std::string& placement, const std::string& kind = "training") {
+        return "kind: " + kind + "\njob: {name: j}\nenvironment: {image: i, command: [x]}\n" +
+               "resources: {cpu: 1, memory: 1Gi}\nplacement: " + placement + "\n";
+    };
+    const JobSpec spec =
+        spec_of(with("{topology: {required: block, preferred: rack}, spread: host}"));
+    EXPECT_EQ(spec.topology,
+              (TopologyRules{TopologyLevel::block, TopologyLevel::rack, TopologyLevel::host}));
+    EXPECT_FALSE(spec_of(with("{}")).topology.any());
+    EXPECT_TRUE(holds(problems_of(with("{topology: {required: row}}")),
+                      "must be host, nvlink, rack or block, not \"row\""));
+    EXPECT_TRUE(holds(problems_of(with("{topology: {required: rack}, spread: block}")),
+                      "spread must name a level inside it"));
+    EXPECT_TRUE(holds(problems_of(with("{topology: {required: rack}}", "inference")),
+                      "is for training jobs"));
+}
+
+TEST(JobDocument, a_part_of_a_gpu_is_asked_for_as_a_fraction) {
+    const JobSpec half = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.5}"));
+    EXPECT_EQ(half.gpu.mode, GpuMode::fraction);
+    EXPECT_EQ(half.gpu.amount, GpuMilli{500});
+    EXPECT_EQ(half.gpu.resource, "nvidia.com/gpu");
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.25(V100)}")).gpu_type, "V100");
+    const std::pair<const char*, const char*> refused[] = {
+        {"-1", "sharing GPUs is not built yet"},
+        {"2(vgpu)", "counts shares of GPUs"},
+        {"'8G,0.5'", "ask for the part alone: \"0.5\""},
+        {"1.5", "resources.gpu"}};
+    for (const auto& [text, why] : refused) {
+        EXPECT_TRUE(holds(
+            problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{text} + "}")),
+            why))
+            << text;
+    }
+}
+
+TEST(JobDocument, services_follow_the_rule_of_their_kind) {
+    EXPECT_EQ(spec_of(of_kind("inference")).service.port, 8000);
+    EXPECT_EQ(spec_of(of_kind("notebook")).service.port, 8888);
+    EXPECT_EQ(spec_of(of_kind("notebook", "service: {port: 80}\n")).service.port, 80);
+    EXPECT_EQ(spec_of(of_kind("compute", "service: {replicas: 0}\n")).replicas_max, 0);
+    EXPECT_TRUE(holds(problems_of(of_kind("notebook", "service: {replicas: 2}\n")), "always 1"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {port: 0}\n")), "from 1 to 65535"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {port: 65536}\n")), "65535"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {port: http}\n")), "\"http\""));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {replicas: -1}\n")), "from 0"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {healthCheck: health}\n")),
+                      "starts with /"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: {type: Magic}\n")), "NodePort"));
+    EXPECT_TRUE(holds(problems_of(of_kind("compute", "service: [80]\n")), "service must be a map"));
+}
+
+TEST(JobDocument, an_elastic_job_has_a_range_of_sizes) {
+    const std::string text = of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 30}\n");
+    const JobSpec elastic = spec_of(text);
+    EXPECT_EQ(elastic.replicas_min, 2);
+    EXPECT_EQ(elastic.replicas_max, 30);
+    EXPECT_EQ(warnings_of(text), "");
+    const std::string rigid = of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 2}\n");
+    EXPECT_EQ(spec_of(rigid).replicas_max, 2);
+    EXPECT_EQ(warnings_of(rigid), "");
+}
+
+TEST(JobDocument, elastic_and_node_count_set_the_ranks) {
+    const auto problem = [](const std::string& kind, const std::string& elastic_text) {
+        return problems_of(of_kind(kind, "elastic: " + elastic_text + "\n"));
+    };
+    EXPECT_TRUE(holds(problem("training", "{minReplicas: 4, maxReplicas: 2}"), "is more than"));
+    EXPECT_TRUE(holds(problem("training", "{minReplicas: 1}"), "elastic.maxReplicas is missing"));
+    EXPECT_TRUE(holds(problem("inference", "{minReplicas: 1, maxReplicas: 2}"), "training jobs"));
+    Sections both{.resources = "{cpu: 1, memory: 1Gi, nodeCount: 3}",
+                  .rest = "elastic: {minReplicas: 2, maxReplicas: 4}\n"};
+    EXPECT_TRUE(holds(problems_of(both.text()), "contradicts resources.nodeCount"));
+    Sections inference{.kind = "inference", .resources = "{cpu: 1, memory: 1Gi, nodeCount: 2}"};
+    EXPECT_TRUE(holds(problems_of(inference.text()), "use service.replicas"));
+}
+
+TEST(JobDocument, host_paths_stay_absolute_and_below_the_allowed_roots) {
+    const auto problem = [](const std::string& path, const JobDocumentOptions& options = {}) {
+        return problems_of(of_kind("training", "storage: {workdirs: [{path: " + path + "}]}\n"),
+                           options);
+    };
+    EXPECT_EQ(problem("/datasets/alpaca-qwen.json"), "");
+    EXPECT_TRUE(holds(problem("data"), "must be absolute"));
+    EXPECT_TRUE(holds(problem("/a/../etc"), "may not hold \"..\""));
+    EXPECT_TRUE(holds(problem("/a/.."), "may not hold \"..\""));
+    EXPECT_TRUE(holds(problem("/"), "root of the file system"));
+    EXPECT_TRUE(holds(problem("//."), "root of the file system"));
+    EXPECT_TRUE(holds(problem("'/a:b'"), "':'"));
+    EXPECT_TRUE(holds(problem("''"), "is empty"));
+    JobDocumentOptions options;
+    options.host_path_roots = {"/data/", "/home/x"};
+    EXPECT_EQ(problem("/data", options), "");
+    EXPECT_EQ(problem("/data/a", options), "");
+    EXPECT_TRUE(holds(problem("/database", options), "not below an allowed one (/data/, /home/x)"));
+    EXPECT_TRUE(holds(problem("/home", options), "not below an allowed one"));
+    EXPECT_TRUE(holds(problem("/./etc/passwd", options), "not below an allowed one"));
+    EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {c: {size: 1Gi}}\n")),
+                      "storage.c.mountPath is missing"));
+    EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {c: {mountPath: /a, size: 0}}\n")),
+                      "storage.c.size"));
+    EXPECT_TRUE(holds(problems_of(of_kind("training", "storage: {workdirs: /a}\n")),
+                      "storage.workdirs must be a list"));
+}
+
+}  // namespace
+}  // namespace gpuctl::wire

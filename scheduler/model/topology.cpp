@@ -49,38 +49,36 @@ std::string problem_with(const TopologyRules& rules) {
     return {};
 }
 
-const std::string& NodeTopology::of(TopologyLevel level) const {
-    static const std::string nobody_said;
+namespace {
+
+// The member of that level, of whatever has one for each; `nothing` where no level is meant.
+template <typename Levels, typename Member>
+const Member& member_of(const Levels& of, TopologyLevel level, const Member& nothing) {
     switch (level) {
         case TopologyLevel::none:
             break;
         case TopologyLevel::host:
-            return host;
+            return of.host;
         case TopologyLevel::nvlink:
-            return nvlink;
+            return of.nvlink;
         case TopologyLevel::rack:
-            return rack;
+            return of.rack;
         case TopologyLevel::block:
-            return block;
+            return of.block;
     }
-    return nobody_said;
+    return nothing;
+}
+
+}  // namespace
+
+const std::string& NodeTopology::of(TopologyLevel level) const {
+    static const std::string nobody_said;
+    return member_of(*this, level, nobody_said);
 }
 
 const std::vector<std::string>& TopologyKeys::of(TopologyLevel level) const {
     static const std::vector<std::string> none;
-    switch (level) {
-        case TopologyLevel::none:
-            break;
-        case TopologyLevel::host:
-            return host;
-        case TopologyLevel::nvlink:
-            return nvlink;
-        case TopologyLevel::rack:
-            return rack;
-        case TopologyLevel::block:
-            return block;
-    }
-    return none;
+    return member_of(*this, level, none);
 }
 
 NodeTopology topology_of(const std::string& node, const std::map<std::string, std::string>& labels,

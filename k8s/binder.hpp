@@ -48,7 +48,7 @@ BindResult judge_read_back(const BindPod& order, ErrorCode first,
 
 struct BinderSettings {
     LabelKeys labels;
-    std::size_t in_flight_max = 32;
+    std::size_t in_flight_max = 64;
     std::chrono::milliseconds timeout{5'000};  // A2
 };
 

@@ -64,7 +64,7 @@ struct ApiResponse {
 struct ClientSettings {
     std::string user_agent = "gpuctld";
     std::size_t unary_in_flight_max = 16;
-    std::size_t binds_in_flight_max = 32;
+    std::size_t binds_in_flight_max = 64;
     std::chrono::milliseconds connect_timeout{10'000};
     std::chrono::milliseconds write_timeout{5'000};  // A2: of fenced writes
     std::size_t response_bytes_max = 64u << 20;

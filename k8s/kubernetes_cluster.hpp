@@ -34,7 +34,7 @@ struct KubernetesSettings {
     bool lease_enabled = true;
     // An empty identity is made.
     LeaseSettings lease;
-    std::size_t binds_in_flight_max = 32;
+    std::size_t binds_in_flight_max = 64;
     std::chrono::milliseconds bind_timeout{5'000};
     bool failure_events = true;
     bool success_events = true;

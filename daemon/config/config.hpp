@@ -58,7 +58,7 @@ struct Kubernetes {
     std::string context;     // empty: current-context
     std::string scheduler_name = "gpuctl";
     Lease lease;
-    std::size_t binds_in_flight_max = 32;
+    std::size_t binds_in_flight_max = 64;
     seconds bind_timeout{5};  // A2: a deposed leader's write must be over by then
     KubernetesEvents events = KubernetesEvents::all;
     std::int64_t success_events_per_second = 5;  // one per gang or job, dropped beyond (ruling 25)

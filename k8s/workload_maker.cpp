@@ -96,7 +96,7 @@ WorkloadMaker::Step WorkloadMaker::failed(std::string what, const ApiError& erro
 
 aio::Task<void> WorkloadMaker::run_create(CreateWorkload order) {
     const EffectId id = order.id;
-    const ObjectKey key = order.job.spec.key;
+    const ObjectKey key = order.job->spec.key;
     if (order.deadline.happened() && aio::Loop::wall_ms() >= order.deadline.ms()) {
         done_(WorkloadOutcome{
             id, key, false, true,
@@ -130,7 +130,7 @@ aio::Task<Result<void>> WorkloadMaker::try_create(JobRecord job, Epoch epoch) {
 }
 
 aio::Task<WorkloadMaker::Step> WorkloadMaker::create_steps(CreateWorkload order) {
-    const JobRecord& job = order.job;
+    const JobRecord& job = *order.job;
     auto body = workload_body(job, settings_);
     if (!body) co_return not_makeable(body.error());
     Step step = co_await ensure_priority_class(job.spec.priority, order.epoch);

@@ -150,8 +150,8 @@ void Cluster::reach(const EvictPod& effect, Instant now, Out& out) {
 }
 
 void Cluster::reach(const CreateWorkload& effect, Instant now, Out& out) {
-    WorkloadOutcome outcome{effect.id, effect.job.spec.key, true, false, ""};
-    const std::string doing = "create job " + to_string(effect.job.spec.key) + ": ";
+    WorkloadOutcome outcome{effect.id, effect.job->spec.key, true, false, ""};
+    const std::string doing = "create job " + to_string(effect.job->spec.key) + ": ";
     if (effect.deadline.happened() && now > effect.deadline) {
         outcome.done = false;
         outcome.retryable = true;
@@ -164,16 +164,16 @@ void Cluster::reach(const CreateWorkload& effect, Instant now, Out& out) {
         outcome.message = doing + "the virtual API server answered 500";
         return out.push_back(outcome);
     }
-    const auto existing = workload_named_.find(effect.job.spec.key);
-    if (existing != workload_named_.end() && existing->second != effect.job.uid) {
+    const auto existing = workload_named_.find(effect.job->spec.key);
+    if (existing != workload_named_.end() && existing->second != effect.job->uid) {
         outcome.done = false;
         outcome.message = doing + "another job of this name exists";
         return out.push_back(outcome);
     }
     out.push_back(outcome);
-    if (workloads_.contains(effect.job.uid)) return;
-    add_workload(effect.job);
-    sync_workload(effect.job.uid, now, out);
+    if (workloads_.contains(effect.job->uid)) return;
+    add_workload(*effect.job);
+    sync_workload(effect.job->uid, now, out);
 }
 
 void Cluster::reach(const DeleteWorkload& effect, Instant now, Out& out) {

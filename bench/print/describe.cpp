@@ -102,7 +102,7 @@ std::string describe(const Effect& effect) {
                      return "delete pod " + number(e.id) + " " + to_string(e.pod.key);
                  },
                  [](const CreateWorkload& e) {
-                     return "create " + number(e.id) + " " + to_string(e.job.spec.key);
+                     return "create " + number(e.id) + " " + to_string(e.job->spec.key);
                  },
                  [](const DeleteWorkload& e) {
                      return "delete " + number(e.id) + " " + to_string(e.key);

@@ -174,8 +174,8 @@ void ElasticPolicy::carry_out(World& world) {
 }
 
 void ElasticPolicy::create(const CreateWorkload& creation) {
-    step(WorkloadOutcome{creation.id, creation.job.spec.key, true, false, "", {}});
-    add_ranks(job_named(creation.job.spec.key.name), creation.job.spec.replicas_max);
+    step(WorkloadOutcome{creation.id, creation.job->spec.key, true, false, "", {}});
+    add_ranks(job_named(creation.job->spec.key.name), creation.job->spec.replicas_max);
 }
 
 void ElasticPolicy::add_ranks(JobIndex index, std::int32_t up_to) {

@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/base/boxed.hpp"
 #include "scheduler/base/ids.hpp"
 #include "scheduler/base/time.hpp"
 #include "scheduler/base/units.hpp"
@@ -39,6 +40,8 @@ template <typename T>
 struct is_optional : std::false_type {};
 template <typename T>
 struct is_optional<std::optional<T>> : std::true_type {};
+template <typename T>
+struct is_optional<Boxed<T>> : std::true_type {};
 template <typename T>
 struct is_variant : std::false_type {};
 template <typename... T>

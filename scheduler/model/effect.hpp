@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/base/boxed.hpp"
 #include "scheduler/base/ids.hpp"
 #include "scheduler/model/job_spec.hpp"
 #include "scheduler/model/pod.hpp"
@@ -46,8 +47,8 @@ BOOST_DESCRIBE_STRUCT(DeletePod, (), (id, epoch, pod, why))
 struct CreateWorkload {
     EffectId id{};
     Epoch epoch{};
-    JobRecord job;
-    Instant deadline{};  // outcome "not done, retryable" when it could not be sent by then
+    Boxed<JobRecord> job;  // always there; by far the largest of what is asked for
+    Instant deadline{};    // outcome "not done, retryable" when it could not be sent by then
 };
 BOOST_DESCRIBE_STRUCT(CreateWorkload, (), (id, epoch, job, deadline))
 

@@ -58,7 +58,7 @@ struct JobImage {
     std::string pool_wanted;
     std::string queue_wanted;
     std::int32_t priority = 0;
-    std::optional<JobRecord> record;
+    Boxed<JobRecord> record;
     WorkloadState workload{};
     bool workload_due = false;
     bool workload_in_flight = false;
@@ -69,7 +69,7 @@ struct JobImage {
     Instant create_deadline;
     Instant create_lands_until;
     std::string message;
-    std::optional<WorkloadFacts> workload_facts;
+    Boxed<WorkloadFacts> workload_facts;
     std::int32_t gang_attempt = 0;
     bool gang_started = false;
     Instant gang_deadline;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/base/boxed.hpp"
 #include "scheduler/base/ids.hpp"
 #include "scheduler/model/job_spec.hpp"
 #include "scheduler/model/node.hpp"
@@ -142,7 +143,7 @@ struct JobRow {
     QueueId queue;  // none: unknown
     std::vector<PodId> pods;
 
-    std::optional<JobRecord> record;
+    Boxed<JobRecord> record;
     WorkloadState workload = WorkloadState::none;
     bool workload_due = false;        // an effect must be sent when we may
     bool workload_in_flight = false;  // sent, without outcome
@@ -153,7 +154,7 @@ struct JobRow {
     Instant create_deadline;     // of a creation without answer; else never
     Instant create_lands_until;  // one given up for lost may still be carried out until then
     std::string message;         // of the last unhappy workload outcome
-    std::optional<WorkloadFacts> workload_facts;  // once the watch showed its object
+    Boxed<WorkloadFacts> workload_facts;  // once the watch showed its object
 
     std::int32_t gang_attempt = 0;
     bool gang_started = false;    // all its ranks were bound once

@@ -139,7 +139,8 @@ void Player::make_anew(const std::string& uid) {
 }
 
 void Player::answer(const CreateWorkload& creation) {
-    answers_.emplace_back(WorkloadOutcome{creation.id, creation.job.spec.key, true, false, "", {}});
+    answers_.emplace_back(
+        WorkloadOutcome{creation.id, creation.job->spec.key, true, false, "", {}});
 }
 
 void Player::answer(const DeleteWorkload& deletion) {

@@ -23,7 +23,7 @@ struct Agree {
     }
     void operator()(const CreateWorkload& creation) const {
         answers.emplace_back(
-            WorkloadOutcome{creation.id, creation.job.spec.key, true, false, "", {}});
+            WorkloadOutcome{creation.id, creation.job->spec.key, true, false, "", {}});
     }
     void operator()(const DeleteWorkload& deletion) const {
         answers.emplace_back(WorkloadOutcome{deletion.id, deletion.key, true, false, "", {}});

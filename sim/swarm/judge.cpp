@@ -38,7 +38,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
                             "eviction of " + to_string(eviction->pod.key));
             note_eviction(*eviction, evictions);
         } else if (const auto* creation = std::get_if<CreateWorkload>(&effect)) {
-            check_workload(creation->job.spec.key, creation->id, creation->epoch);
+            check_workload(creation->job->spec.key, creation->id, creation->epoch);
         } else if (const auto* removal = std::get_if<DeleteWorkload>(&effect)) {
             check_workload(removal->key, removal->id, removal->epoch);
         } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {

@@ -74,10 +74,11 @@ protected:
 
     WorkloadOutcome create() {
         CreateWorkload order;
-        order.job.uid = "job-1";
-        order.job.spec.kind = JobKind::inference;
-        order.job.spec.key = {"t", "web"};
-        order.job.spec.image = "i";
+        JobRecord& job = order.job.emplace();
+        job.uid = "job-1";
+        job.spec.kind = JobKind::inference;
+        job.spec.key = {"t", "web"};
+        job.spec.image = "i";
         maker.create(order);
         return outcome();
     }

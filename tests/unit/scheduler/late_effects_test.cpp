@@ -108,7 +108,7 @@ TEST(LateEffects, a_job_is_deleted_once_more_when_an_unanswered_creation_may_bri
     world.send(LeadershipChanged{true, Epoch{2}});
     const CreateWorkload again = world.sent<CreateWorkload>().back();
     ASSERT_NE(again.id, lost.id);
-    world.send(WorkloadOutcome{again.id, again.job.spec.key, true, false, ""});
+    world.send(WorkloadOutcome{again.id, again.job->spec.key, true, false, ""});
     world.send(JobDeleteRequested{{"team-a", "a"}, false});
     const DeleteWorkload deletion = world.sent<DeleteWorkload>().back();
     world.send(WorkloadOutcome{deletion.id, deletion.key, true, false, ""});
@@ -125,7 +125,7 @@ TEST(LateEffects, a_job_whose_creation_was_answered_goes_with_its_first_deletion
     EngineWorld world;
     world.send(JobSubmitted{record("a")});
     const CreateWorkload create = world.sent<CreateWorkload>().back();
-    world.send(WorkloadOutcome{create.id, create.job.spec.key, true, false, ""});
+    world.send(WorkloadOutcome{create.id, create.job->spec.key, true, false, ""});
     world.send(JobDeleteRequested{{"team-a", "a"}, false});
     const DeleteWorkload deletion = world.sent<DeleteWorkload>().back();
     world.send(WorkloadOutcome{deletion.id, deletion.key, true, false, ""});

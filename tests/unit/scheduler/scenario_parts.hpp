@@ -76,7 +76,7 @@ public:
         if (!records_.contains(name)) return;
         world_.send(JobSubmitted{records_.at(name)});
         for (const CreateWorkload& creation : world_.sent<CreateWorkload>()) {
-            world_.send(WorkloadOutcome{creation.id, creation.job.spec.key, true, false, "", {}});
+            world_.send(WorkloadOutcome{creation.id, creation.job->spec.key, true, false, "", {}});
         }
     }
     // All controllers do as they were told: the highest ranks go, the missing ones are made.

@@ -1,13 +1,16 @@
 """config/rbac.yaml is what the code sends (ruling 16): nothing was refused, nothing granted went unused.
 
-Runs last, on the audit log that all other tests on the shared cluster have written; by itself it runs a short
+Runs last, on the audit logs that all other tests on shared clusters have written; by itself it runs a short
 tour through everything first."""
 
+import os
+import pathlib
 import time
 import unittest
 
 from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, bound, create_pod, delete_namespace_pods, pod, shared_testbed,
                      unique, wait_for)
+from testbed import read_audit_log
 
 USER = "system:serviceaccount:gpuctl-system:gpuctld"
 KINDS = {
@@ -48,6 +51,11 @@ class Rights(unittest.TestCase):
         cls.daemon = Daemon(bed=cls.bed).start()
         cls.addClassCleanup(cls.daemon.stop)
         cls.namespace = cls.bed.create_namespace(unique("rights"))
+
+    def requests(self):
+        """What gpuctld asked this API server and, in a run with several workers, those of the others."""
+        others = [pathlib.Path(log) for log in os.environ.get("GPUCTL_AUDIT_LOGS", "").split(os.pathsep) if log]
+        return self.bed.audit_events(USER) + [event for log in others for event in read_audit_log(log, USER)]
 
     def granted(self):
         """(group, resource, verb) of every rule bound to gpuctld's service account, anywhere."""
@@ -107,13 +115,13 @@ class Rights(unittest.TestCase):
 
     def test_never_refused(self):
         """For want of a right: a quota's 403 comes after the right was found."""
-        refused = sorted({(*wanted_by(event), event["objectRef"].get("namespace", "")) for event in self.bed.audit_events(USER)
+        refused = sorted({(*wanted_by(event), event["objectRef"].get("namespace", "")) for event in self.requests()
                           if event["responseStatus"]["code"] == 403 and event.get("objectRef")
                           and event.get("annotations", {}).get("authorization.k8s.io/decision") != "allow"})
         self.assertEqual(refused, [])
 
     def test_nothing_granted_that_nobody_used(self):
-        used = {right for event in self.bed.audit_events(USER)
+        used = {right for event in self.requests()
                 if event.get("objectRef") and event["responseStatus"]["code"] < 400 or event["responseStatus"]["code"] in (404, 409, 410, 422)
                 for right in rights_shown_by(event)}
         granted = self.granted()

@@ -57,6 +57,17 @@ class ApiError(AssertionError):
     """An answer of the API server that the caller did not expect."""
 
 
+def read_audit_log(file, user=None, since=0):
+    """Entries of an audit log from that byte on, parsed; those of one user only when given."""
+    if not file.exists():
+        return []
+    with open(file, "rb") as log:
+        log.seek(since)
+        lines = log.read().split(b"\n")
+    events = [json.loads(line) for line in lines[:-1] if line]
+    return [event for event in events if user is None or event["user"].get("username") == user]
+
+
 class Testbed:
     """One cluster. Threads may share it; start and stop belong to one thread."""
 
@@ -398,14 +409,7 @@ class Testbed:
 
     def audit_events(self, user=None, since=0):
         """Entries of the audit log from that byte on, parsed; those of one user only when given."""
-        file = self.folder / "log" / "audit.log"
-        if not file.exists():
-            return []
-        with open(file, "rb") as log:
-            log.seek(since)
-            lines = log.read().split(b"\n")
-        events = [json.loads(line) for line in lines[:-1] if line]
-        return [event for event in events if user is None or event["user"].get("username") == user]
+        return read_audit_log(self.folder / "log" / "audit.log", user, since)
 
     def audit_size(self):
         file = self.folder / "log" / "audit.log"

@@ -11,12 +11,16 @@ import tempfile
 import time
 import unittest
 
+import run_integration
+
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 CORES = os.cpu_count() or 2
 # One ASan+UBSan build for all C++ tests; release for what integration, quickstart and benches start;
 # TSan for what has threads (the loop and its offload pool, the journal that writes on it).
 TSAN_TESTS = ["aio_tests", "journal_tests"]
 SUITE_DEADLINE_S = 900
+# Suites that take minutes, and into how many parts they are cut.
+SHARDS = {"property_tests": 5}
 # Over 2 million steps, under a minute on two cores.
 SIMULATION_SEEDS = 2_400
 SIMULATION_STEPS_MIN = 2_000_000
@@ -80,13 +84,15 @@ def registered_tests(folder):
     return [(test["name"], test["command"]) for test in json.loads(answer.stdout)["tests"] if "command" in test]
 
 
-def run_suite(name, command, words):
+def run_suite(name, command, shard, words):
     """(seconds, passed, [(failed name, output)]) of one registered test; GoogleTest ones case by case."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch) / "report.json"
         environment = {**os.environ, "GTEST_OUTPUT": f"json:{report}", "TMPDIR": scratch,
                        "ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+        if shard[1] > 1:
+            environment.update(GTEST_SHARD_INDEX=str(shard[0]), GTEST_TOTAL_SHARDS=str(shard[1]))
         if words:
             environment["GTEST_FILTER"] = ":".join(f"*{word}*" for word in words)
         try:
@@ -117,18 +123,24 @@ def run_suite(name, command, words):
         return seconds, passed, failed
 
 
-def unit_tests(tally, preset, words, only=None):
-    folder = build(tally, preset, only or ())
-    if folder is None:
-        return
-    step(f"unit tests, {preset}")
-    tests = [(name, command) for name, command in registered_tests(folder) if only is None or name in only]
+def unit_tests(tally, words):
+    """Every registered test under ASan and UBSan, those with threads under TSan too; the long ones first, in shards."""
+    tasks = []
+    for preset, only in (("asan-ubsan", None), ("tsan", TSAN_TESTS)):
+        folder = build(tally, preset, only or ())
+        for name, command in registered_tests(folder) if folder else ():
+            if only is None or name in only:
+                shards = SHARDS.get(name, 1)
+                tasks += [(f"{name}, {preset}" + (f", {shard + 1} of {shards}" if shards > 1 else ""), command, (shard, shards))
+                          for shard in range(shards)]
+    tasks.sort(key=lambda task: -task[2][1])
+    step("unit tests")
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
-        waiting = {pool.submit(run_suite, name, command, words): name for name, command in tests}
+        waiting = {pool.submit(run_suite, *task, words): task[0] for task in tasks}
         for number, future in enumerate(concurrent.futures.as_completed(waiting), 1):
             seconds, passed, failed = future.result()
             tally.passed += passed
-            print(f"  [{number}/{len(tests)}] {waiting[future]}: {passed} passed, {len(failed)} failed ({seconds:.1f} s)",
+            print(f"  [{number}/{len(tasks)}] {waiting[future]}: {passed} passed, {len(failed)} failed ({seconds:.1f} s)",
                   flush=True)
             for name, output in failed:
                 tally.fail(name, output)
@@ -198,16 +210,8 @@ def tool_tests(tally):
     """The tools' own tests."""
     step("tests of the tools")
     folder = REPOSITORY / "tests" / "tools"
-    tests = list(flatten(unittest.TestLoader().discover(str(folder), "test_*.py", str(folder))))
+    tests = list(run_integration.flatten(unittest.TestLoader().discover(str(folder), "test_*.py", str(folder))))
     unittest.TestSuite(tests).run(Progress(tally, len(tests)))
-
-
-def flatten(suite):
-    for item in suite:
-        if isinstance(item, unittest.TestSuite):
-            yield from flatten(item)
-        else:
-            yield item
 
 
 def simulation(tally):
@@ -221,14 +225,18 @@ def simulation(tally):
                           capture_output=True, text=True, timeout=SUITE_DEADLINE_S, cwd=REPOSITORY, check=False)
     told = json.loads(done.stdout) if done.returncode in (0, 1) else {"violations": [], "counts": {"steps": 0}}
     steps = told["counts"]["steps"]
+    # Each fault and each check must have happened, or the simulation proves less than it says.
     for wrong in told["violations"]:
         tally.fail(f"simulation seed {wrong['seed']}", f"{wrong['invariant']}: {wrong['what']}\nrepeat: {wrong['repeat']}")
-    if done.returncode == 0 and steps >= SIMULATION_STEPS_MIN:
+    never = sorted(name for name, count in told["counts"].items() if count == 0)
+    if done.returncode == 0 and never:
+        tally.fail("simulation", f"never happened, so that nothing is known of it: {', '.join(never)}")
+    elif done.returncode == 0 and steps >= SIMULATION_STEPS_MIN:
         tally.passed += 1
         print(f"  {steps} steps in {told['seconds']:.0f} s, no violation", flush=True)
     elif not told["violations"]:
         tally.fail("simulation", f"exit code {done.returncode} after {steps} steps\n{done.stderr}")
-    seconds, passed, failed = run_suite("planted_tests", [str(folder / "tests" / "planted_tests")], [])
+    seconds, passed, failed = run_suite("planted_tests", [str(folder / "tests" / "planted_tests")], (0, 1), [])
     tally.passed += passed
     print(f"  planted_tests: {passed} passed, {len(failed)} failed ({seconds:.1f} s)", flush=True)
     for name, output in failed:
@@ -238,18 +246,21 @@ def simulation(tally):
 def integration_tests(tally, words):
     if build(tally, "release", ["gpuctld", "gpuctl", "gpuctld-planted"]) is None:
         return
-    step("integration: the real API server, real processes, real Prometheus")
-    folder = REPOSITORY / "tests" / "integration"
-    sys.path[:0] = [str(folder), str(REPOSITORY / "tests" / "testbed")]
-    sys.dont_write_bytecode = True
-    tests = list(flatten(unittest.TestLoader().discover(str(folder), "test_*.py", str(folder))))
-    if words:
-        tests = [test for test in tests if any(word in test.id() for word in words)]
-    import support
-    try:
-        unittest.TestSuite(tests).run(Progress(tally, len(tests)))
-    finally:
-        support.stop_shared()
+    step(f"integration: the real API server, real processes, real Prometheus, {CORES} classes at a time")
+    done = 0
+
+    def told(test, seconds, wrong):
+        nonlocal done
+        done += 1
+        print(f"  [{done}] {test.removeprefix('test_')} {'FAILED' if wrong else 'ok'} ({seconds:.1f} s)", flush=True)
+        if wrong:
+            tally.fail(test.removeprefix("test_"), wrong)
+        else:
+            tally.passed += 1
+
+    total = run_integration.run(words, CORES, told)
+    if done < total:
+        tally.fail("integration", f"{total - done} of {total} tests told nothing")
 
 
 def main():
@@ -266,8 +277,7 @@ def main():
         tidy(tally)
         tool_tests(tally)
     if not options.integration:
-        unit_tests(tally, "asan-ubsan", options.words)
-        unit_tests(tally, "tsan", options.words, TSAN_TESTS)
+        unit_tests(tally, options.words)
         if not options.words:
             simulation(tally)
     if not options.unit:

@@ -126,21 +126,23 @@ aio::Task<int> print_once(Connection& connection, LogsOptions options) {
                                       {"tail", tail}});
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format, options.job);
+    const auto text = [](const nlohmann::json& entry) {
+        return entry.is_string() ? entry.get<std::string>() : text_of(entry, "data");
+    };
+    nlohmann::json lines = nlohmann::json::array();
+    for (const auto& entry : reply->body.value("logs", nlohmann::json::array())) {
+        if (wanted(without_pod(text(entry), options.all_pods), options.grep))
+            lines.push_back(entry);
+    }
     if (options.format == Format::json) {
         print_json(std::cout,
-                   {{"logs", reply->body.value("logs", nlohmann::json::array())},
+                   {{"logs", lines},
                     {"pod_name", text_of(reply->body, "pod", text_of(reply->body, "podName"))},
                     {"namespace", text_of(reply->body, "namespace")}});
         co_return 0;
     }
-    const nlohmann::json lines = reply->body.value("logs", nlohmann::json::array());
-    for (const auto& entry : lines) {
-        const std::string line =
-            entry.is_string() ? entry.get<std::string>() : text_of(entry, "data");
-        if (!wanted(without_pod(line, options.all_pods), options.grep)) continue;
-        std::cout << printable(line) << '\n';
-    }
-    if (lines.empty()) {
+    for (const auto& entry : lines) std::cout << printable(text(entry)) << '\n';
+    if (reply->body.value("logs", nlohmann::json::array()).empty()) {
         std::cerr << "gpuctl: " << printable(text_of(reply->body, "message", "no output yet"))
                   << '\n';
     }

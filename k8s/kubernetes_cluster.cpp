@@ -225,11 +225,15 @@ aio::Task<bool> KubernetesCluster::Parts::wait_for_lists(std::uint64_t pod_lists
 }
 
 aio::Task<void> KubernetesCluster::Parts::take_over(Epoch epoch) {
-    const aio::Deadline writes_over = aio::Deadline::in(settings.lease.write_timeout());
+    const aio::Clock::time_point writes_from = std::max(aio::Clock::now(), keeper.writes_from());
+    const aio::Deadline writes_over{writes_from + settings.lease.write_timeout()};
     bool ready = co_await wait_for_lists(1, 1, epoch);
     if (!ready) co_return;
-    if (epoch > kFirstEpoch) {
-        // Somebody led before us: what they sent last may still be on its way (A2b).
+    if (epoch == kFirstEpoch && !pod_feed.has_seen_bound()) {
+        keeper.write_at_once();
+    } else {
+        // Somebody led before us, perhaps under a lease that was deleted meanwhile: what they sent
+        // last may still be on its way (A2b).
         const bool running = co_await aio::sleep_until(writes_over);
         if (!running || !in_term(epoch)) co_return;
         const std::uint64_t pod_lists = pod_feed.lists() + 1;

@@ -55,6 +55,7 @@ bool PodFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
     const auto known = pods_.find(identity.uid);
     // Other schedulers' pods matter from the moment they hold a node (S12).
     if (known == pods_.end() && !facts.ours && facts.node.empty()) return true;
+    has_seen_bound_ = has_seen_bound_ || (facts.ours && !facts.node.empty());
     inform_writer(*reading);
     const std::uint64_t print = fingerprint(facts, scratch_);
     if (known != pods_.end() && known->second.fingerprint == print) {

@@ -87,6 +87,8 @@ public:
 
     // Ruling 26: only such pods are made again by somebody.
     [[nodiscard]] bool has_controller(const std::string& uid) const;
+    // Was a pod of ours ever seen on a node? Then somebody led before.
+    [[nodiscard]] bool has_seen_bound() const { return has_seen_bound_; }
 
 private:
     struct Known {
@@ -98,6 +100,7 @@ private:
     PodReadSettings settings_;
     StatusWriter& writer_;
     std::unordered_map<std::string, Known> pods_;  // by uid
+    bool has_seen_bound_ = false;
     std::string scratch_;
 };
 

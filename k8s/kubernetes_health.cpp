@@ -28,8 +28,14 @@ ports::HealthLine cache_health(bool synced, std::size_t pods, std::size_t nodes,
     return line;
 }
 
+// A follower is as ready as its leader is alive; who cannot ask for longer than a leader may be
+// silent knows of none.
 ports::HealthLine lease_health(const LeaseKeeper::View& lease, bool told) {
-    ports::HealthLine line{"lease", lease.leading || !lease.holder.empty(), {}};
+    constexpr std::chrono::seconds silence_tolerated{15};
+    const bool is_blind =
+        lease.failing_since && aio::Clock::now() - *lease.failing_since >= silence_tolerated;
+    const bool follows = !lease.holder.empty() && lease.holder != lease.identity && !is_blind;
+    ports::HealthLine line{"lease", lease.leading || follows, {}};
     if (lease.leading) {
         line.detail = told ? "leading" : "leading soon: reading the cluster anew";
     } else if (lease.holder.empty()) {
@@ -41,6 +47,7 @@ ports::HealthLine lease_health(const LeaseKeeper::View& lease, bool told) {
             lease.last_error.empty() ? "its lease was not renewed in time" : lease.last_error;
         line.detail =
             lease.holder == lease.identity ? "stepped down: " + why : "following " + lease.holder;
+        if (is_blind) line.detail += ", as far as is known: " + lease.last_error;
     }
     return line;
 }

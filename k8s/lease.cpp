@@ -1,5 +1,6 @@
 #include "k8s/lease.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -94,6 +95,7 @@ std::string lease_body(const LeaseSettings& settings, const LeaseRecord& record)
 
 LeaseMachine::Step LeaseMachine::begin(Time now, std::int64_t wall_us) {
     expire(now);
+    creating_ = false;
     fast_path_used_ = leading_ && !must_read_;
     if (fast_path_used_) return {Send::update, claim(wall_us)};
     return {Send::read, {}};
@@ -106,6 +108,7 @@ LeaseMachine::Step LeaseMachine::on_read(std::optional<LeaseRecord> found, Time 
         if (leading_) step_down();  // somebody deleted it: all bets are off
         have_observed_ = false;
         observed_ = {};
+        creating_ = true;
         return {Send::create, claim(wall_us)};
     }
     observe(*found, now);
@@ -131,6 +134,7 @@ void LeaseMachine::on_written(LeaseRecord stored, Time sent_at, Time now) {
     if (!leading_) {
         leading_ = true;
         epoch_ = Epoch{static_cast<std::uint64_t>(stored.transitions)};
+        writes_from_ = creating_ ? now + settings_.fence() : Time::min();
     }
     renewed_sent_at_ = sent_at;
     expire(now);  // the answer itself may have taken too long
@@ -164,6 +168,7 @@ std::optional<LeaseRecord> LeaseMachine::release(Time now, std::int64_t wall_us)
 void LeaseMachine::observe(const LeaseRecord& record, Time now) {
     if (have_observed_ && record == observed_) return;
     observed_ = record;
+    transitions_most_ = std::max(transitions_most_, record.transitions);
     observed_at_ = now;
     have_observed_ = true;
 }
@@ -180,7 +185,7 @@ LeaseRecord LeaseMachine::claim(std::int64_t wall_us) const {
     record.renew_time = micro_time(wall_us);
     if (!leading_) {
         record.acquire_time = record.renew_time;
-        record.transitions = observed_.transitions + 1;
+        record.transitions = transitions_most_ + 1;
     }
     return record;
 }

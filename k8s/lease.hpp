@@ -7,7 +7,12 @@
 //   leading   ──no renewal succeeded for renew_deadline, or another holds it──> following
 //
 // Each time of leading has a number, the epoch: the Lease's leaseTransitions, raised with every
-// change of hands, also when the same process takes its own expired lease again.
+// change of hands, also when the same process takes its own expired lease again. It never goes back
+// in the life of a process, whatever becomes of the object.
+//
+// Who finds no object makes one, and leads; but the object may have been deleted under a leader
+// that has not noticed yet. So a term that begins like that may write only when such a leader would
+// have stopped: a fence after the object was made.
 
 #include <chrono>
 #include <cstdint>
@@ -80,8 +85,12 @@ public:
     [[nodiscard]] bool leading() const { return leading_; }
     [[nodiscard]] Epoch epoch() const { return epoch_; }
     [[nodiscard]] bool may_write(Time now) const {
-        return leading_ && now - renewed_sent_at_ < settings_.fence();
+        return leading_ && now >= writes_from_ && now - renewed_sent_at_ < settings_.fence();
     }
+    // Of this term, if it began without an object; else long ago.
+    [[nodiscard]] Time writes_from() const { return writes_from_; }
+    // There is nobody whose writes would have to be waited for: the first term there ever was.
+    void write_at_once() { writes_from_ = Time::min(); }
     [[nodiscard]] Time renewed_at() const { return renewed_sent_at_; }
     [[nodiscard]] const std::string& holder() const { return observed_.holder; }
 
@@ -97,10 +106,13 @@ private:
     LeaseRecord observed_;
     Time observed_at_{};
     bool have_observed_ = false;
-    bool must_read_ = true;        // the remembered resourceVersion is not to be trusted
-    bool fast_path_used_ = false;  // in this round
+    std::int64_t transitions_most_ = 0;  // ever seen
+    bool must_read_ = true;              // the remembered resourceVersion is not to be trusted
+    bool fast_path_used_ = false;        // in this round
+    bool creating_ = false;              // in this round
     bool leading_ = false;
     Epoch epoch_{};
+    Time writes_from_ = Time::min();
     Time renewed_sent_at_{};
 };
 

@@ -48,6 +48,8 @@ struct LeaseKeeper::Parts {
     [[nodiscard]] aio::Deadline answer_deadline() const;
     [[nodiscard]] aio::Clock::time_point next_round(aio::Clock::time_point now);
     [[nodiscard]] ApiCall call_of(const LeaseMachine::Step& step) const;
+    void failed(std::string why, aio::Clock::time_point now);
+    void succeeded();
     LeaseMachine::Step take(const LeaseMachine::Step& sent, const ApiResult<ApiResponse>& answer,
                             aio::Clock::time_point sent_at);
 };
@@ -102,6 +104,17 @@ ApiCall LeaseKeeper::Parts::call_of(const LeaseMachine::Step& step) const {
     return call;
 }
 
+void LeaseKeeper::Parts::failed(std::string why, aio::Clock::time_point now) {
+    ++view.failures;
+    view.last_error = std::move(why);
+    if (!view.failing_since) view.failing_since = now;
+}
+
+void LeaseKeeper::Parts::succeeded() {
+    view.last_error.clear();
+    view.failing_since.reset();
+}
+
 // Hands one answer to the machine; what it wants sent next.
 LeaseMachine::Step LeaseKeeper::Parts::take(const LeaseMachine::Step& sent,
                                             const ApiResult<ApiResponse>& answer,
@@ -112,26 +125,30 @@ LeaseMachine::Step LeaseKeeper::Parts::take(const LeaseMachine::Step& sent,
         if (read && answer.error().code == ErrorCode::NotFound) {
             return machine.on_read(std::nullopt, now, wall_us());
         }
-        if (answer.error().code != ErrorCode::Conflict) {
-            ++view.failures;
-            view.last_error = answer.error().message;
-        }
-        if (!read) return machine.on_write_failed(answer.error().code == ErrorCode::Conflict, now);
+        const ErrorCode code = answer.error().code;
+        if (code != ErrorCode::Conflict) failed(answer.error().message, now);
+        // Deleted under us: look at once, as after somebody else's edit.
+        const bool is_another = code == ErrorCode::Conflict || code == ErrorCode::NotFound;
+        if (!read) return machine.on_write_failed(is_another, now);
         machine.on_read_failed(now);
         return {};
     }
     Result<LeaseRecord> record = parse_lease(answer->body);
     if (!record) {
-        ++view.failures;
-        view.last_error = record.error().message;
+        failed(record.error().message, now);
         if (!read) return machine.on_write_failed(false, now);
         machine.on_read_failed(now);
         return {};
     }
-    if (read) return machine.on_read(std::move(*record), now, wall_us());
+    if (read) {
+        // That it can be read says nothing of writing it: only a follower need no more.
+        const LeaseMachine::Step next = machine.on_read(std::move(*record), now, wall_us());
+        if (next.send == LeaseMachine::Send::nothing) succeeded();
+        return next;
+    }
     machine.on_written(std::move(*record), sent_at, now);
     ++view.renewals;
-    view.last_error.clear();
+    succeeded();
     return {};
 }
 
@@ -189,6 +206,10 @@ bool LeaseKeeper::may_write(Epoch epoch) const {
     return !parts_->released && parts_->machine.epoch() == epoch &&
            parts_->machine.may_write(aio::Clock::now());
 }
+
+aio::Clock::time_point LeaseKeeper::writes_from() const { return parts_->machine.writes_from(); }
+
+void LeaseKeeper::write_at_once() { parts_->machine.write_at_once(); }
 
 LeaseKeeper::View LeaseKeeper::view() const {
     View view = parts_->view;

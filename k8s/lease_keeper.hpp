@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/aio/deadline.hpp"
@@ -31,6 +32,9 @@ public:
     aio::Task<Result<void>> release(aio::Deadline deadline);
 
     [[nodiscard]] bool may_write(Epoch epoch) const override;
+    // Of a term that began without a Lease object: LeaseMachine.
+    [[nodiscard]] aio::Clock::time_point writes_from() const;
+    void write_at_once();
 
     struct View {
         bool leading = false;
@@ -41,7 +45,8 @@ public:
         std::uint64_t terms = 0;
         std::uint64_t renewals = 0;
         std::uint64_t failures = 0;
-        std::string last_error;
+        std::string last_error;  // of the rounds since the last good one
+        std::optional<aio::Clock::time_point> failing_since;
     };
     [[nodiscard]] View view() const;
 

@@ -117,8 +117,16 @@ Result<journal::Recovered> App::open_journal(const std::string& mode,
                                  {"cluster_id", recovered.cluster_id},
                                  {"inputs_replayed", recovered.inputs_replayed}});
     if (recovered.bytes_cut > 0) {
-        log::warn("journal ended in a record cut short, of which nothing was acknowledged",
-                  {{"bytes_cut", recovered.bytes_cut}});
+        log::warn(
+            "journal ended in records that are not whole, and was cut before them; a stop in the "
+            "middle of writing leaves such, and nothing of it was acknowledged. If the file was "
+            "changed or its disk is failing, acknowledged jobs may be missing",
+            {{"bytes_cut", recovered.bytes_cut}});
+    }
+    if (!recovered.doubt.empty()) {
+        log::warn(recovered.doubt +
+                  ": unless gpuctld was stopped just when it began the file, acknowledged jobs are "
+                  "missing; a copy of the folder can be put back while gpuctld is stopped");
     }
     return recovered;
 }

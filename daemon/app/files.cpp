@@ -8,6 +8,12 @@
 namespace gpuctl::app {
 namespace {
 
+// As the text of an error that names where the configuration asks for it.
+Error asked_for(const config::Config& config, const std::string& key, Error error) {
+    error.message = config.at(key) + key + ": " + error.message;
+    return error;
+}
+
 Result<std::string> read_file(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     std::ostringstream text;
@@ -45,14 +51,19 @@ Result<net::ServerTls> read_tls(const config::TlsFiles& files) {
 Result<void> check_files(const config::Config& config) {
     if (!config.server.tokens_file.empty()) {
         api::TokenStore tokens;
-        if (Result<void> loaded = tokens.load(config.server.tokens_file); !loaded) return loaded;
+        if (Result<void> loaded = tokens.load(config.server.tokens_file); !loaded) {
+            return asked_for(config, "server.tokensFile", loaded.error());
+        }
     }
     aio::Loop loop;
     if (config.server.tls) {
         Result<net::ServerTls> tls = read_tls(*config.server.tls);
-        if (!tls) return tls.error();
+        if (!tls) return asked_for(config, "server.tls", tls.error());
     }
-    return check_cluster_files(loop, config);
+    if (Result<void> usable = check_cluster_files(loop, config); !usable) {
+        return asked_for(config, "cluster.kubernetes.kubeconfig", usable.error());
+    }
+    return {};
 }
 
 std::string told(const Error& error) {

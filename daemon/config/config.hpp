@@ -136,6 +136,14 @@ struct Config {
     Metrics metrics;
     Logging logging;
     Names names;
+    // Where each key that was given stands, "gpuctld.yaml:3:5" or "environment variable X", by its
+    // dotted name; for messages.
+    std::map<std::string, std::string> places;
+    // "gpuctld.yaml:3:5: ", or nothing.
+    [[nodiscard]] std::string at(const std::string& key) const {
+        const auto found = places.find(key);
+        return found == places.end() ? std::string{} : found->second + ": ";
+    }
 };
 
 }  // namespace gpuctl::config

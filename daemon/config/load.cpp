@@ -22,6 +22,19 @@ std::string pointer_of(const std::string& path) {
     return pointer;
 }
 
+std::string path_of(const std::string& pointer) {
+    std::string path = pointer.substr(pointer.empty() ? 0 : 1);
+    for (char& c : path) {
+        if (c == '/') c = '.';
+    }
+    return path;
+}
+
+std::string told(const std::string& file, const Place& place) {
+    if (place.line == 0) return file;
+    return file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+}
+
 Error invalid(const std::string& message) {
     return make_error(ErrorCode::InvalidConfiguration, message);
 }
@@ -70,12 +83,9 @@ Result<std::map<std::string, std::string>> overlay(
 Error refused(const std::string& file, std::vector<Detail> details,
               const std::map<std::string, std::string>& origins) {
     const Detail& first = details.front();
-    std::string message = file;
+    std::string message = told(file, first.place);
     if (const auto it = origins.find(first.place.pointer); it != origins.end()) {
         message = "environment variable " + it->second;
-    } else if (first.place.line > 0) {
-        message +=
-            ":" + std::to_string(first.place.line) + ":" + std::to_string(first.place.column);
     }
     message += ": " + first.message;
     if (details.size() > 1) {
@@ -89,11 +99,7 @@ Error refused(const std::string& file, std::vector<Detail> details,
 void name_keys(std::vector<Detail>& details) {
     for (Detail& detail : details) {
         if (detail.message.substr(0, 5) != "must " && detail.message[0] != '"') continue;
-        std::string path = detail.place.pointer.substr(detail.place.pointer.empty() ? 0 : 1);
-        for (char& c : path) {
-            if (c == '/') c = '.';
-        }
-        detail.message = path + " " + detail.message;
+        detail.message = path_of(detail.place.pointer) + " " + detail.message;
     }
 }
 
@@ -126,7 +132,8 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
     document.root = nlohmann::json::object();
     if (!documents->empty()) document = std::move(documents->front());
     if (!document.root.is_object()) {
-        return invalid(file_name + ": a configuration is a map of sections, not " +
+        return invalid(told(file_name, document.place_of("")) +
+                       ": a configuration is a map of sections, not " +
                        wire::kind_of(document.root));
     }
     const auto origins = overlay(document, environment);
@@ -138,6 +145,12 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
     problems.sort();
     name_keys(problems.errors);
     if (!problems.errors.empty()) return refused(file_name, std::move(problems.errors), *origins);
+    for (const auto& [pointer, place] : document.places) {
+        config.places[path_of(pointer)] = told(file_name, place);
+    }
+    for (const auto& [pointer, variable] : *origins) {
+        config.places[path_of(pointer)] = "environment variable " + variable;
+    }
     return config;
 }
 

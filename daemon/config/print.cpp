@@ -146,7 +146,8 @@ Result<void> check_safe(const Config& config) {
     const auto loopback = is_loopback(server.address);
     if (!loopback) {
         return make_error(ErrorCode::InvalidConfiguration,
-                          "server.address \"" + server.address + "\" is not an IP address");
+                          config.at("server.address") + "server.address \"" + server.address +
+                              "\" is not an IP address");
     }
     if (*loopback) return {};
     std::string missing;
@@ -155,7 +156,7 @@ Result<void> check_safe(const Config& config) {
         missing += (missing.empty() ? "" : " and ") + std::string{"server.tokensFile"};
     if (missing.empty()) return {};
     return make_error(ErrorCode::InvalidConfiguration,
-                      "server.address " + server.address +
+                      config.at("server.address") + "server.address " + server.address +
                           " is not loopback: anybody who reaches it could run jobs. Give " +
                           missing + ", or listen on 127.0.0.1");
 }

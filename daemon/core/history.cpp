@@ -92,8 +92,10 @@ void History::on_effect(const Effect& effect, Instant now) {
     if (const auto* started = std::get_if<ReportStarted>(&effect)) {
         return add(started->job,
                    {now, now, false, "Placed", job_object(started->job),
-                    std::to_string(started->pods.size()) + " pods have a node, after waiting " +
-                        in_seconds(started->waited)});
+                    (started->pods.size() == 1
+                         ? std::string{"1 pod has a node"}
+                         : std::to_string(started->pods.size()) + " pods have a node") +
+                        ", after waiting " + in_seconds(started->waited)});
     }
     if (const auto* rollback = std::get_if<DeletePod>(&effect)) {
         const auto found = pods_.find(rollback->pod.uid);

@@ -80,6 +80,7 @@ Result<std::unique_ptr<Journal>> Journal::open(aio::Loop& loop, Disk& disk,
     recovered.cluster_id = settings.cluster_id;
     recovered.inputs_replayed = contents->inputs;
     recovered.bytes_cut = contents->torn_bytes;
+    recovered.doubt = contents->doubt;
 
     std::vector<std::string> unwanted = contents->obsolete;
     if (!contents->torn_file.empty()) unwanted.push_back(contents->torn_file);

@@ -37,6 +37,7 @@ struct Recovered {
     std::string cluster_id;
     std::uint64_t inputs_replayed = 0;
     std::uint64_t bytes_cut = 0;  // of a torn tail
+    std::string doubt;            // why inputs may be missing at the end, as a sentence; or empty
 };
 
 // Disk calls behind a seam, so that tests can fail the N-th one.

@@ -85,10 +85,24 @@ public:
             const Result<void> read = read_segment(segments[i], is_last);
             if (!read) return read.error();
         }
+        contents_.doubt = doubt();
         return contents_;
     }
 
 private:
+    // A stop may leave either, a hand or a broken disk as well: nothing tells them apart.
+    [[nodiscard]] std::string doubt() const {
+        if (!contents_.torn_file.empty() && contents_.torn_bytes == 0) {
+            return "journal file " + contents_.torn_file + " is empty";
+        }
+        const bool has_begun = !contents_.identity.mode.empty();
+        if (has_begun && contents_.last_segment.empty() && contents_.torn_file.empty()) {
+            return "no journal file follows the snapshot of input " +
+                   to_string(contents_.next_sequence);
+        }
+        return {};
+    }
+
     Result<void> check_identity(const std::string& path, const Header& header) {
         Identity& found = contents_.identity;
         if (found.mode.empty()) found = {header.mode, header.cluster_id};

@@ -28,6 +28,7 @@ struct Contents {
     std::uint64_t torn_bytes = 0;       // behind the good ones of last_segment
     std::string torn_file;              // last segment whose header never got to disk
     std::vector<std::string> obsolete;  // file names: older than the snapshot, or unfinished
+    std::string doubt;                  // why the end may be missing, as a sentence; or empty
 };
 
 struct Visitor {

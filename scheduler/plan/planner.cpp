@@ -27,8 +27,11 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     ++figures.plans;
     told_.clear();
     room_maker_.open();
-    if (state.resend_due()) state.resend_unanswered(effects);
+    const bool is_new_term = state.resend_due();
+    const EffectId first = state.effect_to_come();
+    if (is_new_term) state.resend_unanswered(effects);
     for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
+    if (is_new_term) state.resend_evictions(first, effects);
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
         if (!serve(state, pool, attempts_left, figures, effects)) {

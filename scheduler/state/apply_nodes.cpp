@@ -99,6 +99,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
         row.facts.pool != facts.pool || row.facts.topology != facts.topology;
+    const bool had_gpus = row.known && gpus_total(row.facts.allocatable) > GpuMilli{0};
     if (row.known) offer_to_pool(row.pool, row.facts.allocatable, -1);
     const bool model_changed = row.facts.gpu_model != facts.gpu_model;
     if (model_changed) charge_pods_of(row, -1);
@@ -122,6 +123,9 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     }
     place_in_pool(id);
     offer_to_pool(row.pool, row.facts.allocatable, 1);
+    // A pool without GPUs keeps none back for anybody: that limit is gone (limits.hpp).
+    const bool was_last = had_gpus && pools_[row.pool.value()].offered.gpus == GpuMilli{0};
+    if (was_last) note_gain(row.pool);
     look_at_claims();
 }
 

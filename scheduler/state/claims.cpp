@@ -81,6 +81,19 @@ void ClusterState::send_eviction(PodId id, EffectList& effects) {
                          pod.evicted_for});
 }
 
+void ClusterState::resend_evictions(EffectId before, EffectList& effects) {
+    if (planted(PlantedBug::forget_unanswered)) return;
+    for (const auto& [key, id] : job_ids_) {
+        for (const PodId pod_id : jobs_[id.value()].pods) {
+            PodRow& pod = pods_[pod_id.value()];
+            const bool is_open =
+                pod.eviction == Eviction::asked || pod.eviction == Eviction::accepted;
+            if (!is_open || pod.facts.terminating || !(pod.evict_effect < before)) continue;
+            send_eviction(pod_id, effects);
+        }
+    }
+}
+
 // The churn contract: how often a job was moved within the last hour. Pods that are stopped at one
 // moment are one move. Who was not moved for an hour is forgotten when somebody else is.
 void ClusterState::note_eviction(const JobRow& job, std::string why) {

@@ -103,6 +103,9 @@ public:
     void set_unfinished(bool unfinished) { unfinished_ = unfinished; }
     [[nodiscard]] bool is_unfinished() const { return unfinished_; }
     void resend_unanswered(EffectList& effects);
+    // The same for evictions asked for before that effect, once what they are for was looked at.
+    void resend_evictions(EffectId before, EffectList& effects);
+    [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
     void request_wake(EffectList& effects) { request_wake(effects, false); }
     Capacity& capacity_for_planning() { return capacity_; }
     void promise(PoolId pool, Promise promise);  // a default one: to nobody

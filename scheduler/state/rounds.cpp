@@ -75,6 +75,7 @@ void ClusterState::send_bind(PodId id, const JobRow& job, EffectList& effects) {
 // After a restart or in a new term: every answer that never came is asked for again.
 void ClusterState::resend_unanswered(EffectList& effects) {
     resend_due_ = false;
+    look_at_claims();  // before their evictions: resend_evictions()
     if (planted(PlantedBug::forget_unanswered)) return;
     for (const auto& [key, id] : job_ids_) {
         JobRow& job = jobs_[id.value()];
@@ -90,9 +91,6 @@ void ClusterState::resend_unanswered(EffectList& effects) {
                 send_bind(pod_id, job, effects);
                 if (planted(PlantedBug::forget_assumed_on_recovery)) release(pod_id);
             }
-            const bool is_evicted =
-                pod.eviction == Eviction::asked || pod.eviction == Eviction::accepted;
-            if (is_evicted && !pod.facts.terminating) send_eviction(pod_id, effects);
             if (pod.delete_in_flight && !pod.facts.terminating) {
                 effects.add(DeletePod{next_effect(),
                                       epoch_,

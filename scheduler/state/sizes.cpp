@@ -176,7 +176,8 @@ ClusterState::Ranks ClusterState::ranks_of(const JobRow& job) const {
 void ClusterState::offer_surplus(JobRow& job) {
     const Ranks ranks = ranks_of(job);
     const std::int64_t least = gang_size(job).value_or(0);
-    const bool is_offered = ranks.is_settled && !ranks.is_ending && ranks.there > least;
+    const bool is_heard = job.elastic.not_before <= now_;  // by its controller
+    const bool is_offered = is_heard && ranks.is_settled && !ranks.is_ending && ranks.there > least;
     const auto offered = static_cast<std::int32_t>(is_offered ? ranks.there - least : 0);
     const bool is_more = offered > job.elastic.offered;
     job.elastic.offered = offered;

@@ -96,8 +96,11 @@ private:
     [[nodiscard]] std::string guarantee_broken(const Books& then, const QueueName& leaf,
                                                const QueueName& last,
                                                const std::string& model) const;
-    void check_claim(const ObjectKey& beneficiary, const std::vector<EvictPod>& evictions,
-                     const ClusterState& after, const Books& before, Books then);
+    using Places = std::map<std::string, std::string>;  // node by uid
+    [[nodiscard]] Places claimed_beside(const std::vector<Evictions>& step,
+                                        const ClusterState& after) const;
+    void check_claim(const Evictions& of, const ClusterState& after, const Places& beside,
+                     Books then);
     void undo(const Evictions& of, Books& then) const;
     void look_at_claims(const ClusterState& state);
     void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);

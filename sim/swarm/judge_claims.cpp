@@ -16,8 +16,26 @@ void Judge::note_eviction(const EvictPod& eviction, std::vector<Evictions>& step
     step.push_back({eviction.beneficiary, {eviction}, books_});
 }
 
+// What jobs claimed in this step for whom nobody is evicted: elastic jobs shrink for them.
+Judge::Places Judge::claimed_beside(const std::vector<Evictions>& step,
+                                    const ClusterState& after) const {
+    Places out;
+    for (const auto& [key, id] : after.jobs_by_key()) {
+        const auto is_for_it = [&key = key](const Evictions& of) { return of.beneficiary == key; };
+        if (!after.job(id).claim_until.happened()) continue;
+        if (std::any_of(step.begin(), step.end(), is_for_it)) continue;
+        for (const PodId pod : after.job(id).pods) {
+            const PodRow& row = after.pod(pod);
+            if (row.standing != PodStanding::claimed) continue;
+            out[row.facts.uid] = after.node(row.node).facts.name;
+        }
+    }
+    return out;
+}
+
 void Judge::check_evictions(std::vector<Evictions>& step, const ClusterState& after) {
-    std::map<std::string, std::string> claimed_in_this_step;  // node by uid
+    const Places beside = step.empty() ? Places{} : claimed_beside(step, after);
+    Places claimed_in_this_step;
     for (std::size_t i = 0; i < step.size(); ++i) {
         Evictions& of = step[i];
         for (const auto& [uid, node] : claimed_in_this_step) of.before.pods.at(uid).claimed = node;
@@ -45,7 +63,7 @@ void Judge::check_evictions(std::vector<Evictions>& step, const ClusterState& af
         for (std::size_t later = i + 1; later < step.size(); ++later) {
             undo(step[later], then);
         }
-        check_claim(of.beneficiary, of.pods, after, of.before, std::move(then));
+        check_claim(of, after, beside, std::move(then));
     }
 }
 
@@ -91,8 +109,9 @@ Books Judge::without_leaving(Books out, const ClusterState& state, const std::st
     return out;
 }
 
-void Judge::check_claim(const ObjectKey& beneficiary, const std::vector<EvictPod>& evictions,
-                        const ClusterState& after, const Books& before, Books then) {
+void Judge::check_claim(const Evictions& of, const ClusterState& after, const Places& beside,
+                        Books then) {
+    const auto& [beneficiary, evictions, before] = of;
     const std::string what = "for job " + to_string(beneficiary) + " ";
     const JobRow& row = after.job(after.find_job(beneficiary));
     const std::string pool = after.pool(row.pool).name;
@@ -148,6 +167,7 @@ void Judge::check_claim(const ObjectKey& beneficiary, const std::vector<EvictPod
     for (const auto& [name, uids] : units) {
         Books spared = then;
         for (const std::string& uid : uids) spared.pods.at(uid).facts.phase = PodPhase::running;
+        for (const auto& [uid, node] : beside) spared.pods.at(uid).claimed = node;
         if (spared.limit_crossed(like, ask).empty() &&
             spared.fitting_in_models(like, ranks) >= ranks) {
             fail("I17", what + to_string(name) + " is stopped without need");

@@ -25,6 +25,13 @@ TEST(Logs, of_all_pods_are_fetched_once_without_follow) {
     EXPECT_EQ(outcome.out, "[a-0] loss 1\n[a-1] loss 2\n");
 }
 
+TEST(Logs, only_matching_lines_are_printed_as_json_too) {
+    CannedServer server{200, "application/json", R"({"logs":["one","two","three"],"pod":"a-0"})"};
+    const auto outcome = server.run({"logs", "a", "--grep", "^t", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(nlohmann::json::parse(outcome.out)["logs"], (nlohmann::json{"two", "three"}));
+}
+
 TEST(Logs, more_lines_than_the_server_gives_are_refused_before_asking) {
     CannedServer server{200, "application/json", "{}"};
     const auto outcome = server.run({"logs", "a", "--tail", "10001"});

@@ -128,6 +128,32 @@ TEST_F(DamageTest, a_last_segment_of_nothing_but_garbage_is_refused_unless_it_is
     EXPECT_EQ(*torn, 0u);
 }
 
+TEST_F(DamageTest, an_end_that_is_gone_starts_with_a_doubt) {
+    const auto begin = [this] {
+        std::filesystem::remove_all(folder);
+        auto journal = open();
+        fill(**journal, 1, 4, 2);
+        Engine engine;
+        EffectList effects;
+        for (std::uint64_t i = 1; i <= 4; ++i) engine.step(make_input(i), effects);
+        EXPECT_TRUE((*journal)->write_snapshot(engine, Sequence{5}).has_value());
+        fill(**journal, 5, 6, 1);
+    };
+    const std::string last = folder + "/" + "journal-00000000000000000005.log";
+    begin();
+    ASSERT_TRUE(open().has_value());
+    EXPECT_EQ(recovered.inputs_replayed, 2u);
+    EXPECT_EQ(recovered.doubt, "");
+    begin();
+    write_file(last, "");
+    ASSERT_TRUE(open().has_value());
+    EXPECT_EQ(recovered.doubt, "journal file journal-00000000000000000005.log is empty");
+    begin();
+    std::filesystem::remove(last);
+    ASSERT_TRUE(open().has_value());
+    EXPECT_EQ(recovered.doubt, "no journal file follows the snapshot of input 5");
+}
+
 TEST_F(DamageTest, records_that_are_swapped_repeated_or_left_out_are_refused) {
     const std::string bytes = make_journal(8, false);
     const std::vector<std::size_t> at = frames_of(bytes);

@@ -107,6 +107,8 @@ TEST_F(LeaseKeeperTest, the_only_candidate_leads_and_keeps_renewing) {
     auto a = keeper("a", told_a);
     ASSERT_TRUE(wait_for([&] { return a->view().renewals >= 4; }));
     EXPECT_EQ(told_a.story, std::vector<std::string>{"leads 1"});
+    EXPECT_FALSE(a->may_write(Epoch{1})) << "somebody may lead under a lease that was deleted";
+    a->write_at_once();
     EXPECT_TRUE(a->may_write(Epoch{1}));
     EXPECT_FALSE(a->may_write(Epoch{2})) << "a write of another term";
     EXPECT_EQ(api.stored()["spec"]["holderIdentity"], "a");

@@ -131,6 +131,7 @@ TEST(Lease, M18_writes_stop_before_another_can_lead) {
     Candidate b{"b"};
     a.round(server, at(seconds{0}));
     b.round(server, at(seconds{0}));
+    a.machine.write_at_once();
     EXPECT_TRUE(a.machine.may_write(at(milliseconds{7'999})));
     EXPECT_FALSE(a.machine.may_write(at(seconds{8})));
     // 8 s and a write's own 5 s are over before b can take the lease at 15 s, b waits 5 s more.
@@ -146,6 +147,7 @@ TEST(Lease, the_fence_counts_from_when_the_renewal_was_sent) {
     const auto create = a.machine.on_read(std::nullopt, at(seconds{0}), 1);
     const auto stored = server.write(create.send, create.record);
     a.machine.on_written(*stored, at(seconds{1}), at(seconds{5}));  // four seconds on the way
+    a.machine.write_at_once();
     EXPECT_TRUE(a.machine.may_write(at(milliseconds{8'999})));
     EXPECT_FALSE(a.machine.may_write(at(seconds{9})));
 }
@@ -192,6 +194,7 @@ TEST(Lease, an_edit_by_hand_costs_a_read_not_the_term) {
     LeaseServer server;
     Candidate a{"a"};
     a.round(server, at(seconds{0}));
+    a.machine.write_at_once();
     const Epoch epoch = a.machine.epoch();
     server.touch();
     a.round(server, at(seconds{2}));
@@ -235,10 +238,29 @@ TEST(Lease, a_deleted_lease_ends_the_term_and_is_made_anew) {
     LeaseServer server;
     Candidate a{"a"};
     a.round(server, at(seconds{0}));
+    const Epoch before = a.machine.epoch();
     server.stored.reset();
     a.round(server, at(seconds{2}));
     EXPECT_TRUE(a.machine.leading());
     ASSERT_TRUE(server.stored);
+    EXPECT_GT(a.machine.epoch(), before) << "the object forgot it, the process does not";
+}
+
+TEST(Lease, A2_who_makes_a_lease_anew_writes_when_a_leader_of_the_deleted_one_would_have_stopped) {
+    LeaseServer server;
+    Candidate a{"a"};
+    Candidate b{"b"};
+    a.round(server, at(seconds{0}));
+    a.machine.write_at_once();
+    a.round(server, at(seconds{10}));
+    server.stored.reset();
+    b.round(server, at(seconds{10}));  // it never saw anybody hold it
+    ASSERT_TRUE(b.machine.leading());
+    EXPECT_TRUE(a.machine.may_write(at(milliseconds{17'999})));
+    EXPECT_FALSE(b.machine.may_write(at(milliseconds{17'999})));
+    b.round(server, at(seconds{16}));
+    EXPECT_TRUE(b.machine.may_write(at(seconds{18})));
+    EXPECT_FALSE(a.machine.may_write(at(seconds{18})));
 }
 
 TEST(Lease, every_schedule_of_two_candidates_keeps_their_write_windows_apart) {
@@ -259,6 +281,7 @@ TEST(Lease, every_schedule_of_two_candidates_keeps_their_write_windows_apart) {
             const bool a_stalls = (second / 40) % 2 == 1 && draw(4) != 0;
             const bool b_stalls = (second / 40) % 2 == 0 && draw(4) != 0;
             if (!a_stalls && draw(2) == 0) a.round(server, now);
+            if (draw(40) == 0) server.stored.reset();  // somebody deletes it
             if (!b_stalls && draw(2) == 0) b.round(server, now);
             ASSERT_FALSE(a.machine.may_write(now) && b.machine.may_write(now)) << second;
             if (a.machine.may_write(now) != a_led) ++changes;

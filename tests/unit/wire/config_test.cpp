@@ -286,6 +286,23 @@ TEST(SafeConfiguration, other_addresses_need_tls_and_tokens_in_every_combination
     EXPECT_TRUE(check_safe(config).has_error());
 }
 
+TEST(Safety, an_address_that_is_not_safe_is_told_with_its_place) {
+    const auto config =
+        parse("logging: {level: info}\nserver:\n  address: 0.0.0.0\n", "a.yaml", {});
+    ASSERT_TRUE(config.has_value());
+    EXPECT_EQ(check_safe(*config).error().message.rfind("a.yaml:3:3: server.address 0.0.0.0", 0),
+              0u)
+        << check_safe(*config).error().message;
+    const auto set = parse("", "a.yaml", {{"GPUCTLD_SERVER_ADDRESS", "0.0.0.0"}});
+    ASSERT_TRUE(set.has_value());
+    EXPECT_EQ(
+        check_safe(*set).error().message.rfind("environment variable GPUCTLD_SERVER_ADDRESS: ", 0),
+        0u)
+        << check_safe(*set).error().message;
+    EXPECT_EQ(parse("- a\n", "a.yaml", {}).error().message.rfind("a.yaml:1:1: ", 0), 0u)
+        << parse("- a\n", "a.yaml", {}).error().message;
+}
+
 TEST(Reload, takes_policy_tokens_certificates_and_level_and_names_everything_else) {
     const Config running;
     Config wanted;

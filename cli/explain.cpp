@@ -43,6 +43,12 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
         << number_of(turn, "priorityByWaiting") << " for waiting "
         << format_age(turn.value("waitedMs", std::int64_t{0}) / 1000) << ", namespace "
         << printable(text_of(tenant, "name")) << " " << share_over_weight(tenant) << '\n';
+    if (const std::string due = printable(text_of(turn, "dueAt")); !due.empty()) {
+        out << "  it is due at " << due << ": what is due sooner goes first\n";
+    }
+    if (const std::string by = printable(text_of(turn, "beginBy")); !by.empty()) {
+        out << "  it has to begin by " << by << ", or it would run on alone when all else is done\n";
+    }
 }
 
 }  // namespace

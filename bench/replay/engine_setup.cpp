@@ -39,11 +39,16 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
             pool.backfill.short_percent = 5;
             break;
         case Suite::philly64:  // whose jobs wait for weeks, and whose mean is what counts
-        case Suite::fairness:
-            if (suite == Suite::philly64) {
-                setup.may_be_stopped = true;
-                stop_long_for_short(pool, setup.policy);
-            }
+            setup.may_be_stopped = true;
+            stop_long_for_short(pool, setup.policy);
+            pool.preemption.makespan_percent = 98;
+            pool.backfill.ageing = pool.backfill.patience = Duration::seconds(365 * 24 * 3600);
+            break;
+        case Suite::fairness:  // nobody is to take much longer than on a share of his own
+            setup.may_be_stopped = true;
+            stop_long_for_short(pool, setup.policy);
+            pool.preemption.mode = PreemptionMode::due;
+            pool.preemption.makespan_percent = 105;
             pool.backfill.ageing = pool.backfill.patience = Duration::seconds(365 * 24 * 3600);
             break;
         case Suite::vc:

@@ -282,6 +282,8 @@ Json turn_json(const TurnView& turn) {
     body["priorityBase"] = turn.priority;
     body["priorityByWaiting"] = turn.priority_by_waiting;
     body["waitedMs"] = turn.waited.ms();
+    if (turn.due_at) body["dueAt"] = format_time(*turn.due_at);
+    if (turn.begin_by) body["beginBy"] = format_time(*turn.begin_by);
     body["tenant"] = {{"name", turn.tenant},
                       {"share", turn.tenant_share},
                       {"weight", turn.tenant_weight},

@@ -268,12 +268,19 @@ template <>
 const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
     static const std::vector<Key<PreemptionPolicy>> table = {
         choice("mode", &PreemptionPolicy::mode,
-               {{"priority", PreemptionMode::priority}, {"shortest", PreemptionMode::shortest}},
-               "priority: for higher priority only; shortest: in order SHORTEST for less work"),
+               {{"priority", PreemptionMode::priority},
+                {"shortest", PreemptionMode::shortest},
+                {"due", PreemptionMode::due}},
+               "priority: for higher priority; in order SHORTEST also for less work, or work due "
+               "sooner"),
         count("gpuExponentPercent", &PreemptionPolicy::gpu_exponent_percent, 0, 200,
               "work is the time left times GPUs to this power; 0: time alone"),
         count("gainPercent", &PreemptionPolicy::gain_percent, 100, 10'000,
               "of the shorter job's work, left at least of one that is stopped, after its price"),
+        count("slowdownPercent", &PreemptionPolicy::slowdown_percent, 100, 100'000,
+              "due: a job is due when so much of the time it needs alone has passed since it came"),
+        count("makespanPercent", &PreemptionPolicy::makespan_percent, 0, 1'000,
+              "a job needing so much of the time that all known work needs goes first; 0: none"),
     };
     return table;
 }

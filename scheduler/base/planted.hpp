@@ -252,7 +252,14 @@ namespace gpuctl {
     X(grow_before_others, \
       "Elastic jobs grow before those who wait were tried.") \
     X(forget_sizes_on_disk, \
-      "How many ranks an elastic job has is not written down.")
+      "How many ranks an elastic job has is not written down.") \
+    X(long_jobs_begin_last, \
+      "A job that has to begin now goes by what is left of it, behind all that is shorter.") \
+    X(stop_who_has_to_go_on, \
+      "Who would run on alone when all else is done is stopped for shorter work all the same.") \
+    X(due_by_length_alone, \
+      "When a job came has no say in when it is due.")
+
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

@@ -28,6 +28,7 @@ void Engine::step(const Input& input, EffectList& effects) {
     if (!std::holds_alternative<Plan>(input.event)) return;
     if (!state.leading() || !state.synced()) return;
     parts_->planner.run(state, parts_->figures, effects);
+    state.count_work();
     state.request_wake(effects);
 }
 

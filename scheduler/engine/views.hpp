@@ -143,6 +143,9 @@ struct TurnView {
     std::int64_t priority = 0;                  // as submitted
     std::int64_t priority_by_waiting = 0;
     Duration waited;
+    // Where the pool goes by when work is due, and where it sees to it that long jobs begin in time.
+    std::optional<Instant> due_at;
+    std::optional<Instant> begin_by;
     std::string tenant;
     std::int64_t tenant_share = 0;  // in that queue
     std::int64_t tenant_weight = 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/engine/views.hpp"
+#include "scheduler/policy/work_left.hpp"
 #include "scheduler/queue/share.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -30,6 +31,13 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
     turn.priority = job.priority;
     turn.priority_by_waiting = state.aged_priority(job.priority, job.submitted_at) - job.priority;
     turn.waited = std::max(state.now() - job.submitted_at, Duration{});
+    if (state.stops_long_for_short(leaf)) {
+        WorkLeft work;
+        if (pool.preemption.mode == PreemptionMode::due) {
+            turn.due_at = Instant{work.of_waiting(state, job)};
+        }
+        turn.begin_by = work.begin_by(state, job);
+    }
     turn.tenant = tenant.name;
     turn.tenant_weight = tenant.weight;
     if (job.tenant.value() < leaf.by_tenant.size()) {

@@ -74,7 +74,9 @@ BOOST_DESCRIBE_STRUCT(BackfillPolicy, (), (head, ageing, patience, short_percent
 // Whom a job that finds no room may have stopped beside those of lower priority (docs/adr/0018).
 enum class PreemptionMode : std::uint8_t {
     priority,  // nobody
-    shortest   // work of which clearly more is left, in queues whose order is `shortest`
+    // In queues whose order is `shortest`:
+    shortest,  // work of which clearly more is left
+    due        // work that is due later
 };
 struct PreemptionPolicy {
     PreemptionMode mode = PreemptionMode::priority;
@@ -83,9 +85,17 @@ struct PreemptionPolicy {
     // What is left of the one that is stopped, after all that stopping costs, is at least so much
     // of what is left of the one that it is stopped for.
     std::int32_t gain_percent = 100;
+    // A job is due when so much of the time that it needs alone has passed since it came.
+    std::int32_t slowdown_percent = 200;
+    // A job that needs so much of the time that all known work of the pool needs on all its GPUs
+    // goes first: it would run on alone when the rest is done. 0: none does.
+    std::int32_t makespan_percent = 0;
+    [[nodiscard]] bool stops_by_run_time() const { return mode != PreemptionMode::priority; }
     friend auto operator<=>(const PreemptionPolicy&, const PreemptionPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PreemptionPolicy, (), (mode, gpu_exponent_percent, gain_percent))
+BOOST_DESCRIBE_STRUCT(PreemptionPolicy, (),
+                       (mode, gpu_exponent_percent, gain_percent, slowdown_percent,
+                        makespan_percent))
 
 struct PoolPolicy {
     std::string name;

@@ -82,12 +82,16 @@ bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId
 bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
     const JobRow& job = state.job(id);
     if (!could_suffice(state, job.pool, candidates_, pods, NodeId::none())) return false;
-    const std::vector<EvictionUnit> all = candidates_.units;
+    const std::vector<EvictionUnit> all = std::move(candidates_.units);
+    std::vector<const EvictionUnit*> order;
     const auto search = [&](NodeId node) {
-        reclaim::leave_guarantees(state, job, candidates_);
+        reclaim::leave_guarantees(state, job, candidates_.leaving, order);
+        candidates_.units.clear();
+        for (const EvictionUnit* unit : order) candidates_.units.push_back(*unit);
         return could_suffice(state, job.pool, candidates_, pods, node) &&
                search_.find(state, id, pods, candidates_, plan_);
     };
+    for (const EvictionUnit& unit : all) order.push_back(&unit);
     if (search(NodeId::none())) return true;
     if (candidates_.units.size() == all.size()) return false;
     // What a queue has lent may be too little for all of them, and the cheapest may stand where
@@ -96,8 +100,8 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
     for (const EvictionUnit& unit : all) {
         for (const PodId pod : unit.pods) nodes.insert(state.pod(pod).node);
     }
-    candidates_.units = all;
     if (pods.size() == 1) {
+        candidates_.units = all;
         std::erase_if(nodes, [&](NodeId node) {
             return !could_suffice(state, job.pool, candidates_, pods, node);
         });
@@ -105,12 +109,16 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
     std::size_t tries = 0;
     for (const NodeId node : nodes) {
         if (tries++ == kNodesTriedMost) return false;
-        candidates_.units = all;
-        std::stable_partition(
-            candidates_.units.begin(), candidates_.units.end(), [&](const EvictionUnit& unit) {
-                return std::any_of(unit.pods.begin(), unit.pods.end(),
-                                   [&](PodId pod) { return state.pod(pod).node == node; });
-            });
+        const auto is_here = [&](const EvictionUnit& unit) {
+            return std::any_of(unit.pods.begin(), unit.pods.end(),
+                               [&](PodId pod) { return state.pod(pod).node == node; });
+        };
+        order.clear();
+        for (const bool comes_first : {true, false}) {
+            for (const EvictionUnit& unit : all) {
+                if (is_here(unit) == comes_first) order.push_back(&unit);
+            }
+        }
         if (search(pods.size() == 1 ? node : NodeId::none())) return true;
     }
     return false;

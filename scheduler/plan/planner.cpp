@@ -59,7 +59,7 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
     const PoolRow& row = state.pool(pool);
     // Where long work is stopped for short, whoever goes first has others stopped instead.
     line_.may_promise =
-        row.backfill.head == HeadOfLine::reserve && row.preemption.mode != PreemptionMode::shortest;
+        row.backfill.head == HeadOfLine::reserve && !row.preemption.stops_by_run_time();
     line_.passed.clear();
     if (reservations_.size() < state.pools()) reservations_.resize(state.pools());
     pool_ = pool;

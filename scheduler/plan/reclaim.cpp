@@ -1,7 +1,6 @@
 #include "scheduler/plan/reclaim.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "scheduler/base/planted.hpp"
 
@@ -51,12 +50,12 @@ public:
         const GpuMilli gpus = state_.shapes().at(pod.shape).gpus * sign;
         for (QueueId queue = state_.job(pod.job).queue; queue.exists();
              queue = state_.queue(queue).parent) {
-            gpus_[queue] += gpus;
+            if (gpus_.size() <= queue.value()) gpus_.resize(queue.value() + 1);
+            gpus_[queue.value()] += gpus;
         }
     }
     [[nodiscard]] Load of_queue(QueueId id) const {
-        const auto known = gpus_.find(id);
-        return known == gpus_.end() ? Load{} : Load{known->second, {}, {}};
+        return id.value() < gpus_.size() ? Load{gpus_[id.value()], {}, {}} : Load{};
     }
     [[nodiscard]] GpuMilli of_model(QueueId id, std::string_view model) const {
         return by_model_.of_model(id, model);
@@ -65,7 +64,7 @@ public:
 private:
     const ClusterState& state_;
     bool counts_models_ = false;
-    std::map<QueueId, GpuMilli> gpus_;
+    std::vector<GpuMilli> gpus_;  // by QueueId
     Relief by_model_;
 };
 
@@ -129,16 +128,17 @@ bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const 
     }
 }
 
-void leave_guarantees(const ClusterState& state, const JobRow& job, Candidates& candidates) {
+void leave_guarantees(const ClusterState& state, const JobRow& job,
+                      const std::vector<PodId>& leaving, std::vector<const EvictionUnit*>& units) {
     Gone gone{state, job.pool};  // those that leave anyway, and all that were kept so far
-    for (const PodId pod : candidates.leaving) gone.add(pod, 1);
-    std::erase_if(candidates.units, [&](const EvictionUnit& unit) {
-        if (unit.gpus <= GpuMilli{}) return true;  // without GPUs nothing is lent
-        for (const PodId pod : unit.pods) gone.add(pod, 1);
-        const QueueId leaf = state.job(unit.job).queue;
+    for (const PodId pod : leaving) gone.add(pod, 1);
+    std::erase_if(units, [&](const EvictionUnit* unit) {
+        if (unit->gpus <= GpuMilli{}) return true;  // without GPUs nothing is lent
+        for (const PodId pod : unit->pods) gone.add(pod, 1);
+        const QueueId leaf = state.job(unit->job).queue;
         if (leaf == job.queue) return false;  // among themselves nothing was lent
         if (chain_keeps(state, leaf, sides(state, job.queue, leaf).other, gone)) return false;
-        for (const PodId pod : unit.pods) gone.add(pod, -1);
+        for (const PodId pod : unit->pods) gone.add(pod, -1);
         return true;
     });
 }

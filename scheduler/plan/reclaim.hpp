@@ -39,8 +39,9 @@ bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask);
 // May pods of `other` be stopped for it at all?
 bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other);
 
-// Keeps those of the candidates, cheapest first, that may all be stopped together. Any fewer of
-// them may be, too.
-void leave_guarantees(const ClusterState& state, const JobRow& job, Candidates& candidates);
+// Keeps those of the units, in their order, that may all be stopped together beside those who leave
+// anyway. Any fewer of them may be, too.
+void leave_guarantees(const ClusterState& state, const JobRow& job,
+                      const std::vector<PodId>& leaving, std::vector<const EvictionUnit*>& units);
 
 }  // namespace gpuctl::reclaim

@@ -41,7 +41,15 @@ Instant next_checkpoint(const ClusterState& state, const EvictionUnit& unit) {
 Instant shortest_from(const ClusterState& state, const JobRow& job, Duration done) {
     return job.submitted_at + done + state.pool(job.pool).backfill.patience;
 }
-constexpr std::int64_t kSizeOfAged = -64 * kLog2One;
+constexpr std::int64_t kSizeOfAged = INT64_MIN / 4;
+
+// Of the one that goes first, when both are sizes or moments: least for the one to be stopped.
+std::int64_t weight_of(std::int64_t size, std::int64_t own, bool is_due, Duration own_time) {
+    if (!is_due) return shrunk(size - own);
+    const std::int64_t scale = std::max<std::int64_t>(own_time.ms(), 1'000);
+    const std::int64_t later = std::max<std::int64_t>(size - std::max(own, std::int64_t{0}), 0);
+    return kWeightOfEqual / (1 + later / scale);
+}
 
 }  // namespace
 
@@ -65,12 +73,16 @@ void StoppableWork::read(const ClusterState& state, PoolId pool) {
         const RunTimeQuestion about = state.question_about(job);
         const Duration done = state.progress_of(job);
         if (shortest_from(state, job, done) <= state.now()) continue;
+        if (WorkLeft::has_to_go_on(state, job) && !planted(PlantedBug::stop_who_has_to_go_on)) {
+            continue;
+        }
         const Duration left = left_.time_left(state, about, done) - time_lost(unit);
         const Instant cheaper_at = next_checkpoint(state, unit);
         const Duration spent = cheaper_at.happened() ? time_lost(unit) : Duration{};
-        units_.push_back({std::move(unit), size_log2(row.preemption, left, about.gpus), left,
+        const Duration cost = time_lost(unit);
+        units_.push_back({std::move(unit), left_.of_running(state, job, cost), left,
                           about.expected <= done, cheaper_at,
-                          size_log2(row.preemption, left + spent, about.gpus)});
+                          left_.of_running(state, job, cost - spent)});
     }
     found_.units.clear();
     std::stable_sort(units_.begin(), units_.end(),
@@ -78,15 +90,23 @@ void StoppableWork::read(const ClusterState& state, PoolId pool) {
 }
 
 Shorter::Shorter(const ClusterState& state, const JobRow& job) : state_(state), job_(job) {
-    own_time_ = left_.time_left(state, state.question_about(job), state.progress_of(job));
+    const PreemptionPolicy& policy = state.pool(job.pool).preemption;
+    const Duration done = state.progress_of(job);
+    own_time_ = left_.time_left(state, state.question_about(job), done);
     own_ = left_.of_waiting(state, job);
-    const std::int64_t gain = state.pool(job.pool).preemption.gain_percent;
-    enough_ = own_ + 1 + log2_fixed(static_cast<std::uint64_t>(std::max<std::int64_t>(gain, 100))) -
-              log2_fixed(100);
-    if (shortest_from(state, job, state.progress_of(job)) <= state.now()) {
-        own_ = enough_ = kSizeOfAged;
-    }
+    is_due_ = policy.mode == PreemptionMode::due;
+    const std::int64_t gain = std::max(policy.gain_percent, 100);
+    enough_ = own_ + 1;
+    if (!is_due_) enough_ += log2_fixed(static_cast<std::uint64_t>(gain)) - log2_fixed(100);
     if (planted(PlantedBug::stop_equals_for_short)) enough_ = own_ - 2 * kLog2One;
+    const auto begin_by = WorkLeft::begin_by(state, job);
+    is_late_ = begin_by && *begin_by <= state.now() && !planted(PlantedBug::long_jobs_begin_last);
+    if (is_late_) enough_ = kSizeOfAged;
+    first_from_ = shortest_from(state, job, done);
+    if (first_from_ <= state.now()) own_ = enough_ = kSizeOfAged;
+    if (begin_by && !is_late_) {
+        first_from_ = std::min(first_from_, std::max(*begin_by, state.now() + Duration{1'000}));
+    }
 }
 
 bool Shorter::may_try(const ClusterState& state, const JobRow& job, PodId pod) {
@@ -110,13 +130,11 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
     out.units.clear();
     out.leaving = work.all().leaving;
     out.look_again_at = work.all().look_again_at;
-    if (own_ != kSizeOfAged) {
-        out.note_look_again(shortest_from(state_, job_, state_.progress_of(job_)));
-    }
+    if (first_from_ > state_.now()) out.note_look_again(first_from_);
     const bool is_guessed = state_.question_about(job_).expected <= Duration{};
     for (const StoppableWork::Unit& known : work.units()) {
         // Where no user says how long it takes, twice as much: two guesses cross often.
-        const std::int64_t doubt = is_guessed || known.may_grow ? kLog2One : 0;
+        const std::int64_t doubt = !is_due_ && (is_guessed || known.may_grow) ? kLog2One : 0;
         const std::int64_t enough = enough_ + doubt;
         if (known.size < enough) {
             if (known.cheaper_at.happened() && known.size_then >= enough) {
@@ -125,14 +143,16 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
             if (!known.may_grow) continue;
             // So much more must be left of it, size and time grow alike; and to look more often
             // than by an eighth of what it needs itself would gain nobody anything.
-            const Duration more = known.left * ((enough - known.size) / kLog2One + 1);
+            const std::int64_t missing = enough - known.size;
+            const Duration more =
+                is_due_ ? Duration{missing} : known.left * (missing / kLog2One + 1);
             const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
             out.note_look_again(state_.now() + std::max(more, soonest));
             continue;
         }
         if (!may_stop(state_.job(known.unit.job))) continue;
         out.units.push_back(known.unit);
-        out.units.back().weight = shrunk(known.size - own_);
+        out.units.back().weight = weight_of(known.size, own_, is_due_, own_time_);
     }
 }
 
@@ -141,7 +161,13 @@ std::string Shorter::why(const JobRow& other) {
         return explain_parts::span(
             left_.time_left(state_, state_.question_about(job), state_.progress_of(job)));
     };
-    return "stopped for shorter job " + to_string(job_.key) + ", of which " + left(job_) +
+    const std::string name = to_string(job_.key);
+    if (is_late_) {
+        return "stopped for job " + name + ", of which " + left(job_) +
+               " are left: it has to begin now, or it would run on alone when all else is done";
+    }
+    if (is_due_) return "stopped for job " + name + ", which is due sooner";
+    return "stopped for shorter job " + name + ", of which " + left(job_) +
            " are left, and of this one " + left(other);
 }
 

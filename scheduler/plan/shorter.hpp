@@ -3,7 +3,10 @@
 // in a pool whose mode says so, has others stopped of which clearly more is left, in its own queue
 // and among what other queues of the pool hold beyond their guarantees. Who is stopped has more
 // left than its stopper at that moment, and while it waits that does not change, while of the
-// stopper less is left with time: so it cannot stop it in turn, and there is no circle.
+// stopper less is left with time: so it cannot stop it in turn, and there is no circle. Where the
+// pool goes by when work is due, those that are due later are stopped for those that are due sooner.
+// A job that has to begin now, or it would run on alone when all else is done, is the first of all
+// of them, and stopped for none.
 
 #include <string>
 #include <vector>
@@ -62,6 +65,9 @@ private:
     Duration own_time_;        // that it needs
     std::int64_t own_ = 0;     // its size
     std::int64_t enough_ = 0;  // the least size of one that may be stopped
+    Instant first_from_;       // from then on it goes before the others; never: not by itself
+    bool is_late_ = false;     // it has to begin now
+    bool is_due_ = false;      // sizes are moments
 };
 
 }  // namespace gpuctl

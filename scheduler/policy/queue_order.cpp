@@ -147,7 +147,7 @@ Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, cons
             return compare_share(part_held(a), part_held(b));
         case QueueTerm::run_time: {
             const PreemptionPolicy& policy = state.pool(a.pool).preemption;
-            if (policy.mode != PreemptionMode::shortest) return Order::equal;
+            if (!policy.stops_by_run_time()) return Order::equal;
             return line.scores.compare(state, next_a.id, next_b.id, line.may_promise);
         }
         case QueueTerm::share: {

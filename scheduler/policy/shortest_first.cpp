@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/log2.hpp"
+#include "scheduler/base/planted.hpp"
 
 namespace gpuctl {
 namespace {
@@ -50,10 +51,14 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
     if (kept.serial != of.serial || kept.revision != revision || kept.job != job || kept.by != by) {
         const JobRow& row = state.job(job);
         const std::int64_t run_time = predict(state, row);
-        const std::int64_t cost = state.stops_long_for_short(state.queue(row.queue))
-                                      ? left_.of_waiting(state, row)
-                                      : run_time;
-        kept = {of.serial, revision, job, by, run_time, cost + waited_less(state, row)};
+        std::int64_t score = run_time + waited_less(state, row);
+        Duration left;
+        if (state.stops_long_for_short(state.queue(row.queue))) {
+            score = left_.of_waiting(state, row);
+            if (by.mode != PreemptionMode::due) score += waited_less(state, row);
+            left = row.run_time_expected - state.progress_of(row);
+        }
+        kept = {of.serial, revision, job, by, run_time, score, left};
     }
     return kept;
 }
@@ -63,7 +68,7 @@ std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a
     const JobClass& x = state.book().at(a);
     const JobClass& y = state.book().at(b);
     const PoolRow& pool = state.pool(state.queue(x.key.queue).pool);
-    if (patience || pool.preemption.mode == PreemptionMode::shortest) {
+    if (patience || pool.preemption.stops_by_run_time()) {
         const Duration limit = pool.backfill.patience;
         const auto is_aged = [&](const JobClass& of) {
             return state.now() - of.jobs.begin()->submitted_at >= limit;
@@ -72,6 +77,12 @@ std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a
             return is_aged(x) ? std::strong_ordering::less : std::strong_ordering::greater;
         }
         if (is_aged(x)) return std::strong_ordering::equal;  // then the older one
+    }
+    const auto late = state.late_from(state.queue(x.key.queue).pool);
+    if (late && !planted(PlantedBug::long_jobs_begin_last)) {
+        const Duration left_a = look_up(state, a).left;
+        const Duration left_b = look_up(state, b).left;
+        if (left_a >= *late || left_b >= *late) return left_b <=> left_a;
     }
     return score(state, a) <=> score(state, b);
 }

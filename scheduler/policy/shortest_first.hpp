@@ -10,6 +10,8 @@
 //
 // Where the pool stops long work for short (docs/adr/0018) the run time is what is left of the job
 // instead, times its GPUs (work_left.hpp): the order and who may be stopped for whom are the same.
+// Or they go by when they are due, and a job that has to begin now, or it would run on alone when
+// all else is done, comes before them: of those the longest first.
 //
 // Scores are kept by class until a job of their owner ends.
 
@@ -43,6 +45,7 @@ private:
         PreemptionPolicy by;
         std::int64_t run_time = 0;
         std::int64_t score = 0;
+        Duration left;  // by what its user says; 0: nothing
     };
     const Kept& look_up(const ClusterState& state, ClassId id);
     std::vector<Kept> kept_;  // by ClassId

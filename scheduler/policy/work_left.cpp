@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/log2.hpp"
+#include "scheduler/base/planted.hpp"
 
 namespace gpuctl {
 namespace {
@@ -48,11 +49,50 @@ Duration WorkLeft::time_left(const ClusterState& state, const RunTimeQuestion& a
     return about.limit > done ? std::min(likely, about.limit - done) : likely;
 }
 
+// The time that it needs alone counts in the steps of classes: alike are due alike.
+std::int64_t WorkLeft::due_ms(const ClusterState& state, const JobRow& job) {
+    const RunTimeQuestion about = state.question_about(job);
+    const Duration done = state.progress_of(job);
+    const Duration whole = about.expected > Duration{} ? ClusterState::rounded_up(about.expected)
+                                                       : done + time_left(state, about, done);
+    const std::int64_t percent = state.pool(job.pool).preemption.slowdown_percent;
+    const Instant came = planted(PlantedBug::due_by_length_alone) ? Instant{} : job.submitted_at;
+    return came.ms() + whole.ms() / 100 * percent;
+}
+
+bool WorkLeft::has_to_go_on(const ClusterState& state, const JobRow& job) {
+    const auto late = state.late_from(job.pool);
+    if (!late || job.run_time_expected <= Duration{}) return false;
+    const Duration left = job.run_time_expected - state.progress_of(job);
+    const Duration restart = state.pod(job.pods.front()).facts.restart_cost;
+    return left > Duration{} && (left + restart * 4).ms() >= late->ms() / 64 * 63;
+}
+
+// While all GPUs are busy, what all need falls as time passes, and what is left of it does not.
+std::optional<Instant> WorkLeft::begin_by(const ClusterState& state, const JobRow& job) {
+    const auto late = state.late_from(job.pool);
+    const Duration left = job.run_time_expected - state.progress_of(job);
+    if (!late || left <= Duration{}) return std::nullopt;
+    if (left >= *late) return state.now();
+    const std::int64_t percent = state.pool(job.pool).preemption.makespan_percent;
+    return state.now() + Duration{(*late - left).ms() / std::max<std::int64_t>(percent, 1) * 100};
+}
+
+std::int64_t WorkLeft::of_running(const ClusterState& state, const JobRow& job, Duration cost) {
+    const PreemptionPolicy& policy = state.pool(job.pool).preemption;
+    if (policy.mode == PreemptionMode::due) return due_ms(state, job) - cost.ms();
+    const RunTimeQuestion about = state.question_about(job);
+    const Duration left = time_left(state, about, state.progress_of(job));
+    return size_log2(policy, left - cost, about.gpus);
+}
+
 std::int64_t WorkLeft::of_waiting(const ClusterState& state, const JobRow& job) {
+    const PreemptionPolicy& policy = state.pool(job.pool).preemption;
+    if (policy.mode == PreemptionMode::due) return due_ms(state, job);
     const RunTimeQuestion about = state.question_about(job);
     Duration time = time_left(state, about, state.progress_of(job));
     if (about.expected > Duration{}) time = ClusterState::rounded_up(time);
-    return size_log2(state.pool(job.pool).preemption, time, about.gpus);
+    return size_log2(policy, time, about.gpus);
 }
 
 }  // namespace gpuctl

@@ -4,9 +4,11 @@
 // kept; times its GPUs to a power that the pool chooses, so that of two jobs alike the one that
 // gives back less room per hour of its own comes later.
 //
-// Sizes are logarithms to base 2, in 65536ths: they are only ever compared.
+// Sizes are logarithms to base 2, in 65536ths: they are only ever compared. Where the pool goes by
+// when work is due, that moment stands for the size.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "scheduler/state/cluster_state.hpp"
@@ -18,10 +20,19 @@ public:
     // Of one that waits. Jobs of one class have the same: what is said of run times counts rounded
     // up to the steps that classes are told apart by.
     std::int64_t of_waiting(const ClusterState& state, const JobRow& job);
+    // Of one that runs, when stopping it costs so much.
+    std::int64_t of_running(const ClusterState& state, const JobRow& job, Duration cost);
     // The time alone of a job of which so much is done.
     Duration time_left(const ClusterState& state, const RunTimeQuestion& about, Duration done);
+    // When it has to begin, or it would run on alone when all else is done: if nothing comes or goes
+    // and all GPUs are busy until then; absent: never.
+    static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
+    // One that runs and would have to begin now, or nearly: to be stopped for others and to start
+    // makes all of the work more, and is not to bring it about that it is stopped in turn.
+    static bool has_to_go_on(const ClusterState& state, const JobRow& job);
 
 private:
+    std::int64_t due_ms(const ClusterState& state, const JobRow& job);
     std::vector<Duration> runs_;  // buffer
 };
 

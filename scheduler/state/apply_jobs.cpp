@@ -47,6 +47,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     leave_queue(id);
     if (row.claim_until.happened()) drop_claim(id);
     elastic_jobs_.erase(id);
+    if (counts_work_) work_stale_.push_back(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
@@ -94,6 +95,7 @@ void ClusterState::resolve_all() {
 
 void ClusterState::mark_dirty(JobId id) {
     JobRow& row = jobs_[id.value()];
+    if (counts_work_) work_stale_.push_back(id);
     if (row.is_dirty) return;
     row.is_dirty = true;
     dirty_.push_back(id);

@@ -137,6 +137,7 @@ void ClusterState::take_policy(Policy policy) {
     }
     start_usage_clock(half_life_before);
     rebuild_tree();
+    recount_work();
     for (TenantRow& tenant : tenants_) {
         apply_tenant_policy(tenant);
         ++tenant.shrinks;

@@ -17,6 +17,7 @@ void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     finish_ticks();
     ring_timers();
     std::visit([&](const auto& kind) { on(kind, effects); }, event);
+    count_work();
     if (leading_) request_wake(effects, false);
 }
 

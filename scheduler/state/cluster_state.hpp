@@ -23,6 +23,7 @@
 #include "scheduler/queue/queue_book.hpp"
 #include "scheduler/state/capacity.hpp"
 #include "scheduler/state/interner.hpp"
+#include "scheduler/state/pool_work.hpp"
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_time_history.hpp"
 #include "scheduler/state/shapes.hpp"
@@ -200,13 +201,18 @@ public:
     // Of what the job had to do: by the runs that were stopped for others, as far as it was kept,
     // and by the one that is under way.
     [[nodiscard]] Duration progress_of(const JobRow& job) const;
+    // In pools that see to it that long jobs begin in time: one that needs so long goes first.
+    // Absent: none does.
+    [[nodiscard]] std::optional<Duration> late_from(PoolId pool) const;
+    // Counts what changed of the work that is left; called at the end of each input.
+    void count_work();
     // Up to the next step of run times that classes are told apart by where long work is stopped
     // for short: eight for each doubling.
     [[nodiscard]] static Duration rounded_up(Duration time);
     // Queues in which long work is stopped for short.
     [[nodiscard]] bool stops_long_for_short(const QueueRow& queue) const {
         return queue.order == QueueOrder::shortest &&
-               pools_[queue.pool.value()].preemption.mode == PreemptionMode::shortest;
+               pools_[queue.pool.value()].preemption.stops_by_run_time();
     }
     // Queues in which waiting jobs are told apart by run time.
     [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const {
@@ -353,6 +359,9 @@ private:
     void note_end(PodId id);
     void note_run(PodId id);
     [[nodiscard]] Instant began(const JobRow& job) const;  // its run; never: it does not
+    [[nodiscard]] Duration done_before(const JobRow& job, Instant begin) const;  // of its run
+    PoolId note_work(JobId job);
+    void recount_work();
     void note_progress(const JobRow& job, Churn& churn) const;
 
     // queue tree and usage (queue_tree.cpp, usage_clock.cpp)
@@ -420,6 +429,9 @@ private:
     std::set<JobId> elastic_jobs_;
     Instant look_again_next_;           // the earliest of all queues
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
+    PoolWork work_;
+    std::vector<JobId> work_stale_;  // jobs of which it may be another amount now
+    bool counts_work_ = false;       // a pool asks for it
 
     std::vector<PoolRow> pools_;
     std::map<std::string, PoolId, std::less<>> pool_ids_;

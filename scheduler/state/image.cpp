@@ -259,6 +259,8 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         mark_surplus(row);
         if (image.is_dirty) mark_dirty(id);
     }
+    recount_work();
+    count_work();
     // Blocks last: recharging above moves the very counters that they watch.
     Readiness ready;
     for (const JobImage& image : images) {

@@ -223,7 +223,10 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
         const RunTimeQuestion about = question_about(job);
         const Duration done = progress_of(job);
         ask.push_back(static_cast<std::uint32_t>(about.gpus.value()));
-        if (about.expected > done) {
+        const PreemptionPolicy& policy = pools_[job.pool.value()].preemption;
+        if (policy.mode == PreemptionMode::due && about.expected > Duration{}) {
+            add_long(rounded_up(about.expected).ms(), ask);
+        } else if (about.expected > done) {
             add_long(rounded_up(about.expected - done).ms(), ask);
         } else {
             add_long((done - about.expected).ms(), ask);

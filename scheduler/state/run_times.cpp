@@ -18,6 +18,7 @@ RunTimeQuestion ClusterState::question_about(const JobRow& job) const {
 // known, from its placement. Room that is only claimed has no end: nobody runs there yet.
 void ClusterState::note_end(PodId id) {
     PodRow& row = pods_[id.value()];
+    if (counts_work_ && row.job.exists()) work_stale_.push_back(row.job);
     Instant end;
     if (row.node.exists() && row.job.exists() && row.standing != PodStanding::claimed) {
         const Duration limit = jobs_[row.job.value()].run_time_max;
@@ -63,15 +64,77 @@ void ClusterState::note_progress(const JobRow& job, Churn& churn) const {
     if (planted(PlantedBug::forget_what_was_done)) churn.done = Duration{};
 }
 
-Duration ClusterState::progress_of(const JobRow& job) const {
+// Of a job whose run began then, or that waits when that is never.
+Duration ClusterState::done_before(const JobRow& job, Instant begin) const {
     const auto found = churn_.find(job.key);
+    if (found == churn_.end()) return {};
+    const Churn& churn = found->second;
+    return begin.happened() && churn.run_began == begin ? churn.done_before : churn.done;
+}
+
+Duration ClusterState::progress_of(const JobRow& job) const {
     const Instant begin = began(job);
-    if (found == churn_.end() && !begin.happened()) return {};
-    Duration done = found == churn_.end() ? Duration{} : found->second.done;
-    if (!begin.happened()) return done;
-    if (found != churn_.end() && found->second.run_began == begin) done = found->second.done_before;
+    const Duration before = done_before(job, begin);
+    if (!begin.happened()) return before;
     const PodFacts& first = pods_[job.pods.front().value()].facts;
-    return done + std::max(now_ - begin - first.restart_cost, Duration{});
+    return before + std::max(now_ - begin - first.restart_cost, Duration{});
+}
+
+// Of what nobody said how long it takes nothing is counted.
+PoolId ClusterState::note_work(JobId id) {
+    const JobRow& job = jobs_[id.value()];
+    PoolWork::Part part;
+    for (const PodId pod : job.pods) {
+        if (pods_[pod.value()].standing == PodStanding::done) continue;
+        part.gpus += shapes_.at(pods_[pod.value()].shape).gpus;
+    }
+    const bool counts = job.live && job.queue.exists() && part.gpus > GpuMilli{} &&
+                        job.run_time_expected > Duration{} && job.priority < kSystemPriority &&
+                        pools_[job.pool.value()].preemption.makespan_percent > 0;
+    if (!counts) return work_.forget(id);
+    const Duration restart = pods_[job.pods.front().value()].facts.restart_cost;
+    const Instant begin = began(job);
+    const Duration left =
+        std::max(job.run_time_expected - done_before(job, begin), Duration{});
+    part.pool = job.pool;
+    part.soonest = job.submitted_at + job.run_time_expected + restart;
+    if (begin.happened()) {
+        part.ends = begin + restart + left;
+    } else {
+        part.left = restart + left;
+    }
+    return work_.note(id, part);
+}
+
+// Who may be stopped for whom depends on it.
+void ClusterState::count_work() {
+    if (!counts_work_) return;
+    for (const JobId id : work_stale_) {
+        const PoolId pool = note_work(id);
+        if (!pool.exists()) continue;
+        ++pools_[pool.value()].victims;
+        idle_ = false;
+    }
+    work_stale_.clear();
+    work_.advance(now_);
+}
+
+void ClusterState::recount_work() {
+    work_.clear();
+    work_stale_.clear();
+    counts_work_ = std::any_of(pools_.begin(), pools_.end(), [](const PoolRow& pool) {
+        return pool.preemption.makespan_percent > 0;
+    });
+    if (!counts_work_) return;
+    for (const auto& [key, id] : job_ids_) work_stale_.push_back(id);
+}
+
+std::optional<Duration> ClusterState::late_from(PoolId pool) const {
+    const PoolRow& row = pools_[pool.value()];
+    const std::int64_t percent = row.preemption.makespan_percent;
+    if (percent == 0 || !row.preemption.stops_by_run_time()) return std::nullopt;
+    const Duration rest = work_.rest(pool, now_, row.offered.gpus);
+    return Duration{rest.ms() / 100 * percent};
 }
 
 // One run for each job: the one of its first rank, with what it had done before it.

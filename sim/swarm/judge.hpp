@@ -112,6 +112,17 @@ private:
     [[nodiscard]] bool has_more_left(const ClusterState& state, const JobRow& runs,
                                      const JobRow& waits) const;
     void check_shorter(const EvictPod& eviction, const ClusterState& after);
+    // judge_makespan.cpp: of what has to begin now, recounted job by job. Where it is a matter of
+    // seconds both are true, or neither is.
+    struct Lateness {
+        bool may_be_late = false;
+        bool is_late = false;
+        bool may_go_on = false;  // once it runs
+    };
+    [[nodiscard]] Lateness lateness(const ClusterState& state, const JobRow& job) const;
+    void check_who_goes_on(const EvictPod& eviction, const ClusterState& after);
+    void check_late(const std::vector<Turn>& turns, const ClusterState& after);
+    void compare_late(const Turn& first, const Turn& later, const ClusterState& after);
     void note_kept(const EvictPod& eviction, const ClusterState& after);
     void look_at_progress(const ClusterState& state);
     void forget_progress(const Event& event);

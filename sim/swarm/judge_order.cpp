@@ -85,6 +85,7 @@ void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& afte
         if (!turns[i].grows) compare_waiting(turns[i], after);
         change(turns[i], 1);
     }
+    check_late(turns, after);
 }
 
 Amounts Judge::held_below(const QueueName& queue, const Held& held) const {
@@ -219,7 +220,7 @@ void Judge::compare_queues(const Turn& first, const Turn& later, const Held& hel
         return;
     }
     const bool goes_by_run_time = order == QueueOrder::shortest &&
-                                  books_.preemption_of(a.pool).mode == PreemptionMode::shortest;
+                                  books_.preemption_of(a.pool).stops_by_run_time();
     if (goes_by_run_time) return;  // by what is left of their next jobs
     if (had_more(books_.share(a, "", held_a), x.weight, books_.share(b, "", held_b), y.weight)) {
         fail("I8", what + "whose queue had less for its weight");

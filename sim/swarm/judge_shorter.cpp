@@ -14,11 +14,21 @@ Duration time_left(const ClusterState& state, const JobRow& job) {
     return left.time_left(state, state.question_about(job), state.progress_of(job));
 }
 
+// When it is due, recounted: without the engine's steps of run times, and with as much doubt.
+std::pair<std::int64_t, std::int64_t> due_between(const ClusterState& state, const JobRow& job,
+                                                  std::int64_t percent) {
+    const Duration whole = job.run_time_expected > Duration{}
+                               ? job.run_time_expected
+                               : state.progress_of(job) + time_left(state, job);
+    const std::int64_t due = job.submitted_at.ms() + whole.ms() * percent / 100;
+    return {due, due + whole.ms() / 8 * percent / 100 + percent};
+}
+
 }  // namespace
 
 bool Judge::stops_long_for_short(const QueueName& queue) const {
     return books_.exists(queue) && books_.order_of(queue) == QueueOrder::shortest &&
-           books_.preemption_of(queue.pool).mode == PreemptionMode::shortest;
+           books_.preemption_of(queue.pool).stops_by_run_time();
 }
 
 // Of one that runs, more than of one that waits: by the books, with time times GPUs.
@@ -26,6 +36,10 @@ bool Judge::has_more_left(const ClusterState& state, const JobRow& runs,
                           const JobRow& waits) const {
     WorkLeft left;
     const PreemptionPolicy policy = books_.preemption_of(state.pool(waits.pool).name);
+    if (policy.mode == PreemptionMode::due) {
+        return due_between(state, runs, policy.slowdown_percent).second >
+               due_between(state, waits, policy.slowdown_percent).first;
+    }
     return size_log2(policy, time_left(state, runs), state.question_about(runs).gpus) >
            left.of_waiting(state, waits);
 }
@@ -37,14 +51,20 @@ void Judge::check_shorter(const EvictPod& eviction, const ClusterState& after) {
     if (!victim.exists() || !stopper.exists()) return;
     ++probes.stopped_for_shorter;
     const JobRow& by = after.job(stopper);
-    const Duration patience =
-        books_.preemption_of(after.pool(by.pool).name).mode == PreemptionMode::shortest
-            ? books_.backfill_of(after.pool(by.pool).name).patience
-            : Duration{INT64_MAX};
+    const PreemptionPolicy policy = books_.preemption_of(after.pool(by.pool).name);
+    const Duration patience = policy.stops_by_run_time()
+                                  ? books_.backfill_of(after.pool(by.pool).name).patience
+                                  : Duration{INT64_MAX};
+    check_who_goes_on(eviction, after);
     if (after.now() - by.submitted_at - after.progress_of(by) >= patience) return;  // goes first
+    if (lateness(after, by).may_be_late) return;                                    // so does that
+    if (policy.mode == PreemptionMode::due) ++probes.stopped_for_due;
     if (!has_more_left(after, after.job(victim), after.job(stopper))) {
-        fail("I17", what + ": less is left of it than of the job that it is stopped for");
+        fail("I17", what + (policy.mode == PreemptionMode::due
+                                ? ": it is due sooner than the job that it is stopped for"
+                                : ": less is left of it than of the job that it is stopped for"));
     }
+    if (policy.mode == PreemptionMode::due) return;  // a moment does not move
     // That may turn only when the one was set back or the other has run meanwhile.
     const Duration of_victim = time_left(after, after.job(victim));
     const Duration of_stopper = time_left(after, after.job(stopper));
@@ -101,6 +121,8 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
     const QueueName mine = books_.queue_of(like);
     if (!stops_long_for_short(mine)) return out;
     const std::string& pool = mine.pool;
+    const PreemptionPolicy policy = books_.preemption_of(pool);
+    const bool is_late = lateness(state, state.job(id)).is_late;
     for (const auto& [uid, pod] : books_.pods) {
         if (!pod.holds() || pod.facts.terminating || books_.queue_of(pod.facts) != mine) continue;
         if (pod.facts.priority > like.priority) continue;
@@ -112,10 +134,19 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
         const Duration patience = books_.backfill_of(pool).patience;
         if (state.now() - other.submitted_at - state.progress_of(other) >= patience) continue;
         if (state.progress_of(other) >= other.run_time_expected) continue;
+        if (lateness(state, other).may_go_on) continue;
+        if (is_late) out.push_back(uid);
+        if (is_late) continue;
         // A margin for what stopping costs and for the pool's gain.
-        const PreemptionPolicy policy = books_.preemption_of(pool);
         WorkLeft left;
         Duration lost = state.progress_of(other) + pod.facts.restart_cost;
+        if (policy.mode == PreemptionMode::due) {
+            const std::int64_t other_due = due_between(state, other, policy.slowdown_percent).first;
+            const JobRow& own = state.job(id);
+            const std::int64_t due = due_between(state, own, policy.slowdown_percent).second;
+            if (other_due - lost.ms() > due) out.push_back(uid);
+            continue;
+        }
         const std::int64_t size =
             size_log2(policy, time_left(state, other) - lost, state.question_about(other).gpus);
         if (size > left.of_waiting(state, state.job(id)) + 3 * 65'536) out.push_back(uid);

@@ -57,6 +57,16 @@ void draw_limits(Rng& rng, QueuePolicy& queue, std::int64_t most) {
     if (rng.chance(1, 6)) queue.gpus_per_job_maximum = whole_gpus(rng.between(2, 8));
 }
 
+constexpr std::uint64_t kMomentsStream = 0x6d6f6d65;
+
+// From a copy: what a seed draws after it stays as it was before there were moments.
+void draw_moments(Rng copy, PreemptionPolicy& policy) {
+    Rng rng{copy.next() ^ kMomentsStream};
+    if (rng.chance(1, 3)) policy.mode = PreemptionMode::due;
+    policy.slowdown_percent = static_cast<std::int32_t>(rng.between(100, 500));
+    if (rng.chance(1, 2)) policy.makespan_percent = static_cast<std::int32_t>(rng.between(10, 150));
+}
+
 // default | small | urgent, with chance 1/2 "small" beside "lab" below "team", and "deep" below a
 // queue of its own below "team".
 PoolPolicy draw_pool(Rng& rng, const char* name) {
@@ -66,10 +76,11 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
     if (rng.chance(1, 2)) {  // with queues that go by run time, or it would have no say
         pool.preemption = {PreemptionMode::shortest, static_cast<std::int32_t>(rng.between(0, 100)),
                            static_cast<std::int32_t>(rng.between(100, 200))};
+        draw_moments(rng, pool.preemption);
         if (rng.chance(2, 3)) pool.order = QueueOrder::shortest;
         pool.backfill.patience = Duration::seconds(rng.between(1, 600));
     }
-    const bool goes_by_run_time = pool.preemption.mode == PreemptionMode::shortest;
+    const bool goes_by_run_time = pool.preemption.stops_by_run_time();
     pool.queues.push_back({"default", 0, 1, whole_gpus(0), std::nullopt});
     if (goes_by_run_time) pool.queues.back().order = QueueOrder::shortest;
     pool.queues.push_back(

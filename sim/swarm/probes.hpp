@@ -49,6 +49,8 @@ struct Probes {
     std::uint64_t promises_recounted = 0;   // to the first in line of a pool
     std::uint64_t pods_reclaimed = 0;       // of another queue, for what it is guaranteed
     std::uint64_t stopped_for_shorter = 0;  // pods, of which more was left
+    std::uint64_t stopped_for_late = 0;     // pods, for a job that had to begin
+    std::uint64_t stopped_for_due = 0;      // pods, for a job that was due sooner
     std::uint64_t disruptions_tried = 0;    // for waiting jobs, by hand at a fixed point
     std::uint64_t reclaims_tried = 0;       // likewise, between queues
     std::uint64_t parts_placed = 0;         // of a GPU
@@ -68,7 +70,8 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
                        policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
                        full_restarts, evictions_sent, evictions_accepted, evictions_turned_down,
-                       claims_used, pods_reclaimed, stopped_for_shorter, disruptions_tried,
+                       claims_used, pods_reclaimed, stopped_for_shorter, stopped_for_late,
+                       stopped_for_due, disruptions_tried,
                        reclaims_tried, orders_compared, branches_compared, limits_recounted,
                        usages_recounted, waits_tried, explanations_recounted, promises_recounted,
                        parts_placed, devices_shared, topologies_judged, growths_placed,

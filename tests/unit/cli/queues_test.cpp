@@ -99,6 +99,8 @@ TEST(Turn, every_term_that_decides_is_told) {
                          {"priorityBase", 100},
                          {"priorityByWaiting", 40},
                          {"waitedMs", 240'000},
+                         {"dueAt", "2026-11-22T10:00:00Z"},
+                         {"beginBy", "2026-11-22T09:00:00Z"},
                          {"tenant", {{"name", "default"}, {"share", 125'000'000}, {"weight", 2}}},
                          {"queues",
                           {{{"queue", "research"},

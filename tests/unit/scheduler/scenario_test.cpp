@@ -151,6 +151,11 @@ private:
                 backfill.patience = Duration::seconds(std::stoll(part.at(++i)));
             } else if (part[i] == "shortest") {
                 policy_.pools.front().preemption.mode = PreemptionMode::shortest;
+            } else if (part[i] == "due") {
+                policy_.pools.front().preemption.mode = PreemptionMode::due;
+            } else if (part[i] == "makespan") {
+                policy_.pools.front().preemption.makespan_percent =
+                    static_cast<std::int32_t>(std::stol(part.at(++i)));
             } else {
                 ADD_FAILURE() << "unknown word " << part[i];
             }

@@ -271,16 +271,15 @@ const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
                {{"priority", PreemptionMode::priority},
                 {"shortest", PreemptionMode::shortest},
                 {"due", PreemptionMode::due}},
-               "priority: for higher priority; in order SHORTEST also for less work, or work due "
-               "sooner"),
+               "priority: for higher priority; in order SHORTEST also for less work, or work due"),
         count("gpuExponentPercent", &PreemptionPolicy::gpu_exponent_percent, 0, 200,
               "work is the time left times GPUs to this power; 0: time alone"),
         count("gainPercent", &PreemptionPolicy::gain_percent, 100, 10'000,
               "of the shorter job's work, left at least of one that is stopped, after its price"),
         count("slowdownPercent", &PreemptionPolicy::slowdown_percent, 100, 100'000,
-              "due: a job is due when so much of the time it needs alone has passed since it came"),
+              "of the time that a job needs alone: when that has passed since it came it is due"),
         count("makespanPercent", &PreemptionPolicy::makespan_percent, 0, 1'000,
-              "a job needing so much of the time that all known work needs goes first; 0: none"),
+              "a job that needs so much of the time that all known work needs goes first; 0: off"),
     };
     return table;
 }

@@ -47,7 +47,8 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
         out << "  it is due at " << due << ": what is due sooner goes first\n";
     }
     if (const std::string by = printable(text_of(turn, "beginBy")); !by.empty()) {
-        out << "  it has to begin by " << by << ", or it would run on alone when all else is done\n";
+        out << "  it has to begin by " << by
+            << ", or it would run on alone when all else is done\n";
     }
 }
 

@@ -282,8 +282,7 @@ Json turn_json(const TurnView& turn) {
     body["priorityBase"] = turn.priority;
     body["priorityByWaiting"] = turn.priority_by_waiting;
     body["waitedMs"] = turn.waited.ms();
-    if (turn.due_at) body["dueAt"] = format_time(*turn.due_at);
-    if (turn.begin_by) body["beginBy"] = format_time(*turn.begin_by);
+    body.update({{"dueAt", format_time(turn.due_at)}, {"beginBy", format_time(turn.begin_by)}});
     body["tenant"] = {{"name", turn.tenant},
                       {"share", turn.tenant_share},
                       {"weight", turn.tenant_weight},
@@ -440,11 +439,10 @@ Json node_detail(const NodeView& node, Instant now) {
     }
     body["runningJobs"] = Json::array();
     for (const PodView& pod : node.pods) {
-        Json entry = pod_json(pod);
+        Json& entry = body["runningJobs"].emplace_back(pod_json(pod));
         entry["namespace"] = pod.facts.key.namespace_name;
         entry["job"] = pod.facts.job;
         entry["ours"] = pod.facts.ours;
-        body["runningJobs"].push_back(std::move(entry));
     }
     return body;
 }

@@ -24,6 +24,10 @@ const std::vector<Key<ModelLimit>>& keys<ModelLimit>();
 template <>
 const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>();
 template <>
+const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>();
+template <>
+const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>();
+template <>
 const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>();
 template <>
 const std::vector<Key<PoolQuota>>& keys<PoolQuota>();

@@ -143,9 +143,8 @@ struct TurnView {
     std::int64_t priority = 0;                  // as submitted
     std::int64_t priority_by_waiting = 0;
     Duration waited;
-    // Where the pool goes by when work is due, and where it sees to it that long jobs begin in time.
-    std::optional<Instant> due_at;
-    std::optional<Instant> begin_by;
+    Instant due_at;    // where the pool goes by that; or never
+    Instant begin_by;  // or it would run on alone, where the pool minds that; or never
     std::string tenant;
     std::int64_t tenant_share = 0;  // in that queue
     std::int64_t tenant_weight = 1;

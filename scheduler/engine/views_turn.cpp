@@ -36,7 +36,7 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
         if (pool.preemption.mode == PreemptionMode::due) {
             turn.due_at = Instant{work.of_waiting(state, job)};
         }
-        turn.begin_by = work.begin_by(state, job);
+        turn.begin_by = WorkLeft::begin_by(state, job).value_or(Instant{});
     }
     turn.tenant = tenant.name;
     turn.tenant_weight = tenant.weight;

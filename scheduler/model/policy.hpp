@@ -94,8 +94,8 @@ struct PreemptionPolicy {
     friend auto operator<=>(const PreemptionPolicy&, const PreemptionPolicy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PreemptionPolicy, (),
-                       (mode, gpu_exponent_percent, gain_percent, slowdown_percent,
-                        makespan_percent))
+                      (mode, gpu_exponent_percent, gain_percent, slowdown_percent,
+                       makespan_percent))
 
 struct PoolPolicy {
     std::string name;

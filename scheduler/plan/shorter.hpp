@@ -4,9 +4,9 @@
 // and among what other queues of the pool hold beyond their guarantees. Who is stopped has more
 // left than its stopper at that moment, and while it waits that does not change, while of the
 // stopper less is left with time: so it cannot stop it in turn, and there is no circle. Where the
-// pool goes by when work is due, those that are due later are stopped for those that are due sooner.
-// A job that has to begin now, or it would run on alone when all else is done, is the first of all
-// of them, and stopped for none.
+// pool goes by when work is due, those that are due later are stopped for those that are due
+// sooner. A job that has to begin now, or it would run on alone when all else is done, is the first
+// of all of them, and stopped for none.
 
 #include <string>
 #include <vector>

@@ -24,8 +24,8 @@ public:
     std::int64_t of_running(const ClusterState& state, const JobRow& job, Duration cost);
     // The time alone of a job of which so much is done.
     Duration time_left(const ClusterState& state, const RunTimeQuestion& about, Duration done);
-    // When it has to begin, or it would run on alone when all else is done: if nothing comes or goes
-    // and all GPUs are busy until then; absent: never.
+    // When it has to begin, or it would run on alone when all else is done: if nothing comes or
+    // goes and all GPUs are busy until then; absent: never.
     static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
     // One that runs and would have to begin now, or nearly: to be stopped for others and to start
     // makes all of the work more, and is not to bring it about that it is stopped in turn.

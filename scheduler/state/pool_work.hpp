@@ -21,9 +21,9 @@ public:
     struct Part {
         PoolId pool;
         GpuMilli gpus;
-        Duration left;   // of one that waits
-        Instant ends;    // of one that runs; never: it waits
-        Instant soonest; // that it could have ended, had it begun when it came
+        Duration left;    // of one that waits
+        Instant ends;     // of one that runs; never: it waits
+        Instant soonest;  // that it could have ended, had it begun when it came
         friend bool operator==(const Part&, const Part&) = default;
     };
     // The pool in which there is more or less to do now than was known; a start is no news.

@@ -94,8 +94,7 @@ PoolId ClusterState::note_work(JobId id) {
     if (!counts) return work_.forget(id);
     const Duration restart = pods_[job.pods.front().value()].facts.restart_cost;
     const Instant begin = began(job);
-    const Duration left =
-        std::max(job.run_time_expected - done_before(job, begin), Duration{});
+    const Duration left = std::max(job.run_time_expected - done_before(job, begin), Duration{});
     part.pool = job.pool;
     part.soonest = job.submitted_at + job.run_time_expected + restart;
     if (begin.happened()) {

@@ -1,5 +1,5 @@
-// I17, where a pool sees to it that long jobs begin in time: what has to begin now goes first and is
-// stopped for nobody. How long the pool is busy is recounted here from every job.
+// I17, where a pool sees to it that long jobs begin in time: what has to begin now goes first and
+// is stopped for nobody. How long the pool is busy is recounted here from every job.
 
 #include <algorithm>
 

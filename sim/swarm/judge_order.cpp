@@ -219,8 +219,8 @@ void Judge::compare_queues(const Turn& first, const Turn& later, const Held& hel
         if (owed_b) fail("I8", what + "whose queue is under its guarantee");
         return;
     }
-    const bool goes_by_run_time = order == QueueOrder::shortest &&
-                                  books_.preemption_of(a.pool).stops_by_run_time();
+    const bool goes_by_run_time =
+        order == QueueOrder::shortest && books_.preemption_of(a.pool).stops_by_run_time();
     if (goes_by_run_time) return;  // by what is left of their next jobs
     if (had_more(books_.share(a, "", held_a), x.weight, books_.share(b, "", held_b), y.weight)) {
         fail("I8", what + "whose queue had less for its weight");

@@ -71,11 +71,11 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
                        policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
                        full_restarts, evictions_sent, evictions_accepted, evictions_turned_down,
                        claims_used, pods_reclaimed, stopped_for_shorter, stopped_for_late,
-                       stopped_for_due, disruptions_tried,
-                       reclaims_tried, orders_compared, branches_compared, limits_recounted,
-                       usages_recounted, waits_tried, explanations_recounted, promises_recounted,
-                       parts_placed, devices_shared, topologies_judged, growths_placed,
-                       growths_sent, ranks_shrunk, shrinks_tried, resizes_turned_down))
+                       stopped_for_due, disruptions_tried, reclaims_tried, orders_compared,
+                       branches_compared, limits_recounted, usages_recounted, waits_tried,
+                       explanations_recounted, promises_recounted, parts_placed, devices_shared,
+                       topologies_judged, growths_placed, growths_sent, ranks_shrunk, shrinks_tried,
+                       resizes_turned_down))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

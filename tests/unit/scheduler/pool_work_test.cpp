@@ -63,7 +63,10 @@ TEST(PoolWork, is_what_a_recount_of_all_jobs_gives) {
 
 TEST(PoolWork, of_a_job_that_is_later_than_it_should_be_nothing_is_expected) {
     PoolWork work;
-    work.note(JobId{1}, {PoolId{0}, whole_gpus(8), {}, kBegin + Duration::seconds(10),
+    work.note(JobId{1}, {PoolId{0},
+                         whole_gpus(8),
+                         {},
+                         kBegin + Duration::seconds(10),
                          kBegin + Duration::seconds(10)});
     work.advance(kBegin);
     EXPECT_EQ(work.rest(PoolId{0}, kBegin, whole_gpus(8)), Duration::seconds(10));

@@ -1,0 +1,51 @@
+// The keys of a pool that say what becomes of jobs that find no room.
+
+#include "daemon/config/tables.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000;
+constexpr std::int64_t kDay = 24 * 3'600 * kSecond;
+
+}  // namespace
+
+template <>
+const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
+    static const std::vector<Key<BackfillPolicy>> table = {
+        choice("head", &BackfillPolicy::head,
+               {{"reserve", HeadOfLine::reserve}, {"stepAside", HeadOfLine::step_aside}},
+               "reserve: it is promised GPUs by the limits of what runs; stepAside: it waits"),
+        span("ageing", &BackfillPolicy::ageing, kSecond, 365 * kDay,
+             "with order: SHORTEST, waiting so long counts like half the run time"),
+        span("patience", &BackfillPolicy::patience, kSecond, 365 * kDay,
+             "with order: SHORTEST, a job that has waited so long goes first"),
+        count("shortPercent", &BackfillPolicy::short_percent, 0, 90,
+              "of the pool's GPUs, never held by work predicted to run longer than ..."),
+        span("shortRunTime", &BackfillPolicy::short_run_time, kSecond, 365 * kDay,
+             "... this, by its limit and past jobs of its namespace"),
+    };
+    return table;
+}
+
+template <>
+const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
+    static const std::vector<Key<PreemptionPolicy>> table = {
+        choice("mode", &PreemptionPolicy::mode,
+               {{"priority", PreemptionMode::priority},
+                {"shortest", PreemptionMode::shortest},
+                {"due", PreemptionMode::due}},
+               "priority: for higher priority; in order SHORTEST also for less work, or work due"),
+        count("gpuExponentPercent", &PreemptionPolicy::gpu_exponent_percent, 0, 200,
+              "work is the time left times GPUs to this power; 0: time alone"),
+        count("gainPercent", &PreemptionPolicy::gain_percent, 100, 10'000,
+              "of the shorter job's work, left at least of one that is stopped, after its price"),
+        count("slowdownPercent", &PreemptionPolicy::slowdown_percent, 100, 100'000,
+              "of the time that a job needs alone: when that has passed since it came it is due"),
+        count("makespanPercent", &PreemptionPolicy::makespan_percent, 0, 1'000,
+              "a job that needs so much of the time that all known work needs goes first; 0: off"),
+    };
+    return table;
+}
+
+}  // namespace gpuctl::config

@@ -68,12 +68,15 @@ void StoppableWork::read(const ClusterState& state, PoolId pool) {
         },
         found_);
     units_.clear();
+    turns_in_.reset();
     for (EvictionUnit& unit : found_.units) {
         const JobRow& job = state.job(unit.job);
         const RunTimeQuestion about = state.question_about(job);
         const Duration done = state.progress_of(job);
         if (shortest_from(state, job, done) <= state.now()) continue;
-        if (WorkLeft::has_to_go_on(state, job) && !planted(PlantedBug::stop_who_has_to_go_on)) {
+        const Duration spare = WorkLeft::goes_on_for(state, job);
+        if (spare > Duration{} && !planted(PlantedBug::stop_who_has_to_go_on)) {
+            turns_in_ = std::min(turns_in_.value_or(spare), spare);
             continue;
         }
         const Duration left = left_.time_left(state, about, done) - time_lost(unit);
@@ -132,6 +135,11 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
     out.look_again_at = work.all().look_again_at;
     if (first_from_ > state_.now()) out.note_look_again(first_from_);
     const bool is_guessed = state_.question_about(job_).expected <= Duration{};
+    // To look more often than by an eighth of what it needs itself would gain nobody anything.
+    const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
+    if (const auto turn = work.turns_in()) {
+        out.note_look_again(state_.now() + std::max(*turn, soonest));
+    }
     for (const StoppableWork::Unit& known : work.units()) {
         // Where no user says how long it takes, twice as much: two guesses cross often.
         const std::int64_t doubt = !is_due_ && (is_guessed || known.may_grow) ? kLog2One : 0;
@@ -141,12 +149,10 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
                 out.note_look_again(known.cheaper_at);
             }
             if (!known.may_grow) continue;
-            // So much more must be left of it, size and time grow alike; and to look more often
-            // than by an eighth of what it needs itself would gain nobody anything.
+            // So much more must be left of it: size and time grow alike.
             const std::int64_t missing = enough - known.size;
             const Duration more =
                 is_due_ ? Duration{missing} : known.left * (missing / kLog2One + 1);
-            const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
             out.note_look_again(state_.now() + std::max(more, soonest));
             continue;
         }

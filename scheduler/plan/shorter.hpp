@@ -8,6 +8,7 @@
 // sooner. A job that has to begin now, or it would run on alone when all else is done, is the first
 // of all of them, and stopped for none.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ public:
 
     [[nodiscard]] const std::vector<Unit>& units() const { return units_; }
     [[nodiscard]] const Candidates& all() const { return found_; }  // without its units
+    // The first of those that have to go on might no longer have to, if not all GPUs are busy.
+    [[nodiscard]] std::optional<Duration> turns_in() const { return turns_in_; }
 
 private:
     bool is_known_ = false;
@@ -41,6 +44,7 @@ private:
     std::uint64_t leaving_ = 0;
     Candidates found_;
     std::vector<Unit> units_;
+    std::optional<Duration> turns_in_;
     WorkLeft left_;
 };
 

@@ -60,12 +60,14 @@ std::int64_t WorkLeft::due_ms(const ClusterState& state, const JobRow& job) {
     return came.ms() + whole.ms() / 100 * percent;
 }
 
-bool WorkLeft::has_to_go_on(const ClusterState& state, const JobRow& job) {
+Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
     const auto late = state.late_from(job.pool);
-    if (!late || job.run_time_expected <= Duration{}) return false;
+    if (!late || job.run_time_expected <= Duration{}) return {};
     const Duration left = job.run_time_expected - state.progress_of(job);
     const Duration restart = state.pod(job.pods.front()).facts.restart_cost;
-    return left > Duration{} && (left + restart * 4).ms() >= late->ms() / 64 * 63;
+    if (left <= Duration{}) return {};
+    const Duration spare = left + restart * 4 - Duration{late->ms() / 64 * 63};
+    return spare < Duration{} ? Duration{} : spare + Duration{1};
 }
 
 // While all GPUs are busy, what all need falls as time passes, and what is left of it does not.

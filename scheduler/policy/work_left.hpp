@@ -28,8 +28,9 @@ public:
     // goes and all GPUs are busy until then; absent: never.
     static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
     // One that runs and would have to begin now, or nearly: to be stopped for others and to start
-    // makes all of the work more, and is not to bring it about that it is stopped in turn.
-    static bool has_to_go_on(const ClusterState& state, const JobRow& job);
+    // makes all of the work more, and is not to bring it about that it is stopped in turn. How long
+    // that lasts at the least, if nothing comes; 0: it may be stopped.
+    static Duration goes_on_for(const ClusterState& state, const JobRow& job);
 
 private:
     std::int64_t due_ms(const ClusterState& state, const JobRow& job);

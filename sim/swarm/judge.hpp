@@ -119,7 +119,9 @@ private:
         bool is_late = false;
         bool may_go_on = false;  // once it runs
     };
-    [[nodiscard]] Lateness lateness(const ClusterState& state, const JobRow& job) const;
+    // `unseen`: so long may it run on before anybody looks again whether it has to.
+    [[nodiscard]] Lateness lateness(const ClusterState& state, const JobRow& job,
+                                    Duration unseen = {}) const;
     void check_who_goes_on(const EvictPod& eviction, const ClusterState& after);
     void check_late(const std::vector<Turn>& turns, const ClusterState& after);
     void compare_late(const Turn& first, const Turn& later, const ClusterState& after);

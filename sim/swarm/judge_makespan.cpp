@@ -58,7 +58,8 @@ std::vector<Part> parts_of(const ClusterState& state, PoolId pool) {
 
 }  // namespace
 
-Judge::Lateness Judge::lateness(const ClusterState& state, const JobRow& job) const {
+Judge::Lateness Judge::lateness(const ClusterState& state, const JobRow& job,
+                                Duration unseen) const {
     const std::string& pool = state.pool(job.pool).name;
     const PreemptionPolicy policy = books_.preemption_of(pool);
     if (policy.makespan_percent == 0 || !policy.stops_by_run_time()) return {};
@@ -77,7 +78,8 @@ Judge::Lateness Judge::lateness(const ClusterState& state, const JobRow& job) co
     const std::int64_t restart = state.pod(job.pods.front()).facts.restart_cost.ms();
     if (job.run_time_expected <= Duration{}) return {};
     const std::int64_t goes_on_from = from / 64 * 63 - 2 * doubt;
-    return {left >= from - doubt, left >= from + doubt, left + 4 * restart >= goes_on_from};
+    return {left >= from - doubt, left >= from + doubt,
+            left + 4 * restart + unseen.ms() >= goes_on_from};
 }
 
 void Judge::check_who_goes_on(const EvictPod& eviction, const ClusterState& after) {

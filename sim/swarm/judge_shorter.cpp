@@ -123,6 +123,8 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
     const std::string& pool = mine.pool;
     const PreemptionPolicy policy = books_.preemption_of(pool);
     const bool is_late = lateness(state, state.job(id)).is_late;
+    const Duration own = time_left(state, state.job(id));
+    const Duration unseen{std::max<std::int64_t>(own.ms() / 8, 1'000)};
     for (const auto& [uid, pod] : books_.pods) {
         if (!pod.holds() || pod.facts.terminating || books_.queue_of(pod.facts) != mine) continue;
         if (pod.facts.priority > like.priority) continue;
@@ -134,7 +136,7 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
         const Duration patience = books_.backfill_of(pool).patience;
         if (state.now() - other.submitted_at - state.progress_of(other) >= patience) continue;
         if (state.progress_of(other) >= other.run_time_expected) continue;
-        if (lateness(state, other).may_go_on) continue;
+        if (lateness(state, other, unseen).may_go_on) continue;
         if (is_late) out.push_back(uid);
         if (is_late) continue;
         // A margin for what stopping costs and for the pool's gain.
@@ -142,8 +144,8 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
         Duration lost = state.progress_of(other) + pod.facts.restart_cost;
         if (policy.mode == PreemptionMode::due) {
             const std::int64_t other_due = due_between(state, other, policy.slowdown_percent).first;
-            const JobRow& own = state.job(id);
-            const std::int64_t due = due_between(state, own, policy.slowdown_percent).second;
+            const JobRow& waits = state.job(id);
+            const std::int64_t due = due_between(state, waits, policy.slowdown_percent).second;
             if (other_due - lost.ms() > due) out.push_back(uid);
             continue;
         }

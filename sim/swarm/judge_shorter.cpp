@@ -137,6 +137,7 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
         if (state.now() - other.submitted_at - state.progress_of(other) >= patience) continue;
         if (state.progress_of(other) >= other.run_time_expected) continue;
         if (lateness(state, other, unseen).may_go_on) continue;
+        if (amounts_of(pod.facts.request).gpus == 0) continue;  // it keeps nobody from a GPU
         if (is_late) out.push_back(uid);
         if (is_late) continue;
         // A margin for what stopping costs and for the pool's gain.
@@ -145,6 +146,9 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
         if (policy.mode == PreemptionMode::due) {
             const std::int64_t other_due = due_between(state, other, policy.slowdown_percent).first;
             const JobRow& waits = state.job(id);
+            // Its first rank speaks for the job; this one may have run for longer.
+            const PodRow& row = state.pod(state.find_pod(uid));
+            lost = lost + (state.now() - std::max(row.placed_at, row.facts.started_at));
             const std::int64_t due = due_between(state, waits, policy.slowdown_percent).second;
             if (other_due - lost.ms() > due) out.push_back(uid);
             continue;

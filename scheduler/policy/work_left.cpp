@@ -67,7 +67,8 @@ Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
     const Duration restart = state.pod(job.pods.front()).facts.restart_cost;
     if (left <= Duration{}) return {};
     const Duration spare = left + restart * 4 - Duration{late->ms() / 64 * 63};
-    return spare < Duration{} ? Duration{} : spare + Duration{1};
+    if (spare < Duration{}) return {};
+    return std::max(spare, Duration{left.ms() / 64}) + Duration{1};  // no need to look more often
 }
 
 // While all GPUs are busy, what all need falls as time passes, and what is left of it does not.

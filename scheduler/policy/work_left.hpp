@@ -29,7 +29,7 @@ public:
     static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
     // One that runs and would have to begin now, or nearly: to be stopped for others and to start
     // makes all of the work more, and is not to bring it about that it is stopped in turn. How long
-    // that lasts at the least, if nothing comes; 0: it may be stopped.
+    // that lasts, or nearly, if nothing comes; 0: it may be stopped.
     static Duration goes_on_for(const ClusterState& state, const JobRow& job);
 
 private:

@@ -136,7 +136,8 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
         const Duration patience = books_.backfill_of(pool).patience;
         if (state.now() - other.submitted_at - state.progress_of(other) >= patience) continue;
         if (state.progress_of(other) >= other.run_time_expected) continue;
-        if (lateness(state, other, unseen).may_go_on) continue;
+        const Duration looked{time_left(state, other).ms() / 60};
+        if (lateness(state, other, std::max(unseen, looked)).may_go_on) continue;
         if (amounts_of(pod.facts.request).gpus == 0) continue;  // it keeps nobody from a GPU
         if (is_late) out.push_back(uid);
         if (is_late) continue;

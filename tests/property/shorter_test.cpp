@@ -56,6 +56,7 @@ private:
 
     void arrive() {
         const std::string name = "j" + std::to_string(arrived_++);
+        came_[name] = world_.now;
         gpus_[name] = rng_.between(1, 4);
         whole_[name] = left_[name] = Duration{rng_.between(1'000, 2'000'000)};
         show(name);
@@ -63,6 +64,7 @@ private:
     void show(const std::string& name) {
         PodFacts facts = pod(name + "/" + std::to_string(++lives_), name, gpus_[name]);
         facts.key.name = name;
+        facts.created_at = came_[name];  // whoever makes it again says when the job came
         facts.preemptible = true;
         facts.checkpoint_interval = Duration{1};
         facts.restart_cost = kRestart;
@@ -138,6 +140,7 @@ private:
     std::int64_t nodes_ = 0;
     int arrived_ = 0;
     int lives_ = 0;
+    std::map<std::string, Instant> came_;
     std::map<std::string, std::int64_t> gpus_;
     std::map<std::string, Duration> whole_;
     std::map<std::string, Duration> left_;  // of those that are not through

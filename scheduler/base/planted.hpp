@@ -252,7 +252,21 @@ namespace gpuctl {
     X(grow_before_others, \
       "Elastic jobs grow before those who wait were tried.") \
     X(forget_sizes_on_disk, \
-      "How many ranks an elastic job has is not written down.")
+      "How many ranks an elastic job has is not written down.") \
+    X(ignore_health, \
+      "Maintenance: a node that is told to be unhealthy takes work.") \
+    X(ignore_windows_to_come, \
+      "Maintenance: work starts that will not be over when the window begins.") \
+    X(never_reopen, \
+      "Maintenance: nobody hears that a window is over: a lost wake-up.") \
+    X(no_timer_for_windows, \
+      "Maintenance: windows begin and end when something else happens.") \
+    X(drain_half_a_gang, \
+      "Maintenance: of a gang only the ranks on the nodes of the window are stopped.") \
+    X(drain_the_unwilling, \
+      "Maintenance: a drain stops whatever has a controller.") \
+    X(forget_postponed_drains, \
+      "Maintenance: who could not be stopped at once is not asked again.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

@@ -60,19 +60,25 @@ struct Probes {
     std::uint64_t ranks_shrunk = 0;    // for whom ranks were told to go, job by job
     std::uint64_t shrinks_tried = 0;   // for waiting jobs, by hand at a fixed point
     std::uint64_t resizes_turned_down = 0;
+    // Maintenance.
+    std::uint64_t windows_drawn = 0;
+    std::uint64_t nodes_unhealthy = 0;       // told to be
+    std::uint64_t binds_beside_windows = 0;  // held against windows that are or will be
+    std::uint64_t pods_drained = 0;          // asked to leave a node that is to be empty
+    std::uint64_t waits_for_windows = 0;     // waiting jobs told that maintenance is why
 };
-BOOST_DESCRIBE_STRUCT(Probes, (),
-                      (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
-                       binds_turned_down, binds_unanswered, answers_stale, kubelet_rejections,
-                       creates_failed, deletes_failed, containers_failed, pods_evicted,
-                       pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
-                       policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
-                       full_restarts, evictions_sent, evictions_accepted, evictions_turned_down,
-                       claims_used, pods_reclaimed, stopped_for_shorter, disruptions_tried,
-                       reclaims_tried, orders_compared, branches_compared, limits_recounted,
-                       usages_recounted, waits_tried, explanations_recounted, promises_recounted,
-                       parts_placed, devices_shared, topologies_judged, growths_placed,
-                       growths_sent, ranks_shrunk, shrinks_tried, resizes_turned_down))
+BOOST_DESCRIBE_STRUCT(
+    Probes, (),
+    (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted, binds_turned_down,
+     binds_unanswered, answers_stale, kubelet_rejections, creates_failed, deletes_failed,
+     containers_failed, pods_evicted, pods_deleted, gang_rollbacks, nodes_lost, nodes_left,
+     nodes_changed, policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
+     full_restarts, evictions_sent, evictions_accepted, evictions_turned_down, claims_used,
+     pods_reclaimed, stopped_for_shorter, disruptions_tried, reclaims_tried, orders_compared,
+     branches_compared, limits_recounted, usages_recounted, waits_tried, explanations_recounted,
+     promises_recounted, parts_placed, devices_shared, topologies_judged, growths_placed,
+     growths_sent, ranks_shrunk, shrinks_tried, resizes_turned_down, windows_drawn, nodes_unhealthy,
+     binds_beside_windows, pods_drained, waits_for_windows))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -74,6 +74,7 @@ nlohmann::json node_row(const nlohmann::json& item) {
             {"gpu_free", item.value("gpuFree", nlohmann::json(0))},
             {"slices", item.value("slices", nlohmann::json::array())},
             {"gpu_types", member_list(item, "gpuType")},
+            {"note", text_of(item, "note")},
             {"ip", text_of(item, "ip", "N/A")},
             {"pool", text_of(item, "pool", member_list(item, "boundPools"))}};
 }
@@ -139,14 +140,18 @@ std::string slices_of(const nlohmann::json& row) {
     return text.empty() ? "-" : text;
 }
 
-// The column of slices only where there are any.
+// The columns of slices and notes only where there are any.
 void print_nodes(const nlohmann::json& rows) {
+    const bool has_notes = std::any_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
+        return !text_of(row, "note").empty();
+    });
     const bool has_slices = std::any_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
         return !row.value("slices", nlohmann::json::array()).empty();
     });
     std::vector<std::string> header{"NODE NAME", "STATUS",   "GPU TOTAL", "GPU USED",
                                     "GPU FREE",  "GPU TYPE", "IP",        "POOL"};
     if (has_slices) header.insert(header.begin() + 5, "FREE SLICES");
+    if (has_notes) header.push_back("NOTE");
     Table table{header};
     for (const auto& row : rows) {
         std::vector<std::string> cells{text_of(row, "name"),        text_of(row, "status"),
@@ -154,6 +159,7 @@ void print_nodes(const nlohmann::json& rows) {
                                        number_of(row, "gpu_free"),  text_of(row, "gpu_types", "-"),
                                        text_of(row, "ip"),          text_of(row, "pool")};
         if (has_slices) cells.insert(cells.begin() + 5, slices_of(row));
+        if (has_notes) cells.push_back(text_of(row, "note", "-"));
         table.add_row(std::move(cells));
     }
     table.print(std::cout);

@@ -33,6 +33,10 @@ std::string gpu_model_of(const NodeFacts& node, std::string_view own) {
     return {};
 }
 
+void read_health(std::string_view value, NodeFacts& node) {
+    if (value == "failed") node.unhealthy = "marked as failed";
+}
+
 void read_metadata(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node) {
     OwnValue pool;
     OwnValue gpu_type;
@@ -48,6 +52,12 @@ void read_metadata(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node)
                 const auto found = labels.recognise(label);
                 if (found.key == OwnKey::pool) pool.offer(value, found.old_prefix);
                 if (found.key == OwnKey::gpu_type) gpu_type.offer(value, found.old_prefix);
+                if (found.key == OwnKey::health) read_health(value, node);
+            });
+        } else if (key == "annotations") {
+            cursor.object([&](std::string_view annotation) {
+                const std::string_view value = cursor.string();
+                if (labels.recognise(annotation).key == OwnKey::health) read_health(value, node);
             });
         } else {
             cursor.skip();
@@ -94,7 +104,8 @@ void read_address(JsonCursor& cursor, NodeFacts& node) {
     if (type == "InternalIP" && node.address.empty()) node.address = address;
 }
 
-void read_condition(JsonCursor& cursor, NodeFacts& node) {
+void read_condition(JsonCursor& cursor, const std::vector<std::string>& unhealthy,
+                    NodeFacts& node) {
     std::string_view type;
     std::string_view status;
     cursor.object([&](std::string_view key) {
@@ -107,9 +118,12 @@ void read_condition(JsonCursor& cursor, NodeFacts& node) {
         }
     });
     if (type == "Ready") node.ready = status == "True";
+    const bool says_so = std::find(unhealthy.begin(), unhealthy.end(), type) != unhealthy.end();
+    if (says_so && status == "True" && node.unhealthy.empty()) node.unhealthy = type;
 }
 
-void read_status(JsonCursor& cursor, NodeFacts& node) {
+void read_status(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node) {
+    Resources capacity;
     bool unreadable = false;  // the kubelet's own numbers
     node.ready = false;       // until it says so
     cursor.object([&](std::string_view key) {
@@ -118,11 +132,16 @@ void read_status(JsonCursor& cursor, NodeFacts& node) {
         } else if (key == "addresses") {
             cursor.array([&] { read_address(cursor, node); });
         } else if (key == "conditions") {
-            cursor.array([&] { read_condition(cursor, node); });
+            cursor.array([&] { read_condition(cursor, labels.unhealthy_conditions(), node); });
+        } else if (key == "capacity") {
+            capacity = to_resources(read_amounts(cursor, unreadable), 1);
         } else {
-            cursor.skip();  // capacity is what the machine has, not what pods may use (S19)
+            cursor.skip();
         }
     });
+    // What the machine has and pods may not use (S19): GPUs that their device plugin gave up on.
+    const GpuMilli lost = gpus_total(capacity) - gpus_total(node.allocatable);
+    node.gpus_unhealthy = std::max<std::int64_t>(lost.value() / kGpuMilliPerGpu, 0);
 }
 
 }  // namespace
@@ -145,7 +164,7 @@ Result<NodeFacts> read_node(std::string_view json, const LabelKeys& labels) {
                 }
             });
         } else if (key == "status") {
-            read_status(cursor, node);
+            read_status(cursor, labels, node);
         } else {
             cursor.skip();
         }

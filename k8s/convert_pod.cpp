@@ -59,6 +59,7 @@ void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view val
         case OwnKey::gpu_sharing:
         case OwnKey::required_topology:
         case OwnKey::preferred_topology:
+        case OwnKey::health:
         case OwnKey::topology_spread:
             return;
     }

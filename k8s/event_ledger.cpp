@@ -85,8 +85,9 @@ EventNote started_note(const ReportStarted& report) {
 EventNote preempted_note(const EvictPod& eviction) {
     EventNote event;
     event.type = "Warning";
-    event.reason = "Preempted";
-    event.action = "Preempting";
+    const bool is_drained = eviction.beneficiary == ObjectKey{};
+    event.reason = is_drained ? "Drained" : "Preempted";
+    event.action = is_drained ? "Draining" : "Preempting";
     event.regarding = eviction.pod;
     event.note = "Pod " + to_string(eviction.pod.key) + " is evicted: " + eviction.why;
     return event;

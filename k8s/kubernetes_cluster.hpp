@@ -30,6 +30,7 @@ struct KubernetesSettings {
     std::string scheduler_name = "gpuctl";
     std::string label_prefix = "runwhere.ai";
     TopologyKeys topology_labels;
+    std::vector<std::string> unhealthy_conditions;
     std::string version = "0";
     bool lease_enabled = true;
     // An empty identity is made.

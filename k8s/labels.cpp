@@ -33,7 +33,8 @@ constexpr auto kSuffixes = std::to_array<std::string_view>({"",
                                                             "gpu-sharing",
                                                             "required-topology",
                                                             "preferred-topology",
-                                                            "topology-spread"});
+                                                            "topology-spread",
+                                                            "health"});
 
 // Prefixes of the products before this one (contract.md, newest-wins rulings).
 constexpr std::string_view kOldPrefixes[] = {"g8s.host", "gpuctl"};

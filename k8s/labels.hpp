@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "scheduler/model/topology.hpp"
 
@@ -36,7 +38,8 @@ enum class OwnKey : std::uint8_t {
     gpu_sharing,        // label and taint of nodes that give parts of GPUs
     required_topology,  // annotations on a pod: a level, or the node label that names its domains
     preferred_topology,
-    topology_spread
+    topology_spread,
+    health  // label or annotation of a node: "failed"
 };
 
 std::string_view suffix_of(OwnKey key);
@@ -44,8 +47,11 @@ std::string_view suffix_of(OwnKey key);
 class LabelKeys {
 public:
     LabelKeys() : LabelKeys("runwhere.ai") {}
-    explicit LabelKeys(std::string prefix, TopologyKeys topology = {})
-        : prefix_(std::move(prefix)), topology_(std::move(topology)) {}
+    explicit LabelKeys(std::string prefix, TopologyKeys topology = {},
+                       std::vector<std::string> unhealthy_conditions = {})
+        : prefix_(std::move(prefix)),
+          topology_(std::move(topology)),
+          unhealthy_conditions_(std::move(unhealthy_conditions)) {}
 
     // prefix/suffix
     [[nodiscard]] std::string text(OwnKey key) const;
@@ -59,10 +65,15 @@ public:
     // The labels of nodes that name their racks and so on.
     [[nodiscard]] const TopologyKeys& topology() const { return topology_; }
     [[nodiscard]] const std::string& prefix() const { return prefix_; }
+    // Conditions of nodes that are True when the node is unhealthy.
+    [[nodiscard]] const std::vector<std::string>& unhealthy_conditions() const {
+        return unhealthy_conditions_;
+    }
 
 private:
     std::string prefix_;
     TopologyKeys topology_;
+    std::vector<std::string> unhealthy_conditions_;
 };
 
 // Keeps the value under today's prefix when both are present, in either order.

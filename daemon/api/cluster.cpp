@@ -75,7 +75,7 @@ net::HttpResponse list_nodes_page(Services& services, const Call& call) {
     for (const NodeView& node : list_nodes(services.engine.state())) {
         if (!pool->empty() && node.facts.pool != *pool) continue;
         if (!gpu_type.empty() && !equal_without_case(node.facts.gpu_model, gpu_type)) continue;
-        if (!status.empty() && !equal_without_case(node_status(node.facts), status)) continue;
+        if (!status.empty() && !equal_without_case(node_status(node), status)) continue;
         rows.push_back(node_row(node));
     }
     return json_reply(200, page_json(*page, std::move(rows)));

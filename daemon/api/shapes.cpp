@@ -30,22 +30,6 @@ std::string gpu_type_of(const JobView& job) {
     return job.pods.empty() ? std::string{} : job.pods.front().facts.rules.gpu_model;
 }
 
-Json pod_json(const PodView& pod) {
-    Json body;
-    body["name"] = pod.facts.key.name;
-    body["uid"] = pod.facts.uid;
-    body["status"] = pod_status(pod);
-    body["ready"] = ready_of(pod);
-    body["restarts"] = pod.facts.restarts;
-    body["node"] = pod.node.empty() ? kNotAvailable : pod.node;
-    body["rank"] = pod.facts.rank < 0 ? Json{} : Json(pod.facts.rank);
-    body["gpu"] = gpus_json(gpus_total(pod.facts.request));
-    body["createdAt"] = format_time(pod.facts.created_at);
-    body["startedAt"] = format_time(pod.facts.started_at);
-    body["finishedAt"] = format_time(pod.facts.finished_at);
-    return body;
-}
-
 Json resources_json(const JobView& job) {
     Json body;
     body["gpu"] = gpus_json(job.gpus_per_pod);
@@ -105,6 +89,22 @@ Json events_json(const std::vector<core::JobEvent>& events, Instant now) {
 }
 
 }  // namespace
+
+Json pod_json(const PodView& pod) {
+    Json body;
+    body["name"] = pod.facts.key.name;
+    body["uid"] = pod.facts.uid;
+    body["status"] = pod_status(pod);
+    body["ready"] = ready_of(pod);
+    body["restarts"] = pod.facts.restarts;
+    body["node"] = pod.node.empty() ? kNotAvailable : pod.node;
+    body["rank"] = pod.facts.rank < 0 ? Json{} : Json(pod.facts.rank);
+    body["gpu"] = gpus_json(gpus_total(pod.facts.request));
+    body["createdAt"] = format_time(pod.facts.created_at);
+    body["startedAt"] = format_time(pod.facts.started_at);
+    body["finishedAt"] = format_time(pod.facts.finished_at);
+    return body;
+}
 
 Json start_json(const JobView& job) {
     if (!job.start) return {};
@@ -297,152 +297,6 @@ Json turn_json(const TurnView& turn) {
                                   {"held", gpus_json(level.held)},
                                   {"share", level.share},
                                   {"weight", level.weight}});
-    }
-    return body;
-}
-
-Json pool_json(const PoolView& pool) {
-    Json body;
-    body["name"] = pool.name;
-    body["description"] = pool.description;
-    body["status"] = pool.nodes.empty() ? "empty" : "active";
-    body["nodes"] = pool.nodes;
-    body["nodeCount"] = pool.nodes.size();
-    body["gpuTotal"] = gpus_json(pool.gpus_total);
-    body["gpuUsed"] = gpus_json(pool.gpus_used);
-    body["gpuFree"] = gpus_json(pool.gpus_free);
-    body["gpuExcess"] = gpus_json(pool.gpus_excess);
-    body["gpuFreeLargestOnANode"] = gpus_json(pool.gpus_free_largest_on_a_node);
-    body["gpuType"] = Json::object();
-    for (const auto& [model, count] : pool.gpu_models) body["gpuType"][model] = count;
-    body["queues"] = Json::array();
-    for (const QueueView& queue : pool.queues) body["queues"].push_back(queue_json(queue));
-    return body;
-}
-
-std::string node_status(const NodeFacts& node) {
-    if (!node.ready) return "faulty";
-    return node.unschedulable ? "maintaining" : "active";
-}
-
-namespace {
-
-// Slices of GPUs that their administrator cut, by name; whole GPUs are not among them.
-Json slices_json(const NodeView& node) {
-    Json slices = Json::array();
-    for (const GpuAmount& gpu : node.facts.allocatable.gpus) {
-        if (!is_mig_resource(gpu.resource)) continue;
-        GpuMilli used;
-        for (const GpuAmount& of : node.used.gpus) {
-            if (of.resource == gpu.resource) used = of.amount;
-        }
-        slices.push_back({{"name", std::string{mig_name(gpu.resource)}},
-                          {"total", whole_gpus_floor(gpu.amount)},
-                          {"used", whole_gpus_floor(used)},
-                          {"free", whole_gpus_floor(std::max(gpu.amount - used, GpuMilli{}))}});
-    }
-    return slices;
-}
-
-// Whole ones: what a job that asks for GPUs can have.
-GpuMilli whole_ones(const std::vector<GpuAmount>& gpus) {
-    GpuMilli sum;
-    for (const GpuAmount& gpu : gpus) {
-        if (!is_mig_resource(gpu.resource)) sum += gpu.amount;
-    }
-    return sum;
-}
-
-}  // namespace
-
-Json node_row(const NodeView& node) {
-    const GpuMilli total = whole_ones(node.facts.allocatable.gpus);
-    const GpuMilli used = whole_ones(node.used.gpus);
-    Json body;
-    body["nodeName"] = node.facts.name;
-    body["name"] = node.facts.name;
-    body["status"] = node_status(node.facts);
-    body["gpuTotal"] = gpus_json(total);
-    body["gpuUsed"] = gpus_json(used);
-    body["gpuFree"] = gpus_json(std::max(total - used, GpuMilli{0}));
-    body["slices"] = slices_json(node);
-    body["gpuType"] = node.facts.gpu_model;
-    body["topology"] = Json::object();
-    for (const TopologyLevel level :
-         {TopologyLevel::nvlink, TopologyLevel::rack, TopologyLevel::block}) {
-        const std::string& name = node.facts.topology.of(level);
-        if (!name.empty()) body["topology"][std::string{to_string(level)}] = name;
-    }
-    body["ip"] = node.facts.address.empty() ? kNotAvailable : node.facts.address;
-    body["pool"] = node.facts.pool;
-    body["boundPools"] = Json::array({node.facts.pool});
-    body["cpu"] = format_cpu(node.facts.allocatable.cpu);
-    body["memory"] = format_bytes(node.facts.allocatable.memory);
-    body["createdAt"] = format_time(node.facts.created_at);
-    return body;
-}
-
-namespace {
-
-// "2 GPUs, 4 CPU and 1 pod slot more than it offers"; empty when all fits.
-std::string excess_sentence(const NodeView& node) {
-    std::vector<std::string> parts;
-    for (const GpuAmount& of : node.excess.gpus) {
-        parts.push_back(gpus_json(of.amount).dump() + " of " + of.resource);
-    }
-    if (node.excess.cpu > CpuMilli{}) parts.push_back(format_cpu(node.excess.cpu) + " CPU");
-    if (node.excess.memory > Bytes{}) parts.push_back(format_bytes(node.excess.memory) + " memory");
-    if (node.excess.pods > 0) parts.push_back(std::to_string(node.excess.pods) + " pod slots");
-    for (const ExtendedAmount& of : node.excess.extended) {
-        parts.push_back(std::to_string(of.amount) + " of " + of.resource);
-    }
-    if (parts.empty()) return {};
-    std::string text = "its pods ask for ";
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";
-        text += parts[i];
-    }
-    return text +
-           " more than it offers: other schedulers or static pods put them there, or the "
-           "node shrank; gpuctl adds none that needs these until pods have left";
-}
-
-}  // namespace
-
-Json node_detail(const NodeView& node, Instant now) {
-    Json body = node_row(node);
-    body["excess"] = excess_sentence(node);
-    body["k8sStatus"] = node.facts.ready ? "Ready" : "NotReady";
-    body["unschedulable"] = node.facts.unschedulable;
-    body["age"] = format_age(node.facts.created_at, now);
-    Json resources;
-    resources["cpuTotal"] = format_cpu(node.facts.allocatable.cpu);
-    resources["cpuUsed"] = format_cpu(node.used.cpu);
-    resources["memoryTotal"] = format_bytes(node.facts.allocatable.memory);
-    resources["memoryUsed"] = format_bytes(node.used.memory);
-    resources["podsTotal"] = node.facts.allocatable.pods;
-    resources["podsUsed"] = node.used.pods;
-    resources["gpuTotal"] = body["gpuTotal"];
-    resources["gpuUsed"] = body["gpuUsed"];
-    resources["gpuFree"] = body["gpuFree"];
-    body["resources"] = std::move(resources);
-    body["labels"] = Json::array();
-    for (const auto& [key, value] : node.facts.labels) {
-        body["labels"].push_back({{"key", key}, {"value", value}});
-    }
-    body["taints"] = Json::array();
-    for (const Taint& taint : node.facts.taints) {
-        constexpr const char* effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
-        body["taints"].push_back({{"key", taint.key},
-                                  {"value", taint.value},
-                                  {"effect", effects[static_cast<std::size_t>(taint.effect)]}});
-    }
-    body["runningJobs"] = Json::array();
-    for (const PodView& pod : node.pods) {
-        Json& entry = body["runningJobs"].emplace_back(pod_json(pod));
-        entry["namespace"] = pod.facts.key.namespace_name;
-        entry["job"] = pod.facts.job;
-        entry["ours"] = pod.facts.ours;
     }
     return body;
 }

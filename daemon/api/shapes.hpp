@@ -19,6 +19,7 @@ Json pod_row(const JobView& job, const PodView& pod, Instant now);
 Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, Instant now);
 // Null when nothing can be told; of its members those are null that cannot.
 Json start_json(const JobView& job);
+Json pod_json(const PodView& pod);
 Json explanation_json(const Explanation& explanation);
 Json pool_json(const PoolView& pool);
 Json queue_json(const QueueView& queue);
@@ -28,6 +29,6 @@ Json node_detail(const NodeView& node, Instant now);
 
 std::string kind_name(const JobView& job);
 std::string pod_status(const PodView& pod);
-std::string node_status(const NodeFacts& node);  // active, maintaining, faulty
+std::string node_status(const NodeView& node);  // active, maintaining, faulty
 
 }  // namespace gpuctl::api

@@ -45,6 +45,7 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.scheduler_name = source.scheduler_name;
     settings.label_prefix = config.names.label_prefix;
     settings.topology_labels = config.names.topology_labels;
+    settings.unhealthy_conditions = config.names.unhealthy_conditions;
     settings.version = GPUCTL_VERSION;
     settings.lease_enabled = source.lease.enabled;
     settings.lease.namespace_name = source.lease.namespace_name;

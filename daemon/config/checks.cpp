@@ -203,6 +203,12 @@ void check(const TenantPolicy& tenant, const wire::Field& field) {
 void check(const Policy& policy, const wire::Field& field) {
     check_unique(policy.pools, field, "pools", "the pool");
     check_unique(policy.tenants, field, "tenants", "the tenant");
+    check_unique(policy.windows, field, "maintenance", "the maintenance window");
+    if (policy.windows.size() > kWindowsMaximum) {
+        member(field, "maintenance")
+            .error("has " + std::to_string(policy.windows.size()) + " windows; " +
+                   std::to_string(kWindowsMaximum) + " are the most");
+    }
     if (policy.backoff_initial > policy.backoff_maximum) {
         field.error("policy.backoffInitial is longer than policy.backoffMaximum");
     }
@@ -257,6 +263,23 @@ void check_models(const wire::Field& list, const std::vector<std::string>& known
     }
 }
 
+void check_window_pools(const Config& config, const wire::Field& list) {
+    if (!list || !list.json().is_array()) return;
+    std::vector<std::string> known{kDefaultPool};
+    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) known.push_back(nodes.pool);
+    for (const PoolPolicy& pool : config.policy.pools) known.push_back(pool.name);
+    for (const wire::Field& window : list.elements()) {
+        if (!window.json().is_object()) continue;
+        const wire::Field at = wire::Fields{window}.find("pool");
+        const auto pool = at ? at.text() : std::nullopt;
+        if (!pool || pool->empty()) continue;
+        if (std::find(known.begin(), known.end(), *pool) != known.end()) continue;
+        const std::string nearest = wire::nearest_name(*pool, known);
+        at.error("there is no pool " + *pool +
+                 (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    }
+}
+
 }  // namespace
 
 // Only the embedded cluster's nodes are known before there is one.
@@ -268,6 +291,7 @@ void check(const Config& config, const wire::Field& field) {
     }
     const wire::Field policy = wire::Fields{field}.find("policy");
     if (!policy || !policy.json().is_object()) return;
+    check_window_pools(config, wire::Fields{policy}.find("maintenance"));
     const wire::Field pools = wire::Fields{policy}.find("pools");
     if (!pools || !pools.json().is_array()) return;
     for (const wire::Field& pool : pools.elements()) {

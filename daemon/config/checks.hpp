@@ -22,6 +22,7 @@ void check(const QueuePolicy& queue, const wire::Field& field);
 void check(const PoolPolicy& pool, const wire::Field& field);
 void check(const PoolQuota& quota, const wire::Field& field);
 void check(const TenantPolicy& tenant, const wire::Field& field);
+void check(const MaintenanceWindow& window, const wire::Field& field);
 void check(const Policy& policy, const wire::Field& field);
 void check(const Names& names, const wire::Field& field);
 void check(const Config& config, const wire::Field& field);

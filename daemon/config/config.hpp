@@ -125,6 +125,7 @@ struct Logging {
 struct Names {
     std::string label_prefix = "runwhere.ai";
     TopologyKeys topology_labels;
+    std::vector<std::string> unhealthy_conditions = {"GpuUnhealthy"};
 };
 
 struct Config {

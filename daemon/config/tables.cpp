@@ -2,6 +2,7 @@
 
 #include "daemon/config/tables.hpp"
 
+#include "daemon/config/maintenance_keys.hpp"
 #include "daemon/config/queue_keys.hpp"
 #include "scheduler/model/quantity.hpp"
 
@@ -321,6 +322,10 @@ const std::vector<Key<Policy>>& keys<Policy>() {
         span("growthPause", &Policy::growth_pause, 0, kDay,
              "so long after it changed size, or started, an elastic job does not grow"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000, "tries in one Plan"),
+        list("maintenance", &Policy::windows, example_window(),
+             "when which nodes take no work; at most 64"),
+        choice("drainUnhealthy", &Policy::unhealthy_drain, drains(),
+               "who is stopped on a node that is told to be unhealthy, which takes no work anyway"),
     };
     return table;
 }
@@ -374,28 +379,6 @@ const std::vector<Key<Logging>>& keys<Logging>() {
             "debug, info, warn or error"),
         choice<Logging, std::string>("format", &Logging::format,
                                      {{"text", "text"}, {"json", "json"}}, "text or json"),
-    };
-    return table;
-}
-
-template <>
-const std::vector<Key<TopologyKeys>>& keys<TopologyKeys>() {
-    static const std::vector<Key<TopologyKeys>> table = {
-        texts("host", &TopologyKeys::host, "the machine; without any, each node is its own"),
-        texts("nvlink", &TopologyKeys::nvlink, "the NVLink island"),
-        texts("rack", &TopologyKeys::rack, "the rack, in its block"),
-        texts("block", &TopologyKeys::block, "the block of racks"),
-    };
-    return table;
-}
-
-template <>
-const std::vector<Key<Names>>& keys<Names>() {
-    static const std::vector<Key<Names>> table = {
-        text("labelPrefix", &Names::label_prefix, "of every label and annotation of ours"),
-        section("topologyLabels", &Names::topology_labels,
-                "labels of nodes that say where they stand; <labelPrefix>/rack and so on come "
-                "before these"),
     };
     return table;
 }

@@ -34,6 +34,8 @@ const std::vector<Key<PoolQuota>>& keys<PoolQuota>();
 template <>
 const std::vector<Key<TenantPolicy>>& keys<TenantPolicy>();
 template <>
+const std::vector<Key<MaintenanceWindow>>& keys<MaintenanceWindow>();
+template <>
 const std::vector<Key<Policy>>& keys<Policy>();
 template <>
 const std::vector<Key<Journal>>& keys<Journal>();

@@ -41,10 +41,12 @@ void Dispatcher::dispatch(const Effect& effect) {
         log::warn("gang rolled back",
                   {{"pod", rollback->pod.key}, {"uid", rollback->pod.uid}, {"err", rollback->why}});
     } else if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
-        log::info("pod evicted", {{"pod", eviction->pod.key},
-                                  {"uid", eviction->pod.uid},
-                                  {"for", eviction->beneficiary},
-                                  {"why", eviction->why}});
+        log::info("pod evicted",
+                  {{"pod", eviction->pod.key},
+                   {"uid", eviction->pod.uid},
+                   {"for", eviction->beneficiary == ObjectKey{} ? "maintenance"
+                                                                : to_string(eviction->beneficiary)},
+                   {"why", eviction->why}});
     } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
         log::info("elastic job resized", {{"job", resize->key},
                                           {"from", resize->from},

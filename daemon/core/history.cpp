@@ -104,8 +104,9 @@ void History::on_effect(const Effect& effect, Instant now) {
             {now, now, true, "RolledBack", pod_object(rollback->pod.key.name), rollback->why});
     }
     if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
+        const char* reason = eviction->beneficiary == ObjectKey{} ? "Drained" : "Preempted";
         add(eviction->job,
-            {now, now, true, "Preempted", pod_object(eviction->pod.key.name), eviction->why});
+            {now, now, true, reason, pod_object(eviction->pod.key.name), eviction->why});
     }
     if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
         add(resize->key, {now, now, false, "Resized", job_object(resize->key),

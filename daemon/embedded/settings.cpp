@@ -27,6 +27,10 @@ NodeFacts make_node(const NodeGroup& group, std::int64_t number, const std::stri
         node.labels[label_prefix + "/rack"] =
             group.name + "-rack-" + std::to_string(number / group.nodes_per_rack);
     }
+    const auto health = node.labels.find(label_prefix + "/health");
+    if (health != node.labels.end() && health->second == "failed") {
+        node.unhealthy = "marked as failed";
+    }
     node.topology = topology_of(node.name, node.labels, label_prefix, topology_labels);
     return node;
 }

@@ -258,8 +258,21 @@ namespace gpuctl {
     X(stop_who_has_to_go_on, \
       "Who would run on alone when all else is done is stopped for shorter work all the same.") \
     X(due_by_length_alone, \
-      "When a job came has no say in when it is due.")
-
+      "When a job came has no say in when it is due.") \
+    X(ignore_health, \
+      "Maintenance: a node that is told to be unhealthy takes work.") \
+    X(ignore_windows_to_come, \
+      "Maintenance: work starts that will not be over when the window begins.") \
+    X(never_reopen, \
+      "Maintenance: nobody hears that a window is over: a lost wake-up.") \
+    X(no_timer_for_windows, \
+      "Maintenance: windows begin and end when something else happens.") \
+    X(drain_half_a_gang, \
+      "Maintenance: of a gang only the ranks on the nodes of the window are stopped.") \
+    X(drain_the_unwilling, \
+      "Maintenance: a drain stops whatever has a controller.") \
+    X(forget_postponed_drains, \
+      "Maintenance: who could not be stopped at once is not asked again.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

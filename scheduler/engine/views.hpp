@@ -62,6 +62,16 @@ struct NodeView {
     // on a node than it has, and a node may come back smaller (ruling 20). Never our doing.
     Resources excess;
     std::vector<PodView> pods;
+    // The window that it is in, or else that comes next.
+    struct Maintenance {
+        std::string name;
+        Instant begin;
+        Instant end;
+        bool has_begun = false;
+        std::int64_t pods_to_stay = 0;  // of ours, that nobody may stop for it
+    };
+    std::optional<Maintenance> maintenance;
+    bool takes_work = true;  // ordinary work, now
 };
 
 struct QueueView {
@@ -102,6 +112,7 @@ struct PoolView {
     GpuMilli gpus_free_largest_on_a_node;
     GpuMilli gpus_excess;                            // NodeView::excess, summed
     std::int64_t nodes_excess = 0;                   // with an excess of anything
+    std::int64_t nodes_closed = 0;                   // in maintenance, or unhealthy
     std::map<std::string, std::int64_t> gpu_models;  // model -> whole GPUs
     std::vector<QueueView> queues;
 };

@@ -61,21 +61,45 @@ Resources beyond(Resources used, const Resources& offered) {
     return used;
 }
 
-NodeView view_of(const ClusterState& state, const NodeRow& node) {
+// Takes ordinary work: neither cordoned, closed for maintenance, told to be unhealthy, nor tainted
+// against pods without tolerations.
+bool takes_work(const ClusterState& state, NodeId id) {
+    const PlacementRules anything;
+    const NodeRefusal refusal = first_refusal(anything, state.node(id).facts);
+    return refusal == NodeRefusal::none && !state.is_closed(id);
+}
+
+std::optional<NodeView::Maintenance> maintenance_of(const ClusterState& state, NodeId id) {
+    const NodeRow& node = state.node(id);
+    std::optional<NodeView::Maintenance> first;
+    const auto& windows = state.policy().windows;
+    for (std::size_t i = 0; i < std::min(windows.size(), kWindowsMaximum); ++i) {
+        if ((node.windows >> i & 1U) == 0) continue;
+        const Occurrence next = next_occurrence(windows[i], state.now());
+        if (!next.end.happened() || (first && first->begin <= next.begin)) continue;
+        first = {windows[i].name, next.begin, next.end, next.begin <= state.now()};
+        for (const PodId pod : node.pods) {
+            const PodRow& row = state.pod(pod);
+            const bool is_over = row.ends_at.happened() && row.ends_at <= next.begin;
+            if (!row.facts.ours || is_over || is_stopped_by(windows[i].drain, row.facts)) continue;
+            ++first->pods_to_stay;
+        }
+    }
+    return first;
+}
+
+NodeView view_of(const ClusterState& state, NodeId id) {
+    const NodeRow& node = state.node(id);
     NodeView view;
     view.facts = node.facts;
     view.used = used_on(state, node);
     view.excess = beyond(view.used, node.facts.allocatable);
-    for (const PodId id : node.pods) view.pods.push_back(view_parts::pod_view(state, id));
+    view.maintenance = maintenance_of(state, id);
+    view.takes_work = takes_work(state, id);
+    for (const PodId pod : node.pods) view.pods.push_back(view_parts::pod_view(state, pod));
     std::sort(view.pods.begin(), view.pods.end(),
               [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
     return view;
-}
-
-// Takes ordinary work: neither cordoned nor tainted against pods without tolerations.
-bool takes_work(const NodeFacts& node) {
-    const PlacementRules anything;
-    return passes_cordon(anything, node) && untolerated_taint(anything, node) == nullptr;
 }
 
 }  // namespace
@@ -83,7 +107,7 @@ bool takes_work(const NodeFacts& node) {
 std::vector<NodeView> list_nodes(const ClusterState& state) {
     std::vector<NodeView> out;
     for (const auto& [name, id] : state.nodes_by_name()) {
-        if (state.node(id).known) out.push_back(view_of(state, state.node(id)));
+        if (state.node(id).known) out.push_back(view_of(state, id));
     }
     return out;
 }
@@ -91,7 +115,7 @@ std::vector<NodeView> list_nodes(const ClusterState& state) {
 std::optional<NodeView> find_node(const ClusterState& state, std::string_view name) {
     const NodeId id = state.find_node(name);
     if (!id.exists() || !state.node(id).known) return std::nullopt;
-    return view_of(state, state.node(id));
+    return view_of(state, id);
 }
 
 std::vector<PoolView> list_pools(const ClusterState& state) {
@@ -130,7 +154,8 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.gpus_total += GpuMilli{total};
         view.nodes_excess += overcommitted ? 1 : 0;
         view.gpus_used += GpuMilli{total - free};
-        if (takes_work(node.facts)) {
+        if (state.is_closed(id) || !node.facts.unhealthy.empty()) ++view.nodes_closed;
+        if (takes_work(state, id)) {
             view.gpus_free += GpuMilli{free};
             view.gpus_free_largest_on_a_node =
                 std::max(view.gpus_free_largest_on_a_node, GpuMilli{free});

@@ -26,11 +26,15 @@ struct NodeFacts {
     std::vector<Taint> taints;
     Instant created_at;
     NodeTopology topology;
+    std::string
+        unhealthy;  // why it takes no work, as somebody who looks after nodes says; empty: fit
+    std::int64_t gpus_unhealthy =
+        0;  // that the machine has and does not offer; shown to users only
     friend auto operator<=>(const NodeFacts&, const NodeFacts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(NodeFacts, (),
                       (name, pool, gpu_model, address, ready, unschedulable, allocatable, labels,
-                       taints, created_at, topology))
+                       taints, created_at, topology, unhealthy, gpus_unhealthy))
 
 // GPU models are names that people write: compared without case.
 inline bool same_gpu_model(std::string_view a, std::string_view b) {

@@ -11,6 +11,7 @@
 
 #include "scheduler/base/time.hpp"
 #include "scheduler/base/units.hpp"
+#include "scheduler/model/maintenance.hpp"
 
 namespace gpuctl {
 
@@ -150,14 +151,16 @@ struct Policy {
     Duration run_time_protected;  // so long after its start nothing is stopped for others
     // So long after it changed size, or started, an elastic job does not grow.
     Duration growth_pause = Duration::seconds(60);
+    std::vector<MaintenanceWindow> windows;  // at most kWindowsMaximum; those beyond do not count
+    Drain unhealthy_drain = Drain::none;  // who is stopped on a node that is told to be unhealthy
     friend auto operator<=>(const Policy&, const Policy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Policy, (),
                       (pools, tenants, default_tenant_weight, default_tenant_gpu_maximum,
                        pods_reserved_per_node, backoff_initial, backoff_maximum, gang_bind_deadline,
                        plan_attempts_max, usage_half_life, ageing_step, ageing_every,
-                       ageing_maximum, evictions_per_job_per_hour, run_time_protected,
-                       growth_pause))
+                       ageing_maximum, evictions_per_job_per_hour, run_time_protected, growth_pause,
+                       windows, unhealthy_drain))
 
 inline constexpr const char* kDefaultPool = "default";
 inline constexpr const char* kDefaultQueue = "default";

@@ -46,7 +46,9 @@ namespace gpuctl {
       "the GPUs that are free are kept for short work")                                           \
     X(room_claimed, "room_claimed", false, "pods are being stopped to make room for it")          \
     X(topology_insufficient, "topology_insufficient", true,                                       \
-      "its ranks find room, but not together or apart as they ask")
+      "its ranks find room, but not together or apart as they ask")                               \
+    X(maintenance, "maintenance", true,                                                           \
+      "the room for it is closed for maintenance, or soon will be")
 
 enum class Reason : std::uint8_t {
 #define GPUCTL_AS_ENUMERATOR(name, label, autoscaler, meaning) name,

@@ -7,7 +7,8 @@ namespace gpuctl {
 void EligibilityCache::judge(const ClusterState& state, const Constraint& constraint,
                              std::uint32_t slot, NodeSet& nodes) {
     const NodeRow& row = state.node(NodeId{slot});
-    if (row.known && first_refusal(constraint.rules, row.facts) == NodeRefusal::none) {
+    if (row.known && !state.is_closed(NodeId{slot}) &&
+        first_refusal(constraint.rules, row.facts) == NodeRefusal::none) {
         nodes.insert(slot);
     } else {
         nodes.erase(slot);
@@ -31,6 +32,32 @@ const NodeSet& EligibilityCache::of(const ClusterState& state, ConstraintId id) 
     }
     for (; entry.position < log.size(); ++entry.position) {
         judge(state, constraint, log[entry.position], entry.nodes);
+    }
+    return entry.nodes;
+}
+
+const NodeSet& EligibilityCache::outside(const ClusterState& state, ConstraintId id,
+                                         WindowSet windows) {
+    const NodeSet& now = of(state, id);
+    const Constraint& constraint = state.shapes().constraint(id);
+    const std::size_t position = state.eligibility_log().size();
+    for (const Outside& known : outside_) {
+        if (known.id == id && known.serial == constraint.serial && known.windows == windows &&
+            known.epoch == state.eligibility_epoch() && known.position == position) {
+            return known.nodes;
+        }
+    }
+    Outside& entry = outside_[outside_next_++ % kOutsideMost];
+    entry = {id, constraint.serial, windows, state.eligibility_epoch(), position, now};
+    for (const std::uint32_t slot : state.calendar().nodes) {
+        const NodeRow& row = state.node(NodeId{slot});
+        const bool is_open = row.known && (row.windows & windows) == 0 &&
+                             first_refusal(constraint.rules, row.facts) == NodeRefusal::none;
+        if (is_open) {
+            entry.nodes.insert(slot);
+        } else {
+            entry.nodes.erase(slot);
+        }
     }
     return entry.nodes;
 }

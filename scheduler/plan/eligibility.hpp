@@ -3,6 +3,7 @@
 // of changed nodes when it is asked for. Only speeds things up: nothing here decides anything that
 // the filters would not.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -12,9 +13,25 @@ namespace gpuctl {
 
 class EligibilityCache {
 public:
+    // Now: without the nodes of windows that have begun.
     const NodeSet& of(const ClusterState& state, ConstraintId id);
+    // Without the nodes of these windows, whether they have begun or not; good until the next
+    // kOutsideMost of other constraints or windows are asked for.
+    const NodeSet& outside(const ClusterState& state, ConstraintId id, WindowSet windows);
 
 private:
+    static constexpr std::size_t kOutsideMost = 8;
+    struct Outside {
+        ConstraintId id;
+        std::uint64_t serial = 0;
+        WindowSet windows = 0;
+        std::uint64_t epoch = 0;
+        std::size_t position = 0;
+        NodeSet nodes;
+    };
+    std::array<Outside, kOutsideMost> outside_;
+    std::size_t outside_next_ = 0;
+
     struct Entry {
         std::uint64_t serial = 0;
         std::uint64_t epoch = 0;

@@ -63,7 +63,7 @@ public:
     // May its one pod use this node at all?
     [[nodiscard]] bool may_use(NodeId node) const {
         const NodeFacts& facts = state_.node(node).facts;
-        return first_refusal(state_.pod(pods_.front()).facts.rules, facts) == NodeRefusal::none &&
+        return placer_.eligible(state_, shape_of_first()).contains(node.value()) &&
                std::none_of(avoided_.begin(), avoided_.end(),
                             [&](std::string_view model) {
                                 return same_gpu_model(facts.gpu_model, model);

@@ -55,6 +55,21 @@ const std::string& model_asked(const ClusterState& state, const std::vector<Grou
     return *found;
 }
 
+// Why ranks of one shape find no room; nothing when they do.
+std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& job,
+                                      const Group& group, const Stay& stay) {
+    const auto ask = [&](const Group& of) {
+        std::optional<Explanation> found = explain_parts::explain_group(state, job, of);
+        return found ? found : explain_parts::explain_topology(state, job, of);
+    };
+    std::optional<Explanation> found = ask(group);
+    if (!found || group.barred == 0) return found;
+    Group anyway = group;
+    anyway.barred = 0;
+    return explain_parts::explain_maintenance(state, job, group, stay, std::move(*found),
+                                              ask(anyway));
+}
+
 Explanation plain(Reason reason, std::string subject, std::string sentence) {
     Explanation out;
     out.reason = reason;
@@ -80,7 +95,10 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
         out.push_back(explain_parts::explain_hold(state, job, ready));
         return out;
     }
-    const std::vector<Group> groups = groups_of(state, ready);
+    std::vector<Group> groups = groups_of(state, ready);
+    const Stay stay = state.has_windows() ? state.stay_of(job, ready.pods) : Stay{};
+    const WindowSet barred = state.barred(stay, state.now());
+    for (Group& group : groups) group.barred = barred;
     visit_limits(state, job, asked(state, groups, ready.all_or_nothing), [&](const LimitHit& hit) {
         out.push_back(explain_parts::explain_limit(state, job, hit));
         return true;
@@ -98,8 +116,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     add_model_limits(true);
     bool has_room = true;
     for (const Group& group : groups) {
-        std::optional<Explanation> found = explain_parts::explain_group(state, job, group);
-        if (!found) found = explain_parts::explain_topology(state, job, group);
+        std::optional<Explanation> found = refusal_of(state, job, group, stay);
         if (!found) {
             if (!ready.all_or_nothing) break;  // any pod that fits moves the job on
             continue;
@@ -109,7 +126,8 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
         if (ready.all_or_nothing) break;
     }
     if (has_room && ready.all_or_nothing && groups.size() > 1) {
-        if (std::optional<Explanation> found = explain_parts::explain_mix(state, job, ready)) {
+        if (std::optional<Explanation> found =
+                explain_parts::explain_mix(state, job, ready, barred)) {
             out.push_back(std::move(*found));
         }
     }

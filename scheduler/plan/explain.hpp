@@ -23,6 +23,9 @@
 //   gpus_free_in_one_domain                       in the one with most room
 //   domains_needed, domains_fitting               to be apart in; with room for a rank
 //   victims_left, gpus_claimed, claim_ends_in_ms  of room that pods are being stopped for
+//   nodes_closed                                  that it could use but for maintenance
+//   closed_in_ms, closed_for_ms                   of the window that is over first; 0: has begun
+//   run_time_ms                                   that it needs before one; 0: nobody knows
 // What is claimed counts as held wherever something is said to be held.
 
 #include <cstdint>
@@ -69,6 +72,8 @@ struct NodeSurvey {
     };
     std::vector<OfNeed> needs;
 };
-NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks);
+// Nodes of the windows `barred`, and of those that have begun, are not matching.
+NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
+                  WindowSet barred);
 
 }  // namespace gpuctl

@@ -35,6 +35,7 @@ std::string span(Duration length);
 struct Group {
     ShapeId shape;
     std::int64_t ranks = 0;
+    WindowSet barred = 0;  // whose nodes it may not use
 };
 
 Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready);
@@ -46,11 +47,16 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
 // Ranks that find room in the pool, but not together or apart as they ask (explain_topology.cpp).
 std::optional<Explanation> explain_topology(const ClusterState& state, const JobRow& job,
                                             const Group& group);
+// What a refusal is when some of the nodes are closed for maintenance, or will be before the job is
+// over; `anyway` is what it were without (explain_maintenance.cpp).
+Explanation explain_maintenance(const ClusterState& state, const JobRow& job, const Group& group,
+                                const Stay& stay, Explanation refusal,
+                                const std::optional<Explanation>& anyway);
 // "needs 16 GPUs for 2 ranks (8 each)": the beginning of the sentence.
 std::string asks_for(const Capacity& capacity, const Shape& shape, std::int64_t ranks);
 // Each shape of a mixed gang finds room by itself; do they together? Asked on a copy of the world.
 std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
-                                       const Readiness& ready);
+                                       const Readiness& ready, WindowSet barred);
 
 // Tells the first in line what it is promised, and one that finds room what that room is kept for.
 void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out);

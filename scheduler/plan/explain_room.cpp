@@ -223,7 +223,7 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
                                          const Group& group) {
     const Capacity& capacity = state.capacity();
     const Shape& shape = state.shapes().at(group.shape);
-    const NodeSurvey seen = survey(state, job.pool, shape, group.ranks);
+    const NodeSurvey seen = survey(state, job.pool, shape, group.ranks, group.barred);
     if (seen.ranks_fitting >= group.ranks) return std::nullopt;
     Wants wants{gpus_each(capacity, shape), group.ranks, ""};
     wants.text = asks_for(capacity, shape, group.ranks);
@@ -261,9 +261,10 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
 }
 
 std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
-                                       const Readiness& ready) {
+                                       const Readiness& ready, WindowSet barred) {
     Capacity copy = state.capacity();
     Placer placer;
+    if (barred != 0) placer.keep_outside(barred);
     std::vector<Placement> out;
     std::vector<PodId> pods = ready.pods;
     pods.resize(std::min(pods.size(), static_cast<std::size_t>(ready.ranks_needed)));

@@ -34,6 +34,7 @@ public:
         for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd;
              slot = nodes.next(slot + 1)) {
             const NodeFacts& facts = state.node(NodeId{slot}).facts;
+            if ((state.node(NodeId{slot}).windows & group.barred) != 0) continue;
             if (first_refusal(rules, facts) == NodeRefusal::none) look_at(slot, facts);
         }
     }
@@ -121,7 +122,7 @@ std::optional<Explanation> explain_topology(const ClusterState& state, const Job
     std::int64_t most_empty = 0;
     for (const auto& [other, of] : seen.rooms) most_empty = std::max(most_empty, of.ranks_empty);
 
-    const NodeSurvey nodes = survey(state, job.pool, shape, group.ranks);
+    const NodeSurvey nodes = survey(state, job.pool, shape, group.ranks, group.barred);
     const Capacity& capacity = state.capacity();
     const bool has_gpus = capacity.kind(shape.index_column) == ColumnKind::gpu;
     Explanation out;

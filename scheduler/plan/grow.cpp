@@ -85,6 +85,9 @@ bool Grower::fits(ClusterState& state, const JobRow& job, PodId like, const Reli
         state, job, ask, [this](const LimitHit& hit) { models_.push_back(hit.model); }, with);
     placer_.avoid(models_);
     pod_.assign(1, like);
+    if (state.has_windows()) {
+        placer_.keep_outside(state.barred(state.stay_of(job, pod_), state.now()));
+    }
     Capacity& capacity = state.capacity_for_planning();
     std::optional<Reservation::Withholding> kept;
     if (promised_->exists() && !promised_->is_over_by_then(state.now(), job.run_time_max)) {

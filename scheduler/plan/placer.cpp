@@ -149,7 +149,7 @@ Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, P
     if (!some_node_has(capacity, pool, shape, eligible)) return {};
     fragmentation_.look_at(state, capacity, pool);
     NodeId node;
-    if (avoided_.empty()) {
+    if (avoided_.empty() && !barred_) {
         node = best_node_.of(state, capacity, eligible, fragmentation_, pool, id);
     } else {
         std::int64_t least = Fragmentation::kDoesNotFit;

@@ -4,6 +4,7 @@
 // pods are to stand to each other (docs/adr/0019) are placed within domains: placer_topology.cpp.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -33,9 +34,10 @@ public:
     bool place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
 
-    // The nodes that the rules of this shape allow.
+    // The nodes that the rules of this shape allow, and maintenance.
     const NodeSet& eligible(const ClusterState& state, const Shape& shape) {
-        return eligibility_.of(state, shape.constraint);
+        if (!barred_) return eligibility_.of(state, shape.constraint);
+        return eligibility_.outside(state, shape.constraint, *barred_);
     }
 
     // May the pod go there, given where the others of its job are?
@@ -43,6 +45,8 @@ public:
 
     // Nodes with these GPU models are left alone by what follows; the names must live as long.
     void avoid(const std::vector<std::string_view>& models) { avoided_ = models; }
+    // What follows is placed outside of these windows; absent: of those that have begun.
+    void keep_outside(std::optional<WindowSet> windows) { barred_ = windows; }
 
     // Tries of one pod on one node. Enough for all worlds up to about eight ranks on eight nodes;
     // beyond it a mixed gang may be refused although a placement exists.
@@ -138,6 +142,7 @@ private:
     Fragmentation fragmentation_;
     BestNode best_node_;
     std::vector<std::string_view> avoided_;
+    std::optional<WindowSet> barred_;
     std::vector<Transaction::Entry> log_;
     std::vector<PodId> order_;  // the pods, largest shape first, equal shapes together
     std::vector<Spot> chosen_;  // per position in order_

@@ -72,7 +72,7 @@ DomainId take_tightest(const Capacity& capacity, TopologyLevel level, std::vecto
 // --- the nodes that are looked at ---
 
 const NodeSet& Placer::allowed(const ClusterState& state, const Shape& shape) {
-    const NodeSet& eligible = eligibility_.of(state, shape.constraint);
+    const NodeSet& eligible = this->eligible(state, shape);
     if (!is_scoped_) return eligible;
     auto found = std::find_if(scopes_.begin(), scopes_.end(), [&](const Scope& scope) {
         return scope.is_built && scope.constraint == shape.constraint;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/plan/drain.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/plan/settle_claim.hpp"
 #include "scheduler/policy/queue_order.hpp"
@@ -26,12 +27,15 @@ Load load_of(const ClusterState& state, const std::vector<PodId>& pods) {
 void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     ++figures.plans;
     told_.clear();
+    placer_.keep_outside(std::nullopt);
     room_maker_.open();
     const bool is_new_term = state.resend_due();
     const EffectId first = state.effect_to_come();
     if (is_new_term) state.resend_unanswered(effects);
     for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
     if (is_new_term) state.resend_evictions(first, effects);
+    const Calendar& calendar = state.calendar();
+    if (calendar.clock.drain_due || !calendar.nodes.empty()) drain_nodes(state, figures, effects);
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
         if (!serve(state, pool, attempts_left, figures, effects)) {
@@ -147,6 +151,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     // What this Plan decided of others may have changed it: a claim that fell left it its ranks.
     if (ready_.pods.empty()) return refresh(state, job, figures, effects);
     watch_ = 0;
+    keep_outside_windows(state, job);
     is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
     is_held_back_ = reservation().exists() &&
                     !reservation().is_over_by_then(state.now(), state.job(job).run_time_max);
@@ -201,6 +206,14 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
     if (hit.kind == LimitKind::none) return true;
     watch_ |= watched_for(hit.kind);
     return false;
+}
+
+void Planner::keep_outside_windows(const ClusterState& state, JobId job) {
+    is_barred_ = false;
+    if (!state.has_windows()) return;
+    const WindowSet windows = state.barred(state.stay_of(state.job(job), ready_.pods), state.now());
+    is_barred_ = (windows & ~state.calendar().active) != 0;
+    placer_.keep_outside(is_barred_ ? std::optional{windows} : std::nullopt);
 }
 
 bool Planner::is_limited(const ClusterState& state, const JobRow& job) {
@@ -352,7 +365,8 @@ const Explanation& Planner::explanation_of(const ClusterState& state, JobId id) 
 // As every job with pods of this shape: no model is barred to it, and no pods of its own tell where
 // the next may go.
 bool Planner::asks_the_same(const ClusterState& state, const JobRow& job, ShapeId shape) const {
-    return models_.empty() && (job.pods_held == 0 || !state.shapes().at(shape).topology.any());
+    return models_.empty() && !is_barred_ &&
+           (job.pods_held == 0 || !state.shapes().at(shape).topology.any());
 }
 
 Planner::Refused& Planner::refused(const ClusterState& state, PoolId pool, ShapeId shape) {

@@ -70,7 +70,11 @@ private:
                                   std::int64_t ranks);
     void note_refused(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks);
 
+    // Windows that the pods would be in or run into, beyond those that keep everybody out.
+    void keep_outside_windows(const ClusterState& state, JobId job);
+
     Placer placer_;
+    bool is_barred_ = false;                 // this attempt keeps out of windows to come
     Line line_;                              // of the pool that is being served
     std::vector<Reservation> reservations_;  // by pool, for the first in it
     PoolId pool_;                            // that is being served

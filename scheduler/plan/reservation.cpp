@@ -7,6 +7,10 @@
 namespace gpuctl {
 namespace {
 
+// Moments at which the whole gang is tried where there are maintenance windows: without them the
+// first at which it seems to fit is nearly always the one.
+constexpr int kMomentsTriedMost = 32;
+
 // How many of the ranks would fit, kept up to date node by node: asking the placer after every
 // release would look at the whole pool each time.
 class Fitting {
@@ -54,7 +58,7 @@ private:
 bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
                        const std::vector<PodId>& pods) {
     clear();
-    if (state.ends().empty()) return false;
+    if (state.ends().empty() && !state.has_windows()) return false;
     const PoolId pool = state.job(job).pool;
     const Answer* known = known_answer(state, pool, pods);
     if (known == nullptr) {
@@ -64,6 +68,7 @@ bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
         answers_.push_back({shapes_, is_found ? promise_.at : Instant{}});
         known = &answers_.back();
     }
+    placer.keep_outside(std::nullopt);
     promise_ = known->at.happened() ? Promise{job, known->at} : Promise{};
     return exists();
 }
@@ -80,6 +85,13 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state, 
     }
     shapes_.clear();
     for (const PodId pod : pods) shapes_.push_back(state.shapes().at(state.pod(pod).shape).serial);
+    if (state.has_windows()) {  // what it needs of the time before one is part of the question
+        stay_ = state.stay_of(state.job(state.pod(pods.front()).job), pods);
+        for (const std::int64_t part : {stay_.time.ms(), stay_.grace.ms()}) {
+            shapes_.push_back(static_cast<std::uint64_t>(part));
+        }
+        shapes_.push_back(static_cast<std::uint64_t>(stay_.least));
+    }
     if (state.shapes().at(state.pod(pods.front()).shape).topology.any()) {
         // Where others of the job are is part of the question.
         std::vector<NodeId> anchors;
@@ -107,7 +119,13 @@ bool Reservation::search(ClusterState& state, Placer& placer, PoolId pool,
     return true;  // all of it is undone here
 }
 
-// From end to end of what runs in the pool, until there is room for all of `pods`.
+bool Reservation::place_at(ClusterState& state, Placer& placer, PoolId pool,
+                           const std::vector<PodId>& pods, Instant at) {
+    if (state.has_windows()) placer.keep_outside(state.barred(stay_, std::max(at, state.now())));
+    return placer.place_all(state, state.capacity_for_planning(), pool, pods, round_);
+}
+
+// From end to end of what runs in the pool, and of windows, until there is room for all of `pods`.
 bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, PoolId pool,
                                         const std::vector<PodId>& pods, Transaction& attempt) {
     Capacity& capacity = state.capacity_for_planning();
@@ -115,12 +133,28 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, Poo
     const bool uniform = std::all_of(pods.begin(), pods.end(),
                                      [&](PodId pod) { return state.pod(pod).shape == first; });
     const Shape& shape = state.shapes().at(first);
-    Fitting fitting{state, capacity, placer.eligible(state, shape),
+    int tries_left = kMomentsTriedMost;
+    openings_.clear();
+    if (state.has_windows()) {
+        placer.keep_outside(WindowSet{0});  // those that are closed now will not be for ever
+        for (const MaintenanceWindow& window : state.policy().windows) {
+            const Instant end = next_occurrence(window, state.now()).end;
+            if (end.happened()) openings_.push_back(end);
+        }
+        std::sort(openings_.begin(), openings_.end());
+    }
+    const NodeSet eligible = placer.eligible(state, shape);  // while others are asked for
+    Fitting fitting{state, capacity, eligible,
                     pool,  shape,    uniform ? static_cast<std::int64_t>(pods.size()) : 1};
     const auto& ends = state.ends();
-    for (auto next = ends.begin(); next != ends.end();) {
-        const Instant at = next->first;
-        bool is_news = false;
+    auto opening = openings_.begin();
+    for (auto next = ends.begin(); next != ends.end() || opening != openings_.end();) {
+        const bool is_opening =
+            next == ends.end() || (opening != openings_.end() && *opening <= next->first);
+        const Instant at = is_opening ? *opening : next->first;
+        bool is_news = is_opening;
+        for (; opening != openings_.end() && *opening == at; ++opening) {
+        }
         for (; next != ends.end() && next->first == at; ++next) {  // all that end at this moment
             const PodRow& pod = state.pod(next->second);
             const std::uint32_t slot = pod.node.value();
@@ -131,7 +165,8 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, Poo
             is_news = true;
         }
         if (!is_news || !fitting.all()) continue;
-        if (!placer.place_all(state, capacity, pool, pods, round_)) continue;
+        if (state.has_windows() && tries_left-- == 0) return false;
+        if (!place_at(state, placer, pool, pods, at)) continue;
         promise_.at = at;
         return true;
     }

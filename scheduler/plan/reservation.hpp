@@ -70,6 +70,8 @@ private:
     bool search(ClusterState& state, Placer& placer, PoolId pool, const std::vector<PodId>& pods);
     bool release_until_it_fits(ClusterState& state, Placer& placer, PoolId pool,
                                const std::vector<PodId>& pods, Transaction& attempt);
+    bool place_at(ClusterState& state, Placer& placer, PoolId pool, const std::vector<PodId>& pods,
+                  Instant at);
     void note_left(const ClusterState& state, const Capacity& capacity);
 
     Promise promise_;
@@ -81,6 +83,8 @@ private:
     std::size_t nodes_ = 0;  // of left_ in use
     std::vector<Placement> round_;
     std::vector<Transaction::Entry> log_;
+    Stay stay_;                      // of the pods, where there are windows
+    std::vector<Instant> openings_;  // when windows end
 };
 
 }  // namespace gpuctl

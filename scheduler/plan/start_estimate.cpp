@@ -15,10 +15,12 @@ Duration run_time(const RunTimePrediction& told, const RunTimeQuestion& about, P
     return pace == Pace::median ? told.likely : about.limit;
 }
 
-// GPUs that come free, in thousandths.
+// GPUs that come free, in thousandths, on the nodes that are in the same windows. None of them: a
+// window is over.
 struct Release {
     Instant at;
     std::int64_t gpus = 0;
+    std::size_t group = 0;
     friend bool operator>(const Release& a, const Release& b) { return a.at > b.at; }
 };
 using Releases = std::priority_queue<Release, std::vector<Release>, std::greater<>>;
@@ -34,11 +36,18 @@ public:
                 const auto column = static_cast<Column>(i);
                 if (capacity.kind(column) != ColumnKind::gpu) continue;
                 const GpuMilli free{std::max<std::int64_t>(capacity.free(column, slot), 0)};
-                free_ += in_whole_gpus(capacity.resource(column), free).value();
+                free_[group_of(slot)] += in_whole_gpus(capacity.resource(column), free).value();
             }
             for (const PodId pod : state.node(NodeId{slot}).pods) {
                 if (state.pod(pod).job.exists()) running_.push_back(pod);
             }
+        }
+        for (const MaintenanceWindow& window : state.policy().windows) {
+            const Instant first = next_occurrence(window, state.now()).end;
+            if (!first.happened()) continue;
+            openings_.push_back({first});
+            const Instant second = next_occurrence(window, first).end;
+            if (second.happened()) openings_.push_back({second});
         }
     }
 
@@ -46,39 +55,52 @@ public:
     std::map<JobId, Instant> in_line(const std::vector<JobId>& line, Pace pace) const {
         Releases releases;
         for (const Release& one : ends(pace)) releases.push(one);
+        for (const Release& one : openings_) releases.push(one);
         std::map<JobId, Instant> out;
-        std::int64_t free = free_;
+        std::vector<std::int64_t> free = free_;
         Instant now = state_.now();
         for (const JobId id : line) {
             const std::int64_t gpus = missing(id);
-            for (; free < gpus && !releases.empty(); releases.pop()) {
+            const Stay stay = stay_of(id);
+            for (; usable(free, stay, now) < gpus && !releases.empty(); releases.pop()) {
                 now = std::max(now, releases.top().at);
-                free += releases.top().gpus;
+                free[releases.top().group] += releases.top().gpus;
             }
-            if (free < gpus) break;  // nor can be told when those behind it start
-            free -= gpus;
+            if (usable(free, stay, now) < gpus) break;  // nor is told when those behind it start
             out[id] = now;
             const RunTimeQuestion about = state_.question_about(state_.job(id));
             const Duration run = run_time(state_.history().predict(about), about, pace);
-            if (run > Duration{}) releases.push({now + run, gpus});
+            std::int64_t left = gpus;
+            const WindowSet barred = state_.barred(stay, now);
+            for (std::size_t i = 0; i < free.size(); ++i) {
+                if ((groups_[i] & barred) != 0) continue;
+                const std::int64_t here = std::min(left, free[i]);
+                if (here <= 0) continue;
+                free[i] -= here;
+                left -= here;
+                if (run > Duration{}) releases.push({now + run, here, i});
+            }
         }
         return out;
     }
     // Each as if it were next.
     std::map<JobId, Instant> alone(const std::vector<JobId>& line, Pace pace) const {
         std::vector<Release> sorted = ends(pace);
+        sorted.insert(sorted.end(), openings_.begin(), openings_.end());
         std::sort(sorted.begin(), sorted.end(),
                   [](const Release& a, const Release& b) { return b > a; });
         std::map<JobId, Instant> out;
         for (const JobId id : line) {
-            std::int64_t free = free_;
+            std::vector<std::int64_t> free = free_;
             Instant now = state_.now();
             const std::int64_t gpus = missing(id);
-            for (auto next = sorted.begin(); free < gpus && next != sorted.end(); ++next) {
+            const Stay stay = stay_of(id);
+            for (auto next = sorted.begin(); usable(free, stay, now) < gpus && next != sorted.end();
+                 ++next) {
                 now = std::max(now, next->at);
-                free += next->gpus;
+                free[next->group] += next->gpus;
             }
-            if (free >= gpus) out[id] = now;
+            if (usable(free, stay, now) >= gpus) out[id] = now;
         }
         return out;
     }
@@ -116,6 +138,35 @@ public:
     }
 
 private:
+    // Nodes that are in the same windows are one group; without windows there is one.
+    std::size_t group_of(std::uint32_t slot) {
+        const WindowSet windows = state_.node(NodeId{slot}).windows;
+        const auto found = std::find(groups_.begin(), groups_.end(), windows);
+        if (found != groups_.end()) return static_cast<std::size_t>(found - groups_.begin());
+        groups_.push_back(windows);
+        free_.push_back(0);
+        return groups_.size() - 1;
+    }
+    [[nodiscard]] std::size_t group_of(const PodRow& pod) const {
+        const WindowSet windows = state_.node(pod.node).windows;
+        const auto found = std::find(groups_.begin(), groups_.end(), windows);
+        return found == groups_.end() ? 0 : static_cast<std::size_t>(found - groups_.begin());
+    }
+    [[nodiscard]] Stay stay_of(JobId id) const {
+        const JobRow& job = state_.job(id);
+        return state_.has_windows() ? state_.stay_of(job, job.pods) : Stay{};
+    }
+    // GPUs on nodes that are open to it from then on for as long as it takes.
+    [[nodiscard]] std::int64_t usable(const std::vector<std::int64_t>& free, const Stay& stay,
+                                      Instant at) const {
+        if (!state_.has_windows()) return free.front();
+        const WindowSet barred = state_.barred(stay, at);
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < free.size(); ++i) {
+            if ((groups_[i] & barred) == 0) sum += free[i];
+        }
+        return sum;
+    }
     [[nodiscard]] bool is_below(QueueId queue, QueueId above) const {
         for (; queue.exists(); queue = state_.queue(queue).parent) {
             if (queue == above) return true;
@@ -132,7 +183,8 @@ private:
             if (!counts(pod)) continue;
             const Instant end = end_of(state_.pod(pod), pace);
             const GpuMilli gpus = state_.shapes().at(state_.pod(pod).shape).gpus;
-            if (end.happened() && gpus > GpuMilli{0}) out.push_back({end, gpus.value()});
+            if (!end.happened() || gpus <= GpuMilli{0}) continue;
+            out.push_back({end, gpus.value(), group_of(state_.pod(pod))});
         }
         return out;
     }
@@ -160,15 +212,18 @@ private:
     }
 
     const ClusterState& state_;
-    std::int64_t free_ = 0;
+    std::vector<WindowSet> groups_ = {0};
+    std::vector<std::int64_t> free_ = {0};  // by group
     std::vector<PodId> running_;
+    std::vector<Release> openings_;
 };
 
 // What the pool's free GPUs say something about.
 bool is_about_room(Reason reason) {
     return reason == Reason::none || reason == Reason::gpu_insufficient ||
            reason == Reason::gpu_fragmented || reason == Reason::nodes_insufficient ||
-           reason == Reason::reserved || reason == Reason::short_work_first;
+           reason == Reason::reserved || reason == Reason::short_work_first ||
+           reason == Reason::maintenance;
 }
 
 bool is_limit(Reason reason) {

@@ -10,6 +10,8 @@
 // A job that a limit stops starts when enough of what counts against it has ended, with no latest
 // time. Of one that lacks CPU, memory, a matching node or anything else that no end of a job with
 // GPUs brings, nothing is told. What was just refused is not told to start now.
+// Maintenance counts: nodes are closed to a job while they are in a window and before one that it
+// would not be over by.
 // Jobs that come later and go first (priority, shares, `shortest`) are in none of them.
 
 #include <map>

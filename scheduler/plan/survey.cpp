@@ -119,7 +119,8 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
 
 }  // namespace
 
-NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks) {
+NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
+                  WindowSet barred) {
     NodeSurvey out;
     const Capacity& capacity = state.capacity();
     const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
@@ -142,6 +143,10 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
         if (const NodeRefusal refusal = first_refusal(rules, facts); refusal != NodeRefusal::none) {
             if (planted(PlantedBug::count_refusing_nodes)) ++out.nodes_matching;
             ++tallies.refusals[refusal_message(refusal, rules, facts)];
+            continue;
+        }
+        if ((state.node(NodeId{slot}).windows & barred) != 0) {
+            ++tallies.refusals["node(s) were closed for maintenance"];
             continue;
         }
         look_at(capacity, slot, shape, ranks, tallies, out);

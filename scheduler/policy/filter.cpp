@@ -1,9 +1,14 @@
 #include "scheduler/policy/filter.hpp"
 
+#include "scheduler/base/planted.hpp"
+
 namespace gpuctl {
 
 NodeRefusal first_refusal(const PlacementRules& rules, const NodeFacts& node) {
     if (!passes_cordon(rules, node)) return NodeRefusal::unschedulable;
+    if (!node.unhealthy.empty() && !planted(PlantedBug::ignore_health)) {
+        return NodeRefusal::unhealthy;
+    }
     if (untolerated_taint(rules, node) != nullptr) return NodeRefusal::taint;
     if (!matches_selector(rules, node)) return NodeRefusal::selector;
     if (!matches_gpu_model(rules, node)) return NodeRefusal::gpu_model;
@@ -18,6 +23,8 @@ std::string refusal_message(NodeRefusal refusal, const PlacementRules& rules,
             return "";
         case NodeRefusal::unschedulable:
             return "node(s) were unschedulable";
+        case NodeRefusal::unhealthy:
+            return "node(s) were unhealthy";
         case NodeRefusal::taint: {
             const Taint* taint = untolerated_taint(rules, node);
             return "node(s) had untolerated taint {" + taint->key + ": " + taint->value + "}";

@@ -10,7 +10,15 @@
 
 namespace gpuctl {
 
-enum class NodeRefusal : std::uint8_t { none, unschedulable, taint, selector, gpu_model, topology };
+enum class NodeRefusal : std::uint8_t {
+    none,
+    unschedulable,
+    unhealthy,
+    taint,
+    selector,
+    gpu_model,
+    topology
+};
 
 // cordon_filter.cpp: spec.unschedulable, unless its taint is tolerated (S23).
 bool passes_cordon(const PlacementRules& rules, const NodeFacts& node);

@@ -98,7 +98,8 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     const bool rules_changed =
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
-        row.facts.pool != facts.pool || row.facts.topology != facts.topology;
+        row.facts.pool != facts.pool || row.facts.topology != facts.topology ||
+        row.facts.unhealthy != facts.unhealthy;
     const bool had_gpus = row.known && gpus_total(row.facts.allocatable) > GpuMilli{0};
     if (row.known) offer_to_pool(row.pool, row.facts.allocatable, -1);
     const bool model_changed = row.facts.gpu_model != facts.gpu_model;
@@ -122,6 +123,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         if (!planted(PlantedBug::forget_gain_on_uncordon)) note_gain(row.pool);
     }
     place_in_pool(id);
+    if (rules_changed) place_in_windows(id);
     offer_to_pool(row.pool, row.facts.allocatable, 1);
     // A pool without GPUs keeps none back for anybody: that limit is gone (limits.hpp).
     const bool was_last = had_gpus && pools_[row.pool.value()].offered.gpus == GpuMilli{0};
@@ -143,6 +145,7 @@ void ClusterState::on(const NodeRemoved& event, EffectList&) {
     if (!planted(PlantedBug::offer_removed_nodes)) place_in_pool(id);
     (void)capacity_.set_allocatable(id.value(), Resources{});
     place_in_topology(id);
+    place_in_windows(id);
     note_eligibility_change(id);
     look_at_claims();
     forget_node_if_unused(id);

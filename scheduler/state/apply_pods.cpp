@@ -225,6 +225,7 @@ void ClusterState::hold(PodId id, NodeId node, std::int32_t device) {
     note_change(held.pool);
     charge(row, 1);
     note_end(id);
+    if (held.windows != 0) note_stop(node, row);
 }
 
 void ClusterState::release(PodId id) {

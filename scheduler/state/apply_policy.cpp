@@ -136,6 +136,7 @@ void ClusterState::take_policy(Policy policy) {
         if (queues_[id.value()].in_policy) pools_[key.first.value()].queues.push_back(id);
     }
     start_usage_clock(half_life_before);
+    take_windows();
     rebuild_tree();
     recount_work();
     for (TenantRow& tenant : tenants_) {

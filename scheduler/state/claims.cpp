@@ -163,6 +163,7 @@ void ClusterState::drop_claim(JobId id) {
         // An eviction that is under way shows in the watch, or it did not happen.
         pod.eviction = Eviction::none;
         pod.evicted_for = ObjectKey{};
+        if (!calendar_.nodes.empty()) calendar_.clock.drain_due = true;  // it may have to go still
         mark_dirty(pod.job);
     }
     job.claim_until = Instant{};
@@ -194,7 +195,8 @@ bool ClusterState::is_free(const std::vector<Placement>& round) const {
 }
 
 bool ClusterState::is_being_moved(const JobRow& job) const {
-    if (claims_.empty() || job.pods_held == 0) return false;
+    const bool is_anybody = !claims_.empty() || !calendar_.nodes.empty();
+    if (!is_anybody || job.pods_held == 0) return false;
     return std::all_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = pods_[id.value()];
         return !pod.node.exists() || (pod.eviction != Eviction::none && pod.is_leaving());
@@ -268,11 +270,12 @@ void ClusterState::on(const PodEvictOutcome& event, EffectList&) {
     if (!id.exists()) return;
     PodRow& pod = pods_[id.value()];
     if (pod.eviction != Eviction::asked || pod.evict_effect != event.effect) return;
+    pod.message = event.message;
+    mark_dirty(pod.job);
+    if (pod.evicted_for == ObjectKey{}) return note_drain_outcome(pod, event.result);
     const JobId beneficiary = find_job(pod.evicted_for);
     if (!beneficiary.exists()) return spare(pod);  // drop_claim() lets nobody get here
     JobRow& job = jobs_[beneficiary.value()];
-    pod.message = event.message;
-    mark_dirty(pod.job);
     mark_dirty(beneficiary);
     switch (event.result) {
         case EvictResult::evicted:

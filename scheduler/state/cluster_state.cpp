@@ -15,6 +15,7 @@ ClusterState::ClusterState() {
 void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     now_ = std::max(now_, now);  // a clock that steps back does not undo a deadline
     finish_ticks();
+    if (calendar_.clock.turns_at.happened() && calendar_.clock.turns_at <= now_) turn_calendar();
     ring_timers();
     std::visit([&](const auto& kind) { on(kind, effects); }, event);
     count_work();
@@ -56,7 +57,7 @@ void ClusterState::on(const WokeUp&, EffectList& effects) {
 bool ClusterState::wants_plan() const {
     if (!leading_ || !synced_) return false;
     const bool anybody_wants = book_.jobs_waiting() > 0 || !elastic_jobs_.empty();
-    return resend_due_ || !dirty_.empty() || (!idle_ && anybody_wants);
+    return resend_due_ || !dirty_.empty() || calendar_.clock.drain_due || (!idle_ && anybody_wants);
 }
 
 // One timer per job, at the earliest time at which something of it comes due.
@@ -97,10 +98,11 @@ void ClusterState::request_wake(EffectList& effects, bool again) {
     const bool believes = timers_.empty() && planted(PlantedBug::believe_in_old_wakes);
     if (again && !believes) wake_requested_ = Instant{};
     Instant earliest = look_again_next_;
-    if (!timers_.empty()) {
-        const Instant timer = std::get<Instant>(*timers_.begin());
-        earliest = earliest.happened() ? std::min(earliest, timer) : timer;
-    }
+    const auto consider = [&earliest](Instant at) {
+        if (at.happened() && (!earliest.happened() || at < earliest)) earliest = at;
+    };
+    if (!timers_.empty()) consider(std::get<Instant>(*timers_.begin()));
+    if (!planted(PlantedBug::no_timer_for_windows)) consider(calendar_.clock.turns_at);
     if (!earliest.happened()) return;
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
     if (wake_requested_.happened() && wake_requested_ <= earliest) return;

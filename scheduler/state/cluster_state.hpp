@@ -21,7 +21,9 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/queue/queue_book.hpp"
+#include "scheduler/state/calendar.hpp"
 #include "scheduler/state/capacity.hpp"
+#include "scheduler/state/decisions.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/pool_work.hpp"
 #include "scheduler/state/rows.hpp"
@@ -33,40 +35,6 @@ namespace gpuctl {
 struct StateImage;
 struct JobImage;
 struct UsageImage;
-
-// One rank and its node, decided by the planner.
-struct Placement {
-    PodId pod;
-    NodeId node;
-    std::int32_t device = kNoDevice;  // for a part of a GPU
-};
-
-// One to be stopped for another job, and what that costs.
-struct Victim {
-    PodId pod;
-    std::int64_t lost_gpu_ms = 0;  // work that will have to be done again
-    std::string why = {};          // for people; empty: as the cause says
-};
-
-enum class EvictionCause : std::uint8_t { reclaimed, preempted, shrunk };
-
-// What a job could have placed now, or why nothing (see readiness.cpp).
-struct Readiness {
-    bool waits = false;          // a pod of it waits
-    Reason hold = Reason::none;  // none with pods: try them
-    std::string subject;
-    std::vector<PodId> pods;  // to place, by rank, then name
-    bool all_or_nothing = false;
-    std::int64_t ranks_needed = 0;  // of `pods`, at least so many; only with all_or_nothing
-    bool resume = false;            // part of the gang is bound: comes before all new work
-    std::int64_t ranks_min = 0;     // of the gang
-    std::int64_t ranks_held = 0;    // bound, assumed or succeeded
-    std::int64_t ranks_ready = 0;   // waiting and placeable
-    std::int64_t ranks_gated = 0;
-    // Of an elastic job: ranks beyond all that it has. They are placed when nobody waits who could
-    // use the room, and are not among `pods`.
-    std::vector<PodId> further;
-};
 
 class ClusterState {
 public:
@@ -93,6 +61,9 @@ public:
     void evict_postponed(JobId job, EffectList& effects);
     // An elastic job is to have so many ranks (sizes.cpp).
     void resize(JobId job, std::int32_t ranks, std::string why, EffectList& effects);
+    // Has pods of the job stopped for a window, or because their node is unhealthy.
+    void drain(JobId job, const std::vector<PodId>& pods, std::string why, EffectList& effects);
+    void note_drained() { calendar_.clock.drain_due = false; }
     // Somebody whom jobs of the queue might have stopped is protected until then.
     void look_again(QueueId queue, Instant at);
     void block(ClassId id, Reason reason, std::uint8_t watch, bool is_limited);
@@ -191,6 +162,17 @@ public:
     [[nodiscard]] Ranks ranks_of(const JobRow& job) const;
     // Why it waits again although it ran; empty: nobody moved it.
     [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
+
+    // --- maintenance (maintenance.cpp) ---
+    [[nodiscard]] const Calendar& calendar() const { return calendar_; }
+    [[nodiscard]] bool has_windows() const { return !policy_.windows.empty(); }
+    [[nodiscard]] Stay stay_of(const JobRow& job, const std::vector<PodId>& pods) const;
+    // The windows that these pods would be in, or run into against their will, from then on.
+    [[nodiscard]] WindowSet barred(const Stay& stay, Instant from) const;
+    [[nodiscard]] bool is_barred(const JobRow& job, const std::vector<Placement>& round) const;
+    [[nodiscard]] bool is_closed(NodeId node) const {
+        return (nodes_[node.value()].windows & calendar_.active) != 0;
+    }
 
     // --- run times (run_times.cpp) ---
     [[nodiscard]] const RunTimeHistory& history() const { return history_; }
@@ -319,6 +301,14 @@ private:
     void look_at_claims();
     void note_ends_of_protection();
 
+    // maintenance (maintenance.cpp)
+    void take_windows();
+    void place_in_windows(NodeId id);
+    void turn_calendar();
+    void note_stop(NodeId node, const PodRow& pod);
+    void forget_postponed_drains();
+    void note_drain_outcome(PodRow& pod, EvictResult result);
+
     // sizes of elastic jobs (sizes.cpp)
     void begin_size(JobId id);
     void note_size(JobId id, std::int64_t replicas);
@@ -401,6 +391,7 @@ private:
     Policy policy_;
     std::int64_t usage_tick_ = 0;  // the one that `now_` lies in
 
+    Calendar calendar_;
     Capacity capacity_;
     ShapeTable shapes_;
     QueueBook book_;

@@ -160,6 +160,7 @@ StateImage ClusterState::image() const {
         if (!promise.job.exists()) continue;
         out.promises.push_back({name, jobs_[promise.job.value()].key, promise.at});
     }
+    out.calendar = calendar_.clock;
     return out;
 }
 
@@ -236,6 +237,7 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     state.next_effect_ = image.next_effect;
     state.next_arrival_ = image.next_arrival;
     state.wake_requested_ = image.wake_requested;
+    state.calendar_.clock = image.calendar;
     return state;
 }
 

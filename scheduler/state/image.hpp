@@ -13,6 +13,7 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy.hpp"
+#include "scheduler/state/calendar.hpp"
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_time_history.hpp"
 
@@ -148,10 +149,11 @@ struct StateImage {
     std::vector<UsageImage> usage;       // by name, those that used something
     std::vector<OwnerRuns> run_times;    // by owner
     std::vector<PromiseImage> promises;  // by pool
+    CalendarClock calendar;
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
                        next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
-                       look_again, nodes, pods, jobs, usage, run_times, promises))
+                       look_again, nodes, pods, jobs, usage, run_times, promises, calendar))
 
 }  // namespace gpuctl

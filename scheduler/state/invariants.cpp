@@ -178,7 +178,7 @@ private:
                 const bool ended =
                     pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
                 const bool stays = pod.standing == PodStanding::assumed ||
-                                   (pod.standing == PodStanding::bound && !pod.facts.terminating);
+                                   (pod.standing == PodStanding::bound && !pod.is_leaving());
                 if (ended || stays) ++held;
                 if (stays) ++bound;
             }
@@ -365,6 +365,7 @@ private:
             if (pod.eviction == Eviction::none) continue;
             const std::string name = "pod " + to_string(pod.facts.key);
             if (pod.standing != PodStanding::bound) fail("I17", name + " is evicted unbound");
+            if (pod.evicted_for == ObjectKey{}) continue;  // for a window: its node is to be empty
             const auto found = state_.job_ids_.find(pod.evicted_for);
             if (found == state_.job_ids_.end() || !listed.contains(found->second)) {
                 fail("I17", name + " is evicted for a job that claims nothing");

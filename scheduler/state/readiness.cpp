@@ -219,6 +219,14 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     }
     if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
     add_anchors(job, ready, ask);
+    if (has_windows()) {  // alike is what needs as much time before one
+        const Stay stay = stay_of(job, ready.pods);
+        add_long(job.run_time_max.ms(), ask);
+        add_long(job.run_time_expected.ms(), ask);
+        add_long(stay.grace.ms(), ask);
+        ask.push_back(static_cast<std::uint32_t>(stay.least));
+        ask.push_back(job.record ? static_cast<std::uint32_t>(job.record->spec.kind) + 1 : 0);
+    }
     if (stops_long_for_short(queues_[job.queue.value()])) {  // alike is what has as much left
         const RunTimeQuestion about = question_about(job);
         const Duration done = progress_of(job);

@@ -34,6 +34,7 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
     if (!within && !planted(PlantedBug::grow_past_limits)) return false;
     if (crosses_model_limit(job, round)) return false;
     if (breaks_topology(job, round)) return false;
+    if (has_windows() && is_barred(job, round)) return false;
     leave_queue(id);
     if (all_or_nothing) {
         ++job.gang_attempt;
@@ -172,7 +173,7 @@ void ClusterState::wait_until_sure(JobRow& job, const PodRow& pod) const {
 
 // Nodes go and shrink while a reservation waits to be sent again.
 bool ClusterState::still_fits(const PodRow& pod) const {
-    bool fits = nodes_[pod.node.value()].known && !pod.facts.terminating;
+    bool fits = nodes_[pod.node.value()].known && !pod.facts.terminating && !is_closed(pod.node);
     for (const Need& need : shapes_.at(pod.shape).needs) {
         fits = fits && !capacity_.is_overdrawn(pod.node.value(), need, pod.gpu_device);
     }

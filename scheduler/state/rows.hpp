@@ -206,6 +206,7 @@ struct NodeRow {
     bool known = false;  // observed; else only pods speak of it
     NodeFacts facts;     // only the name when not known
     PoolId pool;
+    WindowSet windows = 0;  // that it is in
     std::vector<PodId> pods;
 };
 

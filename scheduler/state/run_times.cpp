@@ -28,6 +28,10 @@ void ClusterState::note_end(PodId id) {
     }
     if (end == row.ends_at) return;
     if (row.node.exists()) note_change(nodes_[row.node.value()].pool);
+    // One that began late may not be over by a window any more.
+    if (row.node.exists() && nodes_[row.node.value()].windows != 0) {
+        calendar_.clock.drain_due = true;
+    }
     if (row.ends_at.happened()) ends_.erase({row.ends_at, id});
     row.ends_at = end;
     if (end.happened()) ends_.emplace(end, id);
@@ -157,6 +161,9 @@ void ClusterState::note_run(PodId id) {
         }
     }
     history_.note(job.tenant, {about.gpus, about.limit, before + (end - begin)});
+    if (!has_windows()) return;
+    // What is thought to be over before a window may be less now.
+    for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) note_gain(PoolId{pool});
 }
 
 void ClusterState::promise(PoolId pool, Promise promise) {

@@ -57,6 +57,12 @@ void Books::take(const Input& input, const ClusterState& after) {
         if (!pod.claimed.empty() && !is_another) claimed_before_[uid] = pod.claimed;
     }
     read_claims(after, true);
+    guesses.clear();
+    for (const auto& [key, id] : after.jobs_by_key()) {
+        if (policy.windows.empty()) break;
+        const JobRow& job = after.job(id);
+        guesses[key] = after.stay_of(job, job.pods).time;
+    }
 }
 
 void Books::read_claims(const ClusterState& after, bool only_old) {
@@ -80,6 +86,20 @@ void Books::read_claims(const ClusterState& after, bool only_old) {
             if (only_old && !evicting_before.contains(uid)) continue;
             pods.at(uid).evicting = true;
             evicting_.insert(uid);
+        }
+    }
+    for (const std::uint32_t slot : after.calendar().nodes) {  // gangs go whole, wherever they are
+        for (const PodId on_it : after.node(NodeId{slot}).pods) {
+            if (!after.pod(on_it).job.exists()) continue;
+            for (const PodId pod : after.job(after.pod(on_it).job).pods) {
+                const PodRow& row = after.pod(pod);
+                const std::string& uid = row.facts.uid;
+                if (row.eviction == Eviction::none || !row.is_leaving()) continue;
+                if (row.evicted_for != ObjectKey{}) continue;
+                if (only_old && !evicting_before.contains(uid)) continue;
+                pods.at(uid).evicting = true;
+                evicting_.insert(uid);
+            }
         }
     }
     for (const JobId id : after.elastic_jobs()) {
@@ -209,6 +229,7 @@ std::int64_t Books::fitting(const NodeFacts& node, const Amounts& request, std::
 
 bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
     if (node.unschedulable) return false;  // the swarm's pods never tolerate that
+    if (!node.unhealthy.empty()) return false;
     for (const Taint& taint : node.taints) {
         if (taint.effect == TaintEffect::prefer_no_schedule) continue;
         const bool tolerated = std::any_of(
@@ -324,7 +345,7 @@ std::int64_t Books::fitting_in_pool(const PodFacts& pod, std::int64_t pods_asked
     const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
     std::vector<const NodeFacts*> on;
     for (const auto& [name, node] : nodes) {
-        if (node.pool == pool && may_use(pod.rules, node)) on.push_back(&node);
+        if (node.pool == pool && admits(node, pod)) on.push_back(&node);
     }
     PodFacts like = pod;
     if (heed == Heed::nothing) like.rules.topology = {};

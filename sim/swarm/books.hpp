@@ -87,6 +87,16 @@ public:
     [[nodiscard]] std::int64_t fitting(const NodeFacts& node, const Amounts& request,
                                        std::int64_t enough, bool when_empty = false) const;
     [[nodiscard]] static bool may_use(const PlacementRules& rules, const NodeFacts& node);
+    // The same with maintenance (books_maintenance.cpp): not in a window, nor into one that it is
+    // not over by, unless it is stopped for that.
+    [[nodiscard]] bool admits(const NodeFacts& node, const PodFacts& pod) const {
+        return may_use(pod.rules, node) && is_open(node, pod);
+    }
+    [[nodiscard]] bool is_open(const NodeFacts& node, const PodFacts& pod) const;
+    // It is to leave its node now, and may be stopped for that. `ends`: by its limit, or never.
+    [[nodiscard]] bool is_to_leave(const NodeFacts& node, const PodFacts& pod, Instant ends) const;
+    // When the windows end that have not ended yet.
+    [[nodiscard]] std::set<Instant> openings() const;
     [[nodiscard]] QueueName queue_of(const PodFacts& pod) const;
     [[nodiscard]] const QueuePolicy* policy_of(const QueueName& queue) const;
     [[nodiscard]] BackfillPolicy backfill_of(const std::string& pool) const;
@@ -145,6 +155,8 @@ public:
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, BookedPod> pods;            // by uid
     std::map<ObjectKey, std::set<std::string>> jobs;  // uids
+    // How long jobs without a limit are thought to take: the engine's word.
+    std::map<ObjectKey, Duration> guesses;
     Policy policy;
     bool leading = false;
     bool synced = false;

@@ -129,7 +129,7 @@ std::int64_t Books::fitting_in_models(const PodFacts& pod, std::int64_t pods_ask
     const Amounts request = amounts_of(pod.request);
     std::vector<const NodeFacts*> on;
     for (const auto& [name, node] : nodes) {
-        if (node.pool != pool || !may_use(pod.rules, node)) continue;
+        if (node.pool != pool || !admits(node, pod)) continue;
         if (model_allowed(pod, request.gpus * pods_asked, node.gpu_model)) on.push_back(&node);
     }
     std::int64_t most = 0;

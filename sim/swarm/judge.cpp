@@ -36,7 +36,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
         } else if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
             check_may_write(eviction->id, eviction->epoch,
                             "eviction of " + to_string(eviction->pod.key));
-            note_eviction(*eviction, evictions);
+            note_eviction(*eviction, after, evictions);
         } else if (const auto* creation = std::get_if<CreateWorkload>(&effect)) {
             check_workload(creation->job->spec.key, creation->id, creation->epoch);
         } else if (const auto* removal = std::get_if<DeleteWorkload>(&effect)) {
@@ -54,6 +54,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     if (!turns.empty()) check_order(turns, after);
     check_growth(turns, after);
     books_.read_claims(after, false);
+    check_drained_gangs(after);
     if (!evictions.empty()) check_evictions(evictions, after);
     if (!std::holds_alternative<Plan>(input.event)) return;
     if (++probes.plans % kPlansPerLook == 0) look_around(engine);
@@ -69,6 +70,7 @@ void Judge::look_around(const Engine& engine) {
     look_at_claims(state);
     look_at_progress(state);
     look_at_sizes(state);
+    look_at_windows(state);
     leaving_.clear();
     Readiness ready;
     for (const auto& [key, id] : state.jobs_by_key()) {

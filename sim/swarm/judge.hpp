@@ -54,6 +54,10 @@ private:
     void check_reservation(const BindPod& bind, const BookedPod& pod);
     void check_backoff(const BindOutcome& outcome);
     void check_gangs(const std::vector<Turn>& turns);
+    // judge_maintenance.cpp
+    void check_drain(const EvictPod& eviction, const ClusterState& after);
+    void check_drained_gangs(const ClusterState& after);
+    void look_at_windows(const ClusterState& state);
     // judge_topology.cpp
     void check_topology(const ObjectKey& job, const PodFacts& like,
                         const std::set<std::string>& uids);
@@ -75,7 +79,8 @@ private:
         std::vector<EvictPod> pods;
         Books before;
     };
-    void note_eviction(const EvictPod& eviction, std::vector<Evictions>& step);
+    void note_eviction(const EvictPod& eviction, const ClusterState& after,
+                       std::vector<Evictions>& step);
     void check_evictions(std::vector<Evictions>& step, const ClusterState& after);
     void check_eviction(const EvictPod& eviction);
     void check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts& like,
@@ -181,10 +186,12 @@ private:
     std::vector<Violation> violations_;
     EffectId effect_last_{};
     std::map<ObjectKey, EffectId> workloads_open_;
-    std::map<ObjectKey, Instant> quiet_until_;  // jobs whose bind failed: no new try before
-    std::map<ObjectKey, Instant> failed_at_;    // of a bind, last
-    std::set<ObjectKey> rolled_back_;           // gangs, by deletions first sent in this step
-    std::set<ObjectKey> started_;               // gangs that once ran as a whole
+    std::map<ObjectKey, Instant> quiet_until_;          // jobs whose bind failed: no new try before
+    std::map<ObjectKey, Instant> failed_at_;            // of a bind, last
+    std::set<ObjectKey> drained_;                       // gangs, in this step
+    std::map<std::string, ObjectKey> asked_to_go_for_;  // beneficiary by uid
+    std::set<ObjectKey> rolled_back_;  // gangs, by deletions first sent in this step
+    std::set<ObjectKey> started_;      // gangs that once ran as a whole
     // What was left of both when the second was stopped for the first; and what a job had kept.
     std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>> stopped_for_;
     std::map<ObjectKey, Duration> kept_;

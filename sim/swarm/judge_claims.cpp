@@ -7,9 +7,17 @@
 
 namespace gpuctl::sim {
 
-void Judge::note_eviction(const EvictPod& eviction, std::vector<Evictions>& step) {
+void Judge::note_eviction(const EvictPod& eviction, const ClusterState& after,
+                          std::vector<Evictions>& step) {
     ++probes.evictions_sent;
+    if (eviction.beneficiary == ObjectKey{}) return check_drain(eviction, after);
     check_eviction(eviction);
+    const auto [asked, is_new] = asked_to_go_for_.try_emplace(eviction.pod.uid);
+    const bool is_asked_again = !is_new && asked->second == eviction.beneficiary;
+    asked->second = eviction.beneficiary;
+    // In a new term, what was never answered is asked again before claims are settled.
+    const JobId by = after.find_job(eviction.beneficiary);
+    if (is_asked_again && by.exists() && !after.job(by).claim_until.happened()) return;
     for (Evictions& known : step) {
         if (known.beneficiary == eviction.beneficiary) return known.pods.push_back(eviction);
     }
@@ -124,7 +132,7 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
         ask.add(amounts_of(like.request));
         ++ranks;
         const NodeFacts& node = books_.nodes.at(after.node(after.pod(id).node).facts.name);
-        if (node.pool != pool || !Books::may_use(like.rules, node)) {
+        if (node.pool != pool || !books_.admits(node, like)) {
             fail("I17", what + "room is claimed on node " + node.name + ", which it may not use");
         }
         const Amounts left = then.room_on(node);

@@ -74,6 +74,10 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod, const ClusterS
     if (!Books::may_use(pod.facts.rules, node->second)) {
         fail("I1", what + ": its rules do not allow that node");
     }
+    if (!books_.is_open(node->second, pod.facts)) {
+        fail("I20", what + ": it is closed for maintenance, or will be before the job is over");
+    }
+    if (!books_.policy.windows.empty()) ++probes.binds_beside_windows;
     if (books_.fitting(node->second, request, 1) < 1) {
         fail("I1", what + ": there is no room");
     }

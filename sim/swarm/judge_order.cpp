@@ -315,6 +315,12 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         if (backfill.head == HeadOfLine::reserve && pod.run_time_max != turn.pod.run_time_max) {
             continue;
         }
+        // Maintenance may close nodes to one of them only.
+        const bool is_closed_to_one =
+            std::any_of(books_.nodes.begin(), books_.nodes.end(), [&](const auto& node) {
+                return books_.admits(node.second, pod) != books_.admits(node.second, turn.pod);
+            });
+        if (is_closed_to_one) continue;
         // One of them may run already and be no further job.
         if (limits_number_of_jobs(books_, books_.queue_of(pod))) continue;
         // What it runs already counts against what one job may hold.

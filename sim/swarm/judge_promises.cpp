@@ -53,6 +53,9 @@ void Judge::check_promises(const ClusterState& state) {
             const Instant end = other.holds() ? end_of(other, state) : Instant{};
             if (end.happened() && end <= promise.at) ends.insert(end);
         }
+        for (const Instant opening : books_.openings()) {
+            if (opening <= promise.at) ends.insert(opening);
+        }
         bool comes_true = false;
         for (const Instant end : ends) {
             for (auto& [uid, other] : later.pods) {
@@ -60,6 +63,7 @@ void Judge::check_promises(const ClusterState& state) {
                     other.facts.phase = PodPhase::succeeded;
                 }
             }
+            later.now = std::max(later.now, end);
             comes_true = comes_true || later.fitting_in_pool(pod, ranks) >= ranks;
         }
         if (!comes_true) {

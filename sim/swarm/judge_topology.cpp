@@ -74,7 +74,7 @@ void Judge::recount_topology(const std::string& name, const PodFacts& pod,
     const std::int64_t ranks = figure(told, "ranks_needed");
     std::vector<const NodeFacts*> on;
     for (const auto& [node_name, node] : books_.nodes) {
-        if (node.pool == pool && Books::may_use(pod.rules, node)) on.push_back(&node);
+        if (node.pool == pool && books_.admits(node, pod)) on.push_back(&node);
     }
     const auto now = books_.fitting_by_domain(pod, ranks, false, on);
     const auto empty = books_.fitting_by_domain(pod, ranks, true, on);

@@ -71,6 +71,7 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
     ++probes.explanations_recounted;
     const std::string name =
         "job " + to_string(job) + " (" + std::string{to_string(told.reason)} + "): ";
+    if (told.reason == Reason::maintenance) ++probes.waits_for_windows;
     if (told.reason == Reason::none || told.sentence.empty()) {
         return fail("I15", name + "waits and is not told why");
     }
@@ -113,7 +114,7 @@ void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Ex
     for (const auto& [node_name, node] : books_.nodes) {
         if (node.pool != pool) continue;
         ++in_pool;
-        if (!Books::may_use(pod.rules, node)) continue;
+        if (!books_.admits(node, pod)) continue;
         ++matching;
         const DeviceCount devices = books_.devices_on(node_name);
         const std::int64_t has = books_.room_when_empty(node).gpus;

@@ -108,6 +108,7 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
 }
 
 constexpr std::uint64_t kTopologyStream = 0x746f706f;
+constexpr std::uint64_t kMaintenanceStream = 0x6d61696e;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -176,7 +177,38 @@ SwarmOptions draw_options(Rng& rng) {
     Rng where{cluster.seed ^ kTopologyStream};
     options.topology = where.chance(1, 2);
     if (options.topology) put_in_racks(where, options.settings.nodes);
+    Rng when{cluster.seed ^ kMaintenanceStream};
+    options.maintenance = when.chance(1, 3);
+    if (options.maintenance) {
+        draw_maintenance(when, options.settings.start, options.settings.nodes,
+                         options.settings.policy);
+    }
     return options;
+}
+
+void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy) {
+    policy.unhealthy_drain = static_cast<Drain>(rng.below(3));
+    policy.windows.clear();
+    for (std::int64_t left = rng.between(1, 4); left > 0; --left) {
+        MaintenanceWindow window;
+        window.name = "window-" + std::to_string(left);
+        if (rng.chance(1, 3)) {
+            window.pool = rng.chance(1, 2) ? "default" : "training";
+        } else {
+            window.nodes.push_back(nodes[rng.below(nodes.size())].name);
+            if (rng.chance(1, 3)) window.nodes.push_back(nodes[rng.below(nodes.size())].name);
+        }
+        window.begin = now + Duration{rng.between(0, 300'000)};
+        window.length = Duration{rng.between(1'000, 60'000)};
+        // Long enough between two that whatever has a limit finds its time.
+        if (rng.chance(1, 3)) {
+            window.every = window.length + Duration::seconds(rng.between(300, 600));
+        }
+        window.drain = static_cast<Drain>(rng.below(3));
+        if (rng.chance(1, 2)) window.notice = Duration{rng.between(0, 60'000)};
+        window.closes_ahead = Duration{rng.between(0, 60'000)};
+        policy.windows.push_back(std::move(window));
+    }
 }
 
 void draw_topology(Rng& rng, JobSpec& spec) {

@@ -8,7 +8,19 @@
 
 namespace gpuctl::sim {
 
-struct Probes {
+// Apart, as more members than one struct can describe.
+struct MaintenanceProbes {
+    std::uint64_t windows_drawn = 0;
+    std::uint64_t nodes_unhealthy = 0;       // told to be
+    std::uint64_t binds_beside_windows = 0;  // held against windows that are or will be
+    std::uint64_t pods_drained = 0;          // asked to leave a node that is to be empty
+    std::uint64_t waits_for_windows = 0;     // waiting jobs told that maintenance is why
+};
+BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (),
+                      (windows_drawn, nodes_unhealthy, binds_beside_windows, pods_drained,
+                       waits_for_windows))
+
+struct Probes : MaintenanceProbes {
     std::uint64_t steps = 0;
     std::uint64_t plans = 0;
     std::uint64_t jobs_submitted = 0;
@@ -63,7 +75,7 @@ struct Probes {
     std::uint64_t shrinks_tried = 0;   // for waiting jobs, by hand at a fixed point
     std::uint64_t resizes_turned_down = 0;
 };
-BOOST_DESCRIBE_STRUCT(Probes, (),
+BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
                        binds_turned_down, binds_unanswered, answers_stale, kubelet_rejections,
                        creates_failed, deletes_failed, containers_failed, pods_evicted,
@@ -80,13 +92,15 @@ BOOST_DESCRIBE_STRUCT(Probes, (),
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>
 void for_each_probe(const Probes& probes, Visit visit) {
-    using Members = boost::describe::describe_members<Probes, boost::describe::mod_public>;
+    using Members = boost::describe::describe_members<Probes, boost::describe::mod_public |
+                                                                  boost::describe::mod_inherited>;
     boost::mp11::mp_for_each<Members>(
         [&](auto member) { visit(member.name, probes.*member.pointer); });
 }
 
 inline Probes& operator+=(Probes& to, const Probes& from) {
-    using Members = boost::describe::describe_members<Probes, boost::describe::mod_public>;
+    using Members = boost::describe::describe_members<Probes, boost::describe::mod_public |
+                                                                  boost::describe::mod_inherited>;
     boost::mp11::mp_for_each<Members>(
         [&](auto member) { to.*member.pointer += from.*member.pointer; });
     return to;

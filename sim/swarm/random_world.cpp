@@ -39,6 +39,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
     : rng_(seed),
       options_(draw_options(rng_)),
       topology_rng_(seed),
+      maintenance_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
       simulation_(options_.settings,
@@ -48,6 +49,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
         node_names_.push_back(node.name);
         nodes_[node.name] = node;
     }
+    judge_.probes.windows_drawn = options_.settings.policy.windows.size();
 }
 
 void RandomWorld::observe(const Engine& engine, const Input& input,
@@ -61,6 +63,7 @@ void RandomWorld::observe(const Engine& engine, const Input& input,
 void RandomWorld::live(int moments) {
     for (int i = 0; i < moments && violations().empty(); ++i) {
         act();
+        if (options_.maintenance && maintenance_rng_.chance(1, 8)) change_health();
         // Often the next thing happens while the answers to the last are still on their way.
         simulation_.run_for(Duration{rng_.between(1, rng_.chance(1, 3) ? 300 : 20'000)});
         check_moment();
@@ -99,7 +102,12 @@ void RandomWorld::act() {
         if (options_.nodes_change) change_node();
     } else if (dice < 22) {
         if (!options_.policy_changes) return;
-        simulation_.change_policy(draw_policy(rng_));
+        Policy policy = draw_policy(rng_);
+        if (options_.maintenance) {
+            draw_maintenance(maintenance_rng_, simulation_.now(), options_.settings.nodes, policy);
+            judge_.probes.windows_drawn += policy.windows.size();
+        }
+        simulation_.change_policy(std::move(policy));
         ++judge_.probes.policies_changed;
     } else if (options_.leadership_changes) {
         change_leader();
@@ -158,6 +166,16 @@ void RandomWorld::change_node() {
     if (now == nullptr || !simulation_.cluster().node_answers(name)) return;
     simulation_.disturb(NodeJoins{draw_change(rng_, *now)});
     ++judge_.probes.nodes_changed;
+}
+
+void RandomWorld::change_health() {
+    const std::string& name = node_names_[maintenance_rng_.below(node_names_.size())];
+    const NodeFacts* now = simulation_.cluster().find_node(name);
+    if (now == nullptr || !simulation_.cluster().node_answers(name)) return;
+    NodeFacts changed = *now;
+    changed.unhealthy = changed.unhealthy.empty() ? "GpuUnhealthy" : "";
+    if (!changed.unhealthy.empty()) ++judge_.probes.nodes_unhealthy;
+    simulation_.disturb(NodeJoins{std::move(changed)});
 }
 
 void RandomWorld::restart() {
@@ -225,6 +243,7 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
     pod.request = pod_request(spec);
     Books empty;
     empty.policy = options_.settings.policy;
+    empty.policy.windows.clear();  // they pass
     for (const auto& [name, facts] : nodes_) empty.nodes[name] = facts;
     const bool is_default = spec.pool.empty() || spec.pool == kDefaultPool;
     if (is_default) {

@@ -48,6 +48,7 @@ private:
     void restart();
     void remove_some_job();
     void kill_some_container();
+    void change_health();
     void remove(const ObjectKey& key);
     void check_recovery();
     void check_end();
@@ -57,6 +58,7 @@ private:
     Rng rng_;
     SwarmOptions options_;
     Rng topology_rng_;
+    Rng maintenance_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;

@@ -196,7 +196,9 @@ private:
         if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
             ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of a pod nobody has";
             const PodFacts& evicted = pods.at(eviction->pod.uid);
-            EXPECT_TRUE(evicted.preemptible && evicted.has_controller) << evicted.uid;
+            const bool is_drained = eviction->beneficiary == ObjectKey{};
+            EXPECT_TRUE(evicted.preemptible || is_drained) << evicted.uid;
+            EXPECT_TRUE(evicted.has_controller) << evicted.uid;
             EXPECT_FALSE(evicted.node.empty() || evicted.terminating) << evicted.uid;
             evictions[eviction->pod.uid] = *eviction;
             return;

@@ -14,7 +14,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = REPOSITORY / "tests" / "integration"
 CLASS_DEADLINE_S = 900
 # A long class that begins last keeps one worker busy while the others have nothing left.
-LONG = ("test_testbed", "test_samples", "test_outage", "test_storm", "test_http", "test_faults", "test_elastic")
+LONG = ("test_testbed", "test_samples", "test_outage", "test_storm", "test_http", "test_faults", "test_elastic", "test_maintenance")
 # Looks at what all others have sent, so it runs when they are through.
 LAST = ("test_zz_rbac",)
 

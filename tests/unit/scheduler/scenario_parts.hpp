@@ -47,6 +47,38 @@ inline NodeFacts node_from(const std::vector<std::string>& part) {
     return facts;
 }
 
+inline Drain drain_named(const std::string& name) {
+    if (name == "none") return Drain::none;
+    if (name == "all") return Drain::all;
+    EXPECT_EQ(name, "preemptible");
+    return Drain::preemptible;
+}
+
+// "firmware on a b in 60 for 30 drain all": seconds from `now`.
+inline MaintenanceWindow window_from(const std::vector<std::string>& part, Instant now) {
+    MaintenanceWindow window;
+    window.name = part[0];
+    for (std::size_t i = 1; i < part.size(); ++i) {
+        const auto seconds = [&] { return Duration::seconds(std::stoll(part.at(++i))); };
+        if (part[i] == "in") {
+            window.begin = now + seconds();
+        } else if (part[i] == "for") {
+            window.length = seconds();
+        } else if (part[i] == "every") {
+            window.every = seconds();
+        } else if (part[i] == "notice") {
+            window.notice = seconds();
+        } else if (part[i] == "ahead") {
+            window.closes_ahead = seconds();
+        } else if (part[i] == "drain") {
+            window.drain = drain_named(part.at(++i));
+        } else if (part[i] != "on") {
+            window.nodes.push_back(part[i]);
+        }
+    }
+    return window;
+}
+
 inline QueueOrder order_named(const std::string& name) {
     if (name == "FIFO") return QueueOrder::fifo;
     if (name == "PRIORITY") return QueueOrder::priority;

@@ -96,6 +96,11 @@ private:
         if (part[0] == "evictions") policy_.evictions_per_job_per_hour = std::stoi(part[1]);
         if (part[0] == "protect") policy_.run_time_protected = Duration{std::stoll(part[1])};
         if (part[0] == "pause") policy_.growth_pause = Duration{std::stoll(part[1])};
+        if (part[0] == "window") {
+            policy_.windows.push_back(window_from({part.begin() + 1, part.end()}, world_.now));
+        }
+        if (part[0] == "no-windows") policy_.windows.clear();
+        if (part[0] == "drain-unhealthy") policy_.unhealthy_drain = drain_named(part[1]);
         if (part[0] == "halflife") policy_.usage_half_life = Duration{std::stoll(part[1])};
         if (part[0] == "ageing") {
             policy_.ageing_step = static_cast<std::int32_t>(std::stol(part[1]));
@@ -317,6 +322,10 @@ private:
         } else if (verb == "cordon" || verb == "uncordon") {
             NodeFacts facts = world_.nodes.at(part[1]);
             facts.unschedulable = verb == "cordon";
+            world_.add(facts);
+        } else if (verb == "unhealthy" || verb == "healthy") {
+            NodeFacts facts = world_.nodes.at(part[1]);
+            facts.unhealthy = verb == "unhealthy" ? "GpuUnhealthy" : "";
             world_.add(facts);
         } else if (verb == "node") {
             world_.add(node_from({part.begin() + 1, part.end()}));

@@ -114,6 +114,34 @@ TEST_F(Starts, a_job_that_finds_no_node_is_not_told_to_start_now) {
     EXPECT_GT(of("next").latest, world.now) << "what it is promised";
 }
 
+TEST_F(Starts, see_maintenance_windows) {
+    const auto window = [&](const char* name, std::int64_t begin_s, std::int64_t length_s) {
+        MaintenanceWindow out;
+        out.name = name;
+        out.nodes = {"a"};
+        out.begin = in(begin_s);
+        out.length = Duration::seconds(length_s);
+        out.drain = Drain::none;
+        return out;
+    };
+    Policy policy;
+    policy.windows = {window("now", 0, 100), window("later", 200, 100)};
+    world.set(policy);
+    const Instant begin = world.now;
+    submit("short", 8, 50);
+    submit("long", 8, 150);
+    const Instant after_first = begin + Duration::seconds(100);
+    const Instant after_second = begin + Duration::seconds(300);
+    EXPECT_EQ(of("short").earliest, after_first) << "the node opens";
+    EXPECT_EQ(of("short").latest, after_first);
+    EXPECT_EQ(of("long").earliest, after_second) << "it is not over by the second one";
+    EXPECT_EQ(of("long").latest, after_second);
+    world.add(node("b", 4));  // that helps neither of them
+    world.run();
+    EXPECT_EQ(of("short").latest, after_first);
+    EXPECT_EQ(of("long").latest, after_second);
+}
+
 TEST_F(Starts, survive_a_restart) {
     for (int i = 0; i < 20; ++i) {
         submit("past", 8, 1'000);

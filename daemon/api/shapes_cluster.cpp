@@ -1,0 +1,201 @@
+// Pools and nodes as JSON.
+
+#include <algorithm>
+
+#include "daemon/api/reply.hpp"
+#include "daemon/api/shapes.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/quantity.hpp"
+
+namespace gpuctl::api {
+
+Json pool_json(const PoolView& pool) {
+    Json body;
+    body["name"] = pool.name;
+    body["description"] = pool.description;
+    const bool is_closed = pool.nodes_closed == static_cast<std::int64_t>(pool.nodes.size());
+    body["status"] = pool.nodes.empty() ? "empty" : is_closed ? "maintaining" : "active";
+    body["nodesClosed"] = pool.nodes_closed;
+    body["nodes"] = pool.nodes;
+    body["nodeCount"] = pool.nodes.size();
+    body["gpuTotal"] = gpus_json(pool.gpus_total);
+    body["gpuUsed"] = gpus_json(pool.gpus_used);
+    body["gpuFree"] = gpus_json(pool.gpus_free);
+    body["gpuExcess"] = gpus_json(pool.gpus_excess);
+    body["gpuFreeLargestOnANode"] = gpus_json(pool.gpus_free_largest_on_a_node);
+    body["gpuType"] = Json::object();
+    for (const auto& [model, count] : pool.gpu_models) body["gpuType"][model] = count;
+    body["queues"] = Json::array();
+    for (const QueueView& queue : pool.queues) body["queues"].push_back(queue_json(queue));
+    return body;
+}
+
+std::string node_status(const NodeView& node) {
+    if (!node.facts.ready || !node.facts.unhealthy.empty()) return "faulty";
+    const bool is_closed = node.maintenance && node.maintenance->has_begun;
+    return node.facts.unschedulable || is_closed ? "maintaining" : "active";
+}
+
+namespace {
+
+// What keeps work off the node, or soon will, and what it lacks; empty: nothing.
+std::string node_note(const NodeView& node) {
+    std::vector<std::string> parts;
+    if (!node.facts.unhealthy.empty()) parts.push_back("unhealthy: " + node.facts.unhealthy);
+    if (node.facts.gpus_unhealthy > 0) {
+        const std::int64_t lost = node.facts.gpus_unhealthy;
+        parts.push_back(std::to_string(lost) + (lost == 1 ? " GPU" : " GPUs") + " not offered");
+    }
+    if (node.maintenance) {
+        const NodeView::Maintenance& next = *node.maintenance;
+        std::string text = "maintenance " + next.name +
+                           (next.has_begun ? " until " + format_time(next.end)
+                                           : " from " + format_time(next.begin));
+        if (next.pods_to_stay > 0) {
+            text += ", " + std::to_string(next.pods_to_stay) +
+                    (next.pods_to_stay == 1 ? " pod stays" : " pods stay");
+        }
+        parts.push_back(std::move(text));
+    }
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+    return text;
+}
+
+Json maintenance_json(const NodeView& node) {
+    if (!node.maintenance) return nullptr;
+    const NodeView::Maintenance& next = *node.maintenance;
+    return {{"name", next.name},
+            {"state", next.has_begun ? "active" : "planned"},
+            {"start", format_time(next.begin)},
+            {"end", format_time(next.end)},
+            {"podsToStay", next.pods_to_stay}};
+}
+
+// Slices of GPUs that their administrator cut, by name; whole GPUs are not among them.
+Json slices_json(const NodeView& node) {
+    Json slices = Json::array();
+    for (const GpuAmount& gpu : node.facts.allocatable.gpus) {
+        if (!is_mig_resource(gpu.resource)) continue;
+        GpuMilli used;
+        for (const GpuAmount& of : node.used.gpus) {
+            if (of.resource == gpu.resource) used = of.amount;
+        }
+        slices.push_back({{"name", std::string{mig_name(gpu.resource)}},
+                          {"total", whole_gpus_floor(gpu.amount)},
+                          {"used", whole_gpus_floor(used)},
+                          {"free", whole_gpus_floor(std::max(gpu.amount - used, GpuMilli{}))}});
+    }
+    return slices;
+}
+
+// Whole ones: what a job that asks for GPUs can have.
+GpuMilli whole_ones(const std::vector<GpuAmount>& gpus) {
+    GpuMilli sum;
+    for (const GpuAmount& gpu : gpus) {
+        if (!is_mig_resource(gpu.resource)) sum += gpu.amount;
+    }
+    return sum;
+}
+
+}  // namespace
+
+Json node_row(const NodeView& node) {
+    const GpuMilli total = whole_ones(node.facts.allocatable.gpus);
+    const GpuMilli used = whole_ones(node.used.gpus);
+    Json body;
+    body["nodeName"] = node.facts.name;
+    body["name"] = node.facts.name;
+    body["status"] = node_status(node);
+    body["note"] = node_note(node);
+    body["gpuTotal"] = gpus_json(total);
+    body["gpuUsed"] = gpus_json(used);
+    body["gpuFree"] = gpus_json(std::max(total - used, GpuMilli{0}));
+    body["slices"] = slices_json(node);
+    body["gpuType"] = node.facts.gpu_model;
+    body["topology"] = Json::object();
+    for (const TopologyLevel level :
+         {TopologyLevel::nvlink, TopologyLevel::rack, TopologyLevel::block}) {
+        const std::string& name = node.facts.topology.of(level);
+        if (!name.empty()) body["topology"][std::string{to_string(level)}] = name;
+    }
+    body["ip"] = node.facts.address.empty() ? "N/A" : node.facts.address;
+    body["pool"] = node.facts.pool;
+    body["boundPools"] = Json::array({node.facts.pool});
+    body["cpu"] = format_cpu(node.facts.allocatable.cpu);
+    body["memory"] = format_bytes(node.facts.allocatable.memory);
+    body["createdAt"] = format_time(node.facts.created_at);
+    return body;
+}
+
+namespace {
+
+// "2 GPUs, 4 CPU and 1 pod slot more than it offers"; empty when all fits.
+std::string excess_sentence(const NodeView& node) {
+    std::vector<std::string> parts;
+    for (const GpuAmount& of : node.excess.gpus) {
+        parts.push_back(gpus_json(of.amount).dump() + " of " + of.resource);
+    }
+    if (node.excess.cpu > CpuMilli{}) parts.push_back(format_cpu(node.excess.cpu) + " CPU");
+    if (node.excess.memory > Bytes{}) parts.push_back(format_bytes(node.excess.memory) + " memory");
+    if (node.excess.pods > 0) parts.push_back(std::to_string(node.excess.pods) + " pod slots");
+    for (const ExtendedAmount& of : node.excess.extended) {
+        parts.push_back(std::to_string(of.amount) + " of " + of.resource);
+    }
+    if (parts.empty()) return {};
+    std::string text = "its pods ask for ";
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";
+        text += parts[i];
+    }
+    return text +
+           " more than it offers: other schedulers or static pods put them there, or the "
+           "node shrank; gpuctl adds none that needs these until pods have left";
+}
+
+}  // namespace
+
+Json node_detail(const NodeView& node, Instant now) {
+    Json body = node_row(node);
+    body["excess"] = excess_sentence(node);
+    body["k8sStatus"] = node.facts.ready ? "Ready" : "NotReady";
+    body["unschedulable"] = node.facts.unschedulable;
+    body["unhealthy"] = node.facts.unhealthy;
+    body["gpuUnhealthy"] = node.facts.gpus_unhealthy;
+    body["takesWork"] = node.takes_work;
+    body["maintenance"] = maintenance_json(node);
+    body["age"] = format_age(node.facts.created_at, now);
+    Json resources;
+    resources["cpuTotal"] = format_cpu(node.facts.allocatable.cpu);
+    resources["cpuUsed"] = format_cpu(node.used.cpu);
+    resources["memoryTotal"] = format_bytes(node.facts.allocatable.memory);
+    resources["memoryUsed"] = format_bytes(node.used.memory);
+    resources["podsTotal"] = node.facts.allocatable.pods;
+    resources["podsUsed"] = node.used.pods;
+    resources["gpuTotal"] = body["gpuTotal"];
+    resources["gpuUsed"] = body["gpuUsed"];
+    resources["gpuFree"] = body["gpuFree"];
+    body["resources"] = std::move(resources);
+    body["labels"] = Json::array();
+    for (const auto& [key, value] : node.facts.labels) {
+        body["labels"].push_back({{"key", key}, {"value", value}});
+    }
+    body["taints"] = Json::array();
+    for (const Taint& taint : node.facts.taints) {
+        constexpr const char* effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+        body["taints"].push_back({{"key", taint.key},
+                                  {"value", taint.value},
+                                  {"effect", effects[static_cast<std::size_t>(taint.effect)]}});
+    }
+    body["runningJobs"] = Json::array();
+    for (const PodView& pod : node.pods) {
+        Json entry = pod_json(pod);
+        entry["namespace"] = pod.facts.key.namespace_name;
+        entry["job"] = pod.facts.job;
+        entry["ours"] = pod.facts.ours;
+        body["runningJobs"].push_back(std::move(entry));
+    }
+    return body;
+}
+
+}  // namespace gpuctl::api

@@ -1,0 +1,127 @@
+#include "daemon/config/maintenance_keys.hpp"
+
+#include "daemon/config/tables.hpp"
+#include "daemon/wire/duration.hpp"
+#include "daemon/wire/job_rules.hpp"
+#include "daemon/wire/time.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+constexpr std::int64_t kMinute = 60'000;
+constexpr std::int64_t kDay = 24 * 60 * kMinute;
+constexpr Duration kLongest{90 * kDay};
+
+std::optional<Instant> read_time(const wire::Field& field) {
+    const auto written = field.text();
+    if (!written) return std::nullopt;
+    const std::optional<Instant> time = wire::parse_time(*written);
+    if (!time) {
+        field.error(
+            "must be a time such as 2026-12-01T08:00:00Z or 2026-12-01T09:00:00+01:00, "
+            "not \"" +
+            *written + "\"");
+    }
+    return time;
+}
+
+Key<MaintenanceWindow> start() {
+    return {"start", "when it begins, with its offset from UTC", true,
+            [](const wire::Field& field, MaintenanceWindow& window) {
+                window.begin = read_time(field).value_or(Instant{});
+            },
+            [](const MaintenanceWindow& window, Shown& shown) {
+                shown.value = yaml_text(wire::format_time(window.begin));
+            }};
+}
+
+// Another way to say `duration`; read after `start`.
+Key<MaintenanceWindow> end() {
+    return {"end", "when it ends, instead of duration", false,
+            [](const wire::Field& field, MaintenanceWindow& window) {
+                const auto end = read_time(field);
+                if (!end || !window.begin.happened()) return;
+                window.length = *end - window.begin;
+                if (window.length > Duration{}) return;
+                field.error("maintenance " + window.name + " ends at " + wire::format_time(*end) +
+                            ", not after its start at " + wire::format_time(window.begin));
+            },
+            [](const MaintenanceWindow& window, Shown& shown) {
+                shown.absent = true;
+                shown.value = yaml_text(wire::format_time(window.begin + window.length));
+            }};
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string_view, Drain>> drains() {
+    return {{"none", Drain::none}, {"preemptible", Drain::preemptible}, {"all", Drain::all}};
+}
+
+MaintenanceWindow example_window() {
+    MaintenanceWindow window;
+    window.name = "rack-7-firmware";
+    window.pool = "training-pool";
+    window.labels = {{"topology.kubernetes.io/rack", "r7"}};
+    window.begin = *wire::parse_time("2026-12-01T08:00:00Z");
+    window.length = Duration{4 * 60 * kMinute};
+    return window;
+}
+
+template <>
+const std::vector<Key<MaintenanceWindow>>& keys<MaintenanceWindow>() {
+    static const std::vector<Key<MaintenanceWindow>> table = {
+        required(text("name", &MaintenanceWindow::name, "for people")),
+        text("pool", &MaintenanceWindow::pool,
+             "its nodes: of this pool, with these names, with these labels; what is given must "
+             "all hold"),
+        texts("nodes", &MaintenanceWindow::nodes, "names; []: any"),
+        text_map("nodeSelector", &MaintenanceWindow::labels, "labels; {}: any"),
+        start(),
+        span("duration", &MaintenanceWindow::length, 1, kLongest.ms(), "how long it lasts"),
+        end(),
+        choice(
+            "repeat", &MaintenanceWindow::every,
+            std::vector<std::pair<std::string_view, Duration>>{
+                {"never", Duration{}}, {"daily", Duration{kDay}}, {"weekly", Duration{7 * kDay}}},
+            "never, daily (every 24 h) or weekly (every 168 h)"),
+        choice("drain", &MaintenanceWindow::drain, drains(),
+               "who is stopped in time for it: none, preemptible (jobs that may be) or all (but "
+               "pods that nobody would make again)"),
+        span("notice", &MaintenanceWindow::notice, 0, 30 * kDay,
+             "they are asked so long before, or as long before as they are given to stop"),
+        span("closesAhead", &MaintenanceWindow::closes_ahead, 0, kLongest.ms(),
+             "work of which nobody knows how long it takes starts no later than so long before"),
+    };
+    return table;
+}
+
+void check(const MaintenanceWindow& window, const wire::Field& field) {
+    wire::Fields fields{field};
+    const bool has_length = static_cast<bool>(fields.find("duration"));
+    const bool has_end = static_cast<bool>(fields.find("end"));
+    if (has_length && has_end) {
+        field.error("maintenance " + window.name + " has both duration and end; give one of them");
+    }
+    if (!has_length && !has_end) {
+        field.error("maintenance " + window.name + " needs duration or end");
+    }
+    if (window.length > kLongest) {
+        field.error("maintenance " + window.name + " lasts longer than " +
+                    wire::format_duration(kLongest));
+    }
+    if (window.every > Duration{} && window.length >= window.every) {
+        field.error("maintenance " + window.name + " lasts " +
+                    wire::format_duration(window.length) + " and comes again every " +
+                    wire::format_duration(window.every) + ": its nodes would never be open");
+    }
+    if (const auto problem = wire::problem_with_label(window.name); !problem.empty()) {
+        field.error("the name \"" + window.name + "\" of maintenance " + problem);
+    }
+    if (window.pool.empty() && window.nodes.empty() && window.labels.empty()) {
+        field.error("maintenance " + window.name +
+                    " names no nodes; give pool, nodes or nodeSelector");
+    }
+}
+
+}  // namespace gpuctl::config

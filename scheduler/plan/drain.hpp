@@ -1,0 +1,14 @@
+#pragma once
+// Empties nodes: for a maintenance window in time for its beginning, and where a node is told to be
+// unhealthy (docs/adr/0020-calendar.md). Elastic jobs give ranks first, a gang goes whole, of a
+// service each pod by itself.
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/plan/figures.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+void drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effects);
+
+}  // namespace gpuctl

@@ -1,0 +1,48 @@
+#pragma once
+// What the planner tells ClusterState, and what it asks of a job first.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/model/devices.hpp"
+#include "scheduler/model/reason.hpp"
+
+namespace gpuctl {
+
+// One rank and its node, decided by the planner.
+struct Placement {
+    PodId pod;
+    NodeId node;
+    std::int32_t device = kNoDevice;  // for a part of a GPU
+};
+
+// One to be stopped for another job, and what that costs.
+struct Victim {
+    PodId pod;
+    std::int64_t lost_gpu_ms = 0;  // work that will have to be done again
+    std::string why = {};          // for people; empty: as the cause says
+};
+
+enum class EvictionCause : std::uint8_t { reclaimed, preempted, shrunk };
+
+// What a job could have placed now, or why nothing (see readiness.cpp).
+struct Readiness {
+    bool waits = false;          // a pod of it waits
+    Reason hold = Reason::none;  // none with pods: try them
+    std::string subject;
+    std::vector<PodId> pods;  // to place, by rank, then name
+    bool all_or_nothing = false;
+    std::int64_t ranks_needed = 0;  // of `pods`, at least so many; only with all_or_nothing
+    bool resume = false;            // part of the gang is bound: comes before all new work
+    std::int64_t ranks_min = 0;     // of the gang
+    std::int64_t ranks_held = 0;    // bound, assumed or succeeded
+    std::int64_t ranks_ready = 0;   // waiting and placeable
+    std::int64_t ranks_gated = 0;
+    // Of an elastic job: ranks beyond all that it has. They are placed when nobody waits who could
+    // use the room, and are not among `pods`.
+    std::vector<PodId> further;
+};
+
+}  // namespace gpuctl

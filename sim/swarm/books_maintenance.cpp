@@ -1,0 +1,79 @@
+// Maintenance windows counted by hand, occurrence by occurrence.
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/swarm/books.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+bool is_in(const MaintenanceWindow& window, const NodeFacts& node) {
+    bool in = window.pool.empty() || window.pool == node.pool;
+    if (!window.nodes.empty()) {
+        in = in && std::count(window.nodes.begin(), window.nodes.end(), node.name) > 0;
+    }
+    for (const auto& [key, value] : window.labels) {
+        const auto label = node.labels.find(key);
+        in = in && label != node.labels.end() && label->second == value;
+    }
+    return in;
+}
+
+// Of the one that is under way or comes next.
+std::optional<Instant> begin_of(const MaintenanceWindow& window, Instant now) {
+    Instant begin = window.begin;
+    while (begin + window.length <= now) {
+        if (window.every == Duration{}) return std::nullopt;
+        begin = begin + window.every;
+    }
+    return begin;
+}
+
+bool stops(Drain drain, const PodFacts& pod) {
+    if (!pod.has_controller || drain == Drain::none) return false;
+    return drain == Drain::all || pod.preemptible;
+}
+
+}  // namespace
+
+bool Books::is_open(const NodeFacts& node, const PodFacts& pod) const {
+    const auto guess = guesses.find(job_of(pod));
+    Duration time = pod.run_time_max;
+    if (time == Duration{} && guess != guesses.end()) time = guess->second;
+    for (const MaintenanceWindow& window : policy.windows) {
+        const std::optional<Instant> begin = begin_of(window, now);
+        if (!begin || !is_in(window, node)) continue;
+        if (*begin <= now) return false;
+        if (time > Duration{} && now + time <= *begin) continue;
+        const Duration left = *begin - now;
+        const bool is_stopped = stops(window.drain, pod);
+        if (is_stopped && left > window.notice && left > pod.stop_grace) continue;
+        if (!is_stopped && time == Duration{} && left > window.closes_ahead) continue;
+        return false;
+    }
+    return true;
+}
+
+bool Books::is_to_leave(const NodeFacts& node, const PodFacts& pod, Instant ends) const {
+    if (!node.unhealthy.empty() && stops(policy.unhealthy_drain, pod)) return true;
+    return std::any_of(policy.windows.begin(), policy.windows.end(),
+                       [&](const MaintenanceWindow& window) {
+                           const std::optional<Instant> begin = begin_of(window, now);
+                           if (!begin || !is_in(window, node) || !stops(window.drain, pod))
+                               return false;
+                           if (ends.happened() && ends <= *begin) return false;
+                           return *begin - now <= std::max(window.notice, pod.stop_grace);
+                       });
+}
+
+std::set<Instant> Books::openings() const {
+    std::set<Instant> out;
+    for (const MaintenanceWindow& window : policy.windows) {
+        const std::optional<Instant> begin = begin_of(window, now);
+        if (begin) out.insert(*begin + window.length);
+    }
+    return out;
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,97 @@
+// Maintenance windows in gpuctld.yaml: what is read, and what is refused in a sentence.
+
+#include <gtest/gtest.h>
+
+#include "daemon/config/load.hpp"
+#include "daemon/wire/time.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+// The members of one window; with what follows below `policy`.
+std::string with_window(const std::string& members, const std::string& more = "") {
+    return "policy:\n  maintenance:\n    - {" + members + "}\n" + more;
+}
+
+std::string refusal(const std::string& yaml) {
+    const Result<Config> read = parse(yaml, "test.yaml");
+    return read ? "accepted" : read.error().message;
+}
+
+void expect_refusal(const std::string& yaml, const std::string& text) {
+    const std::string told = refusal(yaml);
+    EXPECT_NE(told.find(text), std::string::npos) << told;
+}
+
+TEST(MaintenanceConfiguration, a_window_is_read_with_all_it_says) {
+    const Result<Config> config = parse(
+        with_window("name: rack-7, nodes: [a, b], nodeSelector: {rack: r7}, pool: default, "
+                    "start: 2026-12-01T09:00:00+01:00, duration: 4h, repeat: weekly, drain: all, "
+                    "notice: 10m, closesAhead: 2d",
+                    "  drainUnhealthy: preemptible\n"),
+        "test.yaml");
+    ASSERT_TRUE(config) << config.error().message;
+    MaintenanceWindow window;
+    window.name = "rack-7";
+    window.pool = "default";
+    window.nodes = {"a", "b"};
+    window.labels = {{"rack", "r7"}};
+    window.begin = *wire::parse_time("2026-12-01T08:00:00Z");
+    window.length = Duration::seconds(4 * 3600);
+    window.every = Duration::seconds(7 * 24 * 3600);
+    window.drain = Drain::all;
+    window.notice = Duration::seconds(600);
+    window.closes_ahead = Duration::seconds(2 * 24 * 3600);
+    EXPECT_EQ(config->policy.windows, std::vector{window});
+    EXPECT_EQ(config->policy.unhealthy_drain, Drain::preemptible);
+}
+
+TEST(MaintenanceConfiguration, an_end_says_the_same_as_a_duration) {
+    const Result<Config> config = parse(
+        with_window("name: w, nodes: [a], start: 2026-12-01T08:00:00Z, end: 2026-12-01T10:30:00Z"),
+        "test.yaml");
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->policy.windows.at(0).length, Duration::seconds(2 * 3600 + 1800));
+    EXPECT_EQ(config->policy.windows.at(0).drain, Drain::preemptible);
+}
+
+TEST(MaintenanceConfiguration, mistakes_are_told_with_what_to_do) {
+    const std::string at = "name: w, nodes: [a], start: 2026-12-01T08:00:00Z";
+    expect_refusal(with_window(at + ", end: 2026-12-01T07:00:00Z"),
+                   "ends at 2026-12-01T07:00:00Z, not after its start at 2026-12-01T08:00:00Z");
+    expect_refusal(with_window(at), "needs duration or end");
+    expect_refusal(with_window(at + ", duration: 1h, end: 2026-12-01T09:00:00Z"),
+                   "both duration and end");
+    expect_refusal(with_window("name: w, start: 2026-12-01T08:00:00Z, duration: 1h"),
+                   "names no nodes");
+    expect_refusal(with_window("name: w, nodes: [a], start: tomorrow, duration: 1h"),
+                   "must be a time such as 2026-12-01T08:00:00Z");
+    expect_refusal(with_window("name: w, nodes: [a], start: 2026-12-01T08:00:00, duration: 1h"),
+                   "must be a time such as");
+    expect_refusal(with_window(at + ", duration: 25h, repeat: daily"), "would never be open");
+    expect_refusal(with_window(at + ", duration: 1h, drain: everybody"), "none, preemptible, all");
+    expect_refusal(with_window("name: w, pool: defualt, start: 2026-12-01T08:00:00Z, duration: 1h"),
+                   "there is no pool defualt; did you mean default?");
+    expect_refusal(with_window(at + ", duration: 1h}\n    - {" + at + ", duration: 2h"),
+                   "the maintenance window w is given twice");
+}
+
+TEST(Times, are_rfc_3339_with_an_offset) {
+    using wire::format_time;
+    using wire::parse_time;
+    EXPECT_EQ(parse_time("1970-01-01T00:00:01Z"), Instant{1'000});
+    EXPECT_EQ(parse_time("2026-12-01T08:00:00.25Z")->ms() % 1000, 250);
+    EXPECT_EQ(parse_time("2026-12-01T09:30:00+01:30"), parse_time("2026-12-01T08:00:00Z"));
+    EXPECT_EQ(parse_time("2026-12-01T03:00:00-05:00"), parse_time("2026-12-01T08:00:00Z"));
+    EXPECT_EQ(format_time(*parse_time("2028-02-29T23:59:59Z")), "2028-02-29T23:59:59Z");
+    for (const char* wrong :
+         {"", "2026-12-01", "2026-12-01T08:00:00", "2026-13-01T08:00:00Z", "2026-02-29T08:00:00Z",
+          "2026-12-01T24:00:00Z", "2026-12-01T08:60:00Z", "2026-12-01T08:00:00Z ",
+          "2026-12-01T08:00:00.Z", "2026-12-01T08:00:00+1:00", "1969-12-31T23:59:59Z",
+          "+026-12-01T08:00:00Z"}) {
+        EXPECT_EQ(parse_time(wrong), std::nullopt) << wrong;
+    }
+}
+
+}  // namespace
+}  // namespace gpuctl::config

@@ -19,17 +19,19 @@ TEST(CheckFiles, the_defaults_name_no_file) { EXPECT_EQ(found_in(config::Config{
 TEST(CheckFiles, tokens_that_a_start_could_not_read_are_found) {
     config::Config config;
     config.server.tokens_file = "/nowhere/tokens";
-    EXPECT_EQ(found_in(config), "read tokens from /nowhere/tokens: cannot be opened");
+    EXPECT_EQ(found_in(config),
+              "server.tokensFile: read tokens from /nowhere/tokens: cannot be opened");
     const TempDir directory;
     config.server.tokens_file = directory.path();
-    EXPECT_EQ(found_in(config), "read tokens from " + directory.path() + ": it is a directory");
+    EXPECT_EQ(found_in(config),
+              "server.tokensFile: read tokens from " + directory.path() + ": it is a directory");
 }
 
 TEST(CheckFiles, certificates_that_a_start_could_not_use_are_found) {
     config::Config config;
     config.server.tls.emplace();
     config.server.tls->certificate_file = "/nowhere/tls.crt";
-    EXPECT_EQ(found_in(config), "read /nowhere/tls.crt: cannot be read");
+    EXPECT_EQ(found_in(config), "server.tls: read /nowhere/tls.crt: cannot be read");
     config.server.tls->certificate_file = "/dev/null";
     config.server.tls->key_file = "/dev/null";
     EXPECT_NE(found_in(config), "");

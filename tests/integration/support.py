@@ -1,4 +1,4 @@
-"""What the integration tests share: one Kubernetes for the whole run, gpuctld and gpuctl as processes,
+"""What the integration tests share: one Kubernetes for each process that runs them, gpuctld and gpuctl as processes,
 pods in a line, a WebSocket reader. Nothing here knows how gpuctld works inside."""
 
 import base64
@@ -39,7 +39,7 @@ _shared = {}
 
 
 def shared_testbed():
-    """The cluster of the whole run: default nodes, the scheduler-plugins PodGroup definition."""
+    """The cluster of this process's tests: default nodes, the scheduler-plugins PodGroup definition."""
     if "bed" not in _shared:
         bed = Testbed().start()
         _shared["bed"] = bed

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import sys
+import threading
 import time
 import unittest
 
@@ -145,14 +146,17 @@ def listen(worker, workers, told):
         worker.running, worker.audit_log = None, value
 
 
-def run(words, count, told):
-    """All classes in `count` workers; then the last ones, which are told where every worker's audit log is."""
+def run(words, count, told, beside=None):
+    """All classes in `count` workers; then the last ones, which are told where every worker's audit log is. `beside` runs
+    in a thread meanwhile, begun when all processes are forked."""
     classes = find_tests(words)
     order = sorted(classes, key=lambda name: next((at for at, word in enumerate(LONG) if name.startswith(word)), len(LONG)))
     first = [(name, classes[name]) for name in order if not name.startswith(LAST)]
     last = [(name, classes[name]) for name in order if name.startswith(LAST)]
     workers = [Worker() for _ in range(min(count, max(1, len(first))))]
     everyone = list(workers)
+    thread = threading.Thread(target=beside or (lambda: None))
+    thread.start()
     try:
         drain(workers, first, told)
         for name, tests in first:  # every worker is gone
@@ -163,4 +167,5 @@ def run(words, count, told):
     finally:
         for worker in everyone:
             worker.stop()
+        thread.join()
     return sum(len(tests) for tests in classes.values())

@@ -214,9 +214,12 @@ def tool_tests(tally):
     unittest.TestSuite(tests).run(Progress(tally, len(tests)))
 
 
-def simulation(tally):
+def build_simulation(tally):
+    return build(tally, "release", ["bench/gpuctl-simulate", "planted_tests"])
+
+
+def simulation(tally, folder):
     """Random worlds from seeds, every step judged; and every planted bug caught by the same judge."""
-    folder = build(tally, "release", ["bench/gpuctl-simulate", "planted_tests"])
     if folder is None:
         return
     step(f"simulation: {SIMULATION_SEEDS} seeds, those of bench/simulate/open_seeds.hpp left out")
@@ -243,7 +246,8 @@ def simulation(tally):
         tally.fail(name, output)
 
 
-def integration_tests(tally, words):
+def integration_tests(tally, words, beside=None):
+    """`beside` computes while most of these tests wait for the API server."""
     if build(tally, "release", ["gpuctld", "gpuctl", "gpuctld-planted"]) is None:
         return
     step(f"integration: the real API server, real processes, real Prometheus, {CORES} classes at a time")
@@ -258,7 +262,7 @@ def integration_tests(tally, words):
         else:
             tally.passed += 1
 
-    total = run_integration.run(words, CORES, told)
+    total = run_integration.run(words, CORES, told, beside)
     if done < total:
         tally.fail("integration", f"{total - done} of {total} tests told nothing")
 
@@ -278,10 +282,20 @@ def main():
         tool_tests(tally)
     if not options.integration:
         unit_tests(tally, options.words)
-        if not options.words:
-            simulation(tally)
-    if not options.unit:
-        integration_tests(tally, options.words)
+    lives = None
+    if not options.integration and not options.words:
+        lives = build_simulation(tally)
+
+    def beside():
+        try:
+            simulation(tally, lives)
+        except Exception as error:  # in a thread nobody else would hear of it
+            tally.fail("simulation", repr(error))
+
+    if options.unit:
+        beside()
+    else:
+        integration_tests(tally, options.words, beside)
     return tally.close()
 
 

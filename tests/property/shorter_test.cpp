@@ -95,9 +95,10 @@ private:
             const Duration ran = world_.now - world_.pods.at(uid).started_at;
             left_[victim] = left_[victim] - std::max(ran - kRestart, Duration{});
             const auto before = stopped_.find({victim, stopper});
-            const bool may_turn = by_.mode == PreemptionMode::shortest &&
+            const bool is_turned = before != stopped_.end();
+            const bool may_turn = is_turned && by_.mode == PreemptionMode::shortest &&
                                   (by_.makespan_percent > 0 || left_[stopper] < before->second);
-            EXPECT_TRUE(before == stopped_.end() || may_turn)
+            EXPECT_TRUE(!is_turned || may_turn)
                 << victim << " is stopped for " << stopper << ", which it had stopped";
             stopped_[{stopper, victim}] = left_[victim];
             ++stops_;

@@ -3,14 +3,13 @@
 import unittest
 
 from support import BOUND_S, PREFIX, RUNNING_S, Daemon, bound, condition, shared_testbed, unique, wait_for
+from training_jobs import GRACE_S, POOL, TrainingJobs
 
-GRACE_S = 30  # that pods are given to stop, and that the fake kubelets let them have
-POOL = "training-pool"  # two nodes of 8 GPUs
 POLICY = {"policy": {"pools": [{"name": POOL, "queues": [
     {"name": "owners", "guaranteed": 8}, {"name": "guests"}]}]}}
 
 
-class Disruption(unittest.TestCase):
+class Disruption(TrainingJobs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.bed = shared_testbed()
@@ -20,47 +19,21 @@ class Disruption(unittest.TestCase):
     def setUp(self):
         self.namespace = self.bed.create_namespace(unique("disruption"))
 
-    def submit(self, name, replicas, gpus, priority, queue="", more=""):
-        text = (f"kind: training\njob: {{name: {name}, namespace: {self.namespace}, priority: {priority}"
-                f"{', queue: ' + queue if queue else ''}{more}}}\nenvironment: {{image: example/x}}\n"
-                f"resources: {{pool: {POOL}, gpu: {gpus}, cpu: 1, memory: 1Gi}}\n"
-                f"elastic: {{minReplicas: {replicas}, maxReplicas: {replicas}}}\n")
-        self.daemon.gpuctl("create", "-f", "-", namespace=self.namespace, stdin=text)
-        self.addCleanup(self.remove, name)
-
-    def remove(self, name):
-        self.daemon.rest("DELETE", f"/api/v1/jobs/{name}?namespace={self.namespace}")
-        wait_for(lambda: not self.pods(name), GRACE_S + RUNNING_S, f"the pods of {name} are gone", every_s=0.2)
-
-    def pods(self, name):
-        return self.bed.pods(self.namespace, f"{PREFIX}/name={name}")
-
-    def placed(self, name):
-        return {pod for pod in bound(self.bed, self.namespace, f"{PREFIX}/name={name}")}
-
-    def wait_placed(self, name, count, seconds=BOUND_S):
-        wait_for(lambda: len(self.placed(name)) == count, seconds,
-                 lambda: f"{count} pods of {name} bound; bound are {bound(self.bed, self.namespace)}; "
-                         f"{self.daemon.rest('GET', f'/api/v1/jobs/{name}/explain?namespace={self.namespace}')}")
-
     def budget(self, name, least):
         path = f"/apis/policy/v1/namespaces/{self.namespace}/poddisruptionbudgets"
         self.bed.api("POST", path, {"metadata": {"name": name}, "spec": {
             "minAvailable": least, "selector": {"matchLabels": {f"{PREFIX}/name": name}}}}, expect=(201,))
         return f"{path}/{name}"
 
-    def explanation(self, name):
-        return str(self.daemon.get(f"/api/v1/jobs/{name}/explain?namespace={self.namespace}")["blockers"])
-
     def test_a_gang_makes_room_by_eviction_when_its_disruption_budget_allows_it(self):
-        self.submit("low", replicas=4, gpus=4, priority="low")
+        self.submit("low", ranks=4, gpus=4, priority="low")
         self.wait_placed("low", 4)
         wait_for(lambda: all(pod["status"].get("phase") == "Running" for pod in self.pods("low")), RUNNING_S, "low runs")
         budget = self.budget("low", 4)
         wait_for(lambda: self.bed.get(budget).get("status", {}).get("currentHealthy") == 4, RUNNING_S,
                  lambda: f"the budget counts them: {self.bed.get(budget).get('status')}")
         before = {pod["metadata"]["uid"] for pod in self.pods("low")}
-        self.submit("high", replicas=2, gpus=8, priority="high")
+        self.submit("high", ranks=2, gpus=8, priority="high")
 
         wait_for(lambda: "room_claimed" in self.explanation("high"), BOUND_S, lambda: self.explanation("high"))
         refused = lambda: [event for event in self.bed.audit_events("system:serviceaccount:gpuctl-system:gpuctld")  # noqa: E731
@@ -71,7 +44,7 @@ class Disruption(unittest.TestCase):
         wait_for(lambda: len(refused()) >= 8, BOUND_S, lambda: f"asked again; so far {len(refused())} times")
         self.assertEqual({pod["metadata"]["uid"] for pod in self.pods("low")}, before)
         self.assertFalse(any(condition(pod, "DisruptionTarget") for pod in self.pods("low")))
-        self.assertEqual(self.placed("high"), set())
+        self.assertEqual(self.placed("high"), {})
 
         self.bed.api("PATCH", budget, {"spec": {"minAvailable": 0}}, expect=(200,))
         self.wait_placed("high", 2, GRACE_S + BOUND_S)
@@ -79,16 +52,16 @@ class Disruption(unittest.TestCase):
         told = [event for pod in before for event in self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
                 if event.get("reason") == "Preempted" and event["involvedObject"].get("uid") == pod]
         self.assertTrue(told, "users are told by an event")
-        self.assertEqual(self.placed("low"), set())
+        self.assertEqual(self.placed("low"), {})
         # A disruption is no failure of the job: its controller makes the ranks again, after its pause.
         status = self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/low")["status"]
         self.assertFalse(status.get("failed") or status.get("conditions"), status)
 
     def test_a_guaranteed_share_comes_back_from_who_borrowed_it(self):
         for index in range(4):
-            self.submit(f"guest-{index}", replicas=1, gpus=4, priority="high", queue="guests", more=", preemptible: true")
+            self.submit(f"guest-{index}", ranks=1, gpus=4, priority="high", more=", queue: guests, preemptible: true")
             self.wait_placed(f"guest-{index}", 1)
-        self.submit("owner", replicas=2, gpus=4, priority="low", queue="owners")
+        self.submit("owner", ranks=2, gpus=4, priority="low", more=", queue: owners")
         self.wait_placed("owner", 2, GRACE_S + BOUND_S)
         guests = [f"guest-{index}" for index in range(4)]
         wait_for(lambda: sum(len(self.placed(name)) for name in guests) == 2, RUNNING_S,
@@ -96,7 +69,7 @@ class Disruption(unittest.TestCase):
         waiting = next(name for name in guests if not self.placed(name))
         wait_for(lambda: "queue owners takes them back" in self.explanation(waiting), BOUND_S, lambda: self.explanation(waiting))
         # What stays is within what owners left: nobody else is asked to go.
-        self.submit("more", replicas=1, gpus=4, priority="low", queue="owners")
+        self.submit("more", ranks=1, gpus=4, priority="low", more=", queue: owners")
         wait_for(lambda: "gpu_insufficient" in self.explanation("more"), BOUND_S, lambda: self.explanation("more"))
         self.assertEqual(sum(len(self.placed(name)) for name in guests), 2)
 

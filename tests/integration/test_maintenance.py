@@ -5,10 +5,9 @@ import signal
 import time
 import unittest
 
-from support import BOUND_S, PREFIX, RUNNING_S, Daemon, bound, shared_testbed, unique, wait_for
+from support import BOUND_S, RUNNING_S, Daemon, shared_testbed, unique, wait_for
+from training_jobs import GRACE_S, POOL, TrainingJobs
 
-GRACE_S = 30  # that pods are given to stop, and that the fake kubelets let them have
-POOL = "training-pool"  # two nodes of 8 GPUs
 USER = "system:serviceaccount:gpuctl-system:gpuctld"
 
 
@@ -18,41 +17,13 @@ def moment(seconds):
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)), at
 
 
-class Maintenance(unittest.TestCase):
+class Maintenance(TrainingJobs, unittest.TestCase):
     def setUp(self):
         self.bed = shared_testbed()
         self.daemon = Daemon(bed=self.bed).start()
         self.addCleanup(self.daemon.stop)
         self.namespace = self.bed.create_namespace(unique("maintenance"))
         self.audited = self.bed.audit_size()
-
-    def submit(self, name, replicas, gpus, priority="low"):
-        text = (f"kind: training\njob: {{name: {name}, namespace: {self.namespace}, priority: {priority}}}\n"
-                f"environment: {{image: example/x}}\nresources: {{pool: {POOL}, gpu: {gpus}, cpu: 1, memory: 1Gi}}\n"
-                f"elastic: {{minReplicas: {replicas}, maxReplicas: {replicas}}}\n")
-        self.daemon.gpuctl("create", "-f", "-", namespace=self.namespace, stdin=text)
-        self.addCleanup(self.remove, name)
-
-    def remove(self, name):
-        self.daemon.rest("DELETE", f"/api/v1/jobs/{name}?namespace={self.namespace}")
-        wait_for(lambda: not self.pods(name), GRACE_S + RUNNING_S, f"the pods of {name} are gone", every_s=0.2)
-
-    def pods(self, name):
-        return self.bed.pods(self.namespace, f"{PREFIX}/name={name}")
-
-    def placed(self, name):
-        return bound(self.bed, self.namespace, f"{PREFIX}/name={name}")
-
-    def explanation(self, name):
-        return str(self.daemon.get(f"/api/v1/jobs/{name}/explain?namespace={self.namespace}")["blockers"])
-
-    def wait_placed(self, name, count, seconds=BOUND_S):
-        wait_for(lambda: len(self.placed(name)) == count, seconds,
-                 lambda: f"{count} pods of {name} bound; bound are {self.placed(name)}; {self.explanation(name)}")
-
-    def wait_running(self, name, count):
-        self.wait_placed(name, count)
-        wait_for(lambda: all(pod["status"].get("phase") == "Running" for pod in self.pods(name)), RUNNING_S, f"{name} runs")
 
     def set_policy(self, **policy):
         self.daemon.configuration["policy"] = policy
@@ -70,7 +41,7 @@ class Maintenance(unittest.TestCase):
                 and event["responseStatus"]["code"] == 201} & before
 
     def test_a_window_finds_its_nodes_empty_and_gives_them_back(self):
-        self.submit("gang", replicas=2, gpus=8)
+        self.submit("gang", ranks=2, gpus=8, priority="low")
         self.wait_running("gang", 2)
         before = {pod["metadata"]["name"] for pod in self.pods("gang")}
         start, begin = moment(GRACE_S + 14)
@@ -91,7 +62,7 @@ class Maintenance(unittest.TestCase):
         self.assertEqual({node["status"] for node in closed.values()}, {"maintaining"}, closed)
         self.assertIn("firmware", self.daemon.gpuctl("get", "nodes").stdout)
         self.assertEqual(self.daemon.get(f"/api/v1/pools/{POOL}")["gpuFree"], 0)
-        self.submit("other", replicas=1, gpus=1, priority="high")
+        self.submit("other", ranks=1, gpus=1, priority="high")
         while time.time() < over - 1:  # nothing of any kind starts inside
             self.assertEqual({**self.placed("gang"), **self.placed("other")}, {})
             time.sleep(0.5)
@@ -105,7 +76,7 @@ class Maintenance(unittest.TestCase):
                          and "maintenance firmware" in json.dumps(event)], "users are told by an event")
 
     def test_an_unhealthy_node_takes_no_work_and_is_drained_where_that_is_asked(self):
-        self.submit("gang", replicas=2, gpus=4)
+        self.submit("gang", ranks=2, gpus=4, priority="low")
         self.wait_running("gang", 2)
         before = {pod["metadata"]["name"] for pod in self.pods("gang")}
         node = next(iter(self.placed("gang").values()))
@@ -120,7 +91,7 @@ class Maintenance(unittest.TestCase):
         set_health(True)
         wait_for(lambda: self.nodes()[node]["status"] == "faulty", 10, lambda: str(self.nodes()[node]))
         self.assertIn("GpuUnhealthy", self.nodes()[node]["note"])
-        self.submit("later", replicas=2, gpus=4)  # the other node has room for both
+        self.submit("later", ranks=2, gpus=4, priority="low")  # the other node has room for both
         self.wait_placed("later", 2)
         self.assertNotIn(node, set(self.placed("later").values()))
         self.assertEqual(set(self.placed("gang")), before, "what runs there stays, unless it is asked for")

@@ -1,5 +1,7 @@
 """Builds the testbed's two programs (kube, kwok) once per version, outside the clone."""
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -60,12 +62,26 @@ def _version_flags():
             f" -X k8s.io/client-go/pkg/version.gitVersion={KUBERNETES_VERSION}")
 
 
+@contextlib.contextmanager
+def _one_at_a_time(folder):
+    """Two that compile the same at once take twice as long: Go's cache knows only what is finished."""
+    with open(folder / "lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def build():
     """Returns the folder with `kube` and `kwok`; builds them where this version is not there yet.
 
-    From nothing about nine minutes on two cores, most of it compiling; afterwards milliseconds."""
+    From nothing some minutes, most of it compiling; afterwards milliseconds."""
     folder = cache_folder() / "testbed" / _fingerprint(HERE / "go.mod", HERE / "go.sum", HERE / "main.go")
     folder.mkdir(parents=True, exist_ok=True)
+    with _one_at_a_time(folder):
+        _build_what_is_missing(folder)
+    return folder
+
+
+def _build_what_is_missing(folder):
     if not (folder / "kube").exists():
         print("testbed: building etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl "
               f"{KUBERNETES_VERSION} (once; some minutes from nothing)", file=sys.stderr, flush=True)
@@ -79,7 +95,6 @@ def build():
             GOBIN=str(unfinished))
         (unfinished / "kwok").rename(folder / "kwok")
         unfinished.rmdir()
-    return folder
 
 
 def build_module(source, name):

@@ -248,8 +248,25 @@ def simulation(tally, folder):
         tally.fail(name, output)
 
 
+def build_kubernetes(tally):
+    """Before any test waits for it: from nothing it takes longer than a test may."""
+    step("building Kubernetes for the tests, where it is not there yet")
+    began = time.monotonic()
+    sys.path.insert(0, str(REPOSITORY / "tests" / "testbed"))
+    import binaries  # of the testbed, which stands alone
+    try:
+        binaries.build()
+    except SystemExit as error:
+        tally.fail("build Kubernetes", str(error))
+        return False
+    print(f"  built in {time.monotonic() - began:.0f} s", flush=True)
+    return True
+
+
 def integration_tests(tally, words, beside=None):
     """`beside` computes while most of these tests wait for the API server."""
+    if not build_kubernetes(tally):
+        return
     if build(tally, "release", ["gpuctld", "gpuctl", "gpuctld-planted"]) is None:
         return
     step(f"integration: the real API server, real processes, real Prometheus, {CORES} classes at a time")

@@ -297,6 +297,70 @@ void rejected_gang(benchmark::State& run) {
 }
 BENCHMARK(rejected_gang)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond);
 
+// Nodes full of work of low priority that began at another moment each: whom to stop for one pod,
+// or a gang of eight-GPU ranks. The waiting ones go again, the stopped ones are replaced.
+void victims(benchmark::State& run) {
+    const std::int64_t nodes = run.range(0);
+    const std::int64_t ranks = run.range(1);
+    const std::int64_t gpus = run.range(2);
+    Bench bench{nodes};
+    std::int64_t number = 0;
+    const auto add_running = [&](const std::string& node) {
+        PodFacts pod = Bench::pod(number, 1);
+        pod.priority = -1;
+        pod.has_controller = pod.preemptible = true;
+        pod.phase = PodPhase::running;
+        pod.started_at = Instant{1 + number * 7'919 % 999'983};
+        pod.node = node;
+        bench.send(PodObserved{pod});
+        ++number;
+    };
+    for (std::int64_t i = 0; i < nodes * kGpusPerNode; ++i) {
+        add_running("node-" + std::to_string(i / kGpusPerNode));
+    }
+    bench.send(Plan{});
+    bench.effects.clear();
+    std::int64_t waiting = std::int64_t{1} << 30;
+    std::uint64_t stopped = 0;
+    for (auto _ : run) {
+        run.PauseTiming();
+        std::vector<PodFacts> gang;
+        for (std::int64_t rank = 0; rank < ranks; ++rank) {
+            gang.push_back(Bench::pod(waiting * ranks + rank, ranks));
+            gang.back().request.gpus = {{"nvidia.com/gpu", whole_gpus(gpus)}};
+            gang.back().priority = 1;
+            bench.send(PodObserved{gang.back()});
+        }
+        ++waiting;
+        run.ResumeTiming();
+        bench.send(Plan{});
+        run.PauseTiming();
+        for (const PodFacts& pod : gang) bench.send(PodRemoved{pod.uid});
+        for (const Effect& effect : std::exchange(bench.effects, {})) {
+            const auto* eviction = std::get_if<EvictPod>(&effect);
+            if (eviction == nullptr) continue;
+            const ClusterState& state = bench.engine.state();
+            const NodeId on = state.pod(state.find_pod(eviction->pod.uid)).node;
+            const std::string node = state.node(on).facts.name;
+            bench.send(PodEvictOutcome{eviction->id, eviction->pod.uid, EvictResult::evicted, ""});
+            bench.send(PodRemoved{eviction->pod.uid});
+            add_running(node);
+            ++stopped;
+        }
+        bench.send(Plan{});
+        bench.effects.clear();
+        run.ResumeTiming();
+    }
+    const auto wanted = static_cast<std::uint64_t>(run.iterations() * ranks * gpus);
+    if (stopped != wanted) run.SkipWithError("other than the fewest were stopped");
+}
+BENCHMARK(victims)
+    ->ArgNames({"nodes", "ranks", "gpus"})
+    ->Args({12'500, 1, 1})
+    ->Args({12'500, 1, 8})
+    ->Args({12'500, 125, 8})
+    ->Unit(benchmark::kMicrosecond);
+
 }  // namespace
 }  // namespace gpuctl
 

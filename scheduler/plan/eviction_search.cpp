@@ -1,121 +1,29 @@
 #include "scheduler/plan/eviction_search.hpp"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
+#include <deque>
+#include <functional>
 
-#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/cheapest_nodes.hpp"
+#include "scheduler/plan/eviction_trial.hpp"
+#include "scheduler/plan/node_bounds.hpp"
+#include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/price.hpp"
-#include "scheduler/policy/filter.hpp"
-#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
-// The world with some pods gone.
-class EvictionSearch::Trial {
-public:
-    Trial(ClusterState& state, Placer& placer, std::vector<Transaction::Entry>& log, JobId job,
-          const std::vector<PodId>& pods)
-        : state_(state),
-          placer_(placer),
-          job_(state.job(job)),
-          pods_(pods),
-          gone_(state.capacity_for_planning(), log) {
-        for (const PodId pod : pods) {
-            const Shape& shape = state.shapes().at(state.pod(pod).shape);
-            ask_.add({shape.gpus, shape.cpu, shape.memory});
-        }
-    }
-
-    void lift(PodId id) { change(id, 1); }
-    void lift(const EvictionUnit& unit) {
-        for (const PodId pod : unit.pods) change(pod, 1);
-    }
-    void put_back(const EvictionUnit& unit) {
-        for (const PodId pod : unit.pods) change(pod, -1);
-    }
-
-    // Does the whole of it start now, on this node when one is named? `round()` says where.
-    bool fits(NodeId node) {
-        bool within = true;
-        visit_limits(
-            state_, job_, ask_, [&within](const LimitHit&) { return within = false; }, &relief_);
-        if (!within && !planted(PlantedBug::preempt_in_vain)) return false;
-        avoided_.clear();
-        visit_model_limits(
-            state_, job_, ask_, [this](const LimitHit& hit) { avoided_.push_back(hit.model); },
-            &relief_);
-        placer_.avoid(avoided_);
-        Capacity& capacity = state_.capacity_for_planning();
-        const bool has_wishes = shape_of_first().topology.any();
-        if (pods_.size() > 1 || (has_wishes && !node.exists())) {
-            return placer_.place_all(state_, capacity, job_.pool, pods_, round_);
-        }
-        const Shape& shape = shape_of_first();
-        if (!node.exists()) {
-            node = placer_.tightest(state_, capacity, job_.pool, shape, 1);
-        } else if (!may_use(node) || !capacity.fits(node.value(), shape.needs)) {
-            return false;
-        }
-        round_.assign(1, {pods_.front(), node});
-        return node.exists();
-    }
-    // May its one pod use this node at all?
-    [[nodiscard]] bool may_use(NodeId node) const {
-        const NodeFacts& facts = state_.node(node).facts;
-        return placer_.eligible(state_, shape_of_first()).contains(node.value()) &&
-               std::none_of(avoided_.begin(), avoided_.end(),
-                            [&](std::string_view model) {
-                                return same_gpu_model(facts.gpu_model, model);
-                            }) &&
-               placer_.keeps_topology(state_, pods_.front(), node);
-    }
-    [[nodiscard]] const ClusterState& state() const { return state_; }
-    [[nodiscard]] bool is_one_pod() const { return pods_.size() == 1; }
-    [[nodiscard]] const std::vector<Placement>& round() const { return round_; }
-
-private:
-    [[nodiscard]] const Shape& shape_of_first() const {
-        return state_.shapes().at(state_.pod(pods_.front()).shape);
-    }
-    void change(PodId id, std::int64_t sign) {
-        const PodRow& pod = state_.pod(id);
-        gone_.take(pod.node.value(), state_.shapes().at(pod.shape).needs, -sign, pod.gpu_device);
-        relief_.add(state_, id, sign);
-    }
-
-    ClusterState& state_;
-    Placer& placer_;
-    const JobRow& job_;
-    const std::vector<PodId>& pods_;
-    Load ask_;
-    std::vector<std::string_view> avoided_;
-    Transaction gone_;
-    Relief relief_;
-    std::vector<Placement> round_;
-};
-
 namespace {
 
-bool is_of_one_row(const EvictionUnit& a, const EvictionUnit& b) {
-    return a.in_order && b.in_order && a.job == b.job;
-}
-
-bool goes_before_another_of(const std::vector<const EvictionUnit*>& units,
-                            const EvictionUnit& one) {
-    return std::any_of(units.begin(), units.end(),
-                       [&](const EvictionUnit* unit) { return is_of_one_row(one, *unit); });
-}
-
-bool goes_before_another(const std::vector<const EvictionUnit*>& units, std::size_t at) {
+bool goes_before_another(const Units& units, std::size_t at) {
+    if (!units[at]->in_order) return false;
     return std::any_of(
         units.begin() + static_cast<std::ptrdiff_t>(at) + 1, units.end(),
-        [&](const EvictionUnit* later) { return is_of_one_row(*units[at], *later); });
+        [&](const EvictionUnit* later) { return later->in_order && later->job == units[at]->job; });
 }
 
 }  // namespace
 
-EvictionSearch::Units EvictionSearch::narrow(Trial& trial, const Units& units, NodeId node) {
+Units EvictionSearch::narrow(EvictionTrial& trial, const Units& units, NodeId node) {
     std::size_t lifted = 0;
     const auto lift_first = [&](std::size_t count) {
         while (lifted < count) trial.lift(*units[lifted++]);
@@ -154,14 +62,13 @@ EvictionSearch::Units EvictionSearch::narrow(Trial& trial, const Units& units, N
 
 namespace {
 
-std::int64_t weight(const std::vector<const EvictionUnit*>& units) {
+std::int64_t weight(const Units& units) {
     std::int64_t sum = 0;
     for (const EvictionUnit* unit : units) sum += unit->weight;
     return sum;
 }
 
-bool is_better(const std::vector<const EvictionUnit*>& a,
-               const std::vector<const EvictionUnit*>& b) {
+bool is_better(const Units& a, const Units& b) {
     if (a.empty() || b.empty()) return !a.empty();
     if (weight(a) != weight(b)) return weight(a) < weight(b);
     return a.size() < b.size();
@@ -169,46 +76,98 @@ bool is_better(const std::vector<const EvictionUnit*>& a,
 
 }  // namespace
 
-EvictionSearch::Units EvictionSearch::narrow_by_node(Trial& trial, const Units& units) {
-    std::set<NodeId> nodes;
-    for (const EvictionUnit* unit : units) {
-        for (const PodId pod : unit->pods) nodes.insert(trial.state().pod(pod).node);
-    }
+// Best bound first, until no node that is left could be better than what was found. `units_on`:
+// what could be stopped on a node, with those that have to go before one of them.
+template <typename UnitsOn>
+Units EvictionSearch::narrow_by_node(EvictionTrial& trial, std::vector<NodeBound> bounds,
+                                     const UnitsOn& units_on) {
+    std::make_heap(bounds.begin(), bounds.end(), std::greater<>{});
     Units best;
-    for (const NodeId node : nodes) {
-        Units here;
-        const auto is_here = [&](const EvictionUnit& unit) {
-            return std::any_of(unit.pods.begin(), unit.pods.end(),
-                               [&](PodId pod) { return trial.state().pod(pod).node == node; });
-        };
-        for (std::size_t i = units.size(); i-- > 0;) {  // from behind: some go before others
-            const bool goes_along = !here.empty() && goes_before_another_of(here, *units[i]);
-            if (is_here(*units[i]) || goes_along) here.push_back(units[i]);
-        }
-        std::reverse(here.begin(), here.end());
-        Units found = narrow(trial, here, node);
-        if (is_better(found, best)) best = std::move(found);
+    NodeBound reached{INT64_MAX, SIZE_MAX, NodeId::none()};
+    while (!bounds.empty() && bounds.front() < reached) {
+        const NodeId node = bounds.front().node;
+        std::pop_heap(bounds.begin(), bounds.end(), std::greater<>{});
+        bounds.pop_back();
+        Units found = narrow(trial, units_on(node), node);
+        const NodeBound here{weight(found), found.size(), node};
+        if (found.empty() || reached < here) continue;
+        best = std::move(found);
+        reached = here;
     }
     return best;
 }
 
+Units EvictionSearch::narrow_by_node(EvictionTrial& trial, const Units& units) {
+    const UnitsByNode by_node{trial.state(), units};
+    return narrow_by_node(trial, bounds_of(trial.state(), trial.shape(), by_node, units),
+                          [&](NodeId node) { return by_node.with_those_before(node); });
+}
+
+// Twice as many ranks each time: what is cheapest may stand where the job may not.
+Units EvictionSearch::narrow_for_gang(EvictionTrial& trial, const Units& units) {
+    const bool has_rows = std::any_of(units.begin(), units.end(),
+                                      [](const EvictionUnit* unit) { return unit->in_order; });
+    if (!trial.counts_ranks() || has_rows) return narrow(trial, units, NodeId::none());
+    const CheapestNodes nodes{trial.state(), trial.allowed(), trial.shape(), units};
+    for (std::int64_t ranks = trial.ranks_missing(); ranks < nodes.ranks(); ranks *= 2) {
+        const Units some = nodes.for_ranks(ranks);
+        if (some.size() == units.size()) break;
+        Units chosen = narrow(trial, some, NodeId::none());
+        if (!chosen.empty()) return chosen;
+        if (ranks <= 0) break;
+    }
+    return narrow(trial, units, NodeId::none());
+}
+
+Units EvictionSearch::choose(EvictionTrial& trial, const Units& units) {
+    if (!trial.is_one_pod()) return narrow_for_gang(trial, units);
+    // A limit may want others gone than those that make room.
+    if (!trial.is_limited() && !trial.has_wishes()) return narrow_by_node(trial, units);
+    Units chosen = narrow(trial, units, NodeId::none());
+    if (chosen.empty()) return chosen;
+    Units cheaper = narrow_by_node(trial, units);
+    return is_better(cheaper, chosen) ? cheaper : chosen;
+}
+
 bool EvictionSearch::find(ClusterState& state, JobId job, const std::vector<PodId>& pods,
                           const Candidates& candidates, EvictionPlan& out) {
-    Trial trial{state, placer_, log_, job, pods};
+    EvictionTrial trial{state, placer_, log_, job, pods};
     for (const PodId pod : candidates.leaving) trial.lift(pod);
     if (trial.fits(NodeId::none())) return false;  // it need only wait
     Units units;
     for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
-    Units chosen = narrow(trial, units, NodeId::none());
+    return tell(trial, choose(trial, units), out);
+}
+
+bool EvictionSearch::find_of_lower_priority(ClusterState& state, JobId id, PodId pod,
+                                            EvictionPlan& out) {
+    const JobRow& job = state.job(id);
+    const std::vector<PodId> pods{pod};
+    EvictionTrial trial{state, placer_, log_, id, pods};
+    std::vector<PodId> leaving;
+    state.read_leaving(job.pool, leaving);
+    for (const PodId one : leaving) trial.lift(one);
+    if (trial.is_limited() || trial.has_wishes() || trial.fits(NodeId::none())) return false;
+    std::deque<Candidates> read;  // of the nodes looked at: units stay where they are
+    const Units chosen =
+        narrow_by_node(trial, bounds_below(state, trial.shape(), job), [&](NodeId node) {
+            find_candidates_on(
+                state, node, [&](const JobRow& other) { return preempt::may_stop(job, other); },
+                read.emplace_back());
+            Units units;
+            for (const EvictionUnit& unit : read.back().units) units.push_back(&unit);
+            return units;
+        });
+    return tell(trial, chosen, out);
+}
+
+bool EvictionSearch::tell(EvictionTrial& trial, const Units& chosen, EvictionPlan& out) {
     if (chosen.empty()) return false;
-    if (trial.is_one_pod()) {
-        Units cheaper = narrow_by_node(trial, units);
-        if (is_better(cheaper, chosen)) chosen = std::move(cheaper);
-    }
     for (const EvictionUnit* unit : chosen) trial.lift(*unit);
     if (!trial.fits(NodeId::none())) return false;
     out.round = trial.round();
     out.victims.clear();
+    const ClusterState& state = trial.state();
     for (const EvictionUnit* unit : chosen) {
         for (const PodId id : unit->pods) {
             const PodRow& pod = state.pod(id);

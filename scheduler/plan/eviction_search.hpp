@@ -4,9 +4,10 @@
 
 #include <vector>
 
+#include "scheduler/plan/node_bounds.hpp"
 #include "scheduler/plan/placer.hpp"
+#include "scheduler/plan/units_by_node.hpp"
 #include "scheduler/plan/victims.hpp"
-#include "scheduler/state/relief.hpp"
 
 namespace gpuctl {
 
@@ -15,6 +16,10 @@ struct EvictionPlan {
     std::vector<Victim> victims;
 };
 
+class EvictionTrial;
+
+// One pod: node by node, cheapest bound first. A gang: the cheapest nodes first. What a limit stops
+// is looked for everywhere.
 class EvictionSearch {
 public:
     explicit EvictionSearch(Placer& placer) : placer_(placer) {}
@@ -23,14 +28,22 @@ public:
     bool find(ClusterState& state, JobId job, const std::vector<PodId>& pods,
               const Candidates& candidates, EvictionPlan& out);
 
+    // For one pod, whom `preempt` allows: without reading all of them. False also when a limit
+    // stands in its way, or it wishes where to stand: then find() may know more.
+    bool find_of_lower_priority(ClusterState& state, JobId job, PodId pod, EvictionPlan& out);
+
 private:
-    class Trial;
-    using Units = std::vector<const EvictionUnit*>;
     // The fewest of the cheapest of `units` that suffice on `node` (none: anywhere), then without
     // those that turn out not to be needed. Empty: all of them do not suffice.
-    static Units narrow(Trial& trial, const Units& units, NodeId node);
-    // For one pod, node by node: what is cheap elsewhere helps nobody here.
-    static Units narrow_by_node(Trial& trial, const Units& units);
+    static Units narrow(EvictionTrial& trial, const Units& units, NodeId node);
+    // For one pod: what is cheap elsewhere helps nobody here.
+    template <typename UnitsOn>
+    static Units narrow_by_node(EvictionTrial& trial, std::vector<NodeBound> bounds,
+                                const UnitsOn& units_on);
+    static Units narrow_by_node(EvictionTrial& trial, const Units& units);
+    static Units narrow_for_gang(EvictionTrial& trial, const Units& units);
+    static Units choose(EvictionTrial& trial, const Units& units);
+    static bool tell(EvictionTrial& trial, const Units& chosen, EvictionPlan& out);
 
     Placer& placer_;
     std::vector<Transaction::Entry> log_;

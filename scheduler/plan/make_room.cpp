@@ -81,14 +81,15 @@ bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId
 
 bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
     const JobRow& job = state.job(id);
-    if (!could_suffice(state, job.pool, candidates_, pods, NodeId::none())) return false;
+    if (!RoomOnceGone{state, job.pool, candidates_, pods}.may_suffice()) return false;
     const std::vector<EvictionUnit> all = std::move(candidates_.units);
     std::vector<const EvictionUnit*> order;
     const auto search = [&](NodeId node) {
         reclaim::leave_guarantees(state, job, candidates_.leaving, order);
         candidates_.units.clear();
         for (const EvictionUnit* unit : order) candidates_.units.push_back(*unit);
-        return could_suffice(state, job.pool, candidates_, pods, node) &&
+        const RoomOnceGone room{state, job.pool, candidates_, pods};
+        return (node.exists() ? room.may_suffice_on(node) : room.may_suffice()) &&
                search_.find(state, id, pods, candidates_, plan_);
     };
     for (const EvictionUnit& unit : all) order.push_back(&unit);
@@ -102,9 +103,8 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
     }
     if (pods.size() == 1) {
         candidates_.units = all;
-        std::erase_if(nodes, [&](NodeId node) {
-            return !could_suffice(state, job.pool, candidates_, pods, node);
-        });
+        const RoomOnceGone room{state, job.pool, candidates_, pods};
+        std::erase_if(nodes, [&](NodeId node) { return !room.may_suffice_on(node); });
     }
     std::size_t tries = 0;
     for (const NodeId node : nodes) {
@@ -127,6 +127,9 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
 bool RoomMaker::preempt(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
     const JobRow& job = state.job(id);
     if (!preempt::may_try(state, job, pods.front())) return false;
+    if (pods.size() == 1 && search_.find_of_lower_priority(state, id, pods.front(), plan_)) {
+        return true;
+    }
     find_candidates(
         state, job.pool, [&](const JobRow& other) { return preempt::may_stop(job, other); },
         candidates_);

@@ -5,13 +5,10 @@
 #include "scheduler/base/planted.hpp"
 
 namespace gpuctl::preempt {
-namespace {
 
 bool is_below(std::int32_t other, std::int32_t own) {
     return other < own || (other == own && planted(PlantedBug::preempt_equals));
 }
-
-}  // namespace
 
 bool may_try(const ClusterState& state, const JobRow& job, PodId pod) {
     if (!state.pod(pod).facts.preempts || !job.queue.exists()) return false;

@@ -9,6 +9,8 @@ namespace gpuctl::preempt {
 
 // Cheap, and asked whenever a job finds no room: could there be anybody?
 bool may_try(const ClusterState& state, const JobRow& job, PodId pod);
+// Only work of a priority below its own.
+bool is_below(std::int32_t other, std::int32_t own);
 bool may_stop(const JobRow& job, const JobRow& other);
 
 }  // namespace gpuctl::preempt

@@ -14,13 +14,16 @@ inline constexpr std::int64_t kPricedMsMaximum = std::int64_t{1} << 33;
 
 // Since its last declared checkpoint, or its start, and what the restart takes. A pod without GPUs
 // costs like one with a thousandth, so that work without GPUs has a price, too.
-inline std::int64_t lost_gpu_ms(const PodFacts& pod, GpuMilli gpus, Instant now) {
+// `Pod`: PodFacts, or StoppablePod.
+template <typename Pod>
+std::int64_t lost_gpu_ms(const Pod& pod, GpuMilli gpus, Instant now) {
     std::int64_t ms = 0;
     if (pod.started_at.happened() && now > pod.started_at) ms = (now - pod.started_at).ms();
     if (pod.checkpoint_interval > Duration{0}) ms %= pod.checkpoint_interval.ms();
     if (pod.started_at.happened()) ms += pod.restart_cost.ms();
     ms = std::clamp<std::int64_t>(ms, 0, kPricedMsMaximum);
-    return std::clamp<std::int64_t>(gpus.value(), 1, kPricedGpusMaximum) * ms / kGpuMilliPerGpu;
+    ms *= std::clamp<std::int64_t>(gpus.value(), 1, kPricedGpusMaximum);
+    return ms / kGpuMilliPerGpu;
 }
 
 }  // namespace gpuctl

@@ -66,13 +66,54 @@ Protection read_unit(const ClusterState& state, PodId id, EvictionUnit& unit) {
     return std::max(*own, *budget);
 }
 
+// By keys of their own: units are too large to be moved about a hundred thousand times.
 void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) {
-    std::sort(units.begin(), units.end(), [&state](const EvictionUnit& a, const EvictionUnit& b) {
+    struct Key {
+        std::int64_t price_gpu_ms;
+        GpuMilli gpus;
+        Instant placed_at;
+        std::uint32_t position;
+    };
+    std::vector<Key> keys;
+    keys.reserve(units.size());
+    for (const EvictionUnit& unit : units) {
+        keys.push_back({unit.price_gpu_ms, unit.gpus, unit.placed_at,
+                        static_cast<std::uint32_t>(keys.size())});
+    }
+    const auto name_of = [&](const Key& key) -> const ObjectKey& {
+        return state.pod(units[key.position].pods.front()).facts.key;
+    };
+    std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
         if (a.price_gpu_ms != b.price_gpu_ms) return a.price_gpu_ms < b.price_gpu_ms;
         if (a.gpus != b.gpus) return a.gpus < b.gpus;
         if (a.placed_at != b.placed_at) return a.placed_at > b.placed_at;
-        return state.pod(a.pods.front()).facts.key < state.pod(b.pods.front()).facts.key;
+        return name_of(a) < name_of(b);
     });
+    std::vector<EvictionUnit> sorted;
+    sorted.reserve(units.size());
+    for (const Key& key : keys) sorted.push_back(std::move(units[key.position]));
+    units = std::move(sorted);
+}
+
+// `gangs`: those that were read already.
+void read_node(const ClusterState& state, NodeId on,
+               const std::function<bool(const JobRow&)>& may_stop, std::set<JobId>& gangs,
+               Candidates& out) {
+    for (const PodId id : state.node(on).pods) {
+        const PodRow& pod = state.pod(id);
+        if (pod.is_leaving() || !pod.job.exists() || pod.standing != PodStanding::bound) continue;
+        const JobRow& job = state.job(pod.job);
+        if (!may_stop(job) || (state.gang_size(job) && !gangs.insert(pod.job).second)) continue;
+        EvictionUnit unit;
+        const Protection until = read_unit(state, id, unit);
+        if (!until) continue;
+        if (*until <= state.now()) {
+            unit.weight = unit.price_gpu_ms;
+            out.units.push_back(std::move(unit));
+        } else {
+            out.note_look_again(*until);
+        }
+    }
 }
 
 }  // namespace
@@ -80,65 +121,65 @@ void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) 
 void find_candidates(const ClusterState& state, PoolId pool,
                      const std::function<bool(const JobRow&)>& may_stop, Candidates& out) {
     out.units.clear();
-    out.leaving.clear();
     out.look_again_at = Instant{};
+    state.read_leaving(pool, out.leaving);
     std::set<JobId> gangs;
     const NodeSet& nodes = state.capacity().nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
-        const NodeRow& node = state.node(NodeId{slot});
-        if (!node.facts.ready) continue;  // nobody knows when its pods will be gone
-        for (const PodId id : node.pods) {
-            const PodRow& pod = state.pod(id);
-            if (pod.is_leaving()) {
-                out.leaving.push_back(id);
-                continue;
-            }
-            if (!pod.job.exists() || pod.standing != PodStanding::bound) continue;
-            const JobRow& job = state.job(pod.job);
-            if (!may_stop(job) || (state.gang_size(job) && !gangs.insert(pod.job).second)) continue;
-            EvictionUnit unit;
-            const Protection until = read_unit(state, id, unit);
-            if (!until) continue;
-            if (*until <= state.now()) {
-                unit.weight = unit.price_gpu_ms;
-                out.units.push_back(std::move(unit));
-            } else {
-                out.note_look_again(*until);
-            }
+        // Nobody knows when the pods of a node that does not answer will be gone.
+        if (state.node(NodeId{slot}).facts.ready) {
+            read_node(state, NodeId{slot}, may_stop, gangs, out);
         }
     }
     sort_by_price(state, out.units);
 }
 
-bool could_suffice(const ClusterState& state, PoolId pool, const Candidates& candidates,
-                   const std::vector<PodId>& pods, NodeId node) {
-    if (candidates.units.empty()) return false;
-    const Capacity& capacity = state.capacity();
+void find_candidates_on(const ClusterState& state, NodeId node,
+                        const std::function<bool(const JobRow&)>& may_stop, Candidates& out) {
+    out.units.clear();
+    if (!state.node(node).facts.ready) return;
+    std::set<JobId> gangs;
+    read_node(state, node, may_stop, gangs, out);
+    sort_by_price(state, out.units);
+}
+
+RoomOnceGone::RoomOnceGone(const ClusterState& state, PoolId pool, const Candidates& candidates,
+                           const std::vector<PodId>& pods)
+    : capacity_(state.capacity()),
+      nodes_(state.capacity().nodes_of(pool)),
+      shape_(state.shapes().at(state.pod(pods.front()).shape)),
+      ranks_(static_cast<std::int64_t>(pods.size())),
+      is_hopeless_(candidates.units.empty()) {
     const ShapeId like = state.pod(pods.front()).shape;
-    const Shape& shape = state.shapes().at(like);
     const bool is_uniform = std::all_of(pods.begin(), pods.end(),
                                         [&](PodId pod) { return state.pod(pod).shape == like; });
-    if (!is_uniform || capacity.kind(shape.index_column) != ColumnKind::gpu) return true;
-    std::vector<std::int64_t> room(state.node_slots(), 0);
+    if (!is_uniform || capacity_.kind(shape_.index_column) != ColumnKind::gpu) return;
+    gone_.assign(state.node_slots(), 0);
     const auto lift = [&](PodId id) {
-        room[state.pod(id).node.value()] += state.shapes().at(state.pod(id).shape).gpus.value();
+        gone_[state.pod(id).node.value()] += state.shapes().at(state.pod(id).shape).gpus.value();
     };
     for (const PodId id : candidates.leaving) lift(id);
     for (const EvictionUnit& unit : candidates.units) {
         std::for_each(unit.pods.begin(), unit.pods.end(), lift);
     }
-    const auto each = std::max<std::int64_t>(shape.gpus.value(), 1);
-    const auto ranks_on = [&](std::uint32_t slot) {
-        const std::int64_t free = capacity.usable(shape.index_column, slot) + room[slot];
-        return std::max<std::int64_t>(free, 0) / each;
-    };
-    if (node.exists()) return ranks_on(node.value()) >= 1;
+}
+
+std::int64_t RoomOnceGone::ranks_on(std::uint32_t slot) const {
+    const std::int64_t free = capacity_.usable(shape_.index_column, slot) + gone_[slot];
+    return std::max<std::int64_t>(free, 0) / std::max<std::int64_t>(shape_.gpus.value(), 1);
+}
+
+bool RoomOnceGone::may_suffice_on(NodeId node) const {
+    return !is_hopeless_ && (gone_.empty() || ranks_on(node.value()) >= 1);
+}
+
+bool RoomOnceGone::may_suffice() const {
+    if (is_hopeless_ || gone_.empty()) return !is_hopeless_;
     std::int64_t ranks = 0;
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (std::uint32_t slot = nodes_.next(0); slot != NodeSet::kEnd; slot = nodes_.next(slot + 1)) {
         ranks += ranks_on(slot);
     }
-    return ranks >= static_cast<std::int64_t>(pods.size());
+    return ranks >= ranks_;
 }
 
 }  // namespace gpuctl

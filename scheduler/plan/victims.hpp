@@ -37,9 +37,28 @@ struct Candidates {
 void find_candidates(const ClusterState& state, PoolId pool,
                      const std::function<bool(const JobRow&)>& may_stop, Candidates& out);
 
-// Cheap, before any search: were all of them gone and nothing else in the way, would the nodes of
-// the pool have the GPUs for these pods, or this one node when it is named?
-bool could_suffice(const ClusterState& state, PoolId pool, const Candidates& candidates,
-                   const std::vector<PodId>& pods, NodeId node);
+// Those that have a pod on this node; `leaving` stays as it is.
+void find_candidates_on(const ClusterState& state, NodeId node,
+                        const std::function<bool(const JobRow&)>& may_stop, Candidates& out);
+
+// Cheap, before any search: were all candidates gone and nothing else in the way, would there be
+// the GPUs for these pods?
+class RoomOnceGone {
+public:
+    RoomOnceGone(const ClusterState& state, PoolId pool, const Candidates& candidates,
+                 const std::vector<PodId>& pods);
+    [[nodiscard]] bool may_suffice() const;                // in the pool, for all of them
+    [[nodiscard]] bool may_suffice_on(NodeId node) const;  // for one of them
+
+private:
+    [[nodiscard]] std::int64_t ranks_on(std::uint32_t slot) const;
+
+    const Capacity& capacity_;
+    const NodeSet& nodes_;
+    const Shape& shape_;
+    std::int64_t ranks_;
+    bool is_hopeless_;                // there is nobody
+    std::vector<std::int64_t> gone_;  // GPUs, by slot; empty: it is not about GPUs alone
+};
 
 }  // namespace gpuctl

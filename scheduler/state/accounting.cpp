@@ -6,7 +6,8 @@
 
 namespace gpuctl {
 
-void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
+void ClusterState::charge(PodId id, std::int64_t sign) {
+    const PodRow& pod = pods_[id.value()];
     if (!pod.job.exists()) return;  // foreign pods belong to nobody's quota
     JobRow& job = jobs_[pod.job.value()];
     const bool is_bound = pod.standing != PodStanding::waiting;
@@ -35,7 +36,10 @@ void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
     if (pod.standing == PodStanding::claimed) {
         queues_[job.queue.value()].claimed += shape.gpus * sign;
     }
-    if (pod.facts.preemptible) queues_[job.queue.value()].preemptible[job.priority] += sign;
+    if (pod.facts.preemptible) {
+        queues_[job.queue.value()].preemptible[job.priority] += sign;
+        list_stoppable(id, sign > 0);
+    }
     charge_queues(job.queue, job.tenant, load, sign, jobs);
     if (sign > 0 && shape.gpus > GpuMilli{}) {
         note_loan(job.pool);
@@ -45,7 +49,7 @@ void ClusterState::charge(const PodRow& pod, std::int64_t sign) {
 }
 
 void ClusterState::charge_pods_of(const NodeRow& node, std::int64_t sign) {
-    for (const PodId pod : node.pods) charge(pods_[pod.value()], sign);
+    for (const PodId pod : node.pods) charge(pod, sign);
 }
 
 // Moves all that the job holds to another queue or in and out of the system class.
@@ -54,13 +58,13 @@ void ClusterState::recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_
     if (job.pods_held > 0) note_gain(job.pool);  // its old queue holds less
     for (const PodId pod : job.pods) {
         if (planted(PlantedBug::double_charge_on_move)) break;
-        if (pods_[pod.value()].node.exists()) charge(pods_[pod.value()], -1);
+        if (pods_[pod.value()].node.exists()) charge(pod, -1);
     }
     job.pool = pool;
     job.queue = queue;
     job.priority = priority;
     for (const PodId pod : job.pods) {
-        if (pods_[pod.value()].node.exists()) charge(pods_[pod.value()], 1);
+        if (pods_[pod.value()].node.exists()) charge(pod, 1);
     }
 }
 

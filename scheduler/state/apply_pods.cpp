@@ -41,7 +41,7 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         if (const PodId old = find_pod(facts.key); old.exists()) drop_pod(old);
         id = make_pod(std::move(facts));
         settle_standing(id);
-        if (pods_[id.value()].facts.terminating) note_leaving(pods_[id.value()]);
+        if (pods_[id.value()].facts.terminating) note_leaving(id);
         return;
     }
     PodRow& row = pods_[id.value()];
@@ -61,17 +61,19 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         if (!held_on.empty()) hold(id, node_named(held_on), row.facts.gpu_device);
     } else if (changes_what_may_happen(row.facts, facts)) {
         row.facts = std::move(facts);
+        renew_stoppable(id);
         if (row.job.exists()) join_job(id);
     } else {
         const bool begins_anew = row.facts.started_at != facts.started_at;
         row.facts = std::move(facts);  // only what people look at, and how long it has run
+        renew_stoppable(id);
         if (begins_anew) note_longer(row);
         return note_end(id);
     }
     if (row.bar == PodBar::refused) row.bar = PodBar::none;
     settle_standing(id);
     note_end(id);
-    if (starts_to_leave) note_leaving(row);
+    if (starts_to_leave) note_leaving(id);
 }
 
 void ClusterState::on(const PodRemoved& event, EffectList&) {
@@ -139,7 +141,7 @@ void ClusterState::join_job(PodId id) {
         pods.insert(std::lower_bound(pods.begin(), pods.end(), id, comes_before), id);
     }
     JobRow& job = jobs_[row.job.value()];
-    mark_surplus(row);
+    mark_surplus(id);
     if (!planted(PlantedBug::forget_new_pods)) mark_dirty(row.job);
     if (is_terminal(row.facts.phase)) {
         job.last_phase = row.facts.phase;
@@ -223,8 +225,9 @@ void ClusterState::hold(PodId id, NodeId node, std::int32_t device) {
     row.gpu_device = device;
     capacity_.take(node.value(), shape.needs, 1, device);
     note_change(held.pool);
-    charge(row, 1);
+    charge(id, 1);
     note_end(id);
+    if (row.is_leaving()) maybe_leaving_.insert(id);
     if (held.windows != 0) note_stop(node, row);
 }
 
@@ -243,7 +246,8 @@ void ClusterState::release(PodId id) {
     if (planted(PlantedBug::give_room_back_twice)) {
         capacity_.give_back(node.value(), shapes_.at(row.shape).needs, 1, row.gpu_device);
     }
-    charge(row, -1);
+    charge(id, -1);
+    maybe_leaving_.erase(id);
     row.node = NodeId::none();
     row.gpu_device = kNoDevice;
     note_end(id);

@@ -71,7 +71,7 @@ void ClusterState::send_eviction(PodId id, EffectList& effects) {
     leave_queue(
         pod.job);  // what it asked for is no longer what it needs: the next Plan looks again
     mark_dirty(pod.job);
-    note_leaving(pod);
+    note_leaving(id);
     effects.add(EvictPod{pod.evict_effect,
                          epoch_,
                          {pod.facts.key, pod.facts.uid},
@@ -237,7 +237,9 @@ void ClusterState::note_loan(PoolId id) {
 }
 
 // What leaves anyway may be so much that stopping others as well makes enough room.
-void ClusterState::note_leaving(const PodRow& pod) {
+void ClusterState::note_leaving(PodId id) {
+    const PodRow& pod = pods_[id.value()];
+    if (pod.node.exists()) maybe_leaving_.insert(id);
     if (!pod.node.exists() || planted(PlantedBug::forget_new_victims)) return;
     const PoolId pool = nodes_[pod.node.value()].pool;
     if (!pool.exists()) return;

@@ -146,6 +146,7 @@ public:
     [[nodiscard]] const std::vector<JobId>& claims() const { return claims_; }
     void read_claim(const JobRow& job, std::vector<Placement>& round) const;
     [[nodiscard]] bool is_free(const std::vector<Placement>& round) const;
+    void read_leaving(PoolId pool, std::vector<PodId>& out) const;
     // All that it holds is being stopped for others: what it places next counts as another job.
     [[nodiscard]] bool is_being_moved(const JobRow& job) const;
     // When the job's churn budget lets it be evicted, at the earliest; absent: never.
@@ -256,7 +257,7 @@ private:
     // A part of a GPU goes to `device`, without one to the tightest.
     void hold(PodId id, NodeId node, std::int32_t device);
     void release(PodId id);
-    void charge(const PodRow& pod, std::int64_t sign);
+    void charge(PodId id, std::int64_t sign);
     // By its policy, beyond what its queues hold; what is only claimed does not count as held.
     [[nodiscard]] bool keeps_something_back(const PoolRow& pool) const;
     void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,
@@ -297,9 +298,12 @@ private:
     void note_victim(QueueId queue);
     void note_longer(const PodRow& pod);
     void note_loan(PoolId pool);
-    void note_leaving(const PodRow& pod);
+    void note_leaving(PodId id);
     void look_at_claims();
     void note_ends_of_protection();
+    [[nodiscard]] StoppablePod stoppable_row(PodId id) const;
+    void list_stoppable(PodId id, bool is_there);
+    void renew_stoppable(PodId id);
 
     // maintenance (maintenance.cpp)
     void take_windows();
@@ -317,8 +321,8 @@ private:
     [[nodiscard]] static Instant next_size_change(const JobRow& job);
     void shrink(const std::vector<Victim>& victims, const std::string& why, EffectList& effects);
     void keep_size(JobId id);
-    void mark_surplus(JobRow& job);
-    void mark_surplus(PodRow& pod) const;
+    void mark_surplus(const JobRow& job);
+    void mark_surplus(PodId id);
     void set_further_ranks_aside(std::int32_t rank_last, Readiness& out) const;
     void disappoint_claims(const JobRow& job);
     void offer_surplus(JobRow& job);
@@ -417,6 +421,7 @@ private:
     RunTimeHistory history_;
     std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
     std::vector<JobId> claims_;                     // jobs that hold one
+    std::set<PodId> maybe_leaving_;                 // that hold; all that are, and some more
     std::set<JobId> elastic_jobs_;
     Instant look_again_next_;           // the earliest of all queues
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour

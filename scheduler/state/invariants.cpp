@@ -21,6 +21,7 @@ public:
         check_accounts();
         check_queues();
         check_claims();
+        check_stoppable();
         return std::move(found_);
     }
 
@@ -377,6 +378,35 @@ private:
                     fail("I17", "queue " + state_.queues_[i].name +
                                     " counts another number of pods that may be stopped");
                 }
+            }
+        }
+    }
+
+    // I17: the rows that victims are chosen from are those of the pods that may be stopped, as they
+    // are now; and whoever is on his way out is known to be.
+    void check_stoppable() {
+        for (const QueueRow& queue : state_.queues_) {
+            std::int64_t counted = 0;
+            for (const auto& [priority, pods] : queue.preemptible) counted += pods;
+            const bool is_right = std::all_of(
+                queue.stoppable.begin(), queue.stoppable.end(), [&](const StoppablePod& row) {
+                    const PodRow& pod = state_.pods_[row.pod.value()];
+                    const auto at = static_cast<std::size_t>(&row - queue.stoppable.data());
+                    return pod.facts.preemptible && pod.node.exists() && pod.stoppable_at == at &&
+                           row == state_.stoppable_row(row.pod);
+                });
+            if (!is_right || static_cast<std::int64_t>(queue.stoppable.size()) != counted) {
+                fail("I17", "the pods of queue " + queue.name +
+                                " that may be stopped are not those in its row");
+            }
+        }
+        for (std::uint32_t i = 0; i < state_.pods_.size(); ++i) {
+            const PodRow& pod = state_.pods_[i];
+            const bool is_known = state_.maybe_leaving_.contains(PodId{i});
+            if (pod.node.exists() ? pod.is_leaving() && !is_known : is_known) {
+                fail("I17",
+                     "pod " + to_string(pod.facts.key) +
+                         " is on its way out, and that is not known, or the other way round");
             }
         }
     }

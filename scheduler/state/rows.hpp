@@ -64,7 +64,22 @@ enum class PodBar : std::uint8_t {
     refused     // the API server will not have it bound; lifted when the pod changes
 };
 
+// What there is to know of a pod that holds something and may be stopped for others: each queue has
+// them in a row, so that the cheapest of a hundred thousand is found by running through them.
+struct StoppablePod {
+    PodId pod;
+    NodeId node;
+    std::int32_t priority = 0;  // its job's
+    bool is_gang = false;
+    GpuMilli gpus;
+    Instant started_at;
+    Duration checkpoint_interval;
+    Duration restart_cost;
+    friend bool operator==(const StoppablePod&, const StoppablePod&) = default;
+};
+
 struct PodRow {
+    static constexpr std::uint32_t kNotListed = UINT32_MAX;
     PodStanding standing = PodStanding::waiting;
     PodBar bar = PodBar::none;
     bool in_flight = false;         // a BindPod without outcome
@@ -86,8 +101,9 @@ struct PodRow {
     Instant ends_at;             // while it holds: by its limit, at the latest; never: it has none
     std::string message;         // of the last unhappy outcome
     PodFacts facts;
-    std::int32_t gpu_device = kNoDevice;  // while it holds a part of a GPU
-    bool is_surplus = false;              // a rank that its elastic job is to have no more
+    std::int32_t gpu_device = kNoDevice;      // while it holds a part of a GPU
+    bool is_surplus = false;                  // a rank that its elastic job is to have no more
+    std::uint32_t stoppable_at = kNotListed;  // its place in its queue's `stoppable`
 
     // On its way out, and who is still being asked to let it go.
     [[nodiscard]] bool is_leaving() const {
@@ -285,8 +301,9 @@ struct QueueRow {
     // Pods of its jobs that hold something and may be stopped for others, by priority; a priority
     // once seen stays, with zero.
     std::map<std::int32_t, std::int64_t> preemptible;
-    std::uint64_t victims = 1;  // moves when one more of them could be stopped
-    Instant look_again_at;      // somebody is protected until then; or never
+    std::vector<StoppablePod> stoppable;  // the same pods, in no order
+    std::uint64_t victims = 1;            // moves when one more of them could be stopped
+    Instant look_again_at;                // somebody is protected until then; or never
 
     // The most it may hold at once; absent: the whole pool.
     [[nodiscard]] std::optional<GpuMilli> cap() const {

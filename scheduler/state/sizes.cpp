@@ -62,7 +62,7 @@ void ClusterState::resize(JobId id, std::int32_t ranks, std::string why, EffectL
     elastic.grow_from = now_ + policy_.growth_pause;
     mark_surplus(job);
     for (const PodId pod : job.pods) {
-        if (pods_[pod.value()].is_surplus) note_leaving(pods_[pod.value()]);
+        if (pods_[pod.value()].is_surplus) note_leaving(pod);
     }
     send_resize(id, effects);
     set_timer(id);
@@ -138,15 +138,17 @@ Instant ClusterState::next_size_change(const JobRow& job) {
     return may_grow ? std::max(elastic.grow_from, elastic.not_before) : Instant{};
 }
 
-void ClusterState::mark_surplus(PodRow& pod) const {
+void ClusterState::mark_surplus(PodId id) {
+    PodRow& pod = pods_[id.value()];
     pod.is_surplus = false;
     if (!pod.job.exists() || is_terminal(pod.facts.phase)) return;
     const JobRow& job = jobs_[pod.job.value()];
     pod.is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
+    if (pod.is_surplus && pod.node.exists()) maybe_leaving_.insert(id);
 }
 
-void ClusterState::mark_surplus(JobRow& job) {
-    for (const PodId pod : job.pods) mark_surplus(pods_[pod.value()]);
+void ClusterState::mark_surplus(const JobRow& job) {
+    for (const PodId pod : job.pods) mark_surplus(pod);
 }
 
 ClusterState::Ranks ClusterState::ranks_of(const JobRow& job) const {

@@ -6,6 +6,9 @@
 
 #include "property/can_place.hpp"
 #include "scheduler/base/rng.hpp"
+#include "scheduler/plan/eviction_search.hpp"
+#include "scheduler/plan/preempt.hpp"
+#include "scheduler/state/image.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
@@ -24,6 +27,12 @@ public:
     explicit SmallWorld(std::uint64_t seed) : rng_(seed) {}
 
     void build(const std::string& beneficiary) {
+        prepare(beneficiary, rng_.between(1, 3));
+        world_.plan();
+    }
+
+    // Up to the job's pods, which nobody has tried to place yet.
+    void prepare(const std::string& beneficiary, std::int64_t ranks) {
         Policy policy;
         policy.pods_reserved_per_node = 0;
         PoolPolicy pool;
@@ -39,7 +48,6 @@ public:
             world_.add(node("n" + std::to_string(i), rng_.between(1, 4)));
         }
         for (int i = 0; i < 6; ++i) add_work("w" + std::to_string(i));
-        const std::int64_t ranks = rng_.between(1, 3);
         std::vector<PodFacts> own = gang("own", static_cast<int>(ranks), 0);
         for (PodFacts& pod : own) {
             pod.queue = beneficiary;
@@ -51,8 +59,8 @@ public:
         before_ = free_now();
         held_ = held_by_dev();
         world_.add(own);
-        world_.plan();
     }
+    [[nodiscard]] const ClusterState& state() const { return world_.engine.state(); }
 
     [[nodiscard]] std::int64_t held_by_dev() const {
         std::int64_t sum = 0;
@@ -118,7 +126,6 @@ public:
     }
     [[nodiscard]] unsigned subsets() const { return 1U << units_.size(); }
     [[nodiscard]] bool fits_at_once() const { return fits_without(0); }
-    [[nodiscard]] bool is_one_pod() const { return ask_.size() == 1; }
 
 private:
     void add_work(const std::string& name) {
@@ -141,6 +148,8 @@ private:
             if (facts.node.empty()) continue;
             facts.phase = PodPhase::running;
             facts.started_at = world_.now;
+            facts.restart_cost = Duration{rng_.between(0, 3'000)};
+            facts.checkpoint_interval = Duration{rng_.between(0, 3'000)};
             world_.show(facts.uid);
             unit.pods.push_back(facts.uid);
             unit.gpus += gpus;
@@ -178,6 +187,40 @@ TEST(Victims, are_stopped_exactly_when_some_subset_makes_room_and_none_for_nothi
         if (HasFailure()) return;
     }
     EXPECT_GT(stopped, 100);
+}
+
+TEST(Victims, for_one_pod_are_the_same_whether_all_are_read_or_only_the_likeliest) {
+    int found = 0;
+    for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        SmallWorld world{seed};
+        world.prepare("dev", 1);
+        Result<ClusterState> state = ClusterState::from_image(world.state().image());
+        ASSERT_TRUE(state.has_value());
+        const PodId pod = state->find_pod("own-0");
+        const JobId id = state->pod(pod).job;
+        Candidates all;
+        find_candidates(
+            *state, state->job(id).pool,
+            [&](const JobRow& other) { return preempt::may_stop(state->job(id), other); }, all);
+        Placer placer;
+        EvictionSearch search{placer};
+        EvictionPlan by_reading_all;
+        EvictionPlan by_bounds;
+        const bool helps = search.find(*state, id, {pod}, all, by_reading_all);
+        ASSERT_EQ(search.find_of_lower_priority(*state, id, pod, by_bounds), helps);
+        if (!helps) continue;
+        ++found;
+        const auto lost = [](const EvictionPlan& plan) {
+            std::int64_t sum = 0;
+            for (const Victim& victim : plan.victims) sum += victim.lost_gpu_ms;
+            return std::pair{sum, plan.victims.size()};
+        };
+        EXPECT_EQ(lost(by_bounds), lost(by_reading_all));
+        EXPECT_EQ(by_bounds.round.front().node, by_reading_all.round.front().node);
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(found, 100);
 }
 
 TEST(Victims, are_taken_back_only_from_what_was_lent) {

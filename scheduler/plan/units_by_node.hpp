@@ -1,0 +1,40 @@
+#pragma once
+// Units that could be stopped, by the nodes they would leave: so that what may be had on one node
+// is asked of those that stand there, not of all.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "scheduler/plan/victims.hpp"
+
+namespace gpuctl {
+
+using Units = std::vector<const EvictionUnit*>;
+
+// What the unit would leave of this column on the node.
+std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId node, Column column);
+
+class UnitsByNode {
+public:
+    // `units` must outlive it.
+    UnitsByNode(const ClusterState& state, const Units& units);
+
+    // Nodes that some of them stand on, lowest slot first.
+    [[nodiscard]] const std::vector<NodeId>& nodes() const { return nodes_; }
+    // Positions in `units` of those that have a pod there, in order, each once.
+    [[nodiscard]] std::span<const std::uint32_t> on(NodeId node) const {
+        const std::uint32_t slot = node.value();
+        return std::span{positions_}.subspan(first_[slot], first_[slot + 1] - first_[slot]);
+    }
+    // The units there, in order, with those that have to go before one of them.
+    [[nodiscard]] Units with_those_before(NodeId node) const;
+
+private:
+    const Units& units_;
+    std::vector<NodeId> nodes_;
+    std::vector<std::uint32_t> first_;      // by slot: where its own begin in positions_
+    std::vector<std::uint32_t> positions_;  // in units_
+};
+
+}  // namespace gpuctl

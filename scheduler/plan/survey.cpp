@@ -88,8 +88,13 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
             ++of.nodes_asked_empty;
             of.largest_node = std::max(of.largest_node, empty);
         }
-        so_far = capacity.fitting_by(slot, of.need, so_far);
-        so_far_empty = capacity.fitting_empty_by(slot, of.need, so_far_empty);
+        if (capacity.kind(of.need.column) == ColumnKind::gpu_part) {
+            so_far = capacity.fitting_by(slot, of.need, so_far);
+            so_far_empty = capacity.fitting_empty_by(slot, of.need, so_far_empty);
+        } else {
+            so_far = Capacity::times_in(usable, of.need.amount, so_far);
+            so_far_empty = Capacity::times_in(empty, of.need.amount, so_far_empty);
+        }
         of.ranks_fitting_so_far += so_far;
     }
     // After the last need, so many fit by all of them.

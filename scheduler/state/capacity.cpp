@@ -257,6 +257,7 @@ std::int64_t Capacity::fitting_empty_by(std::uint32_t slot, const Need& need,
     if (kind(need.column) == ColumnKind::gpu_part) {
         times = allocatable(whole_column(need.column), slot) / kGpuMilliPerGpu;
     }
+    if (times == 1) return times_in(room, need.amount, enough);
     return std::min(enough, std::max<std::int64_t>(room, 0) / need.amount * times);
 }
 

@@ -114,8 +114,8 @@ bool Capacity::is_overdrawn(std::uint32_t slot, const Need& need, std::int32_t d
 }
 
 std::int64_t Capacity::fitting_by(std::uint32_t slot, const Need& need, std::int64_t enough) const {
-    const std::int64_t room = std::max<std::int64_t>(usable(need.column, slot), 0);
-    if (kind(need.column) != ColumnKind::gpu_part) return std::min(enough, room / need.amount);
+    const std::int64_t room = usable(need.column, slot);
+    if (kind(need.column) != ColumnKind::gpu_part) return times_in(room, need.amount, enough);
     if (room < need.amount) return 0;  // also when it is closed
     const std::int64_t whole =
         std::max<std::int64_t>(columns_[at(whole_column(need.column))].free[slot], 0);

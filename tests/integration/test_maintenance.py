@@ -5,7 +5,7 @@ import signal
 import time
 import unittest
 
-from support import BOUND_S, RUNNING_S, Daemon, shared_testbed, unique, wait_for
+from support import BOUND_S, RUNNING_S, Daemon, bound, shared_testbed, unique, wait_for
 from training_jobs import GRACE_S, POOL, TrainingJobs
 
 USER = "system:serviceaccount:gpuctl-system:gpuctld"

@@ -19,12 +19,24 @@ std::string lines_text(const std::vector<ports::HealthLine>& lines) {
     return text;
 }
 
+net::HttpResponse health_reply(const std::string& name, const std::vector<ports::HealthLine>& lines,
+                               bool is_verbose) {
+    const bool ok = all_ok(lines);
+    if (ok && !is_verbose) return text_reply(200, "ok");
+    return text_reply(ok ? 200 : 500,
+                      lines_text(lines) + name + " check " + (ok ? "passed\n" : "failed\n"));
+}
+
+ports::HealthLine journal_line(const Services& services) {
+    const std::optional<Error>& broken = services.engine.broken();
+    return {"journal", !broken, broken ? broken->message : ""};
+}
+
 }  // namespace
 
 std::vector<ports::HealthLine> readiness(const Services& services) {
     std::vector<ports::HealthLine> lines;
-    const std::optional<Error>& broken = services.engine.broken();
-    lines.push_back({"journal", !broken, broken ? broken->message : ""});
+    lines.push_back(journal_line(services));
     lines.push_back(
         {"running", !services.stopping, services.stopping ? "gpuctld is stopping" : ""});
     for (ports::HealthLine& line : services.cluster.health()) lines.push_back(std::move(line));
@@ -66,11 +78,13 @@ net::HttpResponse get_health(Services&, const Call&) {
         200, {{"status", "healthy"}, {"timestamp", format_time(Instant{aio::Loop::wall_ms()})}});
 }
 
-// Answered by the loop itself: an answer is the proof that it turns.
+// Answered by the loop itself: an answer is the proof that it turns. Fails for what only a restart
+// mends, so that whoever watches over the process restarts it.
 net::HttpResponse get_livez(Services& services, const Call& call) {
-    if (!call.target.has_query("verbose")) return text_reply(200, "ok");
     const auto waiting = std::to_string(services.engine.mailbox_size());
-    return text_reply(200, "[+]loop ok: " + waiting + " events wait\nlivez check passed\n");
+    const std::vector<ports::HealthLine> lines{{"loop", true, waiting + " events wait"},
+                                               journal_line(services)};
+    return health_reply("livez", lines, call.target.has_query("verbose"));
 }
 
 net::HttpResponse get_readyz(Services& services, const Call& call) {
@@ -79,10 +93,7 @@ net::HttpResponse get_readyz(Services& services, const Call& call) {
         if (name != "exclude") continue;
         std::erase_if(lines, [&](const auto& line) { return line.name == value; });
     }
-    const bool ok = all_ok(lines);
-    if (ok && !call.target.has_query("verbose")) return text_reply(200, "ok");
-    return text_reply(ok ? 200 : 500,
-                      lines_text(lines) + "readyz check " + (ok ? "passed\n" : "failed\n"));
+    return health_reply("readyz", lines, call.target.has_query("verbose"));
 }
 
 net::HttpResponse get_metrics(Services& services, const Call&) {

@@ -268,7 +268,7 @@ aio::Task<bool> App::stop() {
     if (served_) {
         log::info("gpuctld stopped", {{"clean", clean}});
     } else {
-        log::warn("gpuctld stopped before it served anything");
+        log::warn("gpuctld stopped while it started, before it took any work");
     }
     co_return clean;
 }

@@ -116,8 +116,9 @@ void Run::reload() {
         return;
     }
     log::error("configuration not reloaded, the old one stays", {{"err", taken.error().message}});
-    for (const Detail& detail : taken.error().details) {
-        log::error("configuration not reloaded", {{"problem", detail.message}});
+    const std::vector<Detail>& details = taken.error().details;  // the first is in the message
+    for (std::size_t at = 1; at < details.size(); ++at) {
+        log::error("configuration not reloaded", {{"problem", details[at].message}});
     }
 }
 
@@ -156,6 +157,7 @@ aio::Task<void> ask_livez(aio::Loop& loop, const config::Config& config, int& ex
     Result<net::HttpResponse> response = co_await client.request(std::move(request), deadline);
     exit_code = response && response->status == 200 ? 0 : 1;
     if (!response) std::cerr << "gpuctld: " << response.error().message << '\n';
+    if (response && exit_code != 0) std::cerr << response->body;
 }
 
 int check_health(const config::Config& config) {

@@ -127,7 +127,9 @@ class FullDisk(unittest.TestCase):
         status, body = self.daemon.rest("GET", "/readyz")
         self.assertEqual(status, 500)
         self.assertRegex(body, rf"\[-\]journal failed: .*{FULL}")
-        self.assertEqual(self.daemon.rest("GET", "/livez")[0], 200)
+        status, body = self.daemon.rest("GET", "/livez")
+        self.assertEqual(status, 500, "only a restart mends it: whoever watches over the process is told to")
+        self.assertRegex(body, rf"\[-\]journal failed: .*{FULL}")
         self.assertIn("gpuctld_journal_failed 1", self.daemon.rest("GET", "/metrics")[1])
         self.assertEqual(self.lost(self.daemon), [])
 

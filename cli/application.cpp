@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -118,11 +119,35 @@ int written(int exit_code) {
     return exit_code == 0 ? kWriteFailed : exit_code;
 }
 
+const CLI::App* named(const CLI::App& app, const std::string& word) {
+    const auto found =
+        app.get_subcommands([&](const CLI::App* child) { return child->check_name(word); });
+    return found.empty() ? nullptr : found.front();
+}
+
+// `delete job/NAME`, as kubectl has it, is `delete job NAME` here.
+std::vector<std::string> with_kind_as_word(const CLI::App& app, std::vector<std::string> words) {
+    for (std::size_t at = 0; at + 1 < words.size(); ++at) {
+        const CLI::App* verb = named(app, words[at]);
+        if (verb == nullptr) continue;
+        const std::size_t slash = words[at + 1].find('/');
+        if (slash == std::string::npos) break;
+        const std::string kind = words[at + 1].substr(0, slash);
+        if (named(*verb, kind) != nullptr) {
+            words.insert(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, kind);
+        }
+        break;
+    }
+    return words;
+}
+
 int run_command_line(int argc, const char* const* argv) {
     CommandLine line;
     const std::unique_ptr<CLI::App> app = build(line);
     try {
-        app->parse(argc, argv);
+        std::vector<std::string> words = with_kind_as_word(*app, {argv + 1, argv + argc});
+        std::reverse(words.begin(), words.end());  // as CLI11 takes them
+        app->parse(std::move(words));
     } catch (const CLI::ParseError& problem) {
         if (argc == 1) {
             std::cout << app->help();

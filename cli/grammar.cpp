@@ -28,11 +28,12 @@ void add_output(CLI::App& command, CommandLine& line, const Formats& formats) {
         ->group("Output");
 }
 
-void add_scope(CLI::App& command, CommandLine& line) {
-    command
-        .add_option("-n,--namespace", line.connection.namespace_name,
-                    "namespace; where a job is looked for, all of them when left out")
-        ->group("Scope");
+constexpr const char* kWhereLookedFor =
+    "namespace; where a job is looked for, all of them when left out";
+constexpr const char* kWhereMade = "namespace of jobs whose file names none [default]";
+
+void add_scope(CLI::App& command, CommandLine& line, const char* meaning = kWhereLookedFor) {
+    command.add_option("-n,--namespace", line.connection.namespace_name, meaning)->group("Scope");
 }
 
 JobName job_of(const std::string& word, const CommandLine& line) {
@@ -63,7 +64,7 @@ void add_create(CLI::App& app, CommandLine& line) {
         ->required();
     command->add_flag("--strict", line.create.strict, "unknown keys are errors, not warnings");
     command->add_flag("--dry-run", line.create.dry_run, "check everything, create nothing");
-    add_scope(*command, line);
+    add_scope(*command, line, kWhereMade);
     add_output(*command, line, kDocumentsAndNames);
     command->callback([&line] {
         line.create.format = format_of(line);
@@ -83,8 +84,9 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
     if (kind == "jobs") {
         command
             ->add_option("--kind,--type", line.get.job_kind,
-                         "only training, inference, notebook or compute")
-            ->check(CLI::IsMember({"training", "inference", "notebook", "compute"}))
+                         "only training, inference, notebook or compute, or pod: what was not "
+                         "made by gpuctl")
+            ->check(CLI::IsMember({"training", "inference", "notebook", "compute", "pod"}))
             ->group("Selection");
         command->add_option("--status", line.get.status, "only those in this status")
             ->group("Selection");
@@ -248,7 +250,7 @@ void add_what_if(CLI::App& app, CommandLine& line) {
                      "file, several files, or - for standard input")
         ->required();
     command->add_flag("--strict", line.what_if.strict, "unknown keys are errors, not warnings");
-    add_scope(*command, line);
+    add_scope(*command, line, kWhereMade);
     add_output(*command, line, kDocuments);
     command->callback([&line] {
         line.what_if.format = format_of(line);

@@ -25,10 +25,11 @@ Result<JobFilter> filter_of(const ClusterState& state, const Call& call) {
              {JobKind::training, JobKind::inference, JobKind::notebook, JobKind::compute}) {
             if (equal_without_case(kind, to_string(known))) filter.kind = known;
         }
-        if (!filter.kind) {
+        filter.made_elsewhere = equal_without_case(kind, "pod");
+        if (!filter.kind && !filter.made_elsewhere) {
             return make_error(
                 ErrorCode::BadRequest,
-                "read kind=" + kind + ": must be training, inference, notebook or compute");
+                "read kind=" + kind + ": must be training, inference, notebook, compute or pod");
         }
     }
     return filter;

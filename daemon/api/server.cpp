@@ -3,6 +3,7 @@
 #include <openssl/rand.h>
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "daemon/api/reply.hpp"
 #include "daemon/diagnostics/log.hpp"
@@ -151,8 +152,16 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
                                      "; this needs " + std::string{to_string(needed)}),
                       route.pattern);
     }
+    std::set<std::string_view> given;
     for (const auto& [name, value] : call.target.query) {
         if (const auto bad = bad_query(route, name, value)) return refuse(*bad, route.pattern);
+        const bool is_list = name == "exclude";  // of /readyz, as Kubernetes has it
+        if (!given.insert(name).second && !is_list) {
+            return refuse(
+                make_error(ErrorCode::BadRequest,
+                           "the query parameter \"" + std::string{name} + "\" is given twice"),
+                route.pattern);
+        }
     }
     call.parameters = std::move(match.parameters);
     return Admitted{&route, std::move(call)};

@@ -121,6 +121,7 @@ struct JobFilter {
     std::optional<std::string> namespace_name;
     std::optional<std::string> pool;
     std::optional<JobKind> kind;
+    bool made_elsewhere = false;        // only pods of Kubernetes users, which have no kind
     std::optional<std::string> status;  // compared without case
 };
 

@@ -180,6 +180,7 @@ bool passes(const JobView& view, const JobFilter& filter) {
     return (!filter.namespace_name || *filter.namespace_name == view.key.namespace_name) &&
            (!filter.pool || *filter.pool == view.pool) &&
            (!filter.kind || (view.kind && *filter.kind == *view.kind)) &&
+           (!filter.made_elsewhere || !view.kind) &&
            (!filter.status || equal_without_case(*filter.status, view.status));
 }
 

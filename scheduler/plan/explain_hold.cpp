@@ -1,6 +1,7 @@
 // What about the job itself stands in the way, before any node is looked at.
 
 #include <algorithm>
+#include <set>
 
 #include "scheduler/plan/explain_parts.hpp"
 
@@ -71,6 +72,21 @@ std::string gang_text(const ClusterState& state, const JobRow& job) {
         }
     }
     return "there is no PodGroup " + job.key.name + ", and its pods do not say it";
+}
+
+// Pods of one gang are to say the same; where they do not, the largest number counts.
+std::string contradiction_text(const ClusterState& state, const JobRow& job) {
+    if (state.gang_sizes().contains(job.key)) return "";
+    std::set<std::int32_t> said;
+    for (const PodId id : job.pods) {
+        const PodFacts& facts = state.pod(id).facts;
+        if (facts.gang && facts.gang_min > 0) said.insert(facts.gang_min);
+    }
+    if (said.size() < 2) return "";
+    std::vector<std::string> numbers;
+    for (const std::int32_t number : said) numbers.push_back(std::to_string(number));
+    return "; its pods contradict each other about that (" + listed(numbers) +
+           "), the largest number counts";
 }
 
 // "8 GPUs on node-3 are claimed for it; it waits for 2 pods to stop (team-b/x-0, team-b/x-1)"
@@ -146,7 +162,8 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
         case Reason::gang_incomplete:
             gang_figures();
             out.sentence = "its gang needs " + count(ready.ranks_min, "rank", "ranks") + ", " +
-                           std::to_string(ready.ranks_ready + ready.ranks_held) + " exist";
+                           std::to_string(ready.ranks_ready + ready.ranks_held) + " exist" +
+                           contradiction_text(state, job);
             break;
         case Reason::gated:
             gang_figures();

@@ -167,12 +167,17 @@ void say_never_fits(const Capacity& capacity, const std::string& pool, const Nod
     out.sentence += seen.nodes_matching == seen.nodes_pool
                         ? "; no node of pool " + pool
                         : "; no node of pool " + pool + " that it may use";
-    out.sentence += " is large enough even when empty, the largest ";
-    if (too_much->nodes_asked_empty < seen.nodes_matching) {
-        out.sentence += "with " + needs_before(capacity, seen, *too_much) + " ";
+    const std::string before = too_much->nodes_asked_empty < seen.nodes_matching
+                                   ? "with " + needs_before(capacity, seen, *too_much) + " "
+                                   : "";
+    const std::string& resource = capacity.resource(too_much->need.column);
+    if (too_much->largest_node == 0) {
+        out.sentence += " " + before + "offers " +
+                        (kind == ColumnKind::gpu_part || resource.empty() ? "any" : resource);
+        return;
     }
-    out.sentence += "offers " + amount_text(kind, capacity.resource(too_much->need.column),
-                                            too_much->largest_node);
+    out.sentence += " is large enough even when empty, the largest " + before + "offers " +
+                    amount_text(kind, resource, too_much->largest_node);
 }
 
 void say_gpus_short(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,

@@ -119,7 +119,8 @@ class BadRequests(unittest.TestCase):
     def test_unknown_paths_verbs_and_types_are_problems_with_a_code(self):
         for method, path, body, wanted in (("GET", "/nowhere", None, 404), ("PATCH", "/api/v1/jobs", "a", 405),
                                            ("GET", "/api/v1/jobs/none", None, 404), ("GET", "/api/v1/jobs?page=0", None, 400),
-                                           ("GET", "/api/v1/jobs?unknown=1", None, 400)):
+                                           ("GET", "/api/v1/jobs?unknown=1", None, 400),
+                                           ("GET", "/api/v1/jobs?namespace=a&namespace=b", None, 400)):
             with self.subTest(f"{method} {path}"):
                 status, answer = self.daemon.rest(method, path, body)
                 self.assertEqual(status, wanted, answer)

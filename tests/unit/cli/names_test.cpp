@@ -35,6 +35,19 @@ TEST(Names, of_jobs_are_taken_in_every_spelling_that_is_printed) {
               "GET /api/v1/jobs/b1 HTTP/1.1");
 }
 
+TEST(Names, with_their_kind_need_no_word_before_them) {
+    for (const auto& [words, wanted] :
+         {std::pair{std::vector<std::string>{"delete", "job/team-a/b1"},
+                    "DELETE /api/v1/jobs/b1?namespace=team-a HTTP/1.1"},
+          {{"describe", "pool/b1"}, "GET /api/v1/pools/b1 HTTP/1.1"},
+          {{"explain", "job/b1"}, "GET /api/v1/jobs/b1/explain HTTP/1.1"}}) {
+        CannedServer server{200, kJson, "{}"};
+        EXPECT_EQ(server.run(words).request_line, wanted);
+    }
+    CannedServer server{200, kJson, "{}"};
+    EXPECT_EQ(server.run({"delete", "-f", "job/none.yaml"}).request_line, "");
+}
+
 TEST(Names, with_a_namespace_win_over_the_default_one_and_contradict_no_flag_silently) {
     CannedServer same{200, kJson, "{}"};
     EXPECT_EQ(same.run({"describe", "job", "a/b1", "-n", "a"}).request_line,

@@ -123,6 +123,21 @@ TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
               "nothing says how many ranks its gang has: its PodGroup names no size of at least 1");
 }
 
+TEST(Gang, whose_pods_contradict_each_other_is_told_so) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("g", 2, 1);
+    ranks[0].gang_min = 3;
+    world.add(ranks);
+    world.plan();
+    EXPECT_EQ(world.why("g").front().sentence,
+              "its gang needs 3 ranks, 2 exist; its pods contradict each other about that (2, 3), "
+              "the largest number counts");
+    world.send(GangObserved{{"team-a", "g"}, 3});
+    world.plan();
+    EXPECT_EQ(world.why("g").front().sentence, "its gang needs 3 ranks, 2 exist");
+}
+
 TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -77,5 +77,22 @@ TEST(Preflight, a_quota_is_named_with_its_number) {
         "memory");
 }
 
+TEST(Preflight, the_node_that_is_named_is_the_one_that_offers_most_of_what_is_asked_for) {
+    EngineWorld world;
+    const auto add = [&world](const char* name, std::int64_t gpus, std::int64_t cores) {
+        NodeFacts facts = node(name, gpus);
+        facts.allocatable.cpu = CpuMilli{cores * 1'000};
+        world.add(facts);
+    };
+    add("many-gpus", 11, 8);
+    add("many-cores", 8, 64);
+    JobSpec asks = training(1);
+    asks.cpu = CpuMilli{65'000};
+    const auto error = preflight(world.engine.state(), asks);
+    ASSERT_TRUE(error.has_value());
+    EXPECT_EQ(error->code, ErrorCode::NeverFits);
+    EXPECT_NE(error->message.find("(many-cores) offers"), std::string::npos) << error->message;
+}
+
 }  // namespace
 }  // namespace gpuctl::test

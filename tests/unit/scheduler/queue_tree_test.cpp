@@ -128,37 +128,6 @@ TEST(QueueTree, preflight_tells_the_level_that_will_never_let_it_in) {
               "product, vision");
 }
 
-TEST(Views, jobs_are_listed_by_the_names_that_people_see) {
-    EngineWorld world;
-    world.add(node("a", 1));
-    world.add(pod("zoo-0", "zoo", 1));
-    world.add(pod("mill", "", 1));  // a lone pod
-    world.add(pod("ape-0", "ape", 1));
-    world.run();
-    std::vector<std::string> names;
-    for (const JobView& view : list_jobs(world.engine.state(), {})) {
-        names.push_back(shown_name(view.key));
-    }
-    EXPECT_EQ(names, (std::vector<std::string>{"ape", "mill", "zoo"}));
-}
-
-TEST(Preflight, the_node_that_is_named_is_the_one_that_offers_most_of_what_is_asked_for) {
-    EngineWorld world;
-    const auto add = [&world](const char* name, std::int64_t gpus, std::int64_t cores) {
-        NodeFacts facts = node(name, gpus);
-        facts.allocatable.cpu = CpuMilli{cores * 1'000};
-        world.add(facts);
-    };
-    add("many-gpus", 11, 8);
-    add("many-cores", 8, 64);
-    JobSpec asks = job("", 1, 1);
-    asks.cpu = CpuMilli{65'000};
-    const auto error = preflight(world.engine.state(), asks);
-    ASSERT_TRUE(error.has_value());
-    EXPECT_EQ(error->code, ErrorCode::NeverFits);
-    EXPECT_NE(error->message.find("(many-cores) offers"), std::string::npos) << error->message;
-}
-
 TEST(QueueTree, views_list_each_queue_before_those_below_it) {
     EngineWorld world;
     world.set(tree());

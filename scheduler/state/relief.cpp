@@ -13,6 +13,11 @@ void Relief::clear() {
     jobs_.clear();
 }
 
+Relief::OfQueue& Relief::of(QueueId queue) {
+    if (queues_.size() <= queue.value()) queues_.resize(queue.value() + 1);
+    return queues_[queue.value()];
+}
+
 void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId on) {
     const PodRow& pod = state.pod(id);
     if (!pod.job.exists()) return;
@@ -20,67 +25,75 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     if (job.priority >= kSystemPriority) return;
     const Shape& shape = state.shapes().at(pod.shape);
     const Load load{shape.gpus, shape.cpu, shape.memory};
-    tenants_[job.tenant].add(load, sign);
+    if (tenants_.size() <= job.tenant.value()) tenants_.resize(job.tenant.value() + 1);
+    tenants_[job.tenant.value()].add(load, sign);
     if (!job.queue.exists()) return;
-    in_pools_[{job.tenant, job.pool}] += shape.gpus * sign;
-    OfJob& of = jobs_[pod.job];
-    const bool held_nothing = of.pods == job.pods_held;
-    of.pods += sign;
-    of.gpus += shape.gpus * sign;
-    const bool holds_nothing = of.pods == job.pods_held;
+    const std::pair in_pool{job.tenant, job.pool};
+    const auto known = std::find_if(in_pools_.begin(), in_pools_.end(),
+                                    [&](const auto& entry) { return entry.first == in_pool; });
+    if (known == in_pools_.end()) {
+        in_pools_.emplace_back(in_pool, shape.gpus * sign);
+    } else {
+        known->second += shape.gpus * sign;
+    }
+    OfJob& of_job = jobs_[pod.job];
+    const bool held_nothing = of_job.pods == job.pods_held;
+    of_job.pods += sign;
+    of_job.gpus += shape.gpus * sign;
+    const bool holds_nothing = of_job.pods == job.pods_held;
     const std::int64_t jobs = (holds_nothing ? 1 : 0) - (held_nothing ? 1 : 0);
-    queues_[job.queue].direct += shape.gpus * sign;
-    if (pod.standing == PodStanding::claimed) queues_[job.queue].claimed += shape.gpus * sign;
+    of(job.queue).direct += shape.gpus * sign;
+    if (pod.standing == PodStanding::claimed) of(job.queue).claimed += shape.gpus * sign;
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
-        queues_[queue].held.add(load, sign);
-        queues_[queue].jobs += jobs;
+        of(queue).held.add(load, sign);
+        of(queue).jobs += jobs;
         if (state.queue(queue).models.empty()) continue;
         const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
-        queues_[queue].models.emplace_back(model, shape.gpus * sign);
+        of(queue).models.emplace_back(model, shape.gpus * sign);
     }
 }
 
 Load Relief::of_queue(QueueId queue) const {
-    const auto found = queues_.find(queue);
-    return found == queues_.end() ? Load{} : found->second.held;
+    const OfQueue* found = find(queue);
+    return found == nullptr ? Load{} : found->held;
 }
 
 GpuMilli Relief::of_model(QueueId queue, std::string_view model) const {
     GpuMilli sum;
-    const auto found = queues_.find(queue);
-    if (found == queues_.end()) return sum;
-    for (const auto& [name, gpus] : found->second.models) {
+    const OfQueue* found = find(queue);
+    if (found == nullptr) return sum;
+    for (const auto& [name, gpus] : found->models) {
         if (same_gpu_model(name, model)) sum += gpus;
     }
     return sum;
 }
 
 std::int64_t Relief::jobs_of(QueueId queue) const {
-    const auto found = queues_.find(queue);
-    return found == queues_.end() ? 0 : found->second.jobs;
+    const OfQueue* found = find(queue);
+    return found == nullptr ? 0 : found->jobs;
 }
 
 Load Relief::of_tenant(TenantId tenant) const {
-    const auto found = tenants_.find(tenant);
-    return found == tenants_.end() ? Load{} : found->second;
+    return tenant.value() < tenants_.size() ? tenants_[tenant.value()] : Load{};
 }
 
 GpuMilli Relief::of_tenant(TenantId tenant, PoolId pool) const {
-    const auto found = in_pools_.find({tenant, pool});
-    return found == in_pools_.end() ? GpuMilli{} : found->second;
+    for (const auto& [in_pool, gpus] : in_pools_) {
+        if (in_pool == std::pair{tenant, pool}) return gpus;
+    }
+    return {};
 }
 
 Relief::OfJob Relief::of_job(const ClusterState& state, const JobRow& job) const {
-    for (const auto& [id, of] : jobs_) {
-        if (&state.job(id) == &job) return of;
-    }
-    return {};
+    if (job.pods.empty()) return {};
+    const auto found = jobs_.find(state.pod(job.pods.front()).job);
+    return found == jobs_.end() ? OfJob{} : found->second;
 }
 
 GpuMilli Relief::kept(const ClusterState& state, QueueId queue, QueueId leaf, GpuMilli more) const {
     const QueueRow& row = state.queue(queue);
     GpuMilli sum = row.direct.gpus;
-    if (const auto found = queues_.find(queue); found != queues_.end()) sum -= found->second.direct;
+    if (const OfQueue* found = find(queue)) sum -= found->direct;
     if (queue == leaf) sum += more;
     for (const QueueId child : row.children) sum += kept(state, child, leaf, more);
     return std::max(row.keeps, sum);
@@ -92,10 +105,8 @@ Relief::Unclaimed Relief::unclaimed(const ClusterState& state, QueueId queue,
     Unclaimed sum;
     sum.held = row.direct.gpus - row.claimed;
     if (relief != nullptr) {
-        const auto found = relief->queues_.find(queue);
-        if (found != relief->queues_.end()) {
-            sum.held -= found->second.direct - found->second.claimed;
-        }
+        const OfQueue* found = relief->find(queue);
+        if (found != nullptr) sum.held -= found->direct - found->claimed;
     }
     sum.kept = sum.held;
     for (const QueueId child : row.children) {

@@ -196,9 +196,15 @@ private:
         return known_;
     }
 
+    // A whole number has one way to be written: as a key it is that text ({2: 1.9} by size).
+    static bool is_whole_number(const std::string& name) {
+        const bool has_digits = !name.empty() && all_of(name, "0123456789");
+        return has_digits && (name == "0" || name.front() != '0');
+    }
+
     void key(const std::string& name, const std::string& tag, Position at) {
         const bool plain = tag == "?";
-        if (plain && !scalar(name, tag, at).is_string()) {
+        if (plain && !scalar(name, tag, at).is_string() && !is_whole_number(name)) {
             throw DocumentProblem{at, "a key must be text; put " + name + " in quotes"};
         }
         builder_.key(name, at, plain && name == "<<");

@@ -103,12 +103,15 @@ TEST(Yaml, duplicate_keys_name_both_places) {
 }
 
 TEST(Yaml, keys_are_text) {
-    EXPECT_TRUE(holds(yaml_error("1: a"), "put 1 in quotes"));
+    EXPECT_TRUE(holds(yaml_error("1.5: a"), "put 1.5 in quotes"));
+    EXPECT_TRUE(holds(yaml_error("0x1: a"), "put 0x1 in quotes"));
+    EXPECT_TRUE(holds(yaml_error("01: a"), "put 01 in quotes"));
     EXPECT_TRUE(holds(yaml_error("true: a"), "put true in quotes"));
     EXPECT_TRUE(holds(yaml_error("? [a]\n: b"), "a key must be text, not a list"));
     EXPECT_TRUE(holds(yaml_error("? {a: b}\n: b"), "a key must be text, not a map"));
     EXPECT_TRUE(holds(yaml_error("~: b"), "a key must be text"));
     EXPECT_EQ(yaml("'1': a\non: b\n"), json({{"1", "a"}, {"on", "b"}}));
+    EXPECT_EQ(yaml("1: a\n16: b\n"), json({{"1", "a"}, {"16", "b"}}));
 }
 
 TEST(Yaml, aliases_and_merge_keys_unfold) {

@@ -1,18 +1,32 @@
 #include "scheduler/plan/make_room.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/shrink.hpp"
 #include "scheduler/queue/queue_book.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 namespace {
 
 constexpr std::size_t kNodesTriedMost = 32;
+constexpr std::size_t kNodesTriedMostForOne = 256;  // only what stands there is looked at
+
+bool is_limited(const ClusterState& state, const JobRow& job, PodId pod) {
+    const Shape& shape = state.shapes().at(state.pod(pod).shape);
+    const Load ask{shape.gpus, shape.cpu, shape.memory};
+    bool is_hit = false;
+    visit_limits(state, job, ask, [&is_hit](const LimitHit&) {
+        is_hit = true;
+        return false;
+    });
+    visit_model_limits(state, job, ask, [&is_hit](const LimitHit&) { is_hit = true; });
+    return is_hit;
+}
 
 }  // namespace
 
@@ -96,30 +110,30 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
     if (search(NodeId::none())) return true;
     if (candidates_.units.size() == all.size()) return false;
     // What a queue has lent may be too little for all of them, and the cheapest may stand where
-    // they help nobody: node by node, those that stand there come first.
-    std::set<NodeId> nodes;
+    // they help nobody: node by node, those that stand there come first. One pod needs no others
+    // where no limit is in its way.
+    std::map<NodeId, std::vector<const EvictionUnit*>> by_node;
     for (const EvictionUnit& unit : all) {
-        for (const PodId pod : unit.pods) nodes.insert(state.pod(pod).node);
+        for (const PodId pod : unit.pods) {
+            auto& here = by_node[state.pod(pod).node];
+            if (here.empty() || here.back() != &unit) here.push_back(&unit);
+        }
     }
-    if (pods.size() == 1) {
-        candidates_.units = all;
-        const RoomOnceGone room{state, job.pool, candidates_, pods};
-        std::erase_if(nodes, [&](NodeId node) { return !room.may_suffice_on(node); });
-    }
+    candidates_.units = all;
+    const RoomOnceGone room{state, job.pool, candidates_, pods};
+    const bool is_one = pods.size() == 1;
+    const bool needs_here_only = is_one && !is_limited(state, job, pods.front());
     std::size_t tries = 0;
-    for (const NodeId node : nodes) {
-        if (tries++ == kNodesTriedMost) return false;
-        const auto is_here = [&](const EvictionUnit& unit) {
-            return std::any_of(unit.pods.begin(), unit.pods.end(),
-                               [&](PodId pod) { return state.pod(pod).node == node; });
-        };
-        order.clear();
-        for (const bool comes_first : {true, false}) {
+    for (const auto& [node, here] : by_node) {
+        if (is_one && !room.may_suffice_on(node)) continue;
+        if (tries++ == (needs_here_only ? kNodesTriedMostForOne : kNodesTriedMost)) return false;
+        order = here;
+        if (!needs_here_only) {
             for (const EvictionUnit& unit : all) {
-                if (is_here(unit) == comes_first) order.push_back(&unit);
+                if (!std::binary_search(here.begin(), here.end(), &unit)) order.push_back(&unit);
             }
         }
-        if (search(pods.size() == 1 ? node : NodeId::none())) return true;
+        if (search(is_one ? node : NodeId::none())) return true;
     }
     return false;
 }

@@ -56,6 +56,18 @@ std::pair<std::int32_t, std::int32_t> sizes_of(const Curve& curve, std::int32_t 
     return {least, most};
 }
 
+// How fast it is on each size that it may have, as its user has measured it over whole runs.
+std::vector<SizeSpeed> speeds_of(const Curve& curve, std::int32_t least, std::int32_t most) {
+    std::vector<SizeSpeed> speeds;
+    const std::int64_t alone = whole_run_ms(curve, least);
+    for (const std::int32_t gpus : curve.sizes) {
+        if (gpus < least || gpus > most) continue;
+        speeds.push_back(
+            {gpus, static_cast<std::int32_t>(alone * kSpeedOfOne / whole_run_ms(curve, gpus))});
+    }
+    return speeds;
+}
+
 std::int64_t gpus_held(const ClusterState& state) {
     const PoolId pool = state.find_pool(kDefaultPool);
     return state.pool(pool).held.value() / kGpuMilliPerGpu;
@@ -136,6 +148,9 @@ void ElasticPolicy::submit(JobIndex index) {
     const auto [least, most] = sizes_of(curve, gpus_total_);
     spec.replicas_min = least;
     spec.replicas_max = most;
+    spec.speeds = speeds_of(curve, least, most);
+    spec.run_time_expected = Duration{whole_run_ms(curve, least)};
+    spec.restart_cost = job.restart_cost;
     live_[index];
     step(JobSubmitted{std::move(record)});
 }
@@ -181,7 +196,7 @@ void ElasticPolicy::create(const CreateWorkload& creation) {
 void ElasticPolicy::add_ranks(JobIndex index, std::int32_t up_to) {
     const ClusterState& state = engine_.state();
     const ObjectKey key{kNamespace, name_of_job(index)};
-    const std::int32_t least = state.job(state.find_job(key)).record->spec.replicas_min;
+    const JobSpec& spec = state.job(state.find_job(key)).record->spec;
     Live& live = live_.at(index);
     while (std::ssize(live.pods) < up_to) {
         PodFacts pod;
@@ -192,7 +207,9 @@ void ElasticPolicy::add_ranks(JobIndex index, std::int32_t up_to) {
         pod.created_at = World::kBegin + trace_->job(index).submit;
         pod.rank = static_cast<std::int32_t>(live.pods.size());
         pod.gang = true;
-        pod.gang_min = least;
+        pod.gang_min = spec.replicas_min;
+        pod.run_time_expected = spec.run_time_expected;
+        pod.restart_cost = spec.restart_cost;
         pod.request = gpus_only(1);
         live.pods.push_back(pod);
         step(PodObserved{std::move(pod)});

@@ -1,7 +1,8 @@
 #pragma once
 // The real engine as a policy for jobs that run on any number of GPUs: each is an elastic job of
-// ranks with one GPU, and what the engine says to its controller becomes a change of size in the
-// world. Beside EnginePolicy, whose jobs have one size; the world keeps its own books here, too.
+// ranks with one GPU that says how fast it is with them, and what the engine says to its controller
+// becomes a change of size in the world. Beside EnginePolicy, whose jobs have one size; the world
+// keeps its own books here, too.
 //
 // Owner, thread: the replay's. `trace` must outlive it.
 

@@ -321,6 +321,9 @@ const std::vector<Key<Policy>>& keys<Policy>() {
              "so long after its start nothing is stopped for others"),
         span("growthPause", &Policy::growth_pause, 0, kDay,
              "so long after it changed size, or started, an elastic job does not grow"),
+        span("resizePaysWithin", &Policy::resize_pays_within, 0, kDay,
+             "elastic jobs with a speedup change size where that pays within so long; 0s: like "
+             "those without"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000, "tries in one Plan"),
         list("maintenance", &Policy::windows, example_window(),
              "when which nodes take no work; at most 64"),

@@ -99,6 +99,18 @@ Json encode_resources(const JobSpec& spec) {
     return resources;
 }
 
+Json encode_elastic(const JobSpec& spec) {
+    Json elastic{{"minReplicas", spec.replicas_min}, {"maxReplicas", spec.replicas_max}};
+    if (spec.speeds.empty()) return elastic;
+    Json& speedup = elastic["speedup"] = Json::object();
+    for (const SizeSpeed& size : spec.speeds) {
+        Json& speed = speedup[std::to_string(size.ranks)];
+        speed = size.milli / kSpeedOfOne;
+        if (size.milli % kSpeedOfOne != 0) speed = static_cast<double>(size.milli) / kSpeedOfOne;
+    }
+    return elastic;
+}
+
 Json encode_placement(const TopologyRules& rules) {
     Json placement;
     const auto put = [](Json& object, const char* key, TopologyLevel level) {
@@ -138,8 +150,7 @@ nlohmann::ordered_json encode_job(const JobSpec& spec) {
     if (spec.kind != JobKind::training) document["service"] = encode_service(spec.service);
     document["resources"] = encode_resources(spec);
     if (spec.replicas_min != spec.replicas_max) {
-        document["elastic"] =
-            Json{{"minReplicas", spec.replicas_min}, {"maxReplicas", spec.replicas_max}};
+        document["elastic"] = encode_elastic(spec);
     }
     if (spec.topology.any()) document["placement"] = encode_placement(spec.topology);
     Json storage = encode_storage(spec);

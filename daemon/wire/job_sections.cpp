@@ -247,29 +247,6 @@ void read_resources(JobReader& reader, const Field& section) {
     reader.finish(fields);
 }
 
-void read_elastic(JobReader& reader, const Field& section, const Field& node_count) {
-    if (!section) return;
-    JobSpec& spec = reader.spec;
-    if (spec.kind != JobKind::training) {
-        return section.error("elastic is for training jobs; use service.replicas");
-    }
-    Fields fields{section};
-    const auto low = fields.require("minReplicas").integer(1, kReplicasMax);
-    const auto high = fields.require("maxReplicas").integer(1, kReplicasMax);
-    reader.finish(fields);
-    if (!low || !high) return;
-    if (*low > *high) {
-        return section.error("elastic.minReplicas " + std::to_string(*low) +
-                             " is more than elastic.maxReplicas " + std::to_string(*high));
-    }
-    if (node_count && (*low != spec.replicas_min || *high != spec.replicas_max)) {
-        return section.error(
-            "elastic contradicts resources.nodeCount, which is short for both numbers equal");
-    }
-    spec.replicas_min = static_cast<std::int32_t>(*low);
-    spec.replicas_max = static_cast<std::int32_t>(*high);
-}
-
 void read_service(JobReader& reader, const Field& section) {
     JobSpec& spec = reader.spec;
     ServiceSpec& service = spec.service;

@@ -251,6 +251,10 @@ namespace gpuctl {
       "An elastic job grows beyond what its queue may hold.") \
     X(grow_before_others, \
       "Elastic jobs grow before those who wait were tried.") \
+    X(give_while_others_wait, \
+      "Elastic jobs give to each other while somebody waits for the room.") \
+    X(forget_what_was_worked, \
+      "How far an elastic job is that says how fast it is by size is not written down.") \
     X(forget_sizes_on_disk, \
       "How many ranks an elastic job has is not written down.") \
     X(long_jobs_begin_last, \

@@ -2,6 +2,14 @@
 
 namespace gpuctl {
 
+std::int32_t speed_of(const std::vector<SizeSpeed>& speeds, std::int64_t ranks) {
+    std::int32_t milli = 0;
+    for (const SizeSpeed& listed : speeds) {
+        if (listed.ranks <= ranks) milli = listed.milli;
+    }
+    return milli;
+}
+
 Resources pod_request(const JobSpec& spec) {
     Resources request;
     request.cpu = spec.cpu;

@@ -87,6 +87,18 @@ struct ServiceSpec {
 BOOST_DESCRIBE_STRUCT(ServiceSpec, (),
                       (replicas, port, target_port, protocol, type, health_check, timeout))
 
+// How fast an elastic job is with so many ranks, in thousandths of what it is with its fewest.
+struct SizeSpeed {
+    std::int32_t ranks = 0;
+    std::int32_t milli = 0;
+    friend auto operator<=>(const SizeSpeed&, const SizeSpeed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(SizeSpeed, (), (ranks, milli))
+inline constexpr std::int32_t kSpeedOfOne = 1'000;
+
+// By the sizes that are listed, rising: one between two of them is as fast as the smaller.
+std::int32_t speed_of(const std::vector<SizeSpeed>& speeds, std::int64_t ranks);
+
 struct JobSpec {
     JobKind kind = JobKind::training;
     std::string version = "v0.1";
@@ -126,6 +138,9 @@ struct JobSpec {
 
     TopologyRules topology;  // of its pods among each other
 
+    // Of an elastic job; from its fewest ranks on. Empty: nobody says.
+    std::vector<SizeSpeed> speeds;
+
     friend auto operator<=>(const JobSpec&, const JobSpec&) = default;
 };
 BOOST_DESCRIBE_STRUCT(JobSpec, (),
@@ -133,7 +148,7 @@ BOOST_DESCRIBE_STRUCT(JobSpec, (),
                        run_time_expected, checkpoint_interval, restart_cost, image,
                        image_pull_secrets, command, args, environment, pool, gpu, gpu_type,
                        gpu_share, cpu, memory, replicas_min, replicas_max, service, workdirs,
-                       claims, topology))
+                       claims, topology, speeds))
 
 // So long a training job that has ended is kept for its users to look at (contract 4.2): in
 // Kubernetes the Job's time to live, in the virtual cluster the same.

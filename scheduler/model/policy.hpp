@@ -151,6 +151,9 @@ struct Policy {
     Duration run_time_protected;  // so long after its start nothing is stopped for others
     // So long after it changed size, or started, an elastic job does not grow.
     Duration growth_pause = Duration::seconds(60);
+    // Those that say how fast they are by size have the sizes by which most is gained, and change
+    // them where that pays within so long; 0: like all others.
+    Duration resize_pays_within = Duration::seconds(300);
     std::vector<MaintenanceWindow> windows;  // at most kWindowsMaximum; those beyond do not count
     Drain unhealthy_drain = Drain::none;  // who is stopped on a node that is told to be unhealthy
     friend auto operator<=>(const Policy&, const Policy&) = default;
@@ -160,7 +163,7 @@ BOOST_DESCRIBE_STRUCT(Policy, (),
                        pods_reserved_per_node, backoff_initial, backoff_maximum, gang_bind_deadline,
                        plan_attempts_max, usage_half_life, ageing_step, ageing_every,
                        ageing_maximum, evictions_per_job_per_hour, run_time_protected, growth_pause,
-                       windows, unhealthy_drain))
+                       resize_pays_within, windows, unhealthy_drain))
 
 inline constexpr const char* kDefaultPool = "default";
 inline constexpr const char* kDefaultQueue = "default";

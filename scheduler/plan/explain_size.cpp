@@ -25,28 +25,56 @@ std::string obstacle(const ClusterState& state, const JobRow& job, PodId like) {
 
 }  // namespace
 
+namespace {
+
+std::string times(const JobSpec& spec, std::int32_t ranks) {
+    const std::int32_t tenths = speed_of(spec.speeds, ranks) / (kSpeedOfOne / 10);
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " times as fast";
+}
+
+// Why it has no more, of one that says how fast it is by size.
+std::string next_size(const JobSpec& spec, std::int32_t ranks) {
+    for (const SizeSpeed& size : spec.speeds) {
+        if (size.ranks > ranks && speed_of(spec.speeds, ranks) < size.milli) {
+            return std::to_string(size.ranks) + ", " + times(spec, size.ranks);
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
 std::string explain_size(const ClusterState& state, JobId id) {
     const JobRow& job = state.job(id);
     const ClusterState::Ranks ranks = state.ranks_of(job);
     if (ranks.there == 0 || !job.pool.exists() || !job.queue.exists()) return "";
     const JobSpec& spec = job.record->spec;
     const ElasticRow& elastic = job.elastic;
+    const bool is_paced = !spec.speeds.empty();
     std::string text = "it has " + ranks_text(ranks.there) + " of " +
                        std::to_string(spec.replicas_min) + " to " +
                        std::to_string(spec.replicas_max);
-    if (ranks.has_surplus) return text + ", and gives up what it had more: it was " + elastic.why;
+    if (is_paced) {
+        text += ", " + times(spec, ranks.there) + " as with " + std::to_string(spec.replicas_min);
+    }
+    if (ranks.has_surplus) return text + ", and gives up what it had more: " + elastic.why;
     if (ranks.is_ending) return text + ", and keeps them: some have ended";
     if (elastic.wanted > ranks.there) {
         return text + ", and is growing to " + std::to_string(elastic.wanted) + ": " + elastic.why;
     }
+    if (is_paced && !elastic.why.empty()) text += " (the last change: " + elastic.why + ")";
     if (ranks.there >= spec.replicas_max) return text + ", as many as it may have";
-    text += "; it would grow to " + std::to_string(spec.replicas_max);
+    const std::string more =
+        is_paced ? next_size(spec, ranks.there) : std::to_string(spec.replicas_max);
+    if (more.empty()) return text + ", and would be no faster with more";
+    text += "; it would grow to " + more;
     const std::string why = obstacle(state, job, job.pods.front());
     if (!why.empty()) return text + ": " + why;
     const Instant from = std::max(elastic.grow_from, elastic.not_before);
     if (from > state.now()) {
         return text + ", not before " + explain_parts::span(from - state.now()) + " from now";
     }
+    if (is_paced) return text + ", where that pays and others do not gain more by the room";
     return text + " when what is idle is kept for nobody who waits";
 }
 

@@ -37,14 +37,18 @@ void Grower::run(ClusterState& state, PoolId pool, Reservation& promised, ShortW
     find_jobs(state, pool);
     if (jobs_.empty()) return;
     // What those who leave give, together with what is idle, may be what somebody waits for.
-    const bool may_grow = !anybody_waits(state, pool) || !anybody_leaves(state, pool);
+    const bool nobody_waits = !anybody_waits(state, pool);
+    const bool may_grow = nobody_waits || !anybody_leaves(state, pool);
+    if (may_grow) grow_by_gain(state, pool, nobody_waits, figures, effects);
     if (may_grow) place_further(state, figures, effects);
-    take_back_further(state, effects);
+    take_back_further(state, pool, effects);
     if (may_grow) ask_for_more(state, effects);
 }
 
 void Grower::find_jobs(const ClusterState& state, PoolId pool) {
     jobs_.clear();
+    choosing_.clear();
+    choices_.clear();
     for (const JobId id : state.elastic_jobs()) {
         const JobRow& job = state.job(id);
         if (job.pool != pool || !job.queue.exists() || job.pods_held == 0) continue;
@@ -54,6 +58,7 @@ void Grower::find_jobs(const ClusterState& state, PoolId pool) {
         grown.further = ready_.further;
         grown.extra = job.pods_held - state.gang_size(job).value_or(0);
         grown.more = static_cast<std::int64_t>(grown.further.size());
+        grown.is_by_gain = chooses_by_gain(state, job);
         jobs_.push_back(std::move(grown));
     }
 }
@@ -65,18 +70,19 @@ Grower::Grown* Grower::next(const ClusterState& state) {
         return std::tuple{-std::int64_t{job.priority}, one.extra, job.arrival};
     };
     for (Grown& one : jobs_) {
-        if (one.is_full || one.more == 0) continue;
+        if (one.is_full || one.more == 0 || one.is_by_gain) continue;
         if (best == nullptr || rank(one) < rank(*best)) best = &one;
     }
     return best;
 }
 
-bool Grower::fits(ClusterState& state, const JobRow& job, PodId like, const Relief* with) {
-    const Shape& shape = state.shapes().at(state.pod(like).shape);
-    if (job.is_long && short_work_->is_kept() && !short_work_->has_room_for_long(shape.gpus)) {
+bool Grower::fits(ClusterState& state, const JobRow& job, const Relief* with) {
+    const Shape& shape = state.shapes().at(state.pod(pod_.front()).shape);
+    Load ask;
+    for (std::size_t i = 0; i < pod_.size(); ++i) ask.add({shape.gpus, shape.cpu, shape.memory});
+    if (job.is_long && short_work_->is_kept() && !short_work_->has_room_for_long(ask.gpus)) {
         return false;
     }
-    const Load ask{shape.gpus, shape.cpu, shape.memory};
     bool within = true;
     visit_limits(state, job, ask, [&within](const LimitHit&) { return within = false; }, with);
     if (!within && !planted(PlantedBug::grow_past_limits)) return false;
@@ -84,7 +90,6 @@ bool Grower::fits(ClusterState& state, const JobRow& job, PodId like, const Reli
     visit_model_limits(
         state, job, ask, [this](const LimitHit& hit) { models_.push_back(hit.model); }, with);
     placer_.avoid(models_);
-    pod_.assign(1, like);
     if (state.has_windows()) {
         placer_.keep_outside(state.barred(state.stay_of(job, pod_), state.now()));
     }
@@ -99,31 +104,49 @@ bool Grower::fits(ClusterState& state, const JobRow& job, PodId like, const Reli
 // Ranks that exist: they are bound now.
 void Grower::place_further(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     while (Grown* one = next(state)) {
-        const JobRow& job = state.job(one->job);
-        const PodId pod = one->further.front();
-        const GpuMilli gpus = state.shapes().at(state.pod(pod).shape).gpus;
-        one->is_full =
-            !fits(state, job, pod, nullptr) || !state.assume(one->job, placed_, false, effects);
-        if (one->is_full) continue;  // the next rank would leave a gap
-        if (job.is_long && short_work_->is_kept()) short_work_->note_placed(gpus);
-        if (promised_->exists()) {
-            const bool is_over = promised_->is_over_by_then(state.now(), job.run_time_max);
-            promised_->note_placed(state, placed_, is_over);
-        }
-        one->further.erase(one->further.begin());
-        --one->more;
-        ++one->extra;
-        ++figures.ranks_grown;
+        pod_.assign(1, one->further.front());
+        one->is_full = !fits(state, state.job(one->job), nullptr);
+        if (!one->is_full) place_pods(state, *one, figures, effects);
     }
 }
 
+// Of placed_, the first of its further ranks; the next one would leave a gap where that fails.
+void Grower::place_pods(ClusterState& state, Grown& one, EngineFigures& figures,
+                        EffectList& effects) {
+    const JobRow& job = state.job(one.job);
+    one.is_full = !state.assume(one.job, placed_, false, effects);
+    if (one.is_full) return;
+    for (const Placement& placement : placed_) {
+        const GpuMilli gpus = state.shapes().at(state.pod(placement.pod).shape).gpus;
+        if (job.is_long && short_work_->is_kept()) short_work_->note_placed(gpus);
+    }
+    if (promised_->exists()) {
+        const bool is_over = promised_->is_over_by_then(state.now(), job.run_time_max);
+        promised_->note_placed(state, placed_, is_over);
+    }
+    const auto placed = std::ssize(placed_);
+    one.further.erase(one.further.begin(), one.further.begin() + placed);
+    one.more -= placed;
+    one.extra += placed;
+    figures.ranks_grown += static_cast<std::uint64_t>(placed);
+}
+
 // Those that found no room go again: a job ends when all ranks that it has have ended.
-void Grower::take_back_further(ClusterState& state, EffectList& effects) {
-    for (Grown& one : jobs_) {
+// Those for which others are giving up theirs just now stay.
+void Grower::take_back_further(ClusterState& state, PoolId pool, EffectList& effects) {
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+        const Grown& one = jobs_[i];
         if (one.further.empty()) continue;
         const ClusterState::Ranks ranks = state.ranks_of(state.job(one.job));
         if (!ranks.is_settled) continue;
-        state.resize(one.job, ranks.there, "there was no idle room for more ranks", effects);
+        std::int32_t kept = ranks.there;
+        for (std::size_t c = 0; c < choosing_.size() && is_room_to_come(state, pool); ++c) {
+            if (choosing_[c].of == i) kept = std::max(kept, choices_[c].aim);
+        }
+        const char* why = one.is_by_gain
+                              ? "by more ranks it would gain less than others, or nothing"
+                              : "there was no idle room for more ranks";
+        state.resize(one.job, kept, why, effects);
     }
 }
 
@@ -141,6 +164,7 @@ void Grower::find_growing(const ClusterState& state) {
         for (const PodId pod : job.pods) {
             if (state.pod(pod).standing == PodStanding::bound) one.like = pod;
         }
+        if (one.is_by_gain) continue;  // but what it was told to have is its own
         const bool may_grow = elastic.wanted == elastic.size && elastic.wanted == ranks.there &&
                               elastic.grow_from <= state.now() && elastic.not_before <= state.now();
         if (may_grow) one.more = job.record->spec.replicas_max - ranks.there;
@@ -156,7 +180,8 @@ void Grower::ask_for_more(ClusterState& state, EffectList& effects) {
         Relief with;
         const auto lay_out = [&](const Grown& one) {
             const JobRow& job = state.job(one.job);
-            if (!fits(state, job, one.like, &with)) return false;
+            pod_.assign(1, one.like);
+            if (!fits(state, job, &with)) return false;
             const Placement& spot = placed_.front();
             attempt.take(spot.node.value(), state.shapes().at(state.pod(one.like).shape).needs, 1,
                          spot.device);

@@ -6,6 +6,7 @@
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/price.hpp"
 #include "scheduler/plan/reclaim.hpp"
+#include "scheduler/plan/sizes_by_gain.hpp"
 
 namespace gpuctl::shrink {
 namespace {
@@ -61,6 +62,34 @@ EvictionUnit unit_of(const ClusterState& state, PodId id) {
     return unit;
 }
 
+struct Giver {
+    const JobRow* job = nullptr;
+    std::vector<PodId> ranks;
+    std::int64_t loss = 0;  // of one whose size goes by gain; of the others it is not known
+};
+
+// What giving so many GPUs costs each.
+void count_losses(const ClusterState& state, GpuMilli ask, std::vector<Giver>& givers) {
+    WorkLeft left;
+    std::vector<SizeChoice> choices;
+    std::vector<Giver*> of;
+    GpuMilli room;
+    for (Giver& giver : givers) {
+        if (!chooses_by_gain(state, *giver.job)) continue;
+        of.push_back(&giver);
+        choices.push_back(choice_of(state, *giver.job, left));
+        room += choices.back().each * choices.back().now;
+    }
+    weigh_work(choices, room);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        const std::int64_t each = choices[i].each.value();
+        const std::int64_t going =
+            std::min<std::int64_t>((ask.value() + each - 1) / each, std::ssize(of[i]->ranks));
+        of[i]->loss = loss_of(choices[i], choices[i].now - static_cast<std::int32_t>(going),
+                              state.policy().resize_pays_within);
+    }
+}
+
 }  // namespace
 
 bool may_try(const ClusterState& state, const JobRow& job) {
@@ -73,10 +102,6 @@ bool may_try(const ClusterState& state, const JobRow& job) {
 
 void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Candidates& out) {
     find_candidates(state, job.pool, [](const JobRow&) { return false; }, out);
-    struct Giver {
-        const JobRow* job;
-        std::vector<PodId> ranks;
-    };
     std::vector<Giver> givers;
     for (const JobId id : state.elastic_jobs()) {
         const JobRow& other = state.job(id);
@@ -85,9 +110,10 @@ void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Ca
             givers.push_back({&other, std::move(ranks)});
         }
     }
+    count_losses(state, ask, givers);
     std::sort(givers.begin(), givers.end(), [](const Giver& a, const Giver& b) {
-        return std::tuple{a.job->priority, b.ranks.size(), b.job->arrival} <
-               std::tuple{b.job->priority, a.ranks.size(), a.job->arrival};
+        return std::tuple{a.job->priority, a.loss, b.ranks.size(), b.job->arrival} <
+               std::tuple{b.job->priority, b.loss, a.ranks.size(), a.job->arrival};
     });
     Relief gone;
     for (const PodId pod : out.leaving) gone.add(state, pod, 1);

@@ -12,7 +12,8 @@ namespace gpuctl::shrink {
 bool may_try(const ClusterState& state, const JobRow& job);
 
 // Ranks that could go for `ask` of the job, each after those of its own job before it: first of the
-// least priority, then of the jobs with most to give, so that few jobs change.
+// least priority, then of who loses least by it as far as that is known, then of the jobs with most
+// to give, so that few jobs change.
 void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Candidates& out);
 
 }  // namespace gpuctl::shrink

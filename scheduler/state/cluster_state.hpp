@@ -357,6 +357,8 @@ private:
     PoolId note_work(JobId job);
     void recount_work();
     void note_progress(const JobRow& job, Churn& churn) const;
+    void note_pace(JobId id);  // pace.cpp
+    [[nodiscard]] Duration work_done(const JobRow& job) const;
 
     // queue tree and usage (queue_tree.cpp, usage_clock.cpp)
     void rebuild_tree();

@@ -140,11 +140,16 @@ struct ElasticRow {
     std::int32_t failures = 0;  // in a row
     Instant not_before;         // of telling again
     Instant grow_from;          // not before: it changed size lately
+    Instant give_from;          // to who gains more, not before: it grew lately
     std::string why;            // of the last change, for people
+    // Of one that says how fast it is by size (pace.cpp).
+    Duration done;       // of its work, in time with its fewest ranks, up to `paced_from`
+    Instant paced_from;  // it has run with `paced_ranks` since
+    std::int32_t paced_ranks = 0;
 };
 BOOST_DESCRIBE_STRUCT(ElasticRow, (),
                       (size, wanted, before, sent, offered, in_flight, effect, failures, not_before,
-                       grow_from, why))
+                       grow_from, give_from, why, done, paced_from, paced_ranks))
 
 struct JobRow {
     bool live = false;
@@ -205,6 +210,11 @@ struct JobRow {
     Instant timer_at;  // its entry in the timer set, or never
     bool is_dirty = false;
 };
+
+// An elastic job that says how fast it is by size: what it has done is time with its fewest ranks.
+inline bool is_paced(const JobRow& job) {
+    return job.elastic.size > 0 && !job.record->spec.speeds.empty();
+}
 
 // How often a job was moved out of the way: outlives its pods, whose successors may come later.
 struct Churn {

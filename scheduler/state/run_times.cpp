@@ -19,6 +19,7 @@ RunTimeQuestion ClusterState::question_about(const JobRow& job) const {
 void ClusterState::note_end(PodId id) {
     PodRow& row = pods_[id.value()];
     if (counts_work_ && row.job.exists()) work_stale_.push_back(row.job);
+    if (row.job.exists()) note_pace(row.job);
     Instant end;
     if (row.node.exists() && row.job.exists() && row.standing != PodStanding::claimed) {
         const Duration limit = jobs_[row.job.value()].run_time_max;
@@ -77,6 +78,7 @@ Duration ClusterState::done_before(const JobRow& job, Instant begin) const {
 }
 
 Duration ClusterState::progress_of(const JobRow& job) const {
+    if (is_paced(job)) return work_done(job);
     const Instant begin = began(job);
     const Duration before = done_before(job, begin);
     if (!begin.happened()) return before;
@@ -160,7 +162,8 @@ void ClusterState::note_run(PodId id) {
             churn.done_before = churn.done = Duration{};
         }
     }
-    history_.note(job.tenant, {about.gpus, about.limit, before + (end - begin)});
+    const Duration lasted = is_paced(job) ? work_done(job) : before + (end - begin);
+    history_.note(job.tenant, {about.gpus, about.limit, lasted});
     if (!has_windows()) return;
     // What is thought to be over before a window may be less now.
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) note_gain(PoolId{pool});

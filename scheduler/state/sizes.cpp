@@ -57,6 +57,7 @@ void ClusterState::resize(JobId id, std::int32_t ranks, std::string why, EffectL
     if (elastic.wanted == ranks) return;
     leave_queue(id);
     mark_dirty(id);
+    if (ranks > elastic.wanted) elastic.give_from = now_ + policy_.growth_pause;
     elastic.wanted = ranks;
     elastic.why = std::move(why);
     elastic.grow_from = now_ + policy_.growth_pause;
@@ -134,8 +135,8 @@ void ClusterState::send_resize(JobId id, EffectList& effects) {
 Instant ClusterState::next_size_change(const JobRow& job) {
     const ElasticRow& elastic = job.elastic;
     if (elastic.wanted != elastic.size) return elastic.not_before;
-    const bool may_grow = elastic.size < job.record->spec.replicas_max;
-    return may_grow ? std::max(elastic.grow_from, elastic.not_before) : Instant{};
+    const bool may_change = elastic.size < job.record->spec.replicas_max || is_paced(job);
+    return may_change ? std::max(elastic.grow_from, elastic.not_before) : Instant{};
 }
 
 void ClusterState::mark_surplus(PodId id) {

@@ -141,6 +141,7 @@ private:
 
     // judge_sizes.cpp
     void check_resize(const ResizeWorkload& resize, const ClusterState& after);
+    void check_given(const ResizeWorkload& resize, const ClusterState& after);
     void check_shrink(const ResizeWorkload& resize, const ClusterState& after);
     void check_growth(const std::vector<Turn>& turns, const ClusterState& after);
     void look_at_sizes(const ClusterState& state);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "scheduler/plan/sizes_by_gain.hpp"
 #include "sim/swarm/judge.hpp"
 
 namespace gpuctl::sim {
@@ -35,6 +36,7 @@ void Judge::check_shrink(const ResizeWorkload& resize, const ClusterState& after
     const std::string what = "shrinking job " + to_string(resize.key);
     const JobRow& row = after.job(after.find_job(resize.key));
     std::map<ObjectKey, PodFacts> lowest;  // rank that goes, by whom it goes for
+    check_given(resize, after);
     for (const PodId id : row.pods) {
         const PodRow& pod = after.pod(id);
         if (!pod.is_surplus || !pod.node.exists() || pod.facts.terminating) continue;
@@ -52,6 +54,38 @@ void Judge::check_shrink(const ResizeWorkload& resize, const ClusterState& after
         if (own.queue.empty() || books_.guaranteed(own) == 0) {
             fail("I19", what + " for job " + to_string(by) + " of lower priority");
         }
+    }
+}
+
+// Ranks that run and that nobody has claimed go only where sizes go by gain: to a size that its
+// user lists, while nobody waits in the pool, not soon after it grew.
+void Judge::check_given(const ResizeWorkload& resize, const ClusterState& after) {
+    const JobRow& row = after.job(after.find_job(resize.key));
+    const JobSpec& spec = row.record->spec;
+    const auto is_given = [&](PodId id) {
+        const PodRow& pod = after.pod(id);
+        return pod.is_surplus && pod.standing == PodStanding::bound && !pod.facts.terminating &&
+               pod.evicted_for == ObjectKey{} && pod.facts.rank < spec.replicas_max;
+    };
+    if (std::none_of(row.pods.begin(), row.pods.end(), is_given)) return;
+    // Somebody scaled its workload, the claim that they were for fell, or it is told once more.
+    const bool is_new = row.elastic.grow_from == books_.now + books_.policy.growth_pause;
+    if (!is_new || (!resize.why.starts_with("gave ") && !resize.why.starts_with("from "))) return;
+    ++probes.sizes_given;
+    const std::string what = "shrinking job " + to_string(resize.key) + " for what others gain";
+    if (spec.speeds.empty() || books_.policy.resize_pays_within <= Duration{}) {
+        fail("I19", what + ": sizes do not go by gain there");
+    }
+    const bool is_listed =
+        std::any_of(spec.speeds.begin(), spec.speeds.end(),
+                    [&](const SizeSpeed& size) { return size.ranks == resize.to; });
+    if (!is_listed) fail("I19", what + ": that is no size of its speedup");
+    Readiness ready;
+    for (const auto& [key, id] : after.jobs_by_key()) {
+        if (after.job(id).pool != row.pool) continue;
+        after.read_readiness(id, ready);
+        const bool waits = ready.waits && ready.hold == Reason::none && !ready.pods.empty();
+        if (waits) fail("I19", what + " while job " + to_string(key) + " waits");
     }
 }
 
@@ -102,7 +136,9 @@ void Judge::look_at_sizes(const ClusterState& state) {
         Readiness ready;
         state.read_readiness(id, ready);
         const ClusterState::Ranks ranks = state.ranks_of(job);
-        if (!ready.further.empty() && ranks.is_settled) {
+        // Those that others are giving up their own for stay.
+        const bool may_come = !spec.speeds.empty() && is_room_to_come(state, job.pool);
+        if (!ready.further.empty() && ranks.is_settled && !may_come) {
             fail("I19", name + " has ranks that are neither placed nor taken back");
         }
     }

@@ -109,6 +109,7 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
 
 constexpr std::uint64_t kTopologyStream = 0x746f706f;
 constexpr std::uint64_t kMaintenanceStream = 0x6d61696e;
+constexpr std::uint64_t kSpeedsStream = 0x73706565;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -183,7 +184,28 @@ SwarmOptions draw_options(Rng& rng) {
         draw_maintenance(when, options.settings.start, options.settings.nodes,
                          options.settings.policy);
     }
+    Rng fast{cluster.seed ^ kSpeedsStream};
+    options.speeds = fast.chance(1, 2);
+    if (options.speeds) {
+        options.settings.policy.resize_pays_within =
+            Duration{fast.chance(1, 4) ? 0 : fast.between(1'000, 600'000)};
+    }
     return options;
+}
+
+// Mostly slower and slower growth, sometimes a size that is slower than the one before.
+void draw_speeds(Rng& rng, JobSpec& spec) {
+    if (spec.replicas_min >= spec.replicas_max || rng.chance(1, 4)) return;
+    std::int32_t milli = kSpeedOfOne;
+    spec.speeds.push_back({spec.replicas_min, milli});
+    for (std::int32_t ranks = spec.replicas_min + 1; ranks <= spec.replicas_max; ++ranks) {
+        milli += static_cast<std::int32_t>(rng.between(-200, 1'000));
+        milli = std::max(milli, 100);
+        if (rng.chance(2, 3)) spec.speeds.push_back({ranks, milli});
+    }
+    if (rng.chance(1, 4)) spec.run_time_expected = Duration{};
+    // Dear enough restarts that nobody changes size are the other half.
+    if (rng.chance(1, 2)) spec.restart_cost = Duration{rng.between(1, 1'000)};
 }
 
 void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy) {

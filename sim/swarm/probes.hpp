@@ -72,6 +72,7 @@ struct Probes : MaintenanceProbes {
     std::uint64_t growths_placed = 0;  // rounds of ranks beyond the minimum
     std::uint64_t growths_sent = 0;    // workloads told to have more
     std::uint64_t ranks_shrunk = 0;    // for whom ranks were told to go, job by job
+    std::uint64_t sizes_given = 0;     // by jobs from which others gain more
     std::uint64_t shrinks_tried = 0;   // for waiting jobs, by hand at a fixed point
     std::uint64_t resizes_turned_down = 0;
 };
@@ -86,8 +87,8 @@ BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes),
                        stopped_for_due, disruptions_tried, reclaims_tried, orders_compared,
                        branches_compared, limits_recounted, usages_recounted, waits_tried,
                        explanations_recounted, promises_recounted, parts_placed, devices_shared,
-                       topologies_judged, growths_placed, growths_sent, ranks_shrunk, shrinks_tried,
-                       resizes_turned_down))
+                       topologies_judged, growths_placed, growths_sent, ranks_shrunk, sizes_given,
+                       shrinks_tried, resizes_turned_down))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

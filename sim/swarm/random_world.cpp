@@ -40,6 +40,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       options_(draw_options(rng_)),
       topology_rng_(seed),
       maintenance_rng_(seed),
+      speeds_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
       simulation_(options_.settings,
@@ -73,6 +74,7 @@ void RandomWorld::live(int moments) {
 void RandomWorld::submit() {
     JobSpec spec = draw_job(rng_, ++jobs_);
     if (options_.topology) draw_topology(topology_rng_, spec);
+    if (options_.speeds) draw_speeds(speeds_rng_, spec);
     ++judge_.probes.jobs_submitted;
     acknowledged_[spec.key] = spec;
     simulation_.submit(std::move(spec));
@@ -103,6 +105,7 @@ void RandomWorld::act() {
     } else if (dice < 22) {
         if (!options_.policy_changes) return;
         Policy policy = draw_policy(rng_);
+        policy.resize_pays_within = options_.settings.policy.resize_pays_within;
         if (options_.maintenance) {
             draw_maintenance(maintenance_rng_, simulation_.now(), options_.settings.nodes, policy);
             judge_.probes.windows_drawn += policy.windows.size();

@@ -88,6 +88,18 @@ inline QueueOrder order_named(const std::string& name) {
     return QueueOrder::fair_share;
 }
 
+inline std::vector<SizeSpeed> speeds_from(const std::string& text) {
+    std::vector<SizeSpeed> out;
+    std::istringstream in{text};
+    for (std::string part; std::getline(in, part, ',');) {
+        const std::size_t colon = part.find(':');
+        const double times = std::stod(part.substr(colon + 1));
+        out.push_back({static_cast<std::int32_t>(std::stol(part)),
+                       static_cast<std::int32_t>(times * kSpeedOfOne + 0.5)});
+    }
+    return out;
+}
+
 // Elastic jobs of a scenario: submitted through us, and resized as a Job's controller does.
 class ElasticJobs {
 public:
@@ -95,13 +107,18 @@ public:
 
     ElasticJobs(EngineWorld& world, Pods& jobs) : world_(world), jobs_(jobs) {}
 
-    void add(const PodFacts& like, std::int64_t ranks_min, std::int64_t ranks_max) {
+    void add(const PodFacts& like, std::int64_t ranks_min, std::int64_t ranks_max,
+             const std::vector<SizeSpeed>& speeds) {
         JobRecord record;
         record.uid = "uid-of-" + like.job;
         record.spec.key = {like.key.namespace_name, like.job};
         record.spec.queue = like.queue;
         record.spec.replicas_min = static_cast<std::int32_t>(ranks_min);
         record.spec.replicas_max = static_cast<std::int32_t>(ranks_max);
+        record.spec.speeds = speeds;
+        record.spec.run_time_expected = like.run_time_expected;
+        record.spec.checkpoint_interval = like.checkpoint_interval;
+        record.spec.restart_cost = like.restart_cost;
         records_[like.job] = record;
     }
     void submit(const std::string& name) {

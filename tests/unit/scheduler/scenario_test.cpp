@@ -14,6 +14,7 @@
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
 //           elastic 2-6x1              like gang, of 2 to 6 ranks; submitted through us
+//           speedup 1:1,2:1.9,4:3.5    how fast it is by its ranks
 //           part 500                   thousandths of one GPU for each rank
 //           required rack preferred rack spread host    how its ranks stand to each other
 //           limit 60 expected 20       seconds that it may run, that its user says it will
@@ -96,6 +97,7 @@ private:
         if (part[0] == "evictions") policy_.evictions_per_job_per_hour = std::stoi(part[1]);
         if (part[0] == "protect") policy_.run_time_protected = Duration{std::stoll(part[1])};
         if (part[0] == "pause") policy_.growth_pause = Duration{std::stoll(part[1])};
+        if (part[0] == "pays") policy_.resize_pays_within = Duration{std::stoll(part[1])};
         if (part[0] == "window") {
             policy_.windows.push_back(window_from({part.begin() + 1, part.end()}, world_.now));
         }
@@ -186,13 +188,12 @@ private:
     void add_job(const std::vector<std::string>& part) {
         std::int64_t ranks = 1;
         std::int64_t ranks_min = 0;  // of an elastic job
+        std::vector<SizeSpeed> speeds;
         std::int64_t gpus = 0;
         bool is_gang = false;
         PodFacts like = pod("x", part[0], 0);
         like.queue = part[1] == "-" ? "" : part[1];
-        std::int64_t cores = 1;
-        std::int64_t gib = 1;
-        std::int64_t milli = 0;
+        std::int64_t cores = 1, gib = 1, milli = 0;
         for (std::size_t i = 2; i < part.size(); ++i) {
             const auto next = [&] { return part.at(++i); };
             if (part[i] == "gang" || part[i] == "pods") {
@@ -206,6 +207,8 @@ private:
                 ranks_min = std::stoll(size);
                 ranks = std::stoll(size.substr(size.find('-') + 1));
                 gpus = std::stoll(size.substr(size.find('x') + 1));
+            } else if (part[i] == "speedup") {
+                speeds = speeds_from(next());
             } else if (part[i] == "prio") {
                 like.priority = static_cast<std::int32_t>(std::stol(next()));
             } else if (part[i] == "tenant") {
@@ -259,7 +262,7 @@ private:
             if (ranks_min > 0) one.gang_min = static_cast<std::int32_t>(ranks_min);
             jobs_[part[0]].push_back(one);
         }
-        if (ranks_min > 0) elastic_.add(like, ranks_min, ranks);
+        if (ranks_min > 0) elastic_.add(like, ranks_min, ranks, speeds);
     }
     void add_foreign(const std::vector<std::string>& part) {
         PodFacts one = pod("foreign-" + std::to_string(next_foreign_++), "", std::stoll(part[1]));

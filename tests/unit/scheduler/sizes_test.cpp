@@ -8,9 +8,10 @@ namespace {
 class Sizes : public ::testing::Test {
 protected:
     // Ranks 0 to 5 of one GPU each; four fit.
-    Sizes() {
+    explicit Sizes(const JobSpec& like = {}) {
         world.add(node("a", 4));
         JobRecord record;
+        record.spec = like;
         record.uid = "job-uid";
         record.spec.key = key;
         record.spec.replicas_min = 2;
@@ -20,6 +21,8 @@ protected:
         world.send(WorkloadOutcome{creation.id, key, true, false, "", {}});
         for (PodFacts& rank : gang("e", 6, 1)) {
             rank.gang_min = 2;
+            rank.run_time_expected = like.run_time_expected;
+            rank.restart_cost = like.restart_cost;
             world.add(rank);
         }
         world.run();
@@ -130,6 +133,86 @@ TEST_F(Sizes, once_a_rank_has_succeeded_the_size_stays) {
     for (const PodFacts& rank : gang("w", 2, 1)) world.add(rank);
     world.plan();
     EXPECT_TRUE(world.resizes.empty()) << "nor does it give any";
+}
+
+// Says how fast it is by size: 4 ranks are there, 1.5 times as fast as 2.
+class Pace : public Sizes {
+protected:
+    Pace() : Sizes(spec()) {}
+    static JobSpec spec() {
+        JobSpec spec;
+        spec.speeds = {{2, 1'000}, {4, 1'500}, {6, 3'000}};
+        spec.run_time_expected = Duration::seconds(10'000);
+        spec.restart_cost = Duration::seconds(10);
+        return spec;
+    }
+    [[nodiscard]] Duration done() const {
+        const ClusterState& state = world.engine.state();
+        return state.progress_of(state.job(state.find_job(key)));
+    }
+    void wait(std::int64_t seconds) {
+        world.now = world.now + Duration::seconds(seconds);
+        world.send(WokeUp{});
+        world.run();
+    }
+};
+
+TEST_F(Pace, what_is_done_counts_as_time_with_the_fewest_ranks) {
+    take_back_what_did_not_fit();
+    EXPECT_EQ(done(), Duration{});
+    wait(10);
+    EXPECT_EQ(done(), Duration{}) << "it is only starting";
+    wait(100);
+    EXPECT_EQ(done(), Duration::seconds(150));
+}
+
+TEST_F(Pace, what_was_done_before_a_change_of_size_is_kept_and_the_restart_is_no_progress) {
+    take_back_what_did_not_fit();
+    wait(110);
+    for (PodFacts& rank : gang("w", 2, 1)) world.add(rank);  // it shrinks for these
+    world.run();
+    ASSERT_EQ(world.resizes.at("e").to, 2);
+    world.answer_resize("e");
+    world.remove_pod("e-2");
+    world.remove_pod("e-3");
+    world.run();
+    EXPECT_EQ(done(), Duration::seconds(150));
+    wait(10);
+    EXPECT_EQ(done(), Duration::seconds(150));
+    wait(100);
+    EXPECT_EQ(done(), Duration::seconds(250));
+}
+
+TEST_F(Pace, a_rank_that_is_missing_stops_all_of_it) {
+    take_back_what_did_not_fit();
+    wait(110);
+    world.remove_pod("e-1");
+    world.run();
+    wait(100);
+    EXPECT_EQ(done(), Duration{}) << "it keeps nothing without checkpoints but what a resize saved";
+}
+
+TEST_F(Pace, how_far_it_is_is_written_down) {
+    take_back_what_did_not_fit();
+    wait(110);
+    auto revived = Engine::import_state(world.engine.export_state());
+    ASSERT_TRUE(revived.has_value());
+    EXPECT_EQ(revived->state_hash(), world.engine.state_hash());
+    const ClusterState& state = revived->state();
+    EXPECT_EQ(state.progress_of(state.job(state.find_job(key))), Duration::seconds(150));
+}
+
+TEST_F(Pace, users_read_how_fast_it_is_and_what_more_ranks_would_bring) {
+    take_back_what_did_not_fit();
+    EXPECT_EQ(find_job(world.engine.state(), "team-a", "e")->size,
+              "it has 4 ranks of 2 to 6, 1.5 times as fast as with 2 (the last change: by more "
+              "ranks it would gain less than others, or nothing); it would grow to 6, 3.0 times as "
+              "fast: pool default has 0 GPUs free that it may use, and no node has room for a rank "
+              "of 1 GPU");
+    world.add(node("b", 4));
+    wait(61);
+    EXPECT_EQ(world.resizes.at("e").why,
+              "from 4 to 6 ranks it is 2.0 times as fast, and ends 54m 58s sooner");
 }
 
 }  // namespace

@@ -110,6 +110,35 @@ TEST(JobDocument, an_elastic_job_has_a_range_of_sizes) {
     EXPECT_EQ(warnings_of(rigid), "");
 }
 
+TEST(JobDocument, an_elastic_job_says_how_fast_it_is_by_its_ranks) {
+    const std::string text =
+        of_kind("training",
+                "elastic: {minReplicas: 2, maxReplicas: 16, speedup: {2: 1, 16: 5.25, 4: 1.9}}\n");
+    EXPECT_EQ(problems_of(text), "");
+    EXPECT_EQ(spec_of(text).speeds, (std::vector<SizeSpeed>{{2, 1'000}, {4, 1'900}, {16, 5'250}}));
+    EXPECT_EQ(warnings_of(text), "");
+}
+
+TEST(JobDocument, what_a_speedup_says_must_make_sense) {
+    const auto problem = [](const std::string& speedup) {
+        return problems_of(of_kind(
+            "training", "elastic: {minReplicas: 2, maxReplicas: 8, speedup: " + speedup + "}\n"));
+    };
+    EXPECT_TRUE(
+        holds(problem("{2: 1, 9: 3}"), "by number of ranks, 2 to 8 of this job, not \"9\""));
+    EXPECT_TRUE(holds(problem("{2: 1, many: 3}"), "not \"many\""));
+    EXPECT_TRUE(holds(problem("{2: 1, 4: fast}"), "elastic.speedup.4 must be how many times"));
+    EXPECT_TRUE(holds(problem("{2: 1, 4: -2}"), "elastic.speedup.4 must be"));
+    EXPECT_TRUE(holds(problem("{2: 1, 4: 0}"), "elastic.speedup.4 must be"));
+    EXPECT_TRUE(holds(problem("{4: 1.9}"), "must say 2: 1"));
+    EXPECT_TRUE(holds(problem("{2: 2, 4: 3.8}"), "must say 2: 1"));
+    EXPECT_TRUE(holds(problem("fast"), "must be a map"));
+    const std::string rigid =
+        of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 2, speedup: {2: 1}}\n");
+    EXPECT_TRUE(holds(warnings_of(rigid), "elastic.speedup is not used: the job has one size"));
+    EXPECT_TRUE(spec_of(rigid).speeds.empty());
+}
+
 TEST(JobDocument, elastic_and_node_count_set_the_ranks) {
     const auto problem = [](const std::string& kind, const std::string& elastic_text) {
         return problems_of(of_kind(kind, "elastic: " + elastic_text + "\n"));

@@ -48,9 +48,22 @@ TopologyRules any_topology(JobKind kind) {
 
 Duration any_duration() { return Duration{*rc::gen::inRange<std::int64_t>(0, 1'000'000'000)}; }
 
+// Elastic, by so many ranks; with a speedup every other time.
+void fill_sizes(JobSpec& spec, std::int32_t more) {
+    spec.replicas_max += more;
+    if (more == 0 || *rc::gen::arbitrary<bool>()) return;
+    spec.speeds.push_back({spec.replicas_min, kSpeedOfOne});
+    for (std::int32_t ranks = spec.replicas_min + 1; ranks <= spec.replicas_max; ++ranks) {
+        if (*rc::gen::arbitrary<bool>()) {
+            spec.speeds.push_back({ranks, *rc::gen::inRange(1, 1'000'001)});
+        }
+    }
+}
+
 void fill_ranks(JobSpec& spec) {
     if (spec.kind == JobKind::training) {
         spec.replicas_min = spec.replicas_max = *rc::gen::inRange(1, 10);
+        fill_sizes(spec, *rc::gen::inRange(0, 10));
         return;
     }
     spec.service.port = *rc::gen::inRange(1, 65536);

@@ -115,12 +115,16 @@ void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Ca
         return std::tuple{a.job->priority, a.loss, b.ranks.size(), b.job->arrival} <
                std::tuple{b.job->priority, b.loss, a.ranks.size(), a.job->arrival};
     });
+    // Where it is known what giving costs, that decides on each node, too, and not when it began.
+    const bool is_known = std::any_of(givers.begin(), givers.end(),
+                                      [](const Giver& giver) { return giver.loss > 0; });
     Relief gone;
     for (const PodId pod : out.leaving) gone.add(state, pod, 1);
-    for (const Giver& giver : givers) {
-        for (const PodId pod : giver.ranks) {
+    for (std::size_t place = 0; place < givers.size(); ++place) {
+        for (const PodId pod : givers[place].ranks) {
             if (!may_go(state, job, pod, gone)) break;
             out.units.push_back(unit_of(state, pod));
+            if (is_known) out.units.back().weight = static_cast<std::int64_t>(place) + 1;
         }
     }
 }

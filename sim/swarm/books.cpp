@@ -69,7 +69,8 @@ void Books::read_claims(const ClusterState& after, bool only_old) {
     for (auto& [uid, pod] : pods) pod.claimed.clear();
     const std::set<std::string> evicting_before = std::exchange(evicting_, {});
     for (const std::string& uid : evicting_before) {
-        if (const auto pod = pods.find(uid); pod != pods.end()) pod->second.evicting = false;
+        if (const auto pod = pods.find(uid); pod != pods.end())
+            pod->second.evicting = pod->second.surplus = false;
     }
     for (const JobId id : after.claims()) {
         for (const PodId pod_id : after.job(id).pods) {
@@ -107,7 +108,7 @@ void Books::read_claims(const ClusterState& after, bool only_old) {
             const std::string& uid = after.pod(pod).facts.uid;
             if (!after.pod(pod).is_surplus || (only_old && !evicting_before.contains(uid)))
                 continue;
-            pods.at(uid).evicting = true;
+            pods.at(uid).evicting = pods.at(uid).surplus = true;
             evicting_.insert(uid);
         }
     }

@@ -40,6 +40,7 @@ struct BookedPod {
     std::string claimed;    // node where room is kept for it ...
     Instant claimed_until;  // ... at the latest
     bool evicting = false;  // it is being stopped for the sake of others
+    bool surplus = false;   // as a rank that its job, which goes on, is to have no more
     [[nodiscard]] const std::string& where() const {
         if (!facts.node.empty()) return facts.node;
         return promised.empty() ? claimed : promised;

@@ -188,7 +188,8 @@ std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more)
     const auto job = jobs.find(job_of(pod));
     const bool is_new = job == jobs.end() ||
                         std::none_of(job->second.begin(), job->second.end(), [this](auto& uid) {
-                            return pods.at(uid).holds() && !pods.at(uid).evicting;
+                            const BookedPod& known = pods.at(uid);
+                            return known.holds() && (!known.evicting || known.surplus);
                         });
     for (const QueueName& queue : chain(leaf)) {
         const QueuePolicy* known = policy_of(queue);

@@ -1,6 +1,7 @@
 #include "daemon/api/shapes.hpp"
 
 #include "daemon/api/reply.hpp"
+#include "daemon/wire/period.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/model/quantity.hpp"
 
@@ -235,6 +236,22 @@ std::string_view order_name(QueueOrder order) {
 
 }  // namespace
 
+Json budget_json(const BudgetView& budget) {
+    const auto hours = [](GpuTime time) {
+        constexpr std::int64_t per_thousandth = kGpuTimePerGpuHour / 1000;
+        return thousandths_json(time.value() / per_thousandth);
+    };
+    const GpuTime limit = budget.policy.amount + budget.carried;
+    return {{"gpuHours", hours(budget.policy.amount)},
+            {"period", wire::format_period(budget.policy)},
+            {"start", format_time(budget.period.begin)},
+            {"end", format_time(budget.period.end)},
+            {"carried", hours(budget.carried)},
+            {"used", hours(budget.used)},
+            {"committed", hours(budget.committed)},
+            {"left", hours(limit - budget.used - budget.committed)}};
+}
+
 Json queue_json(const QueueView& queue) {
     Json body;
     body["pool"] = queue.pool;
@@ -263,6 +280,7 @@ Json queue_json(const QueueView& queue) {
                                   {"maximum", limit(of.limit.maximum)},
                                   {"held", gpus_json(of.held)}});
     }
+    body["budget"] = queue.budget ? budget_json(*queue.budget) : Json{};
     body["held"] = gpus_json(queue.held);
     body["entitled"] = gpus_json(queue.entitled);
     body["share"] = queue.share;

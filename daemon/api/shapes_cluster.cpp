@@ -9,6 +9,18 @@
 
 namespace gpuctl::api {
 
+namespace {
+
+Json states_json(const GpuStates& gpus) {
+    return {{"available", gpus_json(gpus.available)},
+            {"allocated", gpus_json(gpus.allocated)},
+            {"reserved", gpus_json(gpus.reserved)},
+            {"maintenance", gpus_json(gpus.maintenance)},
+            {"failed", gpus_json(gpus.failed)}};
+}
+
+}  // namespace
+
 Json pool_json(const PoolView& pool) {
     Json body;
     body["name"] = pool.name;
@@ -22,11 +34,18 @@ Json pool_json(const PoolView& pool) {
     body["gpuUsed"] = gpus_json(pool.gpus_used);
     body["gpuFree"] = gpus_json(pool.gpus_free);
     body["gpuExcess"] = gpus_json(pool.gpus_excess);
+    body["gpuStates"] = states_json(pool.gpus);
     body["gpuFreeLargestOnANode"] = gpus_json(pool.gpus_free_largest_on_a_node);
     body["gpuType"] = Json::object();
     for (const auto& [model, count] : pool.gpu_models) body["gpuType"][model] = count;
     body["queues"] = Json::array();
     for (const QueueView& queue : pool.queues) body["queues"].push_back(queue_json(queue));
+    body["budgets"] = Json::array();
+    for (const BudgetView& budget : pool.budgets) {
+        Json entry = budget_json(budget);
+        entry["tenant"] = budget.tenant;
+        body["budgets"].push_back(std::move(entry));
+    }
     return body;
 }
 
@@ -111,6 +130,7 @@ Json node_row(const NodeView& node) {
     body["gpuTotal"] = gpus_json(total);
     body["gpuUsed"] = gpus_json(used);
     body["gpuFree"] = gpus_json(std::max(total - used, GpuMilli{0}));
+    body["gpuStates"] = states_json(node.gpus);
     body["slices"] = slices_json(node);
     body["gpuType"] = node.facts.gpu_model;
     body["topology"] = Json::object();

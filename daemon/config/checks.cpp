@@ -188,6 +188,9 @@ void check(const PoolPolicy& pool, const wire::Field& field) {
 
 void check(const PoolQuota& quota, const wire::Field& field) {
     check_label(field, "pool", quota.pool);
+    if (!quota.gpu_maximum && !quota.budget) {
+        field.error("says nothing about pool " + quota.pool + "; give gpuMaximum or budget");
+    }
 }
 
 void check(const TenantPolicy& tenant, const wire::Field& field) {

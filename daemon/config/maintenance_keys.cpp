@@ -1,6 +1,7 @@
 #include "daemon/config/maintenance_keys.hpp"
 
 #include "daemon/config/tables.hpp"
+#include "daemon/config/time_keys.hpp"
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
 #include "daemon/wire/time.hpp"
@@ -11,19 +12,6 @@ namespace {
 constexpr std::int64_t kMinute = 60'000;
 constexpr std::int64_t kDay = 24 * 60 * kMinute;
 constexpr Duration kLongest{90 * kDay};
-
-std::optional<Instant> read_time(const wire::Field& field) {
-    const auto written = field.text();
-    if (!written) return std::nullopt;
-    const std::optional<Instant> time = wire::parse_time(*written);
-    if (!time) {
-        field.error(
-            "must be a time such as 2026-12-01T08:00:00Z or 2026-12-01T09:00:00+01:00, "
-            "not \"" +
-            *written + "\"");
-    }
-    return time;
-}
 
 Key<MaintenanceWindow> start() {
     return {"start", "when it begins, with its offset from UTC", true,

@@ -2,6 +2,7 @@
 
 #include "daemon/config/tables.hpp"
 
+#include "daemon/config/budget_keys.hpp"
 #include "daemon/config/maintenance_keys.hpp"
 #include "daemon/config/queue_keys.hpp"
 #include "scheduler/model/quantity.hpp"
@@ -242,6 +243,7 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
         gpus("maxGpuPerJob", &QueuePolicy::gpus_per_job_maximum, "left out: no limit"),
         list("models", &QueuePolicy::models, ModelLimit{"A100-100G", whole_gpus(2), whole_gpus(4)},
              "what it is guaranteed and may hold of single GPU models"),
+        budget(&QueuePolicy::budget, "GPU time, with every queue below it; left out: no limit"),
         sub_queues(),
     };
     return table;
@@ -264,7 +266,8 @@ template <>
 const std::vector<Key<PoolQuota>>& keys<PoolQuota>() {
     static const std::vector<Key<PoolQuota>> table = {
         required(text("pool", &PoolQuota::pool, "the pool")),
-        required(gpus("gpuMaximum", &PoolQuota::gpu_maximum, "held of it at once")),
+        gpus("gpuMaximum", &PoolQuota::gpu_maximum, "held of it at once; left out: no limit"),
+        budget(&PoolQuota::budget, "GPU time there; left out: no limit"),
     };
     return table;
 }

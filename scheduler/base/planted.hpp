@@ -272,7 +272,15 @@ namespace gpuctl {
     X(drain_the_unwilling, \
       "Maintenance: a drain stops whatever has a controller.") \
     X(forget_postponed_drains, \
-      "Maintenance: who could not be stopped at once is not asked again.")
+      "Maintenance: who could not be stopped at once is not asked again.") \
+    X(spend_without_committing, \
+      "Budgets: what runs is counted by what it used, not by what it will.") \
+    X(forgive_overdrafts, \
+      "Budgets: what was used beyond one is forgotten with its period.") \
+    X(no_timer_for_budgets, \
+      "Budgets: nobody hears that a period is over, or that its rest is short enough.") \
+    X(forget_budgets_on_disk, \
+      "Budgets: what was used is not written down.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

@@ -110,9 +110,9 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
         }
         for (const PoolQuota& quota : tenant.pools) {
             if (quota.pool != state.pool(pool).name) continue;
-            if (exceeds(std::optional{quota.gpu_maximum}, gpus, pods)) {
+            if (exceeds(quota.gpu_maximum, gpus, pods)) {
                 return over_limit(pods, gpus_text, holder + " in pool " + quota.pool,
-                                  format_gpus(quota.gpu_maximum));
+                                  format_gpus(*quota.gpu_maximum));
             }
         }
         if (exceeds(tenant.cpu_maximum, each.cpu, pods)) {

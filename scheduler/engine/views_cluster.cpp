@@ -88,6 +88,46 @@ std::optional<NodeView::Maintenance> maintenance_of(const ClusterState& state, N
     return first;
 }
 
+GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
+    GpuMilli sum;
+    for (const PodId id : node.pods) {
+        const PodRow& pod = state.pod(id);
+        if (pod.standing == PodStanding::claimed) sum += state.shapes().at(pod.shape).gpus;
+    }
+    return sum;
+}
+
+// Room that is claimed is reserved as far as those who are being stopped for it have left.
+GpuStates gpu_states(const ClusterState& state, NodeId id) {
+    const NodeRow& node = state.node(id);
+    const Capacity& capacity = state.capacity();
+    GpuMilli total;
+    GpuMilli free;  // less than nothing where more is held than there is
+    for (std::size_t i = 0; i < capacity.columns(); ++i) {
+        const auto column = static_cast<Column>(i);
+        if (capacity.kind(column) != ColumnKind::gpu) continue;
+        const auto whole = [&](std::int64_t amount) {
+            return in_whole_gpus(capacity.resource(column), GpuMilli{amount});
+        };
+        total += whole(capacity.allocatable(column, id.value()));
+        free += whole(capacity.free(column, id.value()));
+    }
+    const GpuMilli claimed = gpus_claimed_on(state, node);
+    GpuStates out;
+    out.allocated = std::clamp(total - free - claimed, GpuMilli{}, total);
+    out.reserved = std::min(total - out.allocated, claimed);
+    const GpuMilli idle = total - out.allocated - out.reserved;
+    if (!node.facts.ready || !node.facts.unhealthy.empty()) {
+        out.failed = idle;
+    } else if (node.facts.unschedulable || state.is_closed(id)) {
+        out.maintenance = idle;
+    } else {
+        out.available = idle;
+    }
+    out.failed += whole_gpus(node.facts.gpus_unhealthy);
+    return out;
+}
+
 NodeView view_of(const ClusterState& state, NodeId id) {
     const NodeRow& node = state.node(id);
     NodeView view;
@@ -96,6 +136,7 @@ NodeView view_of(const ClusterState& state, NodeId id) {
     view.excess = beyond(view.used, node.facts.allocatable);
     view.maintenance = maintenance_of(state, id);
     view.takes_work = takes_work(state, id);
+    view.gpus = gpu_states(state, id);
     for (const PodId pod : node.pods) view.pods.push_back(view_parts::pod_view(state, pod));
     std::sort(view.pods.begin(), view.pods.end(),
               [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
@@ -103,6 +144,14 @@ NodeView view_of(const ClusterState& state, NodeId id) {
 }
 
 }  // namespace
+
+void GpuStates::add(const GpuStates& other) {
+    available += other.available;
+    allocated += other.allocated;
+    reserved += other.reserved;
+    maintenance += other.maintenance;
+    failed += other.failed;
+}
 
 std::vector<NodeView> list_nodes(const ClusterState& state) {
     std::vector<NodeView> out;
@@ -129,6 +178,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.name = name;
         view.description = state.pool(id).description;
         view.queues = view_parts::queues_of(state, id, work);
+        view.budgets = view_parts::budgets_in(state, id);
     }
     const Capacity& capacity = state.capacity();
     for (const auto& [name, id] : state.nodes_by_name()) {
@@ -154,6 +204,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.gpus_total += GpuMilli{total};
         view.nodes_excess += overcommitted ? 1 : 0;
         view.gpus_used += GpuMilli{total - free};
+        view.gpus.add(gpu_states(state, id));
         if (state.is_closed(id) || !node.facts.unhealthy.empty()) ++view.nodes_closed;
         if (takes_work(state, id)) {
             view.gpus_free += GpuMilli{free};

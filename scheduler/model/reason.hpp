@@ -48,7 +48,9 @@ namespace gpuctl {
     X(topology_insufficient, "topology_insufficient", true,                                       \
       "its ranks find room, but not together or apart as they ask")                               \
     X(maintenance, "maintenance", true,                                                           \
-      "the room for it is closed for maintenance, or soon will be")
+      "the room for it is closed for maintenance, or soon will be")                               \
+    X(budget_spent, "budget_spent", false,                                                        \
+      "what is left of the GPU-hours of its queue or namespace is not enough for it")
 
 enum class Reason : std::uint8_t {
 #define GPUCTL_AS_ENUMERATOR(name, label, autoscaler, meaning) name,

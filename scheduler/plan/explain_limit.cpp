@@ -38,6 +38,8 @@ std::string arithmetic(const LimitHit& hit) {
     const std::string gpus = held + " of " + explain_parts::gpus_noun(hit.limit);
     switch (hit.kind) {
         case LimitKind::none:
+        case LimitKind::queue_budget:  // explain_budget() tells those
+        case LimitKind::tenant_budget:
             break;
         case LimitKind::queue_maximum:
             return " holds " + gpus + " its maximum allows";
@@ -91,6 +93,9 @@ GpuMilli claimed_below(const ClusterState& state, QueueId queue) {
 namespace explain_parts {
 
 Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
+    if (hit.kind == LimitKind::queue_budget || hit.kind == LimitKind::tenant_budget) {
+        return explain_budget(state, job, hit);
+    }
     Explanation out;
     const std::string pool = state.pool(job.pool).name;
     const std::string& tenant = state.tenant(job.tenant).name;

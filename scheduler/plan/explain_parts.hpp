@@ -41,6 +41,8 @@ struct Group {
 Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready);
 // The limit that stops it, with its level and its arithmetic.
 Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit);
+// The same of a budget of GPU time (explain_budget.cpp).
+Explanation explain_budget(const ClusterState& state, const JobRow& job, const LimitHit& hit);
 // Ranks of one shape that do not find room; nothing when they do.
 std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
                                          const Group& group);

@@ -109,6 +109,12 @@ public:
     // for; never: that cannot be told.
     [[nodiscard]] Instant within_limit(JobId id, const LimitHit& hit, Pace pace) const {
         const JobRow& job = state_.job(id);
+        if (hit.kind == LimitKind::queue_budget || hit.kind == LimitKind::tenant_budget) {
+            // What is committed to others may come back before.
+            const bool may_come_back = state_.budgets().of(job, hit).spending.held() > GpuMilli{};
+            const bool is_early = pace == Pace::early && may_come_back;
+            return is_early ? state_.now() : state_.budgets().suffices_from(job, hit, state_.now());
+        }
         const auto counts = [&](PodId pod) {
             const JobRow& other = state_.job(state_.pod(pod).job);
             switch (hit.kind) {
@@ -227,7 +233,8 @@ bool is_about_room(Reason reason) {
 }
 
 bool is_limit(Reason reason) {
-    return reason == Reason::queue_limit || reason == Reason::tenant_quota;
+    return reason == Reason::queue_limit || reason == Reason::tenant_quota ||
+           reason == Reason::budget_spent;
 }
 
 // Why it was refused when it was last tried, if that still holds.

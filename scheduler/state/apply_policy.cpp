@@ -69,8 +69,8 @@ void ClusterState::apply_tenant_policy(TenantRow& row) const {
         row.queue = tenant.queue;
         for (const PoolQuota& quota : tenant.pools) {
             const auto pool = pool_ids_.find(quota.pool);  // take_policy() made it
-            if (pool != pool_ids_.end()) {
-                row.pool_quotas.emplace_back(pool->second, quota.gpu_maximum);
+            if (pool != pool_ids_.end() && quota.gpu_maximum) {
+                row.pool_quotas.emplace_back(pool->second, *quota.gpu_maximum);
             }
         }
     }
@@ -143,6 +143,7 @@ void ClusterState::take_policy(Policy policy) {
         apply_tenant_policy(tenant);
         ++tenant.shrinks;
     }
+    take_budgets();
     if (planted(PlantedBug::forget_gain_on_policy)) return;
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) note_gain(PoolId{pool});
     resolve_all();

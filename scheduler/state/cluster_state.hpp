@@ -21,6 +21,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/queue/queue_book.hpp"
+#include "scheduler/state/budget_book.hpp"
 #include "scheduler/state/calendar.hpp"
 #include "scheduler/state/capacity.hpp"
 #include "scheduler/state/decisions.hpp"
@@ -80,6 +81,7 @@ public:
     [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
     void request_wake(EffectList& effects) { request_wake(effects, false); }
     Capacity& capacity_for_planning() { return capacity_; }
+    BudgetBook& budgets_for_planning() { return budgets_; }
     void promise(PoolId pool, Promise promise);  // a default one: to nobody
     void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 
@@ -95,6 +97,7 @@ public:
     [[nodiscard]] const Capacity& capacity() const { return capacity_; }
     [[nodiscard]] const ShapeTable& shapes() const { return shapes_; }
     [[nodiscard]] const QueueBook& book() const { return book_; }
+    [[nodiscard]] const BudgetBook& budgets() const { return budgets_; }
     [[nodiscard]] const NodeRow& node(NodeId id) const { return nodes_[id.value()]; }
     [[nodiscard]] const PodRow& pod(PodId id) const { return pods_[id.value()]; }
     [[nodiscard]] const JobRow& job(JobId id) const { return jobs_[id.value()]; }
@@ -171,9 +174,7 @@ public:
     // The windows that these pods would be in, or run into against their will, from then on.
     [[nodiscard]] WindowSet barred(const Stay& stay, Instant from) const;
     [[nodiscard]] bool is_barred(const JobRow& job, const std::vector<Placement>& round) const;
-    [[nodiscard]] bool is_closed(NodeId node) const {
-        return (nodes_[node.value()].windows & calendar_.active) != 0;
-    }
+    [[nodiscard]] bool is_closed(NodeId node) const;
 
     // --- run times (run_times.cpp) ---
     [[nodiscard]] const RunTimeHistory& history() const { return history_; }
@@ -312,6 +313,9 @@ private:
     void note_stop(NodeId node, const PodRow& pod);
     void forget_postponed_drains();
     void note_drain_outcome(PodRow& pod, EvictResult result);
+    void take_budgets();  // budget_book.cpp, as the next two
+    void turn_budgets();
+    void note_other_end(const PodRow& pod, Instant end);
 
     // sizes of elastic jobs (sizes.cpp)
     void begin_size(JobId id);
@@ -396,6 +400,7 @@ private:
     std::int64_t usage_tick_ = 0;  // the one that `now_` lies in
 
     Calendar calendar_;
+    BudgetBook budgets_;
     Capacity capacity_;
     ShapeTable shapes_;
     QueueBook book_;

@@ -161,6 +161,7 @@ StateImage ClusterState::image() const {
         out.promises.push_back({name, jobs_[promise.job.value()].key, promise.at});
     }
     out.calendar = calendar_.clock;
+    out.budgets = budgets_.image(*this);
     return out;
 }
 
@@ -228,6 +229,9 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         }
     }
     state.restore_usage(image.usage);
+    if (!state.budgets_.restore(state, image.budgets)) {
+        return damaged("a budget was used in another period than its own");
+    }
     state.leading_ = image.leading;
     state.synced_ = image.synced;
     state.idle_ = image.idle;

@@ -127,6 +127,19 @@ struct UsageImage {
 };
 BOOST_DESCRIBE_STRUCT(UsageImage, (), (pool, queue, tenant, mean, sum))
 
+// What of a budget was used in the period under way, up to `now`.
+struct BudgetImage {
+    std::string pool;
+    std::string queue;
+    std::string tenant;  // empty: the queue's
+    Instant period_begin;
+    GpuTime used;
+    GpuTime carried;
+    Instant look_again_at;
+};
+BOOST_DESCRIBE_STRUCT(BudgetImage, (),
+                      (pool, queue, tenant, period_begin, used, carried, look_again_at))
+
 struct StateImage {
     std::uint32_t version = 1;
     Instant now;
@@ -150,10 +163,12 @@ struct StateImage {
     std::vector<OwnerRuns> run_times;    // by owner
     std::vector<PromiseImage> promises;  // by pool
     CalendarClock calendar;
+    std::vector<BudgetImage> budgets;  // by name
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
                        next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
-                       look_again, nodes, pods, jobs, usage, run_times, promises, calendar))
+                       look_again, nodes, pods, jobs, usage, run_times, promises, calendar,
+                       budgets))
 
 }  // namespace gpuctl

@@ -415,6 +415,10 @@ private:
     std::vector<Violation> found_;
 };
 
-std::vector<Violation> verify(const ClusterState& state) { return Verifier{state}.run(); }
+std::vector<Violation> verify(const ClusterState& state) {
+    std::vector<Violation> found = Verifier{state}.run();
+    verify_budgets(state, found);
+    return found;
+}
 
 }  // namespace gpuctl

@@ -33,6 +33,21 @@ constexpr bool crosses(std::int64_t limit, std::int64_t held, std::int64_t neede
     return needed > 0 && held + needed > limit;
 }
 
+// What was used of a budget, is committed to what runs, and would be needed until the job's limit,
+// or the period, ends. False when the visitor had enough.
+template <typename Visit>
+bool visit_budget(const Budget* budget, const JobRow& job, GpuMilli gpus, Instant now,
+                  GpuTime relieved, LimitHit hit, Visit& visit) {
+    if (budget == nullptr) return true;
+    const Spending& spending = budget->spending;
+    GpuTime held = spending.used(now);
+    if (!planted(PlantedBug::spend_without_committing)) held += spending.committed(now) - relieved;
+    hit.limit = (budget->policy.amount + spending.carried()).value();
+    hit.held = held.value();
+    hit.needed = spending.needed(gpus, job.run_time_max, now).value();
+    return !crosses(hit.limit, hit.held, hit.needed) || visit(hit);
+}
+
 // What one queue of the chain says. `grows` is by how much what it keeps would grow.
 template <typename Visit>
 bool visit_queue(const QueueRow& queue, QueueId id, const Relief::OfJob& job, const Load& ask,
@@ -89,6 +104,7 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
     const Relief::OfJob held{state.is_being_moved(job) ? 0 : job.pods_held - gone.pods,
                              job.gpus_held - gone.gpus};
     GpuMilli grows = ask.gpus;
+    const bool has_budgets = !state.budgets().queues().empty();
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
         const QueueRow& queue = state.queue(id);
         GpuMilli kept = queue.kept();
@@ -98,6 +114,12 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
         const bool is_above = id != job.queue;
         if (is_above && planted(PlantedBug::skip_a_level)) continue;
         if (!visit_queue(queue, id, held, ask, kept, grows, relief, visit)) return false;
+        if (!has_budgets) continue;
+        const GpuTime relieved = relief ? relief->of_budget(id) : GpuTime{};
+        if (!visit_budget(state.budgets().of(id), job, ask.gpus, state.now(), relieved,
+                          LimitHit{LimitKind::queue_budget, id}, visit)) {
+            return false;
+        }
     }
     const PoolRow& pool = state.pool(job.pool);
     GpuMilli kept = pool.kept;
@@ -147,8 +169,14 @@ void visit_tenant(const ClusterState& state, const JobRow& job, const Load& ask,
     if (planted(PlantedBug::skip_pool_quota)) return;
     const std::optional<GpuMilli> quota = state.pool_quota(job.tenant, job.pool);
     const GpuMilli gone_here = relief ? relief->of_tenant(job.tenant, job.pool) : GpuMilli{};
-    check(LimitKind::tenant_pool_gpus, quota, state.held_in_pool(job.tenant, job.pool) - gone_here,
-          ask.gpus);
+    if (!check(LimitKind::tenant_pool_gpus, quota,
+               state.held_in_pool(job.tenant, job.pool) - gone_here, ask.gpus)) {
+        return;
+    }
+    if (state.budgets().tenants().empty()) return;
+    const GpuTime relieved = relief ? relief->of_budget(job.tenant, job.pool) : GpuTime{};
+    visit_budget(state.budgets().of(job.tenant, job.pool), job, ask.gpus, state.now(), relieved,
+                 LimitHit{LimitKind::tenant_budget, QueueId::none()}, visit);
 }
 
 }  // namespace limits

@@ -117,6 +117,10 @@ void ClusterState::note_stop(NodeId node, const PodRow& pod) {
     }
 }
 
+bool ClusterState::is_closed(NodeId node) const {
+    return (nodes_[node.value()].windows & calendar_.active) != 0;
+}
+
 Stay ClusterState::stay_of(const JobRow& job, const std::vector<PodId>& pods) const {
     Stay stay;
     stay.least = Drain::preemptible;

@@ -219,6 +219,7 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     }
     if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
     add_anchors(job, ready, ask);
+    if (!budgets_.empty()) add_long(job.run_time_max.ms(), ask);  // it needs as much of them
     if (has_windows()) {  // alike is what needs as much time before one
         const Stay stay = stay_of(job, ready.pods);
         add_long(job.run_time_max.ms(), ask);

@@ -10,8 +10,25 @@ void Relief::clear() {
     queues_.clear();
     tenants_.clear();
     in_pools_.clear();
+    committed_.clear();
     jobs_.clear();
 }
+
+namespace {
+
+// Of the period under way, to a pod that holds, or that would from now on.
+GpuTime committed_to(const ClusterState& state, const Budget* budget, const PodRow& pod,
+                     bool is_to_come) {
+    if (budget == nullptr) return {};
+    const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+    const Spending& spending = budget->spending;
+    const Instant now = state.now();
+    if (is_to_come) return spending.needed(gpus, state.job(pod.job).run_time_max, now);
+    const Instant end = spending.period().end;
+    return gpu_time(gpus, (pod.ends_at.happened() ? std::min(pod.ends_at, end) : end) - now);
+}
+
+}  // namespace
 
 void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId on) {
     const PodRow& pod = state.pod(id);
@@ -23,6 +40,9 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     tenants_[job.tenant].add(load, sign);
     if (!job.queue.exists()) return;
     in_pools_[{job.tenant, job.pool}] += shape.gpus * sign;
+    if (const Budget* budget = state.budgets().of(job.tenant, job.pool); budget != nullptr) {
+        committed_[{job.tenant, job.pool}] += committed_to(state, budget, pod, on.exists()) * sign;
+    }
     OfJob& of = jobs_[pod.job];
     const bool held_nothing = of.pods == job.pods_held;
     of.pods += sign;
@@ -34,6 +54,9 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         queues_[queue].held.add(load, sign);
         queues_[queue].jobs += jobs;
+        if (const Budget* budget = state.budgets().of(queue); budget != nullptr) {
+            queues_[queue].committed += committed_to(state, budget, pod, on.exists()) * sign;
+        }
         if (state.queue(queue).models.empty()) continue;
         const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
         queues_[queue].models.emplace_back(model, shape.gpus * sign);
@@ -68,6 +91,16 @@ Load Relief::of_tenant(TenantId tenant) const {
 GpuMilli Relief::of_tenant(TenantId tenant, PoolId pool) const {
     const auto found = in_pools_.find({tenant, pool});
     return found == in_pools_.end() ? GpuMilli{} : found->second;
+}
+
+GpuTime Relief::of_budget(QueueId queue) const {
+    const auto found = queues_.find(queue);
+    return found == queues_.end() ? GpuTime{} : found->second.committed;
+}
+
+GpuTime Relief::of_budget(TenantId tenant, PoolId pool) const {
+    const auto found = committed_.find({tenant, pool});
+    return found == committed_.end() ? GpuTime{} : found->second;
 }
 
 Relief::OfJob Relief::of_job(const ClusterState& state, const JobRow& job) const {

@@ -25,6 +25,9 @@ public:
     [[nodiscard]] Load of_tenant(TenantId tenant) const;
     [[nodiscard]] GpuMilli of_tenant(TenantId tenant, PoolId pool) const;
     [[nodiscard]] GpuMilli of_model(QueueId queue, std::string_view model) const;
+    // What is committed to them of a budget.
+    [[nodiscard]] GpuTime of_budget(QueueId queue) const;
+    [[nodiscard]] GpuTime of_budget(TenantId tenant, PoolId pool) const;
     struct OfJob {
         std::int64_t pods = 0;
         GpuMilli gpus;
@@ -51,11 +54,13 @@ private:
         GpuMilli direct;
         GpuMilli claimed;  // of `direct`
         std::int64_t jobs = 0;
+        GpuTime committed;
         std::vector<std::pair<std::string, GpuMilli>> models;  // by the nodes of its pods
     };
     std::map<QueueId, OfQueue> queues_;
     std::map<TenantId, Load> tenants_;
     std::map<std::pair<TenantId, PoolId>, GpuMilli> in_pools_;
+    std::map<std::pair<TenantId, PoolId>, GpuTime> committed_;
     std::map<JobId, OfJob> jobs_;
 };
 

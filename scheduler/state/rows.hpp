@@ -328,18 +328,22 @@ enum class LimitKind : std::uint8_t {
     queue_jobs,
     queue_gpus_per_job,
     queue_model_maximum,
+    queue_budget,  // GPU time of the period, see LimitHit
     pool_lending,  // the pool's GPUs are kept back for other queues
     tenant_gpus,
     tenant_cpu,
     tenant_memory,
-    tenant_pool_gpus
+    tenant_pool_gpus,
+    tenant_budget  // in a pool
 };
 
 struct LimitHit {
     LimitKind kind = LimitKind::none;
     QueueId queue;  // whose limit it is; none: the pool's or the tenant's
     std::int64_t limit = 0;
-    std::int64_t held = 0;  // with what is kept back, where that is the point
+    // With what is kept back, where that is the point; of a budget, what is used and committed. All
+    // three are GpuTime then.
+    std::int64_t held = 0;
     std::int64_t needed = 0;
     std::string_view model = {};  // of queue_model_maximum; lives as long as the policy
 };

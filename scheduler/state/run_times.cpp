@@ -32,6 +32,7 @@ void ClusterState::note_end(PodId id) {
     if (row.node.exists() && nodes_[row.node.value()].windows != 0) {
         calendar_.clock.drain_due = true;
     }
+    if (!budgets_.empty()) note_other_end(row, end);
     if (row.ends_at.happened()) ends_.erase({row.ends_at, id});
     row.ends_at = end;
     if (end.happened()) ends_.emplace(end, id);

@@ -131,6 +131,22 @@ public:
     // Dominant share in parts per billion of holding so much, with what was used before.
     [[nodiscard]] std::int64_t share(const QueueName& queue, const std::string& tenant,
                                      const Amounts& held) const;
+    // Budgets of GPU time (books_budgets.cpp): of a queue, or of a namespace in a pool, whose queue
+    // is "" then.
+    using Payer = std::pair<QueueName, std::string>;
+    struct BudgetCount {
+        Instant end;  // of the period
+        std::int64_t limit = 0;
+        std::int64_t used = 0;
+        std::int64_t committed = 0;
+    };
+    [[nodiscard]] static std::map<Payer, BudgetPolicy> budgets_in(const Policy& policy);
+    [[nodiscard]] std::map<Payer, BudgetPolicy> budgets() const { return budgets_in(policy); }
+    [[nodiscard]] bool draws_on(const PodFacts& pod, const Payer& payer) const;
+    [[nodiscard]] std::optional<BudgetCount> count_budget(const Payer& payer) const;
+    [[nodiscard]] std::int64_t needed_of(const BudgetCount& budget, const PodFacts& pod,
+                                         std::int64_t gpus) const;
+    [[nodiscard]] std::string budget_crossed(const PodFacts& pod, std::int64_t gpus) const;
     // The limit that `more` on top of what is held would cross; empty: none.
     [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more) const;
     [[nodiscard]] Gang gang_of(const ObjectKey& job) const;
@@ -174,6 +190,16 @@ private:
         std::int64_t sum[3] = {};
     };
     void pass_time(Instant until);
+    struct Spent {
+        Instant begin;  // of the period
+        std::int64_t used = 0;
+        std::int64_t carried = 0;
+    };
+    std::map<Payer, Spent> spent_;
+    // When what a pod holds comes free by its limit, or never: the engine's word.
+    std::map<std::string, Instant> ends_;
+    void spend(Instant until);
+    void change_budgets(const std::map<Payer, BudgetPolicy>& before);
     void change_half_life(Duration before);
     std::map<std::pair<QueueName, std::string>, Used> used_;
 

@@ -58,6 +58,11 @@ private:
     void check_drain(const EvictPod& eviction, const ClusterState& after);
     void check_drained_gangs(const ClusterState& after);
     void look_at_windows(const ClusterState& state);
+    // judge_budgets.cpp
+    void look_at_budgets(const ClusterState& state);
+    void check_budget(const Books::Payer& payer, const Budget& budget, Instant now);
+    void recount_budget(const std::string& name, const PodFacts& pod, const Readiness& ready,
+                        const Explanation& told);
     // judge_topology.cpp
     void check_topology(const ObjectKey& job, const PodFacts& like,
                         const std::set<std::string>& uids);

@@ -243,7 +243,7 @@ void Judge::compare_jobs(const Turn& first, const Turn& later, const Held& held)
             std::int64_t most = books_.offered(queue.pool).gpus;
             if (const TenantPolicy* known = books_.tenant(name)) {
                 for (const PoolQuota& of : known->pools) {
-                    if (of.pool == queue.pool) most = of.gpu_maximum.value();
+                    if (of.pool == queue.pool && of.gpu_maximum) most = of.gpu_maximum->value();
                 }
             }
             return std::max<std::int64_t>(most, 1);
@@ -315,6 +315,8 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         if (backfill.head == HeadOfLine::reserve && pod.run_time_max != turn.pod.run_time_max) {
             continue;
         }
+        // One may need more of a budget.
+        if (!books_.budgets().empty() && pod.run_time_max != turn.pod.run_time_max) continue;
         // Maintenance may close nodes to one of them only.
         const bool is_closed_to_one =
             std::any_of(books_.nodes.begin(), books_.nodes.end(), [&](const auto& node) {

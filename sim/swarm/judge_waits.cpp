@@ -89,6 +89,7 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
     for (const char* unit : {"gpus", "cpu", "memory", "jobs"}) {
         if (has(std::string{unit} + "_limit")) recount_limit(name, pod, told, unit);
     }
+    if (has("gpu_time_limit")) recount_budget(name, pod, ready, told);
     if (has("nodes_pool")) recount_nodes(name, pod, told);
     if (has("domains")) recount_topology(name, pod, told);
 }
@@ -213,7 +214,7 @@ bool Judge::is_tenant_limit(const PodFacts& pod, const std::string& unit, std::i
     if (is(tenant->gpu_maximum, holds.gpus)) return true;
     const std::string pool = books_.queue_of(pod).pool;
     return std::any_of(tenant->pools.begin(), tenant->pools.end(), [&](const PoolQuota& quota) {
-        return quota.pool == pool && quota.gpu_maximum.value() == limit &&
+        return quota.pool == pool && quota.gpu_maximum && quota.gpu_maximum->value() == limit &&
                books_.held_in_pool(tenant->name, pool) == held;
     });
 }

@@ -109,6 +109,7 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
 
 constexpr std::uint64_t kTopologyStream = 0x746f706f;
 constexpr std::uint64_t kMaintenanceStream = 0x6d61696e;
+constexpr std::uint64_t kBudgetStream = 0x62756467;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -183,7 +184,42 @@ SwarmOptions draw_options(Rng& rng) {
         draw_maintenance(when, options.settings.start, options.settings.nodes,
                          options.settings.policy);
     }
+    Rng how_much{cluster.seed ^ kBudgetStream};
+    options.budgets = how_much.chance(1, 3);
+    if (options.budgets) {
+        draw_budgets(how_much, options.settings.start, options.settings.policy);
+    }
     return options;
+}
+
+// Of at least two GPUs at all times, so that whatever was overdrawn is made good in the end. The
+// same few periods, so that some budgets go on when the policy changes.
+void draw_budgets(Rng& rng, Instant start, Policy& policy) {
+    constexpr std::int64_t periods_ms[] = {20'000, 60'000, 180'000};
+    const auto draw = [&] {
+        BudgetPolicy budget;
+        budget.period = Duration{periods_ms[rng.below(3)]};
+        budget.anchor = start;
+        budget.amount = gpu_time(whole_gpus(rng.between(2, 6)), budget.period);
+        if (rng.chance(1, 2)) budget.carry_over = GpuTime{budget.amount.value() / 2};
+        return budget;
+    };
+    for (PoolPolicy& pool : policy.pools) {
+        for (QueuePolicy& queue : pool.queues) {
+            if (rng.chance(1, 4)) queue.budget = draw();
+        }
+    }
+    for (const char* name : {"team-a", "team-b"}) {
+        if (!rng.chance(1, 3)) continue;
+        const auto known =
+            std::find_if(policy.tenants.begin(), policy.tenants.end(),
+                         [name](const TenantPolicy& tenant) { return tenant.name == name; });
+        TenantPolicy& tenant =
+            known == policy.tenants.end() ? policy.tenants.emplace_back() : *known;
+        tenant.name = name;
+        if (tenant.pools.empty()) tenant.pools.push_back({"default", std::nullopt});
+        tenant.pools.front().budget = draw();
+    }
 }
 
 void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy) {

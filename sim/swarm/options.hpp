@@ -16,6 +16,7 @@ struct SwarmOptions {
     bool restarts = false;
     bool topology = false;  // nodes are in racks, and jobs care
     bool maintenance = false;
+    bool budgets = false;
 };
 
 SwarmOptions draw_options(Rng& rng);
@@ -27,6 +28,8 @@ NodeFacts draw_change(Rng& rng, NodeFacts node);
 void draw_topology(Rng& rng, JobSpec& spec);
 // Windows around `now`, and what becomes of unhealthy nodes; from a stream of its own, likewise.
 void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy);
+// Budgets of GPU time whose periods begin at `start`; likewise.
+void draw_budgets(Rng& rng, Instant start, Policy& policy);
 // A job of a random kind; `number` makes its name unique.
 JobSpec draw_job(Rng& rng, std::uint64_t number);
 

@@ -20,7 +20,16 @@ BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (),
                       (windows_drawn, nodes_unhealthy, binds_beside_windows, pods_drained,
                        waits_for_windows))
 
-struct Probes : MaintenanceProbes {
+struct BudgetProbes {
+    std::uint64_t budgets_drawn = 0;
+    std::uint64_t budgets_recounted = 0;
+    std::uint64_t budgets_overdrawn = 0;  // seen in a period that another had overdrawn
+    std::uint64_t waits_for_budgets = 0;  // waiting jobs told that a budget is why
+};
+BOOST_DESCRIBE_STRUCT(BudgetProbes, (),
+                      (budgets_drawn, budgets_recounted, budgets_overdrawn, waits_for_budgets))
+
+struct Probes : MaintenanceProbes, BudgetProbes {
     std::uint64_t steps = 0;
     std::uint64_t plans = 0;
     std::uint64_t jobs_submitted = 0;
@@ -75,7 +84,7 @@ struct Probes : MaintenanceProbes {
     std::uint64_t shrinks_tried = 0;   // for waiting jobs, by hand at a fixed point
     std::uint64_t resizes_turned_down = 0;
 };
-BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes),
+BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
                        binds_turned_down, binds_unanswered, answers_stale, kubelet_rejections,
                        creates_failed, deletes_failed, containers_failed, pods_evicted,

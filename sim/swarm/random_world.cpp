@@ -40,6 +40,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       options_(draw_options(rng_)),
       topology_rng_(seed),
       maintenance_rng_(seed),
+      budget_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
       simulation_(options_.settings,
@@ -50,6 +51,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
         nodes_[node.name] = node;
     }
     judge_.probes.windows_drawn = options_.settings.policy.windows.size();
+    judge_.probes.budgets_drawn = Books::budgets_in(options_.settings.policy).size();
 }
 
 void RandomWorld::observe(const Engine& engine, const Input& input,
@@ -106,6 +108,10 @@ void RandomWorld::act() {
         if (options_.maintenance) {
             draw_maintenance(maintenance_rng_, simulation_.now(), options_.settings.nodes, policy);
             judge_.probes.windows_drawn += policy.windows.size();
+        }
+        if (options_.budgets) {
+            draw_budgets(budget_rng_, options_.settings.start, policy);
+            judge_.probes.budgets_drawn += Books::budgets_in(policy).size();
         }
         simulation_.change_policy(std::move(policy));
         ++judge_.probes.policies_changed;

@@ -59,6 +59,7 @@ private:
     SwarmOptions options_;
     Rng topology_rng_;
     Rng maintenance_rng_;
+    Rng budget_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;

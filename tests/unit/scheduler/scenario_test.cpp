@@ -5,6 +5,7 @@
 //           e 8xA100 rack=r1 block=b1
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev | llm in prod borrow 2 lend 0
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
+//           budget 100 per 24 carry 10    GPU-hours in each so many hours from now on; also of tenants
 //   policy  evictions 2 (per job and hour) | protect 60000 (ms after the start)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
@@ -109,6 +110,14 @@ private:
         }
         world_.set(policy_);
     }
+    // "budget 100 per 24 carry 10": GPU-hours, hours, GPU-hours; periods begin now.
+    void say_budget(const std::string& word, std::int64_t value,
+                    std::optional<BudgetPolicy>& budget) const {
+        const GpuTime time = gpu_time(whole_gpus(1), Duration::seconds(value * 3600));
+        if (word == "budget") budget = BudgetPolicy{time, kDay, world_.now, {}};
+        if (word == "per") budget->period = Duration::seconds(value * 3600);
+        if (word == "carry") budget->carry_over = time;
+    }
     void add_queue(const std::vector<std::string>& part) {
         QueuePolicy queue;
         queue.name = part[0];
@@ -130,6 +139,7 @@ private:
             if (part[i] == "borrow") queue.borrowing_limit = whole_gpus(value);
             if (part[i] == "lend") queue.lending_limit = whole_gpus(value);
             if (part[i] == "jobs") queue.jobs_maximum = value;
+            say_budget(part[i], value, queue.budget);
             if (part[i] == "perjob") queue.gpus_per_job_maximum = whole_gpus(value);
             if (part[i] == "prio") queue.priority = static_cast<std::int32_t>(value);
             if (part[i] == "weight") queue.weight = value;
@@ -177,6 +187,9 @@ private:
             if (part[i] == "here") {
                 tenant.pools = {{"default", whole_gpus(std::stoll(part[i + 1]))}};
             }
+            if (part[i] == "budget") tenant.pools = {{"default", std::nullopt}};
+            if (tenant.pools.empty() || part[i] == "queue") continue;
+            say_budget(part[i], std::stoll(part[i + 1]), tenant.pools.front().budget);
         }
         std::erase_if(policy_.tenants,
                       [&](const TenantPolicy& known) { return known.name == tenant.name; });

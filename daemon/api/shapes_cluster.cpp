@@ -19,6 +19,15 @@ Json states_json(const GpuStates& gpus) {
             {"failed", gpus_json(gpus.failed)}};
 }
 
+// What an administrator should look at; empty: nothing.
+std::string pool_note(const PoolView& pool) {
+    if (pool.guarantees_uncovered == GpuMilli{} || pool.nodes.empty()) return "";
+    return "its queues are guaranteed " + format_gpus(pool.guarantees_uncovered) +
+           " GPUs more than its nodes offer" +
+           (pool.reserve > GpuMilli{} ? " beside the reserve of " + format_gpus(pool.reserve)
+                                      : std::string{});
+}
+
 }  // namespace
 
 Json pool_json(const PoolView& pool) {
@@ -35,6 +44,8 @@ Json pool_json(const PoolView& pool) {
     body["gpuFree"] = gpus_json(pool.gpus_free);
     body["gpuExcess"] = gpus_json(pool.gpus_excess);
     body["gpuStates"] = states_json(pool.gpus);
+    body["gpuReserve"] = gpus_json(pool.reserve);
+    body["note"] = pool_note(pool);
     body["gpuFreeLargestOnANode"] = gpus_json(pool.gpus_free_largest_on_a_node);
     body["gpuType"] = Json::object();
     for (const auto& [model, count] : pool.gpu_models) body["gpuType"][model] = count;

@@ -285,6 +285,31 @@ void check_window_pools(const Config& config, const wire::Field& list) {
 
 }  // namespace
 
+namespace {
+
+// What queues are guaranteed must be there beside the reserve.
+void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::Field& field) {
+    std::int64_t gpus = 0;
+    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+        if (nodes.pool == pool.name) gpus += nodes.count * nodes.gpus;
+    }
+    const GpuMilli total = whole_gpus(gpus);
+    const GpuMilli part = whole_gpus(gpus * pool.reserve_percent / 100);
+    const GpuMilli reserve = std::max(part, pool.reserve_gpus);
+    GpuMilli promised;
+    for (const QueuePolicy& queue : pool.queues) {
+        if (queue.parent.empty()) promised += queue.guaranteed;
+    }
+    if (reserve == GpuMilli{} || total == GpuMilli{} || promised + reserve <= total) return;
+    const wire::Field at = wire::Fields{field}.find("reserve");
+    (at ? at : field)
+        .error("pool " + pool.name + " has " + format_gpus(total) + " GPUs; with " +
+               format_gpus(reserve) + " of them reserved its queues cannot be guaranteed " +
+               format_gpus(promised));
+}
+
+}  // namespace
+
 // Only the embedded cluster's nodes are known before there is one.
 void check(const Config& config, const wire::Field& field) {
     if (config.cluster.mode != ClusterMode::embedded) return;
@@ -297,8 +322,12 @@ void check(const Config& config, const wire::Field& field) {
     check_window_pools(config, wire::Fields{policy}.find("maintenance"));
     const wire::Field pools = wire::Fields{policy}.find("pools");
     if (!pools || !pools.json().is_array()) return;
-    for (const wire::Field& pool : pools.elements()) {
-        if (pool.json().is_object()) check_models(wire::Fields{pool}.find("queues"), known);
+    const auto elements = pools.elements();
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+        if (!elements[i].json().is_object()) continue;
+        check_models(wire::Fields{elements[i]}.find("queues"), known);
+        if (i >= config.policy.pools.size()) continue;
+        check_guarantees(config, config.policy.pools[i], elements[i]);
     }
 }
 

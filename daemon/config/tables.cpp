@@ -258,6 +258,7 @@ const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
         queue_tree("a queue called default exists anyway"),
         section("backfill", &PoolPolicy::backfill, "when the first in line finds no room"),
         section("preemption", &PoolPolicy::preemption, "whom a job that finds no room has stopped"),
+        reserve(),
     };
     return table;
 }

@@ -273,6 +273,8 @@ namespace gpuctl {
       "Maintenance: a drain stops whatever has a controller.") \
     X(forget_postponed_drains, \
       "Maintenance: who could not be stopped at once is not asked again.") \
+    X(ignore_the_reserve, \
+      "What a pool reserves for work that grows with demand is given to all.") \
     X(spend_without_committing, \
       "Budgets: what runs is counted by what it used, not by what it will.") \
     X(forgive_overdrafts, \

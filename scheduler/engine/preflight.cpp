@@ -100,6 +100,14 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
                               format_gpus(*row.gpus_per_job_maximum));
         }
     }
+    const PoolRow& whole = state.pool(pool);
+    const std::optional most{whole.offered.gpus - whole.reserve()};
+    if (whole.reserve() > GpuMilli{} && !grows_with_demand(spec, 0) && exceeds(most, gpus, pods)) {
+        return over_limit(pods, gpus_text,
+                          "work beside the reserve of " + format_gpus(whole.reserve()) +
+                              " GPUs of pool " + whole.name,
+                          format_gpus(*most));
+    }
     const auto& otherwise = state.policy().default_tenant_gpu_maximum;
     for (const TenantPolicy& tenant : state.policy().tenants) {
         if (tenant.name != spec.key.namespace_name) continue;

@@ -139,6 +139,8 @@ struct PoolView {
     std::map<std::string, std::int64_t> gpu_models;  // model -> whole GPUs
     std::vector<QueueView> queues;
     std::vector<BudgetView> budgets;  // of namespaces, by name
+    GpuMilli reserve;                 // for what grows with demand
+    GpuMilli guarantees_uncovered;    // guaranteed to queues beyond what is left beside the reserve
 };
 
 struct JobFilter {

@@ -167,6 +167,24 @@ std::optional<NodeView> find_node(const ClusterState& state, std::string_view na
     return view_of(state, id);
 }
 
+// Of what is available, what only work that grows with demand may have.
+void set_reserve_aside(const PoolRow& pool, PoolView& view) {
+    view.reserve = pool.reserve();
+    if (view.reserve == GpuMilli{}) return;
+    const GpuMilli left =
+        std::max(pool.offered.gpus - view.reserve - (pool.held - pool.held_by_growing), GpuMilli{});
+    const GpuMilli kept = std::max(view.gpus.available - left, GpuMilli{});
+    view.gpus.available -= kept;
+    view.gpus.reserved += kept;
+}
+
+// Queues are guaranteed more than the nodes that are there can give beside the reserve.
+GpuMilli uncovered(const ClusterState& state, const PoolRow& pool) {
+    GpuMilli promised;
+    for (const QueueId root : pool.roots) promised += state.queue(root).guaranteed;
+    return std::max(promised - (pool.offered.gpus - pool.reserve()), GpuMilli{});
+}
+
 std::vector<PoolView> list_pools(const ClusterState& state) {
     const view_parts::QueueWork work = view_parts::queue_work(state);
     std::vector<PoolView> out;
@@ -212,6 +230,10 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
                 std::max(view.gpus_free_largest_on_a_node, GpuMilli{free});
         }
         if (total > 0) view.gpu_models[node.facts.gpu_model] += total / kGpuMilliPerGpu;
+    }
+    for (const auto& [pool, at] : position) {
+        set_reserve_aside(state.pool(pool), out[at]);
+        out[at].guarantees_uncovered = uncovered(state, state.pool(pool));
     }
     return out;
 }

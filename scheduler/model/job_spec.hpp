@@ -153,6 +153,13 @@ BOOST_DESCRIBE_STRUCT(JobRecord, (), (uid, spec, source, idempotency_key, submit
 // What one pod of the job asks of a node, and where it may go. Shared by both adapters so that the
 // embedded cluster and Kubernetes place the same job the same way.
 Resources pod_request(const JobSpec& spec);
+// Replicas of services, and the ranks of an elastic job beyond its minimum: what may use the
+// reserve of its pool.
+inline bool grows_with_demand(const JobSpec& spec, std::int32_t rank) {
+    if (spec.kind == JobKind::inference || spec.kind == JobKind::compute) return true;
+    return spec.replicas_max > spec.replicas_min && rank >= spec.replicas_min;
+}
+
 inline const std::string& gpu_model_of(const JobSpec& spec) {  // empty: any
     return spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
 }

@@ -107,9 +107,15 @@ struct PoolPolicy {
     QueueOrder order = QueueOrder::fair_share;
     BackfillPolicy backfill = {};
     PreemptionPolicy preemption = {};
+    // So much of its GPUs is held by work that grows with demand, and by no other: in percent of
+    // what its nodes offer, or as a number, whichever is more.
+    std::int32_t reserve_percent = 0;
+    GpuMilli reserve_gpus = {};
     friend auto operator<=>(const PoolPolicy&, const PoolPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, order, backfill, preemption))
+BOOST_DESCRIBE_STRUCT(PoolPolicy, (),
+                      (name, description, queues, order, backfill, preemption, reserve_percent,
+                       reserve_gpus))
 
 // What a tenant may hold of one pool.
 struct PoolQuota {

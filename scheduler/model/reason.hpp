@@ -49,6 +49,8 @@ namespace gpuctl {
       "its ranks find room, but not together or apart as they ask")                               \
     X(maintenance, "maintenance", true,                                                           \
       "the room for it is closed for maintenance, or soon will be")                               \
+    X(kept_for_growth, "kept_for_growth", true,                                                   \
+      "the GPUs that are free are kept for work that grows with demand")                          \
     X(budget_spent, "budget_spent", false,                                                        \
       "what is left of the GPU-hours of its queue or namespace is not enough for it")
 

@@ -56,6 +56,10 @@ std::string arithmetic(const LimitHit& hit) {
         case LimitKind::queue_model_maximum:
             return " holds " + held + " of " + limit + " " + std::string{hit.model} +
                    " GPUs its maximum allows";
+        case LimitKind::pool_reserve:
+            return " keeps the rest of its GPUs for services and further ranks of elastic jobs: "
+                   "others hold " +
+                   gpus + " left to them";
         case LimitKind::pool_lending:
             return " has " + gpus + " held, or kept back for queues that do not lend them";
         case LimitKind::tenant_gpus:
@@ -104,7 +108,8 @@ Explanation explain_limit(const ClusterState& state, const JobRow& job, const Li
     if (hit.queue.exists()) {
         out.subject = state.queue_path(hit.queue);
         holder = "queue " + out.subject + " of pool " + pool;
-    } else if (hit.kind == LimitKind::pool_lending) {
+    } else if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) {
+        if (hit.kind == LimitKind::pool_reserve) out.reason = Reason::kept_for_growth;
         out.subject = pool;
         holder = "pool " + pool;
     } else {

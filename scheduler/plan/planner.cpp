@@ -178,6 +178,7 @@ std::uint8_t watched_for(LimitKind kind) {
         case LimitKind::queue_model_maximum:
         case LimitKind::queue_budget:
             return ClassBlock::kQueueShrinks;
+        case LimitKind::pool_reserve:
         case LimitKind::pool_lending:  // a queue of it holds less, or a node came
             return ClassBlock::kPoolLending;
         case LimitKind::tenant_gpus:

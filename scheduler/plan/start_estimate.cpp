@@ -124,6 +124,8 @@ public:
                 case LimitKind::tenant_gpus:
                 case LimitKind::tenant_pool_gpus:
                     return other.tenant == job.tenant;
+                case LimitKind::pool_reserve:
+                    return !state_.pod(pod).grows_with_demand;
                 default:
                     return false;
             }
@@ -234,7 +236,7 @@ bool is_about_room(Reason reason) {
 
 bool is_limit(Reason reason) {
     return reason == Reason::queue_limit || reason == Reason::tenant_quota ||
-           reason == Reason::budget_spent;
+           reason == Reason::budget_spent || reason == Reason::kept_for_growth;
 }
 
 // Why it was refused when it was last tried, if that still holds.

@@ -34,6 +34,7 @@ void ClusterState::charge(PodId id, std::int64_t sign) {
     std::vector<GpuMilli>& by_tenant = pools_[job.pool.value()].held_by_tenant;
     if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
     by_tenant[job.tenant.value()] += shape.gpus * sign;
+    if (pod.grows_with_demand) pools_[job.pool.value()].held_by_growing += shape.gpus * sign;
     if (pod.standing == PodStanding::claimed) {
         queues_[job.queue.value()].claimed += shape.gpus * sign;
     }

@@ -113,6 +113,8 @@ void ClusterState::take_policy(Policy policy) {
         pool.description.clear();
         pool.backfill = {};
         pool.preemption = {};
+        pool.reserve_percent = 0;
+        pool.reserve_gpus = GpuMilli{};
         pool.order = QueueOrder::fair_share;
     }
     for (const TenantPolicy& tenant : policy_.tenants) {
@@ -125,6 +127,8 @@ void ClusterState::take_policy(Policy policy) {
         pools_[pool.value()].backfill = wanted.backfill;
         pools_[pool.value()].preemption = wanted.preemption;
         pools_[pool.value()].order = wanted.order;
+        pools_[pool.value()].reserve_percent = wanted.reserve_percent;
+        pools_[pool.value()].reserve_gpus = wanted.reserve_gpus;
         for (const QueuePolicy& asked : wanted.queues) {
             QueueRow& queue = queues_[queue_named(pool, asked.name).value()];
             queue.in_policy = true;

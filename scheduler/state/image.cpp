@@ -132,6 +132,7 @@ StateImage ClusterState::image() const {
         copy_pod(image, pod);
         if (pod.node.exists()) image.node = nodes_[pod.node.value()].facts.name;
         image.gpu_device = pod.gpu_device;
+        image.grows_with_demand = pod.grows_with_demand;
     }
     std::sort(out.pods.begin(), out.pods.end(),
               [](const PodImage& a, const PodImage& b) { return a.facts.uid < b.facts.uid; });
@@ -219,6 +220,11 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         if (!pod.node.empty()) {
             const bool forgets = planted(PlantedBug::forget_devices_on_disk);
             state.hold(id, state.node_named(pod.node), forgets ? kNoDevice : pod.gpu_device);
+            PodRow& row = state.pods_[id.value()];  // its record may have come or gone meanwhile
+            if (row.grows_with_demand == pod.grows_with_demand) continue;
+            state.charge(id, -1);
+            row.grows_with_demand = pod.grows_with_demand;
+            state.charge(id, 1);
         }
     }
     if (const auto restored = state.restore_run_times(image); !restored) return restored.error();

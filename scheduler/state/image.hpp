@@ -46,11 +46,13 @@ struct PodImage {
     std::uint64_t reported = 0;
     std::string message;
     std::int32_t gpu_device = kNoDevice;
+    bool grows_with_demand = false;
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, eviction,
                        evict_effect, evicted_for, spared_until, node, effect, bind_deadline,
-                       unsure_until, placed_at, seen_at, reported, message, gpu_device))
+                       unsure_until, placed_at, seen_at, reported, message, gpu_device,
+                       grows_with_demand))
 
 struct JobImage {
     ObjectKey key;

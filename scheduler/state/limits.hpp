@@ -3,6 +3,7 @@
 // the pool, of its namespace. One list: the planner stops at the first that is hit, explain tells
 // all of them, so that they cannot disagree.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "scheduler/base/planted.hpp"
@@ -96,6 +97,30 @@ bool visit_queue(const QueueRow& queue, QueueId id, const Relief::OfJob& job, co
     return true;
 }
 
+// More of it would be what the pool's reserve is for.
+inline bool would_grow(const JobRow& job) {
+    if (!job.record) return false;
+    const auto rank = static_cast<std::int32_t>(std::min<std::int64_t>(job.pods_held, INT32_MAX));
+    return grows_with_demand(job.record->spec, rank);
+}
+
+// What is left to work that does not grow with demand.
+template <typename Visit>
+bool visit_reserve(const ClusterState& state, const JobRow& job, const Load& ask,
+                   const Relief* relief, Visit& visit) {
+    const PoolRow& pool = state.pool(job.pool);
+    const GpuMilli reserve = pool.reserve();
+    if (reserve == GpuMilli{} || would_grow(job) || planted(PlantedBug::ignore_the_reserve)) {
+        return true;
+    }
+    GpuMilli held = pool.held - pool.held_by_growing;
+    if (relief) held -= relief->of_the_rest(job.pool);
+    const GpuMilli most = pool.offered.gpus - reserve;
+    return !crosses(most.value(), held.value(), ask.gpus.value()) ||
+           visit(LimitHit{LimitKind::pool_reserve, QueueId::none(), most.value(), held.value(),
+                          ask.gpus.value()});
+}
+
 // False when the visitor had enough.
 template <typename Visit>
 bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
@@ -121,6 +146,7 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
             return false;
         }
     }
+    if (!visit_reserve(state, job, ask, relief, visit)) return false;
     const PoolRow& pool = state.pool(job.pool);
     GpuMilli kept = pool.kept;
     GpuMilli all_held = pool.held;

@@ -7,6 +7,7 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
@@ -206,6 +207,9 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     // one job may have.
     if (job.pods_held > 0) mode |= 4U;
     if (is_being_moved(job)) mode |= 16U;
+    const PoolRow& pool = pools_[job.pool.value()];
+    const bool reserves = pool.reserve_percent > 0 || pool.reserve_gpus > GpuMilli{};
+    if (reserves && limits::would_grow(job)) mode |= 32U;
     if (!ready.pods.empty() && !pods_[ready.pods.front().value()].facts.preempts) mode |= 8U;
     ask.push_back(mode);
     ask.push_back(static_cast<std::uint32_t>(ready.ranks_needed));

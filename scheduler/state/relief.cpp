@@ -11,6 +11,7 @@ void Relief::clear() {
     tenants_.clear();
     in_pools_.clear();
     committed_.clear();
+    rest_.clear();
     jobs_.clear();
 }
 
@@ -40,6 +41,8 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     tenants_[job.tenant].add(load, sign);
     if (!job.queue.exists()) return;
     in_pools_[{job.tenant, job.pool}] += shape.gpus * sign;
+    // One more like it is a further rank, whatever the one that it is like is.
+    if (!pod.grows_with_demand && !on.exists()) rest_[job.pool] += shape.gpus * sign;
     if (const Budget* budget = state.budgets().of(job.tenant, job.pool); budget != nullptr) {
         committed_[{job.tenant, job.pool}] += committed_to(state, budget, pod, on.exists()) * sign;
     }
@@ -91,6 +94,11 @@ Load Relief::of_tenant(TenantId tenant) const {
 GpuMilli Relief::of_tenant(TenantId tenant, PoolId pool) const {
     const auto found = in_pools_.find({tenant, pool});
     return found == in_pools_.end() ? GpuMilli{} : found->second;
+}
+
+GpuMilli Relief::of_the_rest(PoolId pool) const {
+    const auto found = rest_.find(pool);
+    return found == rest_.end() ? GpuMilli{} : found->second;
 }
 
 GpuTime Relief::of_budget(QueueId queue) const {

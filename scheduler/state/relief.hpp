@@ -28,6 +28,8 @@ public:
     // What is committed to them of a budget.
     [[nodiscard]] GpuTime of_budget(QueueId queue) const;
     [[nodiscard]] GpuTime of_budget(TenantId tenant, PoolId pool) const;
+    // In that pool, by what may not use its reserve.
+    [[nodiscard]] GpuMilli of_the_rest(PoolId pool) const;
     struct OfJob {
         std::int64_t pods = 0;
         GpuMilli gpus;
@@ -61,6 +63,7 @@ private:
     std::map<TenantId, Load> tenants_;
     std::map<std::pair<TenantId, PoolId>, GpuMilli> in_pools_;
     std::map<std::pair<TenantId, PoolId>, GpuTime> committed_;
+    std::map<PoolId, GpuMilli> rest_;
     std::map<JobId, OfJob> jobs_;
 };
 

@@ -102,6 +102,7 @@ struct PodRow {
     std::string message;         // of the last unhappy outcome
     PodFacts facts;
     std::int32_t gpu_device = kNoDevice;      // while it holds a part of a GPU
+    bool grows_with_demand = false;           // while it holds: so it may use its pool's reserve
     bool is_surplus = false;                  // a rank that its elastic job is to have no more
     std::uint32_t stoppable_at = kNotListed;  // its place in its queue's `stoppable`
 
@@ -249,11 +250,20 @@ struct PoolRow {
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them
     std::vector<QueueId> roots;   // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
-    Load offered;                          // by its known nodes: what shares are shares of
-    bool shares_stale = false;             // `offered` changed since they were computed
-    GpuMilli held;                         // by its queues
-    GpuMilli kept;                         // with what they keep back
+    Load offered;               // by its known nodes: what shares are shares of
+    bool shares_stale = false;  // `offered` changed since they were computed
+    GpuMilli held;              // by its queues
+    GpuMilli kept;              // with what they keep back
+    GpuMilli held_by_growing;   // of `held`: by what may use the reserve
+    std::int32_t reserve_percent = 0;
+    GpuMilli reserve_gpus;
     std::vector<GpuMilli> held_by_tenant;  // by TenantId
+
+    // Whole GPUs, rounded down; never more than there are.
+    [[nodiscard]] GpuMilli reserve() const {
+        const GpuMilli part{offered.gpus.value() / 100 * reserve_percent};
+        return std::min(std::max(whole_gpus(whole_gpus_floor(part)), reserve_gpus), offered.gpus);
+    }
 };
 
 // What somebody holds and held, and their dominant share of the pool for it.
@@ -329,6 +339,7 @@ enum class LimitKind : std::uint8_t {
     queue_gpus_per_job,
     queue_model_maximum,
     queue_budget,  // GPU time of the period, see LimitHit
+    pool_reserve,  // the rest is for what grows with demand
     pool_lending,  // the pool's GPUs are kept back for other queues
     tenant_gpus,
     tenant_cpu,

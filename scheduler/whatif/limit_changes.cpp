@@ -121,7 +121,8 @@ std::string raise(Policy& policy, const ClusterState& state, const JobRow& job,
                   const LimitHit& hit) {
     const std::string& pool = state.pool(job.pool).name;
     if (!hit.queue.exists()) {
-        if (hit.kind == LimitKind::pool_lending) return "";
+        // What is kept back for others is theirs.
+        if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) return "";
         return raise_tenant(tenant_in(policy, state.tenant(job.tenant).name), pool, hit);
     }
     QueuePolicy* queue = queue_in(policy, pool, state.queue(hit.queue).name);

@@ -64,6 +64,7 @@ void Books::take(const Input& input, const ClusterState& after) {
         const PodId id = spent_.empty() ? PodId::none() : after.find_pod(uid);
         if (id.exists() && after.pod(id).node.exists()) ends_[uid] = after.pod(id).ends_at;
     }
+    read_growing(after);
     guesses.clear();
     for (const auto& [key, id] : after.jobs_by_key()) {
         if (policy.windows.empty()) break;
@@ -309,6 +310,7 @@ Amounts Books::held_by(const std::string& tenant_name) const {
 
 std::string Books::limit_crossed(const PodFacts& pod, const Amounts& more) const {
     if (std::string crossed = queue_limit_crossed(pod, more); !crossed.empty()) return crossed;
+    if (reserve_crossed(pod, more.gpus)) return "what is left beside the reserve of its pool";
     if (std::string crossed = budget_crossed(pod, more.gpus); !crossed.empty()) return crossed;
     const TenantPolicy* of = tenant(pod.key.namespace_name);
     if (of == nullptr) return "";

@@ -147,6 +147,11 @@ public:
     [[nodiscard]] std::int64_t needed_of(const BudgetCount& budget, const PodFacts& pod,
                                          std::int64_t gpus) const;
     [[nodiscard]] std::string budget_crossed(const PodFacts& pod, std::int64_t gpus) const;
+    // Of a pool's GPUs, whether more of the pod's job may be held in its reserve; and what would be
+    // beyond what is left to the others.
+    [[nodiscard]] bool would_grow(const PodFacts& pod) const;
+    [[nodiscard]] bool has_reserve(const std::string& pool) const;
+    [[nodiscard]] bool reserve_crossed(const PodFacts& pod, std::int64_t gpus) const;
     // The limit that `more` on top of what is held would cross; empty: none.
     [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more) const;
     [[nodiscard]] Gang gang_of(const ObjectKey& job) const;
@@ -198,6 +203,12 @@ private:
     std::map<Payer, Spent> spent_;
     // When what a pod holds comes free by its limit, or never: the engine's word.
     std::map<std::string, Instant> ends_;
+    // Jobs that are services, minimum of those that are elastic, pods that began to hold as one of
+    // them: by the records that the engine has, or had then.
+    std::set<ObjectKey> services_;
+    std::map<ObjectKey, std::int64_t> elastic_;
+    std::set<std::string> growing_;
+    void read_growing(const ClusterState& after);
     void spend(Instant until);
     void change_budgets(const std::map<Payer, BudgetPolicy>& before);
     void change_half_life(Duration before);

@@ -315,6 +315,8 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         if (backfill.head == HeadOfLine::reserve && pod.run_time_max != turn.pod.run_time_max) {
             continue;
         }
+        // One may use the reserve.
+        if (books_.has_reserve(books_.queue_of(pod).pool)) continue;
         // One may need more of a budget.
         if (!books_.budgets().empty() && pod.run_time_max != turn.pod.run_time_max) continue;
         // Maintenance may close nodes to one of them only.

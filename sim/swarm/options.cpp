@@ -110,6 +110,7 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
 constexpr std::uint64_t kTopologyStream = 0x746f706f;
 constexpr std::uint64_t kMaintenanceStream = 0x6d61696e;
 constexpr std::uint64_t kBudgetStream = 0x62756467;
+constexpr std::uint64_t kReserveStream = 0x72657376;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -189,7 +190,21 @@ SwarmOptions draw_options(Rng& rng) {
     if (options.budgets) {
         draw_budgets(how_much, options.settings.start, options.settings.policy);
     }
+    Rng how_many{cluster.seed ^ kReserveStream};
+    options.reserves = how_many.chance(1, 3);
+    if (options.reserves) draw_reserves(how_many, options.settings.policy);
     return options;
+}
+
+void draw_reserves(Rng& rng, Policy& policy) {
+    for (PoolPolicy& pool : policy.pools) {
+        if (!rng.chance(1, 2)) continue;
+        if (rng.chance(1, 2)) {
+            pool.reserve_percent = static_cast<std::int32_t>(rng.between(5, 50));
+        } else {
+            pool.reserve_gpus = whole_gpus(rng.between(1, 4));
+        }
+    }
 }
 
 // Of at least two GPUs at all times, so that whatever was overdrawn is made good in the end. The

@@ -17,6 +17,7 @@ struct SwarmOptions {
     bool topology = false;  // nodes are in racks, and jobs care
     bool maintenance = false;
     bool budgets = false;
+    bool reserves = false;
 };
 
 SwarmOptions draw_options(Rng& rng);
@@ -30,6 +31,8 @@ void draw_topology(Rng& rng, JobSpec& spec);
 void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy);
 // Budgets of GPU time whose periods begin at `start`; likewise.
 void draw_budgets(Rng& rng, Instant start, Policy& policy);
+// GPUs for what grows with demand; likewise.
+void draw_reserves(Rng& rng, Policy& policy);
 // A job of a random kind; `number` makes its name unique.
 JobSpec draw_job(Rng& rng, std::uint64_t number);
 

@@ -41,6 +41,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       topology_rng_(seed),
       maintenance_rng_(seed),
       budget_rng_(seed),
+      reserve_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
       simulation_(options_.settings,
@@ -109,6 +110,7 @@ void RandomWorld::act() {
             draw_maintenance(maintenance_rng_, simulation_.now(), options_.settings.nodes, policy);
             judge_.probes.windows_drawn += policy.windows.size();
         }
+        if (options_.reserves) draw_reserves(reserve_rng_, policy);
         if (options_.budgets) {
             draw_budgets(budget_rng_, options_.settings.start, policy);
             judge_.probes.budgets_drawn += Books::budgets_in(policy).size();

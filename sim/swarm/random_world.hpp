@@ -60,6 +60,7 @@ private:
     Rng topology_rng_;
     Rng maintenance_rng_;
     Rng budget_rng_;
+    Rng reserve_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;

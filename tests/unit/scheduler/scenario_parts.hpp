@@ -95,8 +95,10 @@ public:
 
     ElasticJobs(EngineWorld& world, Pods& jobs) : world_(world), jobs_(jobs) {}
 
-    void add(const PodFacts& like, std::int64_t ranks_min, std::int64_t ranks_max) {
+    void add(const PodFacts& like, std::int64_t ranks_min, std::int64_t ranks_max,
+             JobKind kind = JobKind::training) {
         JobRecord record;
+        record.spec.kind = kind;
         record.uid = "uid-of-" + like.job;
         record.spec.key = {like.key.namespace_name, like.job};
         record.spec.queue = like.queue;

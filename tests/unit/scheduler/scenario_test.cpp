@@ -7,6 +7,7 @@
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
 //           budget 100 per 24 carry 10    GPU-hours in each so many hours from now on; also of tenants
 //   policy  evictions 2 (per job and hour) | protect 60000 (ms after the start)
+//   policy  reserve 25 (percent)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
 //   line    steps-aside patience 100 short 25 60    of the pool "default": its first in line,
@@ -15,6 +16,7 @@
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
 //           elastic 2-6x1              like gang, of 2 to 6 ranks; submitted through us
+//           service                    submitted through us, as inference
 //           part 500                   thousandths of one GPU for each rank
 //           required rack preferred rack spread host    how its ranks stand to each other
 //           limit 60 expected 20       seconds that it may run, that its user says it will
@@ -101,6 +103,7 @@ private:
             policy_.windows.push_back(window_from({part.begin() + 1, part.end()}, world_.now));
         }
         if (part[0] == "no-windows") policy_.windows.clear();
+        if (part[0] == "reserve") policy_.pools.front().reserve_percent = std::stoi(part[1]);
         if (part[0] == "drain-unhealthy") policy_.unhealthy_drain = drain_named(part[1]);
         if (part[0] == "halflife") policy_.usage_half_life = Duration{std::stoll(part[1])};
         if (part[0] == "ageing") {
@@ -201,6 +204,7 @@ private:
         std::int64_t ranks_min = 0;  // of an elastic job
         std::int64_t gpus = 0;
         bool is_gang = false;
+        bool is_service = false;
         PodFacts like = pod("x", part[0], 0);
         like.queue = part[1] == "-" ? "" : part[1];
         std::int64_t cores = 1;
@@ -245,6 +249,8 @@ private:
                 like.run_time_expected = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "preemptible") {
                 like.preemptible = true;
+            } else if (part[i] == "service") {
+                is_service = true;
             } else if (part[i] == "never") {
                 like.preempts = false;
             } else if (part[i] == "bare") {
@@ -273,6 +279,7 @@ private:
             jobs_[part[0]].push_back(one);
         }
         if (ranks_min > 0) elastic_.add(like, ranks_min, ranks);
+        if (is_service) elastic_.add(like, ranks, ranks, JobKind::inference);
     }
     void add_foreign(const std::vector<std::string>& part) {
         PodFacts one = pod("foreign-" + std::to_string(next_foreign_++), "", std::stoll(part[1]));

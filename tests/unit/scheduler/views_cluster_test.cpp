@@ -93,5 +93,23 @@ TEST(ClusterViews, what_is_claimed_is_reserved_once_it_is_free) {
     EXPECT_EQ(find_node(world.engine.state(), "a")->gpus.allocated, whole_gpus(3));
 }
 
+TEST(ClusterViews, what_a_pool_reserves_is_not_available) {
+    EngineWorld world;
+    world.add(test::node("a", 8));
+    Policy policy;
+    policy.pools.push_back({"default", "", {{"lab", 0, 1, whole_gpus(7), std::nullopt}}});
+    policy.pools.front().reserve_percent = 25;
+    world.set(policy);
+    PodFacts runs = test::pod("runs", "runs", 5);
+    world.add(runs);
+    world.run();
+    const PoolView pool = list_pools(world.engine.state()).front();
+    EXPECT_EQ(pool.reserve, whole_gpus(2));
+    EXPECT_EQ(pool.gpus.allocated, whole_gpus(5));
+    EXPECT_EQ(pool.gpus.reserved, whole_gpus(2));
+    EXPECT_EQ(pool.gpus.available, whole_gpus(1));
+    EXPECT_EQ(pool.guarantees_uncovered, whole_gpus(1)) << "7 are guaranteed of 6";
+}
+
 }  // namespace
 }  // namespace gpuctl

@@ -62,7 +62,8 @@ Json pool_json(const PoolView& pool) {
 
 std::string node_status(const NodeView& node) {
     if (!node.facts.ready || !node.facts.unhealthy.empty()) return "faulty";
-    const bool is_closed = node.maintenance && node.maintenance->has_begun;
+    const bool is_closed =
+        node.maintenance && node.maintenance->has_begun && !node.maintenance->is_reservation;
     return node.facts.unschedulable || is_closed ? "maintaining" : "active";
 }
 
@@ -78,7 +79,7 @@ std::string node_note(const NodeView& node) {
     }
     if (node.maintenance) {
         const NodeView::Maintenance& next = *node.maintenance;
-        std::string text = "maintenance " + next.name +
+        std::string text = (next.is_reservation ? "reservation " : "maintenance ") + next.name +
                            (next.has_begun ? " until " + format_time(next.end)
                                            : " from " + format_time(next.begin));
         if (next.pods_to_stay > 0) {
@@ -96,6 +97,7 @@ Json maintenance_json(const NodeView& node) {
     if (!node.maintenance) return nullptr;
     const NodeView::Maintenance& next = *node.maintenance;
     return {{"name", next.name},
+            {"kind", next.is_reservation ? "reservation" : "maintenance"},
             {"state", next.has_begun ? "active" : "planned"},
             {"start", format_time(next.begin)},
             {"end", format_time(next.end)},

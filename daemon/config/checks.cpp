@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/config/maintenance_keys.hpp"
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
@@ -206,12 +207,7 @@ void check(const TenantPolicy& tenant, const wire::Field& field) {
 void check(const Policy& policy, const wire::Field& field) {
     check_unique(policy.pools, field, "pools", "the pool");
     check_unique(policy.tenants, field, "tenants", "the tenant");
-    check_unique(policy.windows, field, "maintenance", "the maintenance window");
-    if (policy.windows.size() > kWindowsMaximum) {
-        member(field, "maintenance")
-            .error("has " + std::to_string(policy.windows.size()) + " windows; " +
-                   std::to_string(kWindowsMaximum) + " are the most");
-    }
+    check_windows(policy, field);
     if (policy.backoff_initial > policy.backoff_maximum) {
         field.error("policy.backoffInitial is longer than policy.backoffMaximum");
     }
@@ -320,6 +316,7 @@ void check(const Config& config, const wire::Field& field) {
     const wire::Field policy = wire::Fields{field}.find("policy");
     if (!policy || !policy.json().is_object()) return;
     check_window_pools(config, wire::Fields{policy}.find("maintenance"));
+    check_window_pools(config, wire::Fields{policy}.find("reservations"));
     const wire::Field pools = wire::Fields{policy}.find("pools");
     if (!pools || !pools.json().is_array()) return;
     const auto elements = pools.elements();

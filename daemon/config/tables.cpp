@@ -326,8 +326,8 @@ const std::vector<Key<Policy>>& keys<Policy>() {
         span("growthPause", &Policy::growth_pause, 0, kDay,
              "so long after it changed size, or started, an elastic job does not grow"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000, "tries in one Plan"),
-        list("maintenance", &Policy::windows, example_window(),
-             "when which nodes take no work; at most 64"),
+        maintenance(),
+        reservations(),
         choice("drainUnhealthy", &Policy::unhealthy_drain, drains(),
                "who is stopped on a node that is told to be unhealthy, which takes no work anyway"),
     };

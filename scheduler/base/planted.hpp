@@ -273,6 +273,8 @@ namespace gpuctl {
       "Maintenance: a drain stops whatever has a controller.") \
     X(forget_postponed_drains, \
       "Maintenance: who could not be stopped at once is not asked again.") \
+    X(reserve_for_nobody, \
+      "Reservations: whom they are for is kept out, too.") \
     X(ignore_the_reserve, \
       "What a pool reserves for work that grows with demand is given to all.") \
     X(spend_without_committing, \

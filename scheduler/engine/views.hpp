@@ -78,6 +78,7 @@ struct NodeView {
         Instant begin;
         Instant end;
         bool has_begun = false;
+        bool is_reservation = false;    // some may use it
         std::int64_t pods_to_stay = 0;  // of ours, that nobody may stop for it
     };
     std::optional<Maintenance> maintenance;

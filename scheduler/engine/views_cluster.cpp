@@ -77,9 +77,13 @@ std::optional<NodeView::Maintenance> maintenance_of(const ClusterState& state, N
         if ((node.windows >> i & 1U) == 0) continue;
         const Occurrence next = next_occurrence(windows[i], state.now());
         if (!next.end.happened() || (first && first->begin <= next.begin)) continue;
-        first = {windows[i].name, next.begin, next.end, next.begin <= state.now()};
+        first = {windows[i].name, next.begin, next.end, next.begin <= state.now(),
+                 windows[i].is_reservation()};
         for (const PodId pod : node.pods) {
             const PodRow& row = state.pod(pod);
+            const bool is_owner =
+                row.job.exists() && (reserved_for(state, state.job(row.job)) >> i & 1U) != 0;
+            if (is_owner) continue;
             const bool is_over = row.ends_at.happened() && row.ends_at <= next.begin;
             if (!row.facts.ours || is_over || is_stopped_by(windows[i].drain, row.facts)) continue;
             ++first->pods_to_stay;
@@ -121,6 +125,8 @@ GpuStates gpu_states(const ClusterState& state, NodeId id) {
         out.failed = idle;
     } else if (node.facts.unschedulable || state.is_closed(id)) {
         out.maintenance = idle;
+    } else if ((node.windows & state.calendar().active) != 0) {
+        out.reserved += idle;
     } else {
         out.available = idle;
     }

@@ -49,6 +49,7 @@ namespace gpuctl {
       "its ranks find room, but not together or apart as they ask")                               \
     X(maintenance, "maintenance", true,                                                           \
       "the room for it is closed for maintenance, or soon will be")                               \
+    X(set_aside, "set_aside", true, "the room for it is reserved for others at that time")        \
     X(kept_for_growth, "kept_for_growth", true,                                                   \
       "the GPUs that are free are kept for work that grows with demand")                          \
     X(budget_spent, "budget_spent", false,                                                        \

@@ -221,7 +221,7 @@ void Planner::keep_outside_windows(const ClusterState& state, JobId job) {
     is_barred_ = false;
     if (!state.has_windows()) return;
     const WindowSet windows = state.barred(state.stay_of(state.job(job), ready_.pods), state.now());
-    is_barred_ = (windows & ~state.calendar().active) != 0;
+    is_barred_ = (windows & ~state.calendar().closed) != 0;
     placer_.keep_outside(is_barred_ ? std::optional{windows} : std::nullopt);
 }
 

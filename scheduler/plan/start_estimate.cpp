@@ -231,7 +231,7 @@ bool is_about_room(Reason reason) {
     return reason == Reason::none || reason == Reason::gpu_insufficient ||
            reason == Reason::gpu_fragmented || reason == Reason::nodes_insufficient ||
            reason == Reason::reserved || reason == Reason::short_work_first ||
-           reason == Reason::maintenance;
+           reason == Reason::maintenance || reason == Reason::set_aside;
 }
 
 bool is_limit(Reason reason) {

@@ -174,7 +174,7 @@ public:
     // The windows that these pods would be in, or run into against their will, from then on.
     [[nodiscard]] WindowSet barred(const Stay& stay, Instant from) const;
     [[nodiscard]] bool is_barred(const JobRow& job, const std::vector<Placement>& round) const;
-    [[nodiscard]] bool is_closed(NodeId node) const;
+    [[nodiscard]] bool is_closed(NodeId node) const;  // to everybody
 
     // --- run times (run_times.cpp) ---
     [[nodiscard]] const RunTimeHistory& history() const { return history_; }

@@ -95,6 +95,8 @@ public:
     [[nodiscard]] bool is_open(const NodeFacts& node, const PodFacts& pod) const;
     // It is to leave its node now, and may be stopped for that. `ends`: by its limit, or never.
     [[nodiscard]] bool is_to_leave(const NodeFacts& node, const PodFacts& pod, Instant ends) const;
+    // The window is a reservation for the pod's queue, one above it, or its namespace.
+    [[nodiscard]] bool is_for(const MaintenanceWindow& window, const PodFacts& pod) const;
     // When the windows end that have not ended yet.
     [[nodiscard]] std::set<Instant> openings() const;
     [[nodiscard]] QueueName queue_of(const PodFacts& pod) const;

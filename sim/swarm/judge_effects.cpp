@@ -78,6 +78,12 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod, const ClusterS
         fail("I20", what + ": it is closed for maintenance, or will be before the job is over");
     }
     if (!books_.policy.windows.empty()) ++probes.binds_beside_windows;
+    const auto is_for_it = [&](const MaintenanceWindow& window) {
+        return books_.is_for(window, pod.facts) && covers(window, node->second);
+    };
+    if (std::any_of(books_.policy.windows.begin(), books_.policy.windows.end(), is_for_it)) {
+        ++probes.binds_in_reservations;
+    }
     if (books_.fitting(node->second, request, 1) < 1) {
         fail("I1", what + ": there is no room");
     }

@@ -258,6 +258,12 @@ void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes
         window.drain = static_cast<Drain>(rng.below(3));
         if (rng.chance(1, 2)) window.notice = Duration{rng.between(0, 60'000)};
         window.closes_ahead = Duration{rng.between(0, 60'000)};
+        if (rng.chance(1, 3)) {
+            constexpr const char* queues[] = {"default", "small", "team", "lab"};
+            window.queues = {queues[rng.below(4)]};
+        } else if (rng.chance(1, 4)) {
+            window.tenants = {rng.chance(1, 2) ? "team-a" : "team-b"};
+        }
         policy.windows.push_back(std::move(window));
     }
 }

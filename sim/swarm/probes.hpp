@@ -15,10 +15,12 @@ struct MaintenanceProbes {
     std::uint64_t binds_beside_windows = 0;  // held against windows that are or will be
     std::uint64_t pods_drained = 0;          // asked to leave a node that is to be empty
     std::uint64_t waits_for_windows = 0;     // waiting jobs told that maintenance is why
+    std::uint64_t waits_for_reservations = 0;
+    std::uint64_t binds_in_reservations = 0;  // of whom they are for
 };
 BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (),
                       (windows_drawn, nodes_unhealthy, binds_beside_windows, pods_drained,
-                       waits_for_windows))
+                       waits_for_windows, waits_for_reservations, binds_in_reservations))
 
 struct BudgetProbes {
     std::uint64_t budgets_drawn = 0;

@@ -72,6 +72,10 @@ inline MaintenanceWindow window_from(const std::vector<std::string>& part, Insta
             window.closes_ahead = seconds();
         } else if (part[i] == "drain") {
             window.drain = drain_named(part.at(++i));
+        } else if (part[i] == "queue") {
+            window.queues.push_back(part.at(++i));
+        } else if (part[i] == "tenant") {
+            window.tenants.push_back(part.at(++i));
         } else if (part[i] != "on") {
             window.nodes.push_back(part[i]);
         }

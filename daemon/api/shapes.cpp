@@ -25,9 +25,17 @@ std::string priority_of(const JobView& job) {
                                  : std::to_string(job.priority);
 }
 
+// "H100,A100": the preferred one first.
 std::string gpu_type_of(const JobView& job) {
-    if (job.record != nullptr) return gpu_model_of(job.record->spec);
-    return job.pods.empty() ? std::string{} : job.pods.front().facts.rules.gpu_model;
+    PlacementRules rules;
+    if (job.record != nullptr) {
+        set_gpu_models(job.record->spec, rules);
+    } else if (!job.pods.empty()) {
+        rules = job.pods.front().facts.rules;
+    }
+    std::string text;
+    for (const std::string& model : gpu_models(rules)) text += (text.empty() ? "" : ",") + model;
+    return text;
 }
 
 Json resources_json(const JobView& job) {

@@ -5,6 +5,7 @@
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/mig.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::api {
@@ -72,16 +73,30 @@ Json maintenance_json(const NodeView& node) {
             {"podsToStay", next.pods_to_stay}};
 }
 
-// Slices of GPUs that their administrator cut, by name; whole GPUs are not among them.
+// Of less than a GPU: slices that their administrator cut, by whatever name, and shares.
+bool is_of_less(const NodeView& node, std::string_view resource) {
+    return is_mig_resource(resource) || is_shared_resource(resource) ||
+           share_offered(node.facts.allocatable, resource) != GpuShare{};
+}
+
+std::string name_of_less(const NodeView& node, std::string_view resource) {
+    if (is_mig_resource(resource)) return std::string{mig_name(resource)};
+    if (is_shared_resource(resource)) return "gpu.shared";
+    const auto product = node.facts.labels.find("nvidia.com/gpu.product");
+    const std::string_view profile = mig_profile_in_model(
+        product == node.facts.labels.end() ? node.facts.gpu_model : product->second);
+    return "mig-" + std::string{profile};
+}
+
 Json slices_json(const NodeView& node) {
     Json slices = Json::array();
     for (const GpuAmount& gpu : node.facts.allocatable.gpus) {
-        if (!is_mig_resource(gpu.resource)) continue;
+        if (!is_of_less(node, gpu.resource)) continue;
         GpuMilli used;
         for (const GpuAmount& of : node.used.gpus) {
             if (of.resource == gpu.resource) used = of.amount;
         }
-        slices.push_back({{"name", std::string{mig_name(gpu.resource)}},
+        slices.push_back({{"name", name_of_less(node, gpu.resource)},
                           {"total", whole_gpus_floor(gpu.amount)},
                           {"used", whole_gpus_floor(used)},
                           {"free", whole_gpus_floor(std::max(gpu.amount - used, GpuMilli{}))}});
@@ -90,10 +105,10 @@ Json slices_json(const NodeView& node) {
 }
 
 // Whole ones: what a job that asks for GPUs can have.
-GpuMilli whole_ones(const std::vector<GpuAmount>& gpus) {
+GpuMilli whole_ones(const NodeView& node, const std::vector<GpuAmount>& gpus) {
     GpuMilli sum;
     for (const GpuAmount& gpu : gpus) {
-        if (!is_mig_resource(gpu.resource)) sum += gpu.amount;
+        if (!is_of_less(node, gpu.resource)) sum += gpu.amount;
     }
     return sum;
 }
@@ -101,8 +116,8 @@ GpuMilli whole_ones(const std::vector<GpuAmount>& gpus) {
 }  // namespace
 
 Json node_row(const NodeView& node) {
-    const GpuMilli total = whole_ones(node.facts.allocatable.gpus);
-    const GpuMilli used = whole_ones(node.used.gpus);
+    const GpuMilli total = whole_ones(node, node.facts.allocatable.gpus);
+    const GpuMilli used = whole_ones(node, node.used.gpus);
     Json body;
     body["nodeName"] = node.facts.name;
     body["name"] = node.facts.name;

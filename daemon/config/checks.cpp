@@ -8,6 +8,7 @@
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/mig.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/quantity.hpp"
 
@@ -116,6 +117,50 @@ void check(const Kubernetes& kubernetes, const wire::Field& field) {
     }
 }
 
+namespace {
+
+// Can a GPU of that model be cut so? Each slice by itself first, then all on one.
+std::string problem_with_slices(const EmbeddedNodes& nodes) {
+    const auto families = mig_families_of(nodes.gpu_model);
+    if (families.empty()) {
+        return "gpuModel \"" + nodes.gpu_model +
+               "\" is none of which it is known how it can be cut, for example H100-80GB";
+    }
+    std::string all;
+    for (const std::string& profile : nodes.mig_slices) {
+        const std::string problem = problem_with_mig(profile, nodes.gpu_model);
+        if (!problem.empty()) return problem;
+        all += (all.empty() ? "" : ", ") + profile;
+    }
+    for (const MigFamily* family : families) {
+        std::vector<const MigProfile*> slices;
+        for (const std::string& profile : nodes.mig_slices) slices.push_back(family->find(profile));
+        const bool are_known = std::find(slices.begin(), slices.end(), nullptr) == slices.end();
+        if (are_known && lay_out(*family, slices)) return "";
+    }
+    return all + " do not lie on one GPU of model " + nodes.gpu_model +
+           " together: each may begin at few of its " +
+           std::to_string(families.front()->memory_slices) + " memory slices only";
+}
+
+void check_pieces(const EmbeddedNodes& nodes, const wire::Field& field) {
+    const bool is_cut = !nodes.mig_slices.empty();
+    if (is_cut && nodes.gpu_replicas > 1) {
+        member(field, "gpuReplicas").error("GPUs are either cut (migSlices) or shared, not both");
+    }
+    if ((is_cut || nodes.gpu_replicas > 1) && nodes.gpu_resource != gpu_vendors()[0].resource) {
+        member(field, "gpuResource")
+            .error("only GPUs called " + std::string{gpu_vendors()[0].resource} +
+                   " are cut or shared");
+    }
+    if (!is_cut) return;
+    if (const std::string problem = problem_with_slices(nodes); !problem.empty()) {
+        member(field, "migSlices").error(problem);
+    }
+}
+
+}  // namespace
+
 void check(const EmbeddedNodes& nodes, const wire::Field& field) {
     check_label(field, "name", nodes.name);
     check_label(field, "pool", nodes.pool);
@@ -124,6 +169,7 @@ void check(const EmbeddedNodes& nodes, const wire::Field& field) {
             .error("\"" + nodes.gpu_resource +
                    "\" is not a resource of a known GPU vendor, for example nvidia.com/gpu");
     }
+    check_pieces(nodes, field);
     if (!nodes.gpu_model.empty()) {
         if (const auto problem = wire::problem_with_label_value(nodes.gpu_model);
             !problem.empty()) {

@@ -272,7 +272,11 @@ namespace gpuctl {
     X(drain_the_unwilling, \
       "Maintenance: a drain stops whatever has a controller.") \
     X(forget_postponed_drains, \
-      "Maintenance: who could not be stopped at once is not asked again.")
+      "Maintenance: who could not be stopped at once is not asked again.") \
+    X(ignore_model_preference, \
+      "Of several GPU models any will do, whichever comes first in the list.") \
+    X(mix_models_in_a_gang, \
+      "Ranks that come later go to another GPU model than the others of their gang.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

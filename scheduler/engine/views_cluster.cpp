@@ -145,7 +145,10 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
             overcommitted = overcommitted || left < 0;
             if (capacity.kind(column) != ColumnKind::gpu) continue;
             const auto share = [&](std::int64_t amount) {
-                return in_whole_gpus(capacity.resource(column), GpuMilli{amount}).value();
+                const std::string& resource = capacity.resource(column);
+                return in_whole_gpus({resource, GpuMilli{amount},
+                                      share_offered(node.facts.allocatable, resource)})
+                    .value();
             };
             total += share(capacity.allocatable(column, id.value()));
             free += share(std::max<std::int64_t>(left, 0));

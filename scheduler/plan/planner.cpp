@@ -365,8 +365,10 @@ const Explanation& Planner::explanation_of(const ClusterState& state, JobId id) 
 // As every job with pods of this shape: no model is barred to it, and no pods of its own tell where
 // the next may go.
 bool Planner::asks_the_same(const ClusterState& state, const JobRow& job, ShapeId shape) const {
+    const PlacementRules& rules =
+        state.shapes().constraint(state.shapes().at(shape).constraint).rules;
     return models_.empty() && !is_barred_ &&
-           (job.pods_held == 0 || !state.shapes().at(shape).topology.any());
+           (job.pods_held == 0 || !(rules.topology.any() || rules.takes_several_models()));
 }
 
 Planner::Refused& Planner::refused(const ClusterState& state, PoolId pool, ShapeId shape) {

@@ -36,7 +36,10 @@ public:
                 const auto column = static_cast<Column>(i);
                 if (capacity.kind(column) != ColumnKind::gpu) continue;
                 const GpuMilli free{std::max<std::int64_t>(capacity.free(column, slot), 0)};
-                free_[group_of(slot)] += in_whole_gpus(capacity.resource(column), free).value();
+                const std::string& resource = capacity.resource(column);
+                const Resources& offered = state.node(NodeId{slot}).facts.allocatable;
+                free_[group_of(slot)] +=
+                    in_whole_gpus({resource, free, share_offered(offered, resource)}).value();
             }
             for (const PodId pod : state.node(NodeId{slot}).pods) {
                 if (state.pod(pod).job.exists()) running_.push_back(pod);

@@ -129,6 +129,11 @@ public:
     // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
     void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
     // Placed so, the ranks would not be together, or apart, as they ask (topology_rules.cpp).
+    // The GPU models that the others of its gang are on, if it takes several; its own is one of
+    // these, or any that it takes when there are none.
+    [[nodiscard]] std::vector<std::string_view> models_of_gang(PodId pod) const;
+    // Ranks of a gang that takes several GPU models would be on more than one.
+    [[nodiscard]] bool mixes_models(const std::vector<Placement>& round) const;
     [[nodiscard]] bool breaks_topology(const JobRow& job,
                                        const std::vector<Placement>& round) const;
     // The first limit that so much more would cross (limits.hpp); kind none: it may hold it.

@@ -219,6 +219,9 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     }
     if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
     add_anchors(job, ready, ask);
+    // On which GPU model its others are is its own affair.
+    const bool is_on_a_model = !ready.pods.empty() && !models_of_gang(ready.pods.front()).empty();
+    if (is_on_a_model) add_long(static_cast<std::int64_t>(job.arrival), ask);
     if (has_windows()) {  // alike is what needs as much time before one
         const Stay stay = stay_of(job, ready.pods);
         add_long(job.run_time_max.ms(), ask);

@@ -33,7 +33,7 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
     const bool within = limit_hit(job, ask).kind == LimitKind::none;
     if (!within && !planted(PlantedBug::grow_past_limits)) return false;
     if (crosses_model_limit(job, round)) return false;
-    if (breaks_topology(job, round)) return false;
+    if (breaks_topology(job, round) || mixes_models(round)) return false;
     if (has_windows() && is_barred(job, round)) return false;
     leave_queue(id);
     if (all_or_nothing) {

@@ -247,7 +247,9 @@ bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
     for (const TopologyLevel level : {rules.topology.required, rules.topology.spread}) {
         if (level > TopologyLevel::host && node.topology.of(level).empty()) return false;
     }
-    return rules.gpu_model.empty() || rules.gpu_model == node.gpu_model;
+    const std::vector<std::string> models = gpu_models(rules);
+    return models.empty() ||
+           std::find(models.begin(), models.end(), node.gpu_model) != models.end();
 }
 
 QueueName Books::queue_of(const PodFacts& pod) const {
@@ -349,11 +351,8 @@ std::int64_t Books::fitting_in_pool(const PodFacts& pod, std::int64_t pods_asked
     }
     PodFacts like = pod;
     if (heed == Heed::nothing) like.rules.topology = {};
-    std::int64_t most = 0;
-    for (const auto& [name, ranks] : fitting_by_domain(like, pods_asked, when_empty, on)) {
-        most = std::max(most, ranks);
-    }
-    return most;
+    return heed == Heed::nothing ? fitting_on(like, pods_asked, when_empty, on)
+                                 : fitting_on_one_model(like, pods_asked, when_empty, on);
 }
 
 }  // namespace gpuctl::sim

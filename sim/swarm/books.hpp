@@ -152,6 +152,17 @@ public:
         const PodFacts& pod, std::int64_t pods, bool when_empty,
         const std::vector<const NodeFacts*>& on) const;
 
+    // So many find room on these nodes, in the best domain; of a gang that takes several GPU
+    // models, on one of them, and on one of those that its others are on (books_models.cpp).
+    [[nodiscard]] std::int64_t fitting_on(const PodFacts& pod, std::int64_t pods, bool when_empty,
+                                          const std::vector<const NodeFacts*>& on) const;
+    [[nodiscard]] std::int64_t fitting_on_one_model(const PodFacts& pod, std::int64_t pods,
+                                                    bool when_empty,
+                                                    const std::vector<const NodeFacts*>& on) const;
+    // Of those that the pod takes, the ones that pods of its job are on that stay.
+    [[nodiscard]] std::set<std::string> models_beside(const PodFacts& pod,
+                                                      const std::set<std::string>& but = {}) const;
+
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, BookedPod> pods;            // by uid
     std::map<ObjectKey, std::set<std::string>> jobs;  // uids

@@ -132,11 +132,7 @@ std::int64_t Books::fitting_in_models(const PodFacts& pod, std::int64_t pods_ask
         if (node.pool != pool || !admits(node, pod)) continue;
         if (model_allowed(pod, request.gpus * pods_asked, node.gpu_model)) on.push_back(&node);
     }
-    std::int64_t most = 0;
-    for (const auto& [name, ranks] : fitting_by_domain(pod, pods_asked, when_empty, on)) {
-        most = std::max(most, ranks);
-    }
-    return most;
+    return fitting_on_one_model(pod, pods_asked, when_empty, on);
 }
 
 std::int64_t Books::gpus_of_job(const ObjectKey& job) const {

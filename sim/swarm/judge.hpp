@@ -58,6 +58,10 @@ private:
     void check_drain(const EvictPod& eviction, const ClusterState& after);
     void check_drained_gangs(const ClusterState& after);
     void look_at_windows(const ClusterState& state);
+    // judge_models.cpp
+    void check_model_preferred(const BindPod& bind, const BookedPod& pod,
+                               const ClusterState& after);
+    void check_model_of_gang(const Turn& turn);
     // judge_topology.cpp
     void check_topology(const ObjectKey& job, const PodFacts& like,
                         const std::set<std::string>& uids);

@@ -49,6 +49,7 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
         ++probes.claims_used;
         return books_.promise(bind);
     }
+    check_model_preferred(bind, pod, after);
     const JobRow& row = after.job(after.find_job(job));
     const Gang gang = books_.gang_of(job);
     const bool grows = ClusterState::is_elastic(row) && gang.held >= gang.size &&
@@ -143,6 +144,7 @@ void Judge::check_backoff(const BindOutcome& outcome) {
 void Judge::check_gangs(const std::vector<Turn>& turns) {
     for (const Turn& turn : turns) {
         check_topology(turn.job, turn.pod, turn.uids);
+        check_model_of_gang(turn);
         if (!turn.gang) continue;
         const Gang gang = books_.gang_of(turn.job);
         if (gang.held < gang.size) {

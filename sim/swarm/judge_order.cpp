@@ -326,7 +326,8 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         // What it runs already counts against what one job may hold.
         if (books_.gpus_of_job(key) > 0 && limits_one_job(books_, books_.queue_of(pod))) continue;
         // Where its others are decides where it may go.
-        if (pod.rules.topology.any() && books_.pods_held(key) > 0) continue;
+        const bool goes_by_others = pod.rules.topology.any() || pod.rules.takes_several_models();
+        if (goes_by_others && books_.pods_held(key) > 0) continue;
         // More of a job that runs is no job more.
         if (books_.pods_held(turn.job) > turn.ranks && books_.pods_held(key) == 0 &&
             limits_jobs(books_, books_.queue_of(pod))) {

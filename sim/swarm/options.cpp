@@ -109,6 +109,7 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
 
 constexpr std::uint64_t kTopologyStream = 0x746f706f;
 constexpr std::uint64_t kMaintenanceStream = 0x6d61696e;
+constexpr std::uint64_t kModelsStream = 0x6d6f6465;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -177,6 +178,8 @@ SwarmOptions draw_options(Rng& rng) {
     Rng where{cluster.seed ^ kTopologyStream};
     options.topology = where.chance(1, 2);
     if (options.topology) put_in_racks(where, options.settings.nodes);
+    Rng which{cluster.seed ^ kModelsStream};
+    options.models = which.chance(1, 3);
     Rng when{cluster.seed ^ kMaintenanceStream};
     options.maintenance = when.chance(1, 3);
     if (options.maintenance) {
@@ -223,6 +226,18 @@ void draw_topology(Rng& rng, JobSpec& spec) {
     if (rng.chance(1, 4)) rules.spread = apart[rng.below(4)];
     if (spec.kind != JobKind::training) rules.required = TopologyLevel::none;
     if (problem_with(rules).empty()) spec.topology = rules;
+}
+
+// Of the two that there are, and sometimes of one that is nowhere.
+void draw_models(Rng& rng, JobSpec& spec) {
+    if (!rng.chance(1, 2)) return;
+    const std::size_t first = rng.below(2);
+    const bool has_ghost = rng.chance(1, 4);
+    if (spec.gpu.amount == GpuMilli{} || spec.topology.any()) return;
+    spec.gpu.model.clear();
+    spec.gpu_type = has_ghost ? "B200" : kModels[first];
+    if (has_ghost) spec.gpu_types_next.emplace_back(kModels[first]);
+    spec.gpu_types_next.emplace_back(kModels[1 - first]);
 }
 
 NodeFacts draw_change(Rng& rng, NodeFacts node) {

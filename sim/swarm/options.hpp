@@ -16,6 +16,7 @@ struct SwarmOptions {
     bool restarts = false;
     bool topology = false;  // nodes are in racks, and jobs care
     bool maintenance = false;
+    bool models = false;  // some jobs take several GPU models
 };
 
 SwarmOptions draw_options(Rng& rng);
@@ -25,6 +26,8 @@ Policy draw_policy(Rng& rng);
 NodeFacts draw_change(Rng& rng, NodeFacts node);
 // What the job asks of racks; from a stream of its own, so that worlds without stay as they are.
 void draw_topology(Rng& rng, JobSpec& spec);
+// The GPU models that it takes beside the first; from a stream of its own, likewise.
+void draw_models(Rng& rng, JobSpec& spec);
 // Windows around `now`, and what becomes of unhealthy nodes; from a stream of its own, likewise.
 void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy);
 // A job of a random kind; `number` makes its name unique.

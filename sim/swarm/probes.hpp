@@ -9,14 +9,19 @@
 namespace gpuctl::sim {
 
 // Apart, as more members than one struct can describe.
-struct MaintenanceProbes {
+struct ModelProbes {
+    std::uint64_t models_judged = 0;  // placements of jobs that take several GPU models
+};
+BOOST_DESCRIBE_STRUCT(ModelProbes, (), (models_judged))
+
+struct MaintenanceProbes : ModelProbes {
     std::uint64_t windows_drawn = 0;
     std::uint64_t nodes_unhealthy = 0;       // told to be
     std::uint64_t binds_beside_windows = 0;  // held against windows that are or will be
     std::uint64_t pods_drained = 0;          // asked to leave a node that is to be empty
     std::uint64_t waits_for_windows = 0;     // waiting jobs told that maintenance is why
 };
-BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (),
+BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (ModelProbes),
                       (windows_drawn, nodes_unhealthy, binds_beside_windows, pods_drained,
                        waits_for_windows))
 

@@ -39,6 +39,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
     : rng_(seed),
       options_(draw_options(rng_)),
       topology_rng_(seed),
+      models_rng_(~seed),
       maintenance_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
@@ -73,6 +74,7 @@ void RandomWorld::live(int moments) {
 void RandomWorld::submit() {
     JobSpec spec = draw_job(rng_, ++jobs_);
     if (options_.topology) draw_topology(topology_rng_, spec);
+    if (options_.models) draw_models(models_rng_, spec);
     ++judge_.probes.jobs_submitted;
     acknowledged_[spec.key] = spec;
     simulation_.submit(std::move(spec));
@@ -251,7 +253,8 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
     } else {
         pod.rules.node_selector.emplace_back("runwhere.ai/pool", spec.pool);
     }
-    pod.rules.gpu_model = spec.gpu.model;
+    set_gpu_models(spec, pod.rules);
+    pod.gang = spec.kind == JobKind::training;
     pod.rules.topology = spec.topology;
     const QueueName queue = empty.queue_of(pod);
     if (!empty.exists(queue) || empty.has_sub_queues(queue)) return false;

@@ -58,6 +58,7 @@ private:
     Rng rng_;
     SwarmOptions options_;
     Rng topology_rng_;
+    Rng models_rng_;
     Rng maintenance_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;

@@ -15,6 +15,9 @@
 //           cores 2 memory 64          of each rank, in Gi
 //           elastic 2-6x1              like gang, of 2 to 6 ranks; submitted through us
 //           part 500                   thousandths of one GPU for each rank
+//           shared 4                   replicas of GPUs, four to one; of a node: 32xT4 shared=4
+//           model H100,A100            the first that has room; -MIG-1g.10gb behind a model, also of
+//                                      a node: slices that it calls GPUs
 //           required rack preferred rack spread host    how its ranks stand to each other
 //           limit 60 expected 20       seconds that it may run, that its user says it will
 //           preemptible                its pods may be stopped for others; `never`: it stops nobody
@@ -30,19 +33,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "support/engine_world.hpp"
 #include "unit/scheduler/scenario_parts.hpp"
 
 namespace gpuctl::test {
 namespace {
-
-struct Scenario {
-    std::string name;
-    std::vector<std::pair<int, std::string>> lines;
-};
 
 class Player {
 public:
@@ -193,6 +189,7 @@ private:
         std::int64_t cores = 1;
         std::int64_t gib = 1;
         std::int64_t milli = 0;
+        std::int32_t shared = 0;
         for (std::size_t i = 2; i < part.size(); ++i) {
             const auto next = [&] { return part.at(++i); };
             if (part[i] == "gang" || part[i] == "pods") {
@@ -211,7 +208,9 @@ private:
             } else if (part[i] == "tenant") {
                 like.key.namespace_name = next();
             } else if (part[i] == "model") {
-                like.rules.gpu_model = next();
+                name_models(next(), like.rules);
+            } else if (part[i] == "shared") {
+                shared = static_cast<std::int32_t>(std::stol(next()));
             } else if (part[i] == "pool") {
                 like.pool = next();
             } else if (part[i] == "cores") {
@@ -250,6 +249,11 @@ private:
         }
         like.request = room(gpus, cores, 1, gib);
         if (milli > 0) like.request.gpus = {{kGpu, GpuMilli{milli}}};
+        if (shared > 0) {
+            like.request.gpus = {{"nvidia.com/gpu.shared", whole_gpus(gpus), {1, shared}}};
+        }
+        name_slices(like.request, like.rules.gpu_model);
+        like.rules.wants_whole_gpus = wants_whole_gpus(like.request);
         for (std::int64_t rank = 0; rank < ranks; ++rank) {
             PodFacts one = like;
             one.uid = one.key.name = part[0] + "-" + std::to_string(rank);
@@ -410,26 +414,6 @@ private:
     ElasticJobs elastic_{world_, jobs_};
     int next_foreign_ = 0;
 };
-
-std::vector<Scenario> read(const std::filesystem::path& path) {
-    std::vector<Scenario> out;
-    std::ifstream in{path};
-    int number = 0;
-    for (std::string line; std::getline(in, line);) {
-        ++number;
-        if (const std::size_t comment = line.find('#'); comment != std::string::npos) {
-            line.resize(comment);
-        }
-        const std::vector<std::string> found = words(line);
-        if (found.empty()) continue;
-        if (found[0] == "scenario") {
-            out.push_back({found.size() > 1 ? found[1] : "", {}});
-        } else if (!out.empty()) {
-            out.back().lines.emplace_back(number, line);
-        }
-    }
-    return out;
-}
 
 TEST(Scenario, every_table_holds) {
     int played = 0;

@@ -34,6 +34,10 @@ void Judge::check_model_preferred(const BindPod& bind, const BookedPod& pod,
             const bool is_one = node.gpu_model == model && node.pool == after.pool(job.pool).name;
             if (!is_one || !books_.admits(node, pod.facts)) continue;
             if (books_.fitting(node, request, 1) < 1) continue;
+            // What was decided in a step whose effects were lost takes room that only the engine
+            // knows of.
+            const Shape& shape = after.shapes().at(after.pod(after.find_pod(bind.pod.uid)).shape);
+            if (!after.capacity().fits(after.find_node(name).value(), shape.needs)) continue;
             fail("I21", "bind of " + to_string(bind.pod.key) + " to " + bind.node + " (" + taken +
                             "): it prefers " + model + ", and " + name + " has room");
         }

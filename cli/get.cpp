@@ -63,6 +63,7 @@ nlohmann::json pool_row(const nlohmann::json& item) {
             {"gpu_used", item.value("gpuUsed", nlohmann::json(0))},
             {"gpu_free", item.value("gpuFree", nlohmann::json(0))},
             {"gpu_types", item.value("gpuType", nlohmann::json::array())},
+            {"gpu_states", item.value("gpuStates", nlohmann::json::object())},
             {"status", text_of(item, "status")}};
 }
 
@@ -114,7 +115,10 @@ void print_jobs(const nlohmann::json& rows, bool wide) {
 void print_pools(const nlohmann::json& rows, bool wide) {
     std::vector<std::string> header{"POOL NAME", "STATUS",   "GPU TOTAL",
                                     "GPU USED",  "GPU FREE", "NODE COUNT"};
-    if (wide) header.insert(header.end(), {"GPU TYPES", "DESCRIPTION"});
+    if (wide) {
+        header.insert(header.end(),
+                      {"RESERVED", "MAINTENANCE", "FAILED", "GPU TYPES", "DESCRIPTION"});
+    }
     Table table{header};
     for (const auto& row : rows) {
         std::vector<std::string> cells{
@@ -122,6 +126,10 @@ void print_pools(const nlohmann::json& rows, bool wide) {
             number_of(row, "gpu_total"), number_of(row, "gpu_used"),
             number_of(row, "gpu_free"),  std::to_string(row["nodes"].size())};
         if (wide) {
+            const nlohmann::json states = row.value("gpu_states", nlohmann::json::object());
+            for (const char* state : {"reserved", "maintenance", "failed"}) {
+                cells.push_back(number_of(states, state));
+            }
             cells.push_back(member_list(row, "gpu_types"));
             cells.push_back(text_of(row, "description"));
         }
@@ -167,10 +175,25 @@ void print_nodes(const nlohmann::json& rows) {
 
 }  // namespace
 
+namespace {
+
+// "480/500 week": used of what the period allows.
+std::string budget_of(const nlohmann::json& row) {
+    const auto budget = row.find("budget");
+    if (budget == row.end() || budget->is_null()) return "-";
+    return number_of(*budget, "used") + "/" + number_of(*budget, "gpuHours") + " " +
+           text_of(*budget, "period");
+}
+
+}  // namespace
+
 void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide) {
     std::vector<std::string> header{"POOL",       "QUEUE",      "ORDER",   "PRIORITY",
                                     "WEIGHT",     "GUARANTEED", "MAXIMUM", "GPUS HELD",
                                     "FAIR SHARE", "WAITING",    "RUNNING", "GPUS WAITING"};
+    const bool has_budgets = std::any_of(
+        rows.begin(), rows.end(), [](const nlohmann::json& row) { return budget_of(row) != "-"; });
+    if (has_budgets) header.emplace_back("GPU-HOURS");
     if (wide) {
         header.insert(header.end(),
                       {"MAY BORROW", "KEEPS BACK", "MAX JOBS", "MAX GPU PER JOB", "GPUS USED"});
@@ -195,6 +218,7 @@ void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide) {
                                        number_of(row, "jobsWaiting"),
                                        number_of(row, "jobsRunning"),
                                        number_of(row, "gpusWaiting")};
+        if (has_budgets) cells.push_back(budget_of(row));
         if (wide) {
             const nlohmann::json used = row.value("used", nlohmann::json::object());
             cells.insert(cells.end(), {upper_limit(row, "borrowingLimit"),

@@ -122,8 +122,8 @@ void read_condition(JsonCursor& cursor, const std::vector<std::string>& unhealth
     if (says_so && status == "True" && node.unhealthy.empty()) node.unhealthy = type;
 }
 
-void read_status(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node) {
-    Resources capacity;
+void read_status(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node,
+                 Resources& capacity) {
     bool unreadable = false;  // the kubelet's own numbers
     node.ready = false;       // until it says so
     cursor.object([&](std::string_view key) {
@@ -139,9 +139,6 @@ void read_status(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node) {
             cursor.skip();
         }
     });
-    // What the machine has and pods may not use (S19): GPUs that their device plugin gave up on.
-    const GpuMilli lost = gpus_total(capacity) - gpus_total(node.allocatable);
-    node.gpus_unhealthy = std::max<std::int64_t>(lost.value() / kGpuMilliPerGpu, 0);
 }
 
 }  // namespace
@@ -149,6 +146,7 @@ void read_status(JsonCursor& cursor, const LabelKeys& labels, NodeFacts& node) {
 Result<NodeFacts> read_node(std::string_view json, const LabelKeys& labels) {
     JsonCursor cursor{json};
     NodeFacts node;
+    Resources capacity;
     node.ready = false;
     cursor.object([&](std::string_view key) {
         if (key == "metadata") {
@@ -164,7 +162,7 @@ Result<NodeFacts> read_node(std::string_view json, const LabelKeys& labels) {
                 }
             });
         } else if (key == "status") {
-            read_status(cursor, labels, node);
+            read_status(cursor, labels, node, capacity);
         } else {
             cursor.skip();
         }
@@ -174,6 +172,11 @@ Result<NodeFacts> read_node(std::string_view json, const LabelKeys& labels) {
             ErrorCode::InvalidJson,
             "a node from the API server cannot be read: it is cut, malformed, or has no name");
     }
+    tell_gpu_shares(node.labels, labels, node.allocatable);
+    tell_gpu_shares(node.labels, labels, capacity);
+    // What the machine has and pods may not use (S19): GPUs that their device plugin gave up on.
+    const GpuMilli lost = gpus_total(capacity) - gpus_total(node.allocatable);
+    node.gpus_unhealthy = std::max<std::int64_t>(lost.value() / kGpuMilliPerGpu, 0);
     return node;
 }
 

@@ -95,6 +95,7 @@ constexpr bool is_annotation(OwnKey key) {
 }
 
 OwnValue* own_annotation(MetadataParts& parts, OwnKey key) {
+    if (key == OwnKey::gpu_type) return &parts.gpu_types;
     if (key == OwnKey::gpu_fraction) return &parts.gpu_fraction;
     if (key == OwnKey::gpu_resource) return &parts.gpu_resource;
     if (key == OwnKey::gpu_device) return &parts.gpu_device;
@@ -240,6 +241,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     if (!facts.ours) return facts;
     add_gpu_part(metadata, settings.labels, facts);
     add_topology(metadata, settings.labels, facts);
+    add_gpu_kind(metadata, spec, settings.labels, facts);
     return facts;
 }
 

@@ -3,6 +3,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,12 @@ struct ContainerStatusParts {
     std::int32_t restarts = 0;
 };
 
+// spec.affinity.nodeAffinity.preferredDuringScheduling…
+struct PreferredTerm {
+    std::int64_t weight = 0;
+    SelectorTerm term;
+};
+
 struct SpecParts {
     std::string_view node;
     std::string_view scheduler_name;
@@ -48,6 +55,7 @@ struct SpecParts {
     Amounts pod_level;  // spec.resources.requests
     bool unreadable_quantity = false;
     PlacementRules rules;
+    std::vector<PreferredTerm> preferred;
     std::string_view scheduling_group;  // 1.36: spec.schedulingGroup.podGroupName
     std::vector<std::string> unsupported;
 };
@@ -81,6 +89,7 @@ struct MetadataParts {
     OwnValue checkpoint_interval;
     OwnValue restart_cost;
     OwnValue gpu_type;
+    OwnValue gpu_types;  // the annotation: a list, the preferred one first
     OwnValue gpu_fraction;
     OwnValue gpu_resource;
     OwnValue gpu_device;
@@ -101,6 +110,12 @@ MetadataParts read_metadata(JsonCursor& cursor, const LabelKeys& labels);
 Resources pod_request(const SpecParts& spec, const StatusParts& status);
 // What the annotations say of a part of a GPU; on a pod of ours only (convert_gpu_part.cpp).
 void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts);
+// Which GPU models it takes, and what the GPUs are that it asks for (convert_gpu_kind.cpp).
+void add_gpu_kind(const MetadataParts& metadata, const SpecParts& spec, const LabelKeys& labels,
+                  PodFacts& facts);
+// What a node's discovery labels tell of what it offers as GPUs.
+void tell_gpu_shares(const std::map<std::string, std::string>& node_labels, const LabelKeys& labels,
+                     Resources& offered);
 // What the annotations say of racks and the like (convert_topology.cpp).
 void add_topology(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts);
 // contract.md 4.13.
@@ -108,6 +123,7 @@ std::string pod_status(const StatusParts& status, bool terminating);
 
 // spec.affinity.nodeAffinity.requiredDuringScheduling…: OR of terms (S25).
 std::vector<SelectorTerm> read_node_selector(JsonCursor& cursor);
+PreferredTerm read_preferred(JsonCursor& cursor);
 std::optional<Toleration> read_toleration(JsonCursor& cursor);  // nullopt: an unknown operator
 std::optional<TaintEffect> taint_effect_of(std::string_view word);
 

@@ -95,6 +95,20 @@ std::vector<SelectorTerm> read_node_selector(JsonCursor& cursor) {
     return terms;
 }
 
+PreferredTerm read_preferred(JsonCursor& cursor) {
+    PreferredTerm preferred;
+    cursor.object([&](std::string_view key) {
+        if (key == "weight") {
+            preferred.weight = cursor.integer();
+        } else if (key == "preference") {
+            preferred.term = read_term(cursor);
+        } else {
+            cursor.skip();
+        }
+    });
+    return preferred;
+}
+
 std::optional<TaintEffect> taint_effect_of(std::string_view word) {
     if (word == "NoSchedule") return TaintEffect::no_schedule;
     if (word == "PreferNoSchedule") return TaintEffect::prefer_no_schedule;

@@ -100,11 +100,14 @@ bool array_has_elements(JsonCursor& cursor) {
 }
 
 constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
 void read_affinity(JsonCursor& cursor, SpecParts& parts) {
     cursor.object([&](std::string_view kind) {
         cursor.object([&](std::string_view key) {
-            if (key != kRequired) {
+            if (key == kPreferred && kind == "nodeAffinity") {
+                cursor.array([&] { parts.preferred.push_back(read_preferred(cursor)); });
+            } else if (key != kRequired) {
                 cursor.skip();  // preferences only score
             } else if (kind == "nodeAffinity") {
                 parts.rules.required_affinity = read_node_selector(cursor);

@@ -129,7 +129,8 @@ struct KubernetesCluster::Parts {
 KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::unique_ptr<Client> with)
     : loop(on),
       settings(std::move(how)),
-      labels(settings.label_prefix, settings.topology_labels, settings.unhealthy_conditions),
+      labels(settings.label_prefix, settings.topology_labels, settings.unhealthy_conditions,
+             settings.gpu_replicas),
       client(std::move(with)),
       group(loop),
       synced_or_term(loop),

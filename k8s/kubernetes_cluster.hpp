@@ -31,6 +31,7 @@ struct KubernetesSettings {
     std::string label_prefix = "runwhere.ai";
     TopologyKeys topology_labels;
     std::vector<std::string> unhealthy_conditions;
+    std::int32_t gpu_replicas = 1;  // of a shared GPU, where no label says how many
     std::string version = "0";
     bool lease_enabled = true;
     // An empty identity is made.

@@ -20,7 +20,7 @@ enum class OwnKey : std::uint8_t {
     priority,
     name,
     namespace_name,
-    gpu_type,
+    gpu_type,  // label of a node, label or annotation of a pod; there also a list: "H100,A100"
     gang,
     gang_min,
     gang_attempt,
@@ -48,10 +48,12 @@ class LabelKeys {
 public:
     LabelKeys() : LabelKeys("runwhere.ai") {}
     explicit LabelKeys(std::string prefix, TopologyKeys topology = {},
-                       std::vector<std::string> unhealthy_conditions = {})
+                       std::vector<std::string> unhealthy_conditions = {},
+                       std::int32_t gpu_replicas = 1)
         : prefix_(std::move(prefix)),
           topology_(std::move(topology)),
-          unhealthy_conditions_(std::move(unhealthy_conditions)) {}
+          unhealthy_conditions_(std::move(unhealthy_conditions)),
+          gpu_replicas_(gpu_replicas) {}
 
     // prefix/suffix
     [[nodiscard]] std::string text(OwnKey key) const;
@@ -69,11 +71,14 @@ public:
     [[nodiscard]] const std::vector<std::string>& unhealthy_conditions() const {
         return unhealthy_conditions_;
     }
+    // So many replicas of a shared GPU make one, where nobody says how many.
+    [[nodiscard]] std::int32_t gpu_replicas() const { return gpu_replicas_; }
 
 private:
     std::string prefix_;
     TopologyKeys topology_;
     std::vector<std::string> unhealthy_conditions_;
+    std::int32_t gpu_replicas_ = 1;
 };
 
 // Keeps the value under today's prefix when both are present, in either order.

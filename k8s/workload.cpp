@@ -70,10 +70,11 @@ std::optional<Error> cannot_ask(const JobSpec& spec) {
             "its name and its namespace must be DNS labels (lower-case letters, digits "
             "and hyphens, at most 63)");
     }
-    if (spec.gpu.mode == GpuMode::shared || spec.gpu.memory) {
+    if ((spec.gpu.mode == GpuMode::shared && spec.gpu.count == 0) || spec.gpu.memory) {
         return refuse(
-            "shares by count or by memory need a sharing adapter, which is not built yet; ask for "
-            "a part such as 0.5 or for whole GPUs");
+            "all GPUs of a node at once, and shares by memory, need a sharing adapter, which is "
+            "not built yet; ask for a part such as 0.5, for shares such as 2(vgpu) or for whole "
+            "GPUs");
     }
     if (spec.gpu.mode == GpuMode::fraction && visible_devices_variable(spec).empty()) {
         return refuse("parts of GPUs of vendor " + spec.gpu.vendor +
@@ -83,8 +84,11 @@ std::optional<Error> cannot_ask(const JobSpec& spec) {
         return refuse("storage." + spec.claims.front().name +
                       " is a claimed volume, which is not built yet; use storage.workdirs");
     }
-    if (!is_label_value(gpu_model_of(spec))) {
-        return refuse("the GPU type '" + gpu_model_of(spec) + "' cannot be a node label's value");
+    std::vector<std::string> types = spec.gpu_types_next;
+    types.push_back(gpu_model_of(spec));
+    for (const std::string& type : types) {
+        if (is_label_value(type)) continue;
+        return refuse("the GPU type '" + type + "' cannot be a node label's value");
     }
     return std::nullopt;
 }

@@ -95,8 +95,14 @@ void place(Json& pod, const JobSpec& spec, const LabelKeys& labels) {
     const std::string pool_key = labels.text(OwnKey::pool);
     const std::string pool = pool_of(spec);
     Json selector = Json::object();
+    Json required = Json::array();  // of one term: all of it
     if (pool != "default") selector[pool_key] = pool;
-    if (const std::string type = gpu_model_of(spec); !type.empty()) {
+    if (!spec.gpu_types_next.empty()) {
+        Json types = Json::array({gpu_model_of(spec)});
+        for (const std::string& type : spec.gpu_types_next) types.push_back(type);
+        required.push_back(
+            {{"key", labels.text(OwnKey::gpu_type)}, {"operator", "In"}, {"values", types}});
+    } else if (const std::string type = gpu_model_of(spec); !type.empty()) {
         selector[labels.text(OwnKey::gpu_type)] = type;
     }
     // The device plugin hands out whole GPUs without asking which are shared: nodes that give parts
@@ -105,16 +111,18 @@ void place(Json& pod, const JobSpec& spec, const LabelKeys& labels) {
     if (is_part) selector[labels.text(OwnKey::gpu_sharing)] = "true";
     if (!selector.empty()) pod["nodeSelector"] = std::move(selector);
     if (pool == "default") {
-        const Json outside = {{"key", pool_key}, {"operator", "DoesNotExist"}};
-        const Json term = {{"matchExpressions", Json::array({outside})}};
-        pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
-            {"nodeSelectorTerms", Json::array({term})}};
+        required.push_back({{"key", pool_key}, {"operator", "DoesNotExist"}});
     } else {
         // S14: the pool's nodes may carry a taint that keeps everybody else out.
         pod["tolerations"] = Json::array({{{"key", pool_key},
                                            {"operator", "Equal"},
                                            {"value", pool},
                                            {"effect", "NoSchedule"}}});
+    }
+    if (!required.empty()) {
+        const Json term = {{"matchExpressions", required}};
+        pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+            {"nodeSelectorTerms", Json::array({term})}};
     }
     if (is_part) {
         pod["tolerations"].push_back({{"key", labels.text(OwnKey::gpu_sharing)},
@@ -142,6 +150,11 @@ Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
     };
     put_seconds(OwnKey::checkpoint_interval_seconds, spec.checkpoint_interval);
     put_seconds(OwnKey::restart_cost_seconds, spec.restart_cost);
+    if (!spec.gpu_types_next.empty()) {
+        std::string types = gpu_model_of(spec);
+        for (const std::string& type : spec.gpu_types_next) types += "," + type;
+        annotations[settings.labels.text(OwnKey::gpu_type)] = types;
+    }
     if (spec.gpu.mode == GpuMode::fraction) {
         annotations[settings.labels.text(OwnKey::gpu_fraction)] = format_gpus(spec.gpu.amount);
         annotations[settings.labels.text(OwnKey::gpu_resource)] = spec.gpu.resource;

@@ -76,6 +76,10 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
       "Nodes whose pods, other schedulers' included, ask for more than the node offers.")          \
     X(queue_gpus, "gpuctld_queue_gpus", gauge, "", "pool queue state", none,                       \
       "GPUs of a queue by state (held, guaranteed, waiting).")                                     \
+    X(queue_budget, "gpuctld_queue_budget_gpu_seconds", gauge, "seconds", "pool queue state",      \
+      none,                                                                                        \
+      "GPU time of a queue's budget by state (limit with what was carried over, used, "            \
+      "committed).")                                                                               \
     X(queue_jobs, "gpuctld_queue_jobs", gauge, "", "pool queue state", none,                       \
       "Jobs of a queue by state (waiting, running).")                                              \
     X(tenant_usage, "compute_pool_usage", gauge, "", "resource_type tenant_id", none,              \

@@ -25,7 +25,7 @@ Json created_json(const JobRecord& job, const std::string& message) {
     body["status"] = "Pending";
     body["createdAt"] = format_time(job.submitted_at);
     body["message"] = message;
-    body["resources"] = {{"gpu", gpus_json(spec.gpu.amount)},
+    body["resources"] = {{"gpu", gpus_json(gpus_total(pod_request(spec)))},
                          {"gpuType", gpu_model_of(spec)},
                          {"pool", spec.pool.empty() ? kDefaultPool : spec.pool}};
     return body;

@@ -121,6 +121,7 @@ Result<JobBody> decode(Services& services, const Call& call, Incoming& incoming,
     wire::JobDocumentOptions options;
     options.strict = *strict;
     options.host_path_roots = services.settings.host_path_roots;
+    options.gpu_replicas = services.settings.gpu_replicas;
     if (const auto name = call.query("namespace"); !name.empty()) options.default_namespace = name;
     Result<wire::DecodedJob> decoded = wire::decode_job(incoming.document, options, &warnings);
     if (!decoded) return decoded.error();

@@ -25,6 +25,7 @@ struct ApiSettings {
     std::string address;            // as configured; accepted as Host
     std::string mode = "embedded";  // told on /version
     std::vector<std::string> host_path_roots;
+    std::int32_t gpu_replicas = 1;
     std::string label_prefix = "runwhere.ai";
     std::string journal_directory;  // the cluster's own folder
 };

@@ -1,6 +1,7 @@
 #include "daemon/api/shapes.hpp"
 
 #include "daemon/api/reply.hpp"
+#include "daemon/wire/period.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/model/quantity.hpp"
 
@@ -25,9 +26,17 @@ std::string priority_of(const JobView& job) {
                                  : std::to_string(job.priority);
 }
 
+// "H100,A100": the preferred one first.
 std::string gpu_type_of(const JobView& job) {
-    if (job.record != nullptr) return gpu_model_of(job.record->spec);
-    return job.pods.empty() ? std::string{} : job.pods.front().facts.rules.gpu_model;
+    PlacementRules rules;
+    if (job.record != nullptr) {
+        set_gpu_models(job.record->spec, rules);
+    } else if (!job.pods.empty()) {
+        rules = job.pods.front().facts.rules;
+    }
+    std::string text;
+    for (const std::string& model : gpu_models(rules)) text += (text.empty() ? "" : ",") + model;
+    return text;
 }
 
 Json resources_json(const JobView& job) {
@@ -235,6 +244,22 @@ std::string_view order_name(QueueOrder order) {
 
 }  // namespace
 
+Json budget_json(const BudgetView& budget) {
+    const auto hours = [](GpuTime time) {
+        constexpr std::int64_t per_thousandth = kGpuTimePerGpuHour / 1000;
+        return thousandths_json(time.value() / per_thousandth);
+    };
+    const GpuTime limit = budget.policy.amount + budget.carried;
+    return {{"gpuHours", hours(budget.policy.amount)},
+            {"period", wire::format_period(budget.policy)},
+            {"start", format_time(budget.period.begin)},
+            {"end", format_time(budget.period.end)},
+            {"carried", hours(budget.carried)},
+            {"used", hours(budget.used)},
+            {"committed", hours(budget.committed)},
+            {"left", hours(limit - budget.used - budget.committed)}};
+}
+
 Json queue_json(const QueueView& queue) {
     Json body;
     body["pool"] = queue.pool;
@@ -263,6 +288,7 @@ Json queue_json(const QueueView& queue) {
                                   {"maximum", limit(of.limit.maximum)},
                                   {"held", gpus_json(of.held)}});
     }
+    body["budget"] = queue.budget ? budget_json(*queue.budget) : Json{};
     body["held"] = gpus_json(queue.held);
     body["entitled"] = gpus_json(queue.entitled);
     body["share"] = queue.share;

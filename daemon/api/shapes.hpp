@@ -23,6 +23,7 @@ Json pod_json(const PodView& pod);
 Json explanation_json(const Explanation& explanation);
 Json pool_json(const PoolView& pool);
 Json queue_json(const QueueView& queue);
+Json budget_json(const BudgetView& budget);
 Json turn_json(const TurnView& turn);
 Json node_row(const NodeView& node);
 Json node_detail(const NodeView& node, Instant now);

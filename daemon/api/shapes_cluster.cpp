@@ -5,9 +5,31 @@
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/mig.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::api {
+
+namespace {
+
+Json states_json(const GpuStates& gpus) {
+    return {{"available", gpus_json(gpus.available)},
+            {"allocated", gpus_json(gpus.allocated)},
+            {"reserved", gpus_json(gpus.reserved)},
+            {"maintenance", gpus_json(gpus.maintenance)},
+            {"failed", gpus_json(gpus.failed)}};
+}
+
+// What an administrator should look at; empty: nothing.
+std::string pool_note(const PoolView& pool) {
+    if (pool.guarantees_uncovered == GpuMilli{} || pool.nodes.empty()) return "";
+    return "its queues are guaranteed " + format_gpus(pool.guarantees_uncovered) +
+           " GPUs more than its nodes offer" +
+           (pool.reserve > GpuMilli{} ? " beside the reserve of " + format_gpus(pool.reserve)
+                                      : std::string{});
+}
+
+}  // namespace
 
 Json pool_json(const PoolView& pool) {
     Json body;
@@ -22,17 +44,27 @@ Json pool_json(const PoolView& pool) {
     body["gpuUsed"] = gpus_json(pool.gpus_used);
     body["gpuFree"] = gpus_json(pool.gpus_free);
     body["gpuExcess"] = gpus_json(pool.gpus_excess);
+    body["gpuStates"] = states_json(pool.gpus);
+    body["gpuReserve"] = gpus_json(pool.reserve);
+    body["note"] = pool_note(pool);
     body["gpuFreeLargestOnANode"] = gpus_json(pool.gpus_free_largest_on_a_node);
     body["gpuType"] = Json::object();
     for (const auto& [model, count] : pool.gpu_models) body["gpuType"][model] = count;
     body["queues"] = Json::array();
     for (const QueueView& queue : pool.queues) body["queues"].push_back(queue_json(queue));
+    body["budgets"] = Json::array();
+    for (const BudgetView& budget : pool.budgets) {
+        Json entry = budget_json(budget);
+        entry["tenant"] = budget.tenant;
+        body["budgets"].push_back(std::move(entry));
+    }
     return body;
 }
 
 std::string node_status(const NodeView& node) {
     if (!node.facts.ready || !node.facts.unhealthy.empty()) return "faulty";
-    const bool is_closed = node.maintenance && node.maintenance->has_begun;
+    const bool is_closed =
+        node.maintenance && node.maintenance->has_begun && !node.maintenance->is_reservation;
     return node.facts.unschedulable || is_closed ? "maintaining" : "active";
 }
 
@@ -48,7 +80,7 @@ std::string node_note(const NodeView& node) {
     }
     if (node.maintenance) {
         const NodeView::Maintenance& next = *node.maintenance;
-        std::string text = "maintenance " + next.name +
+        std::string text = (next.is_reservation ? "reservation " : "maintenance ") + next.name +
                            (next.has_begun ? " until " + format_time(next.end)
                                            : " from " + format_time(next.begin));
         if (next.pods_to_stay > 0) {
@@ -66,22 +98,37 @@ Json maintenance_json(const NodeView& node) {
     if (!node.maintenance) return nullptr;
     const NodeView::Maintenance& next = *node.maintenance;
     return {{"name", next.name},
+            {"kind", next.is_reservation ? "reservation" : "maintenance"},
             {"state", next.has_begun ? "active" : "planned"},
             {"start", format_time(next.begin)},
             {"end", format_time(next.end)},
             {"podsToStay", next.pods_to_stay}};
 }
 
-// Slices of GPUs that their administrator cut, by name; whole GPUs are not among them.
+// Of less than a GPU: slices that their administrator cut, by whatever name, and shares.
+bool is_of_less(const NodeView& node, std::string_view resource) {
+    return is_mig_resource(resource) || is_shared_resource(resource) ||
+           share_offered(node.facts.allocatable, resource) != GpuShare{};
+}
+
+std::string name_of_less(const NodeView& node, std::string_view resource) {
+    if (is_mig_resource(resource)) return std::string{mig_name(resource)};
+    if (is_shared_resource(resource)) return "gpu.shared";
+    const auto product = node.facts.labels.find("nvidia.com/gpu.product");
+    const std::string_view profile = mig_profile_in_model(
+        product == node.facts.labels.end() ? node.facts.gpu_model : product->second);
+    return "mig-" + std::string{profile};
+}
+
 Json slices_json(const NodeView& node) {
     Json slices = Json::array();
     for (const GpuAmount& gpu : node.facts.allocatable.gpus) {
-        if (!is_mig_resource(gpu.resource)) continue;
+        if (!is_of_less(node, gpu.resource)) continue;
         GpuMilli used;
         for (const GpuAmount& of : node.used.gpus) {
             if (of.resource == gpu.resource) used = of.amount;
         }
-        slices.push_back({{"name", std::string{mig_name(gpu.resource)}},
+        slices.push_back({{"name", name_of_less(node, gpu.resource)},
                           {"total", whole_gpus_floor(gpu.amount)},
                           {"used", whole_gpus_floor(used)},
                           {"free", whole_gpus_floor(std::max(gpu.amount - used, GpuMilli{}))}});
@@ -90,10 +137,10 @@ Json slices_json(const NodeView& node) {
 }
 
 // Whole ones: what a job that asks for GPUs can have.
-GpuMilli whole_ones(const std::vector<GpuAmount>& gpus) {
+GpuMilli whole_ones(const NodeView& node, const std::vector<GpuAmount>& gpus) {
     GpuMilli sum;
     for (const GpuAmount& gpu : gpus) {
-        if (!is_mig_resource(gpu.resource)) sum += gpu.amount;
+        if (!is_of_less(node, gpu.resource)) sum += gpu.amount;
     }
     return sum;
 }
@@ -101,8 +148,8 @@ GpuMilli whole_ones(const std::vector<GpuAmount>& gpus) {
 }  // namespace
 
 Json node_row(const NodeView& node) {
-    const GpuMilli total = whole_ones(node.facts.allocatable.gpus);
-    const GpuMilli used = whole_ones(node.used.gpus);
+    const GpuMilli total = whole_ones(node, node.facts.allocatable.gpus);
+    const GpuMilli used = whole_ones(node, node.used.gpus);
     Json body;
     body["nodeName"] = node.facts.name;
     body["name"] = node.facts.name;
@@ -111,6 +158,7 @@ Json node_row(const NodeView& node) {
     body["gpuTotal"] = gpus_json(total);
     body["gpuUsed"] = gpus_json(used);
     body["gpuFree"] = gpus_json(std::max(total - used, GpuMilli{0}));
+    body["gpuStates"] = states_json(node.gpus);
     body["slices"] = slices_json(node);
     body["gpuType"] = node.facts.gpu_model;
     body["topology"] = Json::object();

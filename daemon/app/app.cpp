@@ -29,7 +29,8 @@ embedded::EmbeddedSettings embedded_settings(const config::Config& config,
     for (const config::EmbeddedNodes& group : config.cluster.embedded.nodes) {
         settings.nodes.push_back({group.name, group.count, group.pool, group.gpu_resource,
                                   group.gpu_model, group.gpus, group.cpu_cores, group.memory_gib,
-                                  group.labels, group.nodes_per_rack});
+                                  group.labels, group.nodes_per_rack, group.mig_slices,
+                                  group.gpu_replicas});
     }
     settings.cluster.seed = config.cluster.embedded.seed;
     settings.cluster.label_prefix = config.names.label_prefix;
@@ -168,6 +169,7 @@ void App::serve() {
     settings.loopback_only = config::is_loopback(config_.server.address).value_or(false);
     settings.mode = mode_name(config_.cluster.mode);
     settings.host_path_roots = config_.cluster.kubernetes.host_path_roots;
+    settings.gpu_replicas = config_.names.gpu_replicas;
     settings.label_prefix = config_.names.label_prefix;
     settings.journal_directory = journal_directory_;
     services_.reset(new api::Services{loop_,

@@ -54,10 +54,21 @@ void fill_queue(Recorder& recorder, const QueueView& queue) {
         .set(static_cast<double>(queue.jobs_running));
 }
 
+void fill_budget(Recorder& recorder, const QueueView& queue) {
+    const auto set = [&](const char* state, GpuTime time) {
+        constexpr double per_second = kGpuTimePerGpuHour / 3600.0;
+        recorder.gauge(Metric::queue_budget, {queue.pool, queue.name, state})
+            .set(static_cast<double>(time.value()) / per_second);
+    };
+    set("limit", queue.budget->policy.amount + queue.budget->carried);
+    set("used", queue.budget->used);
+    set("committed", queue.budget->committed);
+}
+
 void fill_pools(Recorder& recorder, const ClusterState& state) {
-    for (const Metric metric :
-         {Metric::pool_gpus, Metric::pool_largest_free, Metric::pool_nodes,
-          Metric::pool_nodes_excess, Metric::queue_gpus, Metric::queue_jobs}) {
+    for (const Metric metric : {Metric::pool_gpus, Metric::pool_largest_free, Metric::pool_nodes,
+                                Metric::pool_nodes_excess, Metric::queue_gpus, Metric::queue_budget,
+                                Metric::queue_jobs}) {
         recorder.reset(metric);
     }
     for (const PoolView& pool : list_pools(state)) {
@@ -73,6 +84,7 @@ void fill_pools(Recorder& recorder, const ClusterState& state) {
         for (const QueueView& queue : pool.queues) {
             // Those that hold others would count twice, and a name that a user made up is no label.
             if (!queue.holds_queues && queue.is_declared) fill_queue(recorder, queue);
+            if (queue.budget) fill_budget(recorder, queue);
         }
     }
 }

@@ -22,11 +22,12 @@ constexpr std::chrono::milliseconds kAskPauseMax{10'000};
 
 // A job whose document is not kept, or not understood any more, is known by its name and kind: it
 // is shown and can be deleted.
-std::optional<JobSpec> read_spec(const k8s::WorkloadOrigin& origin) {
+std::optional<JobSpec> read_spec(const k8s::WorkloadOrigin& origin, std::int32_t gpu_replicas) {
     Result<std::vector<wire::Document>> documents = wire::parse_yaml(origin.source);
     if (documents && documents->size() == 1) {
         wire::JobDocumentOptions options;
         options.default_namespace = origin.key.namespace_name;
+        options.gpu_replicas = gpu_replicas;
         Result<wire::DecodedJob> decoded = wire::decode_job(documents->front(), options);
         if (decoded) return std::move(decoded->spec);
     }
@@ -46,6 +47,7 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.label_prefix = config.names.label_prefix;
     settings.topology_labels = config.names.topology_labels;
     settings.unhealthy_conditions = config.names.unhealthy_conditions;
+    settings.gpu_replicas = config.names.gpu_replicas;
     settings.version = GPUCTL_VERSION;
     settings.lease_enabled = source.lease.enabled;
     settings.lease.namespace_name = source.lease.namespace_name;
@@ -60,7 +62,9 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.failure_events_per_second = source.failure_events_per_second;
     settings.success_events_per_second = source.success_events_per_second;
     settings.seed = aio::random_seed();
-    settings.read_spec = read_spec;
+    settings.read_spec = [replicas = config.names.gpu_replicas](const k8s::WorkloadOrigin& origin) {
+        return read_spec(origin, replicas);
+    };
     return settings;
 }
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/config/maintenance_keys.hpp"
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/mig.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/quantity.hpp"
 
@@ -116,6 +118,50 @@ void check(const Kubernetes& kubernetes, const wire::Field& field) {
     }
 }
 
+namespace {
+
+// Can a GPU of that model be cut so? Each slice by itself first, then all on one.
+std::string problem_with_slices(const EmbeddedNodes& nodes) {
+    const auto families = mig_families_of(nodes.gpu_model);
+    if (families.empty()) {
+        return "gpuModel \"" + nodes.gpu_model +
+               "\" is none of which it is known how it can be cut, for example H100-80GB";
+    }
+    std::string all;
+    for (const std::string& profile : nodes.mig_slices) {
+        const std::string problem = problem_with_mig(profile, nodes.gpu_model);
+        if (!problem.empty()) return problem;
+        all += (all.empty() ? "" : ", ") + profile;
+    }
+    for (const MigFamily* family : families) {
+        std::vector<const MigProfile*> slices;
+        for (const std::string& profile : nodes.mig_slices) slices.push_back(family->find(profile));
+        const bool are_known = std::find(slices.begin(), slices.end(), nullptr) == slices.end();
+        if (are_known && lay_out(*family, slices)) return "";
+    }
+    return all + " do not lie on one GPU of model " + nodes.gpu_model +
+           " together: each may begin at few of its " +
+           std::to_string(families.front()->memory_slices) + " memory slices only";
+}
+
+void check_pieces(const EmbeddedNodes& nodes, const wire::Field& field) {
+    const bool is_cut = !nodes.mig_slices.empty();
+    if (is_cut && nodes.gpu_replicas > 1) {
+        member(field, "gpuReplicas").error("GPUs are either cut (migSlices) or shared, not both");
+    }
+    if ((is_cut || nodes.gpu_replicas > 1) && nodes.gpu_resource != gpu_vendors()[0].resource) {
+        member(field, "gpuResource")
+            .error("only GPUs called " + std::string{gpu_vendors()[0].resource} +
+                   " are cut or shared");
+    }
+    if (!is_cut) return;
+    if (const std::string problem = problem_with_slices(nodes); !problem.empty()) {
+        member(field, "migSlices").error(problem);
+    }
+}
+
+}  // namespace
+
 void check(const EmbeddedNodes& nodes, const wire::Field& field) {
     check_label(field, "name", nodes.name);
     check_label(field, "pool", nodes.pool);
@@ -124,6 +170,7 @@ void check(const EmbeddedNodes& nodes, const wire::Field& field) {
             .error("\"" + nodes.gpu_resource +
                    "\" is not a resource of a known GPU vendor, for example nvidia.com/gpu");
     }
+    check_pieces(nodes, field);
     if (!nodes.gpu_model.empty()) {
         if (const auto problem = wire::problem_with_label_value(nodes.gpu_model);
             !problem.empty()) {
@@ -188,6 +235,9 @@ void check(const PoolPolicy& pool, const wire::Field& field) {
 
 void check(const PoolQuota& quota, const wire::Field& field) {
     check_label(field, "pool", quota.pool);
+    if (!quota.gpu_maximum && !quota.budget) {
+        field.error("says nothing about pool " + quota.pool + "; give gpuMaximum or budget");
+    }
 }
 
 void check(const TenantPolicy& tenant, const wire::Field& field) {
@@ -203,12 +253,7 @@ void check(const TenantPolicy& tenant, const wire::Field& field) {
 void check(const Policy& policy, const wire::Field& field) {
     check_unique(policy.pools, field, "pools", "the pool");
     check_unique(policy.tenants, field, "tenants", "the tenant");
-    check_unique(policy.windows, field, "maintenance", "the maintenance window");
-    if (policy.windows.size() > kWindowsMaximum) {
-        member(field, "maintenance")
-            .error("has " + std::to_string(policy.windows.size()) + " windows; " +
-                   std::to_string(kWindowsMaximum) + " are the most");
-    }
+    check_windows(policy, field);
     if (policy.backoff_initial > policy.backoff_maximum) {
         field.error("policy.backoffInitial is longer than policy.backoffMaximum");
     }
@@ -282,6 +327,31 @@ void check_window_pools(const Config& config, const wire::Field& list) {
 
 }  // namespace
 
+namespace {
+
+// What queues are guaranteed must be there beside the reserve.
+void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::Field& field) {
+    std::int64_t gpus = 0;
+    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+        if (nodes.pool == pool.name) gpus += nodes.count * nodes.gpus;
+    }
+    const GpuMilli total = whole_gpus(gpus);
+    const GpuMilli part = whole_gpus(gpus * pool.reserve_percent / 100);
+    const GpuMilli reserve = std::max(part, pool.reserve_gpus);
+    GpuMilli promised;
+    for (const QueuePolicy& queue : pool.queues) {
+        if (queue.parent.empty()) promised += queue.guaranteed;
+    }
+    if (reserve == GpuMilli{} || total == GpuMilli{} || promised + reserve <= total) return;
+    const wire::Field at = wire::Fields{field}.find("reserve");
+    (at ? at : field)
+        .error("pool " + pool.name + " has " + format_gpus(total) + " GPUs; with " +
+               format_gpus(reserve) + " of them reserved its queues cannot be guaranteed " +
+               format_gpus(promised));
+}
+
+}  // namespace
+
 // Only the embedded cluster's nodes are known before there is one.
 void check(const Config& config, const wire::Field& field) {
     if (config.cluster.mode != ClusterMode::embedded) return;
@@ -292,10 +362,15 @@ void check(const Config& config, const wire::Field& field) {
     const wire::Field policy = wire::Fields{field}.find("policy");
     if (!policy || !policy.json().is_object()) return;
     check_window_pools(config, wire::Fields{policy}.find("maintenance"));
+    check_window_pools(config, wire::Fields{policy}.find("reservations"));
     const wire::Field pools = wire::Fields{policy}.find("pools");
     if (!pools || !pools.json().is_array()) return;
-    for (const wire::Field& pool : pools.elements()) {
-        if (pool.json().is_object()) check_models(wire::Fields{pool}.find("queues"), known);
+    const auto elements = pools.elements();
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+        if (!elements[i].json().is_object()) continue;
+        check_models(wire::Fields{elements[i]}.find("queues"), known);
+        if (i >= config.policy.pools.size()) continue;
+        check_guarantees(config, config.policy.pools[i], elements[i]);
     }
 }
 

@@ -17,6 +17,7 @@ void check(const Kubernetes& kubernetes, const wire::Field& field);
 void check(const EmbeddedNodes& nodes, const wire::Field& field);
 void check(const Embedded& embedded, const wire::Field& field);
 void check(const Cluster& cluster, const wire::Field& field);
+void check(const BudgetPolicy& budget, const wire::Field& field);
 void check(const ModelLimit& limit, const wire::Field& field);
 void check(const QueuePolicy& queue, const wire::Field& field);
 void check(const PoolPolicy& pool, const wire::Field& field);

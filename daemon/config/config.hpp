@@ -74,6 +74,8 @@ struct EmbeddedNodes {
     std::string gpu_resource = "nvidia.com/gpu";
     std::string gpu_model;
     std::int64_t gpus = 0;
+    std::vector<std::string> mig_slices;  // that each of them is cut into; none: they are whole
+    std::int32_t gpu_replicas = 1;        // that each of them is shared by
     std::int64_t cpu_cores = 64;
     std::int64_t memory_gib = 512;
     std::map<std::string, std::string> labels;
@@ -126,6 +128,7 @@ struct Names {
     std::string label_prefix = "runwhere.ai";
     TopologyKeys topology_labels;
     std::vector<std::string> unhealthy_conditions = {"GpuUnhealthy"};
+    std::int32_t gpu_replicas = 1;  // of a shared GPU, where no label says how many
 };
 
 struct Config {

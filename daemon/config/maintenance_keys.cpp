@@ -1,6 +1,10 @@
 #include "daemon/config/maintenance_keys.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include "daemon/config/tables.hpp"
+#include "daemon/config/time_keys.hpp"
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
 #include "daemon/wire/time.hpp"
@@ -11,19 +15,6 @@ namespace {
 constexpr std::int64_t kMinute = 60'000;
 constexpr std::int64_t kDay = 24 * 60 * kMinute;
 constexpr Duration kLongest{90 * kDay};
-
-std::optional<Instant> read_time(const wire::Field& field) {
-    const auto written = field.text();
-    if (!written) return std::nullopt;
-    const std::optional<Instant> time = wire::parse_time(*written);
-    if (!time) {
-        field.error(
-            "must be a time such as 2026-12-01T08:00:00Z or 2026-12-01T09:00:00+01:00, "
-            "not \"" +
-            *written + "\"");
-    }
-    return time;
-}
 
 Key<MaintenanceWindow> start() {
     return {"start", "when it begins, with its offset from UTC", true,
@@ -58,6 +49,8 @@ std::vector<std::pair<std::string_view, Drain>> drains() {
     return {{"none", Drain::none}, {"preemptible", Drain::preemptible}, {"all", Drain::all}};
 }
 
+namespace {
+
 MaintenanceWindow example_window() {
     MaintenanceWindow window;
     window.name = "rack-7-firmware";
@@ -66,6 +59,57 @@ MaintenanceWindow example_window() {
     window.begin = *wire::parse_time("2026-12-01T08:00:00Z");
     window.length = Duration{4 * 60 * kMinute};
     return window;
+}
+
+MaintenanceWindow example_reservation() {
+    MaintenanceWindow window = example_window();
+    window.name = "paper-deadline";
+    window.length = Duration{2 * kDay};
+    window.queues = {"llm"};
+    return window;
+}
+
+Key<Policy> windows(std::string_view name, bool is_reservation, const MaintenanceWindow& example,
+                    std::string_view meaning) {
+    return {name, meaning, false,
+            [=](const wire::Field& field, Policy& policy) {
+                std::erase_if(policy.windows, [=](const MaintenanceWindow& window) {
+                    return window.is_reservation() == is_reservation;
+                });
+                for (const wire::Field& element : field.elements()) {
+                    MaintenanceWindow& window = policy.windows.emplace_back();
+                    read_struct(element, window);
+                    if (window.is_reservation() == is_reservation) continue;
+                    element.error(is_reservation
+                                      ? "reservation " + window.name +
+                                            " is for nobody; give queues or tenants, or make it "
+                                            "maintenance"
+                                      : "maintenance " + window.name +
+                                            " is for nobody's work; with queues or tenants it "
+                                            "belongs under reservations");
+                }
+            },
+            [=](const Policy& policy, Shown& shown) {
+                shown.form = Shown::Form::list;
+                for (const MaintenanceWindow& window : policy.windows) {
+                    if (window.is_reservation() != is_reservation) continue;
+                    shown.items.push_back(show_struct(window));
+                }
+                shown.absent = shown.items.empty();
+                if (shown.absent) shown.items.push_back(show_struct(example));
+            }};
+}
+
+}  // namespace
+
+Key<Policy> maintenance() {
+    return windows("maintenance", false, example_window(),
+                   "when which nodes take no work; at most 64, reservations included");
+}
+
+Key<Policy> reservations() {
+    return windows("reservations", true, example_reservation(),
+                   "when which nodes take the work of some only; written as maintenance is");
 }
 
 template <>
@@ -92,35 +136,63 @@ const std::vector<Key<MaintenanceWindow>>& keys<MaintenanceWindow>() {
              "they are asked so long before, or as long before as they are given to stop"),
         span("closesAhead", &MaintenanceWindow::closes_ahead, 0, kLongest.ms(),
              "work of which nobody knows how long it takes starts no later than so long before"),
+        texts("queues", &MaintenanceWindow::queues,
+              "whose work it is for, with that of all queues below; of reservations only"),
+        texts("tenants", &MaintenanceWindow::tenants, "likewise, by namespace"),
     };
     return table;
 }
 
 void check(const MaintenanceWindow& window, const wire::Field& field) {
+    const std::string what =
+        (window.is_reservation() ? "reservation " : "maintenance ") + window.name;
     wire::Fields fields{field};
     const bool has_length = static_cast<bool>(fields.find("duration"));
     const bool has_end = static_cast<bool>(fields.find("end"));
     if (has_length && has_end) {
-        field.error("maintenance " + window.name + " has both duration and end; give one of them");
+        field.error(what + " has both duration and end; give one of them");
     }
     if (!has_length && !has_end) {
-        field.error("maintenance " + window.name + " needs duration or end");
+        field.error(what + " needs duration or end");
     }
     if (window.length > kLongest) {
-        field.error("maintenance " + window.name + " lasts longer than " +
-                    wire::format_duration(kLongest));
+        field.error(what + " lasts longer than " + wire::format_duration(kLongest));
     }
     if (window.every > Duration{} && window.length >= window.every) {
-        field.error("maintenance " + window.name + " lasts " +
-                    wire::format_duration(window.length) + " and comes again every " +
-                    wire::format_duration(window.every) + ": its nodes would never be open");
+        field.error(what + " lasts " + wire::format_duration(window.length) +
+                    " and comes again every " + wire::format_duration(window.every) +
+                    ": its nodes would never be open");
     }
     if (const auto problem = wire::problem_with_label(window.name); !problem.empty()) {
-        field.error("the name \"" + window.name + "\" of maintenance " + problem);
+        field.error("the name \"" + window.name + "\" " + problem);
     }
     if (window.pool.empty() && window.nodes.empty() && window.labels.empty()) {
-        field.error("maintenance " + window.name +
-                    " names no nodes; give pool, nodes or nodeSelector");
+        field.error(what + " names no nodes; give pool, nodes or nodeSelector");
+    }
+}
+
+void check_windows(const Policy& policy, const wire::Field& field) {
+    std::set<std::string> names;
+    for (const MaintenanceWindow& window : policy.windows) {
+        if (window.name.empty() || names.insert(window.name).second) continue;
+        field.error("the window " + window.name + " is given twice");
+    }
+    if (policy.windows.size() > kWindowsMaximum) {
+        field.error("has " + std::to_string(policy.windows.size()) +
+                    " windows of maintenance and reservations; " + std::to_string(kWindowsMaximum) +
+                    " are the most");
+    }
+    std::vector<std::string> queues{kDefaultQueue};
+    for (const PoolPolicy& pool : policy.pools) {
+        for (const QueuePolicy& queue : pool.queues) queues.push_back(queue.name);
+    }
+    for (const MaintenanceWindow& window : policy.windows) {
+        for (const std::string& queue : window.queues) {
+            if (std::find(queues.begin(), queues.end(), queue) != queues.end()) continue;
+            const std::string nearest = wire::nearest_name(queue, queues);
+            field.error("no pool has the queue " + queue + " of reservation " + window.name +
+                        (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+        }
     }
 }
 

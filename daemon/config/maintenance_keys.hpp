@@ -6,6 +6,10 @@
 namespace gpuctl::config {
 
 std::vector<std::pair<std::string_view, Drain>> drains();
-MaintenanceWindow example_window();
+// Maintenance, or reservations: both are windows of the policy.
+Key<Policy> maintenance();
+Key<Policy> reservations();
+// Names, and whom the windows are for; what each says by itself is checked where it is read.
+void check_windows(const Policy& policy, const wire::Field& field);
 
 }  // namespace gpuctl::config

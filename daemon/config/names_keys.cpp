@@ -26,6 +26,9 @@ const std::vector<Key<Names>>& keys<Names>() {
             "unhealthyConditions", &Names::unhealthy_conditions,
             "conditions of nodes that are True when a node is unhealthy, as is one with the label "
             "or annotation <labelPrefix>/health: failed"),
+        count("gpuReplicas", &Names::gpu_replicas, 1, 1'000,
+              "so many shares, n(vgpu) or nvidia.com/gpu.shared, count as one GPU; of a node its "
+              "label nvidia.com/gpu.replicas says it"),
     };
     return table;
 }

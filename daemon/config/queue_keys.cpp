@@ -131,6 +131,33 @@ Key<PoolPolicy> queue_tree(std::string_view meaning) {
             }};
 }
 
+Key<PoolPolicy> reserve() {
+    return {"reserve",
+            "GPUs that only services and further ranks of elastic jobs hold: a number, or a part "
+            "such as 10%",
+            false,
+            [](const wire::Field& field, PoolPolicy& pool) {
+                const auto written = field.text();
+                if (!written) return;
+                if (!written->ends_with('%')) {
+                    const auto milli = read_thousandths(field, "GPUs");
+                    if (milli) pool.reserve_gpus = GpuMilli{*milli};
+                    return;
+                }
+                const auto percent = parse_quantity(written->substr(0, written->size() - 1), 0);
+                if (!percent || *percent < 0 || *percent > 90) {
+                    return field.error("must be from 0% to 90%, or a number of GPUs, not \"" +
+                                       *written + "\"");
+                }
+                pool.reserve_percent = static_cast<std::int32_t>(*percent);
+            },
+            [](const PoolPolicy& pool, Shown& shown) {
+                shown.value = pool.reserve_percent > 0
+                                  ? yaml_text(std::to_string(pool.reserve_percent) + "%")
+                                  : format_gpus(pool.reserve_gpus);
+            }};
+}
+
 std::vector<QueuePolicy> example_queues() {
     QueuePolicy research{"research", 0, 2, whole_gpus(8), whole_gpus(24)};
     QueuePolicy llm{"llm", 0, 1, whole_gpus(4), whole_gpus(16), "research"};

@@ -39,6 +39,9 @@ Key<QueuePolicy> sub_queues();
 // The queues of a pool.
 Key<PoolPolicy> queue_tree(std::string_view meaning);
 
+// "10%" of the pool's GPUs, or a number of them.
+Key<PoolPolicy> reserve();
+
 // What config/gpuctld.yaml shows of them.
 std::vector<QueuePolicy> example_queues();
 

@@ -2,6 +2,7 @@
 
 #include "daemon/config/tables.hpp"
 
+#include "daemon/config/budget_keys.hpp"
 #include "daemon/config/maintenance_keys.hpp"
 #include "daemon/config/queue_keys.hpp"
 #include "scheduler/model/quantity.hpp"
@@ -174,6 +175,10 @@ const std::vector<Key<EmbeddedNodes>>& keys<EmbeddedNodes>() {
         text("gpuResource", &EmbeddedNodes::gpu_resource, "resource name of their GPUs"),
         text("gpuModel", &EmbeddedNodes::gpu_model, "what gpuType of a job asks for"),
         count("gpus", &EmbeddedNodes::gpus, 0, 1'024, "per node"),
+        texts("migSlices", &EmbeddedNodes::mig_slices,
+              "MIG profiles that each GPU is cut into, such as [3g.40gb, 2g.20gb]; []: none"),
+        count("gpuReplicas", &EmbeddedNodes::gpu_replicas, 1, 1'000,
+              "shares that each GPU is offered as; 1: whole GPUs"),
         count("cpuCores", &EmbeddedNodes::cpu_cores, 1, 100'000, "per node"),
         count("memoryGib", &EmbeddedNodes::memory_gib, 1, 1'000'000, "per node, in GiB"),
         text_map("labels", &EmbeddedNodes::labels, "further labels"),
@@ -242,6 +247,7 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
         gpus("maxGpuPerJob", &QueuePolicy::gpus_per_job_maximum, "left out: no limit"),
         list("models", &QueuePolicy::models, ModelLimit{"A100-100G", whole_gpus(2), whole_gpus(4)},
              "what it is guaranteed and may hold of single GPU models"),
+        budget(&QueuePolicy::budget, "GPU time, with every queue below it; left out: no limit"),
         sub_queues(),
     };
     return table;
@@ -256,6 +262,7 @@ const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
         queue_tree("a queue called default exists anyway"),
         section("backfill", &PoolPolicy::backfill, "when the first in line finds no room"),
         section("preemption", &PoolPolicy::preemption, "whom a job that finds no room has stopped"),
+        reserve(),
     };
     return table;
 }
@@ -264,7 +271,8 @@ template <>
 const std::vector<Key<PoolQuota>>& keys<PoolQuota>() {
     static const std::vector<Key<PoolQuota>> table = {
         required(text("pool", &PoolQuota::pool, "the pool")),
-        required(gpus("gpuMaximum", &PoolQuota::gpu_maximum, "held of it at once")),
+        gpus("gpuMaximum", &PoolQuota::gpu_maximum, "held of it at once; left out: no limit"),
+        budget(&PoolQuota::budget, "GPU time there; left out: no limit"),
     };
     return table;
 }
@@ -325,8 +333,8 @@ const std::vector<Key<Policy>>& keys<Policy>() {
              "elastic jobs with a speedup change size where that pays within so long; 0s: like "
              "those without"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000, "tries in one Plan"),
-        list("maintenance", &Policy::windows, example_window(),
-             "when which nodes take no work; at most 64"),
+        maintenance(),
+        reservations(),
         choice("drainUnhealthy", &Policy::unhealthy_drain, drains(),
                "who is stopped on a node that is told to be unhealthy, which takes no work anyway"),
     };

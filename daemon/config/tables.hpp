@@ -20,6 +20,8 @@ const std::vector<Key<Embedded>>& keys<Embedded>();
 template <>
 const std::vector<Key<Cluster>>& keys<Cluster>();
 template <>
+const std::vector<Key<BudgetPolicy>>& keys<BudgetPolicy>();
+template <>
 const std::vector<Key<ModelLimit>>& keys<ModelLimit>();
 template <>
 const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>();

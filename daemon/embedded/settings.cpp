@@ -1,10 +1,27 @@
 #include "daemon/embedded/settings.hpp"
 
+#include "scheduler/model/gpu_vendor.hpp"
+
 namespace gpuctl::embedded {
 
 namespace {
 
 constexpr std::int64_t kPodsPerNode = 110;  // the kubelet's default
+
+// As their device plugin would: cut ones by slices (strategy mixed), shared ones by replicas.
+void offer_gpus(const NodeGroup& group, std::vector<GpuAmount>& offered) {
+    std::map<std::string, std::int64_t> slices;
+    for (const std::string& profile : group.mig_slices) slices[mig_resource(profile)] += group.gpus;
+    for (const auto& [resource, count] : slices) offered.push_back({resource, whole_gpus(count)});
+    if (!slices.empty()) return;
+    if (group.gpu_replicas > 1) {
+        offered.push_back({std::string{gpu_vendors()[0].shared_resource},
+                           whole_gpus(group.gpus * group.gpu_replicas),
+                           {1, group.gpu_replicas}});
+    } else {
+        offered.push_back({group.gpu_resource, whole_gpus(group.gpus)});
+    }
+}
 
 NodeFacts make_node(const NodeGroup& group, std::int64_t number, const std::string& label_prefix,
                     const TopologyKeys& topology_labels) {
@@ -16,9 +33,7 @@ NodeFacts make_node(const NodeGroup& group, std::int64_t number, const std::stri
     node.allocatable.cpu = CpuMilli{1'000} * group.cpu_cores;
     node.allocatable.memory = Bytes{std::int64_t{1} << 30} * group.memory_gib;
     node.allocatable.pods = kPodsPerNode;
-    if (group.gpus > 0) {
-        node.allocatable.gpus.push_back({group.gpu_resource, whole_gpus(group.gpus)});
-    }
+    if (group.gpus > 0) offer_gpus(group, node.allocatable.gpus);
     node.labels = group.labels;
     node.labels["kubernetes.io/hostname"] = node.name;
     if (node.pool != "default") node.labels[label_prefix + "/pool"] = node.pool;

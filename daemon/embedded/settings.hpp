@@ -22,7 +22,9 @@ struct NodeGroup {
     std::int64_t cpu_cores = 64;
     std::int64_t memory_gib = 512;
     std::map<std::string, std::string> labels;
-    std::int64_t nodes_per_rack = 0;  // 0: nobody knows their racks
+    std::int64_t nodes_per_rack = 0;        // 0: nobody knows their racks
+    std::vector<std::string> mig_slices{};  // that each GPU is cut into; none: they are whole
+    std::int32_t gpu_replicas = 1;          // that each GPU is shared by
 };
 
 struct EmbeddedSettings {

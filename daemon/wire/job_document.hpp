@@ -15,6 +15,7 @@ struct JobDocumentOptions {
     bool strict = false;                        // unknown keys are errors instead of warnings
     std::string default_namespace = "default";  // when the document names none
     std::vector<std::string> host_path_roots;   // empty: any absolute path without ".."
+    std::int32_t gpu_replicas = 1;              // so many shares, n(vgpu), count as one GPU
 };
 
 struct DecodedJob {

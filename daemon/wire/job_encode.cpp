@@ -86,7 +86,12 @@ Json encode_resources(const JobSpec& spec) {
     } else {
         resources["gpu"] = gpu;
     }
-    put_text(resources, "gpuType", spec.gpu_type);
+    if (spec.gpu_types_next.empty()) {
+        put_text(resources, "gpuType", spec.gpu_type);
+    } else {
+        Json& types = resources["gpuType"] = Json::array({spec.gpu_type});
+        for (const std::string& type : spec.gpu_types_next) types.push_back(type);
+    }
     put_text(resources, "gpuShare", spec.gpu_share);
     if (spec.cpu.value() % 1000 == 0) {
         resources["cpu"] = spec.cpu.value() / 1000;

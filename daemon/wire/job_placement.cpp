@@ -33,6 +33,13 @@ void read_placement(JobReader& reader, const Field& section) {
     if (const std::string problem = problem_with(rules); !problem.empty()) {
         section.error("placement cannot be: " + problem);
     }
+    const bool is_strict =
+        rules.required != TopologyLevel::none || rules.spread != TopologyLevel::none;
+    if (is_strict && !reader.spec.gpu_types_next.empty()) {
+        section.error(
+            "placement.topology.required and placement.spread are not possible together with "
+            "several models in resources.gpuType; preferred is");
+    }
     // Its replicas come one by one: the first would choose a rack without room for the others.
     if (reader.spec.kind != JobKind::training && rules.required != TopologyLevel::none) {
         section.error(

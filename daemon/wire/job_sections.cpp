@@ -4,11 +4,15 @@
 
 #include "daemon/wire/job_rules.hpp"
 #include "scheduler/model/gpu_string.hpp"
+#include "scheduler/model/mig.hpp"
+#include "scheduler/model/node.hpp"
 #include "scheduler/model/policy.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::wire {
 namespace {
+
+constexpr std::size_t kGpuTypesMax = 8;
 
 std::string lower(std::string_view text) {
     std::string result{text};
@@ -107,11 +111,7 @@ void read_gpu(JobReader& reader, const Field& field) {
     if (request.has_error()) {
         return field.error("resources.gpu \"" + *text + "\" is " + request.error().message);
     }
-    if (request->mode == GpuMode::shared) {
-        return field.error("resources.gpu \"" + *text +
-                           "\" counts shares of GPUs, which is not built yet; ask for a part such "
-                           "as 0.5, for whole GPUs or for MIG slices");
-    }
+    if (request->mode == GpuMode::shared) request->share.of = reader.options.gpu_replicas;
     if (request->memory) {
         return field.error("resources.gpu \"" + *text +
                            "\" asks for a part of a GPU by its memory, which is not built yet; ask "
@@ -124,22 +124,64 @@ void read_gpu(JobReader& reader, const Field& field) {
     reader.spec.gpu = *request;
 }
 
+// One model; false when it cannot be.
+bool check_gpu_type(const JobSpec& spec, const Field& field, const std::string& type) {
+    if (const std::string problem = problem_with_label_value(type); !problem.empty()) {
+        field.error("resources.gpuType \"" + type + "\" " + problem);
+        return false;
+    }
+    // "1(A100)" with gpuType A100-80G says the same twice, the second time more exactly.
+    const std::string model = lower(spec.gpu.model);
+    if (lower(type).substr(0, model.size()) != model) {
+        field.error("resources.gpuType \"" + type + "\" contradicts the model \"" + spec.gpu.model +
+                    "\" in resources.gpu");
+        return false;
+    }
+    if (spec.gpu.mode != GpuMode::mig) return true;
+    const std::string problem = problem_with_mig(spec.gpu.mig_profile, type);
+    if (problem.empty()) return true;
+    field.error("resources.gpu asks for mig-" + spec.gpu.mig_profile + " and gpuType is \"" + type +
+                "\": " + problem);
+    return false;
+}
+
+// A list: the first is preferred, the next are taken in their order where it has no room.
 void read_gpu_type(JobReader& reader, const Field& field) {
     JobSpec& spec = reader.spec;
-    if (const auto text = field.text(); text && !text->empty()) {
-        if (const std::string problem = problem_with_label_value(*text); !problem.empty()) {
-            field.error("resources.gpuType \"" + *text + "\" " + problem);
-        }
-        // "1(A100)" with gpuType A100-80G says the same twice, the second time more exactly.
-        const std::string model = lower(spec.gpu.model);
-        if (lower(*text).substr(0, model.size()) != model) {
-            field.error("resources.gpuType \"" + *text + "\" contradicts the model \"" +
-                        spec.gpu.model + "\" in resources.gpu");
-        }
-        spec.gpu_type = *text;
-    } else {
-        spec.gpu_type = spec.gpu.model;
+    spec.gpu_type = spec.gpu.model;
+    if (!field) return;
+    std::vector<std::string> types;
+    if (field.json().is_array()) {
+        types = field.texts();
+    } else if (const auto text = field.text()) {
+        types = {*text};
     }
+    std::erase(types, "");
+    if (types.empty()) return;
+    if (types.size() > kGpuTypesMax) {
+        return field.error("resources.gpuType lists " + std::to_string(types.size()) + " models; " +
+                           std::to_string(kGpuTypesMax) + " are the most");
+    }
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (!check_gpu_type(spec, field, types[i])) return;
+        for (std::size_t j = 0; j < i; ++j) {
+            if (!same_gpu_model(types[i], types[j])) continue;
+            return field.error("resources.gpuType lists \"" + types[i] + "\" twice");
+        }
+    }
+    const auto is_slice = [](const std::string& type) {
+        return !mig_profile_in_model(type).empty();
+    };
+    if (types.size() > 1 && std::any_of(types.begin(), types.end(), is_slice)) {
+        return field.error(
+            "resources.gpuType lists slices of GPUs (-MIG-) beside other models; what "
+            "the job counts would be known only when it is placed");
+    }
+    if (types.size() > 1 && spec.gpu.mode == GpuMode::none) {
+        return field.error("resources.gpuType lists GPU models, and resources.gpu asks for none");
+    }
+    spec.gpu_type = types.front();
+    spec.gpu_types_next.assign(types.begin() + 1, types.end());
 }
 
 void read_gpu_share(JobReader& reader, const Field& field) {

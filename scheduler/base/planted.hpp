@@ -251,8 +251,6 @@ namespace gpuctl {
       "An elastic job grows beyond what its queue may hold.") \
     X(grow_before_others, \
       "Elastic jobs grow before those who wait were tried.") \
-    X(give_while_others_wait, \
-      "Elastic jobs give to each other while somebody waits for the room.") \
     X(forget_what_was_worked, \
       "How far an elastic job is that says how fast it is by size is not written down.") \
     X(forget_sizes_on_disk, \
@@ -276,7 +274,23 @@ namespace gpuctl {
     X(drain_the_unwilling, \
       "Maintenance: a drain stops whatever has a controller.") \
     X(forget_postponed_drains, \
-      "Maintenance: who could not be stopped at once is not asked again.")
+      "Maintenance: who could not be stopped at once is not asked again.") \
+    X(reserve_for_nobody, \
+      "Reservations: whom they are for is kept out, too.") \
+    X(ignore_the_reserve, \
+      "What a pool reserves for work that grows with demand is given to all.") \
+    X(spend_without_committing, \
+      "Budgets: what runs is counted by what it used, not by what it will.") \
+    X(forgive_overdrafts, \
+      "Budgets: what was used beyond one is forgotten with its period.") \
+    X(no_timer_for_budgets, \
+      "Budgets: nobody hears that a period is over, or that its rest is short enough.") \
+    X(forget_budgets_on_disk, \
+      "Budgets: what was used is not written down.") \
+    X(ignore_model_preference, \
+      "Of several GPU models any will do, whichever comes first in the list.") \
+    X(mix_models_in_a_gang, \
+      "Ranks that come later go to another GPU model than the others of their gang.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

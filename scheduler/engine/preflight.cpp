@@ -1,6 +1,7 @@
 // Would this job ever start? Asked before it is taken, so that a mistake is said at once.
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -89,6 +90,7 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
             return over_limit(pods, gpus_text, holder, format_gpus(*cap));
         }
         for (const ModelHolding& of : row.models) {
+            if (!spec.gpu_types_next.empty()) break;  // another model may do
             if (same_gpu_model(of.limit.model, gpu_model_of(spec)) &&
                 exceeds(of.limit.maximum, gpus, pods)) {
                 return over_limit(pods, gpus_text, holder,
@@ -100,6 +102,14 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
                               format_gpus(*row.gpus_per_job_maximum));
         }
     }
+    const PoolRow& whole = state.pool(pool);
+    const std::optional most{whole.offered.gpus - whole.reserve()};
+    if (whole.reserve() > GpuMilli{} && !grows_with_demand(spec, 0) && exceeds(most, gpus, pods)) {
+        return over_limit(pods, gpus_text,
+                          "work beside the reserve of " + format_gpus(whole.reserve()) +
+                              " GPUs of pool " + whole.name,
+                          format_gpus(*most));
+    }
     const auto& otherwise = state.policy().default_tenant_gpu_maximum;
     for (const TenantPolicy& tenant : state.policy().tenants) {
         if (tenant.name != spec.key.namespace_name) continue;
@@ -110,9 +120,9 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
         }
         for (const PoolQuota& quota : tenant.pools) {
             if (quota.pool != state.pool(pool).name) continue;
-            if (exceeds(std::optional{quota.gpu_maximum}, gpus, pods)) {
+            if (exceeds(quota.gpu_maximum, gpus, pods)) {
                 return over_limit(pods, gpus_text, holder + " in pool " + quota.pool,
-                                  format_gpus(quota.gpu_maximum));
+                                  format_gpus(*quota.gpu_maximum));
             }
         }
         if (exceeds(tenant.cpu_maximum, each.cpu, pods)) {
@@ -131,12 +141,19 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
     return std::nullopt;
 }
 
+std::string model_text(const PlacementRules& rules) {
+    std::string text;
+    for (const std::string& model : gpu_models(rules)) text += (text.empty() ? "" : " or ") + model;
+    return text;
+}
+
 // Is there room on the pool's nodes were they empty, by model and by size?
 std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                  const Resources& each, std::int64_t pods) {
     PlacementRules rules;
-    rules.gpu_model = gpu_model_of(spec);
+    set_gpu_models(spec, rules);
     std::int64_t fits = 0;
+    std::map<std::string, std::int64_t> fits_of_model;  // a gang is on one
     const NodeFacts* largest = nullptr;  // that which offers most of what is asked for
     std::set<std::string> models;
     for (const auto& [name, id] : state.nodes_by_name()) {
@@ -147,11 +164,14 @@ std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec,
                               facts.allocatable.cpu, facts.allocatable.memory};
         };
         if (!node.facts.gpu_model.empty()) models.insert(node.facts.gpu_model);
-        if (!matches_gpu_model(rules, node.facts)) continue;
+        if (!matches_gpu_model(rules, node.facts) || !has_whole_gpus(rules, node.facts)) continue;
         if (largest == nullptr || size(*largest) < size(node.facts)) largest = &node.facts;
-        fits += fitting_empty(node.facts.allocatable, each, state.capacity().pod_slots_reserved(),
-                              pods);
+        std::int64_t& sum =
+            rules.takes_several_models() ? fits_of_model[node.facts.gpu_model] : fits;
+        sum += fitting_empty(node.facts.allocatable, each, state.capacity().pod_slots_reserved(),
+                             pods);
     }
+    for (const auto& [model, ranks] : fits_of_model) fits = std::max(fits, ranks);
     if (fits >= pods) return std::nullopt;
     const std::string needs =
         "the job needs " +
@@ -161,9 +181,11 @@ std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec,
     if (largest == nullptr) {
         std::string known;
         for (const std::string& model : models) known += (known.empty() ? "" : ", ") + model;
+        const std::string wanted =
+            rules.gpu_model.empty() ? "whole GPUs" : "a GPU of model " + model_text(rules);
         return make_error(ErrorCode::NeverFits,
-                          needs + "; no node of pool " + pool_name + " has a GPU of model " +
-                              rules.gpu_model + "; there are: " + (known.empty() ? "none" : known));
+                          needs + "; no node of pool " + pool_name + " has " + wanted +
+                              "; there are: " + (known.empty() ? "none" : known));
     }
     return make_error(
         ErrorCode::NeverFits,

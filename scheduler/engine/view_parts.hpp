@@ -26,4 +26,7 @@ QueueWork queue_work(const ClusterState& state);
 // The queues of one pool, each before those below it.
 std::vector<QueueView> queues_of(const ClusterState& state, PoolId pool, const QueueWork& work);
 
+// What namespaces used of their budgets in the pool, by name.
+std::vector<BudgetView> budgets_in(const ClusterState& state, PoolId pool);
+
 }  // namespace gpuctl::view_parts

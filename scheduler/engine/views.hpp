@@ -55,6 +55,16 @@ struct JobView {
     const JobRecord* record = nullptr;   // jobs submitted through us; valid until the next step()
 };
 
+// What GPUs are at the moment, in thousandths of whole ones; each is in one state.
+struct GpuStates {
+    GpuMilli available;
+    GpuMilli allocated;
+    GpuMilli reserved;     // free, and kept for somebody
+    GpuMilli maintenance;  // idle, and closed by a window or a cordon
+    GpuMilli failed;       // idle on an unhealthy node, or not offered by their machine
+    void add(const GpuStates& other);
+};
+
 struct NodeView {
     NodeFacts facts;
     Resources used;  // by every pod on it, foreign ones and binds in flight included
@@ -68,10 +78,22 @@ struct NodeView {
         Instant begin;
         Instant end;
         bool has_begun = false;
+        bool is_reservation = false;    // some may use it
         std::int64_t pods_to_stay = 0;  // of ours, that nobody may stop for it
     };
     std::optional<Maintenance> maintenance;
     bool takes_work = true;  // ordinary work, now
+    GpuStates gpus;
+};
+
+// What of a budget of GPU time was used in the period under way.
+struct BudgetView {
+    std::string tenant;  // empty: a queue's
+    BudgetPolicy policy;
+    Period period;
+    GpuTime carried;  // from the one before; negative: it was overdrawn
+    GpuTime used;
+    GpuTime committed;  // to what runs
 };
 
 struct QueueView {
@@ -92,6 +114,7 @@ struct QueueView {
     std::optional<std::int64_t> jobs_maximum;
     std::optional<GpuMilli> gpus_per_job_maximum;
     std::vector<ModelHolding> models;
+    std::optional<BudgetView> budget;
     // From here on with every queue below it.
     GpuMilli held;           // bound and in flight
     GpuMilli entitled;       // its fair part of the pool, for what it holds and waits for
@@ -110,11 +133,15 @@ struct PoolView {
     GpuMilli gpus_used;
     GpuMilli gpus_free;  // on nodes that take work
     GpuMilli gpus_free_largest_on_a_node;
+    GpuStates gpus;
     GpuMilli gpus_excess;                            // NodeView::excess, summed
     std::int64_t nodes_excess = 0;                   // with an excess of anything
     std::int64_t nodes_closed = 0;                   // in maintenance, or unhealthy
     std::map<std::string, std::int64_t> gpu_models;  // model -> whole GPUs
     std::vector<QueueView> queues;
+    std::vector<BudgetView> budgets;  // of namespaces, by name
+    GpuMilli reserve;                 // for what grows with demand
+    GpuMilli guarantees_uncovered;    // guaranteed to queues beyond what is left beside the reserve
 };
 
 struct JobFilter {

@@ -77,15 +77,63 @@ std::optional<NodeView::Maintenance> maintenance_of(const ClusterState& state, N
         if ((node.windows >> i & 1U) == 0) continue;
         const Occurrence next = next_occurrence(windows[i], state.now());
         if (!next.end.happened() || (first && first->begin <= next.begin)) continue;
-        first = {windows[i].name, next.begin, next.end, next.begin <= state.now()};
+        first = {windows[i].name, next.begin, next.end, next.begin <= state.now(),
+                 windows[i].is_reservation()};
         for (const PodId pod : node.pods) {
             const PodRow& row = state.pod(pod);
+            const bool is_owner =
+                row.job.exists() && (reserved_for(state, state.job(row.job)) >> i & 1U) != 0;
+            if (is_owner) continue;
             const bool is_over = row.ends_at.happened() && row.ends_at <= next.begin;
             if (!row.facts.ours || is_over || is_stopped_by(windows[i].drain, row.facts)) continue;
             ++first->pods_to_stay;
         }
     }
     return first;
+}
+
+GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
+    GpuMilli sum;
+    for (const PodId id : node.pods) {
+        const PodRow& pod = state.pod(id);
+        if (pod.standing == PodStanding::claimed) sum += state.shapes().at(pod.shape).gpus;
+    }
+    return sum;
+}
+
+// Room that is claimed is reserved as far as those who are being stopped for it have left.
+GpuStates gpu_states(const ClusterState& state, NodeId id) {
+    const NodeRow& node = state.node(id);
+    const Capacity& capacity = state.capacity();
+    GpuMilli total;
+    GpuMilli free;  // less than nothing where more is held than there is
+    for (std::size_t i = 0; i < capacity.columns(); ++i) {
+        const auto column = static_cast<Column>(i);
+        if (capacity.kind(column) != ColumnKind::gpu) continue;
+        const auto whole = [&](std::int64_t amount) {
+            const std::string& resource = capacity.resource(column);
+            return in_whole_gpus(
+                {resource, GpuMilli{amount}, share_offered(node.facts.allocatable, resource)});
+        };
+        total += whole(capacity.allocatable(column, id.value()));
+        free += whole(capacity.free(column, id.value()));
+    }
+    const GpuMilli claimed = gpus_claimed_on(state, node);
+    GpuStates out;
+    out.allocated = std::clamp(total - free - claimed, GpuMilli{}, total);
+    out.reserved = std::min(total - out.allocated, claimed);
+    const GpuMilli idle = total - out.allocated - out.reserved;
+    if (!node.facts.ready || !node.facts.unhealthy.empty()) {
+        out.failed = idle;
+    } else if (node.facts.unschedulable || state.is_closed(id)) {
+        out.maintenance = idle;
+    } else if ((node.windows & state.calendar().active) != 0) {
+        out.reserved += idle;
+    } else {
+        out.available = idle;
+    }
+    out.failed += whole_gpus(node.facts.gpus_unhealthy);
+    return out;
 }
 
 NodeView view_of(const ClusterState& state, NodeId id) {
@@ -96,6 +144,7 @@ NodeView view_of(const ClusterState& state, NodeId id) {
     view.excess = beyond(view.used, node.facts.allocatable);
     view.maintenance = maintenance_of(state, id);
     view.takes_work = takes_work(state, id);
+    view.gpus = gpu_states(state, id);
     for (const PodId pod : node.pods) view.pods.push_back(view_parts::pod_view(state, pod));
     std::sort(view.pods.begin(), view.pods.end(),
               [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
@@ -103,6 +152,14 @@ NodeView view_of(const ClusterState& state, NodeId id) {
 }
 
 }  // namespace
+
+void GpuStates::add(const GpuStates& other) {
+    available += other.available;
+    allocated += other.allocated;
+    reserved += other.reserved;
+    maintenance += other.maintenance;
+    failed += other.failed;
+}
 
 std::vector<NodeView> list_nodes(const ClusterState& state) {
     std::vector<NodeView> out;
@@ -118,6 +175,24 @@ std::optional<NodeView> find_node(const ClusterState& state, std::string_view na
     return view_of(state, id);
 }
 
+// Of what is available, what only work that grows with demand may have.
+void set_reserve_aside(const PoolRow& pool, PoolView& view) {
+    view.reserve = pool.reserve();
+    if (view.reserve == GpuMilli{}) return;
+    const GpuMilli left =
+        std::max(pool.offered.gpus - view.reserve - (pool.held - pool.held_by_growing), GpuMilli{});
+    const GpuMilli kept = std::max(view.gpus.available - left, GpuMilli{});
+    view.gpus.available -= kept;
+    view.gpus.reserved += kept;
+}
+
+// Queues are guaranteed more than the nodes that are there can give beside the reserve.
+GpuMilli uncovered(const ClusterState& state, const PoolRow& pool) {
+    GpuMilli promised;
+    for (const QueueId root : pool.roots) promised += state.queue(root).guaranteed;
+    return std::max(promised - (pool.offered.gpus - pool.reserve()), GpuMilli{});
+}
+
 std::vector<PoolView> list_pools(const ClusterState& state) {
     const view_parts::QueueWork work = view_parts::queue_work(state);
     std::vector<PoolView> out;
@@ -129,6 +204,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.name = name;
         view.description = state.pool(id).description;
         view.queues = view_parts::queues_of(state, id, work);
+        view.budgets = view_parts::budgets_in(state, id);
     }
     const Capacity& capacity = state.capacity();
     for (const auto& [name, id] : state.nodes_by_name()) {
@@ -145,7 +221,10 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
             overcommitted = overcommitted || left < 0;
             if (capacity.kind(column) != ColumnKind::gpu) continue;
             const auto share = [&](std::int64_t amount) {
-                return in_whole_gpus(capacity.resource(column), GpuMilli{amount}).value();
+                const std::string& resource = capacity.resource(column);
+                return in_whole_gpus({resource, GpuMilli{amount},
+                                      share_offered(node.facts.allocatable, resource)})
+                    .value();
             };
             total += share(capacity.allocatable(column, id.value()));
             free += share(std::max<std::int64_t>(left, 0));
@@ -154,6 +233,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.gpus_total += GpuMilli{total};
         view.nodes_excess += overcommitted ? 1 : 0;
         view.gpus_used += GpuMilli{total - free};
+        view.gpus.add(gpu_states(state, id));
         if (state.is_closed(id) || !node.facts.unhealthy.empty()) ++view.nodes_closed;
         if (takes_work(state, id)) {
             view.gpus_free += GpuMilli{free};
@@ -161,6 +241,10 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
                 std::max(view.gpus_free_largest_on_a_node, GpuMilli{free});
         }
         if (total > 0) view.gpu_models[node.facts.gpu_model] += total / kGpuMilliPerGpu;
+    }
+    for (const auto& [pool, at] : position) {
+        set_reserve_aside(state.pool(pool), out[at]);
+        out[at].guarantees_uncovered = uncovered(state, state.pool(pool));
     }
     return out;
 }

@@ -114,7 +114,7 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
     if (job.record) {
         view.kind = job.record->spec.kind;
         view.record = &*job.record;
-        view.gpus_per_pod = job.record->spec.gpu.amount;
+        view.gpus_per_pod = gpus_total(pod_request(job.record->spec));
     }
     const bool in_a_queue = job.priority < kSystemPriority;  // ruling 20
     if (in_a_queue) view.queue = state.queue_name_of(job);

@@ -1,5 +1,7 @@
 // Queues as people see them: the tree of each pool, a queue before those below it.
 
+#include <algorithm>
+
 #include "scheduler/engine/view_parts.hpp"
 #include "scheduler/policy/entitlement.hpp"
 #include "scheduler/queue/share.hpp"
@@ -11,6 +13,17 @@ Load used_by(const Account& account) {
     const UsageAmounts& mean = account.usage.mean;
     return {GpuMilli{mean[0] / kUsageUnit}, CpuMilli{mean[1] / kUsageUnit},
             Bytes{(mean[2] / kUsageUnit) << 20}};
+}
+
+BudgetView view_of(const ClusterState& state, const Budget& budget) {
+    const Spending& spending = budget.spending;
+    const Instant now = state.now();
+    return {"",
+            budget.policy,
+            spending.period(),
+            spending.carried(),
+            spending.used(now),
+            spending.committed(now)};
 }
 
 QueueView view_of(const ClusterState& state, QueueId id) {
@@ -32,6 +45,7 @@ QueueView view_of(const ClusterState& state, QueueId id) {
     view.jobs_maximum = queue.jobs_maximum;
     view.gpus_per_job_maximum = queue.gpus_per_job_maximum;
     view.models = queue.models;
+    if (const Budget* budget = state.budgets().of(id)) view.budget = view_of(state, *budget);
     view.held = queue.account.held.gpus;
     view.used = used_by(queue.account);
     view.share =
@@ -117,6 +131,18 @@ QueueWork queue_work(const ClusterState& state) {
         if (!job.queue.exists()) continue;
         count_work(state, job, out[job.queue]);
     }
+    return out;
+}
+
+std::vector<BudgetView> budgets_in(const ClusterState& state, PoolId pool) {
+    std::vector<BudgetView> out;
+    for (const auto& [of, budget] : state.budgets().tenants()) {
+        if (of.second != pool) continue;
+        out.push_back(view_of(state, budget));
+        out.back().tenant = state.tenant(of.first).name;
+    }
+    std::sort(out.begin(), out.end(),
+              [](const BudgetView& a, const BudgetView& b) { return a.tenant < b.tenant; });
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/mig.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl {
@@ -56,26 +57,6 @@ std::string lower(std::string_view text) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
     return result;
-}
-
-// <digits>g.<digits>gb, with an optional "<digits>c." in front and "+me" or ".me" behind.
-bool is_mig_profile(std::string_view text) {
-    const auto number = [&] {
-        std::size_t digits = 0;
-        while (digits < text.size() && is_digit(text[digits])) ++digits;
-        const bool good = digits > 0 && digits <= 4 && text[0] != '0';
-        text.remove_prefix(digits);
-        return good;
-    };
-    const auto literal = [&](std::string_view word) {
-        if (text.substr(0, word.size()) != word) return false;
-        text.remove_prefix(word.size());
-        return true;
-    };
-    if (!number()) return false;
-    if (literal("c.") && !number()) return false;
-    if (!literal("g.") || !number() || !literal("gb")) return false;
-    return text.empty() || text == "+me" || text == ".me" || text == "+me.all" || text == "+gfx";
 }
 
 class Parser {
@@ -273,6 +254,9 @@ private:
             return fail(start + kMigWord.size(),
                         "a MIG profile looks like 1g.10gb, 3g.40gb or 1g.10gb+me");
         }
+        if (const std::string problem = problem_with_mig(profile, ""); !problem.empty()) {
+            return fail(start + kMigWord.size(), problem);
+        }
         special_ = Special::mig;
         request_.mig_profile = profile;
         return true;
@@ -345,9 +329,7 @@ private:
         request_.mode = GpuMode::mig;
         request_.count = milli_ / kGpuMilliPerGpu;
         request_.amount = GpuMilli{milli_};
-        std::string name = request_.mig_profile;
-        std::replace(name.begin(), name.end(), '+', '.');  // '+' is not allowed in a resource name
-        request_.resource = "nvidia.com/mig-" + name;
+        request_.resource = mig_resource(request_.mig_profile);
     }
 
     void finish_share() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "scheduler/model/mig.hpp"
+
 namespace gpuctl {
 namespace {
 
@@ -78,33 +80,61 @@ bool is_mig_resource(std::string_view resource) {
     return resource.size() > kMigPrefix.size() && resource.starts_with(kMigPrefix);
 }
 
+std::string mig_resource(std::string_view profile) {
+    std::string name{kMigPrefix};
+    for (const char c : profile) name += c == '+' ? '.' : lower(c);  // no '+' in a resource's name
+    return name;
+}
+
 std::string_view mig_name(std::string_view resource) {
     return resource.substr(kMigNamespace.size());
 }
 
-GpuMilli in_whole_gpus(std::string_view resource, GpuMilli amount) {
-    if (!is_mig_resource(resource)) return amount;
-    // "1g.10gb", "1c.3g.40gb" (one compute instance of a 3g slice: the slice is gone all the
-    // same), "1g.10gb.me". Four of A30's are a GPU, sevenths of it are taken for them all.
-    constexpr std::int64_t kSlices = 7;
+constexpr std::string_view kSharedSuffix = ".shared";
+
+bool is_shared_resource(std::string_view resource) {
+    return resource == kVendors.front().shared_resource;
+}
+
+// "1g.10gb.shared": replicas of a slice; how many, is for the node to say.
+GpuShare share_of(std::string_view resource) {
+    if (!is_mig_resource(resource)) return {};
     std::string_view profile = resource.substr(kMigPrefix.size());
-    const std::size_t compute = profile.find("c.");
-    if (compute != std::string_view::npos && compute < profile.find('g')) {
-        profile.remove_prefix(compute + 2);
+    if (profile.ends_with(kSharedSuffix)) profile.remove_suffix(kSharedSuffix.size());
+    return mig_share(profile);
+}
+
+bool is_whole_gpu_resource(std::string_view resource) {
+    return std::any_of(kVendors.begin(), kVendors.end(), [&](const GpuVendor& vendor) {
+        return vendor.resource == resource ||
+               any_word(vendor.other_resources,
+                        [&](std::string_view other) { return other == resource; });
+    });
+}
+
+void name_slices(Resources& resources, std::string_view gpu_model) {
+    const std::string_view profile = mig_profile_in_model(gpu_model);
+    if (profile.empty()) return;
+    for (GpuAmount& gpus : resources.gpus) {
+        if (gpus.resource == kVendors.front().resource) gpus.share = mig_share(profile);
     }
-    const bool is_read =
-        profile.size() > 1 && profile[0] >= '1' && profile[0] <= '7' && profile[1] == 'g';
-    const std::int64_t slices = is_read ? profile[0] - '0' : kSlices;
-    return GpuMilli{(amount.value() * slices + kSlices - 1) / kSlices};
+}
+
+bool wants_whole_gpus(const Resources& request) {
+    return std::any_of(request.gpus.begin(), request.gpus.end(), [](const GpuAmount& gpus) {
+        return is_whole_gpu_resource(gpus.resource) && gpus.share == GpuShare{};
+    });
+}
+
+bool calls_slices_gpus(const Resources& offered) {
+    return std::any_of(offered.gpus.begin(), offered.gpus.end(), [](const GpuAmount& gpus) {
+        return is_whole_gpu_resource(gpus.resource) && gpus.share != GpuShare{};
+    });
 }
 
 bool is_gpu_resource(std::string_view resource) {
-    return is_mig_resource(resource) ||
-           std::any_of(kVendors.begin(), kVendors.end(), [&](const GpuVendor& vendor) {
-               return vendor.resource == resource ||
-                      any_word(vendor.other_resources,
-                               [&](std::string_view other) { return other == resource; });
-           });
+    return is_mig_resource(resource) || is_shared_resource(resource) ||
+           is_whole_gpu_resource(resource);
 }
 
 }  // namespace gpuctl

@@ -16,7 +16,7 @@ PlacementRules rules_of(const JobSpec& spec, const std::string& label_prefix) {
         rules.tolerations.push_back(
             {pool_label, TolerationOperator::equal, spec.pool, TaintEffect::no_schedule});
     }
-    rules.gpu_model = gpu_model_of(spec);
+    set_gpu_models(spec, rules);
     rules.topology = spec.topology;
     // What the API server's DefaultTolerationSeconds admission adds to every pod.
     for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {

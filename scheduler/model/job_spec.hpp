@@ -52,10 +52,11 @@ struct GpuRequest {
     std::string model;            // as written; empty: any
     std::string mig_profile;      // 1g.10gb
     std::string resource;         // Kubernetes resource name of the device
+    GpuShare share{};             // of a whole GPU, of each, where the resource does not tell
     friend auto operator<=>(const GpuRequest&, const GpuRequest&) = default;
 };
 BOOST_DESCRIBE_STRUCT(GpuRequest, (),
-                      (mode, count, amount, memory, vendor, model, mig_profile, resource))
+                      (mode, count, amount, memory, vendor, model, mig_profile, resource, share))
 
 struct EnvironmentVariable {
     std::string name;
@@ -122,7 +123,8 @@ struct JobSpec {
 
     std::string pool;  // empty: "default"
     GpuRequest gpu;
-    std::string gpu_type;  // label value asked for; empty: any
+    std::string gpu_type;                     // label value asked for; empty: any
+    std::vector<std::string> gpu_types_next;  // taken where that has no room, in this order
     std::string gpu_share;
     CpuMilli cpu;
     Bytes memory;
@@ -147,8 +149,8 @@ BOOST_DESCRIBE_STRUCT(JobSpec, (),
                       (kind, version, key, priority, description, queue, preemptible, run_time_max,
                        run_time_expected, checkpoint_interval, restart_cost, image,
                        image_pull_secrets, command, args, environment, pool, gpu, gpu_type,
-                       gpu_share, cpu, memory, replicas_min, replicas_max, service, workdirs,
-                       claims, topology, speeds))
+                       gpu_types_next, gpu_share, cpu, memory, replicas_min, replicas_max, service,
+                       workdirs, claims, topology, speeds))
 
 // So long a training job that has ended is kept for its users to look at (contract 4.2): in
 // Kubernetes the Job's time to live, in the virtual cluster the same.
@@ -168,8 +170,17 @@ BOOST_DESCRIBE_STRUCT(JobRecord, (), (uid, spec, source, idempotency_key, submit
 // What one pod of the job asks of a node, and where it may go. Shared by both adapters so that the
 // embedded cluster and Kubernetes place the same job the same way.
 Resources pod_request(const JobSpec& spec);
+// Replicas of services, and the ranks of an elastic job beyond its minimum: what may use the
+// reserve of its pool.
+inline bool grows_with_demand(const JobSpec& spec, std::int32_t rank) {
+    if (spec.kind == JobKind::inference || spec.kind == JobKind::compute) return true;
+    return spec.replicas_max > spec.replicas_min && rank >= spec.replicas_min;
+}
+
 inline const std::string& gpu_model_of(const JobSpec& spec) {  // empty: any
     return spec.gpu_type.empty() ? spec.gpu.model : spec.gpu_type;
 }
+// What it says of the GPU models it takes.
+void set_gpu_models(const JobSpec& spec, PlacementRules& rules);
 
 }  // namespace gpuctl

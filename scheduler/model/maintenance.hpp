@@ -1,6 +1,7 @@
 #pragma once
-// Maintenance windows (docs/adr/0020-calendar.md): when which nodes take no work, and what becomes
-// of what runs there. Pure arithmetic on times that are handed in.
+// Maintenance windows and reservations (docs/adr/0020-calendar.md): when which nodes take no work,
+// or only that of some, and what becomes of what runs there. Pure arithmetic on times that are
+// handed in.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -32,11 +33,16 @@ struct MaintenanceWindow {
         notice;  // it is stopped so long before the beginning, by its own grace if that is more
     // Work of which nobody knows how long it takes begins no later than so long before.
     Duration closes_ahead = Duration::seconds(24 * 3600);
+    // A reservation: work of these queues, with all below them, and namespaces goes on as if there
+    // were none, and has the nodes for itself. Nobody's: maintenance.
+    std::vector<std::string> queues = {};
+    std::vector<std::string> tenants = {};
+    [[nodiscard]] bool is_reservation() const { return !queues.empty() || !tenants.empty(); }
     friend auto operator<=>(const MaintenanceWindow&, const MaintenanceWindow&) = default;
 };
 BOOST_DESCRIBE_STRUCT(MaintenanceWindow, (),
-                      (name, pool, nodes, labels, begin, length, every, drain, notice,
-                       closes_ahead))
+                      (name, pool, nodes, labels, begin, length, every, drain, notice, closes_ahead,
+                       queues, tenants))
 
 // Some of the windows of a policy, by their places in it.
 using WindowSet = std::uint64_t;

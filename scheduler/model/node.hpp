@@ -45,4 +45,18 @@ inline bool same_gpu_model(std::string_view a, std::string_view b) {
                       [lower](char x, char y) { return lower(x) == lower(y); });
 }
 
+// Any is among none.
+inline bool is_model_among(const std::vector<std::string_view>& models, std::string_view model) {
+    return models.empty() || std::any_of(models.begin(), models.end(), [&](std::string_view one) {
+               return same_gpu_model(one, model);
+           });
+}
+
+// Any model will do for rules that name none.
+inline bool takes_gpu_model(const PlacementRules& rules, std::string_view model) {
+    return rules.gpu_model.empty() || same_gpu_model(rules.gpu_model, model) ||
+           std::any_of(rules.gpu_models_next.begin(), rules.gpu_models_next.end(),
+                       [&](const std::string& next) { return same_gpu_model(next, model); });
+}
+
 }  // namespace gpuctl

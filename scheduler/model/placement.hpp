@@ -58,10 +58,19 @@ struct PlacementRules {
     std::optional<std::vector<SelectorTerm>> required_affinity;      // OR of terms; empty: nothing
     std::vector<Toleration> tolerations;
     std::string gpu_model;  // compared without case against NodeFacts::gpu_model; empty: any
+    // Taken where the model before has no room now, in this order (docs/adr/0021).
+    std::vector<std::string> gpu_models_next;
+    bool wants_whole_gpus = false;  // no slice that its node calls a GPU will do
     TopologyRules topology;
     friend auto operator<=>(const PlacementRules&, const PlacementRules&) = default;
+
+    [[nodiscard]] bool takes_several_models() const { return !gpu_models_next.empty(); }
 };
 BOOST_DESCRIBE_STRUCT(PlacementRules, (),
-                      (node_selector, required_affinity, tolerations, gpu_model, topology))
+                      (node_selector, required_affinity, tolerations, gpu_model, gpu_models_next,
+                       wants_whole_gpus, topology))
+
+// Every model that these rules take, the preferred one first; none: any model will do.
+std::vector<std::string> gpu_models(const PlacementRules& rules);
 
 }  // namespace gpuctl

@@ -11,6 +11,7 @@
 
 #include "scheduler/base/time.hpp"
 #include "scheduler/base/units.hpp"
+#include "scheduler/model/budget.hpp"
 #include "scheduler/model/maintenance.hpp"
 
 namespace gpuctl {
@@ -44,11 +45,12 @@ struct QueuePolicy {
     std::optional<std::int64_t> jobs_maximum = std::nullopt;  // that hold something at once
     std::optional<GpuMilli> gpus_per_job_maximum = std::nullopt;
     std::vector<ModelLimit> models = {};
+    std::optional<BudgetPolicy> budget = std::nullopt;  // with every queue below it
     friend auto operator<=>(const QueuePolicy&, const QueuePolicy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(QueuePolicy, (),
                       (name, priority, weight, guaranteed, maximum, parent, order, borrowing_limit,
-                       lending_limit, jobs_maximum, gpus_per_job_maximum, models))
+                       lending_limit, jobs_maximum, gpus_per_job_maximum, models, budget))
 
 // A queue with more above it than this is taken for one directly below its pool.
 inline constexpr int kQueueDepthMaximum = 8;
@@ -105,17 +107,24 @@ struct PoolPolicy {
     QueueOrder order = QueueOrder::fair_share;
     BackfillPolicy backfill = {};
     PreemptionPolicy preemption = {};
+    // So much of its GPUs is held by work that grows with demand, and by no other: in percent of
+    // what its nodes offer, or as a number, whichever is more.
+    std::int32_t reserve_percent = 0;
+    GpuMilli reserve_gpus = {};
     friend auto operator<=>(const PoolPolicy&, const PoolPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PoolPolicy, (), (name, description, queues, order, backfill, preemption))
+BOOST_DESCRIBE_STRUCT(PoolPolicy, (),
+                      (name, description, queues, order, backfill, preemption, reserve_percent,
+                       reserve_gpus))
 
 // What a tenant may hold of one pool.
 struct PoolQuota {
     std::string pool;
-    GpuMilli gpu_maximum;
+    std::optional<GpuMilli> gpu_maximum;
+    std::optional<BudgetPolicy> budget = std::nullopt;
     friend auto operator<=>(const PoolQuota&, const PoolQuota&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PoolQuota, (), (pool, gpu_maximum))
+BOOST_DESCRIBE_STRUCT(PoolQuota, (), (pool, gpu_maximum, budget))
 
 // Limits of one tenant (= namespace) over all pools and in some, and its weight in every queue.
 struct TenantPolicy {

@@ -48,7 +48,12 @@ namespace gpuctl {
     X(topology_insufficient, "topology_insufficient", true,                                       \
       "its ranks find room, but not together or apart as they ask")                               \
     X(maintenance, "maintenance", true,                                                           \
-      "the room for it is closed for maintenance, or soon will be")
+      "the room for it is closed for maintenance, or soon will be")                               \
+    X(set_aside, "set_aside", true, "the room for it is reserved for others at that time")        \
+    X(kept_for_growth, "kept_for_growth", true,                                                   \
+      "the GPUs that are free are kept for work that grows with demand")                          \
+    X(budget_spent, "budget_spent", false,                                                        \
+      "what is left of the GPU-hours of its queue or namespace is not enough for it")
 
 enum class Reason : std::uint8_t {
 #define GPUCTL_AS_ENUMERATOR(name, label, autoscaler, meaning) name,

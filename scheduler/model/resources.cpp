@@ -4,10 +4,26 @@
 
 namespace gpuctl {
 
+GpuMilli in_whole_gpus(const GpuAmount& gpus) {
+    const GpuShare named = share_of(gpus.resource);
+    const std::int64_t parts = std::int64_t{named.parts} * gpus.share.parts;
+    const std::int64_t of = std::int64_t{named.of} * gpus.share.of;
+    // In two, so that no amount is too large: parts are not more than what they are of.
+    const std::int64_t whole = gpus.amount.value() / of * parts;
+    return GpuMilli{whole + (gpus.amount.value() % of * parts + of - 1) / of};
+}
+
 GpuMilli gpus_total(const Resources& resources) {
     GpuMilli total;
-    for (const GpuAmount& gpu : resources.gpus) total += in_whole_gpus(gpu.resource, gpu.amount);
+    for (const GpuAmount& gpu : resources.gpus) total += in_whole_gpus(gpu);
     return total;
+}
+
+GpuShare share_offered(const Resources& offered, std::string_view resource) {
+    for (const GpuAmount& gpu : offered.gpus) {
+        if (gpu.resource == resource) return gpu.share;
+    }
+    return {};
 }
 
 }  // namespace gpuctl

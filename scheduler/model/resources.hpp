@@ -3,19 +3,31 @@
 
 #include <boost/describe.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/base/units.hpp"
 
 namespace gpuctl {
 
+// What one of something is of a whole GPU: so many parts of so many.
+struct GpuShare {
+    std::int32_t parts = 1;
+    std::int32_t of = 1;
+    friend auto operator<=>(const GpuShare&, const GpuShare&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GpuShare, (), (parts, of))
+
 // GPUs of one resource name ("nvidia.com/gpu"), in thousandths.
 struct GpuAmount {
     std::string resource;
     GpuMilli amount;
+    // Where the name does not tell: of slices that their node calls GPUs, of replicas of a GPU that
+    // several containers use at once (docs/adr/0021).
+    GpuShare share{};
     friend auto operator<=>(const GpuAmount&, const GpuAmount&) = default;
 };
-BOOST_DESCRIBE_STRUCT(GpuAmount, (), (resource, amount))
+BOOST_DESCRIBE_STRUCT(GpuAmount, (), (resource, amount, share))
 
 // Any other countable resource (ephemeral-storage, hugepages-2Mi, rdma/hca), in its own unit.
 struct ExtendedAmount {
@@ -37,7 +49,11 @@ struct Resources {
 };
 BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory, pods, gpus, extended))
 
+// Of whole GPUs, rounded up, since no quota may be crossed by rounding.
+GpuMilli in_whole_gpus(const GpuAmount& gpus);
 // All GPUs of a pod or node, whatever their vendor; slices count as the share they are.
 GpuMilli gpus_total(const Resources& resources);
+// What one of a resource is where so much is offered; a whole one when it is not.
+GpuShare share_offered(const Resources& offered, std::string_view resource);
 
 }  // namespace gpuctl

@@ -36,7 +36,8 @@ Cause cause_of(const ClusterState& state, const NodeRow& node, const PodRow& pod
                    "stopped because node " + node.facts.name + " is unhealthy (" +
                        node.facts.unhealthy + ")"});
     }
-    const WindowSet windows = node.windows & state.calendar().draining;
+    WindowSet windows = node.windows & state.calendar().draining;
+    if (windows != 0) windows &= ~reserved_for(state, state.job(pod.job));
     for (std::size_t i = 0; windows != 0 && i < kWindowsMaximum; ++i) {
         if ((windows >> i & 1U) == 0) continue;
         const MaintenanceWindow& window = policy.windows[i];
@@ -46,7 +47,9 @@ Cause cause_of(const ClusterState& state, const NodeRow& node, const PodRow& pod
         if (pod.ends_at.happened() && pod.ends_at <= next.begin) continue;  // over by then
         const bool has_begun = next.begin <= state.now();
         join(out, {window.drain, has_begun,
-                   "stopped for maintenance " + window.name + ", which " +
+                   std::string{"stopped for "} +
+                       (window.is_reservation() ? "reservation " : "maintenance ") + window.name +
+                       ", which " +
                        (has_begun ? "has begun"
                                   : "begins in " + explain_parts::span(next.begin - state.now()))});
     }

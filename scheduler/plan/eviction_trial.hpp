@@ -94,7 +94,11 @@ public:
     [[nodiscard]] const NodeSet& allowed() const { return allowed_; }
     [[nodiscard]] const ClusterState& state() const { return state_; }
     [[nodiscard]] bool is_one_pod() const { return pods_.size() == 1; }
-    [[nodiscard]] bool has_wishes() const { return shape().topology.any(); }
+    // Where others of the job are, or the order of its GPU models, has a say in where it goes.
+    [[nodiscard]] bool has_wishes() const {
+        const PlacementRules& rules = state_.shapes().constraint(shape().constraint).rules;
+        return rules.topology.any() || rules.takes_several_models();
+    }
     [[nodiscard]] const Shape& shape() const {  // of the first; of all where ranks are counted
         return state_.shapes().at(state_.pod(pods_.front()).shape);
     }

@@ -42,17 +42,27 @@ Load asked(const ClusterState& state, const std::vector<Group>& groups, bool all
     return sum;
 }
 
+const PlacementRules& rules_of(const ClusterState& state, const Group& group) {
+    const Shape& shape = state.shapes().at(group.shape);
+    return state.shapes().constraint(shape.constraint).rules;
+}
+
 // The GPU model that all of it asks for; empty: any, or several.
-const std::string& model_asked(const ClusterState& state, const std::vector<Group>& groups) {
-    static const std::string any;
-    const std::string* found = &any;
-    for (const Group& group : groups) {
-        const Shape& shape = state.shapes().at(group.shape);
-        const std::string& model = state.shapes().constraint(shape.constraint).rules.gpu_model;
-        if (found != &any && *found != model) return any;
-        found = &model;
-    }
-    return *found;
+std::string model_asked(const ClusterState& state, const std::vector<Group>& groups) {
+    if (groups.empty()) return "";
+    const std::string& first = rules_of(state, groups.front()).gpu_model;
+    const bool is_one = std::all_of(groups.begin(), groups.end(), [&](const Group& group) {
+        const PlacementRules& rules = rules_of(state, group);
+        return rules.gpu_model == first && !rules.takes_several_models();
+    });
+    return is_one ? first : "";
+}
+
+bool takes_model(const ClusterState& state, const std::vector<Group>& groups,
+                 std::string_view model) {
+    return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+        return takes_gpu_model(rules_of(state, group), model);
+    });
 }
 
 // Why ranks of one shape find no room; nothing when they do.
@@ -104,12 +114,12 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
         return true;
     });
     // A job that names a model waits for that; for one that takes any, it comes after the room.
-    const std::string& model = model_asked(state, groups);
+    const std::string model = model_asked(state, groups);
     const auto add_model_limits = [&](bool is_asked_for) {
         visit_model_limits(state, job, asked(state, groups, ready.all_or_nothing),
                            [&](const LimitHit& hit) {
                                if (model.empty() == is_asked_for) return;
-                               if (is_asked_for && !same_gpu_model(model, hit.model)) return;
+                               if (!takes_model(state, groups, hit.model)) return;
                                out.push_back(explain_parts::explain_limit(state, job, hit));
                            });
     };

@@ -53,6 +53,8 @@ struct NodeSurvey {
     std::vector<NodeTally> tallies;  // by message
     std::int64_t nodes_pool = 0;
     std::int64_t nodes_matching = 0;
+    std::int64_t nodes_sliced = 0;         // refused: what they call GPUs are slices
+    std::string sliced_model;              // of one of them
     std::int64_t ranks_fitting = 0;        // capped at the ranks asked for
     std::int64_t ranks_fitting_empty = 0;  // likewise
     std::int64_t gpus_free = 0;            // of the shape's GPU resource, on matching nodes
@@ -72,8 +74,9 @@ struct NodeSurvey {
     };
     std::vector<OfNeed> needs;
 };
-// Nodes of the windows `barred`, and of those that have begun, are not matching.
+// Nodes of the windows `barred`, and of those that have begun, are not matching; nor, when a GPU
+// model is named, those of others.
 NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
-                  WindowSet barred);
+                  WindowSet barred, std::string_view model = {});
 
 }  // namespace gpuctl

@@ -38,6 +38,8 @@ std::string arithmetic(const LimitHit& hit) {
     const std::string gpus = held + " of " + explain_parts::gpus_noun(hit.limit);
     switch (hit.kind) {
         case LimitKind::none:
+        case LimitKind::queue_budget:  // explain_budget() tells those
+        case LimitKind::tenant_budget:
             break;
         case LimitKind::queue_maximum:
             return " holds " + gpus + " its maximum allows";
@@ -54,6 +56,10 @@ std::string arithmetic(const LimitHit& hit) {
         case LimitKind::queue_model_maximum:
             return " holds " + held + " of " + limit + " " + std::string{hit.model} +
                    " GPUs its maximum allows";
+        case LimitKind::pool_reserve:
+            return " keeps the rest of its GPUs for services and further ranks of elastic jobs: "
+                   "others hold " +
+                   gpus + " left to them";
         case LimitKind::pool_lending:
             return " has " + gpus + " held, or kept back for queues that do not lend them";
         case LimitKind::tenant_gpus:
@@ -91,6 +97,9 @@ GpuMilli claimed_below(const ClusterState& state, QueueId queue) {
 namespace explain_parts {
 
 Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
+    if (hit.kind == LimitKind::queue_budget || hit.kind == LimitKind::tenant_budget) {
+        return explain_budget(state, job, hit);
+    }
     Explanation out;
     const std::string pool = state.pool(job.pool).name;
     const std::string& tenant = state.tenant(job.tenant).name;
@@ -99,7 +108,8 @@ Explanation explain_limit(const ClusterState& state, const JobRow& job, const Li
     if (hit.queue.exists()) {
         out.subject = state.queue_path(hit.queue);
         holder = "queue " + out.subject + " of pool " + pool;
-    } else if (hit.kind == LimitKind::pool_lending) {
+    } else if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) {
+        if (hit.kind == LimitKind::pool_reserve) out.reason = Reason::kept_for_growth;
         out.subject = pool;
         holder = "pool " + pool;
     } else {

@@ -40,6 +40,20 @@ std::size_t first_over(const ClusterState& state, WindowSet windows) {
     return best;
 }
 
+// "maintenance rack-7", "reservation paper (for queue research and namespace team-a)"
+std::string named(const MaintenanceWindow& window) {
+    if (!window.is_reservation()) return "maintenance " + window.name;
+    std::string whom;
+    const auto add = [&whom](const char* what, const std::vector<std::string>& names) {
+        for (const std::string& name : names) {
+            whom += (whom.empty() ? "" : " and ") + std::string{what} + name;
+        }
+    };
+    add("queue ", window.queues);
+    add("namespace ", window.tenants);
+    return "reservation " + window.name + " (for " + whom + ")";
+}
+
 std::string needs(const Stay& stay, const MaintenanceWindow& window) {
     if (stay.least != Drain::none && window.drain >= stay.least) {
         return ", and it would be stopped for that at once";
@@ -59,7 +73,7 @@ Explanation explain_maintenance(const ClusterState& state, const JobRow& job, co
     const Occurrence next = next_occurrence(window, state.now());
     const bool has_begun = next.begin <= state.now();
     const std::string nodes = count(closed.nodes, "node", "nodes");
-    std::string story = "maintenance " + window.name;
+    std::string story = named(window);
     if (has_begun) {
         story += " keeps " + nodes + " closed for another " + span(next.end - state.now());
     } else {
@@ -70,7 +84,7 @@ Explanation explain_maintenance(const ClusterState& state, const JobRow& job, co
         refusal.reason == Reason::no_matching_node || refusal.reason == Reason::never_fits;
     Explanation out = std::move(refusal);
     if (!anyway || (is_none_left && anyway->reason != out.reason)) {
-        out.reason = Reason::maintenance;
+        out.reason = window.is_reservation() ? Reason::set_aside : Reason::maintenance;
         out.subject = window.name;
         out.sentence =
             asks_for(state.capacity(), state.shapes().at(group.shape), group.ranks) + "; " + story;

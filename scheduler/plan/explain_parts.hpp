@@ -18,8 +18,11 @@ inline std::string gpus(std::int64_t milli) { return format_gpus(GpuMilli{milli}
 inline std::string gpus_noun(std::int64_t milli) {
     return gpus(milli) + (milli == kGpuMilliPerGpu ? " GPU" : " GPUs");
 }
-// Of one resource: "3 GPUs", "3 mig-1g.10gb slices".
+// Of one resource: "3 GPUs", "3 mig-1g.10gb slices", "3 shares of a GPU".
 inline std::string gpus_noun(std::string_view resource, std::int64_t milli) {
+    if (is_shared_resource(resource)) {
+        return gpus(milli) + (milli == kGpuMilliPerGpu ? " share" : " shares") + " of a GPU";
+    }
     if (!is_mig_resource(resource)) return gpus_noun(milli);
     return gpus(milli) + " " + std::string{mig_name(resource)} +
            (milli == kGpuMilliPerGpu ? " slice" : " slices");
@@ -41,6 +44,14 @@ struct Group {
 Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready);
 // The limit that stops it, with its level and its arithmetic.
 Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit);
+// The same of a budget of GPU time (explain_budget.cpp).
+Explanation explain_budget(const ClusterState& state, const JobRow& job, const LimitHit& hit);
+// Ranks that take several GPU models, and find room on none of them (explain_models.cpp); `room` is
+// what is to be told of all these nodes together.
+std::optional<Explanation> explain_models(const ClusterState& state, const JobRow& job,
+                                          const Group& group, Explanation room);
+// Why a need of this kind is not met.
+Reason reason_of(ColumnKind kind);
 // Ranks of one shape that do not find room; nothing when they do.
 std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
                                          const Group& group);

@@ -11,6 +11,7 @@ namespace gpuctl {
 using explain_parts::count;
 using explain_parts::gpus;
 using explain_parts::gpus_noun;
+using explain_parts::reason_of;
 
 namespace {
 
@@ -45,23 +46,6 @@ struct Wants {
         return " with " + amount + (ranks > 1 ? " each" : "");
     }
 };
-
-Reason reason_of(ColumnKind kind) {
-    switch (kind) {
-        case ColumnKind::gpu:
-        case ColumnKind::gpu_part:
-            return Reason::gpu_insufficient;
-        case ColumnKind::cpu:
-            return Reason::cpu_insufficient;
-        case ColumnKind::memory:
-            return Reason::memory_insufficient;
-        case ColumnKind::pod_slots:
-            return Reason::pod_slots_insufficient;
-        case ColumnKind::extended:
-            return Reason::extended_insufficient;
-    }
-    return Reason::extended_insufficient;
-}
 
 bool counts_bytes(const std::string& resource) {
     return resource == "ephemeral-storage" || resource.starts_with("hugepages-");
@@ -205,6 +189,17 @@ void say_other_short(const ClusterState& state, const JobRow& job, const NodeSur
                    place_text(capacity, seen, of) + room_part(capacity, seen, of, wants.ranks);
 }
 
+const PlacementRules& rules_of(const ClusterState& state, const Shape& shape) {
+    return state.shapes().constraint(shape.constraint).rules;
+}
+
+std::string sliced_part(const NodeSurvey& seen) {
+    if (seen.nodes_sliced == 0) return "";
+    return "; what " + count(seen.nodes_sliced, "node calls", "nodes call") +
+           " GPUs are MIG slices: to have one, name their model" +
+           (seen.sliced_model.empty() ? "" : ", " + seen.sliced_model);
+}
+
 std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind != ColumnKind::gpu && kind != ColumnKind::gpu_part) return 0;
@@ -218,6 +213,23 @@ std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
 
 namespace explain_parts {
 
+Reason reason_of(ColumnKind kind) {
+    switch (kind) {
+        case ColumnKind::gpu:
+        case ColumnKind::gpu_part:
+            return Reason::gpu_insufficient;
+        case ColumnKind::cpu:
+            return Reason::cpu_insufficient;
+        case ColumnKind::memory:
+            return Reason::memory_insufficient;
+        case ColumnKind::pod_slots:
+            return Reason::pod_slots_insufficient;
+        case ColumnKind::extended:
+            return Reason::extended_insufficient;
+    }
+    return Reason::extended_insufficient;
+}
+
 std::string asks_for(const Capacity& capacity, const Shape& shape, std::int64_t ranks) {
     const std::int64_t each = gpus_each(capacity, shape);
     return each > 0 ? asks(capacity.resource(shape.index_column), each, ranks)
@@ -229,7 +241,8 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
     const Capacity& capacity = state.capacity();
     const Shape& shape = state.shapes().at(group.shape);
     const NodeSurvey seen = survey(state, job.pool, shape, group.ranks, group.barred);
-    if (seen.ranks_fitting >= group.ranks) return std::nullopt;
+    const bool has_choice = rules_of(state, shape).takes_several_models();
+    if (seen.ranks_fitting >= group.ranks && !has_choice) return std::nullopt;
     Wants wants{gpus_each(capacity, shape), group.ranks, ""};
     wants.text = asks_for(capacity, shape, group.ranks);
     Explanation out = with_survey(seen, wants.gpus_each, group.ranks);
@@ -244,8 +257,13 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
         out.reason = Reason::no_matching_node;
         out.subject = pool;
         out.sentence = "none of the " + count(seen.nodes_pool, "node", "nodes") + " of pool " +
-                       pool + " satisfies its selectors, tolerations and GPU model";
+                       pool + " satisfies its selectors, tolerations and GPU model" +
+                       sliced_part(seen);
         return out;
+    }
+    if (has_choice) {
+        out.sentence = wants.text;
+        return explain_models(state, job, group, std::move(out));
     }
     if (seen.ranks_fitting_empty == 0) {
         say_never_fits(capacity, pool, seen, wants, out);

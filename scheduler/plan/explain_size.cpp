@@ -15,7 +15,8 @@ std::string obstacle(const ClusterState& state, const JobRow& job, PodId like) {
     if (hit.kind != LimitKind::none) {
         return explain_parts::explain_limit(state, job, hit).sentence;
     }
-    const NodeSurvey found = survey(state, job.pool, shape, 1, state.calendar().active);
+    const WindowSet closed = state.calendar().active & ~reserved_for(state, job);
+    const NodeSurvey found = survey(state, job.pool, shape, 1, closed);
     if (found.ranks_fitting > 0) return "";
     return "pool " + state.pool(job.pool).name + " has " +
            explain_parts::gpus_noun(found.gpus_free) +

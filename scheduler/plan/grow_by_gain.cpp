@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain_parts.hpp"
 #include "scheduler/plan/grow.hpp"
 
@@ -37,7 +36,7 @@ std::string why_it_gains(const SizeChoice& choice) {
 
 void Grower::grow_by_gain(ClusterState& state, PoolId pool, bool nobody_waits,
                           EngineFigures& figures, EffectList& effects) {
-    read_choices(state, nobody_waits || planted(PlantedBug::give_while_others_wait));
+    read_choices(state, nobody_waits);
     if (choices_.empty()) return;
     bool is_reached = false;
     for (int tries = 0; tries < kTriesMost && !is_reached; ++tries) {

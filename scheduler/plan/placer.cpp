@@ -83,9 +83,11 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
 }
 
 bool Placer::is_avoided(const ClusterState& state, std::uint32_t slot) const {
-    return std::any_of(avoided_.begin(), avoided_.end(), [&](std::string_view model) {
-        return same_gpu_model(state.node(NodeId{slot}).facts.gpu_model, model);
-    });
+    if (avoided_.empty() && only_model_.empty()) return false;
+    const std::string& here = state.node(NodeId{slot}).facts.gpu_model;
+    if (!only_model_.empty() && !same_gpu_model(here, only_model_)) return true;
+    return std::any_of(avoided_.begin(), avoided_.end(),
+                       [&](std::string_view model) { return same_gpu_model(here, model); });
 }
 
 // Work without GPUs goes where the fewest GPUs are free, so that it does not sit in front of them.
@@ -149,7 +151,7 @@ Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, P
     if (!some_node_has(capacity, pool, shape, eligible)) return {};
     fragmentation_.look_at(state, capacity, pool);
     NodeId node;
-    if (avoided_.empty() && !barred_) {
+    if (avoided_.empty() && only_model_.empty() && !barred_) {
         node = best_node_.of(state, capacity, eligible, fragmentation_, pool, id);
     } else {
         std::int64_t least = Fragmentation::kDoesNotFit;
@@ -274,7 +276,7 @@ bool Placer::place_order(const ClusterState& state, Capacity& capacity, PoolId p
     return search(state, capacity, pool, attempt, 0, steps_left);
 }
 
-bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
+bool Placer::place_now(const ClusterState& state, Capacity& capacity, PoolId pool,
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
     out.clear();
     const ShapeId shape = state.pod(pods.front()).shape;

@@ -40,7 +40,7 @@ public:
         return eligibility_.outside(state, shape.constraint, *barred_);
     }
 
-    // May the pod go there, given where the others of its job are?
+    // May the pod go there, given where the others of its job are, and on what GPUs?
     [[nodiscard]] bool keeps_topology(const ClusterState& state, PodId pod, NodeId node);
 
     // Nodes with these GPU models are left alone by what follows; the names must live as long.
@@ -53,6 +53,9 @@ public:
     static constexpr std::int64_t kSearchStepsMax = 20'000;
 
 private:
+    // All of `pods` as far as models go; place_all() tries one model after the other with it.
+    bool place_now(const ClusterState& state, Capacity& capacity, PoolId pool,
+                   const std::vector<PodId>& pods, std::vector<Placement>& out);
     NodeId roomiest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                     const Shape& shape, std::int64_t ranks, std::int64_t& fitting);
     [[nodiscard]] bool is_avoided(const ClusterState& state, std::uint32_t slot) const;
@@ -142,6 +145,7 @@ private:
     Fragmentation fragmentation_;
     BestNode best_node_;
     std::vector<std::string_view> avoided_;
+    std::string_view only_model_;  // empty: any; what is tried now of several (placer_models.cpp)
     std::optional<WindowSet> barred_;
     std::vector<Transaction::Entry> log_;
     std::vector<PodId> order_;  // the pods, largest shape first, equal shapes together

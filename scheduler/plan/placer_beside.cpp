@@ -6,6 +6,8 @@
 namespace gpuctl {
 
 bool Placer::keeps_topology(const ClusterState& state, PodId pod, NodeId node) {
+    const std::string& model = state.node(node).facts.gpu_model;
+    if (!is_model_among(state.models_of_gang(pod), model)) return false;
     wish_ = state.shapes().at(state.pod(pod).shape).topology;
     if (!wish_.any()) return true;
     const Capacity& capacity = state.capacity();

@@ -357,7 +357,8 @@ bool Placer::place_apart(const ClusterState& state, const Capacity& capacity, Po
         // A node that takes a rank may leave its bucket: it is asked for anew each time.
         for (std::uint32_t slot = bucket.next_common(nodes, 0); slot != NodeSet::kEnd;
              slot = bucket.next_common(nodes, slot + 1)) {
-            if (is_taken(capacity, slot) || capacity.fitting(slot, shape.needs, 1) == 0) continue;
+            if (is_avoided(state, slot) || is_taken(capacity, slot)) continue;
+            if (capacity.fitting(slot, shape.needs, 1) == 0) continue;
             take_ranks(capacity, attempt, NodeId{slot}, shape, 1);
             if (--ranks == 0) return true;
         }

@@ -151,6 +151,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     // What this Plan decided of others may have changed it: a claim that fell left it its ranks.
     if (ready_.pods.empty()) return refresh(state, job, figures, effects);
     watch_ = 0;
+    over_budget_.clear();
     keep_outside_windows(state, job);
     is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
     is_held_back_ = reservation().exists() &&
@@ -175,16 +176,23 @@ std::uint8_t watched_for(LimitKind kind) {
         case LimitKind::queue_jobs:
         case LimitKind::queue_gpus_per_job:
         case LimitKind::queue_model_maximum:
+        case LimitKind::queue_budget:
             return ClassBlock::kQueueShrinks;
+        case LimitKind::pool_reserve:
         case LimitKind::pool_lending:  // a queue of it holds less, or a node came
             return ClassBlock::kPoolLending;
         case LimitKind::tenant_gpus:
         case LimitKind::tenant_cpu:
         case LimitKind::tenant_memory:
         case LimitKind::tenant_pool_gpus:
+        case LimitKind::tenant_budget:
             return ClassBlock::kTenantShrinks;
     }
     return 0;
+}
+
+bool is_budget(LimitKind kind) {
+    return kind == LimitKind::queue_budget || kind == LimitKind::tenant_budget;
 }
 
 }  // namespace
@@ -205,6 +213,7 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
     const LimitHit hit = state.limit_hit(job, ask);
     if (hit.kind == LimitKind::none) return true;
     watch_ |= watched_for(hit.kind);
+    if (is_budget(hit.kind)) over_budget_.push_back(hit);
     return false;
 }
 
@@ -212,7 +221,7 @@ void Planner::keep_outside_windows(const ClusterState& state, JobId job) {
     is_barred_ = false;
     if (!state.has_windows()) return;
     const WindowSet windows = state.barred(state.stay_of(state.job(job), ready_.pods), state.now());
-    is_barred_ = (windows & ~state.calendar().active) != 0;
+    is_barred_ = (windows & ~state.calendar().closed) != 0;
     placer_.keep_outside(is_barred_ ? std::optional{windows} : std::nullopt);
 }
 
@@ -319,11 +328,17 @@ bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
     pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
     const Load ask = load_of(state, pods_);
     if (!room_maker_.may_try(state, id, pods_, ask, watch_)) return false;
-    // Each that is hit: victims may lift one and leave the next.
-    visit_limits(state, state.job(id), ask, [this](const LimitHit& hit) {
+    // Each that is hit: victims may lift one and leave the next. What was used of a budget comes
+    // back by nobody's going.
+    bool has_time = true;
+    visit_limits(state, state.job(id), ask, [&](const LimitHit& hit) {
         watch_ |= watched_for(hit.kind);
+        if (!is_budget(hit.kind)) return true;
+        over_budget_.push_back(hit);
+        has_time = false;
         return true;
     });
+    if (!has_time) return false;
     // What comes after the first in line takes no room that others leave before that is served.
     if (is_held_back_) {
         watch_ |= ClassBlock::kPromise;
@@ -340,6 +355,9 @@ void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigur
     const Reason before = state.book().at(chosen).block.reason;
     if (planted(PlantedBug::watch_the_wrong_counter)) watch_ = ClassBlock::kQueueShrinks;
     const bool is_limit = is_limited(state, state.job(job));
+    for (const LimitHit& hit : over_budget_) {
+        state.budgets_for_planning().await(state.job(job), hit, state.now());
+    }
     state.block(chosen, before, watch_, is_limit);  // what it watches is part of the story
     const Explanation& story = explanation_of(state, job);
     ++figures.refusals[static_cast<std::size_t>(story.reason)];
@@ -365,8 +383,10 @@ const Explanation& Planner::explanation_of(const ClusterState& state, JobId id) 
 // As every job with pods of this shape: no model is barred to it, and no pods of its own tell where
 // the next may go.
 bool Planner::asks_the_same(const ClusterState& state, const JobRow& job, ShapeId shape) const {
+    const PlacementRules& rules =
+        state.shapes().constraint(state.shapes().at(shape).constraint).rules;
     return models_.empty() && !is_barred_ &&
-           (job.pods_held == 0 || !state.shapes().at(shape).topology.any());
+           (job.pods_held == 0 || !(rules.topology.any() || rules.takes_several_models()));
 }
 
 Planner::Refused& Planner::refused(const ClusterState& state, PoolId pool, ShapeId shape) {

@@ -95,6 +95,7 @@ private:
     std::vector<Placement> round_;
     std::vector<PodId> pods_;
     std::vector<std::string_view> models_;  // that the pods under trial may not go to
+    std::vector<LimitHit> over_budget_;     // by this attempt
     std::uint8_t watch_ = 0;  // what the refusals of this attempt depend on, see ClassBlock
 };
 

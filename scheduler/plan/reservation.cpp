@@ -91,6 +91,7 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state, 
             shapes_.push_back(static_cast<std::uint64_t>(part));
         }
         shapes_.push_back(static_cast<std::uint64_t>(stay_.least));
+        shapes_.push_back(stay_.own);
     }
     if (state.shapes().at(state.pod(pods.front()).shape).topology.any()) {
         // Where others of the job are is part of the question.

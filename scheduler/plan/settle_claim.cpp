@@ -48,7 +48,8 @@ bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Pl
     if (planted(PlantedBug::keep_stale_claims)) return true;
     return std::all_of(claimed.begin(), claimed.end(),
                        [&](const Placement& one) { return may_stay(state, job, one); }) &&
-           !state.breaks_topology(job, claimed) && !state.is_barred(job, claimed);
+           !state.breaks_topology(job, claimed) && !state.mixes_models(claimed) &&
+           !state.is_barred(job, claimed);
 }
 
 }  // namespace

@@ -36,7 +36,10 @@ public:
                 const auto column = static_cast<Column>(i);
                 if (capacity.kind(column) != ColumnKind::gpu) continue;
                 const GpuMilli free{std::max<std::int64_t>(capacity.free(column, slot), 0)};
-                free_[group_of(slot)] += in_whole_gpus(capacity.resource(column), free).value();
+                const std::string& resource = capacity.resource(column);
+                const Resources& offered = state.node(NodeId{slot}).facts.allocatable;
+                free_[group_of(slot)] +=
+                    in_whole_gpus({resource, free, share_offered(offered, resource)}).value();
             }
             for (const PodId pod : state.node(NodeId{slot}).pods) {
                 if (state.pod(pod).job.exists()) running_.push_back(pod);
@@ -109,6 +112,12 @@ public:
     // for; never: that cannot be told.
     [[nodiscard]] Instant within_limit(JobId id, const LimitHit& hit, Pace pace) const {
         const JobRow& job = state_.job(id);
+        if (hit.kind == LimitKind::queue_budget || hit.kind == LimitKind::tenant_budget) {
+            // What is committed to others may come back before.
+            const bool may_come_back = state_.budgets().of(job, hit).spending.held() > GpuMilli{};
+            const bool is_early = pace == Pace::early && may_come_back;
+            return is_early ? state_.now() : state_.budgets().suffices_from(job, hit, state_.now());
+        }
         const auto counts = [&](PodId pod) {
             const JobRow& other = state_.job(state_.pod(pod).job);
             switch (hit.kind) {
@@ -118,6 +127,8 @@ public:
                 case LimitKind::tenant_gpus:
                 case LimitKind::tenant_pool_gpus:
                     return other.tenant == job.tenant;
+                case LimitKind::pool_reserve:
+                    return !state_.pod(pod).grows_with_demand;
                 default:
                     return false;
             }
@@ -223,11 +234,12 @@ bool is_about_room(Reason reason) {
     return reason == Reason::none || reason == Reason::gpu_insufficient ||
            reason == Reason::gpu_fragmented || reason == Reason::nodes_insufficient ||
            reason == Reason::reserved || reason == Reason::short_work_first ||
-           reason == Reason::maintenance;
+           reason == Reason::maintenance || reason == Reason::set_aside;
 }
 
 bool is_limit(Reason reason) {
-    return reason == Reason::queue_limit || reason == Reason::tenant_quota;
+    return reason == Reason::queue_limit || reason == Reason::tenant_quota ||
+           reason == Reason::budget_spent || reason == Reason::kept_for_growth;
 }
 
 // Why it was refused when it was last tried, if that still holds.

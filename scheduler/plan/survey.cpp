@@ -125,7 +125,7 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
 }  // namespace
 
 NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
-                  WindowSet barred) {
+                  WindowSet barred, std::string_view model) {
     NodeSurvey out;
     const Capacity& capacity = state.capacity();
     const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
@@ -143,11 +143,15 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
     tallies.missing.resize(shape.needs.size());
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
-        ++out.nodes_pool;
         const NodeFacts& facts = state.node(NodeId{slot}).facts;
+        if (!model.empty() && !same_gpu_model(facts.gpu_model, model)) continue;
+        ++out.nodes_pool;
         if (const NodeRefusal refusal = first_refusal(rules, facts); refusal != NodeRefusal::none) {
             if (planted(PlantedBug::count_refusing_nodes)) ++out.nodes_matching;
             ++tallies.refusals[refusal_message(refusal, rules, facts)];
+            if (refusal != NodeRefusal::sliced_gpus) continue;
+            ++out.nodes_sliced;
+            out.sliced_model = facts.gpu_model;
             continue;
         }
         if ((state.node(NodeId{slot}).windows & barred) != 0) {

@@ -12,6 +12,7 @@ NodeRefusal first_refusal(const PlacementRules& rules, const NodeFacts& node) {
     if (untolerated_taint(rules, node) != nullptr) return NodeRefusal::taint;
     if (!matches_selector(rules, node)) return NodeRefusal::selector;
     if (!matches_gpu_model(rules, node)) return NodeRefusal::gpu_model;
+    if (!has_whole_gpus(rules, node)) return NodeRefusal::sliced_gpus;
     if (!has_domains(rules, node)) return NodeRefusal::topology;
     return NodeRefusal::none;
 }
@@ -32,6 +33,8 @@ std::string refusal_message(NodeRefusal refusal, const PlacementRules& rules,
         case NodeRefusal::selector:
         case NodeRefusal::gpu_model:
             return "node(s) didn't match Pod's node affinity/selector";
+        case NodeRefusal::sliced_gpus:
+            return "node(s) had MIG slices where whole GPUs were asked for";
         case NodeRefusal::topology:
             return "node(s) didn't match pod topology spread constraints (missing required "
                    "label)";

@@ -17,6 +17,7 @@ enum class NodeRefusal : std::uint8_t {
     taint,
     selector,
     gpu_model,
+    sliced_gpus,
     topology
 };
 
@@ -28,8 +29,10 @@ bool tolerates(const Toleration& toleration, const Taint& taint);
 // selector_filter.cpp: nodeSelector and required node affinity (S25).
 bool matches_selector(const PlacementRules& rules, const NodeFacts& node);
 bool matches_term(const SelectorTerm& term, const NodeFacts& node);
-// gpu_model_filter.cpp: the model asked for, without case.
+// gpu_model_filter.cpp: one of the models asked for, without case; and no slice that its node calls
+// a GPU for who asks for whole ones.
 bool matches_gpu_model(const PlacementRules& rules, const NodeFacts& node);
+bool has_whole_gpus(const PlacementRules& rules, const NodeFacts& node);
 
 // topology_filter.cpp: a node of which nobody says where it stands is in no rack.
 bool has_domains(const PlacementRules& rules, const NodeFacts& node);

@@ -1,10 +1,15 @@
 #include "scheduler/base/planted.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {
+
 bool matches_gpu_model(const PlacementRules& rules, const NodeFacts& node) {
-    if (rules.gpu_model.empty() || planted(PlantedBug::ignore_gpu_models)) return true;
-    return same_gpu_model(rules.gpu_model, node.gpu_model);
+    return takes_gpu_model(rules, node.gpu_model) || planted(PlantedBug::ignore_gpu_models);
+}
+
+bool has_whole_gpus(const PlacementRules& rules, const NodeFacts& node) {
+    return !rules.wants_whole_gpus || !calls_slices_gpus(node.allocatable);
 }
 
 }  // namespace gpuctl

@@ -113,10 +113,10 @@ bool is_owed(const ClusterState& state, const QueueRow& queue, const Contender& 
     if (queue.account.held.gpus < queue.guaranteed) return true;
     if (queue.models.empty()) return false;
     const Shape& shape = state.shapes().at(ShapeId{next.of->key.ask[2]});  // see ask_of()
-    const std::string& wanted = state.shapes().constraint(shape.constraint).rules.gpu_model;
+    const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
     return std::any_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
         return model.held < model.limit.guaranteed && shape.gpus > GpuMilli{0} &&
-               (wanted.empty() || same_gpu_model(wanted, model.limit.model));
+               takes_gpu_model(rules, model.limit.model);
     });
 }
 

@@ -26,6 +26,7 @@ void ClusterState::charge(PodId id, std::int64_t sign) {
         idle_ = false;
     }
     if (!job.queue.exists()) return;
+    if (!budgets_.empty()) budgets_.note(*this, job, shape.gpus, pod.ends_at, sign);
     std::int64_t jobs = 0;  // one more or fewer that holds something
     if (sign > 0) jobs = job.pods_held++ == 0 ? 1 : 0;
     if (sign < 0) jobs = --job.pods_held == 0 ? -1 : 0;
@@ -33,6 +34,7 @@ void ClusterState::charge(PodId id, std::int64_t sign) {
     std::vector<GpuMilli>& by_tenant = pools_[job.pool.value()].held_by_tenant;
     if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
     by_tenant[job.tenant.value()] += shape.gpus * sign;
+    if (pod.grows_with_demand) pools_[job.pool.value()].held_by_growing += shape.gpus * sign;
     if (pod.standing == PodStanding::claimed) {
         queues_[job.queue.value()].claimed += shape.gpus * sign;
     }

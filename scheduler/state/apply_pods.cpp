@@ -225,6 +225,10 @@ void ClusterState::hold(PodId id, NodeId node, std::int32_t device) {
     row.gpu_device = device;
     capacity_.take(node.value(), shape.needs, 1, device);
     note_change(held.pool);
+    if (row.job.exists() && jobs_[row.job.value()].record) {
+        const JobSpec& spec = jobs_[row.job.value()].record->spec;
+        row.grows_with_demand = gpuctl::grows_with_demand(spec, row.facts.rank);
+    }
     charge(id, 1);
     note_end(id);
     if (row.is_leaving()) maybe_leaving_.insert(id);
@@ -250,6 +254,7 @@ void ClusterState::release(PodId id) {
     maybe_leaving_.erase(id);
     row.node = NodeId::none();
     row.gpu_device = kNoDevice;
+    row.grows_with_demand = false;
     note_end(id);
     if (!planted(PlantedBug::forget_gain_on_release)) note_gain(held.pool);
     look_at_claims();

@@ -69,8 +69,8 @@ void ClusterState::apply_tenant_policy(TenantRow& row) const {
         row.queue = tenant.queue;
         for (const PoolQuota& quota : tenant.pools) {
             const auto pool = pool_ids_.find(quota.pool);  // take_policy() made it
-            if (pool != pool_ids_.end()) {
-                row.pool_quotas.emplace_back(pool->second, quota.gpu_maximum);
+            if (pool != pool_ids_.end() && quota.gpu_maximum) {
+                row.pool_quotas.emplace_back(pool->second, *quota.gpu_maximum);
             }
         }
     }
@@ -113,6 +113,8 @@ void ClusterState::take_policy(Policy policy) {
         pool.description.clear();
         pool.backfill = {};
         pool.preemption = {};
+        pool.reserve_percent = 0;
+        pool.reserve_gpus = GpuMilli{};
         pool.order = QueueOrder::fair_share;
     }
     for (const TenantPolicy& tenant : policy_.tenants) {
@@ -125,6 +127,8 @@ void ClusterState::take_policy(Policy policy) {
         pools_[pool.value()].backfill = wanted.backfill;
         pools_[pool.value()].preemption = wanted.preemption;
         pools_[pool.value()].order = wanted.order;
+        pools_[pool.value()].reserve_percent = wanted.reserve_percent;
+        pools_[pool.value()].reserve_gpus = wanted.reserve_gpus;
         for (const QueuePolicy& asked : wanted.queues) {
             QueueRow& queue = queues_[queue_named(pool, asked.name).value()];
             queue.in_policy = true;
@@ -143,6 +147,7 @@ void ClusterState::take_policy(Policy policy) {
         apply_tenant_policy(tenant);
         ++tenant.shrinks;
     }
+    take_budgets();
     if (planted(PlantedBug::forget_gain_on_policy)) return;
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) note_gain(PoolId{pool});
     resolve_all();

@@ -13,6 +13,9 @@
 
 namespace gpuctl {
 
+class ClusterState;
+struct JobRow;
+
 // What of it cannot be rebuilt from the policy and the pods.
 struct CalendarClock {
     Instant turns_at;        // the next beginning, end, or moment to stop somebody; or never
@@ -26,16 +29,21 @@ struct Calendar {
     CalendarClock clock;
     std::vector<Instant> begins;  // of each window, under way or next; or never
     WindowSet active = 0;         // begun, and not over
+    WindowSet closed = 0;         // of those, the ones that take nobody's work
     WindowSet draining = 0;       // for which somebody was, is or will be stopped
     // Nodes that are in a window, or told to be unhealthy, by slot.
     std::set<std::uint32_t> nodes;
 };
+
+// Reservations that are for it: by its namespace, its queue or one above that (maintenance.cpp).
+WindowSet reserved_for(const ClusterState& state, const JobRow& job);
 
 // What a job that starts needs of the time before a window.
 struct Stay {
     Duration time;              // that it takes, at most; 0: nobody knows
     Duration grace;             // that its pods are given to stop
     Drain least = Drain::none;  // what a window must say to have it stopped; none: nothing does
+    WindowSet own = 0;          // reservations that are for it
 };
 
 }  // namespace gpuctl

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "scheduler/base/check.hpp"
-
 #include "scheduler/base/planted.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
 
 namespace gpuctl {
 
@@ -29,6 +29,7 @@ Column Capacity::column_of(ColumnKind kind, std::string_view resource) {
     ColumnData column;
     column.kind = kind;
     column.resource = std::string{resource};
+    column.share = share_of(resource);
     column.allocatable.resize(slots());
     column.free.resize(slots());
     column.bucket.resize(slots());

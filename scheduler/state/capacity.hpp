@@ -179,6 +179,7 @@ private:
     struct ColumnData {
         ColumnKind kind = ColumnKind::extended;
         std::string resource;
+        GpuShare share;  // of a whole GPU, as far as the resource's name tells
         std::vector<std::int64_t> allocatable;
         std::vector<std::int64_t> free;
         std::vector<std::uint8_t> bucket;  // of indexed columns

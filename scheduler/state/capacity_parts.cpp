@@ -130,11 +130,8 @@ std::int64_t Capacity::idle_gpus(std::uint32_t slot) const {
     std::int64_t idle = 0;
     for (const ColumnData& column : columns_) {
         if (column.kind == ColumnKind::gpu) {
-            constexpr std::size_t kShortestOfSlice = 16;  // asked for each node that is judged
-            const GpuMilli free{std::max<std::int64_t>(column.free[slot], 0)};
-            idle += column.resource.size() < kShortestOfSlice
-                        ? free.value()
-                        : in_whole_gpus(column.resource, free).value();
+            const std::int64_t free = std::max<std::int64_t>(column.free[slot], 0);
+            idle += (free * column.share.parts + column.share.of - 1) / column.share.of;
         }
         if (column.kind != ColumnKind::gpu_part) continue;
         for (const OpenDevice& device : column.open[slot]) {

@@ -15,6 +15,7 @@ ClusterState::ClusterState() {
 void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     now_ = std::max(now_, now);  // a clock that steps back does not undo a deadline
     finish_ticks();
+    if (!budgets_.empty() && budgets_.turns_at() <= now_) turn_budgets();
     if (calendar_.clock.turns_at.happened() && calendar_.clock.turns_at <= now_) turn_calendar();
     ring_timers();
     std::visit([&](const auto& kind) { on(kind, effects); }, event);
@@ -103,6 +104,7 @@ void ClusterState::request_wake(EffectList& effects, bool again) {
     };
     if (!timers_.empty()) consider(std::get<Instant>(*timers_.begin()));
     if (!planted(PlantedBug::no_timer_for_windows)) consider(calendar_.clock.turns_at);
+    if (!planted(PlantedBug::no_timer_for_budgets)) consider(budgets_.turns_at());
     if (!earliest.happened()) return;
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
     if (wake_requested_.happened() && wake_requested_ <= earliest) return;

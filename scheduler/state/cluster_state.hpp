@@ -21,6 +21,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/queue/queue_book.hpp"
+#include "scheduler/state/budget_book.hpp"
 #include "scheduler/state/calendar.hpp"
 #include "scheduler/state/capacity.hpp"
 #include "scheduler/state/decisions.hpp"
@@ -80,6 +81,7 @@ public:
     [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
     void request_wake(EffectList& effects) { request_wake(effects, false); }
     Capacity& capacity_for_planning() { return capacity_; }
+    BudgetBook& budgets_for_planning() { return budgets_; }
     void promise(PoolId pool, Promise promise);  // a default one: to nobody
     void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 
@@ -95,6 +97,7 @@ public:
     [[nodiscard]] const Capacity& capacity() const { return capacity_; }
     [[nodiscard]] const ShapeTable& shapes() const { return shapes_; }
     [[nodiscard]] const QueueBook& book() const { return book_; }
+    [[nodiscard]] const BudgetBook& budgets() const { return budgets_; }
     [[nodiscard]] const NodeRow& node(NodeId id) const { return nodes_[id.value()]; }
     [[nodiscard]] const PodRow& pod(PodId id) const { return pods_[id.value()]; }
     [[nodiscard]] const JobRow& job(JobId id) const { return jobs_[id.value()]; }
@@ -129,6 +132,11 @@ public:
     // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
     void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
     // Placed so, the ranks would not be together, or apart, as they ask (topology_rules.cpp).
+    // The GPU models that the others of its gang are on, if it takes several; its own is one of
+    // these, or any that it takes when there are none.
+    [[nodiscard]] std::vector<std::string_view> models_of_gang(PodId pod) const;
+    // Ranks of a gang that takes several GPU models would be on more than one.
+    [[nodiscard]] bool mixes_models(const std::vector<Placement>& round) const;
     [[nodiscard]] bool breaks_topology(const JobRow& job,
                                        const std::vector<Placement>& round) const;
     // The first limit that so much more would cross (limits.hpp); kind none: it may hold it.
@@ -154,12 +162,7 @@ public:
     // Jobs with a range of sizes; of which of their ranks some could go, and how far.
     [[nodiscard]] const std::set<JobId>& elastic_jobs() const { return elastic_jobs_; }
     [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.size > 0; }
-    struct Ranks {
-        std::int32_t there = 0;   // bound or succeeded, from the first on without a gap
-        bool is_settled = false;  // nothing of it is under way, it may change its size
-        bool is_ending = false;   // one succeeded
-        bool has_surplus = false;
-    };
+    using Ranks = ElasticRanks;
     [[nodiscard]] Ranks ranks_of(const JobRow& job) const;
     // Why it waits again although it ran; empty: nobody moved it.
     [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
@@ -171,9 +174,7 @@ public:
     // The windows that these pods would be in, or run into against their will, from then on.
     [[nodiscard]] WindowSet barred(const Stay& stay, Instant from) const;
     [[nodiscard]] bool is_barred(const JobRow& job, const std::vector<Placement>& round) const;
-    [[nodiscard]] bool is_closed(NodeId node) const {
-        return (nodes_[node.value()].windows & calendar_.active) != 0;
-    }
+    [[nodiscard]] bool is_closed(NodeId node) const;  // to everybody
 
     // --- run times (run_times.cpp) ---
     [[nodiscard]] const RunTimeHistory& history() const { return history_; }
@@ -198,11 +199,7 @@ public:
                pools_[queue.pool.value()].preemption.stops_by_run_time();
     }
     // Queues in which waiting jobs are told apart by run time.
-    [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const {
-        const BackfillPolicy& backfill = pools_[queue.pool.value()].backfill;
-        return backfill.head == HeadOfLine::reserve || backfill.short_percent > 0 ||
-               queue.order == QueueOrder::shortest;
-    }
+    [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const;
 
     // Nodes whose labels, taints, cordon, model or pool changed, oldest first, for caches of
     // eligibility: position n is valid while `eligibility_epoch` stays.
@@ -312,6 +309,9 @@ private:
     void note_stop(NodeId node, const PodRow& pod);
     void forget_postponed_drains();
     void note_drain_outcome(PodRow& pod, EvictResult result);
+    void take_budgets();  // budget_book.cpp, as the next two
+    void turn_budgets();
+    void note_other_end(const PodRow& pod, Instant end);
 
     // sizes of elastic jobs (sizes.cpp)
     void begin_size(JobId id);
@@ -398,6 +398,7 @@ private:
     std::int64_t usage_tick_ = 0;  // the one that `now_` lies in
 
     Calendar calendar_;
+    BudgetBook budgets_;
     Capacity capacity_;
     ShapeTable shapes_;
     QueueBook book_;

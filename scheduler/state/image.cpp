@@ -132,6 +132,7 @@ StateImage ClusterState::image() const {
         copy_pod(image, pod);
         if (pod.node.exists()) image.node = nodes_[pod.node.value()].facts.name;
         image.gpu_device = pod.gpu_device;
+        image.grows_with_demand = pod.grows_with_demand;
     }
     std::sort(out.pods.begin(), out.pods.end(),
               [](const PodImage& a, const PodImage& b) { return a.facts.uid < b.facts.uid; });
@@ -161,6 +162,7 @@ StateImage ClusterState::image() const {
         out.promises.push_back({name, jobs_[promise.job.value()].key, promise.at});
     }
     out.calendar = calendar_.clock;
+    out.budgets = budgets_.image(*this);
     return out;
 }
 
@@ -218,6 +220,11 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         if (!pod.node.empty()) {
             const bool forgets = planted(PlantedBug::forget_devices_on_disk);
             state.hold(id, state.node_named(pod.node), forgets ? kNoDevice : pod.gpu_device);
+            PodRow& row = state.pods_[id.value()];  // its record may have come or gone meanwhile
+            if (row.grows_with_demand == pod.grows_with_demand) continue;
+            state.charge(id, -1);
+            row.grows_with_demand = pod.grows_with_demand;
+            state.charge(id, 1);
         }
     }
     if (const auto restored = state.restore_run_times(image); !restored) return restored.error();
@@ -228,6 +235,9 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         }
     }
     state.restore_usage(image.usage);
+    if (!state.budgets_.restore(state, image.budgets)) {
+        return damaged("a budget was used in another period than its own");
+    }
     state.leading_ = image.leading;
     state.synced_ = image.synced;
     state.idle_ = image.idle;

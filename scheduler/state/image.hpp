@@ -46,11 +46,13 @@ struct PodImage {
     std::uint64_t reported = 0;
     std::string message;
     std::int32_t gpu_device = kNoDevice;
+    bool grows_with_demand = false;
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, eviction,
                        evict_effect, evicted_for, spared_until, node, effect, bind_deadline,
-                       unsure_until, placed_at, seen_at, reported, message, gpu_device))
+                       unsure_until, placed_at, seen_at, reported, message, gpu_device,
+                       grows_with_demand))
 
 struct JobImage {
     ObjectKey key;
@@ -127,6 +129,19 @@ struct UsageImage {
 };
 BOOST_DESCRIBE_STRUCT(UsageImage, (), (pool, queue, tenant, mean, sum))
 
+// What of a budget was used in the period under way, up to `now`.
+struct BudgetImage {
+    std::string pool;
+    std::string queue;
+    std::string tenant;  // empty: the queue's
+    Instant period_begin;
+    GpuTime used;
+    GpuTime carried;
+    Instant look_again_at;
+};
+BOOST_DESCRIBE_STRUCT(BudgetImage, (),
+                      (pool, queue, tenant, period_begin, used, carried, look_again_at))
+
 struct StateImage {
     std::uint32_t version = 1;
     Instant now;
@@ -150,10 +165,12 @@ struct StateImage {
     std::vector<OwnerRuns> run_times;    // by owner
     std::vector<PromiseImage> promises;  // by pool
     CalendarClock calendar;
+    std::vector<BudgetImage> budgets;  // by name
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
                        next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
-                       look_again, nodes, pods, jobs, usage, run_times, promises, calendar))
+                       look_again, nodes, pods, jobs, usage, run_times, promises, calendar,
+                       budgets))
 
 }  // namespace gpuctl

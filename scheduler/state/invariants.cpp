@@ -269,6 +269,18 @@ private:
             held += state_.queues_[root.value()].account.held.gpus;
             kept += kept_by(root);
         }
+        GpuMilli growing;
+        for (const PodRow& pod : state_.pods_) {
+            if (!pod.grows_with_demand || !pod.job.exists()) continue;
+            const JobRow& job = state_.jobs_[pod.job.value()];
+            const bool counts = job.pool == id && job.queue.exists();
+            if (counts && job.priority < kSystemPriority) {
+                growing += state_.shapes_.at(pod.shape).gpus;
+            }
+        }
+        if (pool.held_by_growing != growing) {
+            fail("I5", "what may use the reserve of pool " + pool.name + " is charged wrongly");
+        }
         if (pool.held != held || pool.kept != kept) {
             fail("I5", "what the queues of pool " + pool.name + " keep is summed up wrongly");
         }
@@ -415,6 +427,10 @@ private:
     std::vector<Violation> found_;
 };
 
-std::vector<Violation> verify(const ClusterState& state) { return Verifier{state}.run(); }
+std::vector<Violation> verify(const ClusterState& state) {
+    std::vector<Violation> found = Verifier{state}.run();
+    verify_budgets(state, found);
+    return found;
+}
 
 }  // namespace gpuctl

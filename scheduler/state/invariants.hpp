@@ -15,5 +15,7 @@ struct Violation {
 };
 
 std::vector<Violation> verify(const ClusterState& state);
+// A part of it (invariants_budgets.cpp).
+void verify_budgets(const ClusterState& state, std::vector<Violation>& found);
 
 }  // namespace gpuctl

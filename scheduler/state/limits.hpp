@@ -3,6 +3,7 @@
 // the pool, of its namespace. One list: the planner stops at the first that is hit, explain tells
 // all of them, so that they cannot disagree.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "scheduler/base/planted.hpp"
@@ -31,6 +32,21 @@ namespace limits {
 
 constexpr bool crosses(std::int64_t limit, std::int64_t held, std::int64_t needed) {
     return needed > 0 && held + needed > limit;
+}
+
+// What was used of a budget, is committed to what runs, and would be needed until the job's limit,
+// or the period, ends. False when the visitor had enough.
+template <typename Visit>
+bool visit_budget(const Budget* budget, const JobRow& job, GpuMilli gpus, Instant now,
+                  GpuTime relieved, LimitHit hit, Visit& visit) {
+    if (budget == nullptr) return true;
+    const Spending& spending = budget->spending;
+    GpuTime held = spending.used(now);
+    if (!planted(PlantedBug::spend_without_committing)) held += spending.committed(now) - relieved;
+    hit.limit = (budget->policy.amount + spending.carried()).value();
+    hit.held = held.value();
+    hit.needed = spending.needed(gpus, job.run_time_max, now).value();
+    return !crosses(hit.limit, hit.held, hit.needed) || visit(hit);
 }
 
 // What one queue of the chain says. `grows` is by how much what it keeps would grow.
@@ -81,6 +97,31 @@ bool visit_queue(const QueueRow& queue, QueueId id, const Relief::OfJob& job, co
     return true;
 }
 
+// More of it, beside so many pods, would be what the pool's reserve is for.
+inline bool would_grow(const JobRow& job, std::int64_t pods_held) {
+    if (!job.record) return false;
+    const auto rank = static_cast<std::int32_t>(std::min<std::int64_t>(pods_held, INT32_MAX));
+    return grows_with_demand(job.record->spec, rank);
+}
+
+// What is left to work that does not grow with demand.
+template <typename Visit>
+bool visit_reserve(const ClusterState& state, const JobRow& job, std::int64_t pods_held,
+                   const Load& ask, const Relief* relief, Visit& visit) {
+    const PoolRow& pool = state.pool(job.pool);
+    const GpuMilli reserve = pool.reserve();
+    if (reserve == GpuMilli{} || would_grow(job, pods_held) ||
+        planted(PlantedBug::ignore_the_reserve)) {
+        return true;
+    }
+    GpuMilli held = pool.held - pool.held_by_growing;
+    if (relief) held -= relief->of_the_rest(job.pool);
+    const GpuMilli most = pool.offered.gpus - reserve;
+    return !crosses(most.value(), held.value(), ask.gpus.value()) ||
+           visit(LimitHit{LimitKind::pool_reserve, QueueId::none(), most.value(), held.value(),
+                          ask.gpus.value()});
+}
+
 // False when the visitor had enough.
 template <typename Visit>
 bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
@@ -89,6 +130,7 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
     const Relief::OfJob held{state.is_being_moved(job) ? 0 : job.pods_held - gone.pods,
                              job.gpus_held - gone.gpus};
     GpuMilli grows = ask.gpus;
+    const bool has_budgets = !state.budgets().queues().empty();
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
         const QueueRow& queue = state.queue(id);
         GpuMilli kept = queue.kept();
@@ -98,7 +140,15 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
         const bool is_above = id != job.queue;
         if (is_above && planted(PlantedBug::skip_a_level)) continue;
         if (!visit_queue(queue, id, held, ask, kept, grows, relief, visit)) return false;
+        if (!has_budgets) continue;
+        const GpuTime relieved = relief ? relief->of_budget(id) : GpuTime{};
+        if (!visit_budget(state.budgets().of(id), job, ask.gpus, state.now(), relieved,
+                          LimitHit{LimitKind::queue_budget, id}, visit)) {
+            return false;
+        }
     }
+    // What is only claimed is no rank yet to which more could be added.
+    if (!visit_reserve(state, job, job.pods_held - gone.pods, ask, relief, visit)) return false;
     const PoolRow& pool = state.pool(job.pool);
     GpuMilli kept = pool.kept;
     GpuMilli all_held = pool.held;
@@ -147,8 +197,14 @@ void visit_tenant(const ClusterState& state, const JobRow& job, const Load& ask,
     if (planted(PlantedBug::skip_pool_quota)) return;
     const std::optional<GpuMilli> quota = state.pool_quota(job.tenant, job.pool);
     const GpuMilli gone_here = relief ? relief->of_tenant(job.tenant, job.pool) : GpuMilli{};
-    check(LimitKind::tenant_pool_gpus, quota, state.held_in_pool(job.tenant, job.pool) - gone_here,
-          ask.gpus);
+    if (!check(LimitKind::tenant_pool_gpus, quota,
+               state.held_in_pool(job.tenant, job.pool) - gone_here, ask.gpus)) {
+        return;
+    }
+    if (state.budgets().tenants().empty()) return;
+    const GpuTime relieved = relief ? relief->of_budget(job.tenant, job.pool) : GpuTime{};
+    visit_budget(state.budgets().of(job.tenant, job.pool), job, ask.gpus, state.now(), relieved,
+                 LimitHit{LimitKind::tenant_budget, QueueId::none()}, visit);
 }
 
 }  // namespace limits

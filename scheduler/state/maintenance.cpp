@@ -59,7 +59,7 @@ void ClusterState::place_in_windows(NodeId id) {
 void ClusterState::turn_calendar() {
     const WindowSet before = calendar_.active;
     WindowSet over = 0;  // also those that a clock leapt over: they kept work off, too
-    calendar_.active = calendar_.draining = 0;
+    calendar_.active = calendar_.closed = calendar_.draining = 0;
     calendar_.begins.resize(counted(policy_));
     calendar_.clock.turns_at = Instant{};
     const auto consider = [this](Instant at) {
@@ -73,6 +73,7 @@ void ClusterState::turn_calendar() {
         if (known.happened() && known != next.begin) over |= bit(i);
         if (!next.end.happened()) continue;
         if (next.begin <= now_) calendar_.active |= bit(i);
+        if (next.begin <= now_ && !window.is_reservation()) calendar_.closed |= bit(i);
         consider(next.begin <= now_ ? next.end : next.begin);
     }
     const WindowSet turned = (before ^ calendar_.active) | over;
@@ -117,8 +118,30 @@ void ClusterState::note_stop(NodeId node, const PodRow& pod) {
     }
 }
 
+bool ClusterState::is_closed(NodeId node) const {
+    return (nodes_[node.value()].windows & calendar_.closed) != 0;
+}
+
+WindowSet reserved_for(const ClusterState& state, const JobRow& job) {
+    const auto names = [](const std::vector<std::string>& list, const std::string& name) {
+        return std::find(list.begin(), list.end(), name) != list.end();
+    };
+    WindowSet out = 0;
+    for (std::size_t i = 0; i < counted(state.policy()); ++i) {
+        const MaintenanceWindow& window = state.policy().windows[i];
+        if (!window.is_reservation() || planted(PlantedBug::reserve_for_nobody)) continue;
+        bool is_owner = names(window.tenants, state.tenant(job.tenant).name);
+        for (QueueId up = job.queue; up.exists(); up = state.queue(up).parent) {
+            is_owner = is_owner || names(window.queues, state.queue(up).name);
+        }
+        if (is_owner) out |= bit(i);
+    }
+    return out;
+}
+
 Stay ClusterState::stay_of(const JobRow& job, const std::vector<PodId>& pods) const {
     Stay stay;
+    stay.own = reserved_for(*this, job);
     stay.least = Drain::preemptible;
     for (const PodId id : pods) {
         const PodFacts& facts = pods_[id.value()].facts;
@@ -145,7 +168,7 @@ WindowSet ClusterState::barred(const Stay& stay, Instant from) const {
     for (std::size_t i = 0; i < counted(policy_); ++i) {
         const MaintenanceWindow& window = policy_.windows[i];
         const Occurrence next = next_occurrence(window, from);
-        if (!next.end.happened()) continue;
+        if (!next.end.happened() || (stay.own & bit(i)) != 0) continue;
         if (next.begin > from) {
             const bool is_known = stay.time > Duration{};
             if (is_known && from + stay.time <= next.begin) continue;

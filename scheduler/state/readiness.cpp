@@ -7,6 +7,7 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
@@ -206,6 +207,9 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     // one job may have.
     if (job.pods_held > 0) mode |= 4U;
     if (is_being_moved(job)) mode |= 16U;
+    const PoolRow& pool = pools_[job.pool.value()];
+    const bool reserves = pool.reserve_percent > 0 || pool.reserve_gpus > GpuMilli{};
+    if (reserves && limits::would_grow(job, job.pods_held)) mode |= 32U;
     if (!ready.pods.empty() && !pods_[ready.pods.front().value()].facts.preempts) mode |= 8U;
     ask.push_back(mode);
     ask.push_back(static_cast<std::uint32_t>(ready.ranks_needed));
@@ -219,6 +223,10 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     }
     if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
     add_anchors(job, ready, ask);
+    if (!budgets_.empty()) add_long(job.run_time_max.ms(), ask);  // it needs as much of them
+    // On which GPU model its others are is its own affair.
+    const bool is_on_a_model = !ready.pods.empty() && !models_of_gang(ready.pods.front()).empty();
+    if (is_on_a_model) add_long(static_cast<std::int64_t>(job.arrival), ask);
     if (has_windows()) {  // alike is what needs as much time before one
         const Stay stay = stay_of(job, ready.pods);
         add_long(job.run_time_max.ms(), ask);

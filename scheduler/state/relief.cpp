@@ -10,6 +10,8 @@ void Relief::clear() {
     queues_.clear();
     tenants_.clear();
     in_pools_.clear();
+    committed_.clear();
+    rest_.clear();
     jobs_.clear();
 }
 
@@ -17,6 +19,22 @@ Relief::OfQueue& Relief::of(QueueId queue) {
     if (queues_.size() <= queue.value()) queues_.resize(queue.value() + 1);
     return queues_[queue.value()];
 }
+
+namespace {
+
+// Of the period under way, to a pod that holds, or that would from now on.
+GpuTime committed_to(const ClusterState& state, const Budget* budget, const PodRow& pod,
+                     bool is_to_come) {
+    if (budget == nullptr) return {};
+    const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+    const Spending& spending = budget->spending;
+    const Instant now = state.now();
+    if (is_to_come) return spending.needed(gpus, state.job(pod.job).run_time_max, now);
+    const Instant end = spending.period().end;
+    return gpu_time(gpus, (pod.ends_at.happened() ? std::min(pod.ends_at, end) : end) - now);
+}
+
+}  // namespace
 
 void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId on) {
     const PodRow& pod = state.pod(id);
@@ -36,6 +54,11 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     } else {
         known->second += shape.gpus * sign;
     }
+    // One more like it is a further rank, whatever the one that it is like is.
+    if (!pod.grows_with_demand && !on.exists()) rest_[job.pool] += shape.gpus * sign;
+    if (const Budget* budget = state.budgets().of(job.tenant, job.pool); budget != nullptr) {
+        committed_[in_pool] += committed_to(state, budget, pod, on.exists()) * sign;
+    }
     OfJob& of_job = jobs_[pod.job];
     const bool held_nothing = of_job.pods == job.pods_held;
     of_job.pods += sign;
@@ -47,6 +70,9 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         of(queue).held.add(load, sign);
         of(queue).jobs += jobs;
+        if (const Budget* budget = state.budgets().of(queue); budget != nullptr) {
+            of(queue).committed += committed_to(state, budget, pod, on.exists()) * sign;
+        }
         if (state.queue(queue).models.empty()) continue;
         const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
         of(queue).models.emplace_back(model, shape.gpus * sign);
@@ -82,6 +108,21 @@ GpuMilli Relief::of_tenant(TenantId tenant, PoolId pool) const {
         if (in_pool == std::pair{tenant, pool}) return gpus;
     }
     return {};
+}
+
+GpuMilli Relief::of_the_rest(PoolId pool) const {
+    const auto found = rest_.find(pool);
+    return found == rest_.end() ? GpuMilli{} : found->second;
+}
+
+GpuTime Relief::of_budget(QueueId queue) const {
+    const OfQueue* found = find(queue);
+    return found == nullptr ? GpuTime{} : found->committed;
+}
+
+GpuTime Relief::of_budget(TenantId tenant, PoolId pool) const {
+    const auto found = committed_.find({tenant, pool});
+    return found == committed_.end() ? GpuTime{} : found->second;
 }
 
 Relief::OfJob Relief::of_job(const ClusterState& state, const JobRow& job) const {

@@ -26,6 +26,11 @@ public:
     [[nodiscard]] Load of_tenant(TenantId tenant) const;
     [[nodiscard]] GpuMilli of_tenant(TenantId tenant, PoolId pool) const;
     [[nodiscard]] GpuMilli of_model(QueueId queue, std::string_view model) const;
+    // What is committed to them of a budget.
+    [[nodiscard]] GpuTime of_budget(QueueId queue) const;
+    [[nodiscard]] GpuTime of_budget(TenantId tenant, PoolId pool) const;
+    // In that pool, by what may not use its reserve.
+    [[nodiscard]] GpuMilli of_the_rest(PoolId pool) const;
     struct OfJob {
         std::int64_t pods = 0;
         GpuMilli gpus;
@@ -52,6 +57,7 @@ private:
         GpuMilli direct;
         GpuMilli claimed;  // of `direct`
         std::int64_t jobs = 0;
+        GpuTime committed;
         std::vector<std::pair<std::string, GpuMilli>> models;  // by the nodes of its pods
     };
     [[nodiscard]] const OfQueue* find(QueueId queue) const {
@@ -63,6 +69,8 @@ private:
     std::vector<Load> tenants_;    // by TenantId
     boost::container::small_vector<std::pair<std::pair<TenantId, PoolId>, GpuMilli>, 4> in_pools_;
     boost::container::flat_map<JobId, OfJob> jobs_;
+    boost::container::flat_map<std::pair<TenantId, PoolId>, GpuTime> committed_;
+    boost::container::flat_map<PoolId, GpuMilli> rest_;
 };
 
 }  // namespace gpuctl

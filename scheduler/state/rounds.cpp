@@ -33,7 +33,7 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
     const bool within = limit_hit(job, ask).kind == LimitKind::none;
     if (!within && !planted(PlantedBug::grow_past_limits)) return false;
     if (crosses_model_limit(job, round)) return false;
-    if (breaks_topology(job, round)) return false;
+    if (breaks_topology(job, round) || mixes_models(round)) return false;
     if (has_windows() && is_barred(job, round)) return false;
     leave_queue(id);
     if (all_or_nothing) {
@@ -173,7 +173,10 @@ void ClusterState::wait_until_sure(JobRow& job, const PodRow& pod) const {
 
 // Nodes go and shrink while a reservation waits to be sent again.
 bool ClusterState::still_fits(const PodRow& pod) const {
-    bool fits = nodes_[pod.node.value()].known && !pod.facts.terminating && !is_closed(pod.node);
+    const NodeRow& node = nodes_[pod.node.value()];
+    const WindowSet active = node.windows & calendar_.active;
+    bool fits = node.known && !pod.facts.terminating;
+    if (active != 0) fits = fits && (active & ~reserved_for(*this, jobs_[pod.job.value()])) == 0;
     for (const Need& need : shapes_.at(pod.shape).needs) {
         fits = fits && !capacity_.is_overdrawn(pod.node.value(), need, pod.gpu_device);
     }

@@ -102,6 +102,7 @@ struct PodRow {
     std::string message;         // of the last unhappy outcome
     PodFacts facts;
     std::int32_t gpu_device = kNoDevice;      // while it holds a part of a GPU
+    bool grows_with_demand = false;           // while it holds: so it may use its pool's reserve
     bool is_surplus = false;                  // a rank that its elastic job is to have no more
     std::uint32_t stoppable_at = kNotListed;  // its place in its queue's `stoppable`
 
@@ -150,6 +151,14 @@ struct ElasticRow {
 BOOST_DESCRIBE_STRUCT(ElasticRow, (),
                       (size, wanted, before, sent, offered, in_flight, effect, failures, not_before,
                        grow_from, give_from, why, done, paced_from, paced_ranks))
+
+// The ranks that an elastic job really has.
+struct ElasticRanks {
+    std::int32_t there = 0;   // bound or succeeded, from the first on without a gap
+    bool is_settled = false;  // nothing of it is under way, it may change its size
+    bool is_ending = false;   // one succeeded
+    bool has_surplus = false;
+};
 
 struct JobRow {
     bool live = false;
@@ -259,11 +268,20 @@ struct PoolRow {
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them
     std::vector<QueueId> roots;   // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
-    Load offered;                          // by its known nodes: what shares are shares of
-    bool shares_stale = false;             // `offered` changed since they were computed
-    GpuMilli held;                         // by its queues
-    GpuMilli kept;                         // with what they keep back
+    Load offered;               // by its known nodes: what shares are shares of
+    bool shares_stale = false;  // `offered` changed since they were computed
+    GpuMilli held;              // by its queues
+    GpuMilli kept;              // with what they keep back
+    GpuMilli held_by_growing;   // of `held`: by what may use the reserve
+    std::int32_t reserve_percent = 0;
+    GpuMilli reserve_gpus;
     std::vector<GpuMilli> held_by_tenant;  // by TenantId
+
+    // Whole GPUs, rounded down; never more than there are.
+    [[nodiscard]] GpuMilli reserve() const {
+        const GpuMilli part{offered.gpus.value() / 100 * reserve_percent};
+        return std::min(std::max(whole_gpus(whole_gpus_floor(part)), reserve_gpus), offered.gpus);
+    }
 };
 
 // What somebody holds and held, and their dominant share of the pool for it.
@@ -338,18 +356,23 @@ enum class LimitKind : std::uint8_t {
     queue_jobs,
     queue_gpus_per_job,
     queue_model_maximum,
+    queue_budget,  // GPU time of the period, see LimitHit
+    pool_reserve,  // the rest is for what grows with demand
     pool_lending,  // the pool's GPUs are kept back for other queues
     tenant_gpus,
     tenant_cpu,
     tenant_memory,
-    tenant_pool_gpus
+    tenant_pool_gpus,
+    tenant_budget  // in a pool
 };
 
 struct LimitHit {
     LimitKind kind = LimitKind::none;
     QueueId queue;  // whose limit it is; none: the pool's or the tenant's
     std::int64_t limit = 0;
-    std::int64_t held = 0;  // with what is kept back, where that is the point
+    // With what is kept back, where that is the point; of a budget, what is used and committed. All
+    // three are GpuTime then.
+    std::int64_t held = 0;
     std::int64_t needed = 0;
     std::string_view model = {};  // of queue_model_maximum; lives as long as the policy
 };

@@ -33,6 +33,7 @@ void ClusterState::note_end(PodId id) {
     if (row.node.exists() && nodes_[row.node.value()].windows != 0) {
         calendar_.clock.drain_due = true;
     }
+    if (!budgets_.empty()) note_other_end(row, end);
     if (row.ends_at.happened()) ends_.erase({row.ends_at, id});
     row.ends_at = end;
     if (end.happened()) ends_.emplace(end, id);
@@ -193,6 +194,12 @@ Result<bool> ClusterState::restore_run_times(const StateImage& image) {
         if (job.exists()) pools_[pool.value()].promise = {job, kept.at};
     }
     return true;
+}
+
+bool ClusterState::heeds_run_times(const QueueRow& queue) const {
+    const BackfillPolicy& backfill = pools_[queue.pool.value()].backfill;
+    return backfill.head == HeadOfLine::reserve || backfill.short_percent > 0 ||
+           queue.order == QueueOrder::shortest;
 }
 
 }  // namespace gpuctl

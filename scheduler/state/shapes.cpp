@@ -54,7 +54,9 @@ ShapeId ShapeTable::acquire(const Resources& request, const PlacementRules& rule
     for (const Need& need : shape.needs) {
         switch (capacity.kind(need.column)) {
             case ColumnKind::gpu:
-                shape.gpus += in_whole_gpus(capacity.resource(need.column), GpuMilli{need.amount});
+                shape.gpus +=
+                    in_whole_gpus({capacity.resource(need.column), GpuMilli{need.amount},
+                                   share_offered(request, capacity.resource(need.column))});
                 break;
             case ColumnKind::gpu_part:
                 shape.part = GpuMilli{need.amount};

@@ -1,4 +1,5 @@
-// Together or apart: what the places of a job's pods mean for each other (docs/adr/0019).
+// What the places of a job's pods mean for each other: together or apart (docs/adr/0019), and on
+// one GPU model (docs/adr/0021).
 
 #include <algorithm>
 
@@ -16,6 +17,34 @@ void ClusterState::read_anchors(const JobRow& job, std::vector<NodeId>& out) con
             pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
         if (holds && !pod.is_leaving() && !pod.delete_in_flight) out.push_back(pod.node);
     }
+}
+
+// With ranks on several models already (labels change), any of these will do; on none that it
+// takes, it begins anew.
+std::vector<std::string_view> ClusterState::models_of_gang(PodId id) const {
+    std::vector<std::string_view> out;
+    const PodRow& pod = pods_[id.value()];
+    const PlacementRules& rules = pod.facts.rules;
+    if (!pod.facts.gang || !rules.takes_several_models() || !pod.job.exists()) return out;
+    if (planted(PlantedBug::mix_models_in_a_gang)) return out;
+    std::vector<NodeId> anchors;
+    read_anchors(jobs_[pod.job.value()], anchors);
+    for (const NodeId anchor : anchors) {
+        const NodeFacts& node = nodes_[anchor.value()].facts;
+        if (takes_gpu_model(rules, node.gpu_model)) out.push_back(node.gpu_model);
+    }
+    return out;
+}
+
+bool ClusterState::mixes_models(const std::vector<Placement>& round) const {
+    const PodFacts& first = pods_[round.front().pod.value()].facts;
+    if (!first.gang || !first.rules.takes_several_models()) return false;
+    if (planted(PlantedBug::mix_models_in_a_gang)) return false;
+    const std::string_view model = nodes_[round.front().node.value()].facts.gpu_model;
+    const bool is_one = std::all_of(round.begin(), round.end(), [&](const Placement& one) {
+        return same_gpu_model(nodes_[one.node.value()].facts.gpu_model, model);
+    });
+    return !is_one || !is_model_among(models_of_gang(round.front().pod), model);
 }
 
 // With ranks in several racks already (labels change), any of these will do: moving them is for

@@ -49,6 +49,16 @@ std::string gpus(std::int64_t amount) {
 
 std::string instead_of(std::int64_t limit) { return " instead of " + format_gpus(GpuMilli{limit}); }
 
+// "the budget of queue dev were 520 GPU-hours instead of 500"; up to the next tenth.
+std::string raise_budget(BudgetPolicy& budget, const std::string& whose, const LimitHit& hit) {
+    constexpr std::int64_t tenth = kGpuTimePerGpuHour / 10;
+    const GpuTime before = budget.amount;
+    const std::int64_t wanted = before.value() + hit.held + hit.needed - hit.limit;
+    budget.amount = GpuTime{(wanted + tenth - 1) / tenth * tenth};
+    return "the budget of " + whose + " were " + format_gpu_hours(budget.amount) +
+           " GPU-hours instead of " + format_gpu_hours(before);
+}
+
 // "the maximum of queue dev were 20 GPUs instead of 16"; empty: not a limit that one would raise.
 std::string raise_queue(QueuePolicy& queue, const std::string& path, const LimitHit& hit) {
     const std::int64_t wanted = hit.held + hit.needed;
@@ -68,6 +78,8 @@ std::string raise_queue(QueuePolicy& queue, const std::string& path, const Limit
         case LimitKind::queue_gpus_per_job:
             queue.gpus_per_job_maximum = GpuMilli{wanted};
             return "maxGpuPerJob" + of + format_gpus(GpuMilli{wanted}) + instead_of(hit.limit);
+        case LimitKind::queue_budget:
+            return raise_budget(*queue.budget, "queue " + path, hit);
         default:
             return "";  // what is kept back for others is theirs
     }
@@ -93,6 +105,13 @@ std::string raise_tenant(TenantPolicy& tenant, const std::string& pool, const Li
                 if (quota.pool == pool) quota.gpu_maximum = GpuMilli{wanted};
             }
             return might + gpus(wanted) + " of pool " + pool + instead_of(hit.limit);
+        case LimitKind::tenant_budget:
+            for (PoolQuota& quota : tenant.pools) {
+                if (quota.pool != pool || !quota.budget) continue;
+                return raise_budget(*quota.budget, "namespace " + tenant.name + " in pool " + pool,
+                                    hit);
+            }
+            return "";
         default:
             return "";
     }
@@ -102,7 +121,8 @@ std::string raise(Policy& policy, const ClusterState& state, const JobRow& job,
                   const LimitHit& hit) {
     const std::string& pool = state.pool(job.pool).name;
     if (!hit.queue.exists()) {
-        if (hit.kind == LimitKind::pool_lending) return "";
+        // What is kept back for others is theirs.
+        if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) return "";
         return raise_tenant(tenant_in(policy, state.tenant(job.tenant).name), pool, hit);
     }
     QueuePolicy* queue = queue_in(policy, pool, state.queue(hit.queue).name);

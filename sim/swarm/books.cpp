@@ -22,6 +22,7 @@ Amounts amounts_of(const Resources& resources) {
 
 void Books::take(const Input& input, const ClusterState& after) {
     pass_time(std::max(now, input.now));
+    spend(std::max(now, input.now));
     now = std::max(now, input.now);
     const Event& event = input.event;
     if (const auto* node = std::get_if<NodeObserved>(&event)) {
@@ -39,8 +40,10 @@ void Books::take(const Input& input, const ClusterState& after) {
         if (found != pods.end() && !deletion->deleted) found->second.deleting = false;
     } else if (const auto* changed = std::get_if<PolicyChanged>(&event)) {
         const Duration before = policy.usage_half_life;
+        const auto budgets_before = budgets();
         policy = changed->policy;
         change_half_life(before);
+        change_budgets(budgets_before);
     } else if (const auto* term = std::get_if<LeadershipChanged>(&event)) {
         leading = term->leading;
         epoch = term->epoch;
@@ -57,6 +60,11 @@ void Books::take(const Input& input, const ClusterState& after) {
         if (!pod.claimed.empty() && !is_another) claimed_before_[uid] = pod.claimed;
     }
     read_claims(after, true);
+    for (const auto& [uid, pod] : pods) {
+        const PodId id = spent_.empty() ? PodId::none() : after.find_pod(uid);
+        if (id.exists() && after.pod(id).node.exists()) ends_[uid] = after.pod(id).ends_at;
+    }
+    read_growing(after);
     guesses.clear();
     for (const auto& [key, id] : after.jobs_by_key()) {
         if (policy.windows.empty()) break;
@@ -139,6 +147,7 @@ void Books::forget(const std::string& uid) {
     job->second.erase(uid);
     if (job->second.empty()) jobs.erase(job);
     pods.erase(found);
+    ends_.erase(uid);
     reserved_.erase(uid);
 }
 
@@ -248,7 +257,9 @@ bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
     for (const TopologyLevel level : {rules.topology.required, rules.topology.spread}) {
         if (level > TopologyLevel::host && node.topology.of(level).empty()) return false;
     }
-    return rules.gpu_model.empty() || rules.gpu_model == node.gpu_model;
+    const std::vector<std::string> models = gpu_models(rules);
+    return models.empty() ||
+           std::find(models.begin(), models.end(), node.gpu_model) != models.end();
 }
 
 QueueName Books::queue_of(const PodFacts& pod) const {
@@ -302,6 +313,8 @@ Amounts Books::held_by(const std::string& tenant_name) const {
 
 std::string Books::limit_crossed(const PodFacts& pod, const Amounts& more) const {
     if (std::string crossed = queue_limit_crossed(pod, more); !crossed.empty()) return crossed;
+    if (reserve_crossed(pod, more.gpus)) return "what is left beside the reserve of its pool";
+    if (std::string crossed = budget_crossed(pod, more.gpus); !crossed.empty()) return crossed;
     const TenantPolicy* of = tenant(pod.key.namespace_name);
     if (of == nullptr) return "";
     const Amounts held = held_by(of->name);
@@ -315,8 +328,8 @@ std::string Books::limit_crossed(const PodFacts& pod, const Amounts& more) const
     }
     for (const PoolQuota& quota : of->pools) {
         const std::int64_t has = held_in_pool(of->name, quota.pool);
-        if (quota.pool == queue_of(pod).pool && more.gpus > 0 &&
-            has + more.gpus > quota.gpu_maximum.value()) {
+        if (quota.pool == queue_of(pod).pool && more.gpus > 0 && quota.gpu_maximum &&
+            has + more.gpus > quota.gpu_maximum->value()) {
             return "namespace " + of->name + " in pool " + quota.pool;
         }
     }
@@ -350,11 +363,8 @@ std::int64_t Books::fitting_in_pool(const PodFacts& pod, std::int64_t pods_asked
     }
     PodFacts like = pod;
     if (heed == Heed::nothing) like.rules.topology = {};
-    std::int64_t most = 0;
-    for (const auto& [name, ranks] : fitting_by_domain(like, pods_asked, when_empty, on)) {
-        most = std::max(most, ranks);
-    }
-    return most;
+    return heed == Heed::nothing ? fitting_on(like, pods_asked, when_empty, on)
+                                 : fitting_on_one_model(like, pods_asked, when_empty, on);
 }
 
 }  // namespace gpuctl::sim

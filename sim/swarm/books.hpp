@@ -96,6 +96,8 @@ public:
     [[nodiscard]] bool is_open(const NodeFacts& node, const PodFacts& pod) const;
     // It is to leave its node now, and may be stopped for that. `ends`: by its limit, or never.
     [[nodiscard]] bool is_to_leave(const NodeFacts& node, const PodFacts& pod, Instant ends) const;
+    // The window is a reservation for the pod's queue, one above it, or its namespace.
+    [[nodiscard]] bool is_for(const MaintenanceWindow& window, const PodFacts& pod) const;
     // When the windows end that have not ended yet.
     [[nodiscard]] std::set<Instant> openings() const;
     [[nodiscard]] QueueName queue_of(const PodFacts& pod) const;
@@ -132,6 +134,27 @@ public:
     // Dominant share in parts per billion of holding so much, with what was used before.
     [[nodiscard]] std::int64_t share(const QueueName& queue, const std::string& tenant,
                                      const Amounts& held) const;
+    // Budgets of GPU time (books_budgets.cpp): of a queue, or of a namespace in a pool, whose queue
+    // is "" then.
+    using Payer = std::pair<QueueName, std::string>;
+    struct BudgetCount {
+        Instant end;  // of the period
+        std::int64_t limit = 0;
+        std::int64_t used = 0;
+        std::int64_t committed = 0;
+    };
+    [[nodiscard]] static std::map<Payer, BudgetPolicy> budgets_in(const Policy& policy);
+    [[nodiscard]] std::map<Payer, BudgetPolicy> budgets() const { return budgets_in(policy); }
+    [[nodiscard]] bool draws_on(const PodFacts& pod, const Payer& payer) const;
+    [[nodiscard]] std::optional<BudgetCount> count_budget(const Payer& payer) const;
+    [[nodiscard]] std::int64_t needed_of(const BudgetCount& budget, const PodFacts& pod,
+                                         std::int64_t gpus) const;
+    [[nodiscard]] std::string budget_crossed(const PodFacts& pod, std::int64_t gpus) const;
+    // Of a pool's GPUs, whether more of the pod's job may be held in its reserve; and what would be
+    // beyond what is left to the others.
+    [[nodiscard]] bool would_grow(const PodFacts& pod) const;
+    [[nodiscard]] bool has_reserve(const std::string& pool) const;
+    [[nodiscard]] bool reserve_crossed(const PodFacts& pod, std::int64_t gpus) const;
     // The limit that `more` on top of what is held would cross; empty: none.
     [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more) const;
     [[nodiscard]] Gang gang_of(const ObjectKey& job) const;
@@ -152,6 +175,17 @@ public:
     [[nodiscard]] std::map<std::string, std::int64_t> fitting_by_domain(
         const PodFacts& pod, std::int64_t pods, bool when_empty,
         const std::vector<const NodeFacts*>& on) const;
+
+    // So many find room on these nodes, in the best domain; of a gang that takes several GPU
+    // models, on one of them, and on one of those that its others are on (books_models.cpp).
+    [[nodiscard]] std::int64_t fitting_on(const PodFacts& pod, std::int64_t pods, bool when_empty,
+                                          const std::vector<const NodeFacts*>& on) const;
+    [[nodiscard]] std::int64_t fitting_on_one_model(const PodFacts& pod, std::int64_t pods,
+                                                    bool when_empty,
+                                                    const std::vector<const NodeFacts*>& on) const;
+    // Of those that the pod takes, the ones that pods of its job are on that stay.
+    [[nodiscard]] std::set<std::string> models_beside(const PodFacts& pod,
+                                                      const std::set<std::string>& but = {}) const;
 
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, BookedPod> pods;            // by uid
@@ -175,6 +209,22 @@ private:
         std::int64_t sum[3] = {};
     };
     void pass_time(Instant until);
+    struct Spent {
+        Instant begin;  // of the period
+        std::int64_t used = 0;
+        std::int64_t carried = 0;
+    };
+    std::map<Payer, Spent> spent_;
+    // When what a pod holds comes free by its limit, or never: the engine's word.
+    std::map<std::string, Instant> ends_;
+    // Jobs that are services, minimum of those that are elastic, pods that began to hold as one of
+    // them: by the records that the engine has, or had then.
+    std::set<ObjectKey> services_;
+    std::map<ObjectKey, std::int64_t> elastic_;
+    std::set<std::string> growing_;
+    void read_growing(const ClusterState& after);
+    void spend(Instant until);
+    void change_budgets(const std::map<Payer, BudgetPolicy>& before);
     void change_half_life(Duration before);
     std::map<std::pair<QueueName, std::string>, Used> used_;
 

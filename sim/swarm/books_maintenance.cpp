@@ -37,13 +37,25 @@ bool stops(Drain drain, const PodFacts& pod) {
 
 }  // namespace
 
+bool Books::is_for(const MaintenanceWindow& window, const PodFacts& pod) const {
+    if (std::count(window.tenants.begin(), window.tenants.end(), pod.key.namespace_name) > 0) {
+        return true;
+    }
+    const QueueName leaf = queue_of(pod);
+    if (!exists(leaf)) return false;
+    const std::vector<QueueName> of = chain(leaf);
+    return std::any_of(of.begin(), of.end(), [&window](const QueueName& queue) {
+        return std::count(window.queues.begin(), window.queues.end(), queue.queue) > 0;
+    });
+}
+
 bool Books::is_open(const NodeFacts& node, const PodFacts& pod) const {
     const auto guess = guesses.find(job_of(pod));
     Duration time = pod.run_time_max;
     if (time == Duration{} && guess != guesses.end()) time = guess->second;
     for (const MaintenanceWindow& window : policy.windows) {
         const std::optional<Instant> begin = begin_of(window, now);
-        if (!begin || !is_in(window, node)) continue;
+        if (!begin || !is_in(window, node) || is_for(window, pod)) continue;
         if (*begin <= now) return false;
         if (time > Duration{} && now + time <= *begin) continue;
         const Duration left = *begin - now;
@@ -62,6 +74,7 @@ bool Books::is_to_leave(const NodeFacts& node, const PodFacts& pod, Instant ends
                            const std::optional<Instant> begin = begin_of(window, now);
                            if (!begin || !is_in(window, node) || !stops(window.drain, pod))
                                return false;
+                           if (is_for(window, pod)) return false;
                            if (ends.happened() && ends <= *begin) return false;
                            return *begin - now <= std::max(window.notice, pod.stop_grace);
                        });

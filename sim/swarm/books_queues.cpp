@@ -132,11 +132,7 @@ std::int64_t Books::fitting_in_models(const PodFacts& pod, std::int64_t pods_ask
         if (node.pool != pool || !admits(node, pod)) continue;
         if (model_allowed(pod, request.gpus * pods_asked, node.gpu_model)) on.push_back(&node);
     }
-    std::int64_t most = 0;
-    for (const auto& [name, ranks] : fitting_by_domain(pod, pods_asked, when_empty, on)) {
-        most = std::max(most, ranks);
-    }
-    return most;
+    return fitting_on_one_model(pod, pods_asked, when_empty, on);
 }
 
 std::int64_t Books::gpus_of_job(const ObjectKey& job) const {
@@ -180,6 +176,57 @@ Amounts Books::offered(const std::string& pool) const {
         if (node.pool == pool) sum.add(amounts_of(node.allocatable));
     }
     return sum;
+}
+
+// --- reserves ---
+
+void Books::read_growing(const ClusterState& after) {
+    services_.clear();
+    elastic_.clear();
+    for (const auto& [key, id] : after.jobs_by_key()) {
+        if (!after.job(id).record) continue;
+        const JobSpec& spec = after.job(id).record->spec;
+        if (spec.kind == JobKind::inference || spec.kind == JobKind::compute) services_.insert(key);
+        if (spec.replicas_max > spec.replicas_min) elastic_[key] = spec.replicas_min;
+    }
+    for (const auto& [uid, pod] : pods) {
+        const PodId id = after.find_pod(uid);
+        if (!id.exists() || !after.pod(id).node.exists()) continue;
+        growing_.erase(uid);
+        if (after.pod(id).grows_with_demand) growing_.insert(uid);
+    }
+}
+
+bool Books::would_grow(const PodFacts& pod) const {
+    const ObjectKey job = job_of(pod);
+    if (services_.contains(job)) return true;
+    const auto elastic = elastic_.find(job);
+    return elastic != elastic_.end() && jobs.contains(job) && pods_held(job) >= elastic->second;
+}
+
+bool Books::has_reserve(const std::string& pool) const {
+    return std::any_of(policy.pools.begin(), policy.pools.end(), [&](const PoolPolicy& one) {
+        return one.name == pool && (one.reserve_percent > 0 || one.reserve_gpus > GpuMilli{});
+    });
+}
+
+bool Books::reserve_crossed(const PodFacts& pod, std::int64_t gpus) const {
+    const std::string name = queue_of(pod).pool;
+    if (gpus == 0 || !has_reserve(name) || would_grow(pod)) return false;
+    const std::int64_t total = offered(name).gpus;
+    std::int64_t reserve = 0;
+    for (const PoolPolicy& pool : policy.pools) {
+        if (pool.name != name) continue;
+        reserve = std::max(total / 100 * pool.reserve_percent / 1000 * 1000,
+                           std::min(pool.reserve_gpus.value(), total));
+    }
+    std::int64_t held = 0;
+    for (const auto& [uid, other] : pods) {
+        const QueueName of = queue_of(other.facts);
+        if (!other.holds() || of.pool != name || !exists(of) || growing_.contains(uid)) continue;
+        held += amounts_of(other.facts.request).gpus;
+    }
+    return reserve > 0 && held + gpus > total - reserve;
 }
 
 std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more) const {

@@ -71,6 +71,7 @@ void Judge::look_around(const Engine& engine) {
     look_at_progress(state);
     look_at_sizes(state);
     look_at_windows(state);
+    look_at_budgets(state);
     leaving_.clear();
     Readiness ready;
     for (const auto& [key, id] : state.jobs_by_key()) {

@@ -58,6 +58,15 @@ private:
     void check_drain(const EvictPod& eviction, const ClusterState& after);
     void check_drained_gangs(const ClusterState& after);
     void look_at_windows(const ClusterState& state);
+    // judge_budgets.cpp
+    void look_at_budgets(const ClusterState& state);
+    void check_budget(const Books::Payer& payer, const Budget& budget, Instant now);
+    void recount_budget(const std::string& name, const PodFacts& pod, const Readiness& ready,
+                        const Explanation& told);
+    // judge_models.cpp
+    void check_model_preferred(const BindPod& bind, const BookedPod& pod,
+                               const ClusterState& after);
+    void check_model_of_gang(const Turn& turn);
     // judge_topology.cpp
     void check_topology(const ObjectKey& job, const PodFacts& like,
                         const std::set<std::string>& uids);

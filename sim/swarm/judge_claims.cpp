@@ -260,6 +260,7 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
     Amounts ask;
     ask.add(amounts_of(like.request), ranks);
+    if (!books_.budget_crossed(like, ask.gpus).empty()) return;  // nobody goes for the sake of one
     const std::string pool = state.pool(state.job(id).pool).name;
     const auto starts = [&](const Books& books) {
         return books.limit_crossed(like, ask).empty() &&

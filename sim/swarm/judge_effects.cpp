@@ -49,6 +49,7 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
         ++probes.claims_used;
         return books_.promise(bind);
     }
+    check_model_preferred(bind, pod, after);
     const JobRow& row = after.job(after.find_job(job));
     const Gang gang = books_.gang_of(job);
     const bool grows = ClusterState::is_elastic(row) && gang.held >= gang.size &&
@@ -78,6 +79,12 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod, const ClusterS
         fail("I20", what + ": it is closed for maintenance, or will be before the job is over");
     }
     if (!books_.policy.windows.empty()) ++probes.binds_beside_windows;
+    const auto is_for_it = [&](const MaintenanceWindow& window) {
+        return books_.is_for(window, pod.facts) && covers(window, node->second);
+    };
+    if (std::any_of(books_.policy.windows.begin(), books_.policy.windows.end(), is_for_it)) {
+        ++probes.binds_in_reservations;
+    }
     if (books_.fitting(node->second, request, 1) < 1) {
         fail("I1", what + ": there is no room");
     }
@@ -143,6 +150,7 @@ void Judge::check_backoff(const BindOutcome& outcome) {
 void Judge::check_gangs(const std::vector<Turn>& turns) {
     for (const Turn& turn : turns) {
         check_topology(turn.job, turn.pod, turn.uids);
+        check_model_of_gang(turn);
         if (!turn.gang) continue;
         const Gang gang = books_.gang_of(turn.job);
         if (gang.held < gang.size) {

@@ -243,7 +243,7 @@ void Judge::compare_jobs(const Turn& first, const Turn& later, const Held& held)
             std::int64_t most = books_.offered(queue.pool).gpus;
             if (const TenantPolicy* known = books_.tenant(name)) {
                 for (const PoolQuota& of : known->pools) {
-                    if (of.pool == queue.pool) most = of.gpu_maximum.value();
+                    if (of.pool == queue.pool && of.gpu_maximum) most = of.gpu_maximum->value();
                 }
             }
             return std::max<std::int64_t>(most, 1);
@@ -315,6 +315,10 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         if (backfill.head == HeadOfLine::reserve && pod.run_time_max != turn.pod.run_time_max) {
             continue;
         }
+        // One may use the reserve.
+        if (books_.has_reserve(books_.queue_of(pod).pool)) continue;
+        // One may need more of a budget.
+        if (!books_.budgets().empty() && pod.run_time_max != turn.pod.run_time_max) continue;
         // Maintenance may close nodes to one of them only.
         const bool is_closed_to_one =
             std::any_of(books_.nodes.begin(), books_.nodes.end(), [&](const auto& node) {
@@ -326,7 +330,8 @@ void Judge::compare_waiting(const Turn& turn, const ClusterState& after) {
         // What it runs already counts against what one job may hold.
         if (books_.gpus_of_job(key) > 0 && limits_one_job(books_, books_.queue_of(pod))) continue;
         // Where its others are decides where it may go.
-        if (pod.rules.topology.any() && books_.pods_held(key) > 0) continue;
+        const bool goes_by_others = pod.rules.topology.any() || pod.rules.takes_several_models();
+        if (goes_by_others && books_.pods_held(key) > 0) continue;
         // More of a job that runs is no job more.
         if (books_.pods_held(turn.job) > turn.ranks && books_.pods_held(key) == 0 &&
             limits_jobs(books_, books_.queue_of(pod))) {

@@ -72,6 +72,8 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
     const std::string name =
         "job " + to_string(job) + " (" + std::string{to_string(told.reason)} + "): ";
     if (told.reason == Reason::maintenance) ++probes.waits_for_windows;
+    if (told.reason == Reason::set_aside) ++probes.waits_for_reservations;
+    if (told.reason == Reason::kept_for_growth) ++probes.waits_beside_reserves;
     if (told.reason == Reason::none || told.sentence.empty()) {
         return fail("I15", name + "waits and is not told why");
     }
@@ -89,6 +91,7 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
     for (const char* unit : {"gpus", "cpu", "memory", "jobs"}) {
         if (has(std::string{unit} + "_limit")) recount_limit(name, pod, told, unit);
     }
+    if (has("gpu_time_limit")) recount_budget(name, pod, ready, told);
     if (has("nodes_pool")) recount_nodes(name, pod, told);
     if (has("domains")) recount_topology(name, pod, told);
 }
@@ -213,7 +216,7 @@ bool Judge::is_tenant_limit(const PodFacts& pod, const std::string& unit, std::i
     if (is(tenant->gpu_maximum, holds.gpus)) return true;
     const std::string pool = books_.queue_of(pod).pool;
     return std::any_of(tenant->pools.begin(), tenant->pools.end(), [&](const PoolQuota& quota) {
-        return quota.pool == pool && quota.gpu_maximum.value() == limit &&
+        return quota.pool == pool && quota.gpu_maximum && quota.gpu_maximum->value() == limit &&
                books_.held_in_pool(tenant->name, pool) == held;
     });
 }

@@ -110,6 +110,9 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
 constexpr std::uint64_t kTopologyStream = 0x746f706f;
 constexpr std::uint64_t kMaintenanceStream = 0x6d61696e;
 constexpr std::uint64_t kSpeedsStream = 0x73706565;
+constexpr std::uint64_t kBudgetStream = 0x62756467;
+constexpr std::uint64_t kReserveStream = 0x72657376;
+constexpr std::uint64_t kModelsStream = 0x6d6f6465;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -178,6 +181,8 @@ SwarmOptions draw_options(Rng& rng) {
     Rng where{cluster.seed ^ kTopologyStream};
     options.topology = where.chance(1, 2);
     if (options.topology) put_in_racks(where, options.settings.nodes);
+    Rng which{cluster.seed ^ kModelsStream};
+    options.models = which.chance(1, 3);
     Rng when{cluster.seed ^ kMaintenanceStream};
     options.maintenance = when.chance(1, 3);
     if (options.maintenance) {
@@ -190,7 +195,56 @@ SwarmOptions draw_options(Rng& rng) {
         options.settings.policy.resize_pays_within =
             Duration{fast.chance(1, 4) ? 0 : fast.between(1'000, 600'000)};
     }
+    Rng how_much{cluster.seed ^ kBudgetStream};
+    options.budgets = how_much.chance(1, 3);
+    if (options.budgets) {
+        draw_budgets(how_much, options.settings.start, options.settings.policy);
+    }
+    Rng how_many{cluster.seed ^ kReserveStream};
+    options.reserves = how_many.chance(1, 3);
+    if (options.reserves) draw_reserves(how_many, options.settings.policy);
     return options;
+}
+
+void draw_reserves(Rng& rng, Policy& policy) {
+    for (PoolPolicy& pool : policy.pools) {
+        if (!rng.chance(1, 2)) continue;
+        if (rng.chance(1, 2)) {
+            pool.reserve_percent = static_cast<std::int32_t>(rng.between(5, 50));
+        } else {
+            pool.reserve_gpus = whole_gpus(rng.between(1, 4));
+        }
+    }
+}
+
+// Of at least two GPUs at all times, so that whatever was overdrawn is made good in the end. The
+// same few periods, so that some budgets go on when the policy changes.
+void draw_budgets(Rng& rng, Instant start, Policy& policy) {
+    constexpr std::int64_t periods_ms[] = {20'000, 60'000, 180'000};
+    const auto draw = [&] {
+        BudgetPolicy budget;
+        budget.period = Duration{periods_ms[rng.below(3)]};
+        budget.anchor = start;
+        budget.amount = gpu_time(whole_gpus(rng.between(2, 6)), budget.period);
+        if (rng.chance(1, 2)) budget.carry_over = GpuTime{budget.amount.value() / 2};
+        return budget;
+    };
+    for (PoolPolicy& pool : policy.pools) {
+        for (QueuePolicy& queue : pool.queues) {
+            if (rng.chance(1, 4)) queue.budget = draw();
+        }
+    }
+    for (const char* name : {"team-a", "team-b"}) {
+        if (!rng.chance(1, 3)) continue;
+        const auto known =
+            std::find_if(policy.tenants.begin(), policy.tenants.end(),
+                         [name](const TenantPolicy& tenant) { return tenant.name == name; });
+        TenantPolicy& tenant =
+            known == policy.tenants.end() ? policy.tenants.emplace_back() : *known;
+        tenant.name = name;
+        if (tenant.pools.empty()) tenant.pools.push_back({"default", std::nullopt});
+        tenant.pools.front().budget = draw();
+    }
 }
 
 // Mostly slower and slower growth, sometimes a size that is slower than the one before.
@@ -229,6 +283,12 @@ void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes
         window.drain = static_cast<Drain>(rng.below(3));
         if (rng.chance(1, 2)) window.notice = Duration{rng.between(0, 60'000)};
         window.closes_ahead = Duration{rng.between(0, 60'000)};
+        if (rng.chance(1, 3)) {
+            constexpr const char* queues[] = {"default", "small", "team", "lab"};
+            window.queues = {queues[rng.below(4)]};
+        } else if (rng.chance(1, 4)) {
+            window.tenants = {rng.chance(1, 2) ? "team-a" : "team-b"};
+        }
         policy.windows.push_back(std::move(window));
     }
 }
@@ -245,6 +305,18 @@ void draw_topology(Rng& rng, JobSpec& spec) {
     if (rng.chance(1, 4)) rules.spread = apart[rng.below(4)];
     if (spec.kind != JobKind::training) rules.required = TopologyLevel::none;
     if (problem_with(rules).empty()) spec.topology = rules;
+}
+
+// Of the two that there are, and sometimes of one that is nowhere.
+void draw_models(Rng& rng, JobSpec& spec) {
+    if (!rng.chance(1, 2)) return;
+    const std::size_t first = rng.below(2);
+    const bool has_ghost = rng.chance(1, 4);
+    if (spec.gpu.amount == GpuMilli{} || spec.topology.any()) return;
+    spec.gpu.model.clear();
+    spec.gpu_type = has_ghost ? "B200" : kModels[first];
+    if (has_ghost) spec.gpu_types_next.emplace_back(kModels[first]);
+    spec.gpu_types_next.emplace_back(kModels[1 - first]);
 }
 
 NodeFacts draw_change(Rng& rng, NodeFacts node) {

@@ -17,6 +17,9 @@ struct SwarmOptions {
     bool topology = false;  // nodes are in racks, and jobs care
     bool maintenance = false;
     bool speeds = false;  // elastic jobs say how fast they are by size
+    bool budgets = false;
+    bool reserves = false;
+    bool models = false;  // some jobs take several GPU models
 };
 
 SwarmOptions draw_options(Rng& rng);
@@ -28,8 +31,14 @@ NodeFacts draw_change(Rng& rng, NodeFacts node);
 void draw_topology(Rng& rng, JobSpec& spec);
 // How fast an elastic job is by size; from a stream of its own, likewise.
 void draw_speeds(Rng& rng, JobSpec& spec);
+// The GPU models that it takes beside the first; from a stream of its own, likewise.
+void draw_models(Rng& rng, JobSpec& spec);
 // Windows around `now`, and what becomes of unhealthy nodes; from a stream of its own, likewise.
 void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy);
+// Budgets of GPU time whose periods begin at `start`; likewise.
+void draw_budgets(Rng& rng, Instant start, Policy& policy);
+// GPUs for what grows with demand; likewise.
+void draw_reserves(Rng& rng, Policy& policy);
 // A job of a random kind; `number` makes its name unique.
 JobSpec draw_job(Rng& rng, std::uint64_t number);
 

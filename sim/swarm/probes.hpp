@@ -9,18 +9,36 @@
 namespace gpuctl::sim {
 
 // Apart, as more members than one struct can describe.
-struct MaintenanceProbes {
+struct ModelProbes {
+    std::uint64_t models_judged = 0;  // placements of jobs that take several GPU models
+};
+BOOST_DESCRIBE_STRUCT(ModelProbes, (), (models_judged))
+
+struct MaintenanceProbes : ModelProbes {
     std::uint64_t windows_drawn = 0;
     std::uint64_t nodes_unhealthy = 0;       // told to be
     std::uint64_t binds_beside_windows = 0;  // held against windows that are or will be
     std::uint64_t pods_drained = 0;          // asked to leave a node that is to be empty
     std::uint64_t waits_for_windows = 0;     // waiting jobs told that maintenance is why
+    std::uint64_t waits_for_reservations = 0;
+    std::uint64_t binds_in_reservations = 0;  // of whom they are for
 };
-BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (),
+BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (ModelProbes),
                       (windows_drawn, nodes_unhealthy, binds_beside_windows, pods_drained,
-                       waits_for_windows))
+                       waits_for_windows, waits_for_reservations, binds_in_reservations))
 
-struct Probes : MaintenanceProbes {
+struct BudgetProbes {
+    std::uint64_t budgets_drawn = 0;
+    std::uint64_t budgets_recounted = 0;
+    std::uint64_t budgets_overdrawn = 0;  // seen in a period that another had overdrawn
+    std::uint64_t waits_for_budgets = 0;  // waiting jobs told that a budget is why
+    std::uint64_t waits_beside_reserves = 0;
+};
+BOOST_DESCRIBE_STRUCT(BudgetProbes, (),
+                      (budgets_drawn, budgets_recounted, budgets_overdrawn, waits_for_budgets,
+                       waits_beside_reserves))
+
+struct Probes : MaintenanceProbes, BudgetProbes {
     std::uint64_t steps = 0;
     std::uint64_t plans = 0;
     std::uint64_t jobs_submitted = 0;
@@ -76,7 +94,7 @@ struct Probes : MaintenanceProbes {
     std::uint64_t shrinks_tried = 0;   // for waiting jobs, by hand at a fixed point
     std::uint64_t resizes_turned_down = 0;
 };
-BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes),
+BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
                        binds_turned_down, binds_unanswered, answers_stale, kubelet_rejections,
                        creates_failed, deletes_failed, containers_failed, pods_evicted,

@@ -39,8 +39,11 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
     : rng_(seed),
       options_(draw_options(rng_)),
       topology_rng_(seed),
+      models_rng_(~seed),
       maintenance_rng_(seed),
       speeds_rng_(seed),
+      budget_rng_(seed),
+      reserve_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
       simulation_(options_.settings,
@@ -51,6 +54,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
         nodes_[node.name] = node;
     }
     judge_.probes.windows_drawn = options_.settings.policy.windows.size();
+    judge_.probes.budgets_drawn = Books::budgets_in(options_.settings.policy).size();
 }
 
 void RandomWorld::observe(const Engine& engine, const Input& input,
@@ -75,6 +79,7 @@ void RandomWorld::submit() {
     JobSpec spec = draw_job(rng_, ++jobs_);
     if (options_.topology) draw_topology(topology_rng_, spec);
     if (options_.speeds) draw_speeds(speeds_rng_, spec);
+    if (options_.models) draw_models(models_rng_, spec);
     ++judge_.probes.jobs_submitted;
     acknowledged_[spec.key] = spec;
     simulation_.submit(std::move(spec));
@@ -109,6 +114,11 @@ void RandomWorld::act() {
         if (options_.maintenance) {
             draw_maintenance(maintenance_rng_, simulation_.now(), options_.settings.nodes, policy);
             judge_.probes.windows_drawn += policy.windows.size();
+        }
+        if (options_.reserves) draw_reserves(reserve_rng_, policy);
+        if (options_.budgets) {
+            draw_budgets(budget_rng_, options_.settings.start, policy);
+            judge_.probes.budgets_drawn += Books::budgets_in(policy).size();
         }
         simulation_.change_policy(std::move(policy));
         ++judge_.probes.policies_changed;
@@ -254,7 +264,8 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
     } else {
         pod.rules.node_selector.emplace_back("runwhere.ai/pool", spec.pool);
     }
-    pod.rules.gpu_model = spec.gpu.model;
+    set_gpu_models(spec, pod.rules);
+    pod.gang = spec.kind == JobKind::training;
     pod.rules.topology = spec.topology;
     const QueueName queue = empty.queue_of(pod);
     if (!empty.exists(queue) || empty.has_sub_queues(queue)) return false;

@@ -58,8 +58,11 @@ private:
     Rng rng_;
     SwarmOptions options_;
     Rng topology_rng_;
+    Rng models_rng_;
     Rng maintenance_rng_;
     Rng speeds_rng_;
+    Rng budget_rng_;
+    Rng reserve_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;

@@ -59,7 +59,8 @@ class Samples:
 
     def test_the_seven_are_all_here(self):
         self.assertEqual(sorted(sample.kind for sample in samples()
-                                if sample.file.name not in ("gang-training.yaml", "elastic-training.yaml", "topology-training.yaml")),
+                                if sample.file.name not in ("gang-training.yaml", "elastic-training.yaml", "models-training.yaml",
+                                                            "topology-training.yaml")),
                          ["compute", "inference", "inference", "notebook", "notebook", "training", "training"])
 
     def test_each_goes_from_create_to_running_is_followed_and_deleted(self):

@@ -120,5 +120,17 @@ TEST(Turn, every_term_that_decides_is_told) {
     EXPECT_EQ(out.str(), golden("turn"));
 }
 
+TEST(Queues, budgets_have_a_column_where_there_are_any) {
+    std::ostringstream without;
+    json rows = tree();
+    print_queues(without, rows, false);
+    EXPECT_EQ(without.str().find("GPU-HOURS"), std::string::npos);
+    std::ostringstream with;
+    rows[1]["budget"] = {{"gpuHours", 500}, {"period", "week"}, {"used", 480.5}};
+    print_queues(with, rows, false);
+    EXPECT_NE(with.str().find("GPU-HOURS"), std::string::npos);
+    EXPECT_NE(with.str().find("480.5/500 week"), std::string::npos) << with.str();
+}
+
 }  // namespace
 }  // namespace gpuctl::cli

@@ -38,8 +38,8 @@ inline config::Config quick_config(const std::string& directory) {
     config.server.shutdown_timeout = std::chrono::seconds{20};
     config.journal.directory = directory;
     config.cluster.embedded.nodes = {
-        {"train", 2, "training", "nvidia.com/gpu", "A100-80G", 8, 64, 512, {}},
-        {"plain", 1, "default", "nvidia.com/gpu", "", 4, 64, 512, {}}};
+        {"train", 2, "training", "nvidia.com/gpu", "A100-80G", 8, {}, 1, 64, 512, {}},
+        {"plain", 1, "default", "nvidia.com/gpu", "", 4, {}, 1, 64, 512, {}}};
     config.cluster.embedded.image_pull = std::chrono::milliseconds{6};
     config.cluster.embedded.container_start = std::chrono::milliseconds{4};
     config.cluster.embedded.training_run_time = std::chrono::seconds{3600};

@@ -16,9 +16,10 @@ public:
 
     Result<void> append(const Input& input) override {
         const bool is_plan = std::holds_alternative<Plan>(input.event);
-        if (append_fails || (plan_fails && is_plan)) {
+        if (append_fails || (plan_fails && is_plan) || appends_left == 0) {
             return make_error(ErrorCode::JournalFailed, "no space left on device");
         }
+        --appends_left;
         inputs.push_back(input);
         story_.push_back("append " + std::to_string(input.event.index()));
         return {};
@@ -46,6 +47,7 @@ public:
     std::vector<Input> inputs;
     std::vector<std::function<void(Result<void>)>> waiting;
     bool append_fails = false;
+    int appends_left = -1;  // then they fail; negative: never
     bool plan_fails = false;
     bool flush_fails = false;
     int snapshots = 0;
@@ -61,6 +63,7 @@ public:
     void carry_out(const Effect& effect) override {
         story_.push_back("effect " + std::to_string(effect.index()));
         effects.push_back(effect);
+        if (called) called(effect);
     }
     [[nodiscard]] std::vector<ports::HealthLine> health() const override { return {}; }
     [[nodiscard]] ports::LogSource& logs() override { return *this; }
@@ -73,6 +76,7 @@ public:
     aio::Task<bool> stop(aio::Deadline) override { co_return true; }
 
     std::vector<Effect> effects;
+    std::function<void(const Effect&)> called;  // while the loop hands the effect over
 
 private:
     Story& story_;
@@ -401,6 +405,65 @@ aio::Task<void> look_at_inputs(World& world) {
 }
 
 TEST(EngineLoop, sequences_have_no_gap_and_time_never_goes_back) { World{}.run(look_at_inputs); }
+
+// Bugs 25 and 26 of contract.md 6.10: a scheduler whose callbacks deadlocked when they called it,
+// whose stop() waited for a tick, and that an exception left half changed.
+
+aio::Task<void> call_back(World& world) {
+    std::size_t jobs_seen = 0;
+    world.cluster.called = [&](const Effect& effect) {
+        const auto* creation = std::get_if<CreateWorkload>(&effect);
+        if (creation == nullptr) return;
+        jobs_seen = list_jobs(world.engine.state(), {}).size();
+        world.engine.change_policy(Policy{});
+        EXPECT_TRUE(world.engine.offer(
+            WorkloadOutcome{creation->id, creation->job->spec.key, true, false, "", {}}));
+    };
+    const auto answer = world.start_submit("llm");
+    const bool is_heard = co_await world.until([&] {
+        const JobId job = world.engine.state().find_job({"default", "llm"});
+        return job.exists() && world.engine.state().job(job).workload == WorkloadState::created;
+    });
+    EXPECT_TRUE(is_heard) << "what a callback says is an event like any other";
+    EXPECT_EQ(jobs_seen, 1u);
+    world.cluster.called = nullptr;
+    world.journal.finish_syncs(Result<void>{});
+    const bool answered = co_await world.until([&] { return answer->has_value(); });
+    EXPECT_TRUE(answered && answer->value());
+}
+
+TEST(EngineLoop, bug_25_who_carries_out_an_effect_may_call_back_at_once) { World{}.run(call_back); }
+
+aio::Task<void> stop_in_mid_wait(World& world) {
+    // Its timer sleeps for an hour: nothing is due.
+    const auto started = aio::Clock::now();
+    const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{5});
+    const bool ended = co_await world.engine.stop(deadline);
+    EXPECT_TRUE(ended);
+    EXPECT_LT(aio::Clock::now() - started, std::chrono::seconds{1});
+}
+
+TEST(EngineLoop, bug_26_stopping_waits_for_no_tick) { World{}.run(stop_in_mid_wait); }
+
+aio::Task<void> break_in_mid_batch(World& world) {
+    const std::uint64_t before = world.engine.engine().state_hash();
+    world.journal.appends_left = 1;
+    const auto first = world.start_submit("first");
+    const auto second = world.start_submit("second");
+    const bool answered =
+        co_await world.until([&] { return first->has_value() && second->has_value(); });
+    EXPECT_TRUE(answered);
+    EXPECT_TRUE(world.engine.broken());
+    EXPECT_EQ(world.engine.engine().state_hash(), before) << "a part of the batch was applied";
+    EXPECT_TRUE(world.cluster.effects.empty());
+    if (!answered) co_return;
+    EXPECT_EQ(first->value().error().code, ErrorCode::JournalFailed);
+    EXPECT_EQ(second->value().error().code, ErrorCode::JournalFailed);
+}
+
+TEST(EngineLoop, bug_26_a_turn_that_breaks_leaves_nothing_half_done) {
+    World{}.run(break_in_mid_batch);
+}
 
 }  // namespace
 }  // namespace gpuctl::core

@@ -233,6 +233,7 @@ TEST(Workload, a_namespace_that_leads_elsewhere_is_never_part_of_a_path) {
 
 TEST(Workload, what_kubernetes_cannot_be_asked_for_yet_is_said) {
     JobRecord share = inference();
+    share.spec.gpu = GpuRequest{};  // -1: all of a node's at once
     share.spec.gpu.mode = GpuMode::shared;
     EXPECT_EQ(workload_body(share, {}).error().code, ErrorCode::ValidationFailed);
     JobRecord untold = inference();  // whose vendor has no variable to tell a container its GPUs
@@ -243,6 +244,34 @@ TEST(Workload, what_kubernetes_cannot_be_asked_for_yet_is_said) {
     JobRecord claim = inference();
     claim.spec.claims.push_back({"data", "/data", Bytes{1 << 30}, ""});
     EXPECT_EQ(workload_body(claim, {}).error().code, ErrorCode::ValidationFailed);
+}
+
+TEST(Workload, several_gpu_models_become_an_affinity_and_their_order_an_annotation) {
+    JobRecord record = inference();
+    record.spec.pool = "";
+    record.spec.gpu_type = "H100";
+    record.spec.gpu_types_next = {"A100", "L40S"};
+    const Json pod = Json::parse(workload_body(record, {}).value())["spec"]["template"];
+    EXPECT_EQ(pod["metadata"]["annotations"]["runwhere.ai/gpu-type"], "H100,A100,L40S");
+    EXPECT_FALSE(
+        pod["spec"].value("nodeSelector", Json::object()).contains("runwhere.ai/gpu-type"));
+    const Json terms = pod["spec"]["affinity"]["nodeAffinity"]
+                          ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+    ASSERT_EQ(terms.size(), 1u);
+    EXPECT_EQ(terms[0]["matchExpressions"],
+              Json::parse(R"([{"key":"runwhere.ai/gpu-type","operator":"In",
+                               "values":["H100","A100","L40S"]},
+                              {"key":"runwhere.ai/pool","operator":"DoesNotExist"}])"));
+}
+
+TEST(Workload, shares_of_gpus_are_asked_for_by_their_resource) {
+    JobRecord record = inference();
+    record.spec.gpu = GpuRequest{};
+    record.spec.gpu.mode = GpuMode::shared;
+    record.spec.gpu.count = 2;
+    record.spec.gpu.resource = "nvidia.com/gpu.shared";
+    const Json pod = Json::parse(workload_body(record, {}).value())["spec"]["template"]["spec"];
+    EXPECT_EQ(pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu.shared"], "2");
 }
 
 TEST(Workload, a_part_of_a_gpu_requests_no_device_and_sees_the_one_it_is_bound_to) {

@@ -1,12 +1,16 @@
 #pragma once
-// What the lines of a scenario are made of, and what an elastic job's controller does in one.
+// Scenarios as files hold them, what their lines are made of, and what an elastic job's controller
+// does in one.
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "scheduler/model/gpu_vendor.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
@@ -31,6 +35,7 @@ inline NodeFacts node_from(const std::vector<std::string>& part) {
     const std::size_t x = part[1].find('x');
     NodeFacts facts = node(part[0], std::stoll(part[1].substr(0, x)));
     facts.gpu_model = part[1].substr(x + 1);
+    name_slices(facts.allocatable, facts.gpu_model);
     for (std::size_t i = 2; i < part.size(); ++i) {
         if (part[i] == "cordoned") facts.unschedulable = true;
         if (part[i] == "tainted") facts.taints = {{"dedicated", "x", TaintEffect::no_schedule}};
@@ -39,6 +44,11 @@ inline NodeFacts node_from(const std::vector<std::string>& part) {
         if (part[i].starts_with("block=")) facts.topology.block = part[i].substr(6);
         if (part[i].starts_with("cores=")) {
             facts.allocatable.cpu = CpuMilli{std::stoll(part[i].substr(6)) * 1000};
+        }
+        if (part[i].starts_with("shared=")) {
+            const auto replicas = static_cast<std::int32_t>(std::stol(part[i].substr(7)));
+            facts.allocatable.gpus = {
+                {"nvidia.com/gpu.shared", facts.allocatable.gpus.front().amount, {1, replicas}}};
         }
         if (part[i].starts_with("memory=")) {
             facts.allocatable.memory = Bytes{std::stoll(part[i].substr(7)) << 30};
@@ -52,6 +62,18 @@ inline Drain drain_named(const std::string& name) {
     if (name == "all") return Drain::all;
     EXPECT_EQ(name, "preemptible");
     return Drain::preemptible;
+}
+
+// "H100,A100": the preferred one first.
+inline void name_models(const std::string& list, PlacementRules& rules) {
+    std::istringstream in{list};
+    for (std::string model; std::getline(in, model, ',');) {
+        if (rules.gpu_model.empty()) {
+            rules.gpu_model = model;
+        } else {
+            rules.gpu_models_next.push_back(model);
+        }
+    }
 }
 
 // "firmware on a b in 60 for 30 drain all": seconds from `now`.
@@ -72,6 +94,10 @@ inline MaintenanceWindow window_from(const std::vector<std::string>& part, Insta
             window.closes_ahead = seconds();
         } else if (part[i] == "drain") {
             window.drain = drain_named(part.at(++i));
+        } else if (part[i] == "queue") {
+            window.queues.push_back(part.at(++i));
+        } else if (part[i] == "tenant") {
+            window.tenants.push_back(part.at(++i));
         } else if (part[i] != "on") {
             window.nodes.push_back(part[i]);
         }
@@ -100,6 +126,31 @@ inline std::vector<SizeSpeed> speeds_from(const std::string& text) {
     return out;
 }
 
+struct Scenario {
+    std::string name;
+    std::vector<std::pair<int, std::string>> lines;
+};
+
+inline std::vector<Scenario> read(const std::filesystem::path& path) {
+    std::vector<Scenario> out;
+    std::ifstream in{path};
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+        ++number;
+        if (const std::size_t comment = line.find('#'); comment != std::string::npos) {
+            line.resize(comment);
+        }
+        const std::vector<std::string> found = words(line);
+        if (found.empty()) continue;
+        if (found[0] == "scenario") {
+            out.push_back({found.size() > 1 ? found[1] : "", {}});
+        } else if (!out.empty()) {
+            out.back().lines.emplace_back(number, line);
+        }
+    }
+    return out;
+}
+
 // Elastic jobs of a scenario: submitted through us, and resized as a Job's controller does.
 class ElasticJobs {
 public:
@@ -108,8 +159,9 @@ public:
     ElasticJobs(EngineWorld& world, Pods& jobs) : world_(world), jobs_(jobs) {}
 
     void add(const PodFacts& like, std::int64_t ranks_min, std::int64_t ranks_max,
-             const std::vector<SizeSpeed>& speeds) {
+             const std::vector<SizeSpeed>& speeds = {}, JobKind kind = JobKind::training) {
         JobRecord record;
+        record.spec.kind = kind;
         record.uid = "uid-of-" + like.job;
         record.spec.key = {like.key.namespace_name, like.job};
         record.spec.queue = like.queue;

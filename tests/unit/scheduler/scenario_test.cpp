@@ -5,7 +5,9 @@
 //           e 8xA100 rack=r1 block=b1
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev | llm in prod borrow 2 lend 0
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
+//           budget 100 per 24 carry 10    GPU-hours in each so many hours from now on; also of tenants
 //   policy  evictions 2 (per job and hour) | protect 60000 (ms after the start)
+//   policy  reserve 25 (percent)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
 //   line    steps-aside patience 100 short 25 60    of the pool "default": its first in line,
@@ -15,7 +17,11 @@
 //           cores 2 memory 64          of each rank, in Gi
 //           elastic 2-6x1              like gang, of 2 to 6 ranks; submitted through us
 //           speedup 1:1,2:1.9,4:3.5    how fast it is by its ranks
+//           service                    submitted through us, as inference
 //           part 500                   thousandths of one GPU for each rank
+//           shared 4                   replicas of GPUs, four to one; of a node: 32xT4 shared=4
+//           model H100,A100            the first that has room; -MIG-1g.10gb behind a model, also of
+//                                      a node: slices that it calls GPUs
 //           required rack preferred rack spread host    how its ranks stand to each other
 //           limit 60 expected 20       seconds that it may run, that its user says it will
 //           preemptible                its pods may be stopped for others; `never`: it stops nobody
@@ -31,19 +37,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "support/engine_world.hpp"
 #include "unit/scheduler/scenario_parts.hpp"
 
 namespace gpuctl::test {
 namespace {
-
-struct Scenario {
-    std::string name;
-    std::vector<std::pair<int, std::string>> lines;
-};
 
 class Player {
 public:
@@ -102,6 +101,7 @@ private:
             policy_.windows.push_back(window_from({part.begin() + 1, part.end()}, world_.now));
         }
         if (part[0] == "no-windows") policy_.windows.clear();
+        if (part[0] == "reserve") policy_.pools.front().reserve_percent = std::stoi(part[1]);
         if (part[0] == "drain-unhealthy") policy_.unhealthy_drain = drain_named(part[1]);
         if (part[0] == "halflife") policy_.usage_half_life = Duration{std::stoll(part[1])};
         if (part[0] == "ageing") {
@@ -110,6 +110,14 @@ private:
             policy_.ageing_maximum = static_cast<std::int32_t>(std::stol(part[5]));
         }
         world_.set(policy_);
+    }
+    // "budget 100 per 24 carry 10": GPU-hours, hours, GPU-hours; periods begin now.
+    void say_budget(const std::string& word, std::int64_t value,
+                    std::optional<BudgetPolicy>& budget) const {
+        const GpuTime time = gpu_time(whole_gpus(1), Duration::seconds(value * 3600));
+        if (word == "budget") budget = BudgetPolicy{time, kDay, world_.now, {}};
+        if (word == "per") budget->period = Duration::seconds(value * 3600);
+        if (word == "carry") budget->carry_over = time;
     }
     void add_queue(const std::vector<std::string>& part) {
         QueuePolicy queue;
@@ -132,6 +140,7 @@ private:
             if (part[i] == "borrow") queue.borrowing_limit = whole_gpus(value);
             if (part[i] == "lend") queue.lending_limit = whole_gpus(value);
             if (part[i] == "jobs") queue.jobs_maximum = value;
+            say_budget(part[i], value, queue.budget);
             if (part[i] == "perjob") queue.gpus_per_job_maximum = whole_gpus(value);
             if (part[i] == "prio") queue.priority = static_cast<std::int32_t>(value);
             if (part[i] == "weight") queue.weight = value;
@@ -179,6 +188,9 @@ private:
             if (part[i] == "here") {
                 tenant.pools = {{"default", whole_gpus(std::stoll(part[i + 1]))}};
             }
+            if (part[i] == "budget") tenant.pools = {{"default", std::nullopt}};
+            if (tenant.pools.empty() || part[i] == "queue") continue;
+            say_budget(part[i], std::stoll(part[i + 1]), tenant.pools.front().budget);
         }
         std::erase_if(policy_.tenants,
                       [&](const TenantPolicy& known) { return known.name == tenant.name; });
@@ -191,9 +203,11 @@ private:
         std::vector<SizeSpeed> speeds;
         std::int64_t gpus = 0;
         bool is_gang = false;
+        bool is_service = false;
         PodFacts like = pod("x", part[0], 0);
         like.queue = part[1] == "-" ? "" : part[1];
         std::int64_t cores = 1, gib = 1, milli = 0;
+        std::int32_t shared = 0;
         for (std::size_t i = 2; i < part.size(); ++i) {
             const auto next = [&] { return part.at(++i); };
             if (part[i] == "gang" || part[i] == "pods") {
@@ -214,7 +228,9 @@ private:
             } else if (part[i] == "tenant") {
                 like.key.namespace_name = next();
             } else if (part[i] == "model") {
-                like.rules.gpu_model = next();
+                name_models(next(), like.rules);
+            } else if (part[i] == "shared") {
+                shared = static_cast<std::int32_t>(std::stol(next()));
             } else if (part[i] == "pool") {
                 like.pool = next();
             } else if (part[i] == "cores") {
@@ -235,6 +251,8 @@ private:
                 like.run_time_expected = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "preemptible") {
                 like.preemptible = true;
+            } else if (part[i] == "service") {
+                is_service = true;
             } else if (part[i] == "never") {
                 like.preempts = false;
             } else if (part[i] == "bare") {
@@ -253,6 +271,11 @@ private:
         }
         like.request = room(gpus, cores, 1, gib);
         if (milli > 0) like.request.gpus = {{kGpu, GpuMilli{milli}}};
+        if (shared > 0) {
+            like.request.gpus = {{"nvidia.com/gpu.shared", whole_gpus(gpus), {1, shared}}};
+        }
+        name_slices(like.request, like.rules.gpu_model);
+        like.rules.wants_whole_gpus = wants_whole_gpus(like.request);
         for (std::int64_t rank = 0; rank < ranks; ++rank) {
             PodFacts one = like;
             one.uid = one.key.name = part[0] + "-" + std::to_string(rank);
@@ -263,6 +286,7 @@ private:
             jobs_[part[0]].push_back(one);
         }
         if (ranks_min > 0) elastic_.add(like, ranks_min, ranks, speeds);
+        if (is_service) elastic_.add(like, ranks, ranks, {}, JobKind::inference);
     }
     void add_foreign(const std::vector<std::string>& part) {
         PodFacts one = pod("foreign-" + std::to_string(next_foreign_++), "", std::stoll(part[1]));
@@ -413,26 +437,6 @@ private:
     ElasticJobs elastic_{world_, jobs_};
     int next_foreign_ = 0;
 };
-
-std::vector<Scenario> read(const std::filesystem::path& path) {
-    std::vector<Scenario> out;
-    std::ifstream in{path};
-    int number = 0;
-    for (std::string line; std::getline(in, line);) {
-        ++number;
-        if (const std::size_t comment = line.find('#'); comment != std::string::npos) {
-            line.resize(comment);
-        }
-        const std::vector<std::string> found = words(line);
-        if (found.empty()) continue;
-        if (found[0] == "scenario") {
-            out.push_back({found.size() > 1 ? found[1] : "", {}});
-        } else if (!out.empty()) {
-            out.back().lines.emplace_back(number, line);
-        }
-    }
-    return out;
-}
 
 TEST(Scenario, every_table_holds) {
     int played = 0;

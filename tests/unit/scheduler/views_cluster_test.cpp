@@ -47,5 +47,69 @@ TEST(ClusterViews, count_a_node_that_came_back_smaller_than_what_runs_on_it) {
     EXPECT_EQ(list_pools(world.engine.state()).front().nodes_excess, 1);
 }
 
+// Contract 6.1: available, allocated, reserved, maintenance, failed.
+TEST(ClusterViews, every_gpu_is_in_one_state) {
+    EngineWorld world;
+    world.add(test::node("a", 8));
+    world.add(foreign("runs", "a", 3));
+    const auto states = [&world](const char* node) {
+        const GpuStates gpus = find_node(world.engine.state(), node)->gpus;
+        return std::vector<std::int64_t>{
+            whole_gpus_floor(gpus.available), whole_gpus_floor(gpus.allocated),
+            whole_gpus_floor(gpus.reserved), whole_gpus_floor(gpus.maintenance),
+            whole_gpus_floor(gpus.failed)};
+    };
+    using Numbers = std::vector<std::int64_t>;
+    EXPECT_EQ(states("a"), (Numbers{5, 3, 0, 0, 0}));
+    NodeFacts facts = test::node("a", 8);
+    facts.unschedulable = true;
+    facts.gpus_unhealthy = 1;
+    world.add(facts);
+    EXPECT_EQ(states("a"), (Numbers{0, 3, 0, 5, 1}));
+    facts.unhealthy = "GpuUnhealthy";
+    world.add(facts);
+    EXPECT_EQ(states("a"), (Numbers{0, 3, 0, 0, 6}));
+    world.add(test::node("a", 2));  // it came back smaller than what runs there
+    EXPECT_EQ(states("a"), (Numbers{0, 2, 0, 0, 0}));
+    world.add(test::node("b", 4));
+    const GpuStates all = list_pools(world.engine.state()).front().gpus;
+    EXPECT_EQ(all.available, whole_gpus(4));
+    EXPECT_EQ(all.allocated, whole_gpus(2));
+}
+
+TEST(ClusterViews, what_is_claimed_is_reserved_once_it_is_free) {
+    EngineWorld world;
+    world.add(test::node("a", 4));
+    PodFacts low = test::pod("low", "low", 3);
+    low.preemptible = true;
+    world.add(low);
+    world.run();
+    PodFacts high = test::pod("high", "high", 4);
+    high.priority = 10;
+    world.add(high);
+    world.run();
+    const auto reserved = [&world] { return find_node(world.engine.state(), "a")->gpus.reserved; };
+    EXPECT_EQ(reserved(), whole_gpus(1)) << "the other three are still held";
+    EXPECT_EQ(find_node(world.engine.state(), "a")->gpus.allocated, whole_gpus(3));
+}
+
+TEST(ClusterViews, what_a_pool_reserves_is_not_available) {
+    EngineWorld world;
+    world.add(test::node("a", 8));
+    Policy policy;
+    policy.pools.push_back({"default", "", {{"lab", 0, 1, whole_gpus(7), std::nullopt}}});
+    policy.pools.front().reserve_percent = 25;
+    world.set(policy);
+    PodFacts runs = test::pod("runs", "runs", 5);
+    world.add(runs);
+    world.run();
+    const PoolView pool = list_pools(world.engine.state()).front();
+    EXPECT_EQ(pool.reserve, whole_gpus(2));
+    EXPECT_EQ(pool.gpus.allocated, whole_gpus(5));
+    EXPECT_EQ(pool.gpus.reserved, whole_gpus(2));
+    EXPECT_EQ(pool.gpus.available, whole_gpus(1));
+    EXPECT_EQ(pool.guarantees_uncovered, whole_gpus(1)) << "7 are guaranteed of 6";
+}
+
 }  // namespace
 }  // namespace gpuctl

@@ -106,6 +106,30 @@ TEST(WhatIf, another_pool_or_queue_is_named_when_there_is_room_there) {
     EXPECT_EQ(find(answer, ChangeKind::more_nodes), nullptr) << "nodes are not what it lacks";
 }
 
+TEST(WhatIf, more_of_a_budget_is_named_as_far_as_it_is_needed) {
+    EngineWorld world;
+    Policy policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = {{"default", 0, 1, {}, std::nullopt}};
+    pool.queues.front().budget =
+        BudgetPolicy{gpu_time(whole_gpus(10), Duration::seconds(3600)), kDay, Instant{}, {}};
+    policy.pools = {pool};
+    world.set(policy);
+    world.add(node("a", 8));
+    JobRecord record = job("llm", 1, 4);
+    record.spec.run_time_max = Duration::seconds(4 * 3600);
+    const Answer answer = ask_about(world, record);
+    EXPECT_FALSE(answer.starts);
+    const Remedy* limit = find(answer, ChangeKind::higher_limits);
+    ASSERT_NE(limit, nullptr);
+    EXPECT_EQ(limit->sentence,
+              "it would start if the budget of queue default were 16 GPU-hours instead of 10");
+    const Remedy* fewer = find(answer, ChangeKind::fewer_gpus);
+    ASSERT_NE(fewer, nullptr);
+    EXPECT_EQ(fewer->amount, 2);
+}
+
 TEST(WhatIf, those_ahead_take_what_is_new_first) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -183,6 +183,17 @@ TEST(Configuration, wrong_types_and_impossible_values_are_errors_with_their_plac
         {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuResource: x/y}]}}",
          "not a resource of a known GPU vendor"},
         {"cluster: {embedded: {nodes: [{name: A_B}]}}", "\"A_B\" has a 'A' in it"},
+        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: H100-80GB, migSlices: "
+         "[1g.5gb]}]}}",
+         "H100-80GB has no MIG profile 1g.5gb; the nearest are 1g.10gb"},
+        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: H100-80GB, migSlices: "
+         "[4g.40gb, 2g.20gb, 2g.20gb]}]}}",
+         "4g.40gb, 2g.20gb, 2g.20gb do not lie on one GPU of model H100-80GB together"},
+        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: T4, migSlices: [1g.5gb]}]}}",
+         "it is known how it can be cut"},
+        {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: A30, migSlices: [1g.6gb], "
+         "gpuReplicas: 2}]}}",
+         "either cut (migSlices) or shared"},
         {"policy: {pools: [{name: a, queues: [{name: q, weight: 0}]}]}",
          "weight must be from 1 to"},
         {"policy: {pools: [{name: a, queues: [{name: q, guaranteed: 9, maximum: 8}]}]}",

@@ -8,6 +8,7 @@
 
 #include "daemon/config/load.hpp"
 #include "daemon/wire/job_document.hpp"
+#include "scheduler/model/node.hpp"
 #include "unit/wire/support.hpp"
 
 namespace gpuctl::wire {
@@ -41,11 +42,11 @@ TEST(Examples, there_are_the_seven_samples_two_gangs_and_a_rack_and_each_says_wh
         EXPECT_EQ(read_source("config/examples/" + name).substr(0, 2), "# ") << name;
         if (is_job(name)) jobs.push_back(name);
     }
-    EXPECT_EQ(jobs,
-              (std::vector<std::string>{
-                  "compute.yaml", "elastic-training.yaml", "gang-training.yaml", "inference.yaml",
-                  "notebook.yaml", "product-inference.yaml", "product-notebook.yaml",
-                  "product-training.yaml", "topology-training.yaml", "training.yaml"}));
+    EXPECT_EQ(jobs, (std::vector<std::string>{
+                        "compute.yaml", "elastic-training.yaml", "gang-training.yaml",
+                        "inference.yaml", "models-training.yaml", "notebook.yaml",
+                        "product-inference.yaml", "product-notebook.yaml", "product-training.yaml",
+                        "topology-training.yaml", "training.yaml"}));
 }
 
 TEST(Examples, every_job_decodes_strictly_and_no_two_have_the_same_key) {
@@ -98,7 +99,9 @@ std::int64_t pods_that_fit(const JobSpec& spec, const std::vector<config::Embedd
     for (const config::EmbeddedNodes& group : nodes) {
         const std::string pool = spec.pool.empty() ? kDefaultPool : spec.pool;
         if (group.pool != pool) continue;
-        if (!spec.gpu_type.empty() && spec.gpu_type != group.gpu_model) continue;
+        PlacementRules rules;
+        set_gpu_models(spec, rules);
+        if (!takes_gpu_model(rules, group.gpu_model)) continue;
         if (spec.cpu > CpuMilli{group.cpu_cores * 1000}) continue;
         if (spec.memory > Bytes{group.memory_gib << 30}) continue;
         const std::int64_t per_node =

@@ -46,6 +46,55 @@ TEST(JobDocument, gpus_come_as_number_or_string_and_their_model_becomes_the_type
               "contradicts the model"));
 }
 
+TEST(JobDocument, several_gpu_types_are_a_list_with_the_preferred_one_first) {
+    const JobSpec spec =
+        spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1, gpuType: [H100, A100-80G]}"));
+    EXPECT_EQ(spec.gpu_type, "H100");
+    EXPECT_EQ(spec.gpu_types_next, std::vector<std::string>{"A100-80G"});
+    const JobSpec one = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1, gpuType: [H100]}"));
+    EXPECT_TRUE(one.gpu_types_next.empty());
+    const auto problem = [](const std::string& rest) {
+        return problems_of(with_resources("{cpu: 1, memory: 1Gi, " + rest + "}"));
+    };
+    EXPECT_TRUE(holds(problem("gpu: 1, gpuType: [H100, h100]"), "lists \"h100\" twice"));
+    EXPECT_TRUE(holds(problem("gpuType: [H100, A100]"), "resources.gpu asks for none"));
+    EXPECT_TRUE(holds(problem("gpu: 1, gpuType: [H100, 'a b']"), "resources.gpuType \"a b\""));
+    EXPECT_TRUE(holds(problem("gpu: 1(A100), gpuType: [A100-80G, H100]"), "contradicts the model"));
+    EXPECT_TRUE(holds(problem("gpu: 1, gpuType: [a, b, c, d, e, f, g, h, i]"), "8 are the most"));
+    EXPECT_TRUE(
+        holds(problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1, gpuType: [H100, A100]}") +
+                          "placement: {spread: host}\n"),
+              "not possible together with several models"));
+}
+
+TEST(JobDocument, a_mig_profile_that_does_not_exist_is_refused_with_those_that_do) {
+    const auto problem = [](const std::string& rest) {
+        return problems_of(with_resources("{cpu: 1, memory: 1Gi, " + rest + "}"));
+    };
+    EXPECT_TRUE(holds(problem("gpu: 1(mig-5g.40gb)"),
+                      "no GPU has a MIG profile 5g.40gb; the nearest are 4g.40gb"));
+    EXPECT_TRUE(holds(problem("gpu: 1(mig-1g.5gb), gpuType: H100-80GB"),
+                      "H100-80GB has no MIG profile 1g.5gb; the nearest are 1g.10gb"));
+    EXPECT_TRUE(holds(problem("gpu: 1(mig-1g.5gb), gpuType: [A100-40GB, A100-80GB]"),
+                      "A100-80GB has no MIG profile 1g.5gb"));
+    EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 2(mig-1g.5gb), gpuType: A100}"))
+                  .gpu.resource,
+              "nvidia.com/mig-1g.5gb");
+}
+
+TEST(JobDocument, shares_of_gpus_are_counted_and_are_as_much_as_is_configured) {
+    const JobSpec spec = spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 2(vgpu)}"));
+    EXPECT_EQ(spec.gpu.mode, GpuMode::shared);
+    EXPECT_EQ(spec.gpu.resource, "nvidia.com/gpu.shared");
+    EXPECT_EQ(gpus_total(pod_request(spec)), whole_gpus(2));
+    JobDocumentOptions options;
+    options.gpu_replicas = 4;
+    const auto documents = parse_yaml(with_resources("{cpu: 1, memory: 1Gi, gpu: 2(vgpu)}"));
+    const auto quarter = decode_job(documents->front(), options);
+    ASSERT_TRUE(quarter.has_value());
+    EXPECT_EQ(gpus_total(pod_request(quarter->spec)), GpuMilli{500});
+}
+
 TEST(JobDocument, placement_says_what_is_together_and_what_is_apart) {
     const auto with = [](const std::string& placement, const std::string& kind = "training") {
         return "kind: " + kind + "\njob: {name: j}\nenvironment: {image: i, command: [x]}\n" +
@@ -72,7 +121,6 @@ TEST(JobDocument, a_part_of_a_gpu_is_asked_for_as_a_fraction) {
     EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.25(V100)}")).gpu_type, "V100");
     const std::pair<const char*, const char*> refused[] = {
         {"-1", "sharing GPUs is not built yet"},
-        {"2(vgpu)", "counts shares of GPUs"},
         {"'8G,0.5'", "ask for the part alone: \"0.5\""},
         {"1.5", "resources.gpu"}};
     for (const auto& [text, why] : refused) {

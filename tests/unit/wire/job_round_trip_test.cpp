@@ -34,8 +34,9 @@ std::vector<std::string> texts() {
 }
 
 GpuRequest any_gpu() {
-    const std::string text = *rc::gen::element<std::string>(
-        "0", "1", "8", "2(V100)", "4(npu)", "1(amd,W7900)", "1(MI300X)", "3(mig-1g.10gb)");
+    const std::string text =
+        *rc::gen::element<std::string>("0", "1", "8", "2(V100)", "4(npu)", "1(amd,W7900)",
+                                       "1(MI300X)", "3(mig-1g.10gb)", "2(vgpu)");
     return parse_gpu_string(text).value();
 }
 
@@ -135,6 +136,12 @@ JobSpec any_job() {
     fill_ranks(spec);
     fill_storage(spec);
     spec.topology = any_topology(spec.kind);
+    const bool is_strict = spec.topology.required != TopologyLevel::none ||
+                           spec.topology.spread != TopologyLevel::none;
+    const bool has_type = spec.gpu.mode != GpuMode::none && !spec.gpu_type.empty();
+    if (has_type && !is_strict && *rc::gen::arbitrary<bool>()) {
+        spec.gpu_types_next = {spec.gpu_type + "-next", spec.gpu_type + "-last"};
+    }
     return spec;
 }
 

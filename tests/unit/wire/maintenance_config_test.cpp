@@ -73,7 +73,44 @@ TEST(MaintenanceConfiguration, mistakes_are_told_with_what_to_do) {
     expect_refusal(with_window("name: w, pool: defualt, start: 2026-12-01T08:00:00Z, duration: 1h"),
                    "there is no pool defualt; did you mean default?");
     expect_refusal(with_window(at + ", duration: 1h}\n    - {" + at + ", duration: 2h"),
-                   "the maintenance window w is given twice");
+                   "the window w is given twice");
+}
+
+std::string with_reservation(const std::string& members) {
+    return "policy:\n  pools: [{name: p, queues: [{name: lab}]}]\n  reservations:\n    - {name: r, "
+           "pool: p, start: 2026-12-01T08:00:00Z, " +
+           members + "}\n";
+}
+
+TEST(ReservationConfiguration, a_reservation_is_a_window_with_owners) {
+    const Result<Config> config = parse(
+        with_reservation("duration: 2d, repeat: weekly, queues: [lab], tenants: [t]") +
+            "  maintenance: [{name: w, nodes: [a], start: 2026-12-01T08:00:00Z, duration: 1h}]\n",
+        "test.yaml");
+    ASSERT_TRUE(config) << config.error().message;
+    ASSERT_EQ(config->policy.windows.size(), 2u);
+    const auto& windows = config->policy.windows;
+    const MaintenanceWindow& paper = windows[0].name == "r" ? windows[0] : windows[1];
+    EXPECT_EQ(paper.queues, std::vector<std::string>{"lab"});
+    EXPECT_EQ(paper.tenants, std::vector<std::string>{"t"});
+    EXPECT_TRUE(paper.is_reservation());
+    const Result<Config> again = parse(print_config(*config), "printed.yaml");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->policy, config->policy);
+}
+
+TEST(ReservationConfiguration, mistakes_are_told_with_what_to_do) {
+    expect_refusal(with_reservation("duration: 2d"),
+                   "reservation r is for nobody; give queues or tenants");
+    expect_refusal(with_reservation("duration: 2d, queues: [lba]"),
+                   "no pool has the queue lba of reservation r; did you mean lab?");
+    expect_refusal(with_window("name: w, nodes: [a], start: 2026-12-01T08:00:00Z, duration: 1h, "
+                               "queues: [default]"),
+                   "belongs under reservations");
+    expect_refusal(with_reservation("duration: 2d, queues: [lab]") +
+                       "  maintenance: [{name: r, nodes: [a], start: 2026-12-01T08:00:00Z, "
+                       "duration: 1h}]\n",
+                   "the window r is given twice");
 }
 
 TEST(Times, are_rfc_3339_with_an_offset) {

@@ -138,5 +138,35 @@ TEST(QueueConfiguration, a_tree_has_eight_levels_at_most) {
               std::string::npos);
 }
 
+std::string with_reserve(const std::string& written) {
+    return R"(
+cluster:
+  embedded:
+    nodes: [{name: n, count: 2, pool: p, gpus: 8}]
+policy:
+  pools:
+    - name: p
+      queues: [{name: a, guaranteed: 10}, {name: b, guaranteed: 4}]
+      reserve: )" +
+           written + "\n";
+}
+
+TEST(QueueConfiguration, a_reserve_is_a_part_of_the_pool_or_a_number_of_gpus) {
+    const Result<Config> part = parse(with_reserve("12%"), "test.yaml");
+    ASSERT_TRUE(part) << part.error().message;
+    EXPECT_EQ(part->policy.pools.at(0).reserve_percent, 12);
+    const Result<Config> number = parse(with_reserve("2"), "test.yaml");
+    ASSERT_TRUE(number) << number.error().message;
+    EXPECT_EQ(number->policy.pools.at(0).reserve_gpus, whole_gpus(2));
+    EXPECT_NE(refusal(with_reserve("95%")).find("must be from 0% to 90%"), std::string::npos);
+}
+
+TEST(QueueConfiguration, what_is_guaranteed_must_be_there_beside_the_reserve) {
+    EXPECT_EQ(refusal(with_reserve("3")),
+              "test.yaml:9:7: pool p has 16 GPUs; with 3 of them reserved "
+              "its queues cannot be guaranteed 14");
+    EXPECT_EQ(refusal(with_reserve("2")), "accepted");
+}
+
 }  // namespace
 }  // namespace gpuctl::config

@@ -1,0 +1,104 @@
+#include "daemon/config/budget_keys.hpp"
+
+#include "daemon/config/tables.hpp"
+#include "daemon/config/time_keys.hpp"
+#include "daemon/wire/duration.hpp"
+#include "daemon/wire/period.hpp"
+#include "daemon/wire/time.hpp"
+#include "scheduler/model/quantity.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+constexpr std::int64_t kPerThousandth = kGpuTimePerGpuHour / 1000;
+constexpr std::int64_t kGpuHoursMost = 100'000'000;
+constexpr Duration kShortest = Duration::seconds(3600);
+constexpr Duration kLongest = kDay * 366;
+
+Key<BudgetPolicy> gpu_hours(std::string_view name, GpuTime BudgetPolicy::* member,
+                            std::string_view meaning) {
+    return {name, meaning, false,
+            [member](const wire::Field& field, BudgetPolicy& budget) {
+                const auto thousandths = read_thousandths(field, "GPU-hours");
+                if (!thousandths) return;
+                if (*thousandths > kGpuHoursMost * 1000) {
+                    return field.error("must be at most " + std::to_string(kGpuHoursMost) +
+                                       " GPU-hours");
+                }
+                budget.*member = GpuTime{*thousandths * kPerThousandth};
+            },
+            [member](const BudgetPolicy& budget, Shown& shown) {
+                shown.value = format_gpus(GpuMilli{(budget.*member).value() / kPerThousandth});
+            }};
+}
+
+Key<BudgetPolicy> period() {
+    return {"period", "day, week (from Monday), month, all UTC, or a span such as 30d", true,
+            [](const wire::Field& field, BudgetPolicy& budget) {
+                const auto written = field.text();
+                if (!written) return;
+                const auto read = wire::parse_period(*written);
+                if (!read) {
+                    return field.error("must be day, week, month or a span such as 30d, not \"" +
+                                       *written + "\"");
+                }
+                const bool is_month = read->length == Duration{};
+                if (!is_month && (read->length < kShortest || read->length > kLongest)) {
+                    return field.error("must be from " + wire::format_duration(kShortest) + " to " +
+                                       wire::format_duration(kLongest) + ", not " + *written);
+                }
+                budget.period = read->length;
+                budget.anchor = read->anchor;
+            },
+            [](const BudgetPolicy& budget, Shown& shown) {
+                shown.value = yaml_text(wire::format_period(budget));
+            }};
+}
+
+// Read after `period`.
+Key<BudgetPolicy> start() {
+    return {"start", "when one of them begins, for spans; left out: counted from 1970", false,
+            [](const wire::Field& field, BudgetPolicy& budget) {
+                const std::optional<Instant> at = read_time(field);
+                if (!at) return;
+                if (budget.period == Duration{}) {
+                    return field.error("a month begins on its first day; leave out start");
+                }
+                budget.anchor = *at;
+            },
+            [](const BudgetPolicy& budget, Shown& shown) {
+                shown.absent = budget.anchor == Instant{} || budget.anchor == kFirstMonday;
+                const Instant example = *wire::parse_time("2026-12-01T00:00:00Z");
+                shown.value = yaml_text(wire::format_time(shown.absent ? example : budget.anchor));
+            }};
+}
+
+}  // namespace
+
+BudgetPolicy example_budget() {
+    BudgetPolicy budget;
+    budget.amount = GpuTime{500 * kGpuTimePerGpuHour};
+    budget.carry_over = GpuTime{50 * kGpuTimePerGpuHour};
+    return budget;
+}
+
+template <>
+const std::vector<Key<BudgetPolicy>>& keys<BudgetPolicy>() {
+    static const std::vector<Key<BudgetPolicy>> table = {
+        required(gpu_hours("gpuHours", &BudgetPolicy::amount, "that may be used in each period")),
+        period(),
+        start(),
+        gpu_hours("carryOver", &BudgetPolicy::carry_over,
+                  "of what is left, into the next period at most; what was overdrawn always is"),
+    };
+    return table;
+}
+
+void check(const BudgetPolicy& budget, const wire::Field& field) {
+    wire::Fields fields{field};
+    if (const wire::Field amount = fields.find("gpuHours"); amount && budget.amount == GpuTime{}) {
+        amount.error("must be more than 0; to keep a queue from running anything set maximum: 0");
+    }
+}
+
+}  // namespace gpuctl::config

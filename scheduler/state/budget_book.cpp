@@ -1,0 +1,217 @@
+// Budgets of GPU time: what of them is spent and committed as pods come to hold GPUs and let them
+// go, when a period is over, and who looks again then (docs/adr/0022-budgets.md).
+
+#include "scheduler/state/budget_book.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/image.hpp"
+
+namespace gpuctl {
+namespace {
+
+// What was spent goes on where the periods stay as they were; other periods begin anew.
+Budget make_budget(const BudgetPolicy& policy, const Budget* known, Instant now) {
+    Budget budget{policy, Spending{policy, now}, {}};
+    const bool goes_on = known != nullptr && known->policy.period == policy.period &&
+                         known->policy.anchor == policy.anchor;
+    if (goes_on) budget.spending.restore(known->spending.kept(now), now);
+    return budget;
+}
+
+BudgetImage image_of(const Budget& budget, Instant now) {
+    const Spending::Kept kept = budget.spending.kept(now);
+    return {"", "", "", kept.period_begin, kept.used, kept.carried, budget.look_again_at};
+}
+
+bool restore_one(Budget& budget, const BudgetImage& image, Instant now) {
+    const bool is_one = image.used >= GpuTime{} && image.used == clamped(image.used) &&
+                        image.carried == clamped(image.carried) &&
+                        budget.spending.period().begin == image.period_begin;
+    if (!is_one) return false;
+    budget.spending.restore({image.period_begin, image.used, image.carried}, now);
+    budget.look_again_at = image.look_again_at;
+    return true;
+}
+
+// The same pods as are charged to queues.
+bool draws(const PodRow& pod, const JobRow& job) {
+    return pod.node.exists() && job.queue.exists() && job.priority < kSystemPriority;
+}
+
+}  // namespace
+
+const Budget* BudgetBook::of(QueueId queue) const {
+    const auto found = queues_.find(queue);
+    return found == queues_.end() ? nullptr : &found->second;
+}
+
+const Budget* BudgetBook::of(TenantId tenant, PoolId pool) const {
+    const auto found = tenants_.find({tenant, pool});
+    return found == tenants_.end() ? nullptr : &found->second;
+}
+
+const Budget& BudgetBook::of(const JobRow& job, const LimitHit& hit) const {
+    return hit.kind == LimitKind::queue_budget ? queues_.at(hit.queue)
+                                               : tenants_.at({job.tenant, job.pool});
+}
+
+Instant BudgetBook::suffices_from(const JobRow& job, const LimitHit& hit, Instant now) const {
+    const Spending& spending = of(job, hit).spending;
+    Duration time = spending.period().end - now;
+    if (job.run_time_max > Duration{}) time = std::min(time, job.run_time_max);
+    const GpuMilli gpus{hit.needed / std::max<std::int64_t>(time.ms(), 1)};
+    return std::max(spending.fits_from(gpus, GpuTime{hit.limit - hit.held}), now + Duration{1});
+}
+
+void BudgetBook::add(QueueId queue, const BudgetPolicy& policy, const BudgetBook& before,
+                     Instant now) {
+    queues_[queue] = make_budget(policy, before.of(queue), now);
+    find_next_turn();
+}
+
+void BudgetBook::add(TenantId tenant, PoolId pool, const BudgetPolicy& policy,
+                     const BudgetBook& before, Instant now) {
+    tenants_[{tenant, pool}] = make_budget(policy, before.of(tenant, pool), now);
+    find_next_turn();
+}
+
+void BudgetBook::note(const ClusterState& state, const JobRow& job, GpuMilli gpus, Instant end,
+                      std::int64_t sign) {
+    if (gpus <= GpuMilli{}) return;
+    const auto change = [&](Budget& budget) {
+        if (sign > 0) {
+            budget.spending.hold(gpus, end, state.now());
+        } else {
+            budget.spending.release(gpus, end, state.now());
+        }
+    };
+    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
+        if (const auto found = queues_.find(id); found != queues_.end()) change(found->second);
+    }
+    const auto found = tenants_.find({job.tenant, job.pool});
+    if (found != tenants_.end()) change(found->second);
+}
+
+void BudgetBook::await(const JobRow& job, const LimitHit& hit, Instant now) {
+    const Instant at = suffices_from(job, hit, now);
+    Budget& budget = hit.kind == LimitKind::queue_budget ? queues_.at(hit.queue)
+                                                         : tenants_.at({job.tenant, job.pool});
+    if (!budget.look_again_at.happened() || at < budget.look_again_at) budget.look_again_at = at;
+    turns_at_ = std::min(turns_at_, budget.look_again_at);
+}
+
+bool BudgetBook::turn(Budget& budget, Instant now) {
+    const bool is_over = budget.spending.turn(budget.policy, now);
+    const bool is_awaited = budget.look_again_at.happened() && budget.look_again_at <= now;
+    if (is_over || is_awaited) budget.look_again_at = Instant{};
+    return is_over || is_awaited;
+}
+
+void BudgetBook::find_next_turn() {
+    turns_at_ = Instant{};
+    const auto consider = [this](const Budget& budget) {
+        for (const Instant at : {budget.spending.period().end, budget.look_again_at}) {
+            if (at.happened() && (!turns_at_.happened() || at < turns_at_)) turns_at_ = at;
+        }
+    };
+    for (const auto& [id, budget] : queues_) consider(budget);
+    for (const auto& [id, budget] : tenants_) consider(budget);
+}
+
+std::vector<BudgetImage> BudgetBook::image(const ClusterState& state) const {
+    std::vector<BudgetImage> out;
+    if (planted(PlantedBug::forget_budgets_on_disk)) return out;
+    for (const auto& [id, budget] : queues_) {
+        BudgetImage& image = out.emplace_back(image_of(budget, state.now()));
+        image.pool = state.pool(state.queue(id).pool).name;
+        image.queue = state.queue(id).name;
+    }
+    for (const auto& [id, budget] : tenants_) {
+        BudgetImage& image = out.emplace_back(image_of(budget, state.now()));
+        image.pool = state.pool(id.second).name;
+        image.tenant = state.tenant(id.first).name;
+    }
+    std::sort(out.begin(), out.end(), [](const BudgetImage& a, const BudgetImage& b) {
+        return std::tie(a.pool, a.queue, a.tenant) < std::tie(b.pool, b.queue, b.tenant);
+    });
+    return out;
+}
+
+bool BudgetBook::restore(const ClusterState& state, const std::vector<BudgetImage>& images) {
+    const auto restore = [&](Budget& budget, const std::string& pool, const std::string& queue,
+                             const std::string& tenant) {
+        const auto found = std::find_if(images.begin(), images.end(), [&](const BudgetImage& one) {
+            return one.pool == pool && one.queue == queue && one.tenant == tenant;
+        });
+        return found == images.end() || restore_one(budget, *found, state.now());
+    };
+    for (auto& [id, budget] : queues_) {
+        const QueueRow& queue = state.queue(id);
+        if (!restore(budget, state.pool(queue.pool).name, queue.name, "")) return false;
+    }
+    for (auto& [id, budget] : tenants_) {
+        const std::string& tenant = state.tenant(id.first).name;
+        if (!restore(budget, state.pool(id.second).name, "", tenant)) return false;
+    }
+    find_next_turn();
+    return true;
+}
+
+// --- what ClusterState does with it ---
+
+void ClusterState::take_budgets() {
+    const BudgetBook before = std::exchange(budgets_, {});
+    for (const PoolPolicy& pool : policy_.pools) {
+        const PoolId in = pool_named(pool.name);
+        for (const QueuePolicy& queue : pool.queues) {
+            if (queue.budget)
+                budgets_.add(queue_named(in, queue.name), *queue.budget, before, now_);
+        }
+    }
+    for (const TenantPolicy& tenant : policy_.tenants) {
+        for (const PoolQuota& quota : tenant.pools) {
+            if (!quota.budget) continue;
+            budgets_.add(tenant_named(tenant.name), pool_named(quota.pool), *quota.budget, before,
+                         now_);
+        }
+    }
+    if (budgets_.empty()) return;
+    for (const PodRow& pod : pods_) {
+        if (!pod.job.exists() || !draws(pod, jobs_[pod.job.value()])) continue;
+        budgets_.note(*this, jobs_[pod.job.value()], shapes_.at(pod.shape).gpus, pod.ends_at, 1);
+    }
+}
+
+// A period is over, or what is left of it is short enough for somebody: who waits looks again.
+void ClusterState::turn_budgets() {
+    budgets_.turn(
+        now_, [this](QueueId queue) { ++queues_[queue.value()].shrinks; },
+        [this](TenantId tenant) { ++tenants_[tenant.value()].shrinks; });
+    look_at_claims();  // room that is free may have waited for this
+    idle_ = false;
+}
+
+// It will end at another moment than was thought.
+void ClusterState::note_other_end(const PodRow& pod, Instant end) {
+    if (!pod.job.exists() || !draws(pod, jobs_[pod.job.value()])) return;
+    const JobRow& job = jobs_[pod.job.value()];
+    const GpuMilli gpus = shapes_.at(pod.shape).gpus;
+    budgets_.note(*this, job, gpus, pod.ends_at, -1);
+    budgets_.note(*this, job, gpus, end, 1);
+    const bool is_sooner = end.happened() && (!pod.ends_at.happened() || end < pod.ends_at);
+    if (!is_sooner || pod.standing != PodStanding::bound) return;  // else it was only just placed
+    ++queues_[job.queue.value()].shrinks;
+    ++tenants_[job.tenant.value()].shrinks;
+    for (QueueId up = queues_[job.queue.value()].parent; up.exists();
+         up = queues_[up.value()].parent) {
+        ++queues_[up.value()].shrinks;
+    }
+    look_at_claims();
+    idle_ = false;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,83 @@
+// Budgets of GPU time in gpuctld.yaml: what is read, and what is refused in a sentence.
+
+#include <gtest/gtest.h>
+
+#include "daemon/config/load.hpp"
+#include "daemon/wire/time.hpp"
+
+namespace gpuctl::config {
+namespace {
+
+std::string with_budget(const std::string& members) {
+    return "policy:\n  pools:\n    - name: p\n      queues:\n        - name: lab\n          "
+           "budget: {" +
+           members + "}\n";
+}
+
+void expect_refusal(const std::string& yaml, const std::string& text) {
+    const Result<Config> read = parse(yaml, "test.yaml");
+    const std::string told = read ? "accepted" : read.error().message;
+    EXPECT_NE(told.find(text), std::string::npos) << told;
+}
+
+BudgetPolicy read(const std::string& members) {
+    const Result<Config> config = parse(with_budget(members), "test.yaml");
+    EXPECT_TRUE(config) << config.error().message;
+    if (!config) return {};
+    return config->policy.pools.at(0).queues.at(0).budget.value_or(BudgetPolicy{});
+}
+
+TEST(BudgetConfiguration, a_budget_is_read_with_all_it_says) {
+    BudgetPolicy budget;
+    budget.amount = GpuTime{500 * kGpuTimePerGpuHour};
+    budget.carry_over = GpuTime{kGpuTimePerGpuHour / 2};
+    EXPECT_EQ(read("gpuHours: 500, period: week, carryOver: 0.5"), budget);
+    budget.carry_over = {};
+    budget.period = Duration{};
+    budget.anchor = Instant{};
+    EXPECT_EQ(read("gpuHours: 500, period: month"), budget);
+    budget.period = kDay * 30;
+    budget.anchor = *wire::parse_time("2026-12-01T00:00:00Z");
+    EXPECT_EQ(read("gpuHours: 500, period: 30d, start: 2026-12-01T00:00:00Z"), budget);
+}
+
+TEST(BudgetConfiguration, a_namespace_may_have_one_in_a_pool) {
+    const Result<Config> config = parse(
+        "policy:\n  pools: [{name: p}]\n  tenants:\n    - {name: t, pools: [{pool: p, budget: "
+        "{gpuHours: 10, period: day}}]}\n",
+        "test.yaml");
+    ASSERT_TRUE(config) << config.error().message;
+    const PoolQuota& quota = config->policy.tenants.at(0).pools.at(0);
+    EXPECT_FALSE(quota.gpu_maximum);
+    ASSERT_TRUE(quota.budget);
+    EXPECT_EQ(quota.budget->amount, GpuTime{10 * kGpuTimePerGpuHour});
+}
+
+TEST(BudgetConfiguration, what_is_printed_reads_back) {
+    for (const char* members :
+         {"gpuHours: 500, period: week", "gpuHours: 0.5, period: month, carryOver: 0.25",
+          "gpuHours: 7, period: 30d, start: 2026-12-01T06:00:00Z", "gpuHours: 7, period: day"}) {
+        const Result<Config> config = parse(with_budget(members), "test.yaml");
+        ASSERT_TRUE(config) << config.error().message;
+        const Result<Config> again = parse(print_config(*config), "printed.yaml");
+        ASSERT_TRUE(again) << again.error().message;
+        EXPECT_EQ(again->policy, config->policy) << members;
+    }
+}
+
+TEST(BudgetConfiguration, mistakes_are_told_with_their_line_and_what_to_do) {
+    expect_refusal(with_budget("gpuHours: 5, period: fortnight"),
+                   "test.yaml:6:33: policy.pools.0.queues.0.budget.period must be day, week, "
+                   "month or a span such as 30d, not \"fortnight\"");
+    expect_refusal(with_budget("gpuHours: 5, period: 10m"), "must be from 1h to 366d, not 10m");
+    expect_refusal(with_budget("gpuHours: 5"), "period");
+    expect_refusal(with_budget("gpuHours: 0, period: day"), "must be more than 0");
+    expect_refusal(with_budget("gpuHours: 900000000, period: day"), "at most 100000000 GPU-hours");
+    expect_refusal(with_budget("gpuHours: 5, period: month, start: 2026-12-01T00:00:00Z"),
+                   "a month begins on its first day");
+    expect_refusal("policy:\n  pools: [{name: p}]\n  tenants: [{name: t, pools: [{pool: p}]}]\n",
+                   "says nothing about pool p; give gpuMaximum or budget");
+}
+
+}  // namespace
+}  // namespace gpuctl::config

@@ -18,7 +18,7 @@ CORES = os.cpu_count() or 2
 # One ASan+UBSan build for all C++ tests; release for what integration, quickstart and benches start;
 # TSan for what has threads (the loop and its offload pool, the journal that writes on it).
 TSAN_TESTS = ["aio_tests", "journal_tests"]
-SUITE_DEADLINE_S = 900
+SUITE_DEADLINE_S = 1800  # what computes yields to the tests with deadlines
 # What only computes makes way for what has deadlines beside it.
 YIELDING = ["nice", "-n", "15"]
 # Suites that take minutes, and into how many parts they are cut.

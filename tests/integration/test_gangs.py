@@ -83,7 +83,10 @@ class Gangs(unittest.TestCase):
                 self.bed.api("POST", f"/apis/{group}/{version}/namespaces/{self.namespace}/podgroups",
                              {"apiVersion": f"{group}/{version}", "kind": "PodGroup", "metadata": {"name": "group"},
                               "spec": {"minMember": 3}}, expect=(201,))
-                members = [pod(f"m-{index}", gpus=2, pool="training-pool", **{where: {key: "group"}}) for index in range(3)]
+                # Names of their own: the fake kubelets end what is being deleted by name, and would end the next.
+                name = group.split(".")[1]
+                members = [pod(f"{name}-{index}", gpus=2, pool="training-pool", **{where: {key: "group"}})
+                           for index in range(3)]
                 self.create(*members[:2])
                 self.witness()
                 self.assertEqual(bound(self.bed, self.namespace), {})

@@ -153,12 +153,17 @@ EngineWorld world_with_budget() {
     return world;
 }
 
+// What the budget has no room for beside the first.
+PodFacts second() {
+    PodFacts out = pod("second", "second", 4);
+    out.queue = "lab";
+    out.run_time_max = kHour * 10;
+    return out;
+}
+
 TEST(Budget, a_restart_keeps_what_was_used_and_who_waits_for_it) {
     EngineWorld world = world_with_budget();
-    PodFacts second = pod("second", "second", 4);
-    second.queue = "lab";
-    second.run_time_max = kHour * 10;
-    world.add(second);
+    world.add(second());
     world.run();
     world.now = world.now + kHour * 5;
     world.send(WokeUp{});
@@ -193,10 +198,7 @@ TEST(Budget, a_reload_keeps_what_was_used_unless_the_periods_are_others) {
 
 TEST(Budget, what_waits_is_told_when_more_of_it_comes) {
     EngineWorld world = world_with_budget();
-    PodFacts second = pod("second", "second", 4);
-    second.queue = "lab";
-    second.run_time_max = kHour * 10;
-    world.add(second);
+    world.add(second());
     world.add(node("b", 8));
     world.run();
     const auto jobs = list_jobs(world.engine.state(), {});

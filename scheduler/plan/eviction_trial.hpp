@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/plan/limited.hpp"
 #include "scheduler/plan/placer.hpp"
 #include "scheduler/plan/victims.hpp"
 #include "scheduler/state/limits.hpp"
@@ -79,11 +80,7 @@ public:
     }
     // Does a limit stand in its way as it is?
     [[nodiscard]] bool is_limited() const {
-        bool is_hit = false;
-        visit_limits(
-            state_, job_, ask_, [&](const LimitHit&) { return !(is_hit = true); }, &relief_);
-        visit_model_limits(state_, job_, ask_, [&](const LimitHit&) { is_hit = true; }, &relief_);
-        return is_hit;
+        return gpuctl::is_limited(state_, job_, ask_, &relief_);
     }
     // For a gang of equal ranks it is known at any time how many would find room if nothing but
     // room mattered: most tries end there.

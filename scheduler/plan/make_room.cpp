@@ -4,11 +4,11 @@
 #include <map>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/plan/limited.hpp"
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/shrink.hpp"
 #include "scheduler/queue/queue_book.hpp"
-#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 namespace {
@@ -16,16 +16,9 @@ namespace {
 constexpr std::size_t kNodesTriedMost = 32;
 constexpr std::size_t kNodesTriedMostForOne = 256;  // only what stands there is looked at
 
-bool is_limited(const ClusterState& state, const JobRow& job, PodId pod) {
+Load ask_of(const ClusterState& state, PodId pod) {
     const Shape& shape = state.shapes().at(state.pod(pod).shape);
-    const Load ask{shape.gpus, shape.cpu, shape.memory};
-    bool is_hit = false;
-    visit_limits(state, job, ask, [&is_hit](const LimitHit&) {
-        is_hit = true;
-        return false;
-    });
-    visit_model_limits(state, job, ask, [&is_hit](const LimitHit&) { is_hit = true; });
-    return is_hit;
+    return {shape.gpus, shape.cpu, shape.memory};
 }
 
 }  // namespace
@@ -122,7 +115,7 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
     candidates_.units = all;
     const RoomOnceGone room{state, job.pool, candidates_, pods};
     const bool is_one = pods.size() == 1;
-    const bool needs_here_only = is_one && !is_limited(state, job, pods.front());
+    const bool needs_here_only = is_one && !is_limited(state, job, ask_of(state, pods.front()));
     std::size_t tries = 0;
     for (const auto& [node, here] : by_node) {
         if (is_one && !room.may_suffice_on(node)) continue;

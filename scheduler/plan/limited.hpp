@@ -1,0 +1,16 @@
+#pragma once
+// Whether any limit stands in the way of more, whatever room there is.
+
+#include "scheduler/state/limits.hpp"
+
+namespace gpuctl {
+
+inline bool is_limited(const ClusterState& state, const JobRow& job, const Load& ask,
+                       const Relief* relief = nullptr) {
+    bool is_hit = false;
+    visit_limits(state, job, ask, [&](const LimitHit&) { return !(is_hit = true); }, relief);
+    visit_model_limits(state, job, ask, [&](const LimitHit&) { is_hit = true; }, relief);
+    return is_hit;
+}
+
+}  // namespace gpuctl

@@ -24,9 +24,9 @@ class FakeKubelets(unittest.TestCase):
     def phase(self, name):
         return self.bed.get(f"/api/v1/namespaces/default/pods/{name}")["status"].get("phase")
 
-    def run_pod(self, name, **annotations):
+    def run_pod(self, name, node="node-0", **annotations):
         body = pod(name, annotations={f"testbed.gpuctl.dev/{key.replace('_', '-')}": value for key, value in annotations.items()})
-        body["spec"]["nodeName"] = "node-0"
+        body["spec"]["nodeName"] = node
         body["spec"]["tolerations"] = [{"operator": "Exists"}]
         create_pod(self.bed, "default", body, role="admin")
 
@@ -41,6 +41,17 @@ class FakeKubelets(unittest.TestCase):
         self.assertEqual(self.phase("late"), "Pending")
         status = wait_for(lambda: self.bed.get("/api/v1/namespaces/default/pods/looping")["status"].get("containerStatuses"), 10, "a status")
         self.assertEqual(status[0]["state"]["waiting"]["reason"], "CrashLoopBackOff")
+
+    def test_pods_that_come_with_their_node_run(self):
+        names = [f"new-{index}" for index in range(40)]
+        for name in names:
+            self.bed.create_node(name)
+            self.run_pod(name, node=name)
+
+        def waiting():
+            return [name for name in names if self.phase(name) != "Running"]
+
+        wait_for(lambda: not waiting(), 60, lambda: f"all run, but {waiting()}", every_s=0.5)
 
     def test_roles_have_the_rights_they_stand_for(self):
         self.assertEqual(self.bed.api("GET", "/api/v1/nodes", as_role="nobody")[0], 403)

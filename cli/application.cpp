@@ -87,13 +87,22 @@ int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem) {
         return app.exit(CLI::ExtrasError{{word}}) == 0 ? 0 : kUsageError;
     }
     const std::vector<std::string> unknown = app.remaining(true);
-    if (!is_required || unknown.empty()) return app.exit(problem) == 0 ? 0 : kUsageError;
+    // `delete` can do without a command (-f FILE), so that a word it does not know is one too many.
+    const bool has_commands = !deepest->get_subcommands({}).empty();
+    const bool is_word_too_many = dynamic_cast<const CLI::ExtrasError*>(&problem) && has_commands &&
+                                  !unknown.empty() && !unknown[0].starts_with('-');
+    if (unknown.empty() || !(is_required || is_word_too_many)) {
+        return app.exit(problem) == 0 ? 0 : kUsageError;
+    }
     std::vector<std::string> known;
     for (const CLI::App* child : deepest->get_subcommands({})) known.push_back(child->get_name());
     std::cerr << "error: " << deepest->get_name() << " has no command `" << printable(unknown[0])
               << "`";
     if (const std::string near = wire::nearest_name(unknown[0], known); !near.empty()) {
         std::cerr << "; did you mean `" << near << "`?";
+    } else if (std::find(known.begin(), known.end(), "job") != known.end()) {
+        std::cerr << "; if that is a job: `gpuctl " << deepest->get_name() << " job "
+                  << printable(unknown[0]) << "`";
     }
     std::cerr << "\nRun with --help for more information.\n";
     return kUsageError;

@@ -294,6 +294,7 @@ def main():
     parser.add_argument("--trials", type=int, default=3, help="kills of the daemon in the bind storm")
     options = parser.parse_args()
     os.environ["GPUCTL_STORM_TRIALS"] = str(options.trials)
+    os.environ.setdefault("GPUCTL_PATIENCE", "3")
     sys.stdout.reconfigure(line_buffering=True)
     tally = Tally()
     if not options.integration and not options.words:

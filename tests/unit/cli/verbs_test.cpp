@@ -150,6 +150,16 @@ TEST(CommandLine, a_mistyped_command_is_told_the_nearest_one) {
     EXPECT_NE(outcome.err.find("did you mean `pools`"), std::string::npos) << outcome.err;
 }
 
+TEST(CommandLine, a_name_without_the_word_job_is_told_the_whole_command) {
+    for (const std::string verb : {"delete", "describe", "explain"}) {
+        CannedServer server{200, "application/json", "{}"};
+        const auto outcome = server.run({verb, "llm-sft"});
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_NE(outcome.err.find("`gpuctl " + verb + " job llm-sft`"), std::string::npos)
+            << outcome.err;
+    }
+}
+
 TEST(Create, a_json_file_is_sent_as_json) {
     const std::string file = testing::TempDir() + "verbs_test.json";
     std::ofstream{file} << "{}\n";

@@ -9,8 +9,12 @@ std::string span_text(std::int64_t ms) {
     return ms < 0 ? "-" + format_age(-ms / 1000) : format_age(ms / 1000);
 }
 
-std::int64_t member_ms(const nlohmann::json& object, std::string_view key) {
+std::int64_t integer_of(const nlohmann::json& object, std::string_view key) {
     return object.value(std::string{key}, std::int64_t{0});
+}
+
+std::string jobs_text(std::int64_t jobs) {
+    return std::to_string(jobs) + (jobs == 1 ? " job" : " jobs");
 }
 
 std::string gpu_hours(const nlohmann::json& side) {
@@ -27,8 +31,9 @@ std::vector<std::string> group_row(const std::string& name, const nlohmann::json
     return {
         "  " + name,
         number_of(group, "jobs"),
-        both(span_text(member_ms(before, "waitMeanMs")), span_text(member_ms(after, "waitMeanMs"))),
-        both(span_text(member_ms(before, "waitP95Ms")), span_text(member_ms(after, "waitP95Ms"))),
+        both(span_text(integer_of(before, "waitMeanMs")),
+             span_text(integer_of(after, "waitMeanMs"))),
+        both(span_text(integer_of(before, "waitP95Ms")), span_text(integer_of(after, "waitP95Ms"))),
         both(number_of(before, "jobsNotStarted"), number_of(after, "jobsNotStarted")),
         both(gpu_hours(before), gpu_hours(after))};
 }
@@ -44,7 +49,7 @@ void print_jobs(std::ostream& out, const char* title, const nlohmann::json& jobs
     Table table{{title, "QUEUE", "GPUS", "WAIT", "INSTEAD OF"}};
     for (const auto& job : jobs) {
         const auto wait = [&](const char* ms, const char* starts) {
-            return (job.value(starts, true) ? "" : "> ") + span_text(member_ms(job, ms));
+            return (job.value(starts, true) ? "" : "> ") + span_text(integer_of(job, ms));
         };
         table.add_row({"  " + text_of(job, "namespace") + "/" + text_of(job, "jobId"),
                        text_of(job, "queue"), number_of(job, "gpu"),
@@ -57,15 +62,15 @@ void print_jobs(std::ostream& out, const char* title, const nlohmann::json& jobs
 
 void print_preview(std::ostream& out, const nlohmann::json& body) {
     const nlohmann::json all = body.value("all", nlohmann::json::object());
-    if (member_ms(all, "jobs") == 0) {
+    if (integer_of(all, "jobs") == 0) {
         out << "no job came or waited in the last " << number_of(body, "hours")
             << " hours that the journal knows of: nothing to compare\n";
         return;
     }
     out << "from " << printable(text_of(body, "begin")) << " to " << printable(text_of(body, "end"))
-        << ": " << number_of(all, "jobs") << " jobs came or waited; under this configuration "
-        << number_of(body, "jobsGain") << " would have waited less, " << number_of(body, "jobsLose")
-        << " longer\n";
+        << ": " << jobs_text(integer_of(all, "jobs"))
+        << " came or waited; under this configuration " << number_of(body, "jobsGain")
+        << " would have waited less, " << number_of(body, "jobsLose") << " longer\n";
     Table table{{"ALL", "JOBS", "MEAN WAIT", "95% WAIT", "NOT STARTED", "GPU HOURS"}};
     table.add_row(group_row("", all));
     table.print(out);
@@ -75,10 +80,10 @@ void print_preview(std::ostream& out, const nlohmann::json& body) {
     print_jobs(out, "LOSE MOST", body.value("lose", nlohmann::json::array()));
     const nlohmann::json before = all.value("before", nlohmann::json::object());
     out << "how far to trust it: played under the policy it had, the mean wait is "
-        << span_text(member_ms(before, "waitMeanMs")) << ", in fact it was "
-        << span_text(member_ms(body, "waitMeanInFactMs")) << "; "
-        << number_of(body, "jobsRunTimeGuessed")
-        << " jobs never ran, how long they would is guessed\n";
+        << span_text(integer_of(before, "waitMeanMs")) << ", in fact it was "
+        << span_text(integer_of(body, "waitMeanInFactMs")) << "; "
+        << jobs_text(integer_of(body, "jobsRunTimeGuessed"))
+        << " never ran, how long they would is guessed\n";
 }
 
 aio::Task<int> run_preview(Connection& connection, PreviewOptions options) {

@@ -29,17 +29,28 @@ bool is_from_outside(const Event& event) {
            std::holds_alternative<PolicyChanged>(event);
 }
 
+ObjectKey job_of(const PodFacts& facts) { return {facts.key.namespace_name, facts.job}; }
+
 }  // namespace
+
+Duration progress(const PodFacts& facts, Duration life, bool was_stopped) {
+    return was_stopped ? std::max(life - facts.restart_cost, Duration{}) : life;
+}
+
+Duration kept(const PodFacts& facts, Duration done) {
+    const std::int64_t interval_ms = facts.checkpoint_interval.ms();
+    return interval_ms > 0 ? Duration{done.ms() / interval_ms * interval_ms} : Duration{};
+}
 
 void PastCollector::take(const Input& input) {
     if (input.now < since_ && window_.exported.empty()) {
-        effects_.clear();
-        engine_.step(input, effects_);
+        step(input);
         leads_up_ = true;
         return;
     }
     if (window_.exported.empty()) begin_window(input.now);
     window_.end = std::max(window_.end, input.now);
+    step(input);
     if (const auto* seen = std::get_if<PodObserved>(&input.event)) {
         if (seen->pod.ours) return see(seen->pod, input.now);
         window_.events.push_back({input.now, input.event});
@@ -47,6 +58,21 @@ void PastCollector::take(const Input& input) {
         see_removed(removed->uid, input.event, input.now);
     } else if (is_from_outside(input.event)) {
         window_.events.push_back({input.now, input.event});
+    }
+}
+
+// Within the window, too: only the engine knows whom it told to stop.
+void PastCollector::step(const Input& input) {
+    effects_.clear();
+    engine_.step(input, effects_);
+    for (const Effect& effect : effects_) {
+        if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
+            told_to_stop_.insert(eviction->pod.uid);
+        } else if (const auto* deletion = std::get_if<DeletePod>(&effect)) {
+            told_to_stop_.insert(deletion->pod.uid);
+        } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
+            sizes_[resize->key] = resize->to;
+        }
     }
 }
 
@@ -65,7 +91,42 @@ void PastCollector::begin_window(Instant now) {
         pod.was_there = true;
         pod.was_running = row.standing == PodStanding::bound;
         if (pod.was_running) pod.started = row.facts.started_at;
+        lives_.push_back({pod.started, Duration{}, false});
     }
+}
+
+PastCollector::Place PastCollector::place_of(const PodFacts& facts) {
+    return {facts.key.namespace_name, facts.job.empty() ? facts.key.name : facts.job, facts.rank};
+}
+
+std::size_t PastCollector::place_in_window(const PodFacts& facts, Instant now) {
+    if (const auto before = stopped_.find(place_of(facts)); before != stopped_.end()) {
+        const std::size_t pod = before->second;
+        stopped_.erase(before);
+        return pod;
+    }
+    PastPod& pod = window_.pods.emplace_back();
+    pod.facts = as_it_came(facts);
+    pod.arrived = now;
+    lives_.emplace_back();
+    return window_.pods.size() - 1;
+}
+
+bool PastCollector::is_stopped_by_us(const std::string& uid, const PodFacts& facts) const {
+    if (told_to_stop_.contains(uid)) return true;
+    const auto size = sizes_.find(job_of(facts));
+    return size != sizes_.end() && facts.rank >= size->second;
+}
+
+void PastCollector::end_life(std::size_t pod, Instant now) {
+    Life& life = lives_[pod];
+    const PodFacts& facts = window_.pods[pod].facts;
+    if (life.started.happened()) {
+        life.kept = life.kept + kept(facts, progress(facts, now - life.started, life.was_stopped));
+        life.was_stopped = true;
+    }
+    life.started = Instant{};
+    stopped_.emplace(place_of(facts), pod);
 }
 
 void PastCollector::see(const PodFacts& facts, Instant now) {
@@ -73,17 +134,18 @@ void PastCollector::see(const PodFacts& facts, Instant now) {
     if (known == by_uid_.end()) {
         // Gated: nobody may place it yet. Ended: it is told again after a restart.
         if (facts.gated || is_terminal(facts.phase)) return;
-        known = by_uid_.emplace(facts.uid, window_.pods.size()).first;
-        PastPod& pod = window_.pods.emplace_back();
-        pod.facts = as_it_came(facts);
-        pod.arrived = now;
+        known = by_uid_.emplace(facts.uid, place_in_window(facts, now)).first;
     }
     PastPod& pod = window_.pods[known->second];
-    if (!facts.node.empty() && !pod.started.happened()) pod.started = now;
-    if (facts.started_at.happened() && !pod.was_running) pod.started = facts.started_at;
+    Life& life = lives_[known->second];
+    if (!facts.node.empty() && !life.started.happened()) life.started = now;
+    if (facts.started_at.happened() && !pod.was_running) life.started = facts.started_at;
+    if (!life.was_stopped && life.started.happened()) pod.started = life.started;
     if (!is_terminal(facts.phase) || pod.ran > Duration{}) return;
+    if (facts.terminating && is_stopped_by_us(facts.uid, facts)) return;  // until it is removed
     const Instant ended = facts.finished_at.happened() ? facts.finished_at : now;
-    pod.ran = std::max(ended - pod.started, Duration{1});
+    const Duration last = progress(facts, ended - life.started, life.was_stopped);
+    pod.ran = std::max(life.kept + last, Duration{1});
     pod.ended_as = facts.phase;
 }
 
@@ -92,8 +154,11 @@ void PastCollector::see_removed(const std::string& uid, const Event& event, Inst
     if (known == by_uid_.end()) return window_.events.push_back({now, event});
     PastPod& pod = window_.pods[known->second];
     if (pod.ran > Duration{}) return;  // had ended
-    if (pod.started.happened()) {
-        pod.ran = std::max(now - pod.started, Duration{1});
+    if (is_stopped_by_us(uid, pod.facts)) return end_life(known->second, now);
+    const Life& life = lives_[known->second];
+    if (life.started.happened()) {
+        pod.ran = std::max(life.kept + progress(pod.facts, now - life.started, life.was_stopped),
+                           Duration{1});
         pod.ended_as = PodPhase::failed;
     } else {
         pod.given_up = now;

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "scheduler/engine/engine.hpp"
@@ -12,14 +14,16 @@
 
 namespace gpuctl::whatif {
 
-// One pod of ours that was waiting or came within the window.
+// One pod of ours that was waiting or came within the window. One that we stopped, for others or as
+// too many of an elastic job, and that its controller made again, is the same pod: whether it is
+// stopped is decided anew.
 struct PastPod {
     PodFacts facts;  // as it came: pending, on no node
     Instant arrived;
     bool was_there = false;    // when the window began
     bool was_running = false;  // likewise: its start is nobody's decision any more
     Instant started;           // in fact; never: it did not
-    Duration ran;              // 0: not seen to end
+    Duration ran;              // without what stops cost; 0: not seen to end
     PodPhase ended_as = PodPhase::succeeded;
     Instant given_up;  // removed before it started
 };
@@ -37,6 +41,12 @@ struct PastWindow {
     std::vector<PastPod> pods;      // by first sight
 };
 
+// What a life of so long brings its pod forward; one that was stopped before first has to get where
+// it was.
+Duration progress(const PodFacts& facts, Duration life, bool was_stopped);
+// What of that outlives a stop: up to the last checkpoint.
+Duration kept(const PodFacts& facts, Duration done);
+
 // Fed with journaled inputs in order, those before `since` included: they lead up to it.
 class PastCollector {
 public:
@@ -46,9 +56,23 @@ public:
     [[nodiscard]] PastWindow finish() &&;
 
 private:
+    // Between two stops of ours; by the pod's place in the window.
+    struct Life {
+        Instant started;
+        Duration kept;  // from the lives before
+        bool was_stopped = false;
+    };
+    // Who was stopped: namespace, job or the pod's own name, rank.
+    using Place = std::tuple<std::string, std::string, std::int32_t>;
+
+    void step(const Input& input);
     void begin_window(Instant now);
+    std::size_t place_in_window(const PodFacts& facts, Instant now);
     void see(const PodFacts& facts, Instant now);
     void see_removed(const std::string& uid, const Event& event, Instant now);
+    [[nodiscard]] bool is_stopped_by_us(const std::string& uid, const PodFacts& facts) const;
+    void end_life(std::size_t pod, Instant now);
+    static Place place_of(const PodFacts& facts);
 
     Engine engine_;
     Instant since_;
@@ -56,6 +80,10 @@ private:
     EffectList effects_;
     PastWindow window_;
     std::map<std::string, std::size_t, std::less<>> by_uid_;
+    std::vector<Life> lives_;
+    std::set<std::string, std::less<>> told_to_stop_;  // uids
+    std::map<ObjectKey, std::int32_t> sizes_;          // told to elastic jobs
+    std::multimap<Place, std::size_t> stopped_;        // and not made again yet
 };
 
 }  // namespace gpuctl::whatif

@@ -60,11 +60,16 @@ void keep_earliest(Instant& earliest, Instant at) {
     if (at.happened() && (!earliest.happened() || at < earliest)) earliest = at;
 }
 
-// GPU-milliseconds overflow nowhere: 2^63 is 10^6 GPUs for 290 years.
+// GPU-milliseconds overflow nowhere: 2^63 is 10^6 GPUs for 290 years; of a pod, thousandths of them
+// neither.
+std::int64_t gpu_ms(GpuMilli gpus, std::int64_t ran_ms) {
+    return gpus.value() * ran_ms / kGpuMilliPerGpu;
+}
+
 void add_pod(Both& both, const PastPod& pod, const RerunPod& before, const RerunPod& after) {
     const GpuMilli gpus = gpus_total(pod.facts.request);
-    both.gpu_ms_before += gpus.value() / 1000 * before.ran_ms;
-    both.gpu_ms_after += gpus.value() / 1000 * after.ran_ms;
+    both.gpu_ms_before += gpu_ms(gpus, before.ran_ms);
+    both.gpu_ms_after += gpu_ms(gpus, after.ran_ms);
     if (pod.was_running) return;
     PreviewJob& job = both.job;
     if (!both.is_news || pod.arrived < job.arrived) job.arrived = pod.arrived;

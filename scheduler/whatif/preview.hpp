@@ -18,7 +18,7 @@ struct WaitFigures {
     Duration mean;
     Duration p95;
     std::int64_t not_started = 0;
-    std::int64_t gpu_ms = 0;  // GPU-milliseconds run within the window, in thousandths of a GPU
+    std::int64_t gpu_ms = 0;  // GPU-milliseconds run within the window
 };
 
 struct PreviewGroup {

@@ -29,6 +29,9 @@ struct Happening {
 struct Live {
     bool is_there = false;
     Instant since;  // runs since; never: it waits
+    Instant began;  // the life it is in, also before the window
+    Duration kept;  // from the lives before, to the last checkpoint
+    bool was_stopped = false;
     std::string node;
     std::uint32_t incarnation = 0;
     bool was_too_many = false;  // a rank that its elastic job is to have no more
@@ -48,6 +51,7 @@ private:
     void arrive(std::size_t pod);
     void start(std::size_t pod, const std::string& node);
     void stop(std::size_t pod);
+    void stop_unfinished(std::size_t pod);
     void end(std::size_t pod);
     void schedule(Instant at, Happening::Kind kind, std::size_t index);
     [[nodiscard]] std::string uid_of(std::size_t pod) const;
@@ -123,7 +127,7 @@ void Player::answer(const DeletePod& deletion) {
     make_anew(deletion.pod.uid);
 }
 
-// It goes at once, and what it did is lost: it takes as long as ever when it starts again.
+// It goes at once, and what it did since its last checkpoint is lost.
 void Player::answer(const EvictPod& eviction) {
     answers_.emplace_back(PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
     make_anew(eviction.pod.uid);
@@ -133,7 +137,7 @@ void Player::make_anew(const std::string& uid) {
     const auto pod = find(uid);
     answers_.emplace_back(PodRemoved{uid});
     if (!pod) return;
-    stop(*pod);
+    stop_unfinished(*pod);
     ++live_[*pod].incarnation;  // its controller makes another
     schedule(now_, Happening::Kind::arrival, *pod);
 }
@@ -167,7 +171,7 @@ void Player::answer(const ResizeWorkload& resize) {
         Live& live = live_[pod];
         if (live.is_there && facts.rank >= resize.to) {
             answers_.emplace_back(PodRemoved{uid_of(pod)});
-            stop(pod);
+            stop_unfinished(pod);
             live.was_too_many = true;
         } else if (live.was_too_many && facts.rank < resize.to) {
             live.was_too_many = false;
@@ -204,7 +208,7 @@ std::string Player::queue_of(const std::string& uid) const {
 void Player::start(std::size_t pod, const std::string& node) {
     Live& live = live_[pod];
     if (live.since.happened()) return;
-    live.since = now_;
+    live.since = live.began = now_;
     live.node = node;
     if (!out_[pod].started.happened()) out_[pod].started = now_;
     PodFacts facts = ask_.past.pods[pod].facts;
@@ -214,7 +218,9 @@ void Player::start(std::size_t pod, const std::string& node) {
     facts.started_at = now_;
     answers_.emplace_back(PodObserved{std::move(facts)});
     const Duration length = ask_.run_times[pod];
-    if (length > Duration{}) schedule(now_ + length, Happening::Kind::end, pod);
+    if (length == Duration{}) return;
+    const Duration again = live.was_stopped ? ask_.past.pods[pod].facts.restart_cost : Duration{};
+    schedule(now_ + std::max(length - live.kept, Duration{1}) + again, Happening::Kind::end, pod);
 }
 
 // It holds nothing any more and is not there; what it ran counts.
@@ -223,6 +229,16 @@ void Player::stop(std::size_t pod) {
     if (live.since.happened()) out_[pod].ran_ms += (now_ - live.since).ms();
     live.is_there = false;
     live.since = Instant{};
+}
+
+void Player::stop_unfinished(std::size_t pod) {
+    Live& live = live_[pod];
+    const PodFacts& facts = ask_.past.pods[pod].facts;
+    if (live.since.happened()) {
+        live.kept = live.kept + kept(facts, progress(facts, now_ - live.began, live.was_stopped));
+        live.was_stopped = true;
+    }
+    stop(pod);
 }
 
 void Player::end(std::size_t pod) {
@@ -279,6 +295,7 @@ void Player::begin() {
         const PodId id = state.find_pod(past.facts.uid);
         live_[i].node = state.pod(id).facts.node;
         live_[i].since = ask_.past.begin;  // what it ran before is no part of the window
+        live_[i].began = past.started;
         out_[i].started = past.started;
         const Duration length = ask_.run_times[i];
         if (length > Duration{}) {

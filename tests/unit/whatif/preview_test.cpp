@@ -140,6 +140,68 @@ TEST(Preview, a_run_time_nobody_saw_is_that_of_others_of_the_namespace) {
     EXPECT_EQ(told.all.before.mean.ms(), (90'000 + 180'000 + 270'000) / 3);
 }
 
+// Of low priority and all of the node; at 50 it makes way for one that came, and runs again
+// from 80.
+Past one_is_stopped_for_another(Duration checkpoint_interval) {
+    Past past;
+    PodFacts longer = test::pod("long-1", "long", 8);
+    longer.created_at = Past::instant(0);
+    longer.rank = 0;
+    longer.has_controller = longer.preemptible = true;
+    longer.checkpoint_interval = checkpoint_interval;
+    past.put(0, PodObserved{longer});
+    PodFacts running = longer;
+    running.node = "a";
+    running.phase = PodPhase::running;
+    running.started_at = Past::instant(10);
+    past.put(10, PodObserved{running});
+    PodFacts urgent = test::pod("urgent", "urgent", 8);
+    urgent.created_at = Past::instant(50);
+    urgent.priority = longer.priority + 1'000;
+    past.put(50, PodObserved{urgent});
+    past.put(50, Plan{});
+    past.put(50, PodRemoved{longer.uid});
+    PodFacts again = longer;
+    again.uid += "-again";
+    again.key.name = "long-2";
+    again.created_at = Past::instant(51);
+    past.put(51, PodObserved{again});
+    past.runs(urgent, 51, 80);
+    past.runs(again, 80, 180);
+    past.put(300, Plan{});
+    return past;
+}
+
+TEST(Preview, who_was_stopped_by_us_and_made_again_is_one_job_that_comes_once) {
+    const Preview told = ask(one_is_stopped_for_another(Duration{}).since(5), Policy{});
+    EXPECT_EQ(told.all.jobs, 2);
+    EXPECT_EQ(told.all.before.mean, told.all.after.mean);
+    // In vain, as it starts at once here, then the other, then from the beginning.
+    EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
+}
+
+TEST(Preview, what_was_done_to_the_last_checkpoint_is_not_done_again) {
+    const Preview told = ask(one_is_stopped_for_another(Duration::seconds(15)).since(5), Policy{});
+    // In fact it had done 30 s when it was stopped, so that it needs 130 s; here 45 s.
+    EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 85) * 1'000 * 8);
+    Policy none_is_stopped;
+    none_is_stopped.evictions_per_job_per_hour = 0;
+    const Preview calm =
+        ask(one_is_stopped_for_another(Duration::seconds(15)).since(5), none_is_stopped);
+    EXPECT_EQ(calm.all.after.gpu_ms, (130 + 29) * 1'000 * 8);
+}
+
+TEST(Preview, parts_of_gpus_count) {
+    Past past;
+    PodFacts part = test::pod("part", "part", 1);
+    part.request.gpus[0].amount = GpuMilli{500};
+    part.created_at = Past::instant(10);
+    past.put(10, PodObserved{part});
+    past.runs(part, 10, 110);
+    past.put(200, Plan{});
+    EXPECT_EQ(ask(past.since(5), Policy{}).all.before.gpu_ms, 50'000);
+}
+
 TEST(Preview, what_nodes_and_users_did_happens_again) {
     Past past;
     past.put(50, NodeRemoved{"a"});

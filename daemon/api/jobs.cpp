@@ -60,7 +60,8 @@ net::HttpResponse list_jobs_page(Services& services, const Call& call) {
     std::vector<Json> rows;
     for (const JobView& job : list_jobs(services.engine.state(), *filter)) {
         if (view == "job" || job.pods.empty()) {
-            if (has_status(job, status)) rows.push_back(job_row(job, now));
+            if (!has_status(job, status)) continue;
+            rows.push_back(view == "job" ? job_row(job, now) : row_without_pods(job, now));
             continue;
         }
         for (const PodView& pod : job.pods) {

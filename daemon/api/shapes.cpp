@@ -9,9 +9,12 @@ namespace gpuctl::api {
 namespace {
 
 constexpr const char* kNotAvailable = "N/A";
+constexpr const char* kNoContainers = "0/0";
 
 std::string ready_of(const PodView& pod) {
-    if (pod.standing == PodStanding::waiting || pod.standing == PodStanding::assumed) return "0/0";
+    if (pod.standing == PodStanding::waiting || pod.standing == PodStanding::assumed) {
+        return kNoContainers;
+    }
     return pod.facts.phase == PodPhase::running && pod_status(pod) == "Running" ? "1/1" : "0/1";
 }
 
@@ -160,6 +163,12 @@ Json job_row(const JobView& job, Instant now) {
     if (!nodes.empty()) body["node"] = nodes;
     body["ip"] = kNotAvailable;
     add_common(body, job, now);
+    return body;
+}
+
+Json row_without_pods(const JobView& job, Instant now) {
+    Json body = job_row(job, now);
+    body["ready"] = kNoContainers;
     return body;
 }
 

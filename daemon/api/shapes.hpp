@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 Json gpus_json(GpuMilli amount);
 
 Json job_row(const JobView& job, Instant now);
+// In a list of pods, for a job that has none yet.
+Json row_without_pods(const JobView& job, Instant now);
 Json pod_row(const JobView& job, const PodView& pod, Instant now);
 Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, Instant now);
 // Null when nothing can be told; of its members those are null that cannot.

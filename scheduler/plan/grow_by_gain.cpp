@@ -21,10 +21,15 @@ std::string times(std::int64_t milli_now, std::int64_t milli_then) {
 
 std::string ranks_text(std::int64_t ranks) { return explain_parts::count(ranks, "rank", "ranks"); }
 
-// "from 4 to 8 ranks it is 1.7 times as fast, and ends 22m sooner"
+// "from 4 to 8 ranks it is 1.7 times as fast, and ends 22m sooner"; "with 2 ranks it is as fast as
+// with 3", where sizes between those that somebody measured count as the smaller one
 std::string why_it_gains(const SizeChoice& choice) {
     const std::int32_t now = speed_of(*choice.speeds, choice.now);
     const std::int32_t then = speed_of(*choice.speeds, choice.aim);
+    if (now == then) {
+        return "with " + ranks_text(choice.aim) + " it is as fast as with " +
+               std::to_string(choice.now);
+    }
     const Duration sooner = time_left_with(choice, choice.now) - time_left_with(choice, choice.aim);
     std::string text = "from " + std::to_string(choice.now) + " to " + ranks_text(choice.aim) +
                        " it is " + times(now, then);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/api/shapes.hpp"
 #include "daemon_fixture.hpp"
 
 namespace gpuctl {
@@ -71,6 +72,14 @@ aio::Task<void> live_one_job(Daemon& daemon) {
 TEST(Api, a_gang_lives_from_create_to_delete) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(live_one_job);
+}
+
+TEST(Api, in_a_list_of_pods_a_job_without_pods_has_nothing_that_could_be_ready) {
+    JobView job;
+    job.key = {"default", "llm"};
+    job.pods_wanted = 2;
+    EXPECT_EQ(api::job_row(job, Instant{})["ready"], "0/2");
+    EXPECT_EQ(api::row_without_pods(job, Instant{})["ready"], "0/0");
 }
 
 aio::Task<void> explain_waiting(Daemon& daemon) {

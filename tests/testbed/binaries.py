@@ -1,4 +1,4 @@
-"""Builds the testbed's two programs (kube, kwok) once per version, outside the clone."""
+"""Builds the testbed's program (kube: etcd, Kubernetes, KWOK) once per version, outside the clone."""
 
 import contextlib
 import fcntl
@@ -12,7 +12,6 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 KUBERNETES_VERSION = "v1.36.3"
-KWOK_VERSION = "v0.8.0"
 GO_MINOR_MIN = 26
 
 
@@ -43,14 +42,12 @@ def _fingerprint(*files):
     digest = hashlib.sha256()
     for file in files:
         digest.update(pathlib.Path(file).read_bytes())
-    digest.update(KWOK_VERSION.encode())
     return digest.hexdigest()[:16]
 
 
-def _go(arguments, folder, **environment):
+def _go(arguments, folder):
     done = subprocess.run([suitable_go(), *arguments], cwd=folder, check=False,
-                          env={**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"
-                               if "GOBIN" in environment else "-mod=readonly", **environment})
+                          env={**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"})
     if done.returncode != 0:
         raise SystemExit(f"testbed: go {' '.join(arguments)} failed; its output is above")
 
@@ -71,30 +68,20 @@ def _one_at_a_time(folder):
 
 
 def build():
-    """Returns the folder with `kube` and `kwok`; builds them where this version is not there yet.
+    """Returns the folder with `kube`; builds it where this version is not there yet.
 
     From nothing some minutes, most of it compiling; afterwards milliseconds."""
-    folder = cache_folder() / "testbed" / _fingerprint(HERE / "go.mod", HERE / "go.sum", HERE / "main.go")
+    sources = sorted(HERE.glob("*.go"))
+    folder = cache_folder() / "testbed" / _fingerprint(HERE / "go.mod", HERE / "go.sum", *sources)
     folder.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(folder):
-        _build_what_is_missing(folder)
+        if not (folder / "kube").exists():
+            print("testbed: building etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl "
+                  f"{KUBERNETES_VERSION} and KWOK (once; some minutes from nothing)", file=sys.stderr, flush=True)
+            unfinished = folder / f"kube.{os.getpid()}"
+            _go(["build", "-trimpath", "-ldflags", _version_flags(), "-o", str(unfinished), "."], HERE)
+            unfinished.rename(folder / "kube")
     return folder
-
-
-def _build_what_is_missing(folder):
-    if not (folder / "kube").exists():
-        print("testbed: building etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl "
-              f"{KUBERNETES_VERSION} (once; some minutes from nothing)", file=sys.stderr, flush=True)
-        unfinished = folder / f"kube.{os.getpid()}"
-        _go(["build", "-trimpath", "-ldflags", _version_flags(), "-o", str(unfinished), "."], HERE)
-        unfinished.rename(folder / "kube")
-    if not (folder / "kwok").exists():
-        print(f"testbed: building kwok {KWOK_VERSION} (once; some minutes from nothing)", file=sys.stderr, flush=True)
-        unfinished = folder / f"bin.{os.getpid()}"
-        _go(["install", "-trimpath", "-ldflags", "-s -w", f"sigs.k8s.io/kwok/cmd/kwok@{KWOK_VERSION}"], "/",
-            GOBIN=str(unfinished))
-        (unfinished / "kwok").rename(folder / "kwok")
-        unfinished.rmdir()
 
 
 def build_module(source, name):

@@ -28,7 +28,7 @@ def _alive(pid):
         command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
     except OSError:
         return False
-    return os.path.basename(command) in (b"kube", b"kwok")
+    return os.path.basename(command) == b"kube"
 
 
 def up(options):

@@ -1,6 +1,7 @@
-// One binary that is etcd, kube-apiserver, kube-controller-manager, kube-scheduler or kubectl, by its
-// first argument. It exists so that the tests meet the real Kubernetes on a machine that has none:
-// everything comes as Go modules, pinned by go.sum; no container engine takes part.
+// One binary that is etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl or KWOK
+// (fake kubelets), by its first argument: what they share is compiled once. It exists so that the
+// tests meet the real Kubernetes on a machine that has none: everything comes as Go modules, pinned
+// by go.sum; no container engine takes part.
 package main
 
 import (
@@ -18,7 +19,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: kube etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl [flags]")
+		fmt.Fprintln(os.Stderr, "usage: kube etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|kwok [flags]")
 		os.Exit(2)
 	}
 	name := os.Args[1]
@@ -28,6 +29,8 @@ func main() {
 	case "etcd":
 		etcdmain.Main(os.Args)
 		return
+	case "kwok":
+		os.Exit(runKwok())
 	case "kube-apiserver":
 		command = apiserver.NewAPIServerCommand()
 	case "kube-controller-manager":

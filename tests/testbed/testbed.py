@@ -16,6 +16,7 @@ import os
 import pathlib
 import secrets
 import shutil
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -202,12 +203,12 @@ class Testbed:
         configuration = (HERE / "stages.yaml").read_text() + "".join(
             f"---\n{json.dumps(document)}\n" for document in self._log_documents())
         (self.folder / "kwok.yaml").write_text(configuration)
-        self._run("kwok", self._kwok_command())
+        self.start_kwok_again()
 
     def _kwok_command(self):
         pki = self.folder / "pki"
         return [
-            self.binaries / "kwok", f"--kubeconfig={self.kubeconfig('admin')}", f"--config={self.folder}/kwok.yaml",
+            self.binaries / "kube", "kwok", f"--kubeconfig={self.kubeconfig('admin')}", f"--config={self.folder}/kwok.yaml",
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-ip=127.0.0.1",
             f"--node-port={self._kwok_port}", f"--server-address=127.0.0.1:{self._kwok_port}",
             f"--tls-cert-file={pki}/server.crt", f"--tls-private-key-file={pki}/server.key",
@@ -218,6 +219,12 @@ class Testbed:
     def start_kwok_again(self):
         """After its process was ended; on the same port, with the same log files."""
         self._run("kwok", self._kwok_command())
+
+        def listens():
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", self._kwok_port)) == 0
+
+        self._ready("kwok", listens)
 
     def _log_documents(self):
         def document(name, selector, file):

@@ -32,16 +32,29 @@ std::string number(double value) {
     return text.data();
 }
 
+std::string number(const std::optional<double>& value) { return value ? number(*value) : ""; }
+
 std::string verdict(const Comparison& row) {
+    if (row.wanted) return row.is_reached() ? "reached" : "short of it";
     if (row.tolerance == 0) return "";
     return row.is_missed() ? "MISSED" : "met";
+}
+
+nlohmann::ordered_json json_of(const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json{};
 }
 
 }  // namespace
 
 bool Comparison::is_missed() const {
     if (tolerance == 0) return false;
-    return !(std::abs(ours - published) <= tolerance);  // not a number is missed, too
+    // Not a number is missed, too.
+    return !published || !(std::abs(ours - *published) <= tolerance);
+}
+
+bool Comparison::is_reached() const {
+    if (!wanted) return false;
+    return metric == "allocation_ratio" ? ours >= *wanted : ours <= *wanted;
 }
 
 Result<std::vector<Comparison>> compare_all(const std::string& data) {
@@ -60,7 +73,7 @@ Result<std::vector<Comparison>> compare_all(const std::string& data) {
         for (const PublishedFigure& published : run.figures) {
             rows.push_back({std::string{name_of(run.suite)}, run.jobs, run.policy, rule_of(run),
                             published.metric, published.value, figures->number(published.metric),
-                            published.tolerance});
+                            published.tolerance, published.wanted});
         }
     }
     return rows;
@@ -68,15 +81,15 @@ Result<std::vector<Comparison>> compare_all(const std::string& data) {
 
 std::string as_table(const std::vector<Comparison>& rows) {
     std::string text =
-        "| suite | jobs | policy | rule | metric | published | ours | off | within | |\n"
-        "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n";
+        "| suite | jobs | policy | rule | metric | published | ours | off | within | wanted | |\n"
+        "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
     for (const Comparison& row : rows) {
-        const std::string off =
-            row.published == 0 ? "" : number((row.ours / row.published - 1) * 100) + " %";
+        const bool is_told = row.published.value_or(0) != 0;
+        const std::string off = is_told ? number((row.ours / *row.published - 1) * 100) + " %" : "";
         text += "| " + row.suite + " | " + row.jobs + " | " + row.policy + " | " + row.rule +
                 " | " + row.metric + " | " + number(row.published) + " | " + number(row.ours) +
                 " | " + off + " | " + (row.tolerance == 0 ? "" : number(row.tolerance)) + " | " +
-                verdict(row) + " |\n";
+                number(row.wanted) + " | " + verdict(row) + " |\n";
     }
     return text;
 }
@@ -89,10 +102,13 @@ std::string as_json(const std::vector<Comparison>& rows) {
                         {"policy", row.policy},
                         {"rule", row.rule},
                         {"metric", row.metric},
-                        {"published", row.published},
+                        {"published", json_of(row.published)},
                         {"ours", row.ours},
                         {"tolerance", row.tolerance},
-                        {"missed", row.is_missed()}});
+                        {"missed", row.is_missed()},
+                        {"wanted", json_of(row.wanted)},
+                        {"reached", row.wanted ? nlohmann::ordered_json(row.is_reached())
+                                               : nlohmann::ordered_json{}}});
     }
     return nlohmann::ordered_json{{"rows", list}}.dump() + "\n";
 }

@@ -119,7 +119,6 @@ void add_openb(std::vector<PublishedRun>& runs) {
         add("random", mix.random, mix.random_tolerance);
         add("best_fit", mix.best_fit, mix.best_fit_tolerance);
         add("fgd", mix.fgd, 0);
-        add("engine", mix.fgd, 0);  // the best that was published
     }
 }
 
@@ -174,6 +173,7 @@ std::vector<PublishedRun> published_runs() {
     add_philly_clean(runs);
     add_backfill(runs);
     add_others(runs);
+    for (PublishedRun& run : engine_runs()) runs.push_back(std::move(run));
     return runs;
 }
 

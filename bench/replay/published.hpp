@@ -2,6 +2,7 @@
 // What was published, or computed from the same files by others, and by which naive policy; the
 // world of the replays is right when it meets the rows that have a tolerance.
 
+#include <optional>
 #include <vector>
 
 #include "bench/replay/suite.hpp"
@@ -10,8 +11,9 @@ namespace gpuctl::replay {
 
 struct PublishedFigure {
     std::string metric;
-    double value = 0;
-    double tolerance = 0;  // 0: for comparison only
+    std::optional<double> value;  // of the engine's runs the best there is; none: nobody tells one
+    double tolerance = 0;         // 0: for comparison only
+    std::optional<double> wanted{};  // of the engine: no more than that, of an allocation no less
 };
 
 struct PublishedRun {
@@ -24,5 +26,8 @@ struct PublishedRun {
 };
 
 std::vector<PublishedRun> published_runs();
+// The engine on the same files, by the configuration of each suite, beside the best that was
+// published and what we want of it.
+std::vector<PublishedRun> engine_runs();
 
 }  // namespace gpuctl::replay

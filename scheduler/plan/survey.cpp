@@ -122,6 +122,15 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
     out.gpus_largest_node = std::max(out.gpus_largest_node, total);
 }
 
+std::string closed_message(const ClusterState& state, WindowSet windows) {
+    const auto& all = state.policy().windows;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool is_in = (windows >> i & 1U) != 0;
+        if (is_in && !all[i].is_reservation()) return "node(s) were closed for maintenance";
+    }
+    return "node(s) were reserved for others";
+}
+
 }  // namespace
 
 NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
@@ -154,8 +163,8 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
             out.sliced_model = facts.gpu_model;
             continue;
         }
-        if ((state.node(NodeId{slot}).windows & barred) != 0) {
-            ++tallies.refusals["node(s) were closed for maintenance"];
+        if (const WindowSet closed = state.node(NodeId{slot}).windows & barred; closed != 0) {
+            ++tallies.refusals[closed_message(state, closed)];
             continue;
         }
         look_at(capacity, slot, shape, ranks, tallies, out);

@@ -416,8 +416,8 @@ private:
         const std::size_t after = rest.find(part[1]) + part[1].size();
         if (part.size() > 2) {
             const std::string text = rest.substr(rest.find_first_not_of(' ', after));
-            EXPECT_NE(reasons.front().sentence.find(text), std::string::npos)
-                << "it says: " << reasons.front().sentence;
+            const std::string told = kubernetes_message(reasons.front());  // nodes by reason, too
+            EXPECT_NE(told.find(text), std::string::npos) << "it says: " << told;
         }
     }
     void expect_quiet(int cycles) {

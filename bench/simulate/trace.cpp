@@ -24,18 +24,34 @@ void print_promises(const ClusterState& state, std::map<std::string, Promise>& t
     }
 }
 
+// Neither is how many ranks a job is to have.
+void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& told) {
+    for (const JobId id : state.elastic_jobs()) {
+        const JobRow& job = state.job(id);
+        std::string size = std::to_string(job.elastic.wanted) + " ranks wanted, its workload has " +
+                           std::to_string(job.elastic.size) +
+                           (job.elastic.in_flight ? ", being told" : "");
+        std::string& before = told[job.key];
+        if (size == before) continue;
+        before = std::move(size);
+        std::printf("         -> size of %s: %s\n", to_string(job.key).c_str(), before.c_str());
+    }
+}
+
 }  // namespace
 
 void trace_seed(std::uint64_t seed, int moments) {
     std::map<std::string, Promise> promises;
-    const auto print = [&promises](const Engine& engine, const Input& input,
-                                   const std::vector<Effect>& effects) {
+    std::map<ObjectKey, std::string> sizes;
+    const auto print = [&](const Engine& engine, const Input& input,
+                           const std::vector<Effect>& effects) {
         std::printf("%6llu %lld %s\n",
                     static_cast<unsigned long long>(static_cast<std::uint64_t>(input.sequence)),
                     static_cast<long long>(input.now.ms()), describe(input.event).c_str());
         for (const Effect& effect : effects)
             std::printf("         -> %s\n", describe(effect).c_str());
         print_promises(engine.state(), promises);
+        print_sizes(engine.state(), sizes);
     };
     const sim::Life life = sim::live_one(seed, moments, nullptr, print);
     for (const Violation& wrong : life.violations) {

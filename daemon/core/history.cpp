@@ -108,7 +108,8 @@ void History::on_effect(const Effect& effect, Instant now) {
         add(eviction->job,
             {now, now, true, reason, pod_object(eviction->pod.key.name), eviction->why});
     }
-    if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
+    const auto* resize = std::get_if<ResizeWorkload>(&effect);
+    if (resize != nullptr && resize->from != resize->to) {  // else it is only asked for its size
         add(resize->key, {now, now, false, "Resized", job_object(resize->key),
                           "from " + std::to_string(resize->from) + " to " +
                               std::to_string(resize->to) + " ranks: " + resize->why});

@@ -42,7 +42,13 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
         !preempt::may_try(state, job, pods.front())) {
         return false;
     }
-    watch |= ClassBlock::kPoolGains;  // limits that are in its way are watched already
+    // Limits that are in its way are watched already, but for one: without its victims a queue may
+    // hold less than it keeps, and then what others hold counts.
+    const std::vector<QueueId>& queues = state.pool(job.pool).queues;
+    const bool keeps = std::any_of(queues.begin(), queues.end(), [&state](QueueId queue) {
+        return state.queue(queue).keeps > GpuMilli{};
+    });
+    watch |= keeps ? ClassBlock::kPoolLending : ClassBlock::kPoolGains;
     return true;
 }
 

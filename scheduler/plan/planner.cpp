@@ -44,8 +44,11 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
         }
     }
     // When everybody was tried, in all pools: what a namespace may hold is the same everywhere.
+    // Those whom this Plan itself changed are tried in the next: one whom a claim left alone, for
+    // instance.
+    const bool was_everybody_tried = !state.has_dirty();
     for (const auto& [name, pool] : state.pools_by_name()) {
-        if (state.elastic_jobs().empty()) break;
+        if (state.elastic_jobs().empty() || !was_everybody_tried) break;
         grow(state, pool, figures, effects);
     }
     state.set_unfinished(false);

@@ -101,7 +101,10 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state, 
     }
     const auto found = std::find_if(answers_.begin(), answers_.end(),
                                     [this](const Answer& one) { return one.shapes == shapes_; });
-    if (found != answers_.end()) return &*found;
+    // One whose moment is over counts from now on, so that a window may have come too near since.
+    const bool is_stale = found != answers_.end() && state.has_windows() && found->at.happened() &&
+                          found->at <= state.now();
+    if (found != answers_.end() && !is_stale) return &*found;
     // A new moment takes the place of `left_`: the old one would be told without it.
     std::erase_if(answers_, [](const Answer& one) { return one.at.happened(); });
     return nullptr;

@@ -19,6 +19,8 @@ Protection protected_until(const ClusterState& state, const PodRow& pod) {
     const bool comes_back = pod.facts.has_controller;
     if (!is_willing || !comes_back || pod.standing != PodStanding::bound) return std::nullopt;
     if (pod.eviction != Eviction::none || pod.delete_in_flight) return std::nullopt;
+    // Nobody knows when the pods of a node that does not answer will be gone.
+    if (!state.node(pod.node).facts.ready) return std::nullopt;
     if (pod.gpu_device != kNoDevice) return std::nullopt;  // docs/limits.md: parts stay
     const Instant began = std::max(pod.placed_at, pod.facts.started_at);
     return std::max(pod.spared_until, began + state.policy().run_time_protected);
@@ -126,10 +128,7 @@ void find_candidates(const ClusterState& state, PoolId pool,
     std::set<JobId> gangs;
     const NodeSet& nodes = state.capacity().nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
-        // Nobody knows when the pods of a node that does not answer will be gone.
-        if (state.node(NodeId{slot}).facts.ready) {
-            read_node(state, NodeId{slot}, may_stop, gangs, out);
-        }
+        read_node(state, NodeId{slot}, may_stop, gangs, out);
     }
     sort_by_price(state, out.units);
 }
@@ -137,7 +136,6 @@ void find_candidates(const ClusterState& state, PoolId pool,
 void find_candidates_on(const ClusterState& state, NodeId node,
                         const std::function<bool(const JobRow&)>& may_stop, Candidates& out) {
     out.units.clear();
-    if (!state.node(node).facts.ready) return;
     std::set<JobId> gangs;
     read_node(state, node, may_stop, gangs, out);
     sort_by_price(state, out.units);

@@ -100,7 +100,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
         row.facts.pool != facts.pool || row.facts.topology != facts.topology ||
-        row.facts.unhealthy != facts.unhealthy ||
+        row.facts.unhealthy != facts.unhealthy || row.facts.ready != facts.ready ||
         calls_slices_gpus(row.facts.allocatable) != calls_slices_gpus(facts.allocatable);
     const bool had_gpus = row.known && gpus_total(row.facts.allocatable) > GpuMilli{0};
     if (row.known) offer_to_pool(row.pool, row.facts.allocatable, -1);

@@ -195,8 +195,7 @@ bool ClusterState::is_free(const std::vector<Placement>& round) const {
 }
 
 bool ClusterState::is_being_moved(const JobRow& job) const {
-    const bool is_anybody = !claims_.empty() || !calendar_.nodes.empty();
-    if (!is_anybody || job.pods_held == 0) return false;
+    if (maybe_leaving_.empty() || job.pods_held == 0) return false;
     return std::all_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = pods_[id.value()];
         return !pod.node.exists() || (pod.eviction != Eviction::none && pod.is_leaving());

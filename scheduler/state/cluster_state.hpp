@@ -71,6 +71,7 @@ public:
     void report_pending(JobId job, Explanation explanation, EffectList& effects);
     // Jobs that changed since the last Plan, oldest first; the list is then empty.
     std::vector<JobId> take_dirty();
+    [[nodiscard]] bool has_dirty() const { return !dirty_.empty(); }
     void set_idle(bool idle) { idle_ = idle; }
     // The last Plan ran out of tries.
     void set_unfinished(bool unfinished) { unfinished_ = unfinished; }

@@ -171,6 +171,28 @@ void ClusterState::wait_until_sure(JobRow& job, const PodRow& pod) const {
     job.not_before = std::max(job.not_before, pod.unsure_until + Duration{1});
 }
 
+namespace {
+
+// Room that is claimed there is to come when others have gone: what is held stands before it.
+bool is_overdrawn_by_claims(const ClusterState& state, NodeId node, const Need& need) {
+    if (state.claims().empty()) return false;
+    const Capacity& capacity = state.capacity();
+    const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
+    const Column column = is_part ? capacity.whole_column(need.column) : need.column;
+    std::int64_t claimed = 0;
+    for (const PodId id : state.node(node).pods) {
+        const PodRow& pod = state.pod(id);
+        if (pod.standing != PodStanding::claimed) continue;
+        for (const Need& other : state.shapes().at(pod.shape).needs) {
+            if (other.column == column) claimed += other.amount;
+        }
+    }
+    const std::int64_t usable = capacity.usable(column, node.value());
+    return usable < 0 && usable + claimed >= 0;
+}
+
+}  // namespace
+
 // Nodes go and shrink while a reservation waits to be sent again.
 bool ClusterState::still_fits(const PodRow& pod) const {
     const NodeRow& node = nodes_[pod.node.value()];
@@ -178,7 +200,8 @@ bool ClusterState::still_fits(const PodRow& pod) const {
     bool fits = node.known && !pod.facts.terminating;
     if (active != 0) fits = fits && (active & ~reserved_for(*this, jobs_[pod.job.value()])) == 0;
     for (const Need& need : shapes_.at(pod.shape).needs) {
-        fits = fits && !capacity_.is_overdrawn(pod.node.value(), need, pod.gpu_device);
+        fits = fits && (!capacity_.is_overdrawn(pod.node.value(), need, pod.gpu_device) ||
+                        is_overdrawn_by_claims(*this, pod.node, need));
     }
     return fits;
 }

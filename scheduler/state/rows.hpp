@@ -134,7 +134,7 @@ struct ElasticRow {
     std::int32_t size = 0;  // of its workload, as far as is known; 0: it is not elastic
     std::int32_t wanted = 0;
     std::int32_t before = 0;   // its size before that, while the watch may still show it
-    std::int32_t sent = 0;     // what it was told last
+    std::int32_t sent = 0;     // what it was told and has not answered to; 0: nothing
     std::int32_t offered = 0;  // ranks above its minimum that those who wait know of
     bool in_flight = false;
     EffectId effect{};

@@ -123,7 +123,9 @@ void ClusterState::settle_size(JobId id, EffectList& effects) {
 void ClusterState::send_resize(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     ElasticRow& elastic = job.elastic;
-    if (elastic.wanted == elastic.size || elastic.in_flight || !leading_) return;
+    // What was never answered may have been carried out: its size is asked for by telling it again.
+    const bool is_known = elastic.wanted == elastic.size && elastic.sent == 0;
+    if (is_known || elastic.in_flight || !leading_) return;
     if (job.workload != WorkloadState::created || elastic.not_before > now_) return;
     elastic.in_flight = true;
     elastic.effect = next_effect();
@@ -237,6 +239,7 @@ void ClusterState::on(const WorkloadResizeOutcome& event, EffectList&) {
     set_timer(id);
     // What the watch showed meanwhile and nobody looked at.
     const bool is_news = event.result == ResizeResult::resized && job.workload_facts;
+    elastic.sent = 0;
     if (is_news) note_size(id, job.workload_facts->replicas);
 }
 

@@ -89,27 +89,13 @@ void Books::read_claims(const ClusterState& after, bool only_old) {
             pods.at(row.facts.uid).claimed = node;
             pods.at(row.facts.uid).claimed_until = after.job(id).claim_until;
         }
-        for (const std::string& uid : after.job(id).victims) {
-            const PodId victim = after.find_pod(uid);
-            if (!victim.exists() || !after.pod(victim).is_leaving()) continue;
-            if (only_old && !evicting_before.contains(uid)) continue;
-            pods.at(uid).evicting = true;
-            evicting_.insert(uid);
-        }
     }
-    for (const std::uint32_t slot : after.calendar().nodes) {  // gangs go whole, wherever they are
-        for (const PodId on_it : after.node(NodeId{slot}).pods) {
-            if (!after.pod(on_it).job.exists()) continue;
-            for (const PodId pod : after.job(after.pod(on_it).job).pods) {
-                const PodRow& row = after.pod(pod);
-                const std::string& uid = row.facts.uid;
-                if (row.eviction == Eviction::none || !row.is_leaving()) continue;
-                if (row.evicted_for != ObjectKey{}) continue;
-                if (only_old && !evicting_before.contains(uid)) continue;
-                pods.at(uid).evicting = true;
-                evicting_.insert(uid);
-            }
-        }
+    for (auto& [uid, pod] : pods) {
+        const PodId id = after.find_pod(uid);
+        if (!id.exists() || (only_old && !evicting_before.contains(uid))) continue;
+        const PodRow& row = after.pod(id);
+        pod.evicting = row.eviction != Eviction::none && row.is_leaving();
+        if (pod.evicting) evicting_.insert(uid);
     }
     for (const JobId id : after.elastic_jobs()) {
         for (const PodId pod : after.job(id).pods) {

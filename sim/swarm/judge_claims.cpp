@@ -304,7 +304,9 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     Books then = leaving;
     for (const std::string& uid : victims) then.pods.at(uid).facts.phase = PodPhase::failed;
     if (starts(then)) {
-        fail("I14", name + " could have others stopped for it and nobody tries");
+        fail("I14", name + " could have " + std::to_string(victims.size()) + " pods, one of them " +
+                        to_string(books_.pods.at(victims.front()).facts.key) +
+                        ", stopped for it and nobody tries");
     }
 }
 

@@ -118,10 +118,12 @@ void Judge::check_reservation(const BindPod& bind, const BookedPod& pod) {
     const Amounts request = amounts_of(pod.facts.request);
     bool holds = node != books_.nodes.end();
     if (holds) {
-        Amounts room = books_.room_on(node->second);
+        Books then = books_;  // what is claimed there is to come when others have gone
+        for (auto& [uid, other] : then.pods) other.claimed.clear();
+        Amounts room = then.room_on(node->second);
         // A policy that keeps more slots free since then takes none back.
         room.slots += std::max<std::int64_t>(books_.policy.pods_reserved_per_node, 0);
-        const DeviceCount devices = books_.devices_on(bind.node);
+        const DeviceCount devices = then.devices_on(bind.node);
         const bool has_gpus = devices.taken() <= amounts_of(node->second.allocatable).gpus &&
                               (bind.gpu_device < 0 || devices.on_device(bind.gpu_device) <= 1000);
         holds =

@@ -51,6 +51,24 @@ TEST_F(KeptPromise, is_not_searched_again_while_nothing_in_the_pool_changes) {
     EXPECT_EQ(promised_after(), Duration::seconds(100));
 }
 
+// What runs on a has outlasted its limit; there is no room there in time for "next" any more, and
+// nothing in the pool has changed (seed 3061).
+TEST_F(KeptPromise, whose_moment_is_over_is_made_anew_when_a_window_has_come_too_near) {
+    MaintenanceWindow window;
+    window.name = "w";
+    window.nodes = {"a"};
+    window.begin = begin + Duration::seconds(170);
+    window.length = Duration::seconds(60);
+    Policy policy = world.policy;
+    policy.windows = {window};
+    world.set(policy);
+    world.run();
+    ASSERT_EQ(promised_after(), Duration::seconds(100));
+    world.now = begin + Duration::seconds(130);
+    submit("later", 500);
+    EXPECT_EQ(promised_after(), Duration::seconds(200));
+}
+
 TEST_F(KeptPromise, still_holds_others_back_when_it_is_an_old_one) {
     world.add(node("c", 4));
     PodFacts half = pod("half", "half", 4);

@@ -38,6 +38,7 @@ inline NodeFacts node_from(const std::vector<std::string>& part) {
     name_slices(facts.allocatable, facts.gpu_model);
     for (std::size_t i = 2; i < part.size(); ++i) {
         if (part[i] == "cordoned") facts.unschedulable = true;
+        if (part[i] == "silent") facts.ready = false;
         if (part[i] == "tainted") facts.taints = {{"dedicated", "x", TaintEffect::no_schedule}};
         if (part[i].starts_with("pool=")) facts.pool = part[i].substr(5);
         if (part[i].starts_with("rack=")) facts.topology.rack = part[i].substr(5);

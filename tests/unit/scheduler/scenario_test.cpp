@@ -2,7 +2,7 @@
 // Scenario tables (tests/scenario/*.txt). A file holds scenarios separated by `scenario <name>`:
 //
 //   nodes   a 8xA100 | b 8xA100 cordoned | c 4xT4 pool=other tainted | d 8xA100 cores=4 memory=16
-//           e 8xA100 rack=r1 block=b1
+//           e 8xA100 rack=r1 block=b1 | f 8xA100 silent    (does not answer)
 //   queues  prod prio 10 weight 2 quota 8 guaranteed 4 | dev | llm in prod borrow 2 lend 0
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
 //           budget 100 per 24 carry 10    GPU-hours in each so many hours from now on; also of tenants

@@ -89,6 +89,45 @@ TEST_F(Sizes, a_new_term_tells_again_what_was_never_answered) {
     EXPECT_EQ(again.to, 4);
 }
 
+// It may have been carried out, and nobody would say so: not every cluster's sizes are watched.
+TEST_F(Sizes, a_new_term_asks_for_the_size_when_no_answer_came_and_it_is_wanted_no_more) {
+    ASSERT_EQ(world.resizes.at("e").to, 4);
+    NodeFacts closed = world.nodes.at("a");
+    closed.unschedulable = true;
+    world.add(closed);
+    for (const char* rank : {"e-0", "e-1", "e-2", "e-3"}) {
+        PodFacts again = world.pods.at(rank);
+        world.remove_pod(rank);
+        again.uid += "+";
+        again.key.name = again.uid;
+        again.node.clear();
+        world.add(again);
+    }
+    world.plan();
+    ASSERT_EQ(row().wanted, 6);  // all of it waits: it may start with all its ranks
+    ASSERT_EQ(row().size, 6);
+    world.send(LeadershipChanged{false, Epoch{1}});
+    world.send(LeadershipChanged{true, Epoch{2}});
+    EffectList effects;
+    world.engine.step(Input{Sequence{++world.sequence}, world.now, 0, Plan{}}, effects);
+    const auto asks = [](const Effect& effect) {
+        return std::holds_alternative<ResizeWorkload>(effect);
+    };
+    const auto found = std::find_if(effects.begin(), effects.end(), asks);
+    ASSERT_NE(found, effects.end());
+    const auto again = std::get<ResizeWorkload>(*found);
+    EXPECT_EQ(again.from, 6);
+    EXPECT_EQ(again.to, 6);
+    world.resizes.clear();
+    world.send(WorkloadResizeOutcome{again.id, key, ResizeResult::other_size, 4, ""});
+    world.plan();
+    EXPECT_EQ(world.resizes.at("e").from, 4);
+    EXPECT_EQ(world.resizes.at("e").to, 6);
+    world.answer_resize("e");
+    world.plan();
+    EXPECT_TRUE(world.resizes.empty()) << "what was answered is not asked again";
+}
+
 TEST_F(Sizes, sizes_are_written_down) {
     take_back_what_did_not_fit();
     auto revived = Engine::import_state(world.engine.export_state());

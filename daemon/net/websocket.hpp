@@ -33,7 +33,8 @@ public:
     virtual ~WebSocket() = default;
     // One writer and one reader task at a time.
     virtual aio::Task<Result<void>> write_text(std::string message, aio::Deadline deadline) = 0;
-    // nullopt: the peer closed the stream cleanly.
+    // nullopt: the peer closed the stream cleanly. Timeout: nothing came before the deadline, and
+    // the stream is as it was; any other error is its end.
     virtual aio::Task<Result<std::optional<std::string>>> read_text(aio::Deadline deadline) = 0;
     virtual aio::Task<void> close(CloseCode code, std::string why, aio::Deadline deadline) = 0;
 };

@@ -33,8 +33,10 @@ Error ended_error(const beast::error_code& failure) {
     const bool protocol =
         failure.category() == make_error_code(websocket::error::bad_opcode).category();
     if (too_big) return make_error(ErrorCode::BodyTooLarge, "websocket: message too large");
+    // Not Timeout, which says that the caller's deadline passed and that there is more to wait for.
     if (failure == beast::error::timeout) {
-        return make_error(ErrorCode::Timeout, "websocket: the peer has been silent for too long");
+        return make_error(ErrorCode::Unreachable,
+                          "websocket: the peer has been silent for too long");
     }
     return make_error(protocol ? ErrorCode::ProtocolError : ErrorCode::Unreachable,
                       "websocket: " + failure.message());

@@ -1,11 +1,12 @@
 """GPUs enough in sum, and in the wrong places: explain names the job to move and how, the printed commands are run as
-they stand, and the job that waited runs beside the one that moved. On the embedded cluster."""
+they stand, and the job that waited runs beside the one that moved. On the embedded cluster, and with a Kubernetes user's
+own Jobs on the real API server."""
 
 import json
 import shlex
 import unittest
 
-from support import RUNNING_S, Daemon, wait_for
+from support import PREFIX, RUNNING_S, Daemon, pod, shared_testbed, unique, wait_for
 
 NODES = {"cluster": {"embedded": {"nodes": [
     {"name": "n", "count": 2, "pool": "default", "gpuModel": "A100", "gpus": 4, "cpuCores": 32, "memoryGib": 128}]}}}
@@ -92,6 +93,69 @@ class Moves(unittest.TestCase):
         told = self.daemon.gpuctl("explain", "job", "wide", namespace="team-a").stdout
         self.assertIn("gpu_fragmented", told)
         self.assertNotIn("moved", told)
+
+
+class MovesOfJobsMadeElsewhere(unittest.TestCase):
+    def setUp(self):
+        self.bed = shared_testbed()
+        self.daemon = Daemon(bed=self.bed).start()
+        self.addCleanup(self.daemon.stop)
+        self.namespace = self.bed.create_namespace(unique("moves"))
+        self.jobs = f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
+        self.addCleanup(self.remove, "a", "b", "c", "d", "wide")
+
+    def create(self, name, gpus):
+        template = pod("template", gpus=gpus, pool="training-pool", annotations={f"{PREFIX}/preemptible": "true"})
+        del template["metadata"]["name"]
+        template["spec"]["restartPolicy"] = "Never"
+        self.bed.api("POST", self.jobs, {"metadata": {"name": name}, "spec": {"template": template}}, as_role="alice",
+                     expect=(201,))
+
+    def remove(self, *names):
+        for name in names:
+            self.bed.api("DELETE", f"{self.jobs}/{name}", {"propagationPolicy": "Background"}, content_type="application/json",
+                         expect=(200, 404))
+        wait_for(lambda: not any(self.pods(name) for name in names), RUNNING_S, f"{names} are gone", every_s=0.2)
+
+    def pods(self, name):
+        return self.bed.pods(self.namespace, f"batch.kubernetes.io/job-name={name}")
+
+    def home(self, name):
+        """The node on which its pod runs."""
+        return next((one["spec"]["nodeName"] for one in self.pods(name) if one["status"].get("phase") == "Running"), None)
+
+    def runs(self, *names):
+        wait_for(lambda: all(self.home(name) for name in names), RUNNING_S, f"{names} run", every_s=0.2)
+
+    def carry_out(self, step):
+        command = shlex.split(step.split("for a Kubernetes Job: ")[1])
+        self.assertEqual(command[0], "kubectl")
+        self.bed.kubectl(*command[1:])
+
+    def test_a_kubernetes_job_is_suspended_and_comes_back_elsewhere(self):
+        for name in ("a", "b", "c", "d"):  # two on each of two nodes
+            self.create(name, 4)
+            self.runs(name)
+        self.assertEqual((self.home("a"), self.home("c")), (self.home("b"), self.home("d")))
+        self.remove("b", "d")
+        self.create("wide", 8)
+        explain = f"/api/v1/jobs/wide/remedies?namespace={self.namespace}"
+
+        def find_move():
+            status, body = self.daemon.rest("GET", explain)
+            return status == 200 and next((one for one in body["remedies"] if one["change"] == "jobs_move"), None)
+
+        move = wait_for(find_move, RUNNING_S, lambda: f"a move is named: {self.daemon.rest('GET', explain)}", every_s=0.2)
+        [moved] = move["moves"]
+        name, [went] = moved["jobId"], moved["pods"]
+        self.assertEqual(went["from"], self.home(name))
+        stop, _, start = move["steps"]
+        self.carry_out(stop)
+        self.runs("wide")
+        self.assertEqual(self.home("wide"), went["from"])
+        self.carry_out(start)
+        self.runs("a", "c", "wide")
+        self.assertEqual(self.home(name), went["to"])
 
 
 if __name__ == "__main__":

@@ -14,14 +14,17 @@ using test::EngineWorld;
 using test::node;
 using test::pod;
 
-// Two nodes of four GPUs, on each a job of two: `stays` on a, `goes` on b.
-class TwoHalves {
+// Two nodes of four GPUs, or as many as are asked for.
+class FourEach {
 public:
-    explicit TwoHalves(Policy policy = {}) {
+    explicit FourEach(Policy policy = {}) {
         policy.pods_reserved_per_node = 0;
         world.set(std::move(policy));
         world.add(node("a", 4));
         world.add(node("b", 4));
+    }
+    explicit FourEach(int nodes) {
+        for (int i = 0; i < nodes; ++i) world.add(node("n" + std::to_string(i), 4));
     }
     void run_on(const std::string& on, PodFacts facts) {
         facts.node = on;
@@ -49,10 +52,10 @@ public:
 };
 
 TEST(Moves, are_told_with_their_places_and_what_the_clock_says_they_cost) {
-    TwoHalves halves;
-    halves.run_on("a", TwoHalves::work("stays", 2));
-    halves.run_on("b", TwoHalves::work("goes", 2, true));
-    halves.world.add(TwoHalves::work("wide", 4));
+    FourEach halves;
+    halves.run_on("a", FourEach::work("stays", 2));
+    halves.run_on("b", FourEach::work("goes", 2, true));
+    halves.world.add(FourEach::work("wide", 4));
     halves.world.run();
     // Nothing happens any more, but it goes on working.
     halves.world.now = halves.world.now + Duration::seconds(601);
@@ -74,13 +77,13 @@ TEST(Moves, are_not_told_when_somebody_else_would_take_what_the_moved_comes_back
         pool.name = "default";
         pool.queues = {{"default", 0, 1, {}, {}}, {"narrow", 0, 1, {}, whole_gpus(2)}};
         policy.pools = {pool};
-        TwoHalves halves{policy};
-        PodFacts goes = TwoHalves::work("goes", 2, true);
-        PodFacts next = TwoHalves::work("next", 2);
+        FourEach halves{policy};
+        PodFacts goes = FourEach::work("goes", 2, true);
+        PodFacts next = FourEach::work("next", 2);
         goes.queue = next.queue = "narrow";
-        halves.run_on("a", TwoHalves::work("stays", 2));
+        halves.run_on("a", FourEach::work("stays", 2));
         halves.run_on("b", goes);
-        halves.world.add(TwoHalves::work("wide", 4));
+        halves.world.add(FourEach::work("wide", 4));
         if (is_contested) halves.world.add(next);  // the maximum of its queue keeps it waiting
         halves.world.run();
         EXPECT_EQ(halves.move_for("wide").has_value(), !is_contested);
@@ -88,7 +91,7 @@ TEST(Moves, are_not_told_when_somebody_else_would_take_what_the_moved_comes_back
 }
 
 TEST(Moves, stop_nobody_for_who_comes_back) {
-    TwoHalves halves;
+    FourEach halves;
     for (const char* name : {"a", "b"}) {
         NodeFacts facts = node(name, 4);
         facts.topology.rack = name;
@@ -101,9 +104,9 @@ TEST(Moves, stop_nobody_for_who_comes_back) {
         rank.rules.topology.required = TopologyLevel::rack;
         halves.run_on("b", rank);
     }
-    halves.run_on("a", TwoHalves::work("stays", 2));
-    halves.run_on("a", TwoHalves::work("small", 1, true));
-    halves.world.add(TwoHalves::work("wide", 3));
+    halves.run_on("a", FourEach::work("stays", 2));
+    halves.run_on("a", FourEach::work("small", 1, true));
+    halves.world.add(FourEach::work("wide", 3));
     halves.world.run();
     const std::optional<Remedy> move = halves.move_for("wide");
     ASSERT_TRUE(move.has_value());
@@ -113,27 +116,57 @@ TEST(Moves, stop_nobody_for_who_comes_back) {
 }
 
 TEST(Moves, say_of_a_job_that_it_was_submitted_here_and_change_nothing) {
-    TwoHalves halves;
+    FourEach halves;
     JobRecord record;
     record.uid = "uid-of-goes";
     record.spec.key = {"team-a", "goes"};
     record.spec.replicas_min = record.spec.replicas_max = 1;
     record.spec.gpu.amount = whole_gpus(2);
     record.spec.gpu.resource = test::kGpu;
-    halves.run_on("a", TwoHalves::work("stays", 2));
+    halves.run_on("a", FourEach::work("stays", 2));
     halves.world.send(JobSubmitted{record});
     halves.world.plan();
     const std::vector<CreateWorkload> made = halves.world.sent<CreateWorkload>();
     ASSERT_EQ(made.size(), 1u);
     halves.world.send(WorkloadOutcome{made.front().id, record.spec.key, true, false, "", {}});
-    halves.run_on("b", TwoHalves::work("goes", 2, true));
-    halves.world.add(TwoHalves::work("wide", 4));
+    halves.run_on("b", FourEach::work("goes", 2, true));
+    halves.world.add(FourEach::work("wide", 4));
     halves.world.run();
     const std::uint64_t before = halves.world.engine.state_hash();
     const std::optional<Remedy> move = halves.move_for("wide");
     ASSERT_TRUE(move.has_value());
     EXPECT_TRUE(move->moves.front().is_submitted);
     EXPECT_EQ(halves.world.engine.state_hash(), before);
+}
+
+TEST(Moves, are_found_among_many_jobs_where_least_is_missing) {
+    FourEach many{40};
+    for (int i = 0; i < 39; ++i) {
+        const std::string name = "heavy-" + std::to_string(i);
+        many.run_on("n" + std::to_string(i), FourEach::work(name, 3, true));
+    }
+    PodFacts light = FourEach::work("light", 1, true);
+    light.restart_cost = Duration::seconds(3'600);  // the dearest of all
+    many.run_on("n39", light);
+    many.world.add(FourEach::work("wide", 4));
+    many.world.run();
+    const std::optional<Remedy> move = many.move_for("wide");
+    ASSERT_TRUE(move.has_value());
+    ASSERT_EQ(move->moves.size(), 1u);
+    EXPECT_EQ(move->moves.front().key.name, "light");
+}
+
+TEST(Moves, of_more_jobs_than_sets_can_be_tried_are_put_together_node_by_node) {
+    FourEach many{20};
+    for (int i = 0; i < 20; ++i) {
+        const std::string name = "light-" + std::to_string(i);
+        many.run_on("n" + std::to_string(i), FourEach::work(name, 1, true));
+    }
+    many.world.add(test::gang("wide", 8, 4));
+    many.world.run();
+    const std::optional<Remedy> move = many.move_for("wide");
+    ASSERT_TRUE(move.has_value());
+    EXPECT_EQ(move->moves.size(), 8u);
 }
 
 }  // namespace

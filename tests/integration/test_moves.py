@@ -80,6 +80,7 @@ class Moves(unittest.TestCase):
         told = self.daemon.gpuctl("what-if", "-f", "-", stdin=JOB % ("wide", 4), check=False)
         self.assertEqual(told.returncode, 6, told.stderr)
         self.assertIn("it would start now if 1 job moved: team-a/", told.stdout)
+        self.assertIn("1. gpuctl create -n team-a -f the file of wide\n", told.stdout)
 
     def test_what_may_not_be_stopped_is_not_to_be_moved(self):
         for name in ("a", "b", "c", "d"):

@@ -142,8 +142,9 @@ TEST(Moves, say_of_a_job_that_it_was_submitted_here_and_change_nothing) {
 TEST(Moves, are_found_among_many_jobs_where_least_is_missing) {
     FourEach many{40};
     for (int i = 0; i < 39; ++i) {
-        const std::string name = "heavy-" + std::to_string(i);
-        many.run_on("n" + std::to_string(i), FourEach::work(name, 3, true));
+        const std::string number = std::to_string(i);
+        many.run_on("n" + number, FourEach::work("goes-" + number, 2, true));
+        many.run_on("n" + number, FourEach::work("stays-" + number, 1));
     }
     PodFacts light = FourEach::work("light", 1, true);
     light.restart_cost = Duration::seconds(3'600);  // the dearest of all

@@ -255,8 +255,8 @@ bool MoveSearch::lay_out(const Units& moved, MovePlan& out) {
             const GpuMilli of_b = state_.shapes().at(state_.pod(b->pods.front()).shape).gpus;
             return std::tie(of_b, state_.job(a->job).key) < std::tie(of_a, state_.job(b->job).key);
         });
-    // In turn is how they will really start; together finds more.
-    return place_own(out.round) && (place_in_turn(out) || place_together(out));
+    if (!place_own(out.round)) return false;
+    return can_place_together(moved) ? place_together(out) : place_in_turn(out);
 }
 
 // The models of which its queues may not hold so much more, once it is gone from where it is.
@@ -323,11 +323,17 @@ bool MoveSearch::is_plain(const std::vector<PodId>& pods, JobId job) {
            });
 }
 
+bool MoveSearch::can_place_together(const Units& moved) {
+    const auto is_plain_unit = [this](const EvictionUnit* unit) {
+        return is_plain(pods_of(*unit), unit->job);
+    };
+    return !state_.has_windows() && is_plain(pods_, job_) &&
+           std::all_of(moved.begin(), moved.end(), is_plain_unit) && together_left_-- > 0;
+}
+
 bool MoveSearch::place_together(MovePlan& out) {
-    if (state_.has_windows() || !is_plain(pods_, job_) || together_left_-- <= 0) return false;
     std::vector<PodId> all = pods_;
     for (const EvictionUnit* unit : out.moved) {
-        if (!is_plain(pods_of(*unit), unit->job)) return false;
         all.insert(all.end(), unit->pods.begin(), unit->pods.end());
     }
     placer_.avoid({});

@@ -65,6 +65,8 @@ private:
     bool lay_out(const Units& moved, MovePlan& out);
     bool place_own(std::vector<Placement>& round);
     bool place_in_turn(MovePlan& out);
+    // As mixed gangs are: every way, as far as the steps of that search go.
+    bool can_place_together(const Units& moved);
     bool place_together(MovePlan& out);
     bool place(JobId job, const std::vector<PodId>& pods, std::vector<Placement>& round);
     bool is_plain(const std::vector<PodId>& pods, JobId job);

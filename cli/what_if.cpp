@@ -52,6 +52,13 @@ void print_remedies(std::ostream& out, const nlohmann::json& body) {
     out << "What would change that, each by itself:\n";
     for (const auto& remedy : *remedies) {
         out << "  - " << printable(text_of(remedy, "sentence")) << '\n';
+        const auto steps = remedy.find("steps");
+        if (steps == remedy.end() || !steps->is_array()) continue;
+        for (std::size_t i = 0; i < steps->size(); ++i) {
+            const nlohmann::json& step = (*steps)[i];
+            if (!step.is_string()) continue;
+            out << "      " << i + 1 << ". " << printable(step.get<std::string>()) << '\n';
+        }
     }
 }
 

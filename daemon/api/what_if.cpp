@@ -17,7 +17,55 @@ namespace {
 
 constexpr int kQuestionsMax = 1;
 
-Json remedies_json(const std::vector<whatif::Remedy>& remedies) {
+Json moves_json(const whatif::Remedy& remedy) {
+    Json list = Json::array();
+    for (const whatif::MovedJob& job : remedy.moves) {
+        Json entry;
+        entry["jobId"] = shown_name(job.key);
+        entry["namespace"] = job.key.namespace_name;
+        entry["gpu"] = gpus_json(job.gpus);
+        entry["lostGpuSeconds"] = job.lost_gpu_ms / 1'000;
+        entry["pods"] = Json::array();
+        for (const whatif::MovedPod& pod : job.pods) {
+            entry["pods"].push_back({{"pod", pod.name}, {"from", pod.from}, {"to", pod.to}});
+        }
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+// How a person moves them: stopped together, so that nobody comes back to the room that another
+// leaves; started again when the job has it.
+Json steps_json(const whatif::Remedy& remedy, const ObjectKey& waiting, bool is_there) {
+    Json steps = Json::array();
+    const auto create = [](const ObjectKey& key) {
+        return "gpuctl create -n " + key.namespace_name + " -f the file of " + shown_name(key);
+    };
+    if (!is_there) steps.push_back(create(waiting));
+    const auto made_elsewhere = [](const whatif::MovedJob& job, const char* suspended) {
+        if (job.key.name.starts_with(kLonePodPrefix)) return std::string{" what made this pod"};
+        return " it where it was made; for a Kubernetes Job: kubectl -n " + job.key.namespace_name +
+               " patch job " + shown_name(job.key) + R"( --type=merge -p '{"spec":{"suspend":)" +
+               suspended + "}}'";
+    };
+    for (const whatif::MovedJob& job : remedy.moves) {
+        const std::string& in = job.key.namespace_name;
+        steps.push_back(job.is_submitted
+                            ? "gpuctl delete job " + shown_name(job.key) + " -n " + in
+                            : to_string(job.key) + ": stop" + made_elsewhere(job, "true"));
+    }
+    steps.push_back("wait until " + to_string(waiting) + " runs");
+    for (const whatif::MovedJob& job : remedy.moves) {
+        steps.push_back(job.is_submitted
+                            ? create(job.key)
+                            : to_string(job.key) + ": start" + made_elsewhere(job, "false"));
+    }
+    return steps;
+}
+
+// `is_there`: the job waits; else it is only asked about.
+Json remedies_json(const std::vector<whatif::Remedy>& remedies, const ObjectKey& waiting,
+                   bool is_there) {
     Json list = Json::array();
     for (const whatif::Remedy& remedy : remedies) {
         Json entry;
@@ -25,6 +73,10 @@ Json remedies_json(const std::vector<whatif::Remedy>& remedies) {
         entry["subject"] = remedy.subject;
         entry["amount"] = remedy.amount;
         entry["sentence"] = remedy.sentence;
+        if (!remedy.moves.empty()) {
+            entry["moves"] = moves_json(remedy);
+            entry["steps"] = steps_json(remedy, waiting, is_there);
+        }
         list.push_back(std::move(entry));
     }
     return list;
@@ -46,7 +98,7 @@ Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
     for (const Explanation& blocker : answer.blockers) {
         body["blockers"].push_back(explanation_json(blocker));
     }
-    body["remedies"] = remedies_json(answer.remedies);
+    body["remedies"] = remedies_json(answer.remedies, spec.key, false);
     return body;
 }
 
@@ -101,7 +153,7 @@ aio::Task<net::HttpResponse> get_remedies(Services& services, Call call) {
     Json body;
     body["jobId"] = shown_name(job->key);
     body["namespace"] = job->key.namespace_name;
-    body["remedies"] = remedies_json(*found);
+    body["remedies"] = remedies_json(*found, job->key, true);
     co_return json_reply(200, body);
 }
 

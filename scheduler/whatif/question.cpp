@@ -8,6 +8,7 @@ Question::Question(std::string_view exported, ObjectKey job, Instant now)
     : key_(std::move(job)), now_(now) {
     Result<Trial> base = Trial::of(exported, now);
     if (!base) return;
+    base->happen(WokeUp{});  // its clock stood since its last input: what runs has done more by now
     base->settle();
     base_.emplace(std::move(*base));
     settled_ = base_->exported();
@@ -35,16 +36,26 @@ std::int64_t Question::missing(const ClusterState& state) const {
     return gang > 0 ? std::clamp<std::int64_t>(gang - held, 0, waiting) : waiting;
 }
 
-bool Question::helps(const Change& change) {
-    if (trials_left_-- <= 0) return false;
+std::optional<Trial> Question::begin_trial() {
+    if (trials_left_-- <= 0) return std::nullopt;
     Result<Trial> trial = Trial::of(settled_, now_);
+    if (!trial) return std::nullopt;
+    return std::move(*trial);
+}
+
+bool Question::moves_on(const ClusterState& state) const {
+    if (!state.find_job(key_).exists()) return false;
+    const std::int64_t left = missing(state);
+    const bool is_gang = base_->state().gang_size(job()).value_or(0) > 0;
+    return is_gang ? left == 0 : left < missing_;
+}
+
+bool Question::helps(const Change& change) {
+    std::optional<Trial> trial = begin_trial();
     if (!trial) return false;
     change(*trial);
     trial->settle();
-    if (!trial->state().find_job(key_).exists()) return false;
-    const std::int64_t left = missing(trial->state());
-    const bool is_gang = base_->state().gang_size(job()).value_or(0) > 0;
-    return is_gang ? left == 0 : left < missing_;
+    return moves_on(trial->state());
 }
 
 std::optional<std::int64_t> Question::smallest(std::int64_t low, std::int64_t high,
@@ -84,7 +95,7 @@ Result<std::vector<Remedy>> find_remedies(std::string_view exported, const Objec
     std::vector<Remedy> remedies;
     if (!question.waits()) return remedies;
     for (const auto attempt : {try_fewer_gpus, try_fewer_ranks, try_other_queue, try_other_pool,
-                               try_higher_limits, try_job_ends, try_more_nodes}) {
+                               try_higher_limits, try_jobs_move, try_job_ends, try_more_nodes}) {
         if (std::optional<Remedy> found = attempt(question)) remedies.push_back(std::move(*found));
     }
     return remedies;

@@ -19,11 +19,16 @@ public:
     // state.
     [[nodiscard]] const ClusterState* state() const { return base_ ? &base_->state() : nullptr; }
     [[nodiscard]] const JobRow& job() const { return base_->state().job(id_); }
+    [[nodiscard]] JobId id() const { return id_; }
     [[nodiscard]] bool waits() const { return base_ && id_.exists() && missing_ > 0; }
 
-    // Lives the change in a copy and looks whether the job moves on: a gang as a whole, any one pod
-    // of the others. False as well when the trials are used up.
+    // Lives the change in a copy and looks whether the job moves on. False as well when the trials
+    // are used up.
     bool helps(const Change& change);
+    // A copy to live more than one change in; none: the trials are used up.
+    std::optional<Trial> begin_trial();
+    // In a copy: does the job start, a gang as a whole, any one pod of the others?
+    [[nodiscard]] bool moves_on(const ClusterState& state) const;
     // The smallest amount in [low, high] that helps, if `high` does; more never helps less.
     std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
                                          const std::function<Change(std::int64_t)>& of);
@@ -57,6 +62,7 @@ std::optional<Remedy> try_fewer_ranks(Question& question);
 std::optional<Remedy> try_other_queue(Question& question);
 std::optional<Remedy> try_other_pool(Question& question);
 std::optional<Remedy> try_higher_limits(Question& question);
+std::optional<Remedy> try_jobs_move(Question& question);
 std::optional<Remedy> try_job_ends(Question& question);
 std::optional<Remedy> try_more_nodes(Question& question);
 

@@ -20,17 +20,36 @@ enum class ChangeKind : std::uint8_t {
     other_queue,    // subject: that queue of its pool
     other_pool,     // subject: that pool
     higher_limits,  // of queues and namespaces, each as far as the job needs
+    jobs_move,      // amount: jobs that start again on other nodes of the pool (ADR 0023)
     job_ends,       // subject: namespace/name of a job whose end is enough; amount: its GPUs
     more_nodes      // subject: the node they are like; amount: so many more of them
 };
 BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, other_queue, other_pool, higher_limits,
-                    job_ends, more_nodes)
+                    jobs_move, job_ends, more_nodes)
+
+struct MovedPod {
+    std::string name;
+    std::string from;  // its node now
+    std::string to;    // where it starts again
+    friend auto operator<=>(const MovedPod&, const MovedPod&) = default;
+};
+// A running job that is stopped and, once the waiting one runs, started again.
+struct MovedJob {
+    ObjectKey key;
+    bool is_submitted = false;  // through us
+    GpuMilli gpus;
+    std::int64_t lost_gpu_ms = 0;  // work that it does again
+    std::vector<MovedPod> pods;
+    friend auto operator<=>(const MovedJob&, const MovedJob&) = default;
+};
 
 struct Remedy {
     ChangeKind kind{};
     std::string subject;
     std::int64_t amount = 0;
     std::string sentence;  // "it would start now ..."
+    // Of jobs_move: stopped together, started again in this order.
+    std::vector<MovedJob> moves = {};
     friend auto operator<=>(const Remedy&, const Remedy&) = default;
 };
 

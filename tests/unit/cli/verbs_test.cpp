@@ -59,7 +59,9 @@ TEST(WhatIf, tells_what_waits_why_and_what_would_help_with_an_exit_code_for_scri
         R"({"kind":"training","namespace":"default","jobId":"llm","pool":"p","starts":false,)"
         R"("position":2,"placements":[],"blockers":[{"reason":"gpu_insufficient",)"
         R"("sentence":"needs 8 GPUs","nodes":[],"nodesTotal":1}],)"
-        R"("remedies":[{"change":"fewer_gpus","sentence":"it would start now with 4 GPUs"}]})"};
+        R"("remedies":[{"change":"fewer_gpus","sentence":"it would start now with 4 GPUs"},)"
+        R"({"change":"jobs_move","sentence":"it would start now if 1 job moved",)"
+        R"("steps":["gpuctl delete job a -n t","wait until default/llm runs",7]}]})"};
     const auto no = waits.run({"what-if", "-f", file});
     EXPECT_EQ(no.exit_code, 6) << no.err;
     EXPECT_EQ(no.request_line, "POST /api/v1/what-if HTTP/1.1");
@@ -68,7 +70,10 @@ TEST(WhatIf, tells_what_waits_why_and_what_would_help_with_an_exit_code_for_scri
               "What keeps it waiting:\n"
               "  1. needs 8 GPUs  [gpu_insufficient]\n"
               "What would change that, each by itself:\n"
-              "  - it would start now with 4 GPUs\n");
+              "  - it would start now with 4 GPUs\n"
+              "  - it would start now if 1 job moved\n"
+              "      1. gpuctl delete job a -n t\n"
+              "      2. wait until default/llm runs\n");
     CannedServer starts{
         200, "application/json",
         R"({"kind":"training","namespace":"default","jobId":"llm","pool":"p","starts":true,)"

@@ -1,6 +1,6 @@
 #pragma once
-// Scenarios as files hold them, what their lines are made of, and what an elastic job's controller
-// does in one.
+// Scenarios as files hold them, what their lines are made of, what an elastic job's controller does
+// in one, and whom a person could move.
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/plan/move_search.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
@@ -229,5 +230,25 @@ private:
     std::map<std::string, JobRecord> records_;
     int made_anew_ = 0;
 };
+
+// "young:b>a": whom a person could move so that the job starts, and where to.
+inline void expect_moves(const ClusterState& state, const PodFacts& first,
+                         const std::vector<std::string>& part) {
+    const JobId job = state.find_job({first.key.namespace_name, part[0]});
+    Readiness ready;
+    state.read_readiness(job, ready);
+    if (ready.all_or_nothing) ready.pods.resize(static_cast<std::size_t>(ready.ranks_needed));
+    std::vector<std::string> found;
+    MoveSearch{state, job, ready.pods}.find([&](const MovePlan& plan) {
+        for (const Placement& one : plan.places) {
+            const PodRow& pod = state.pod(one.pod);
+            found.push_back(state.job(pod.job).key.name + ":" + state.node(pod.node).facts.name +
+                            ">" + state.node(one.node).facts.name);
+        }
+        return true;
+    });
+    if (found.empty()) found.push_back("none");
+    EXPECT_EQ(found, (std::vector<std::string>{part.begin() + 1, part.end()}));
+}
 
 }  // namespace gpuctl::test

@@ -31,6 +31,7 @@
 //   then    llm a a          nodes of its pods by rank; `-` waits; a/1: on its second shared GPU
 //   why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence
 //   sizes   e 6-4 | none     what controllers are told and have not answered yet
+//   moves   wide a:n1>n2 b:n1>n3   or none; whom a person could move so that it starts, and where to
 //   quiet   5                so many further cycles change nothing
 // clang-format on
 
@@ -75,6 +76,9 @@ public:
                 expect_evictions(words(rest));
             } else if (verb == "sizes") {
                 elastic_.expect_sizes(words(rest));
+            } else if (verb == "moves") {
+                const std::string name = words(rest).front();
+                expect_moves(world_.engine.state(), jobs_.at(name).front(), words(rest));
             } else if (verb == "quiet") {
                 expect_quiet(std::stoi(rest));
             } else {

@@ -1,0 +1,169 @@
+// What others would have to do: move out of the way. Who and where to is looked for on the columns;
+// told is what then was lived, from the stop to the new start.
+
+#include <algorithm>
+
+#include "scheduler/model/quantity.hpp"
+#include "scheduler/plan/move_search.hpp"
+#include "scheduler/whatif/question.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+constexpr int kLivesMost = 24;
+constexpr std::int64_t kMsPerMinute = 60'000;
+
+std::string node_of(const ClusterState& state, const std::string& uid) {
+    const PodId id = state.find_pod(uid);
+    if (!id.exists() || !state.pod(id).node.exists()) return "";
+    return state.node(state.pod(id).node).facts.name;
+}
+
+std::string uid_anew(const std::string& uid) { return uid + "/moved"; }
+
+// By whoever may: its owner, who made it.
+void stop(Trial& trial, const ClusterState& before, JobId id) {
+    const JobRow& job = before.job(id);
+    if (job.record) trial.happen(JobDeleteRequested{job.key, false});
+    for (const PodId pod : job.pods) trial.happen(PodRemoved{before.pod(pod).facts.uid});
+}
+
+// The same job from its beginning. Pods that ended are not made again.
+void start(Trial& trial, const ClusterState& before, JobId id) {
+    const JobRow& job = before.job(id);
+    const Instant now = trial.state().now();
+    if (job.record) {
+        JobRecord again = *job.record;
+        again.uid = uid_anew(again.uid);
+        again.submitted_at = now;
+        trial.happen(JobSubmitted{std::move(again)});
+    }
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = before.pod(pod_id);
+        if (!pod.node.exists()) continue;
+        PodFacts facts = pod.facts;
+        facts.uid = uid_anew(facts.uid);
+        facts.phase = PodPhase::pending;
+        facts.created_at = now;
+        facts.started_at = facts.finished_at = Instant{};
+        facts.node.clear();
+        facts.gpu_device = kNoDevice;
+        trial.happen(PodObserved{std::move(facts)});
+    }
+}
+
+// Whoever else held room holds it still, where he did.
+bool are_left_alone(const ClusterState& before, const ClusterState& after, const Units& moved) {
+    for (const auto& [key, id] : before.jobs_by_key()) {
+        const bool is_moved = std::any_of(moved.begin(), moved.end(), [&](const EvictionUnit* one) {
+            return before.job(one->job).key == key;
+        });
+        if (is_moved) continue;
+        for (const PodId pod_id : before.job(id).pods) {
+            const PodRow& pod = before.pod(pod_id);
+            if (!pod.node.exists() || pod.is_leaving()) continue;
+            if (node_of(after, pod.facts.uid) != before.node(pod.node).facts.name) return false;
+        }
+    }
+    return true;
+}
+
+// Where its pods were and are; none: one of them found no place, or all came back to their own.
+std::optional<MovedJob> look_at(const EvictionUnit& unit, const ClusterState& before,
+                                const ClusterState& after) {
+    const JobRow& job = before.job(unit.job);
+    MovedJob out{job.key, static_cast<bool>(job.record), unit.gpus, unit.price_gpu_ms, {}};
+    bool has_moved = false;
+    for (const PodId id : unit.pods) {
+        const PodFacts& facts = before.pod(id).facts;
+        MovedPod pod{facts.key.name, node_of(before, facts.uid),
+                     node_of(after, uid_anew(facts.uid))};
+        if (pod.to.empty()) return std::nullopt;
+        has_moved = has_moved || pod.to != pod.from;
+        out.pods.push_back(std::move(pod));
+    }
+    std::sort(out.pods.begin(), out.pods.end());
+    return has_moved ? std::optional{std::move(out)} : std::nullopt;
+}
+
+// They stop; the job that waits starts; they start again, one after another, and all find a place.
+std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan) {
+    const ClusterState& before = *question.state();
+    std::optional<Trial> trial = question.begin_trial();
+    if (!trial) return std::nullopt;
+    for (const EvictionUnit* unit : plan.moved) stop(*trial, before, unit->job);
+    trial->settle();
+    if (!question.moves_on(trial->state())) return std::nullopt;
+    for (const EvictionUnit* unit : plan.moved) {
+        start(*trial, before, unit->job);
+        trial->settle();
+    }
+    const ClusterState& after = trial->state();
+    if (!question.moves_on(after) || !are_left_alone(before, after, plan.moved)) {
+        return std::nullopt;
+    }
+    std::vector<MovedJob> out;
+    for (const EvictionUnit* unit : plan.moved) {
+        std::optional<MovedJob> job = look_at(*unit, before, after);
+        if (!job) return std::nullopt;
+        out.push_back(std::move(*job));
+    }
+    return out;
+}
+
+// "n1, n2", each once.
+std::string nodes_text(const MovedJob& job, std::string MovedPod::* which) {
+    std::vector<std::string> names;
+    for (const MovedPod& pod : job.pods) names.push_back(pod.*which);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::string lost_text(std::int64_t gpu_ms) {
+    if (gpu_ms == 0) return "no work would be lost";
+    const std::int64_t minutes = (gpu_ms + kMsPerMinute - 1) / kMsPerMinute;
+    return std::to_string(minutes) + (minutes == 1 ? " GPU-minute" : " GPU-minutes") +
+           " of work would be done again";
+}
+
+Remedy told(std::vector<MovedJob> moves) {
+    Remedy out{ChangeKind::jobs_move, "", static_cast<std::int64_t>(moves.size()), "", {}};
+    out.sentence = "it would start now if " + std::to_string(moves.size()) +
+                   (moves.size() == 1 ? " job moved: " : " jobs moved: ");
+    std::int64_t lost_gpu_ms = 0;
+    for (const MovedJob& job : moves) {
+        const bool is_first = &job == &moves.front();
+        out.sentence += (is_first ? "" : "; ") + to_string(job.key) + " (" + format_gpus(job.gpus) +
+                        (job.gpus == whole_gpus(1) ? " GPU" : " GPUs") + ") from " +
+                        nodes_text(job, &MovedPod::from) + " to " + nodes_text(job, &MovedPod::to);
+        lost_gpu_ms += job.lost_gpu_ms;
+    }
+    out.sentence += "; " + lost_text(lost_gpu_ms) + "; nobody is moved unless you do it";
+    out.moves = std::move(moves);
+    return out;
+}
+
+}  // namespace
+
+std::optional<Remedy> try_jobs_move(Question& question) {
+    const ClusterState& state = *question.state();
+    Readiness ready;
+    state.read_readiness(question.id(), ready);
+    if (!ready.waits || ready.hold != Reason::none || ready.pods.empty()) return std::nullopt;
+    const auto needed = static_cast<std::size_t>(ready.all_or_nothing ? ready.ranks_needed : 1);
+    ready.pods.resize(std::min(ready.pods.size(), needed));
+    std::optional<std::vector<MovedJob>> found;
+    int lives = 0;
+    MoveSearch search{state, question.id(), ready.pods};
+    search.find([&](const MovePlan& plan) {
+        found = live(question, plan);
+        return found || ++lives == kLivesMost;
+    });
+    if (!found) return std::nullopt;
+    return told(std::move(*found));
+}
+
+}  // namespace gpuctl::whatif

@@ -49,6 +49,11 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     return preflight(state, spec);
 }
 
+// All that decides what is created: also where, and whether it is at all.
+std::string asked_for(const net::HttpRequest& request) {
+    return request.target + "\n" + request.body;
+}
+
 aio::Task<net::HttpResponse> store(Services& services, Call call, std::string key) {
     std::vector<Detail> warnings;
     Result<JobBody> body_read = read_job(services, call, warnings);
@@ -71,7 +76,7 @@ aio::Task<net::HttpResponse> store(Services& services, Call call, std::string ke
     }
     const std::string kind{to_string(job.spec.kind)};
     if (!key.empty()) {
-        job.idempotency_key = IdempotencyKeys::journal_form(key, call.request.body);
+        job.idempotency_key = IdempotencyKeys::journal_form(key, asked_for(call.request));
         services.idempotency.belongs_to(key, job.spec.key);
     }
     const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
@@ -114,8 +119,8 @@ std::optional<net::HttpResponse> answer_repeat(Services& services, const Call& c
                              call);
     }
     return problem_reply(make_error(ErrorCode::IdempotencyKeyReused,
-                                    "this idempotency key was used with another body; a new "
-                                    "request needs a new key"),
+                                    "this idempotency key was used with another body, namespace or "
+                                    "parameter; a new request needs a new key"),
                          call);
 }
 
@@ -138,7 +143,7 @@ aio::Task<net::HttpResponse> create_job(Services& services, Call call) {
     }
     // Keys of different people do not meet.
     const std::string key = call.who.name + "/" + std::string{given};
-    const KeyState state = services.idempotency.claim(key, call.request.body);
+    const KeyState state = services.idempotency.claim(key, asked_for(call.request));
     if (std::optional<net::HttpResponse> repeat = answer_repeat(services, call, state)) {
         co_return std::move(*repeat);
     }

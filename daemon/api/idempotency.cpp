@@ -16,23 +16,24 @@ void IdempotencyKeys::recover(const ClusterState& state) {
         const std::string key = stored.substr(0, mark);
         Entry entry;
         entry.job = job.key;
-        std::from_chars(stored.data() + mark + 1, stored.data() + stored.size(), entry.body_hash);
+        std::from_chars(stored.data() + mark + 1, stored.data() + stored.size(),
+                        entry.request_hash);
         if (entries_.emplace(key, entry).second) order_.emplace_back(aio::Clock::now(), key);
     }
 }
 
-KeyState IdempotencyKeys::claim(const std::string& key, std::string_view body) {
+KeyState IdempotencyKeys::claim(const std::string& key, std::string_view request) {
     forget_old();
-    const std::uint64_t hash = hash64(body);
+    const std::uint64_t hash = hash64(request);
     const auto [found, is_new] = entries_.try_emplace(key);
     Entry& entry = found->second;
     if (is_new) {
-        entry.body_hash = hash;
+        entry.request_hash = hash;
         entry.in_work = true;
         order_.emplace_back(aio::Clock::now(), key);
         return KeyIsNew{};
     }
-    if (entry.body_hash != hash) return KeyBodyDiffers{};
+    if (entry.request_hash != hash) return KeyRequestDiffers{};
     if (entry.in_work) return KeyInWork{};
     if (entry.answer.empty()) return KeyOfJob{entry.job};
     return KeyAnswered{entry.answer};
@@ -52,8 +53,8 @@ void IdempotencyKeys::belongs_to(const std::string& key, const ObjectKey& job) {
     if (found != entries_.end()) found->second.job = job;
 }
 
-std::string IdempotencyKeys::journal_form(const std::string& key, std::string_view body) {
-    return key + "#" + std::to_string(hash64(body));
+std::string IdempotencyKeys::journal_form(const std::string& key, std::string_view request) {
+    return key + "#" + std::to_string(hash64(request));
 }
 
 void IdempotencyKeys::released(const std::string& key) {

@@ -1,7 +1,8 @@
 #pragma once
-// Idempotency-Key: the same key with the same body gets the same answer, with another body 422. The
-// key is journaled with its job, so that a restart between the write and the answer does not make
-// the client's repeat a duplicate. Keys of jobs that are gone are remembered in memory only.
+// Idempotency-Key: the same key with the same request (target and body) gets the same answer, with
+// another 422. The key is journaled with its job, so that a restart between the write and the
+// answer does not make the client's repeat a duplicate. Keys of jobs that are gone are remembered
+// in memory only.
 
 #include <chrono>
 #include <cstdint>
@@ -24,14 +25,14 @@ inline constexpr std::chrono::hours kIdempotencyKeptFor{24};
 
 struct KeyIsNew {};
 struct KeyInWork {};  // the first request with it is not answered yet
-struct KeyBodyDiffers {};
+struct KeyRequestDiffers {};
 struct KeyAnswered {
     std::string body;  // of the 201
 };
 struct KeyOfJob {  // known from the journal only: the answer is made anew
     ObjectKey job;
 };
-using KeyState = std::variant<KeyIsNew, KeyInWork, KeyBodyDiffers, KeyAnswered, KeyOfJob>;
+using KeyState = std::variant<KeyIsNew, KeyInWork, KeyRequestDiffers, KeyAnswered, KeyOfJob>;
 
 class IdempotencyKeys {
 public:
@@ -39,7 +40,7 @@ public:
     void recover(const ClusterState& state);
 
     // KeyIsNew claims it; then exactly one of answered() and released() follows.
-    KeyState claim(const std::string& key, std::string_view body);
+    KeyState claim(const std::string& key, std::string_view request);
     void answered(const std::string& key, std::string answer);
     // The job may be stored although nobody could say so in time.
     void unconfirmed(const std::string& key);
@@ -47,11 +48,11 @@ public:
     void belongs_to(const std::string& key, const ObjectKey& job);
 
     // What JobRecord::idempotency_key holds: the key and the body it came with.
-    [[nodiscard]] static std::string journal_form(const std::string& key, std::string_view body);
+    [[nodiscard]] static std::string journal_form(const std::string& key, std::string_view request);
 
 private:
     struct Entry {
-        std::uint64_t body_hash = 0;
+        std::uint64_t request_hash = 0;
         std::string answer;
         ObjectKey job;
         bool in_work = false;

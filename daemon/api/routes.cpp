@@ -187,11 +187,14 @@ std::span<const Route> routes() { return kRoutes; }
 Match match_route(std::string_view verb, const std::vector<std::string>& segments) {
     Match match;
     std::vector<std::string> parameters;
+    // Whatever can be got can be asked for its header alone (RFC 9110, 9.3.2).
+    const std::string_view asked = verb == "HEAD" ? "GET" : verb;
     for (const Route& route : kRoutes) {
         if (!matches(route.pattern, segments, parameters)) continue;
         match.path_known = true;
         match.allow += (match.allow.empty() ? "" : ", ") + std::string{route.verb};
-        if (route.verb != verb || match.route != nullptr) continue;
+        if (route.verb == "GET") match.allow += ", HEAD";
+        if (route.verb != asked || match.route != nullptr) continue;
         match.route = &route;
         match.parameters = parameters;
     }

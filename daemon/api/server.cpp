@@ -70,6 +70,15 @@ bool knows_query(const Route& route, std::string_view name) {
     return list.find(" " + std::string{name} + " ") != list.npos;
 }
 
+// Bodies are read as they are.
+std::optional<Error> bad_encoding(const net::HttpRequest& request) {
+    const std::string_view coding = request.fields.get("Content-Encoding");
+    if (coding.empty() || equal_without_case(coding, "identity")) return std::nullopt;
+    return make_error(ErrorCode::UnsupportedMediaType,
+                      "the body's Content-Encoding is \"" +
+                          std::string{coding.substr(0, kShownMax)} + "\"; send it as it is");
+}
+
 // Every handler may take these as they are: into a path of the API server, into the journal.
 std::optional<Error> bad_query(const Route& route, std::string_view name, std::string_view value) {
     if (!knows_query(route, name)) return unknown_query(route, name);
@@ -163,6 +172,7 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
                 route.pattern);
         }
     }
+    if (const auto coded = bad_encoding(call.request)) return refuse(*coded, route.pattern);
     call.parameters = std::move(match.parameters);
     return Admitted{&route, std::move(call)};
 }

@@ -289,7 +289,7 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         EXPECT_EQ(error_code(response), wrong.code);
         EXPECT_TRUE(response.fields.has("X-Request-Id"));
         if (response.status == 405) {
-            EXPECT_EQ(response.fields.get("Allow"), "POST, GET");
+            EXPECT_EQ(response.fields.get("Allow"), "POST, GET, HEAD");
         }
     }
     net::HttpResponse nope = co_await daemon.get("/api/v1/jobs?pool=nope");
@@ -389,6 +389,10 @@ aio::Task<void> repeat_with_key(Daemon& daemon) {
     net::HttpResponse other = co_await daemon.send(keyed(training_yaml("other", 1), "key-1"));
     EXPECT_EQ(other.status, 422);
     EXPECT_EQ(error_code(other), "IdempotencyKeyReused");
+    net::HttpRequest elsewhere = keyed(training_yaml("llm", 1), "key-1");
+    elsewhere.target += "?namespace=team-b";
+    net::HttpResponse moved = co_await daemon.send(std::move(elsewhere));
+    EXPECT_EQ(moved.status, 422) << "nobody is told that a job exists which was never made";
     net::HttpResponse refused = co_await daemon.send(keyed(training_yaml("big", 99), "key-2"));
     EXPECT_EQ(refused.status, 409);
     net::HttpResponse corrected = co_await daemon.send(keyed(training_yaml("big", 1), "key-2"));
@@ -407,6 +411,26 @@ TEST(Api, an_idempotency_key_gives_one_job_also_across_a_restart) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(repeat_with_key);
     Daemon{quick_config(directory.path())}.run(repeat_after_restart);
+}
+
+aio::Task<void> ask_oddly(Daemon& daemon) {
+    for (const char* target : {"/livez", "/metrics", "/api/v1/jobs"}) {
+        net::HttpResponse head = co_await daemon.call("HEAD", target, "", "");
+        EXPECT_EQ(head.status, 200) << target;
+        EXPECT_EQ(head.body, "");
+        EXPECT_NE(head.fields.get("Content-Length"), "0") << target;
+    }
+    net::HttpRequest coded = keyed("abcd", "key");
+    coded.fields.set("Content-Encoding", "gzip");
+    net::HttpResponse refused = co_await daemon.send(std::move(coded));
+    EXPECT_EQ(refused.status, 415);
+    EXPECT_NE(refused.body.find("Content-Encoding is \\\"gzip\\\""), std::string::npos)
+        << refused.body;
+}
+
+TEST(Api, whatever_can_be_got_has_a_head_and_coded_bodies_are_refused_as_such) {
+    const TempDir directory;
+    Daemon{quick_config(directory.path())}.run(ask_oddly);
 }
 
 aio::Task<void> submit_and_leave(Daemon& daemon) {

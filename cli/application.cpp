@@ -71,40 +71,84 @@ std::string help_text(const std::vector<std::string>& command_path) {
 
 namespace {
 
+// What --json and -o ask for, by the words alone: the parser stops at the first one it cannot take.
+Format format_in(const std::vector<std::string>& words) {
+    Format format = Format::table;
+    std::string_view before;
+    for (const std::string_view word : words) {
+        if (word == "--") break;
+        if (word == "--json") return Format::json;
+        std::string_view wanted;
+        if (before == "-o" || before == "--output") wanted = word;
+        if (word.starts_with("-o")) wanted = word.substr(2);
+        if (word.starts_with("--output=")) wanted = word.substr(word.find('=') + 1);
+        if (wanted == "json") format = Format::json;
+        if (wanted == "yaml") format = Format::yaml;
+        before = word;
+    }
+    return format;
+}
+
+std::string no_such_command(const CLI::App& command, const std::string& word) {
+    std::vector<std::string> known;
+    for (const CLI::App* child : command.get_subcommands({})) known.push_back(child->get_name());
+    std::string sentence = command.get_name() + " has no command `" + word + "`";
+    if (const std::string near = wire::nearest_name(word, known); !near.empty()) {
+        return sentence + "; did you mean `" + near + "`?";
+    }
+    if (std::find(known.begin(), known.end(), "job") != known.end()) {
+        sentence += "; if that is a job: `gpuctl " + command.get_name() + " job " + word + "`";
+    }
+    return sentence;
+}
+
+bool is_format(std::string_view word) {
+    return word == "table" || word == "wide" || word == "json" || word == "yaml" || word == "name";
+}
+
+// These are known to every command, only not before it is named.
+void drop_format(std::vector<std::string>& words) {
+    const auto end = std::remove_if(words.begin(), words.end(), [](const std::string& word) {
+        return word == "-o" || word.starts_with("--output");
+    });
+    const bool has_value = end != words.end();
+    words.erase(end, words.end());
+    std::erase_if(words, [&](const std::string& word) {
+        return word == "--json" || (has_value && is_format(word));
+    });
+}
+
 // CLI11 says "A subcommand is required" for a mistyped one; people want to know which and what is
 // near.
-int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem) {
+std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& problem) {
     const CLI::App* deepest = &app;
     for (auto parsed = app.get_subcommands(); !parsed.empty();
          parsed = deepest->get_subcommands()) {
         deepest = parsed.front();
     }
     const bool is_required = problem.get_name() == "RequiredError";
+    std::vector<std::string> unknown = app.remaining(true);
+    if (is_required) drop_format(unknown);
     // A flag nobody knows is worth more words than what is missing beside it. It may have been
     // passed on to a command above.
-    for (const std::string& word : app.remaining(true)) {
-        if (!is_required || !word.starts_with('-')) continue;
-        return app.exit(CLI::ExtrasError{{word}}) == 0 ? 0 : kUsageError;
+    for (const std::string& word : unknown) {
+        if (is_required && word.starts_with('-')) return CLI::ExtrasError{{word}}.what();
     }
-    const std::vector<std::string> unknown = app.remaining(true);
     // `delete` can do without a command (-f FILE), so that a word it does not know is one too many.
     const bool has_commands = !deepest->get_subcommands({}).empty();
     const bool is_word_too_many = dynamic_cast<const CLI::ExtrasError*>(&problem) && has_commands &&
                                   !unknown.empty() && !unknown[0].starts_with('-');
-    if (unknown.empty() || !(is_required || is_word_too_many)) {
-        return app.exit(problem) == 0 ? 0 : kUsageError;
-    }
-    std::vector<std::string> known;
-    for (const CLI::App* child : deepest->get_subcommands({})) known.push_back(child->get_name());
-    std::cerr << "error: " << deepest->get_name() << " has no command `" << printable(unknown[0])
-              << "`";
-    if (const std::string near = wire::nearest_name(unknown[0], known); !near.empty()) {
-        std::cerr << "; did you mean `" << near << "`?";
-    } else if (std::find(known.begin(), known.end(), "job") != known.end()) {
-        std::cerr << "; if that is a job: `gpuctl " << deepest->get_name() << " job "
-                  << printable(unknown[0]) << "`";
-    }
-    std::cerr << "\nRun with --help for more information.\n";
+    if (unknown.empty() || !(is_required || is_word_too_many)) return problem.what();
+    return no_such_command(*deepest, unknown[0]);
+}
+
+int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem, Format format) {
+    const bool is_help = problem.get_exit_code() == 0;
+    if (is_help) return app.exit(problem);
+    const Error error = make_error(ErrorCode::BadRequest, what_is_wrong(app, problem));
+    if (is_document(format)) return report(error, format);
+    std::cerr << "error: " << printable(error.message)
+              << "\nRun with --help for more information.\n";
     return kUsageError;
 }
 
@@ -153,8 +197,9 @@ std::vector<std::string> with_kind_as_word(const CLI::App& app, std::vector<std:
 int run_command_line(int argc, const char* const* argv) {
     CommandLine line;
     const std::unique_ptr<CLI::App> app = build(line);
+    std::vector<std::string> words = with_kind_as_word(*app, {argv + 1, argv + argc});
+    const Format format = format_in(words);
     try {
-        std::vector<std::string> words = with_kind_as_word(*app, {argv + 1, argv + argc});
         std::reverse(words.begin(), words.end());  // as CLI11 takes them
         app->parse(std::move(words));
     } catch (const CLI::ParseError& problem) {
@@ -162,7 +207,7 @@ int run_command_line(int argc, const char* const* argv) {
             std::cout << app->help();
             return 1;
         }
-        return refuse_command_line(*app, problem);
+        return refuse_command_line(*app, problem, format);
     }
     if (app->get_subcommand("replay")->parsed()) return exec_replay(line.replay);
     return run_session(line, format_of(line));

@@ -86,5 +86,40 @@ TEST(Formats, that_a_command_cannot_print_are_refused_with_those_it_can) {
     }
 }
 
+TEST(Formats, of_documents_hold_what_is_wrong_with_the_command_line) {
+    using Words = std::vector<std::string>;
+    for (const Words& words :
+         {Words{"get", "jobs", "--json", "--kind", "nosuch"},
+          Words{"get", "jobs", "--kind=nosuch", "-o", "json"},
+          Words{"get", "jobs", "--kind", "nosuch", "-ojson"},
+          Words{"get", "jobs", "--kind", "nosuch", "--output=json"}, Words{"delete", "--json"},
+          Words{"create", "--json"}, Words{"logs", "x", "--json", "--tail", "0"},
+          Words{"get", "jobs", "--json", "--bogus"}, Words{"get", "--json"},
+          Words{"get", "poolz", "--json"}, Words{"--json"},
+          Words{"delete", "job", "a/b", "-n", "c", "--json"}}) {
+        CannedServer server{200, kJson, "{}"};
+        const auto outcome = server.run(words);
+        EXPECT_EQ(outcome.exit_code, 2) << words[0];
+        EXPECT_EQ(outcome.request_line, "") << words[0];
+        const nlohmann::json document = nlohmann::json::parse(outcome.out, nullptr, false);
+        ASSERT_TRUE(document.is_object()) << words[0] << ": " << outcome.out;
+        EXPECT_EQ(document["code"], "BadRequest");
+        EXPECT_NE(document["message"], "");
+        EXPECT_EQ(outcome.err, "");
+    }
+    CannedServer server{200, kJson, "{}"};
+    const auto yaml = server.run({"get", "poolz", "-o", "yaml"});
+    EXPECT_EQ(yaml.out,
+              "code: BadRequest\nerror: BadRequest\n"
+              "message: get has no command `poolz`; did you mean `pools`?\n");
+}
+
+TEST(Formats, of_help_stay_text) {
+    CannedServer server{200, kJson, "{}"};
+    const auto outcome = server.run({"get", "jobs", "--json", "--help"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_NE(outcome.out.find("Usage: gpuctl get jobs"), std::string::npos) << outcome.out;
+}
+
 }  // namespace
 }  // namespace gpuctl::cli

@@ -1,32 +1,37 @@
 // gpuctl-replay: runs a journal again, offline, and says what came of it. Reading only: a running
 // gpuctld's journal may be looked at, too.
 //
-//     gpuctl-replay [--events] [--verify] DIRECTORY
+//     gpuctl-replay [--events] [--verify] [--json] DIRECTORY
 //
-// Exit codes: 0 good, 1 the journal cannot be read or an invariant is broken, 2 wrong usage.
+// Exit codes: 0 good, 1 the journal cannot be read or an invariant is broken, 2 wrong usage, 3
+// there is no journal. With --json standard output holds one document, errors too.
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/print/describe.hpp"
 #include "daemon/journal/journal.hpp"
+#include "daemon/wire/problem.hpp"
 #include "scheduler/state/invariants.hpp"
 
 namespace gpuctl {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: gpuctl-replay [--events] [--verify] DIRECTORY\n"
+    "usage: gpuctl-replay [--events] [--verify] [--json] DIRECTORY\n"
     "  DIRECTORY  a cluster's journal folder (it holds journal-*.log)\n"
     "  --events   print a line for every input\n"
-    "  --verify   check every invariant of the state after every input\n";
+    "  --verify   check every invariant of the state after every input\n"
+    "  --json     print one JSON document\n";
 
 struct Options {
     std::string directory;
     bool events = false;
     bool verify = false;
+    bool json = false;
 };
 
 bool parse_arguments(const std::vector<std::string>& arguments, Options& options) {
@@ -35,6 +40,8 @@ bool parse_arguments(const std::vector<std::string>& arguments, Options& options
             options.events = true;
         } else if (argument == "--verify") {
             options.verify = true;
+        } else if (argument == "--json") {
+            options.json = true;
         } else if (argument.starts_with("-") || !options.directory.empty()) {
             return false;
         } else {
@@ -44,41 +51,114 @@ bool parse_arguments(const std::vector<std::string>& arguments, Options& options
     return !options.directory.empty();
 }
 
+// What is told on the way: at once as text, or kept for the document.
+class Account {
+public:
+    explicit Account(const Options& options) : options_(options) {}
+
+    void take(const Engine& engine, const Input& input, const EffectList& effects) {
+        if (options_.events) tell_event(input, effects);
+        if (!options_.verify) return;
+        for (const Violation& violation : verify(engine.state())) tell(violation, input);
+    }
+    [[nodiscard]] std::size_t violations() const { return violations_; }
+
+    [[nodiscard]] nlohmann::json document(const journal::ReplayReport& report) const {
+        nlohmann::json document{{"cluster", report.cluster_id},
+                                {"mode", report.mode},
+                                {"inputs", report.inputs},
+                                {"effects", report.effects},
+                                {"last_sequence", static_cast<std::uint64_t>(report.last_sequence)},
+                                {"bytes_torn", report.bytes_torn},
+                                {"state_hash", hash_text(report.state_hash)}};
+        if (options_.events) document["events"] = told_events_;
+        if (options_.verify) document["violations"] = told_violations_;
+        return document;
+    }
+    void print(const journal::ReplayReport& report) const {
+        std::printf("cluster        %s (%s)\n", report.cluster_id.c_str(), report.mode.c_str());
+        std::printf("inputs         %llu\n", static_cast<unsigned long long>(report.inputs));
+        std::printf("effects        %llu\n", static_cast<unsigned long long>(report.effects));
+        std::printf("last sequence  %llu\n", static_cast<unsigned long long>(report.last_sequence));
+        if (report.bytes_torn > 0) {
+            std::printf("torn tail      %llu bytes\n",
+                        static_cast<unsigned long long>(report.bytes_torn));
+        }
+        if (options_.verify) std::printf("violations     %zu\n", violations_);
+        std::printf("state hash     %s\n", hash_text(report.state_hash).c_str());
+    }
+
+private:
+    static std::string hash_text(std::uint64_t hash) {
+        char text[17];
+        std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+        return text;
+    }
+    void tell_event(const Input& input, const EffectList& effects) {
+        const auto sequence = static_cast<std::uint64_t>(input.sequence);
+        const std::string event = bench::describe(input.event);
+        if (options_.json) {
+            told_events_.push_back({{"sequence", sequence},
+                                    {"time_ms", input.now.ms()},
+                                    {"event", event},
+                                    {"effects", effects.size()}});
+            return;
+        }
+        std::printf("%llu %lld %s -> %zu effects\n", static_cast<unsigned long long>(sequence),
+                    static_cast<long long>(input.now.ms()), event.c_str(), effects.size());
+    }
+    void tell(const Violation& violation, const Input& input) {
+        ++violations_;
+        const auto sequence = static_cast<std::uint64_t>(input.sequence);
+        const std::string event = bench::describe(input.event);
+        if (options_.json) {
+            told_violations_.push_back({{"sequence", sequence},
+                                        {"event", event},
+                                        {"invariant", violation.id},
+                                        {"what", violation.what}});
+            return;
+        }
+        std::fprintf(stderr, "after input %llu (%s): %s %s\n",
+                     static_cast<unsigned long long>(sequence), event.c_str(), violation.id.c_str(),
+                     violation.what.c_str());
+    }
+
+    const Options& options_;
+    std::size_t violations_ = 0;
+    nlohmann::json told_events_ = nlohmann::json::array();
+    nlohmann::json told_violations_ = nlohmann::json::array();
+};
+
+void print_document(const nlohmann::json& document) {
+    const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::printf("%s\n", text.c_str());
+}
+
+int refuse(const Error& error, const Options& options) {
+    if (options.json) {
+        print_document({{"code", to_string(error.code)},
+                        {"error", to_string(error.code)},
+                        {"message", error.message}});
+    } else {
+        std::fprintf(stderr, "gpuctl-replay: %s\n", error.message.c_str());
+    }
+    return wire::row_of(error.code).exit_code;
+}
+
 int run(const Options& options) {
-    std::uint64_t violations = 0;
-    const auto observe = [&](const Engine& engine, const Input& input, const EffectList& effects) {
-        const auto sequence = static_cast<unsigned long long>(input.sequence);
-        if (options.events) {
-            std::printf("%llu %lld %s -> %zu effects\n", sequence,
-                        static_cast<long long>(input.now.ms()),
-                        bench::describe(input.event).c_str(), effects.size());
-        }
-        if (!options.verify) return;
-        for (const Violation& violation : verify(engine.state())) {
-            ++violations;
-            std::fprintf(stderr, "after input %llu (%s): %s %s\n", sequence,
-                         bench::describe(input.event).c_str(), violation.id.c_str(),
-                         violation.what.c_str());
-        }
-    };
-    const auto report = journal::replay(options.directory, observe);
-    if (!report) {
-        std::fprintf(stderr, "gpuctl-replay: %s\n", report.error().message.c_str());
-        return 1;
+    Account account{options};
+    const auto report =
+        journal::replay(options.directory,
+                        [&](const Engine& engine, const Input& input, const EffectList& effects) {
+                            account.take(engine, input, effects);
+                        });
+    if (!report) return refuse(report.error(), options);
+    if (options.json) {
+        print_document(account.document(*report));
+    } else {
+        account.print(*report);
     }
-    std::printf("cluster        %s (%s)\n", report->cluster_id.c_str(), report->mode.c_str());
-    std::printf("inputs         %llu\n", static_cast<unsigned long long>(report->inputs));
-    std::printf("effects        %llu\n", static_cast<unsigned long long>(report->effects));
-    std::printf("last sequence  %llu\n", static_cast<unsigned long long>(report->last_sequence));
-    if (report->bytes_torn > 0) {
-        std::printf("torn tail      %llu bytes\n",
-                    static_cast<unsigned long long>(report->bytes_torn));
-    }
-    if (options.verify) {
-        std::printf("violations     %llu\n", static_cast<unsigned long long>(violations));
-    }
-    std::printf("state hash     %016llx\n", static_cast<unsigned long long>(report->state_hash));
-    return violations == 0 ? 0 : 1;
+    return account.violations() == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -100,6 +100,7 @@ struct ReplayOptions {
     std::string directory;
     bool events = false;
     bool verify = false;
+    Format format = Format::table;
 };
 // Becomes gpuctl-replay; returns only when that is not there.
 int exec_replay(const ReplayOptions& options);

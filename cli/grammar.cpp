@@ -10,6 +10,7 @@ namespace {
 
 // What a command can print beside its table; `-o` offers that and refuses the rest.
 using Formats = std::vector<std::string>;
+const Formats kJson{"json"};
 const Formats kDocuments{"json", "yaml"};
 const Formats kDocumentsAndNames{"json", "yaml", "name"};
 const Formats kEvery{"json", "yaml", "name", "wide"};
@@ -202,7 +203,8 @@ void add_logs(CLI::App& app, CommandLine& line) {
         "  gpuctl logs llm-sft -f\n"
         "  gpuctl logs team-a/llm-sft\n"
         "  gpuctl logs llm-sft -f --all-pods --grep loss\n"
-        "  gpuctl logs llm-sft-x7k2p --tail 1000");
+        "  gpuctl logs llm-sft-x7k2p --tail 1000\n"
+        "With --json: one document; one for each line when following.");
     command->add_option("NAME", line.logs.job, kJobNameMeaning)->required();
     command->add_flag("-f,--follow", line.logs.follow,
                       "keep printing; resumes after a lost connection");
@@ -214,7 +216,7 @@ void add_logs(CLI::App& app, CommandLine& line) {
                       "every pod of the job, each line with its pod's name");
     command->add_option("--grep", line.logs.grep, "only lines that match this regular expression");
     add_scope(*command, line);
-    command->add_flag("--json", line.json, "print frames as JSON")->group("Output");
+    add_output(*command, line, kJson);
     command->callback([&line] {
         take_job(line, line.logs.job);
         line.logs.format = format_of(line);
@@ -290,6 +292,8 @@ void add_replay(CLI::App& app, CommandLine& line) {
     command->add_flag("--events", line.replay.events, "print a line for every input");
     command->add_flag("--verify", line.replay.verify,
                       "check every invariant of the state after every input");
+    add_output(*command, line, kJson);
+    command->callback([&line] { line.replay.format = format_of(line); });
 }
 
 void add_connection(CLI::App& app, CommandLine& line) {

@@ -1,7 +1,8 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
-#include <iostream>
+#include <system_error>
 
 #include "cli/commands.hpp"
 
@@ -19,13 +20,16 @@ int exec_replay(const ReplayOptions& options) {
     std::vector<std::string> words{program, options.directory};
     if (options.events) words.emplace_back("--events");
     if (options.verify) words.emplace_back("--verify");
+    if (options.format == Format::json) words.emplace_back("--json");
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     execv(program.c_str(), arguments.data());
-    std::cerr << "error: run " << program
-              << ": not found; it belongs beside gpuctl (build target gpuctl-replay)\n";
-    return 1;
+    const std::string cause = std::generic_category().message(errno);
+    return report(make_error(ErrorCode::Internal,
+                             "run " + program + ": " + cause +
+                                 "; it belongs beside gpuctl (build target gpuctl-replay)"),
+                  options.format);
 }
 
 }  // namespace gpuctl::cli

@@ -1,5 +1,6 @@
 """gpuctld as a process: signals, reload, a second one on the same port or journal, the journal after a crash."""
 
+import json
 import pathlib
 import subprocess
 import unittest
@@ -104,6 +105,29 @@ class Configuration(unittest.TestCase):
         done = run("--config", "/nowhere/gpuctld.yaml")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("/nowhere/gpuctld.yaml", done.stdout + done.stderr)
+
+
+class Replay(unittest.TestCase):
+    def test_its_document_tells_what_its_text_tells(self):
+        with Daemon() as daemon:
+            self.assertEqual(daemon.rest("POST", "/api/v1/jobs", JOB % "a")[0], 201)
+            folder = next(pathlib.Path(daemon.folder, "journal").rglob("journal-*.log")).parent
+            daemon.process.send(15)
+            self.assertEqual(daemon.process.wait(25), 0)
+            text = daemon.gpuctl("replay", str(folder), "--verify").stdout
+            document = json.loads(daemon.gpuctl("replay", str(folder), "--verify", "--events", "-o", "json").stdout)
+        self.assertIn(f"state hash     {document['state_hash']}\n", text)
+        self.assertIn(f"inputs         {document['inputs']}\n", text)
+        self.assertEqual(len(document["events"]), document["inputs"])
+        self.assertEqual(document["events"][-1]["sequence"], document["last_sequence"])
+        self.assertEqual(document["violations"], [])
+
+    def test_a_folder_without_a_journal_is_told_in_the_document_too(self):
+        daemon = Daemon()
+        done = daemon.gpuctl("replay", str(daemon.folder), "--json", check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(json.loads(done.stdout)["code"], "NotFound")
+        self.assertIn("there is no journal", daemon.gpuctl("replay", str(daemon.folder), check=False).stderr)
 
 
 class Crash(unittest.TestCase):

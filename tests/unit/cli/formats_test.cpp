@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "canned_server.hpp"
+#include "cli/grammar.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -95,7 +97,7 @@ TEST(Formats, of_documents_hold_what_is_wrong_with_the_command_line) {
           Words{"get", "jobs", "--kind", "nosuch", "--output=json"}, Words{"delete", "--json"},
           Words{"create", "--json"}, Words{"logs", "x", "--json", "--tail", "0"},
           Words{"get", "jobs", "--json", "--bogus"}, Words{"get", "--json"},
-          Words{"get", "poolz", "--json"}, Words{"--json"},
+          Words{"get", "poolz", "--json"}, Words{"--json"}, Words{"replay", "--json"},
           Words{"delete", "job", "a/b", "-n", "c", "--json"}}) {
         CannedServer server{200, kJson, "{}"};
         const auto outcome = server.run(words);
@@ -119,6 +121,41 @@ TEST(Formats, of_help_stay_text) {
     const auto outcome = server.run({"get", "jobs", "--json", "--help"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.out.find("Usage: gpuctl get jobs"), std::string::npos) << outcome.out;
+}
+
+// "get jobs" and so on: what does something by itself.
+void for_every_leaf(const CLI::App& command, const std::string& path,
+                    const std::function<void(const CLI::App&, const std::string&)>& check) {
+    const auto children = command.get_subcommands([](const CLI::App*) { return true; });
+    if (children.empty() || command.get_require_subcommand_min() == 0) check(command, path);
+    for (const CLI::App* child : children) {
+        for_every_leaf(*child, path + " " + child->get_name(), check);
+    }
+}
+
+TEST(Formats, json_is_one_of_every_command) {
+    CommandLine line;
+    int leaves = 0;
+    for_every_leaf(*build(line), "gpuctl", [&](const CLI::App& command, const std::string& path) {
+        ++leaves;
+        EXPECT_NE(command.get_option_no_throw("--json"), nullptr) << path;
+        EXPECT_NE(command.get_option_no_throw("--output"), nullptr) << path;
+    });
+    EXPECT_GT(leaves, 10);
+}
+
+TEST(Formats, replay_that_cannot_run_says_so_in_its_document) {
+    for (const std::vector<std::string>& format :
+         {std::vector<std::string>{"--json"}, {"-o", "json"}}) {
+        CannedServer server{200, kJson, "{}"};
+        std::vector<std::string> words{"replay", "/nowhere"};
+        words.insert(words.end(), format.begin(), format.end());
+        const auto outcome = server.run(words);
+        EXPECT_EQ(outcome.exit_code, 1);  // the program is not installed beside the tests
+        const nlohmann::json document = nlohmann::json::parse(outcome.out, nullptr, false);
+        ASSERT_TRUE(document.is_object()) << outcome.out << outcome.err;
+        EXPECT_EQ(document["code"], "Internal");
+    }
 }
 
 }  // namespace

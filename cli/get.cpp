@@ -73,8 +73,12 @@ nlohmann::json node_row(const nlohmann::json& item) {
             {"gpu_total", item.value("gpuTotal", nlohmann::json(0))},
             {"gpu_used", item.value("gpuUsed", nlohmann::json(0))},
             {"gpu_free", item.value("gpuFree", nlohmann::json(0))},
+            {"gpu_states", item.value("gpuStates", nlohmann::json::object())},
             {"slices", item.value("slices", nlohmann::json::array())},
             {"gpu_types", member_list(item, "gpuType")},
+            {"cpu", text_of(item, "cpu")},
+            {"memory", text_of(item, "memory")},
+            {"topology", item.value("topology", nlohmann::json::object())},
             {"note", text_of(item, "note")},
             {"ip", text_of(item, "ip", "N/A")},
             {"pool", text_of(item, "pool", member_list(item, "boundPools"))}};
@@ -112,6 +116,14 @@ void print_jobs(const nlohmann::json& rows, bool wide) {
     table.print(std::cout);
 }
 
+// Those nobody uses and nobody can have: RESERVED, MAINTENANCE, FAILED.
+void add_kept_gpus(const nlohmann::json& row, std::vector<std::string>& cells) {
+    const nlohmann::json states = row.value("gpu_states", nlohmann::json::object());
+    for (const char* state : {"reserved", "maintenance", "failed"}) {
+        cells.push_back(number_of(states, state));
+    }
+}
+
 void print_pools(const nlohmann::json& rows, bool wide) {
     std::vector<std::string> header{"POOL NAME", "STATUS",   "GPU TOTAL",
                                     "GPU USED",  "GPU FREE", "NODE COUNT"};
@@ -126,10 +138,7 @@ void print_pools(const nlohmann::json& rows, bool wide) {
             number_of(row, "gpu_total"), number_of(row, "gpu_used"),
             number_of(row, "gpu_free"),  std::to_string(row["nodes"].size())};
         if (wide) {
-            const nlohmann::json states = row.value("gpu_states", nlohmann::json::object());
-            for (const char* state : {"reserved", "maintenance", "failed"}) {
-                cells.push_back(number_of(states, state));
-            }
+            add_kept_gpus(row, cells);
             cells.push_back(member_list(row, "gpu_types"));
             cells.push_back(text_of(row, "description"));
         }
@@ -148,8 +157,18 @@ std::string slices_of(const nlohmann::json& row) {
     return text.empty() ? "-" : text;
 }
 
+// "block b1, rack r1".
+std::string topology_of(const nlohmann::json& row) {
+    const nlohmann::json levels = row.value("topology", nlohmann::json::object());
+    std::string text;
+    for (const auto& [level, name] : levels.items()) {
+        text += (text.empty() ? "" : ", ") + level + " " + text_of(levels, level);
+    }
+    return text.empty() ? "-" : text;
+}
+
 // The columns of slices and notes only where there are any.
-void print_nodes(const nlohmann::json& rows) {
+void print_nodes(const nlohmann::json& rows, bool wide) {
     const bool has_notes = std::any_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
         return !text_of(row, "note").empty();
     });
@@ -159,6 +178,10 @@ void print_nodes(const nlohmann::json& rows) {
     std::vector<std::string> header{"NODE NAME", "STATUS",   "GPU TOTAL", "GPU USED",
                                     "GPU FREE",  "GPU TYPE", "IP",        "POOL"};
     if (has_slices) header.insert(header.begin() + 5, "FREE SLICES");
+    if (wide) {
+        header.insert(header.end(),
+                      {"RESERVED", "MAINTENANCE", "FAILED", "CPU", "MEMORY", "TOPOLOGY"});
+    }
     if (has_notes) header.push_back("NOTE");
     Table table{header};
     for (const auto& row : rows) {
@@ -167,6 +190,11 @@ void print_nodes(const nlohmann::json& rows) {
                                        number_of(row, "gpu_free"),  text_of(row, "gpu_types", "-"),
                                        text_of(row, "ip"),          text_of(row, "pool")};
         if (has_slices) cells.insert(cells.begin() + 5, slices_of(row));
+        if (wide) {
+            add_kept_gpus(row, cells);
+            cells.insert(cells.end(),
+                         {text_of(row, "cpu", "-"), text_of(row, "memory", "-"), topology_of(row)});
+        }
         if (has_notes) cells.push_back(text_of(row, "note", "-"));
         table.add_row(std::move(cells));
     }
@@ -258,7 +286,7 @@ void print_rows(const GetOptions& options, const nlohmann::json& rows) {
     }
     if (options.kind == "jobs") return print_jobs(rows, wide);
     if (options.kind == "pools") return print_pools(rows, wide);
-    if (options.kind == "nodes") return print_nodes(rows);
+    if (options.kind == "nodes") return print_nodes(rows, wide);
     print_queues(std::cout, rows, wide);
 }
 

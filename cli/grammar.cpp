@@ -12,6 +12,8 @@ namespace {
 using Formats = std::vector<std::string>;
 const Formats kJson{"json"};
 const Formats kDocuments{"json", "yaml"};
+// As kubectl has it, wide is the same as table where everything is told anyway.
+const Formats kDocumentsAndWide{"json", "yaml", "wide"};
 const Formats kDocumentsAndNames{"json", "yaml", "name"};
 const Formats kEvery{"json", "yaml", "name", "wide"};
 
@@ -101,7 +103,7 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
         command->add_option("--gpu-type", line.get.gpu_type, "only nodes with this GPU model")
             ->group("Selection");
     }
-    add_output(*command, line, kind == "nodes" ? kDocumentsAndNames : kEvery);
+    add_output(*command, line, kEvery);
     command->callback([&line, kind] {
         line.get.kind = kind;
         if (kind == "jobs" && !line.get.name.empty()) take_job(line, line.get.name);
@@ -140,7 +142,7 @@ void add_describe(CLI::App& app, CommandLine& line) {
             ->add_option("NAME", line.describe.name, kind == "job" ? kJobNameMeaning : "its name")
             ->required();
         if (kind == "job") add_scope(*command, line);
-        add_output(*command, line, kDocuments);
+        add_output(*command, line, kDocumentsAndWide);
         command->callback([&line, kind] {
             line.describe.kind = kind;
             if (kind == "job") take_job(line, line.describe.name);

@@ -76,10 +76,9 @@ TEST(Formats, that_a_command_cannot_print_are_refused_with_those_it_can) {
     using Words = std::vector<std::string>;
     for (const Words& words :
          {Words{"create", "-f", "x", "-o", "wide"}, Words{"delete", "job", "x", "-o", "wide"},
-          Words{"describe", "job", "x", "-o", "name"}, Words{"describe", "node", "x", "-o", "wide"},
-          Words{"explain", "job", "x", "-o", "name"}, Words{"version", "-o", "name"},
-          Words{"what-if", "-f", "x", "-o", "wide"},
-          Words{"preview", "--config", "x", "-o", "name"}, Words{"get", "nodes", "-o", "wide"}}) {
+          Words{"describe", "job", "x", "-o", "name"}, Words{"explain", "job", "x", "-o", "name"},
+          Words{"version", "-o", "name"}, Words{"what-if", "-f", "x", "-o", "wide"},
+          Words{"preview", "--config", "x", "-o", "name"}}) {
         CannedServer server{200, kJson, "{}"};
         const auto outcome = server.run(words);
         EXPECT_EQ(outcome.exit_code, 2) << words[0];
@@ -155,6 +154,40 @@ TEST(Formats, replay_that_cannot_run_says_so_in_its_document) {
         const nlohmann::json document = nlohmann::json::parse(outcome.out, nullptr, false);
         ASSERT_TRUE(document.is_object()) << outcome.out << outcome.err;
         EXPECT_EQ(document["code"], "Internal");
+    }
+}
+
+const std::string kNode =
+    R"({"total":1,"items":[{"nodeName":"n1","status":"active","gpuTotal":8,"gpuUsed":4,)"
+    R"("gpuFree":4,"gpuType":"A100","ip":"10.0.0.1","pool":"training","slices":[],)"
+    R"("note":"reservation exam from 2026-11-23T08:00:00Z",)"
+    R"("gpuStates":{"available":1,"allocated":4,"reserved":2,"maintenance":0,"failed":1},)"
+    R"("cpu":"64","memory":"512Gi","topology":{"rack":"r1","block":"b1"}}]})";
+
+TEST(Formats, wide_of_nodes_tells_the_states_of_their_gpus_and_what_else_they_offer) {
+    CannedServer server{200, kJson, kNode};
+    const auto outcome = server.run({"get", "nodes", "-o", "wide"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out,
+              "NODE NAME  STATUS  GPU TOTAL  GPU USED  GPU FREE  GPU TYPE  IP        POOL      "
+              "RESERVED  MAINTENANCE  FAILED  CPU  MEMORY  TOPOLOGY           NOTE\n"
+              "n1         active  8          4         4         A100      10.0.0.1  training  "
+              "2         0            1       64   512Gi   block b1, rack r1  "
+              "reservation exam from 2026-11-23T08:00:00Z\n");
+    CannedServer again{200, kJson, kNode};
+    const auto json = again.run({"get", "nodes", "--json"});
+    EXPECT_EQ(nlohmann::json::parse(json.out)[0]["gpu_states"]["reserved"], 2) << json.out;
+}
+
+TEST(Formats, wide_of_one_object_is_all_that_is_told_of_it_anyway) {
+    for (const char* kind : {"job", "pool", "node"}) {
+        CannedServer server{200, kJson, R"({"name":"x"})"};
+        const auto plain = server.run({"describe", kind, "x"});
+        CannedServer again{200, kJson, R"({"name":"x"})"};
+        const auto wide = again.run({"describe", kind, "x", "-o", "wide"});
+        EXPECT_EQ(wide.exit_code, 0) << wide.err;
+        EXPECT_EQ(wide.out, plain.out);
+        EXPECT_NE(wide.out, "");
     }
 }
 

@@ -260,13 +260,31 @@ void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide) {
 
 namespace {
 
+// Every pool has queues of the same names: "training/research/llm".
+std::string queue_name(const nlohmann::json& row) {
+    return text_of(row, "pool") + "/" + text_of(row, "path", text_of(row, "name"));
+}
+
+// As every command that takes such an object takes it.
+std::string printed_name(const std::string& kind, const nlohmann::json& row) {
+    const std::string name = text_of(row, "name");
+    if (kind == "jobs") return typed_name({text_of(row, "namespace"), name});
+    return kind.substr(0, kind.size() - 1) + "/" + (kind == "queues" ? queue_name(row) : name);
+}
+
+bool is_named(const std::string& kind, const nlohmann::json& item, const std::string& name) {
+    for (const char* key : {"name", "jobId", "nodeName"}) {
+        if (text_of(item, key) == name) return true;
+    }
+    return kind == "queues" && (text_of(item, "path") == name || queue_name(item) == name ||
+                                text_of(item, "pool") + "/" + text_of(item, "name") == name);
+}
+
 // A job once, however many pods of it are listed.
 void print_names(const std::string& kind, const nlohmann::json& rows) {
     std::set<std::string> printed;
     for (const auto& row : rows) {
-        const std::string name = text_of(row, "name");
-        const std::string typed = kind == "jobs" ? typed_name({text_of(row, "namespace"), name})
-                                                 : kind.substr(0, kind.size() - 1) + "/" + name;
+        const std::string typed = printed_name(kind, row);
         if (printed.insert(typed).second) std::cout << printable(typed) << '\n';
     }
 }
@@ -314,9 +332,7 @@ aio::Task<int> run_get(Connection& connection, GetOptions options) {
         if (!reply) co_return report(reply.error(), options.format);
         const nlohmann::json items = reply->body.value("items", nlohmann::json::array());
         for (const auto& item : items) {
-            const bool wanted = options.name.empty() || text_of(item, "name") == options.name ||
-                                text_of(item, "jobId") == options.name ||
-                                text_of(item, "nodeName") == options.name;
+            const bool wanted = options.name.empty() || is_named(options.kind, item, options.name);
             if (wanted) rows.push_back(shape(options.kind, item));
         }
         const auto total = reply->body.value("total", std::int64_t{0});

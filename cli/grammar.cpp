@@ -79,8 +79,10 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
                   const std::string& meaning) {
     CLI::App* command = get.add_subcommand(kind, meaning);
     command->alias(kind.substr(0, kind.size() - 1));
-    command->add_option("NAME", line.get.name,
-                        kind == "jobs" ? "only this one, also NAMESPACE/NAME" : "only this one");
+    const std::string meaning_of_name = kind == "jobs"     ? "only this one, also NAMESPACE/NAME"
+                                        : kind == "queues" ? "only this one, also POOL/NAME"
+                                                           : "only this one";
+    command->add_option("NAME", line.get.name, meaning_of_name);
     if (kind != "pools") {
         command->add_option("--pool", line.get.pool, "only those of this pool")->group("Selection");
     }

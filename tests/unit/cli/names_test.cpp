@@ -103,5 +103,25 @@ TEST(Names, of_pools_and_nodes_are_taken_as_get_prints_them) {
     EXPECT_EQ(node.run({"get", "nodes", "node/n1", "-o", "name"}).out, "node/n1\n");
 }
 
+TEST(Names, of_queues_tell_those_of_several_pools_apart_and_find_each_again) {
+    const std::string rows =
+        R"({"total":4,"items":[{"pool":"a","name":"default","path":"default"},)"
+        R"({"pool":"b","name":"default","path":"default"},)"
+        R"({"pool":"b","name":"research","path":"research"},)"
+        R"({"pool":"b","name":"llm","path":"research/llm"}]})";
+    CannedServer all{200, kJson, rows};
+    EXPECT_EQ(all.run({"get", "queues", "-o", "name"}).out,
+              "queue/a/default\nqueue/b/default\nqueue/b/research\nqueue/b/research/llm\n");
+    for (const auto& [typed, found] : {std::pair{"queue/b/default", "queue/b/default\n"},
+                                       {"b/research/llm", "queue/b/research/llm\n"},
+                                       {"b/llm", "queue/b/research/llm\n"},
+                                       {"research/llm", "queue/b/research/llm\n"},
+                                       {"llm", "queue/b/research/llm\n"},
+                                       {"default", "queue/a/default\nqueue/b/default\n"}}) {
+        CannedServer server{200, kJson, rows};
+        EXPECT_EQ(server.run({"get", "queues", typed, "-o", "name"}).out, found) << typed;
+    }
+}
+
 }  // namespace
 }  // namespace gpuctl::cli

@@ -43,6 +43,13 @@ Error unknown_status(std::string_view status, std::span<const std::string_view> 
                       "read status=" + std::string{status} + ": must be one of " + list);
 }
 
+// Work of a pool outlives its last node.
+bool has_jobs(const ClusterState& state, std::string_view pool) {
+    const auto& jobs = state.jobs_by_key();
+    return std::any_of(jobs.begin(), jobs.end(),
+                       [&](const auto& job) { return state.job(job.second).pool_wanted == pool; });
+}
+
 }  // namespace
 
 Result<std::string> pool_of(const ClusterState& state, const Call& call) {
@@ -54,6 +61,7 @@ Result<std::string> pool_of(const ClusterState& state, const Call& call) {
         if (one.name == pool) return pool;
         known += (known.empty() ? "" : ", ") + one.name;
     }
+    if (has_jobs(state, pool)) return pool;
     return make_error(ErrorCode::PoolNotFound,
                       "there is no pool " + pool + "; there are: " + known);
 }

@@ -64,6 +64,9 @@ void Cluster::reach(const BindPod& effect, Instant now, Out& out) {
     }
     if (pod.facts.terminating) return turn_down(BindResult::refused, "pod is being deleted");
     if (pod.facts.gated) return turn_down(BindResult::refused, "pod has scheduling gates");
+    if (happens(settings_, effect.id, "bind forbidden", settings_.faults.bind_refused_per_mille)) {
+        return turn_down(BindResult::refused, "the virtual API server forbids it");
+    }
 
     ++figures_.binds_accepted;
     // The watch and the answer travel apart: either may come first, and the answer may come late.

@@ -20,11 +20,12 @@ struct Faults {
     std::int64_t eviction_refused_per_mille =
         0;  // by a disruption budget; an eighth of it for good
     std::int64_t container_failed_per_mille = 0;  // exits with an error somewhere in its run
+    std::int64_t bind_refused_per_mille = 0;      // as by a right or an admission policy, for now
 };
 BOOST_DESCRIBE_STRUCT(Faults, (),
                       (bind_failed_per_mille, bind_unanswered_per_mille, create_failed_per_mille,
                        delete_failed_per_mille, eviction_refused_per_mille,
-                       container_failed_per_mille))
+                       container_failed_per_mille, bind_refused_per_mille))
 
 struct Settings {
     std::uint64_t seed = 1;

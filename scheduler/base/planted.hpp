@@ -57,6 +57,10 @@ namespace gpuctl {
       "A pod whose bind failed stays assumed, and nobody tries again.") \
     X(no_backoff, \
       "A failed bind is tried again at once.") \
+    X(refuse_binds_for_ever, \
+      "A bind that was refused is not tried again until its pod changes.") \
+    X(retry_refused_at_once, \
+      "A bind that was refused is tried again at once.") \
     X(ignore_failed_deletions, \
       "A roll-back that the API server refused is taken for done.") \
     X(forget_gang_deadline, \

@@ -69,7 +69,7 @@ enum class BindResult : std::uint8_t {
     bound,      // accepted, or read back as bound to our node
     elsewhere,  // read back as bound to another node: the watch will say so, drop ours
     gone,       // 404 or another uid
-    refused,    // permanent refusal: forbidden, invalid, being deleted, gated
+    refused,    // forbidden, invalid, being deleted, gated: tried again after the longest pause
     failed      // not bound for sure, may be tried again after backoff
 };
 struct BindOutcome {

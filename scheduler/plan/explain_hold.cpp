@@ -44,7 +44,7 @@ std::vector<std::string> leaves_below(const ClusterState& state, QueueId queue) 
     return names;
 }
 
-std::string bar_text(const ClusterState& state, const JobRow& job) {
+std::string bar_text(const ClusterState& state, const JobRow& job, std::vector<Figure>& figures) {
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         if (pod.standing != PodStanding::waiting || pod.bar == PodBar::none) continue;
@@ -53,9 +53,13 @@ std::string bar_text(const ClusterState& state, const JobRow& job) {
                 return "pod " + pod.facts.key.name + " was bound by another scheduler";
             case PodBar::gone:
                 return "pod " + pod.facts.key.name + " is gone in this incarnation";
-            case PodBar::refused:
+            case PodBar::refused: {
+                const Duration left = std::max(pod.barred_until - state.now(), Duration{0});
+                figures = {{"retry_in_ms", left.ms()}};
                 return "binding pod " + pod.facts.key.name + " was refused (" + pod.message +
-                       "); it is tried again when the pod changes";
+                       "); it is tried again in " + std::to_string((left.ms() + 999) / 1000) +
+                       " s, or when the pod changes";
+            }
             case PodBar::none:
                 break;
         }
@@ -180,7 +184,7 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
             out.sentence = "its other ranks are being bound";
             break;
         default: {
-            out.sentence = bar_text(state, job);
+            out.sentence = bar_text(state, job, out.figures);
             if (!out.sentence.empty()) break;
             if (job.not_before > state.now()) {
                 out.figures = {{"retry_in_ms", (job.not_before - state.now()).ms()},

@@ -1,5 +1,7 @@
 // What became of our binds and deletions.
 
+#include <algorithm>
+
 #include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -22,6 +24,40 @@ void ClusterState::back_off(JobRow& job) {
     ++job.bind_failures;
     job.not_before =
         now_ + backoff_after(job.bind_failures, policy_.backoff_initial, policy_.backoff_maximum);
+}
+
+// What stood in its way (a right, an admission policy) is lifted without an event that we hear, so
+// it is asked for again after the longest pause; one pod's refusal holds nobody but it and its
+// gang.
+void ClusterState::bar_refused(PodRow& row) {
+    if (planted(PlantedBug::retry_refused_at_once)) return;
+    row.bar = PodBar::refused;
+    row.barred_until = now_ + policy_.backoff_maximum;
+    JobRow& job = jobs_[row.job.value()];
+    if (!job.refusal_ends_at.happened()) job.refusal_ends_at = row.barred_until;
+    job.refusal_ends_at = std::min(job.refusal_ends_at, row.barred_until);
+}
+
+void ClusterState::lift_refusals(JobRow& job) {
+    if (!job.refusal_ends_at.happened() || job.refusal_ends_at > now_) return;
+    if (planted(PlantedBug::refuse_binds_for_ever)) return;
+    for (const PodId id : job.pods) {
+        PodRow& row = pods_[id.value()];
+        if (row.bar == PodBar::refused && row.barred_until <= now_) row.bar = PodBar::none;
+    }
+    find_end_of_refusal(job);
+}
+
+void ClusterState::find_end_of_refusal(JobRow& job) const {
+    job.refusal_ends_at = Instant{};
+    for (const PodId id : job.pods) {
+        const PodRow& row = pods_[id.value()];
+        if (row.bar != PodBar::refused) continue;
+        const bool is_first = !job.refusal_ends_at.happened();
+        if (is_first || row.barred_until < job.refusal_ends_at) {
+            job.refusal_ends_at = row.barred_until;
+        }
+    }
 }
 
 void ClusterState::on(const BindOutcome& event, EffectList&) {
@@ -54,9 +90,14 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
             job.member_refused = true;
             break;
         case BindResult::refused:
-            give_up_assumption(id);
-            row.bar = PodBar::refused;
+            bar_refused(row);
             job.member_refused = true;
+            if (is_unsure(row)) {  // what an earlier term sent may land yet: its room is kept
+                back_off(job);
+            } else {
+                give_up_assumption(id);
+            }
+            set_timer(job_id);
             break;
         case BindResult::failed:
             back_off(job);

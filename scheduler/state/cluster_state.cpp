@@ -69,6 +69,7 @@ void ClusterState::set_timer(JobId id) {
         if (at > now_ && (!next.happened() || at < next)) next = at;
     };
     if (!planted(PlantedBug::no_timer_for_backoff)) consider(job.not_before);
+    consider(job.refusal_ends_at);
     if (!planted(PlantedBug::no_timer_for_gangs)) consider(job.gang_deadline);
     if (job.workload_due && !planted(PlantedBug::no_timer_for_workloads)) {
         consider(job.workload_not_before);

@@ -52,8 +52,7 @@ public:
     // Settles what is left of the job's last round, then puts it into its queue if it can be tried.
     // `ready` is the caller's buffer for what was found.
     void refresh(JobId job, Readiness& ready, EffectList& effects);
-    // Has the victims stopped and keeps `round` for the job meanwhile. The caller has shown that it
-    // fits once they are gone.
+    // Has the victims stopped and keeps `round`, which fits once they are gone, for the job.
     void claim(JobId job, const std::vector<Placement>& round, const std::vector<Victim>& victims,
                EvictionCause cause, EffectList& effects);
     // Gives the room back; victims that could not be evicted yet are spared.
@@ -183,8 +182,7 @@ public:
     // Pods that hold and have a limit, by the moment at which they end at the latest.
     using Ends = std::pmr::set<std::pair<Instant, PodId>>;
     [[nodiscard]] const Ends& ends() const { return ends_; }
-    // Of what the job had to do: by the runs that were stopped for others, as far as it was kept,
-    // and by the one that is under way.
+    // Of what the job had to do: by runs that were stopped, as far as it was kept, and by this one.
     [[nodiscard]] Duration progress_of(const JobRow& job) const;
     // In pools that see to it that long jobs begin in time: one that needs so long goes first.
     // Absent: none does.
@@ -342,6 +340,9 @@ private:
     void retry_members(JobId id, EffectList& effects);
     void roll_back_gang(JobId id, EffectList& effects);
     void back_off(JobRow& job);
+    void bar_refused(PodRow& row);
+    void lift_refusals(JobRow& job);
+    void find_end_of_refusal(JobRow& job) const;
     [[nodiscard]] bool can_roll_back(const JobRow& job) const;
     void report_started(JobId id, EffectList& effects);
 

@@ -70,6 +70,7 @@ void copy_pod(To& to, const From& from) {
     to.evict_effect = from.evict_effect;
     to.evicted_for = from.evicted_for;
     to.spared_until = from.spared_until;
+    to.barred_until = from.barred_until;
     to.effect = from.effect;
     to.bind_deadline = from.bind_deadline;
     to.unsure_until = from.unsure_until;
@@ -270,6 +271,7 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         if (planted(PlantedBug::forget_what_was_worked)) row.elastic.done = {};
         if (is_elastic(row)) elastic_jobs_.insert(id);
         mark_surplus(row);
+        find_end_of_refusal(row);
         if (image.is_dirty) mark_dirty(id);
     }
     recount_work();

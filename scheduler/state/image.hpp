@@ -37,6 +37,7 @@ struct PodImage {
     EffectId evict_effect{};
     ObjectKey evicted_for;
     Instant spared_until;
+    Instant barred_until;
     std::string node;
     EffectId effect{};
     Instant bind_deadline;
@@ -50,9 +51,9 @@ struct PodImage {
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, eviction,
-                       evict_effect, evicted_for, spared_until, node, effect, bind_deadline,
-                       unsure_until, placed_at, seen_at, reported, message, gpu_device,
-                       grows_with_demand))
+                       evict_effect, evicted_for, spared_until, barred_until, node, effect,
+                       bind_deadline, unsure_until, placed_at, seen_at, reported, message,
+                       gpu_device, grows_with_demand))
 
 struct JobImage {
     ObjectKey key;

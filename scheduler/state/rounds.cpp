@@ -131,6 +131,7 @@ ClusterState::Round ClusterState::count_round(const JobRow& job) const {
 
 void ClusterState::refresh(JobId id, Readiness& ready, EffectList& effects) {
     leave_queue(id);
+    lift_refusals(jobs_[id.value()]);
     settle_round(id, effects);
     settle_size(id, effects);
     read_readiness(id, ready);

@@ -61,7 +61,7 @@ enum class PodBar : std::uint8_t {
     none,
     elsewhere,  // the API server has it on another node: the watch will say which
     gone,       // the API server does not know this incarnation any more
-    refused     // the API server will not have it bound; lifted when the pod changes
+    refused     // the API server would not have it bound; lifted after a pause, or when it changes
 };
 
 // What there is to know of a pod that holds something and may be stopped for others: each queue has
@@ -89,6 +89,7 @@ struct PodRow {
     EffectId evict_effect{};
     ObjectKey evicted_for;  // the beneficiary
     Instant spared_until;   // its eviction was refused: not asked again before
+    Instant barred_until;   // its bind was refused: not asked again before
     NodeId node;            // held on, none while waiting or done
     ShapeId shape;
     JobId job;  // none for foreign pods
@@ -189,7 +190,8 @@ struct JobRow {
     std::int32_t gang_attempt = 0;
     bool gang_started = false;    // all its ranks were bound once
     Instant gang_deadline;        // of the open round or of being half bound; else never
-    bool member_refused = false;  // in the open round, for good
+    bool member_refused = false;  // in the open round
+    Instant refusal_ends_at;      // the first of its pods' `barred_until`; never: nobody is refused
     std::int32_t bind_failures = 0;
     Instant not_before;
     std::uint64_t reported = 0;  // fingerprint of the explanation last reported

@@ -26,6 +26,10 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     forget_progress(input.event);
     books_.take(input, after);
     if (const auto* outcome = std::get_if<BindOutcome>(&input.event)) check_backoff(*outcome);
+    if (const auto* pod = std::get_if<PodObserved>(&input.event)) {
+        const auto refused = refusals_.find(pod->pod.uid);
+        if (refused != refusals_.end()) refused->second.has_changed = true;
+    }
     std::vector<Turn> turns;
     std::vector<Evictions> evictions;
     for (const Effect& effect : effects) {
@@ -65,6 +69,7 @@ void Judge::look_around(const Engine& engine) {
     if (!state.leading() || !state.synced() || engine.wants_plan()) return;
     check_under_way(state);
     check_reservations(state);
+    check_refusals(state);
     check_promises(state);
     check_queues(state);
     look_at_claims(state);

@@ -178,6 +178,7 @@ private:
     // judge_waits.cpp
     void check_under_way(const ClusterState& state);
     void check_reservations(const ClusterState& state);
+    void check_refusals(const ClusterState& state);
     void try_waiting(const ClusterState& state, JobId id, const Readiness& ready);
     void recount(const ClusterState& state, const ObjectKey& job, const Readiness& ready,
                  const Explanation& told);
@@ -196,8 +197,13 @@ private:
     std::vector<Violation> violations_;
     EffectId effect_last_{};
     std::map<ObjectKey, EffectId> workloads_open_;
-    std::map<ObjectKey, Instant> quiet_until_;          // jobs whose bind failed: no new try before
-    std::map<ObjectKey, Instant> failed_at_;            // of a bind, last
+    std::map<ObjectKey, Instant> quiet_until_;  // jobs whose bind failed: no new try before
+    std::map<ObjectKey, Instant> failed_at_;    // of a bind, last
+    struct Refusal {
+        Instant until;             // then it is tried again
+        bool has_changed = false;  // so that it may be tried before
+    };
+    std::map<std::string, Refusal> refusals_;           // pods whose bind was refused last, by uid
     std::set<ObjectKey> drained_;                       // gangs, in this step
     std::map<std::string, ObjectKey> asked_to_go_for_;  // beneficiary by uid
     std::set<ObjectKey> rolled_back_;  // gangs, by deletions first sent in this step

@@ -44,6 +44,13 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     if (quiet != quiet_until_.end() && books_.now < quiet->second) {
         fail("I14", what + ": tried again at once after a failure");
     }
+    const auto refused = refusals_.find(bind.pod.uid);
+    if (refused != refusals_.end()) {
+        if (!refused->second.has_changed && books_.now < refused->second.until) {
+            fail("I14", what + ": tried again at once after it was refused");
+        }
+        refusals_.erase(refused);
+    }
     check_room(bind, pod, after);
     if (books_.claimed_before(bind.pod.uid) == bind.node) {  // decided when it was claimed
         ++probes.claims_used;
@@ -136,10 +143,13 @@ void Judge::check_reservation(const BindPod& bind, const BookedPod& pod) {
 // may run since an earlier failure of the same job, is what counts.
 void Judge::check_backoff(const BindOutcome& outcome) {
     const auto pod = books_.pods.find(outcome.uid);
-    if (pod == books_.pods.end() || outcome.result != BindResult::failed) return;
-    if (pod->second.effect != outcome.effect) return;
+    if (pod == books_.pods.end() || pod->second.effect != outcome.effect) return;
     // Bound by what an earlier term had sent: that this second try failed changes nothing.
     if (!pod->second.facts.node.empty()) return;
+    if (outcome.result == BindResult::refused) {
+        refusals_[outcome.uid] = {books_.now + books_.policy.backoff_maximum, false};
+    }
+    if (outcome.result != BindResult::failed) return;
     const ObjectKey job = job_of(pod->second.facts);
     const auto before = failed_at_.find(job);
     const bool is_first =

@@ -53,6 +53,23 @@ void Judge::check_reservations(const ClusterState& state) {
     }
 }
 
+// I14: whose bind was refused is tried again in time.
+void Judge::check_refusals(const ClusterState& state) {
+    for (auto entry = refusals_.begin(); entry != refusals_.end();) {
+        const PodId id = state.find_pod(entry->first);
+        if (!id.exists()) {
+            entry = refusals_.erase(entry);
+            continue;
+        }
+        const PodRow& row = state.pod(id);
+        if (row.bar == PodBar::refused && entry->second.until <= state.now()) {
+            fail("I14", "pod " + to_string(row.facts.key) +
+                            ": its bind was refused once and is not tried again");
+        }
+        ++entry;
+    }
+}
+
 void Judge::try_waiting(const ClusterState& state, JobId id, const Readiness& ready) {
     ++probes.waits_tried;
     const PodFacts& pod = state.pod(ready.pods.front()).facts;

@@ -109,7 +109,7 @@ TEST(Binder, a_missing_right_is_asked_for_again_but_a_gang_does_not_wait_for_it)
     EXPECT_EQ(judge_read_back(order, ErrorCode::Forbidden, pending), BindResult::refused);
 }
 
-TEST(Binder, what_the_server_finds_invalid_is_refused_for_good) {
+TEST(Binder, what_the_server_finds_invalid_is_refused) {
     for (const ErrorCode code : {ErrorCode::BadRequest, ErrorCode::ValidationFailed}) {
         EXPECT_EQ(judge_answer(refused(code, 403)), std::nullopt);
         EXPECT_EQ(read_back(code, on("")), BindResult::refused) << to_string(code);

@@ -153,6 +153,29 @@ TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
     EXPECT_EQ(world.node_of("g-0") == "", false) << "it holds until it is gone";
 }
 
+TEST(Gang, whose_binds_were_refused_is_tried_again_as_a_whole) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(gang("g", 2, 8));
+    world.plan();
+    world.answer("g-0", BindResult::refused);
+    world.plan();
+    world.now = world.now + Duration{700};
+    world.answer("g-1", BindResult::refused);
+    world.plan();
+    EXPECT_EQ(world.node_of("g-0"), "") << "a gang keeps no room for a right that is missing";
+    EXPECT_EQ(world.node_of("g-1"), "");
+    world.now = world.now + (world.policy.backoff_maximum - Duration{1});
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_TRUE(world.pending.empty()) << "the first alone is no gang";
+    world.now = world.now + Duration{1};
+    world.send(WokeUp{});
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 2U);
+}
+
 TEST(Gang, M24_half_bound_bare_pods_are_held_reported_and_resumed_first) {
     EngineWorld world;
     world.add(node("a", 8));

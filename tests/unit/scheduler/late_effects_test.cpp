@@ -45,6 +45,24 @@ TEST(LateEffects, a_failed_resend_keeps_its_room_until_the_first_bind_cannot_lan
     EXPECT_EQ(world.node_of("p"), "") << "nothing of it can land now";
 }
 
+TEST(LateEffects, a_refused_resend_keeps_its_room_as_a_failed_one_does) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("p", "p", 8));
+    world.plan();
+    const BindPod first = bind_in_flight(world, "p");
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.plan();
+    world.answer("p", BindResult::refused);
+    EXPECT_EQ(world.node_of("p"), "a") << "the first bind may still land there";
+    world.plan();
+    EXPECT_TRUE(world.pending.empty()) << "not at once";
+    pass(world, first.deadline - world.now + Duration{1});
+    world.remove_node("a");
+    world.plan();
+    EXPECT_EQ(world.node_of("p"), "");
+}
+
 TEST(LateEffects, a_failed_bind_of_one_term_gives_its_room_back_at_once) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -310,6 +310,7 @@ Result<PodReading> read_pod(std::string_view json, const PodReadSettings& settin
     reading.told_unscheduled = status.told_unscheduled;
     reading.told_reason = status.told_reason;
     reading.told_message = status.told_message;
+    reading.told_since = status.told_since;
     return reading;
 }
 

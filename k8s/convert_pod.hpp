@@ -23,6 +23,7 @@ struct PodReading {
     bool told_unscheduled = false;
     std::string told_reason;
     std::string told_message;
+    Instant told_since;
 };
 
 // InvalidJson for text that is no pod with a name and a uid.

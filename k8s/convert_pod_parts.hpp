@@ -70,6 +70,7 @@ struct StatusParts {
     bool told_unscheduled = false;
     std::string_view told_reason;
     std::string_view told_message;
+    Instant told_since;
 };
 
 struct MetadataParts {

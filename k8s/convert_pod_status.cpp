@@ -66,6 +66,7 @@ void read_condition(JsonCursor& cursor, StatusParts& parts) {
     std::string_view status;
     std::string_view reason;
     std::string_view message;
+    std::string_view since;
     cursor.object([&](std::string_view key) {
         if (key == "type") {
             type = cursor.string();
@@ -75,6 +76,8 @@ void read_condition(JsonCursor& cursor, StatusParts& parts) {
             reason = cursor.string();
         } else if (key == "message") {
             message = cursor.string();
+        } else if (key == "lastTransitionTime") {
+            since = cursor.string();
         } else {
             cursor.skip();
         }
@@ -83,6 +86,7 @@ void read_condition(JsonCursor& cursor, StatusParts& parts) {
         parts.told_unscheduled = true;
         parts.told_reason = reason;
         parts.told_message = message;
+        parts.told_since = parse_object_time(since);
     } else if (type == "PodResizePending" && status == "True" && reason == "Infeasible") {
         parts.resize_infeasible = true;
     }

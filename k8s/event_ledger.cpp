@@ -172,7 +172,28 @@ FailureLedger::Time FailureLedger::next_at() const {
 
 void FailureLedger::posted(const ObjectKey& job, std::string name) {
     const auto found = jobs_.find(job);
-    if (found != jobs_.end()) found->second.name = std::move(name);
+    if (found == jobs_.end()) return;
+    found->second.name = std::move(name);
+    found->second.failures = 0;
+}
+
+void FailureLedger::failed(const Write& write, Time now) {
+    const auto found = jobs_.find(write.job);
+    if (found == jobs_.end()) return;
+    Entry& entry = found->second;
+    // The job may be gone: nobody says so here, so there is an end to it.
+    if (++entry.failures >= settings_.tries_max) {
+        entry.failures = 0;
+        return;
+    }
+    const auto pause = pause_after(entry.failures, settings_.retry_first, settings_.retry_cap);
+    if (!entry.wanted) {
+        entry.wanted = write.event;
+        entry.wanted_reason = entry.told;
+    }
+    entry.series = false;
+    entry.told_at = Time{};  // nothing was told
+    plan(write.job, entry, now + pause);
 }
 
 }  // namespace gpuctl::k8s

@@ -26,7 +26,8 @@ EventRecorder::EventRecorder(aio::Loop& loop, Client& client, EventRecorderSetti
       failures_(settings_.failures ? settings_.failures_per_second : 0,
                 settings_.failures_per_second),
       successes_(settings_.successes ? settings_.successes_per_second : 0,
-                 settings_.successes_per_second) {}
+                 settings_.successes_per_second),
+      refusals_(settings_.on_refusal) {}
 
 void EventRecorder::pending(const ReportPending& report) {
     if (!settings_.failures) return;
@@ -95,9 +96,10 @@ aio::Task<void> EventRecorder::run() {
 
 void EventRecorder::count(const ApiResult<ApiResponse>& answer) {
     ++(answer ? figures_.written : figures_.failed);
+    if (!answer) refusals_.note(answer.error(), aio::Clock::now());
 }
 
-aio::Task<void> EventRecorder::post(EventNote event, std::string name, Epoch epoch) {
+aio::Task<std::optional<bool>> EventRecorder::post(EventNote event, std::string name, Epoch epoch) {
     ApiCall call;
     call.method = "POST";
     call.path = events_path(event.regarding.key.namespace_name);
@@ -106,14 +108,18 @@ aio::Task<void> EventRecorder::post(EventNote event, std::string name, Epoch epo
     const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{5});
     const ApiResult<ApiResponse> answer = co_await client_.call(std::move(call), deadline);
     count(answer);
+    if (answer) co_return true;
+    const ErrorCode code = answer.error().code;
+    if (code == ErrorCode::UnknownOutcome || code == ErrorCode::Timeout) co_return std::nullopt;
+    co_return false;
 }
 
 aio::Task<void> EventRecorder::write(FailureLedger::Write order, Epoch epoch) {
     if (order.count == 0) {
         std::string name = new_name(order.event.regarding);
-        const std::uint64_t failed_before = figures_.failed;
-        co_await post(std::move(order.event), name, epoch);
-        if (figures_.failed == failed_before) ledger_.posted(order.job, std::move(name));
+        const std::optional<bool> made = co_await post(order.event, name, epoch);
+        if (made && *made) ledger_.posted(order.job, std::move(name));
+        if (made && !*made) ledger_.failed(order, aio::Clock::now());
         co_return;
     }
     if (order.series_name.empty()) co_return;  // the event itself never went out

@@ -1,7 +1,8 @@
 #pragma once
 // Events for people (S10, ruling 25): FailedScheduling once per job and reason, repeats aggregated
 // into a series; Scheduled once per job or gang while a low-rate budget lasts. Best effort: what
-// does not go out in time is dropped and counted, and binding never waits for it.
+// does not go out in time is dropped and counted, and binding never waits for it. Only a new
+// FailedScheduling that was surely not made is tried again, some minutes long.
 
 #include <chrono>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "daemon/aio/signal.hpp"
 #include "daemon/aio/task_group.hpp"
 #include "k8s/client.hpp"
+#include "k8s/refusal_notice.hpp"
 #include "k8s/token_bucket.hpp"
 #include "scheduler/model/effect.hpp"
 
@@ -45,6 +47,9 @@ public:
         std::chrono::milliseconds hold_down{1'000};
         std::chrono::milliseconds same_reason_again{30'000};
         std::chrono::milliseconds series_flush{360'000};
+        std::chrono::milliseconds retry_first{1'000};
+        std::chrono::milliseconds retry_cap{60'000};
+        std::int32_t tries_max = 10;  // six minutes of refusals
     };
     explicit FailureLedger(Settings settings) : settings_(settings) {}
 
@@ -61,6 +66,8 @@ public:
     [[nodiscard]] Time next_at() const;
     // The event that next() asked for exists now under this name.
     void posted(const ObjectKey& job, std::string name);
+    // It was surely not made: due again after a pause, with the newest words.
+    void failed(const Write& write, Time now);
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
 private:
@@ -72,7 +79,8 @@ private:
         Time told_at{};
         std::optional<EventNote> wanted;
         Reason wanted_reason = Reason::none;
-        bool series = false;  // only the series is due
+        bool series = false;        // only the series is due
+        std::int32_t failures = 0;  // of new events, in a row
         Time due = Time::max();
     };
     void plan(const ObjectKey& job, Entry& entry, Time due);
@@ -91,6 +99,7 @@ struct EventRecorderSettings {
     std::string instance = "gpuctld";  // reportingInstance
     FailureLedger::Settings ledger;
     std::uint64_t seed = 1;  // of event names
+    RefusalNotice::Say on_refusal;
 };
 
 class EventRecorder {
@@ -113,7 +122,8 @@ public:
     [[nodiscard]] const Figures& figures() const { return figures_; }
 
 private:
-    aio::Task<void> post(EventNote event, std::string name, Epoch epoch);
+    // Whether it was made; absent: nobody knows.
+    aio::Task<std::optional<bool>> post(EventNote event, std::string name, Epoch epoch);
     aio::Task<void> write(FailureLedger::Write order, Epoch epoch);
     void count(const ApiResult<ApiResponse>& answer);
     std::string new_name(const PodReference& pod);
@@ -128,6 +138,7 @@ private:
     std::optional<Epoch> epoch_;
     std::uint64_t names_ = 0;
     Figures figures_;
+    RefusalNotice refusals_;
 };
 
 }  // namespace gpuctl::k8s

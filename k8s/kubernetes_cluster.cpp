@@ -56,6 +56,7 @@ EventRecorderSettings recorder_settings(const KubernetesSettings& settings) {
     recorder.successes_per_second = settings.success_events_per_second;
     recorder.instance = settings.lease.identity;
     recorder.seed = settings.seed;
+    recorder.on_refusal = settings.on_event_refused;
     return recorder;
 }
 
@@ -136,7 +137,7 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       synced_or_term(loop),
       pulse(*client, {}, [this] { on_return(); }),
       outbox(loop),
-      writer(loop, *client, settings.failure_events_per_second, {}),
+      writer(loop, *client, settings.failure_events_per_second, {}, settings.on_condition_refused),
       recorder(loop, *client, recorder_settings(settings)),
       pod_feed(outbox, {settings.scheduler_name, labels}, writer, [this] { on_synced(); }),
       node_feed(outbox, labels, [this] { on_synced(); }),

@@ -45,6 +45,8 @@ struct KubernetesSettings {
     std::chrono::milliseconds rediscover{60'000};  // for PodGroup kinds installed later
     std::uint64_t seed = 1;
     ReadSpec read_spec;  // empty: workloads that nobody remembers stay nobody's
+    RefusalNotice::Say on_condition_refused;
+    RefusalNotice::Say on_event_refused;
 };
 
 // Monotonic counters for metrics; read on the loop thread.

@@ -76,7 +76,7 @@ void PodFeed::inform_writer(const PodReading& reading) {
         writer_.forget(facts.uid);
     } else {
         writer_.observed({facts.key, facts.uid}, reading.generation, reading.told_unscheduled,
-                         {reading.told_reason, reading.told_message});
+                         {reading.told_reason, reading.told_message}, reading.told_since);
     }
 }
 

@@ -5,7 +5,9 @@
 // PodScheduled=True itself.
 //
 // Bounds: so many pods are remembered, so many writes a second; a pod that waits less than a moment
-// is never written, and new numbers under the same reason wait half a minute.
+// is never written, and new numbers under the same reason wait half a minute. A write that failed
+// is due again after a pause that doubles, with the newest text, until it is told or the pod is
+// gone.
 
 #include <chrono>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include "daemon/aio/signal.hpp"
 #include "daemon/aio/task_group.hpp"
 #include "k8s/client.hpp"
+#include "k8s/refusal_notice.hpp"
 #include "k8s/token_bucket.hpp"
 #include "scheduler/model/effect.hpp"
 
@@ -34,9 +37,14 @@ std::optional<PodCondition> condition_for(const Explanation& explanation);
 // A note of at most `bytes_max`, cut at a character.
 std::string shortened(std::string text, std::size_t bytes_max);
 
-// `first`: the condition was not False before, so its time of transition is now.
-std::string condition_patch(const PodReference& pod, const PodCondition& condition, bool first,
-                            std::int64_t generation, Instant now);
+// Before the next try, after so many failures in a row: `first`, doubled up to `cap`.
+std::chrono::milliseconds pause_after(std::int32_t failures, std::chrono::milliseconds first,
+                                      std::chrono::milliseconds cap);
+
+// `since`: of the transition. Always said: a merge into a condition that another writer made, or
+// that was never written, would leave it without one.
+std::string condition_patch(const PodReference& pod, const PodCondition& condition, Instant since,
+                            std::int64_t generation);
 
 // What was told and what is to be told, per waiting pod. Pure: the time is an argument.
 class ConditionLedger {
@@ -46,23 +54,28 @@ public:
         std::size_t pods_max = 50'000;
         std::chrono::milliseconds hold_down{1'000};
         std::chrono::milliseconds same_reason_again{30'000};
+        std::chrono::milliseconds retry_first{1'000};
+        std::chrono::milliseconds retry_cap{60'000};
     };
     explicit ConditionLedger(Settings settings) : settings_(settings) {}
 
     // The pod as the API server has it; known after a restart too.
     void observed(const PodReference& pod, std::int64_t generation, bool told_unscheduled,
-                  PodCondition told);
+                  PodCondition told, Instant since);
     void want(const PodReference& pod, const PodCondition& condition, Time now);
     void forget(const std::string& uid);
 
     struct Write {
         PodReference pod;
         PodCondition condition;
-        bool first = false;
+        Instant since;  // of the transition; never: with this write
         std::int64_t generation = 0;
     };
-    // The write that has been due longest; counts as told.
+    // The write that has been due longest; counts as told until it has failed.
     std::optional<Write> next(Time now);
+    void written(const Write& write);
+    // Not told, as far as anybody knows: due again after a pause, unless the watch has shown it.
+    void failed(const Write& write, Time now);
     // When next() may have something; Time::max(): not before the next want().
     [[nodiscard]] Time next_at() const;
     [[nodiscard]] std::size_t size() const { return pods_.size(); }
@@ -73,12 +86,16 @@ private:
         PodReference pod;
         std::int64_t generation = 0;
         bool told_unscheduled = false;
+        bool is_confirmed = false;  // the watch spoke since the last write was sent
+        std::int32_t failures = 0;  // in a row
+        Instant since;              // of the transition, while told_unscheduled
         PodCondition told;
         std::optional<PodCondition> wanted;
         Time told_at{};
         Time due{};
     };
     void unschedule(Entry& entry);
+    void schedule(Entry& entry, PodCondition condition, Time due);
 
     Settings settings_;
     std::unordered_map<std::string, Entry> pods_;  // by uid
@@ -89,13 +106,13 @@ private:
 class StatusWriter {
 public:
     StatusWriter(aio::Loop& loop, Client& client, std::int64_t writes_per_second,
-                 ConditionLedger::Settings settings);
+                 ConditionLedger::Settings settings, RefusalNotice::Say on_refusal = {});
 
     // Until cancelled; spawn it in a TaskGroup.
     aio::Task<void> run();
 
     void observed(const PodReference& pod, std::int64_t generation, bool told_unscheduled,
-                  PodCondition told);
+                  PodCondition told, Instant since);
     void want(const ReportPending& report);
     void forget(const std::string& uid) { ledger_.forget(uid); }
     // Writes go out only in a term of leadership (A2).
@@ -117,6 +134,7 @@ private:
     TokenBucket budget_;
     std::optional<Epoch> epoch_;
     Figures figures_;
+    RefusalNotice refusals_;
 };
 
 }  // namespace gpuctl::k8s

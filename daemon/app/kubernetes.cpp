@@ -62,6 +62,13 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.failure_events_per_second = source.failure_events_per_second;
     settings.success_events_per_second = source.success_events_per_second;
     settings.seed = aio::random_seed();
+    settings.on_condition_refused = [](const std::string& why, std::uint64_t refused) {
+        log::warn("the API server refuses conditions of pods, trying again",
+                  {{"err", why}, {"refused", refused}});
+    };
+    settings.on_event_refused = [](const std::string& why, std::uint64_t refused) {
+        log::warn("the API server refuses events", {{"err", why}, {"refused", refused}});
+    };
     settings.read_spec = [replicas = config.names.gpu_replicas](const k8s::WorkloadOrigin& origin) {
         return read_spec(origin, replicas);
     };

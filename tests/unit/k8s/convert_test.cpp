@@ -439,6 +439,10 @@ TEST(ConvertPod, an_update_that_changes_nothing_for_us_has_the_same_fingerprint)
     pod["status"]["conditions"] = Json::array({{{"type", "PodScheduled"}, {"status", "False"}}});
     EXPECT_EQ(fingerprint(facts(pod), scratch), before);
     EXPECT_TRUE(read(pod).told_unscheduled);
+    EXPECT_FALSE(read(pod).told_since.happened());
+    pod["status"]["conditions"][0]["lastTransitionTime"] = "2026-11-20T10:00:00Z";
+    EXPECT_EQ(read(pod).told_since, Instant{1'795'168'800'000});
+    EXPECT_EQ(fingerprint(facts(pod), scratch), before);
     pod["spec"]["nodeName"] = "n1";
     EXPECT_NE(fingerprint(facts(pod), scratch), before);
 }

@@ -47,16 +47,14 @@ TEST(Condition, M20_gated_pods_are_not_written) {
     EXPECT_FALSE(condition_for(pending(Reason::gated, "").explanation).has_value());
 }
 
-TEST(Condition, the_patch_names_the_incarnation_and_the_time_only_when_it_flips) {
+TEST(Condition, the_patch_names_the_incarnation_and_the_time_of_the_transition) {
     const PodCondition condition{"Unschedulable", "0/5 nodes: \"none\""};
     const auto first =
-        Json::parse(condition_patch(pod("a"), condition, true, 4, Instant{1'795'168'800'000}));
+        Json::parse(condition_patch(pod("a"), condition, Instant{1'795'168'800'000}, 4));
     EXPECT_EQ(first, Json::parse(R"({"metadata":{"uid":"uid-a"},"status":{"conditions":[
       {"type":"PodScheduled","status":"False","reason":"Unschedulable",
        "message":"0/5 nodes: \"none\"","lastTransitionTime":"2026-11-20T10:00:00Z",
        "observedGeneration":4}]}})"));
-    const auto again = Json::parse(condition_patch(pod("a"), condition, false, 0, Instant{1}));
-    EXPECT_FALSE(again["status"]["conditions"][0].contains("lastTransitionTime"));
 }
 
 TEST(ConditionLedger, M19_the_same_condition_is_written_once) {
@@ -66,20 +64,104 @@ TEST(ConditionLedger, M19_the_same_condition_is_written_once) {
     EXPECT_FALSE(ledger.next(kStart).has_value());  // it may be bound in a moment
     const auto write = ledger.next(kStart + seconds{1});
     ASSERT_TRUE(write.has_value());
-    EXPECT_TRUE(write->first);
+    EXPECT_FALSE(write->since.happened());  // the transition is this write
     for (int i = 0; i < 100; ++i) ledger.want(pod("a"), condition, kStart + seconds{2 + i});
     EXPECT_FALSE(ledger.next(kStart + seconds{3'600}).has_value());
 }
 
 TEST(ConditionLedger, M19_what_a_previous_run_wrote_is_not_written_again) {
     ConditionLedger ledger{{}};
-    ledger.observed(pod("a"), 1, true, {"Unschedulable", "0/5"});
+    ledger.observed(pod("a"), 1, true, {"Unschedulable", "0/5"}, Instant{5'000});
     ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
     EXPECT_FALSE(ledger.next(kStart + seconds{60}).has_value());
     ledger.want(pod("a"), {"NotReadyForScheduling", "quota"}, kStart);
     const auto write = ledger.next(kStart + seconds{60});
     ASSERT_TRUE(write.has_value());
-    EXPECT_FALSE(write->first);  // still False: the time of transition stays
+    EXPECT_EQ(write->since, Instant{5'000});  // still False: the time of transition stays
+}
+
+TEST(ConditionLedger, a_condition_that_somebody_left_without_a_time_gets_one) {
+    ConditionLedger ledger{{}};
+    ledger.observed(pod("a"), 1, true, {"Unschedulable", "0/5"}, Instant{});
+    ledger.want(pod("a"), {"NotReadyForScheduling", "quota"}, kStart);
+    auto write = ledger.next(kStart + seconds{60});
+    ASSERT_TRUE(write.has_value());
+    EXPECT_FALSE(write->since.happened());
+    write->since = Instant{7'000};
+    ledger.written(*write);
+    ledger.want(pod("a"), {"Unschedulable", "0/6"}, kStart + seconds{61});
+    write = ledger.next(kStart + seconds{120});
+    ASSERT_TRUE(write.has_value());
+    EXPECT_EQ(write->since, Instant{7'000});
+}
+
+TEST(ConditionLedger, a_write_that_failed_is_tried_again_with_growing_pauses_until_it_is_told) {
+    ConditionLedger ledger{{}};
+    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    Time now = kStart + seconds{1};
+    for (const int pause : {1, 2, 4, 8, 16, 32, 60, 60}) {
+        const auto write = ledger.next(now);
+        ASSERT_TRUE(write.has_value());
+        EXPECT_FALSE(write->since.happened());  // it has never been written
+        ledger.failed(*write, now);
+        EXPECT_FALSE(ledger.next(now + seconds{pause} - milliseconds{1}).has_value());
+        now += seconds{pause};
+        EXPECT_EQ(ledger.next_at(), now);
+    }
+    const auto write = ledger.next(now);
+    ASSERT_TRUE(write.has_value());
+    ledger.written(*write);
+    EXPECT_FALSE(ledger.next(now + seconds{3'600}).has_value());
+}
+
+TEST(ConditionLedger, the_newest_text_goes_out_when_a_write_is_tried_again) {
+    ConditionLedger ledger{{}};
+    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    const auto write = ledger.next(kStart + seconds{1});
+    ASSERT_TRUE(write.has_value());
+    ledger.want(pod("a"), {"Unschedulable", "0/6"}, kStart + seconds{1});
+    ledger.failed(*write, kStart + seconds{2});
+    ledger.want(pod("a"), {"NotReadyForScheduling", "quota"}, kStart + seconds{2});
+    const auto again = ledger.next(kStart + seconds{3});
+    ASSERT_TRUE(again.has_value());
+    EXPECT_EQ(again->condition.message, "quota");
+    ledger.written(*again);
+    EXPECT_FALSE(ledger.next(kStart + seconds{3'600}).has_value()) << "once";
+}
+
+TEST(ConditionLedger, what_the_watch_shows_in_spite_of_an_error_is_not_written_again) {
+    ConditionLedger ledger{{}};
+    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    const auto write = ledger.next(kStart + seconds{1});
+    ASSERT_TRUE(write.has_value());
+    ledger.observed(pod("a"), 1, true, {"Unschedulable", "0/5"}, Instant{5'000});
+    ledger.failed(*write, kStart + seconds{6});
+    EXPECT_FALSE(ledger.next(kStart + seconds{3'600}).has_value());
+}
+
+TEST(ConditionLedger, a_pod_that_is_gone_is_not_tried_again) {
+    ConditionLedger ledger{{}};
+    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    const auto write = ledger.next(kStart + seconds{1});
+    ASSERT_TRUE(write.has_value());
+    ledger.forget("uid-a");
+    ledger.failed(*write, kStart + seconds{2});
+    EXPECT_FALSE(ledger.next(kStart + seconds{3'600}).has_value());
+    EXPECT_EQ(ledger.size(), 0U);
+}
+
+TEST(RefusalNotice, says_the_first_refusal_and_counts_the_rest_of_a_minute) {
+    std::vector<std::uint64_t> said;
+    RefusalNotice notice{[&](const std::string& why, std::uint64_t refused) {
+        EXPECT_EQ(why, "may not patch pods/status");
+        said.push_back(refused);
+    }};
+    const ApiError forbidden = make_api_error(ErrorCode::Forbidden, "may not patch pods/status");
+    notice.note(make_api_error(ErrorCode::Unreachable, "silence"), kStart);
+    for (int i = 0; i < 60; ++i) notice.note(forbidden, kStart + seconds{i});
+    EXPECT_EQ(said, std::vector<std::uint64_t>{1});
+    notice.note(forbidden, kStart + seconds{60});
+    EXPECT_EQ(said, (std::vector<std::uint64_t>{1, 60}));
 }
 
 TEST(ConditionLedger, new_numbers_wait_and_a_new_reason_does_not) {
@@ -104,6 +186,25 @@ TEST(ConditionLedger, a_bound_pod_is_forgotten_and_the_memory_is_bounded) {
     for (const char* name : {"a", "b", "c"}) ledger.want(pod(name), {"r", "m"}, kStart);
     EXPECT_EQ(ledger.size(), 2u);
     EXPECT_EQ(ledger.dropped(), 1u);
+}
+
+TEST(FailureLedger, an_event_that_was_not_made_is_tried_again_but_not_for_ever) {
+    FailureLedger ledger{{}};
+    ledger.want(pending(Reason::gpu_insufficient, "needs 8"), kStart);
+    Time now = kStart + seconds{1};
+    int tries = 0;
+    while (const auto write = ledger.next(now)) {
+        ++tries;
+        EXPECT_EQ(write->event.note, "needs 8");
+        EXPECT_EQ(write->count, 0);
+        ledger.failed(*write, now);
+        now = std::min(now + seconds{60}, std::max(now, ledger.next_at()));
+    }
+    EXPECT_EQ(tries, 10);
+    ledger.want(pending(Reason::tenant_quota, "quota"), now);
+    const auto other = ledger.next(now + seconds{1});
+    ASSERT_TRUE(other.has_value()) << "another reason is news";
+    EXPECT_EQ(other->event.note, "quota");
 }
 
 TEST(FailureLedger, repeats_of_one_reason_become_a_series) {

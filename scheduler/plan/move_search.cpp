@@ -10,15 +10,6 @@
 namespace gpuctl {
 namespace {
 
-Load load_of(const ClusterState& state, const std::vector<PodId>& pods) {
-    Load sum;
-    for (const PodId pod : pods) {
-        const Shape& shape = state.shapes().at(state.pod(pod).shape);
-        sum.add({shape.gpus, shape.cpu, shape.memory});
-    }
-    return sum;
-}
-
 // All that the job has is in the unit: nothing of it waits or goes.
 bool is_whole(const ClusterState& state, const EvictionUnit& unit) {
     const auto& pods = state.job(unit.job).pods;

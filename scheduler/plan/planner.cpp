@@ -11,19 +11,6 @@
 
 namespace gpuctl {
 
-namespace {
-
-Load load_of(const ClusterState& state, const std::vector<PodId>& pods) {
-    Load sum;
-    for (const PodId pod : pods) {
-        const Shape& shape = state.shapes().at(state.pod(pod).shape);
-        sum.add({shape.gpus, shape.cpu, shape.memory});
-    }
-    return sum;
-}
-
-}  // namespace
-
 void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     ++figures.plans;
     told_.clear();

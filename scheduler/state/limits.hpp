@@ -5,12 +5,23 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/relief.hpp"
 
 namespace gpuctl {
+
+// What these pods ask for together.
+inline Load load_of(const ClusterState& state, const std::vector<PodId>& pods) {
+    Load sum;
+    for (const PodId pod : pods) {
+        const Shape& shape = state.shapes().at(state.pod(pod).shape);
+        sum.add({shape.gpus, shape.cpu, shape.memory});
+    }
+    return sum;
+}
 
 // Visits every limit that `ask` more would cross, the queue's own first, then upwards, then the
 // namespace's; `visit(const LimitHit&)` returns false to stop. With a relief: those that it would

@@ -9,6 +9,7 @@
 #include "daemon/aio/loop.hpp"
 #include "daemon/aio/signal.hpp"
 #include "daemon/aio/task_group.hpp"
+#include "k8s/controller_trouble.hpp"
 #include "k8s/discovery.hpp"
 #include "k8s/evictor.hpp"
 #include "k8s/kubeconfig.hpp"
@@ -393,6 +394,15 @@ aio::Task<Result<std::string>> KubernetesCluster::cluster_id(aio::Deadline deadl
 
 aio::Task<Result<void>> KubernetesCluster::try_create(JobRecord job, Epoch epoch) {
     return parts_->maker.try_create(std::move(job), epoch);
+}
+
+aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey job,
+                                                                     aio::Deadline deadline) {
+    std::string uid;
+    for (const Parts::WorkloadWatch& workload : parts_->workloads) {
+        if (uid.empty()) uid = workload.feed->uid_of(job);
+    }
+    return ask_for_trouble(*parts_->client, std::move(job), std::move(uid), deadline);
 }
 
 aio::Task<bool> KubernetesCluster::stop(aio::Deadline deadline) {

@@ -77,6 +77,8 @@ public:
     [[nodiscard]] ports::LogSource& logs() override;
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
+    aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
+                                                      aio::Deadline deadline) override;
     aio::Task<bool> stop(aio::Deadline deadline) override;
 
     [[nodiscard]] KubernetesFigures figures() const;

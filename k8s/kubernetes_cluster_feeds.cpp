@@ -164,6 +164,13 @@ bool WorkloadFeed::on_deleted(const ObjectIdentity& identity, std::string_view /
     return true;
 }
 
+std::string WorkloadFeed::uid_of(const ObjectKey& job) const {
+    for (const auto& [uid, facts] : workloads_) {
+        if (facts.key == job) return uid;
+    }
+    return {};
+}
+
 bool GangFeed::on_object(Change /*change*/, const ObjectIdentity& /*identity*/,
                          std::string_view object) {
     const auto gang = read_gang(object, field_);

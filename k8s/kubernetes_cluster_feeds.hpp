@@ -129,6 +129,9 @@ public:
     bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
     bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
 
+    // Of the object that was made for this job; empty: there is none of this kind.
+    [[nodiscard]] std::string uid_of(const ObjectKey& job) const;
+
 private:
     bool offer_job(std::string_view object);
 

@@ -19,8 +19,8 @@ net::HttpResponse get_snapshot(Services& services, const Call& call);
 
 // jobs.cpp, create.cpp
 net::HttpResponse list_jobs_page(Services& services, const Call& call);
-net::HttpResponse get_job(Services& services, const Call& call);
-net::HttpResponse explain(Services& services, const Call& call);
+aio::Task<net::HttpResponse> get_job(Services& services, Call call);
+aio::Task<net::HttpResponse> explain(Services& services, Call call);
 aio::Task<net::HttpResponse> create_job(Services& services, Call call);
 aio::Task<net::HttpResponse> delete_job(Services& services, Call call);
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/api/handlers.hpp"
+#include "daemon/api/missing_pods.hpp"
 #include "daemon/api/readiness.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/selection.hpp"
@@ -39,6 +40,18 @@ Result<JobView> job_named(Services& services, const Call& call) {
     return find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
 }
 
+// The view of the job is not kept over the question: the state may be another after it.
+aio::Task<std::string> words_about(Services& services, Call call) {
+    ObjectKey key;
+    {
+        const Result<JobView> job = job_named(services, call);
+        if (!job || !waits_for_controller(*job)) co_return std::string{};
+        key = job->key;
+    }
+    std::string words = co_await controller_words(services, key);
+    co_return words;
+}
+
 }  // namespace
 
 net::HttpResponse list_jobs_page(Services& services, const Call& call) {
@@ -71,15 +84,19 @@ net::HttpResponse list_jobs_page(Services& services, const Call& call) {
     return json_reply(200, page_json(*page, std::move(rows)));
 }
 
-net::HttpResponse get_job(Services& services, const Call& call) {
-    const Result<JobView> job = job_named(services, call);
-    if (!job) return problem_reply(job.error(), call);
-    return json_reply(200, job_detail(*job, services.engine.history().of(job->key), wall_now()));
+aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
+    const std::string words = co_await words_about(services, call);
+    Result<JobView> job = job_named(services, call);
+    if (!job) co_return problem_reply(job.error(), call);
+    if (job->waiting) add_controller_words(words, *job->waiting);
+    co_return json_reply(200, job_detail(*job, services.engine.history().of(job->key), wall_now()));
 }
 
-net::HttpResponse explain(Services& services, const Call& call) {
-    const Result<JobView> job = job_named(services, call);
-    if (!job) return problem_reply(job.error(), call);
+aio::Task<net::HttpResponse> explain(Services& services, Call call) {
+    const std::string words = co_await words_about(services, call);
+    Result<JobView> job = job_named(services, call);
+    if (!job) co_return problem_reply(job.error(), call);
+    if (job->waiting) add_controller_words(words, *job->waiting);
     Json body;
     body["jobId"] = shown_name(job->key);
     body["name"] = shown_name(job->key);
@@ -95,12 +112,13 @@ net::HttpResponse explain(Services& services, const Call& call) {
     const std::optional<TurnView> turn = turn_of(services.engine.state(), job->key);
     body["turn"] = turn ? turn_json(*turn) : Json{};
     body["blockers"] = Json::array();
-    for (const Explanation& blocker : explain_job(services.engine.state(), job->key)) {
+    for (Explanation& blocker : explain_job(services.engine.state(), job->key)) {
+        add_controller_words(words, blocker);
         Json entry = explanation_json(blocker);
         entry["kubernetesMessage"] = kubernetes_message(blocker);
         body["blockers"].push_back(std::move(entry));
     }
-    return json_reply(200, body);
+    co_return json_reply(200, body);
 }
 
 aio::Task<net::HttpResponse> delete_job(Services& services, Call call) {

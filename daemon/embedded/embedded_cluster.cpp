@@ -139,6 +139,10 @@ aio::Task<Result<std::string>> EmbeddedCluster::cluster_id(aio::Deadline) {
 
 aio::Task<Result<void>> EmbeddedCluster::try_create(JobRecord, Epoch) { co_return Result<void>{}; }
 
+aio::Task<Result<std::string>> EmbeddedCluster::controller_trouble(ObjectKey, aio::Deadline) {
+    co_return std::string{};
+}
+
 aio::Task<bool> EmbeddedCluster::stop(aio::Deadline deadline) {
     stopped_ = true;
     tasks_.cancel();

@@ -49,6 +49,9 @@ public:
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
     // Takes everything.
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
+    // Its controllers have none.
+    aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
+                                                      aio::Deadline deadline) override;
     aio::Task<bool> stop(aio::Deadline deadline) override;
 
     // What happens to virtual machines: loss, return, cordon (sim/input.hpp).

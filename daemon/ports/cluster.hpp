@@ -42,6 +42,11 @@ public:
     // any: its namespace, rights, quota, admission.
     virtual aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) = 0;
 
+    // What keeps the controller of a submitted job from making its pods, in the cluster's words;
+    // empty: nothing is known. Asks the cluster, so it is for one job that somebody looks at.
+    virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
+                                                              aio::Deadline deadline) = 0;
+
     // No new effects; those in flight finish or are cancelled at the deadline. True: all ended.
     virtual aio::Task<bool> stop(aio::Deadline deadline) = 0;
 };

@@ -123,6 +123,21 @@ class Controllers(unittest.TestCase):
             self.assertEqual(refused.returncode, 4, refused.stderr)
             self.assertIn("JobExists", refused.stderr)
 
+    def test_a_service_that_a_user_made_is_neither_taken_over_nor_deleted(self):
+        services = f"/api/v1/namespaces/{self.namespace}/services"
+        self.bed.api("POST", services, {"metadata": {"name": "svc-web"}, "spec": {
+            "type": "NodePort", "ports": [{"port": 9999, "name": "other"}]}}, expect=(201,))
+        before = self.bed.get(f"{services}/svc-web")
+        text = (f"kind: inference\njob: {{name: web, namespace: {self.namespace}}}\nenvironment: {{image: x}}\n"
+                "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\nservice: {replicas: 1, port: 8000}\n")
+        for tried in (("create", "--dry-run"), ("create",)):
+            refused = self.daemon.gpuctl(*tried, "-f", "-", stdin=text, check=False)
+            self.assertEqual(refused.returncode, 4, refused.stderr)
+            self.assertIn(f"Service {self.namespace}/svc-web exists already", refused.stderr)
+        after = self.bed.get(f"{services}/svc-web")
+        self.assertEqual(after["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"])
+        self.assertEqual(self.bed.get(f"/apis/apps/v1/namespaces/{self.namespace}/deployments")["items"], [])
+
     def test_a_create_that_a_quota_forbids_leaves_no_job_and_no_warning_in_its_past(self):
         self.bed.api("POST", f"/api/v1/namespaces/{self.namespace}/resourcequotas",
                      {"metadata": {"name": "none"}, "spec": {"hard": {"count/jobs.batch": "0"}}}, expect=(201,))
@@ -139,6 +154,24 @@ class Controllers(unittest.TestCase):
         told = wait_for(refused, RUNNING_S, "the quota refuses it", every_s=0.5)
         self.assertEqual(told.returncode, 5, told.stderr)
         wait_for(lambda: self.daemon.rest("GET", path)[0] == 404, RUNNING_S, "no job is left behind")
+
+    def test_a_job_whose_pods_a_quota_refuses_tells_what_its_controller_says(self):
+        self.bed.api("POST", f"/api/v1/namespaces/{self.namespace}/resourcequotas",
+                     {"metadata": {"name": "tight"}, "spec": {"hard": {"pods": "1"}}}, expect=(201,))
+        quota = f"/api/v1/namespaces/{self.namespace}/resourcequotas/tight"
+        wait_for(lambda: self.bed.get(quota).get("status", {}).get("hard"), RUNNING_S, "the quota is counted")
+        shape = "environment: {image: x}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi"
+        for kind, name, more, told in (("training", "ring", ", nodeCount: 2}\n", "its controller cannot make the others: "),
+                                       ("training", "over", "}\n", "its controller cannot make pods: "),
+                                       ("notebook", "lab", "}\n", "its controller cannot make pods: ")):
+            self.daemon.gpuctl("create", "-f", "-", stdin=(
+                f"kind: {kind}\njob: {{name: {name}, namespace: {self.namespace}}}\n{shape}{more}"))
+            wait_for(lambda name=name, told=told: told in self.explanation(name), RUNNING_S,
+                     lambda name=name: self.explanation(name), every_s=0.5)
+            self.assertIn("exceeded quota: tight", self.explanation(name))
+            self.assertIn("FailedCreate", self.daemon.gpuctl("describe", "job", name, namespace=self.namespace).stdout)
+        for name in ("ring", "over", "lab"):
+            self.daemon.gpuctl("delete", "job", name, namespace=self.namespace)
 
     def test_the_past_of_a_deleted_job_has_no_warning_and_ends_with_it(self):
         self.submit("again")

@@ -73,6 +73,9 @@ public:
     }
     aio::Task<Result<std::string>> cluster_id(aio::Deadline) override { co_return "id"; }
     aio::Task<Result<void>> try_create(JobRecord, Epoch) override { co_return Result<void>{}; }
+    aio::Task<Result<std::string>> controller_trouble(ObjectKey, aio::Deadline) override {
+        co_return std::string{};
+    }
     aio::Task<bool> stop(aio::Deadline) override { co_return true; }
 
     std::vector<Effect> effects;

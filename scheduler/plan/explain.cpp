@@ -76,6 +76,7 @@ std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& j
     if (!found || group.barred == 0) return found;
     Group anyway = group;
     anyway.barred = 0;
+    anyway.open = nullptr;
     return explain_parts::explain_maintenance(state, job, group, stay, std::move(*found),
                                               ask(anyway));
 }
@@ -90,7 +91,8 @@ Explanation plain(Reason reason, std::string subject, std::string sentence) {
 
 }  // namespace
 
-std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Readiness& ready) {
+std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Readiness& ready,
+                                  EligibilityCache* eligibility) {
     std::vector<Explanation> out;
     if (!ready.waits) return out;
     const JobRow& job = state.job(id);
@@ -109,6 +111,11 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     const Stay stay = state.has_windows() ? state.stay_of(job, ready.pods) : Stay{};
     const WindowSet barred = state.barred(stay, state.now());
     for (Group& group : groups) group.barred = barred;
+    if (eligibility != nullptr && groups.size() == 1) {  // it keeps few sets at a time
+        const ConstraintId constraint = state.shapes().at(groups.front().shape).constraint;
+        groups.front().open = barred == 0 ? &eligibility->of(state, constraint)
+                                          : &eligibility->outside(state, constraint, barred);
+    }
     visit_limits(state, job, asked(state, groups, ready.all_or_nothing), [&](const LimitHit& hit) {
         out.push_back(explain_parts::explain_limit(state, job, hit));
         return true;

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "scheduler/model/reason.hpp"
+#include "scheduler/plan/eligibility.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -40,8 +41,10 @@ namespace gpuctl {
 // Everything that blocks the job, the first blocker first; empty when nothing of it waits. `ready`
 // is what read_readiness() says now.
 std::vector<Explanation> explain(const ClusterState& state, JobId job, const Readiness& ready);
-// The same without what is the job's own story: true of all jobs of its class.
-std::vector<Explanation> blockers(const ClusterState& state, JobId job, const Readiness& ready);
+// The same without what is the job's own story: true of all jobs of its class. The planner lends
+// its sets of allowed nodes.
+std::vector<Explanation> blockers(const ClusterState& state, JobId job, const Readiness& ready,
+                                  EligibilityCache* eligibility = nullptr);
 std::vector<Explanation> explain(const ClusterState& state, JobId job);
 
 // Why an elastic job that runs has as many ranks as it has, and what keeps it from having more;
@@ -75,8 +78,9 @@ struct NodeSurvey {
     std::vector<OfNeed> needs;
 };
 // Nodes of the windows `barred`, and of those that have begun, are not matching; nor, when a GPU
-// model is named, those of others.
+// model is named, those of others. `open`: nodes known to be allowed to the shape outside of these
+// windows, which are not judged again; null: none is known.
 NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
-                  WindowSet barred, std::string_view model = {});
+                  WindowSet barred, std::string_view model = {}, const NodeSet* open = nullptr);
 
 }  // namespace gpuctl

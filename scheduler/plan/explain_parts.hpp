@@ -39,6 +39,8 @@ struct Group {
     ShapeId shape;
     std::int64_t ranks = 0;
     WindowSet barred = 0;  // whose nodes it may not use
+    // Nodes known to be allowed outside of those, for survey(); null: none is known.
+    const NodeSet* open = nullptr;
 };
 
 Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready);

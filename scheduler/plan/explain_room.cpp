@@ -240,7 +240,8 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
                                          const Group& group) {
     const Capacity& capacity = state.capacity();
     const Shape& shape = state.shapes().at(group.shape);
-    const NodeSurvey seen = survey(state, job.pool, shape, group.ranks, group.barred);
+    const NodeSurvey seen =
+        survey(state, job.pool, shape, group.ranks, group.barred, {}, group.open);
     const bool has_choice = rules_of(state, shape).takes_several_models();
     if (seen.ranks_fitting >= group.ranks && !has_choice) return std::nullopt;
     Wants wants{gpus_each(capacity, shape), group.ranks, ""};

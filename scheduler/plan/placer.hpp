@@ -40,6 +40,8 @@ public:
         return eligibility_.outside(state, shape.constraint, *barred_);
     }
 
+    EligibilityCache& eligibility() { return eligibility_; }
+
     // May the pod go there, given where the others of its job are, and on what GPUs?
     [[nodiscard]] bool keeps_topology(const ClusterState& state, PodId pod, NodeId node);
 

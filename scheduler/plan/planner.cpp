@@ -365,7 +365,7 @@ const Explanation& Planner::explanation_of(const ClusterState& state, JobId id) 
     const std::uint64_t changes = state.pool(job.pool).changes;
     if (told.changes != changes) {
         told.changes = changes;
-        told.explanation = blockers(state, id, ready_).front();
+        told.explanation = blockers(state, id, ready_, &placer_.eligibility()).front();
     }
     return told.explanation;
 }

@@ -20,12 +20,40 @@ struct Tallies {
     std::vector<std::int64_t> missing;                                 // by need of the shape
 };
 
+// Nodes, one after the other, of which all that is asked for is there and left alike: most of a
+// large pool of one kind of machine, so one of them is looked at for all.
+struct Alike {
+    std::uint32_t slot = NodeSet::kEnd;  // of the first
+    std::int64_t count = 0;
+};
+
+// Tells what is alike. Devices that pods share are not compared: each such node is one of its own.
+class Likeness {
+public:
+    Likeness(const Capacity& capacity, const Needs& needs)
+        : shares_devices_(capacity.part_of(needs) != nullptr) {
+        for (const Need& need : needs) columns_.push_back(capacity.amounts(need.column));
+    }
+    [[nodiscard]] bool operator()(std::uint32_t a, std::uint32_t b) const {
+        if (shares_devices_) return false;
+        return std::all_of(columns_.begin(), columns_.end(), [=](const Capacity::Amounts& column) {
+            return column.free[a] == column.free[b] &&
+                   column.allocatable[a] == column.allocatable[b];
+        });
+    }
+
+private:
+    bool shares_devices_;
+    std::vector<Capacity::Amounts> columns_;
+};
+
 // Everything that is missing, as kube-scheduler's fit plugin names it: all of it, not the first
 // (S9).
-void tally_missing(const Capacity& capacity, std::uint32_t slot, const Needs& needs,
-                   Tallies& tallies) {
+void tally_missing(const Capacity& capacity, Alike nodes, const Needs& needs, Tallies& tallies) {
     for (std::size_t i = 0; i < needs.size(); ++i) {
-        if (capacity.usable(needs[i].column, slot) < needs[i].amount) ++tallies.missing[i];
+        if (capacity.usable(needs[i].column, nodes.slot) < needs[i].amount) {
+            tallies.missing[i] += nodes.count;
+        }
     }
 }
 
@@ -69,9 +97,10 @@ std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t
     return column == Column::pod_slots ? amount - capacity.pod_slots_reserved() : amount;
 }
 
-void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, std::int64_t ranks,
+void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int64_t ranks,
              Tallies& tallies, NodeSurvey& out) {
-    ++out.nodes_matching;
+    const std::uint32_t slot = nodes.slot;
+    out.nodes_matching += nodes.count;
     std::int64_t so_far = ranks;
     std::int64_t so_far_empty = ranks;
     for (NodeSurvey::OfNeed& of : out.needs) {
@@ -81,11 +110,11 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
             std::max<std::int64_t>(usable_empty(capacity, of.need.column, slot), 0);
         // A node that the needs before this one rule out says nothing about this one.
         if (so_far > 0) {
-            ++of.nodes_asked;
+            of.nodes_asked += nodes.count;
             of.usable_on_one_node = std::max(of.usable_on_one_node, usable);
         }
         if (so_far_empty > 0) {
-            ++of.nodes_asked_empty;
+            of.nodes_asked_empty += nodes.count;
             of.largest_node = std::max(of.largest_node, empty);
         }
         if (capacity.kind(of.need.column) == ColumnKind::gpu_part) {
@@ -95,14 +124,14 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
             so_far = Capacity::times_in(usable, of.need.amount, so_far);
             so_far_empty = Capacity::times_in(empty, of.need.amount, so_far_empty);
         }
-        of.ranks_fitting_so_far += so_far;
+        of.ranks_fitting_so_far += so_far * nodes.count;
     }
     // After the last need, so many fit by all of them.
     const std::int64_t fitting =
         planted(PlantedBug::count_ranks_on_full_nodes) ? so_far_empty : so_far;
-    out.ranks_fitting += fitting;
-    if (fitting > 0) ++tallies.with_room[fitting];
-    out.ranks_fitting_empty += so_far_empty;
+    out.ranks_fitting += fitting * nodes.count;
+    if (fitting > 0) tallies.with_room[fitting] += nodes.count;
+    out.ranks_fitting_empty += so_far_empty * nodes.count;
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind != ColumnKind::gpu && kind != ColumnKind::gpu_part) return;
     const bool is_part = kind == ColumnKind::gpu_part;
@@ -116,8 +145,8 @@ void look_at(const Capacity& capacity, std::uint32_t slot, const Shape& shape, s
         out.gpu_free_on_one_device =
             std::max(out.gpu_free_on_one_device, capacity.usable(shape.index_column, slot));
     }
-    out.gpus_free += planted(PlantedBug::count_full_gpus_as_free) ? total : free;
-    out.gpus_total += total;
+    out.gpus_free += (planted(PlantedBug::count_full_gpus_as_free) ? total : free) * nodes.count;
+    out.gpus_total += total * nodes.count;
     out.gpus_free_on_one_node = std::max(out.gpus_free_on_one_node, free);
     out.gpus_largest_node = std::max(out.gpus_largest_node, total);
 }
@@ -134,7 +163,7 @@ std::string closed_message(const ClusterState& state, WindowSet windows) {
 }  // namespace
 
 NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
-                  WindowSet barred, std::string_view model) {
+                  WindowSet barred, std::string_view model, const NodeSet* open) {
     NodeSurvey out;
     const Capacity& capacity = state.capacity();
     const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
@@ -150,8 +179,27 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
     });
     Tallies tallies;
     tallies.missing.resize(shape.needs.size());
+    const Likeness is_alike{capacity, shape.needs};
+    Alike alike;
+    const auto look = [&] {
+        if (alike.count == 0) return;
+        look_at(capacity, alike, shape, ranks, tallies, out);
+        tally_missing(capacity, alike, shape.needs, tallies);
+    };
+    const auto look_later = [&](std::uint32_t slot) {
+        if (alike.count == 0 || !is_alike(alike.slot, slot)) {
+            look();
+            alike = {slot, 0};
+        }
+        ++alike.count;
+    };
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        if (open != nullptr && model.empty() && open->contains(slot)) {
+            ++out.nodes_pool;
+            look_later(slot);
+            continue;
+        }
         const NodeFacts& facts = state.node(NodeId{slot}).facts;
         if (!model.empty() && !same_gpu_model(facts.gpu_model, model)) continue;
         ++out.nodes_pool;
@@ -167,9 +215,9 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
             ++tallies.refusals[closed_message(state, closed)];
             continue;
         }
-        look_at(capacity, slot, shape, ranks, tallies, out);
-        tally_missing(capacity, slot, shape.needs, tallies);
+        look_later(slot);
     }
+    look();
     out.tallies = in_words(capacity, shape.needs, std::move(tallies));
     out.ranks_fitting = std::min(out.ranks_fitting, ranks);
     out.ranks_fitting_empty = std::min(out.ranks_fitting_empty, ranks);

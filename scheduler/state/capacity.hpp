@@ -82,6 +82,14 @@ public:
     [[nodiscard]] std::int64_t allocatable(Column column, std::uint32_t slot) const {
         return columns_[at(column)].allocatable[slot];
     }
+    // Both by slot, for those who compare many; good until a slot is added.
+    struct Amounts {
+        const std::int64_t* free;
+        const std::int64_t* allocatable;
+    };
+    [[nodiscard]] Amounts amounts(Column column) const {
+        return {columns_[at(column)].free.data(), columns_[at(column)].allocatable.data()};
+    }
     [[nodiscard]] PoolId pool_of(std::uint32_t slot) const { return pool_of_[slot]; }
     [[nodiscard]] const NodeSet& nodes_of(PoolId pool) const;
 

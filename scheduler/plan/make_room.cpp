@@ -153,8 +153,8 @@ bool RoomMaker::preempt(ClusterState& state, JobId id, const std::vector<PodId>&
 bool RoomMaker::stop_longer(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
     const JobRow& job = state.job(id);
     if (!Shorter::may_try(state, job, pods.front())) return false;
-    stoppable_.read(state, job.pool);
-    Shorter shorter{state, job};
+    stoppable_.read(state, job.pool, left_);
+    Shorter shorter{state, job, left_};
     shorter.choose(stoppable_, candidates_);
     look_again_later(state, id);
     if (!search_lent(state, id, pods)) return false;

@@ -35,6 +35,7 @@ private:
 
     EvictionSearch search_;
     StoppableWork stoppable_;
+    WorkLeft left_;
     Candidates candidates_;  // buffers
     EvictionPlan plan_;
 };

@@ -53,7 +53,7 @@ std::int64_t weight_of(std::int64_t size, std::int64_t own, bool is_due, Duratio
 
 }  // namespace
 
-void StoppableWork::read(const ClusterState& state, PoolId pool) {
+void StoppableWork::read(const ClusterState& state, PoolId pool, WorkLeft& work_left) {
     const PoolRow& row = state.pool(pool);
     if (is_known_ && pool_ == pool && changes_ == row.changes && leaving_ == row.leaving) return;
     is_known_ = true;
@@ -79,20 +79,21 @@ void StoppableWork::read(const ClusterState& state, PoolId pool) {
             turns_in_ = std::min(turns_in_.value_or(spare), spare);
             continue;
         }
-        const Duration left = left_.time_left(state, about, done) - time_lost(unit);
+        const Duration left = work_left.time_left(state, about, done) - time_lost(unit);
         const Instant cheaper_at = next_checkpoint(state, unit);
         const Duration spent = cheaper_at.happened() ? time_lost(unit) : Duration{};
         const Duration cost = time_lost(unit);
-        units_.push_back({std::move(unit), left_.of_running(state, job, cost), left,
+        units_.push_back({std::move(unit), work_left.of_running(state, job, cost), left,
                           about.expected <= done, cheaper_at,
-                          left_.of_running(state, job, cost - spent)});
+                          work_left.of_running(state, job, cost - spent)});
     }
     found_.units.clear();
     std::stable_sort(units_.begin(), units_.end(),
                      [](const Unit& a, const Unit& b) { return a.size > b.size; });
 }
 
-Shorter::Shorter(const ClusterState& state, const JobRow& job) : state_(state), job_(job) {
+Shorter::Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left)
+    : state_(state), job_(job), left_(left) {
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
     const Duration done = state.progress_of(job);
     own_time_ = left_.time_left(state, state.question_about(job), done);

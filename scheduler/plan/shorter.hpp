@@ -30,7 +30,7 @@ public:
         std::int64_t size_then = 0;  // nothing, or has just done so
     };
     void forget() { is_known_ = false; }
-    void read(const ClusterState& state, PoolId pool);
+    void read(const ClusterState& state, PoolId pool, WorkLeft& left);
 
     [[nodiscard]] const std::vector<Unit>& units() const { return units_; }
     [[nodiscard]] const Candidates& all() const { return found_; }  // without its units
@@ -45,13 +45,12 @@ private:
     Candidates found_;
     std::vector<Unit> units_;
     std::optional<Duration> turns_in_;
-    WorkLeft left_;
 };
 
 // One job that finds no room. Lives for one attempt.
 class Shorter {
 public:
-    Shorter(const ClusterState& state, const JobRow& job);
+    Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left);
 
     // Cheap, and asked whenever a job finds no room: could there be anybody?
     static bool may_try(const ClusterState& state, const JobRow& job, PodId pod);
@@ -65,7 +64,7 @@ private:
 
     const ClusterState& state_;
     const JobRow& job_;
-    WorkLeft left_;
+    WorkLeft& left_;
     Duration own_time_;        // that it needs
     std::int64_t own_ = 0;     // its size
     std::int64_t enough_ = 0;  // the least size of one that may be stopped

@@ -9,24 +9,24 @@ namespace gpuctl {
 namespace {
 
 constexpr Duration kShortest{10'000};  // below, nobody feels a difference
-constexpr std::size_t kRunsMost = RunTimeHistory::kRunsPerOwner;
+// So many runs of the same size, or of the very same kind, tell more than all of the owner's.
+constexpr std::size_t kAlikeEnough = 32;
+constexpr std::size_t kCurvesMost = 256;
 
-// What must be done to see one more of them end, at the best moment to stop looking: the least,
-// over all spans, of the time spent within it on each for one that ends. Of runs sorted by length.
-// With nothing to go by, a run lasts as long again as it did.
-Duration least_per_end(const std::vector<Duration>& runs, Duration done) {
-    const auto first = std::upper_bound(runs.begin(), runs.end(), done);
-    if (first == runs.end()) return done;
-    const auto all = runs.end() - first;
-    std::int64_t sum = 0;
-    std::int64_t least = INT64_MAX;
-    for (auto run = first; run != runs.end(); ++run) {
-        const std::int64_t span = (*run - done).ms();
-        const auto ended = run - first + 1;
-        sum += span;
-        least = std::min(least, (sum + (all - ended) * span) / ended);
+// What those of the owner's jobs had done that were stopped and have not ended, of those as much
+// alike. It moves with the revision of the history.
+void read_unfinished(const ClusterState& state, const RunTimeQuestion& about, RunTimeBasis basis,
+                     std::vector<Duration>& out) {
+    const std::string& owner = state.tenant(about.owner).name;
+    const auto& jobs = state.churn();
+    for (auto one = jobs.lower_bound({owner, ""});
+         one != jobs.end() && one->first.namespace_name == owner; ++one) {
+        const Churn& churn = one->second;
+        const bool is_narrow = basis == RunTimeBasis::same_size || basis == RunTimeBasis::same_job;
+        if (churn.done <= Duration{} || (is_narrow && churn.gpus != about.gpus)) continue;
+        if (basis == RunTimeBasis::same_job && churn.limit != about.limit) continue;
+        out.push_back(churn.done);
     }
-    return Duration{least};
 }
 
 }  // namespace
@@ -43,10 +43,22 @@ Duration WorkLeft::time_left(const ClusterState& state, const RunTimeQuestion& a
         // Late by so much, it will take as long again: nobody knows better.
         return done < about.expected ? about.expected - done : done - about.expected;
     }
-    state.history().alike(about, kRunsMost, runs_);
-    std::sort(runs_.begin(), runs_.end());
-    const Duration likely = least_per_end(runs_, done);
+    const Duration likely = curve_of(state, about).least_per_end(done);
     return about.limit > done ? std::min(likely, about.limit - done) : likely;
+}
+
+const RunTimeCurve& WorkLeft::curve_of(const ClusterState& state, const RunTimeQuestion& about) {
+    if (curves_.size() > kCurvesMost) curves_.clear();
+    Kept& kept = curves_[{about.owner, about.gpus, about.limit}];
+    const std::uint64_t revision = state.history().revision(about.owner);
+    if (kept.is_read && kept.revision == revision) return kept.curve;
+    const RunTimeBasis basis = state.history().sample(about, kAlikeEnough, runs_);
+    unfinished_.clear();
+    if (!runs_.empty()) read_unfinished(state, about, basis, unfinished_);
+    kept.curve.read(runs_, unfinished_);
+    kept.revision = revision;
+    kept.is_read = true;
+    return kept.curve;
 }
 
 // The time that it needs alone counts in the steps of classes: alike are due alike.

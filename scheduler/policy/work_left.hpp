@@ -8,9 +8,12 @@
 // when work is due, that moment stands for the size.
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
+#include "scheduler/policy/run_time_curve.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -34,7 +37,16 @@ public:
 
 private:
     std::int64_t due_ms(const ClusterState& state, const JobRow& job);
-    std::vector<Duration> runs_;  // buffer
+    const RunTimeCurve& curve_of(const ClusterState& state, const RunTimeQuestion& about);
+
+    struct Kept {
+        bool is_read = false;
+        std::uint64_t revision = 0;
+        RunTimeCurve curve;
+    };
+    std::map<std::tuple<TenantId, GpuMilli, Duration>, Kept> curves_;  // only speed things up
+    std::vector<Duration> runs_;                                       // buffers
+    std::vector<Duration> unfinished_;
 };
 
 // The one factor of all sizes: time times GPUs to the pool's power.

@@ -157,6 +157,7 @@ void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
         job.workload == WorkloadState::failed && job.pods.empty() && job.create_lands_until < now_;
     if (const auto moved = churn_.find(job.key); moved != churn_.end()) {
         moved->second.done_before = moved->second.done = Duration{};  // the next one is another job
+        history_.touch(job.tenant);
     }
     job.workload = WorkloadState::deleting;
     job.force_delete = event.force;

@@ -100,10 +100,13 @@ void ClusterState::note_eviction(const JobRow& job, std::string why) {
     std::erase_if(churn_, [this](const auto& entry) {
         const Churn& known = entry.second;
         const bool is_needed = known.done > Duration{} && find_job(entry.first).exists();
-        return known.evicted_at.back() + kHour <= now_ && !is_needed;
+        const bool goes = known.evicted_at.back() + kHour <= now_ && !is_needed;
+        if (goes) history_.touch(tenant_named(entry.first.namespace_name));
+        return goes;
     });
     Churn& churn = churn_[job.key];
     note_progress(job, churn);
+    history_.touch(job.tenant);
     std::erase_if(churn.evicted_at, [this](Instant at) { return at + kHour <= now_; });
     if (churn.evicted_at.empty() || churn.evicted_at.back() != now_) {
         churn.evicted_at.push_back(now_);

@@ -178,14 +178,14 @@ public:
 
     // --- run times (run_times.cpp) ---
     [[nodiscard]] const RunTimeHistory& history() const { return history_; }
+    [[nodiscard]] const std::map<ObjectKey, Churn>& churn() const { return churn_; }
     [[nodiscard]] RunTimeQuestion question_about(const JobRow& job) const;
     // Pods that hold and have a limit, by the moment at which they end at the latest.
     using Ends = std::pmr::set<std::pair<Instant, PodId>>;
     [[nodiscard]] const Ends& ends() const { return ends_; }
     // Of what the job had to do: by runs that were stopped, as far as it was kept, and by this one.
     [[nodiscard]] Duration progress_of(const JobRow& job) const;
-    // In pools that see to it that long jobs begin in time: one that needs so long goes first.
-    // Absent: none does.
+    // Where long jobs are to begin in time: one that needs so long goes first; absent: none does.
     [[nodiscard]] std::optional<Duration> late_from(PoolId pool) const;
     // Counts what changed of the work that is left; called at the end of each input.
     void count_work();

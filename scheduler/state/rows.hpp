@@ -235,8 +235,11 @@ struct Churn {
     Instant run_began;
     Duration done_before;
     Duration done;
+    // As a run that has not ended it is told from others by these (FinishedRun).
+    GpuMilli gpus;
+    Duration limit;
 };
-BOOST_DESCRIBE_STRUCT(Churn, (), (evicted_at, why, run_began, done_before, done))
+BOOST_DESCRIBE_STRUCT(Churn, (), (evicted_at, why, run_began, done_before, done, gpus, limit))
 
 struct NodeRow {
     bool live = false;   // the slot is in use

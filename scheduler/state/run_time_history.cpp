@@ -25,6 +25,12 @@ void RunTimeHistory::note(TenantId owner, FinishedRun run) {
     if (kept.runs.size() == kRunsPerOwner) kept.runs.erase(kept.runs.begin());
     kept.runs.push_back(run);
     kept.noted = ++noted_;
+    touch(owner);
+}
+
+void RunTimeHistory::touch(TenantId owner) {
+    if (revisions_.size() <= owner.value()) revisions_.resize(owner.value() + 1);
+    ++revisions_[owner.value()];
 }
 
 void RunTimeHistory::forget_longest_ago() {
@@ -34,6 +40,7 @@ void RunTimeHistory::forget_longest_ago() {
         if (oldest == nullptr || kept.noted < oldest->noted) oldest = &kept;
     }
     *oldest = Kept{};
+    touch(TenantId{static_cast<std::uint32_t>(oldest - owners_.data())});
     --owners_known_;
 }
 
@@ -47,31 +54,42 @@ void RunTimeHistory::restore(TenantId owner, Kept kept) {
 
 RunTimeBasis RunTimeHistory::alike(const RunTimeQuestion& about, std::size_t most,
                                    std::vector<Duration>& out) const {
+    return choose(about, {kRunsPredictedBy, most, 1}, out);
+}
+
+RunTimeBasis RunTimeHistory::sample(const RunTimeQuestion& about, std::size_t enough,
+                                    std::vector<Duration>& out) const {
+    return choose(about, {kRunsPerOwner, kRunsPerOwner, enough}, out);
+}
+
+RunTimeBasis RunTimeHistory::choose(const RunTimeQuestion& about, Choice by,
+                                    std::vector<Duration>& out) const {
     out.clear();
     if (about.owner.value() >= owners_.size()) return RunTimeBasis::nothing;
     const std::vector<FinishedRun>& runs = owners_[about.owner.value()].runs;
-    const auto take = [&](auto is_alike) {
-        for (auto run = runs.rbegin(); run != runs.rend() && out.size() < most; ++run) {
+    const auto end = runs.size() > by.among ? runs.rbegin() + static_cast<std::ptrdiff_t>(by.among)
+                                            : runs.rend();
+    const auto take = [&](auto is_alike, std::size_t enough) {
+        out.clear();
+        for (auto run = runs.rbegin(); run != end && out.size() < by.most; ++run) {
             if (is_alike(*run)) out.push_back(within(run->lasted, about.limit));
         }
-        return !out.empty();
+        return out.size() >= enough;
     };
-    if (take([&](const FinishedRun& run) {
-            return run.gpus == about.gpus && run.limit == about.limit;
-        })) {
-        return RunTimeBasis::same_job;
-    }
-    if (take([&](const FinishedRun& run) { return run.gpus == about.gpus; })) {
-        return RunTimeBasis::same_size;
-    }
-    if (take([](const FinishedRun&) { return true; })) return RunTimeBasis::owner_runs;
+    const auto is_same_size = [&](const FinishedRun& run) { return run.gpus == about.gpus; };
+    const auto is_same_job = [&](const FinishedRun& run) {
+        return is_same_size(run) && run.limit == about.limit;
+    };
+    if (take(is_same_job, by.enough)) return RunTimeBasis::same_job;
+    if (take(is_same_size, by.enough)) return RunTimeBasis::same_size;
+    if (take([](const FinishedRun&) { return true; }, 1)) return RunTimeBasis::owner_runs;
     return RunTimeBasis::nothing;
 }
 
 RunTimePrediction RunTimeHistory::predict(const RunTimeQuestion& about) const {
     RunTimePrediction out;
     std::vector<Duration> runs;
-    out.basis = alike(about, kRunsPerOwner, runs);
+    out.basis = alike(about, kRunsPredictedBy, runs);
     out.runs = static_cast<std::int64_t>(runs.size());
     out.high = about.limit;
     std::sort(runs.begin(), runs.end());

@@ -1,7 +1,7 @@
 #pragma once
 // How long the jobs of each owner ran: the last kRunsPerOwner of each, of the kOwnersMax owners
-// whose jobs ended last. What is predicted from it is a band of order statistics of runs that were
-// alike, never a fitted model: it can be recounted by hand.
+// whose jobs ended last. What is predicted from it is a band of order statistics of the newest runs
+// that were alike, never a fitted model: it can be recounted by hand.
 //
 // Part of the state's image. Owner: ClusterState.
 
@@ -61,18 +61,25 @@ BOOST_DESCRIBE_STRUCT(OwnerRuns, (), (owner, noted, runs))
 
 class RunTimeHistory {
 public:
-    static constexpr std::size_t kRunsPerOwner = 64;
+    static constexpr std::size_t kRunsPerOwner = 256;
+    static constexpr std::size_t kRunsPredictedBy = 64;  // of them, the newest: habits change
     static constexpr std::size_t kOwnersMax = 4'096;
 
     void note(TenantId owner, FinishedRun run);
     [[nodiscard]] RunTimePrediction predict(const RunTimeQuestion& about) const;
-    // The newest runs that are most alike, newest first, at most `most` of them, into `out`.
+    // Of the newest kRunsPredictedBy those that are most alike, newest first, at most `most`, into
+    // `out`.
     RunTimeBasis alike(const RunTimeQuestion& about, std::size_t most,
                        std::vector<Duration>& out) const;
-    // Moves whenever a prediction for this owner may.
+    // Of all that are kept: those that are most alike if there are `enough` of them, else all.
+    RunTimeBasis sample(const RunTimeQuestion& about, std::size_t enough,
+                        std::vector<Duration>& out) const;
+    // Moves whenever what can be said of this owner's jobs may. No part of the image.
     [[nodiscard]] std::uint64_t revision(TenantId owner) const {
-        return owner.value() < owners_.size() ? owners_[owner.value()].noted : 0;
+        return owner.value() < revisions_.size() ? revisions_[owner.value()] : 0;
     }
+    // What its unfinished jobs have done is another.
+    void touch(TenantId owner);
 
     // For images: owners with runs, as noted, in no order; `restore` takes one back.
     struct Kept {
@@ -83,9 +90,16 @@ public:
     void restore(TenantId owner, Kept kept);
 
 private:
+    struct Choice {
+        std::size_t among;   // the newest
+        std::size_t most;    // of them
+        std::size_t enough;  // to be content with
+    };
+    RunTimeBasis choose(const RunTimeQuestion& about, Choice by, std::vector<Duration>& out) const;
     void forget_longest_ago();
 
-    std::vector<Kept> owners_;  // by TenantId
+    std::vector<Kept> owners_;              // by TenantId
+    std::vector<std::uint64_t> revisions_;  // likewise
     std::size_t owners_known_ = 0;
     std::uint64_t noted_ = 0;
 };

@@ -67,6 +67,9 @@ void ClusterState::note_progress(const JobRow& job, Churn& churn) const {
         kept = Duration{ms - ms % first.checkpoint_interval.ms()};
     }
     churn.done = churn.done_before + kept;
+    const RunTimeQuestion about = question_about(job);
+    churn.gpus = about.gpus;
+    churn.limit = about.limit;
     if (planted(PlantedBug::forget_what_was_done)) churn.done = Duration{};
 }
 

@@ -27,7 +27,6 @@ std::chrono::milliseconds pause_after(std::int32_t failures, std::chrono::millis
 std::optional<PodCondition> condition_for(const Explanation& explanation) {
     switch (explanation.reason) {
         case Reason::none:
-        case Reason::gated:
         case Reason::not_synced:
         case Reason::not_leader:
             return std::nullopt;

@@ -32,7 +32,7 @@ struct PodCondition {
     friend bool operator==(const PodCondition&, const PodCondition&) = default;
 };
 
-// nullopt: nothing to tell (gated pods are the API server's to tell, S2).
+// nullopt: nothing to tell. Of gated pods the API server speaks (S2): no report names one.
 std::optional<PodCondition> condition_for(const Explanation& explanation);
 // A note of at most `bytes_max`, cut at a character.
 std::string shortened(std::string text, std::size_t bytes_max);

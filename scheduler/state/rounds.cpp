@@ -227,14 +227,15 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
         bool may_land = false;
         for (const PodId pod : job.pods) {
             const PodRow& row = pods_[pod.value()];
-            if (row.standing != PodStanding::assumed || !is_unsure(row)) continue;
-            wait_until_sure(job, row);
-            may_land = true;
+            if (row.standing != PodStanding::assumed) continue;
+            if (is_unsure(row)) {
+                wait_until_sure(job, row);
+                may_land = true;
+            } else {
+                give_up_assumption(pod);
+            }
         }
         if (may_land) return;
-        for (const PodId pod : job.pods) {
-            if (pods_[pod.value()].standing == PodStanding::assumed) give_up_assumption(pod);
-        }
         ++gang_rollbacks_;
         back_off(job);
         round = count_round(job);
@@ -374,6 +375,10 @@ void ClusterState::report_pending(JobId id, Explanation explanation, EffectList&
     writer.write(explanation.reason);
     writer.write(explanation.subject);
     writer.write(explanation.tallies);
+    // Moved by pods that come and go, not by time: each of the others is told then.
+    if (explanation.reason == Reason::gang_incomplete || explanation.reason == Reason::gated) {
+        writer.write(explanation.sentence);
+    }
     const std::uint64_t fingerprint = hash64(story);
     job.reported = fingerprint;
     job.reported_reason = explanation.reason;

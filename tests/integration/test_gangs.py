@@ -44,6 +44,24 @@ class Gangs(unittest.TestCase):
         self.wait_bound(4)
         self.assertTrue(all(used <= total for used, total in gpus_per_node(self.bed).values()))
 
+    def test_ranks_that_came_early_are_told_when_more_have_come(self):
+        def told(name):
+            found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}"), "PodScheduled")
+            return found["message"] if found else ""
+
+        for there in (1, 2, 3):
+            self.create(self.member("late", there - 1, 4))
+            for index in range(there):
+                wait_for(lambda index=index, there=there: f"its gang needs 4 ranks, {there} exist" in told(f"late-{index}"),
+                         2 * BOUND_S, lambda index=index, there=there: f"late-{index} with {there}: {told(f'late-{index}')}",
+                         every_s=0.2)
+        gated = self.member("late", 3, 4)
+        gated["spec"]["schedulingGates"] = [{"name": "example.com/later"}]
+        self.create(gated)
+        for index in range(3):
+            wait_for(lambda index=index: "1 pod has scheduling gates" in told(f"late-{index}"), 2 * BOUND_S,
+                     lambda index=index: f"late-{index}: {told(f'late-{index}')}", every_s=0.2)
+
     def test_a_gang_that_does_not_fit_takes_nothing(self):
         self.create(*[self.member("big", index, 5) for index in range(5)])  # 20 GPUs; the pool has 16
 

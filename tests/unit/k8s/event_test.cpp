@@ -43,8 +43,10 @@ TEST(Condition, M19_only_reasons_that_more_nodes_would_cure_say_Unschedulable) {
               "Unschedulable");
 }
 
-TEST(Condition, M20_gated_pods_are_not_written) {
-    EXPECT_FALSE(condition_for(pending(Reason::gated, "").explanation).has_value());
+// M20: the engine names no gated pod in a report; those that wait beside one are told why.
+TEST(Condition, pods_that_wait_beside_gated_ones_are_told_so) {
+    EXPECT_TRUE(condition_for(pending(Reason::gated, "").explanation).has_value());
+    EXPECT_FALSE(condition_for(pending(Reason::not_leader, "").explanation).has_value());
 }
 
 TEST(Condition, the_patch_names_the_incarnation_and_the_time_of_the_transition) {

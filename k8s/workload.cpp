@@ -167,6 +167,7 @@ std::string service_body(const JobRecord& job, const WorkloadSettings& settings,
                      {"labels",
                       {{"app.kubernetes.io/managed-by", "gpuctl"},
                        {keys.text(OwnKey::job_type), to_string(spec.kind)},
+                       {keys.text(OwnKey::job_uid), job.uid},
                        {keys.text(OwnKey::name), spec.key.name},
                        {keys.text(OwnKey::namespace_name), spec.key.namespace_name},
                        {keys.text(OwnKey::pool), pool_of(spec)}}}};

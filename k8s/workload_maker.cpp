@@ -198,6 +198,7 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::look_at(std::string path, std::str
     }
     const ObjectMark mark = read_mark(found->body, settings_.labels);
     step.uid = mark.uid;
+    step.is_made_here = !mark.job_type.empty();
     step.ok = !job_uid.empty() && mark.job_uid == job_uid;
     co_return step;
 }
@@ -214,7 +215,29 @@ aio::Task<WorkloadMaker::Step> WorkloadMaker::check_name(JobRecord job) {
         }
         if (!step.ok) co_return step;
     }
-    co_return Step{};
+    if (!needs_service(job.spec)) co_return Step{};
+    Step service = co_await check_service(std::move(job));
+    co_return service;
+}
+
+// Applied over somebody's Service, ours would turn its traffic to the job and take it along when
+// the job is deleted.
+aio::Task<WorkloadMaker::Step> WorkloadMaker::check_service(JobRecord job) {
+    const WorkloadPaths paths = workload_paths(job.spec.kind, job.spec.key);
+    Step step = co_await look_at(paths.service, job.uid);
+    if (step.ok || !step.message.empty()) co_return step;
+    const std::string name =
+        "Service " + job.spec.key.namespace_name + paths.service.substr(paths.service.rfind('/'));
+    if (step.is_made_here) {
+        step.retryable = true;  // collected with the job before, which had the same name
+        step.message = name + " of an earlier job of this name is still being removed";
+        co_return step;
+    }
+    step.message = name +
+                   " exists already and was not made by gpuctl; the job needs one of that name: "
+                   "rename or delete that one, or choose another name for the job";
+    step.code = ErrorCode::JobExists;
+    co_return step;
 }
 
 aio::Task<WorkloadMaker::Step> WorkloadMaker::apply(std::string path, std::string body, Epoch epoch,

@@ -47,8 +47,9 @@ private:
         bool retryable = false;
         std::string message;
         ErrorCode code = ErrorCode::ClusterUnavailable;
-        std::string uid;    // of the object concerned
-        bool found = true;  // of a look-up
+        std::string uid;            // of the object concerned
+        bool found = true;          // of a look-up
+        bool is_made_here = false;  // what was found was made for some job of ours
     };
     static Step failed(std::string what, const ApiError& error);
     static Step not_makeable(const Error& error);
@@ -61,6 +62,7 @@ private:
     aio::Task<Step> ensure_priority_class(JobPriority priority, Epoch epoch);
     // ok: nothing of this name, or an object of this very job (then with its uid).
     aio::Task<Step> check_name(JobRecord job);
+    aio::Task<Step> check_service(JobRecord job);
     aio::Task<Step> look_at(std::string path, std::string job_uid);
     aio::Task<Step> apply(std::string path, std::string body, Epoch epoch, bool is_dry_run = false);
 

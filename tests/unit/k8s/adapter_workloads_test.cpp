@@ -158,6 +158,31 @@ TEST_F(WorkloadMakerTest, a_name_that_somebody_else_uses_is_refused_for_good) {
     EXPECT_EQ(objects.count("PATCH " + deployment), 0);
 }
 
+TEST_F(WorkloadMakerTest, a_service_that_somebody_else_made_is_never_taken_over) {
+    const Json theirs = {{"metadata", {{"uid", "x"}, {"labels", {{"team", "web"}}}}}};
+    objects.stored[service] = theirs;
+    const auto made = create();
+    EXPECT_FALSE(made.done);
+    EXPECT_FALSE(made.retryable);
+    EXPECT_NE(made.message.find("Service t/svc-web exists already"), std::string::npos)
+        << made.message;
+    EXPECT_EQ(objects.stored[service], theirs);
+    EXPECT_FALSE(objects.stored.contains(deployment)) << "nothing is made that could not be used";
+}
+
+TEST_F(WorkloadMakerTest, a_service_that_an_earlier_job_left_is_waited_for) {
+    objects.stored[service] = {
+        {"metadata",
+         {{"uid", "x"},
+          {"labels",
+           {{"runwhere.ai/job-type", "inference"}, {"runwhere.ai/job-uid", "earlier"}}}}}};
+    const auto made = create();
+    EXPECT_FALSE(made.done);
+    EXPECT_TRUE(made.retryable) << made.message;
+    objects.stored.erase(service);
+    EXPECT_TRUE(create().done);
+}
+
 TEST_F(WorkloadMakerTest, a_priority_class_with_another_value_is_reported) {
     objects.stored["/apis/scheduling.k8s.io/v1/priorityclasses/gpuctl-medium"] = {{"value", 5}};
     const auto made = create();

@@ -33,8 +33,8 @@ void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFac
     const std::string key = labels.text(OwnKey::gpu_fraction);
     const auto part = parse_gpu_string(said);
     if (!part || !is_part_of_gpu(part->amount) || part->memory || !part->model.empty()) {
-        facts.unsupported.push_back("the annotation " + key + " is " + quoted(said) +
-                                    " where a part of one GPU must stand, such as 0.5");
+        facts.unsupported.push_back("the annotation " + key + " with the value " + quoted(said) +
+                                    " instead of a part of one GPU, such as 0.5");
         return;
     }
     std::string resource{metadata.gpu_resource.text};

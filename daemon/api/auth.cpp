@@ -43,9 +43,11 @@ TokenStore::TokenStore() {
 
 Result<void> TokenStore::load(const std::string& path) {
     struct stat status{};
-    std::ifstream file{path};
-    if (!file || ::stat(path.c_str(), &status) != 0) return bad_file(path, 0, "cannot be opened");
+    if (::stat(path.c_str(), &status) != 0) return bad_file(path, 0, "cannot be opened");
     if (S_ISDIR(status.st_mode)) return bad_file(path, 0, "it is a directory");
+    if (!S_ISREG(status.st_mode)) return bad_file(path, 0, "it is no regular file");
+    std::ifstream file{path};
+    if (!file) return bad_file(path, 0, "cannot be opened");
     if ((status.st_mode & S_IROTH) != 0) {
         return bad_file(path, 0, "everybody on this machine can read it; chmod o-r it");
     }

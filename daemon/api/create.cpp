@@ -42,9 +42,12 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const ObjectKey lone_pod{spec.key.namespace_name, std::string{kLonePodPrefix} + spec.key.name};
     const bool is_taken = existing && (existing->key == spec.key || existing->key == lone_pod);
     if (is_taken && !existing->never_made) {
+        const char* const help = existing->status == "Terminating"
+                                     ? "; try again when it is gone, or choose another name"
+                                     : "; delete it first, or choose another name";
         return make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
                                                     ": one of that name is " + existing->status +
-                                                    "; delete it first, or choose another name");
+                                                    help);
     }
     return preflight(state, spec);
 }

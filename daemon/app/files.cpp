@@ -1,5 +1,6 @@
 #include "daemon/app/files.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -14,7 +15,13 @@ Error asked_for(const config::Config& config, const std::string& key, Error erro
     return error;
 }
 
+// Opening a pipe would wait for whoever writes to it.
 Result<std::string> read_file(const std::string& path) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) &&
+        !std::filesystem::is_regular_file(path, ignored)) {
+        return make_error(ErrorCode::InvalidConfiguration, "read " + path + ": no regular file");
+    }
     std::ifstream file{path, std::ios::binary};
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "daemon/aio/loop.hpp"
@@ -62,6 +63,18 @@ Result<config::Config> load(const Options& options) {
     return config;
 }
 
+// While the daemon works: a pipe, which may have been read once at the start, would stop it until
+// somebody writes.
+Result<config::Config> load_again(const Options& options) {
+    std::error_code ignored;
+    const bool is_there = std::filesystem::exists(options.config_file, ignored);
+    if (is_there && !std::filesystem::is_regular_file(options.config_file, ignored)) {
+        return make_error(ErrorCode::InvalidConfiguration,
+                          options.config_file + ": is no regular file; only those are read again");
+    }
+    return load(options);
+}
+
 // What happens from the first task to the last; lives on main()'s stack.
 struct Run {
     aio::Loop& loop;
@@ -108,7 +121,7 @@ void Run::quit_when_idle() {
 }
 
 void Run::reload() {
-    Result<config::Config> wanted = load(options);
+    Result<config::Config> wanted = load_again(options);
     if (!wanted) app.count_refused_reload();
     Result<void> taken = wanted ? app.reload(*wanted) : Result<void>{wanted.error()};
     if (taken) {

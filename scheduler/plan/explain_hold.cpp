@@ -175,7 +175,7 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
                            " scheduling gates that are closed";
             break;
         case Reason::unsupported_feature:
-            out.sentence = "it uses " + ready.subject + ", which is not supported yet";
+            out.sentence = "it uses " + ready.subject + ", which is not supported";
             break;
         case Reason::room_claimed:
             say_claimed(state, job, out);

@@ -70,8 +70,10 @@ std::string amount_text(ColumnKind kind, const std::string& resource, std::int64
     return std::to_string(amount);
 }
 
+// Beyond the most that is counted with, how much more was asked for is not known any more.
 std::string need_text(const Capacity& capacity, const Need& need) {
-    return amount_text(capacity.kind(need.column), capacity.resource(need.column), need.amount);
+    return (need.amount >= kAmountMax ? "at least " : "") +
+           amount_text(capacity.kind(need.column), capacity.resource(need.column), need.amount);
 }
 
 // What a node must have before it is asked about this need: "8 GPUs and 4 CPU".

@@ -36,6 +36,12 @@ std::int64_t Question::missing(const ClusterState& state) const {
     return gang > 0 ? std::clamp<std::int64_t>(gang - held, 0, waiting) : waiting;
 }
 
+bool Question::is_refused() const {
+    const std::vector<PodId>& pods = job().pods;
+    return std::any_of(pods.begin(), pods.end(),
+                       [this](PodId id) { return base_->state().pod(id).bar == PodBar::refused; });
+}
+
 std::optional<Trial> Question::begin_trial() {
     if (trials_left_-- <= 0) return std::nullopt;
     Result<Trial> trial = Trial::of(settled_, now_);
@@ -93,7 +99,7 @@ Result<std::vector<Remedy>> find_remedies(std::string_view exported, const Objec
                           "copy the engine for a trial: the bytes are not a state");
     }
     std::vector<Remedy> remedies;
-    if (!question.waits()) return remedies;
+    if (!question.waits() || question.is_refused()) return remedies;
     for (const auto attempt : {try_fewer_gpus, try_fewer_ranks, try_other_queue, try_other_pool,
                                try_higher_limits, try_jobs_move, try_job_ends, try_more_nodes}) {
         if (std::optional<Remedy> found = attempt(question)) remedies.push_back(std::move(*found));

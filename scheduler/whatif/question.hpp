@@ -21,6 +21,9 @@ public:
     [[nodiscard]] const JobRow& job() const { return base_->state().job(id_); }
     [[nodiscard]] JobId id() const { return id_; }
     [[nodiscard]] bool waits() const { return base_ && id_.exists() && missing_ > 0; }
+    // By the cluster: a right or a policy forbids the bind of one of its pods, and whether it would
+    // elsewhere, no copy of the engine can know.
+    [[nodiscard]] bool is_refused() const;
 
     // Lives the change in a copy and looks whether the job moves on. False as well when the trials
     // are used up.

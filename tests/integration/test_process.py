@@ -1,6 +1,7 @@
 """gpuctld as a process: signals, reload, a second one on the same port or journal, the journal after a crash."""
 
 import json
+import os
 import pathlib
 import subprocess
 import unittest
@@ -49,6 +50,16 @@ class Signals(unittest.TestCase):
         self.assertEqual(self.daemon.items("/api/v1/queues"), before)
         counted = [line for line in self.daemon.rest("GET", "/metrics")[1].splitlines() if line.startswith("gpuctld_config_reloads")]
         self.assertIn('gpuctld_config_reloads_total{result="refused"} 1', counted)
+
+    def test_sighup_with_a_pipe_in_the_place_of_the_file_stops_nothing(self):
+        file = self.daemon.folder / "gpuctld.yaml"
+        file.unlink()
+        os.mkfifo(file)
+        self.daemon.process.send(1)
+        wait_for(lambda: "no regular file" in self.daemon.process.log(), 10, "the log says what is wrong with it")
+        self.assertEqual(self.daemon.rest("GET", "/livez")[0], 200)
+        file.unlink()
+        self.assertEqual(self.daemon.stop(), 0)
 
     def test_sighup_with_a_change_that_needs_a_restart_is_refused_whole(self):
         wanted = merged(self.daemon.configuration, {"server": {"port": free_port()}, "policy": {"podsReservedPerNode": 5}})

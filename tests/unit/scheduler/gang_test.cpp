@@ -98,7 +98,7 @@ TEST(Gang, ranks_that_name_different_pools_are_held_and_told) {
     EXPECT_TRUE(world.pending.empty());
     EXPECT_EQ(world.why("g").front().sentence,
               "it uses ranks of one gang in different pools or queues (default/default, "
-              "other/default), which is not supported yet");
+              "other/default), which is not supported");
 }
 
 TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {

@@ -60,7 +60,8 @@ aio::Task<int> run_what_if(Connection& connection, WhatIfOptions options);
 void print_what_if(std::ostream& out, const nlohmann::json& body);
 // "What would let it start now:" and a line for each; nothing when there is none.
 void print_remedies(std::ostream& out, const nlohmann::json& body);
-void print_blockers(std::ostream& out, const nlohmann::json& blockers);
+// `of`: "it", or what of it waits while the rest runs.
+void print_blockers(std::ostream& out, const nlohmann::json& blockers, const char* of = "it");
 void print_warnings(const std::string& file, const nlohmann::json& body);
 
 struct PreviewOptions {

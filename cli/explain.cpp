@@ -54,8 +54,8 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
 
 }  // namespace
 
-void print_blockers(std::ostream& out, const nlohmann::json& blockers) {
-    out << "What keeps it waiting:\n";
+void print_blockers(std::ostream& out, const nlohmann::json& blockers, const char* of) {
+    out << "What keeps " << of << " waiting:\n";
     for (std::size_t i = 0; i < blockers.size(); ++i) print_blocker(out, i + 1, blockers[i]);
 }
 
@@ -74,12 +74,13 @@ void print_explanation(std::ostream& out, const nlohmann::json& body) {
         out << "It starts " << start << '\n';
     }
     const nlohmann::json blockers = body.value("blockers", nlohmann::json::array());
-    if (blockers.empty()) {
+    const bool runs = text_of(body, "status").ends_with("Running");  // or "Partially Running"
+    if (blockers.empty() || runs) {
         const std::string summary = printable(text_of(body, "summary"));
         if (!summary.empty()) out << summary << '\n';
-        return;
     }
-    print_blockers(out, blockers);
+    if (blockers.empty()) return;
+    print_blockers(out, blockers, runs ? "the rest of it" : "it");
     if (const auto turn = body.find("turn"); turn != body.end() && turn->is_object()) {
         print_turn(out, *turn);
     }

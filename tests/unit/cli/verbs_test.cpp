@@ -51,6 +51,20 @@ TEST(Logs, a_refused_follow_is_told_with_its_code_and_sentence) {
     EXPECT_EQ(unauthorized.err, "error (Unauthorized): a token, please\n");
 }
 
+TEST(Explain, of_a_job_that_runs_in_part_says_how_much_and_what_the_rest_waits_for) {
+    CannedServer half{200, "application/json",
+                      R"({"namespace":"default","jobId":"ring","status":"Running","pool":"p",)"
+                      R"("queue":"q","summary":"it runs: 1 of 2 pods","turn":null,"blockers":[)"
+                      R"({"reason":"bind_backoff","sentence":"binding pod ring-1 was refused",)"
+                      R"("nodes":[],"nodesTotal":1}]})"};
+    const auto told = half.run({"explain", "job", "ring"});
+    EXPECT_EQ(told.out.substr(0, told.out.find("  [")),
+              "job default/ring is Running in queue q of pool p\n"
+              "it runs: 1 of 2 pods\n"
+              "What keeps the rest of it waiting:\n"
+              "  1. binding pod ring-1 was refused");
+}
+
 TEST(WhatIf, tells_what_waits_why_and_what_would_help_with_an_exit_code_for_scripts) {
     const std::string file = testing::TempDir() + "verbs_test.yaml";
     std::ofstream{file} << "kind: training\n";

@@ -46,7 +46,7 @@ TEST(GpuPart, what_cannot_be_one_is_said) {
         const PodFacts pod = read(R"("runwhere.ai/gpu-fraction":")" + std::string{wrong} + R"(")");
         EXPECT_TRUE(pod.request.gpus.empty()) << wrong;
         ASSERT_EQ(pod.unsupported.size(), 1u) << wrong;
-        EXPECT_NE(pod.unsupported[0].find("a part of one GPU must stand"), std::string::npos);
+        EXPECT_NE(pod.unsupported[0].find("instead of a part of one GPU"), std::string::npos);
     }
     const PodFacts both = read(R"("runwhere.ai/gpu-fraction":"0.5")", R"(,"nvidia.com/gpu":"1")");
     ASSERT_EQ(both.unsupported.size(), 1u);

@@ -54,7 +54,7 @@ class Parts(unittest.TestCase):
             found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/odd"), "PodScheduled")
             return found if found and found["status"] == "False" else None
 
-        self.assertIn("a part of one GPU must stand", wait_for(said, BOUND_S, "odd is told why it waits")["message"])
+        self.assertIn("instead of a part of one GPU", wait_for(said, BOUND_S, "odd is told why it waits")["message"])
         self.assertEqual(bound(self.bed, self.namespace), {})
 
 

@@ -185,7 +185,9 @@ TEST_F(RecordedRunTest, a_run_in_real_time_replays_under_a_virtual_clock_to_the_
     ASSERT_TRUE(turn_until([&] { return daemon.is("llm", "Running"); }));
     daemon.cluster->disturb(sim::ContainerKilled{{"team-a", "lab-0"}, "OOMKilled"});
     ASSERT_TRUE(turn_until([&] { return daemon.is("llm", "Succeeded"); }));
-    ASSERT_TRUE(turn_until([&] { return daemon.is("later", "Running"); }));
+    // On a busy machine it may come before the other's ranks are complete, and be over by now.
+    ASSERT_TRUE(turn_until(
+        [&] { return daemon.is("later", "Running") || daemon.is("later", "Succeeded"); }));
     daemon.cluster->disturb(sim::NodeLost{"plain-0"});
     daemon.cluster->disturb(sim::NodeReturns{"plain-0"});
     int acknowledged = 0;

@@ -29,13 +29,17 @@ void ClusterState::back_off(JobRow& job) {
 // What stood in its way (a right, an admission policy) is lifted without an event that we hear, so
 // it is asked for again after the longest pause; one pod's refusal holds nobody but it and its
 // gang.
-void ClusterState::bar_refused(PodRow& row) {
-    if (planted(PlantedBug::retry_refused_at_once)) return;
-    row.bar = PodBar::refused;
-    row.barred_until = now_ + policy_.backoff_maximum;
+void ClusterState::set_bar(PodRow& row, PodBar bar) {
+    if (bar == PodBar::refused && planted(PlantedBug::retry_refused_at_once)) return;
+    const bool was_refused = row.bar == PodBar::refused;
+    row.bar = bar;
+    if (bar == PodBar::refused) row.barred_until = now_ + policy_.backoff_maximum;
+    if (!row.job.exists()) return;
     JobRow& job = jobs_[row.job.value()];
-    if (!job.refusal_ends_at.happened()) job.refusal_ends_at = row.barred_until;
-    job.refusal_ends_at = std::min(job.refusal_ends_at, row.barred_until);
+    if (was_refused) return find_end_of_refusal(job);
+    if (bar != PodBar::refused) return;
+    const bool is_first = !job.refusal_ends_at.happened();
+    if (is_first || row.barred_until < job.refusal_ends_at) job.refusal_ends_at = row.barred_until;
 }
 
 void ClusterState::lift_refusals(JobRow& job) {
@@ -82,15 +86,15 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
             break;
         case BindResult::elsewhere:
             give_up_assumption(id);
-            row.bar = PodBar::elsewhere;
+            set_bar(row, PodBar::elsewhere);
             break;
         case BindResult::gone:
             give_up_assumption(id);
-            row.bar = PodBar::gone;
+            set_bar(row, PodBar::gone);
             job.member_refused = true;
             break;
         case BindResult::refused:
-            bar_refused(row);
+            set_bar(row, PodBar::refused);
             job.member_refused = true;
             if (is_unsure(row)) {  // what an earlier term sent may land yet: its room is kept
                 back_off(job);

@@ -70,7 +70,7 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         if (begins_anew) note_longer(row);
         return note_end(id);
     }
-    if (row.bar == PodBar::refused) row.bar = PodBar::none;
+    if (row.bar == PodBar::refused) set_bar(row, PodBar::none);
     settle_standing(id);
     note_end(id);
     if (starts_to_leave) note_leaving(id);
@@ -166,6 +166,7 @@ void ClusterState::leave_job(PodId id) {
     const JobId job = row.job;
     std::erase(jobs_[job.value()].pods, id);
     row.job = JobId::none();
+    if (row.bar == PodBar::refused) find_end_of_refusal(jobs_[job.value()]);
     mark_dirty(job);
     drop_job_if_unused(job);
 }
@@ -195,7 +196,7 @@ void ClusterState::settle_standing(PodId id) {
         row.in_flight = false;
         row.effect = EffectId{};
         row.unsure_until = Instant{};
-        row.bar = PodBar::none;
+        set_bar(row, PodBar::none);
         if (row.facts.preemptible && row.job.exists() && row.standing != PodStanding::bound) {
             note_victim(jobs_[row.job.value()].queue);
         }

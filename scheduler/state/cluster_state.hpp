@@ -340,7 +340,7 @@ private:
     void retry_members(JobId id, EffectList& effects);
     void roll_back_gang(JobId id, EffectList& effects);
     void back_off(JobRow& job);
-    void bar_refused(PodRow& row);
+    void set_bar(PodRow& row, PodBar bar);
     void lift_refusals(JobRow& job);
     void find_end_of_refusal(JobRow& job) const;
     [[nodiscard]] bool can_roll_back(const JobRow& job) const;

@@ -151,10 +151,20 @@ private:
             if (!job.record && (job.workload_due || job.workload_in_flight)) {
                 fail("I3", "job " + to_string(key) + " has a workload effect and no record");
             }
+            Instant refusal_ends_at;
             for (const PodId pod : job.pods) {
-                if (state_.pods_[pod.value()].job != id) {
+                const PodRow& row = state_.pods_[pod.value()];
+                if (row.job != id) {
                     fail("I3", "job " + to_string(key) + " lists a pod of another job");
                 }
+                const bool is_first = !refusal_ends_at.happened();
+                if (row.bar == PodBar::refused &&
+                    (is_first || row.barred_until < refusal_ends_at)) {
+                    refusal_ends_at = row.barred_until;
+                }
+            }
+            if (job.refusal_ends_at != refusal_ends_at) {
+                fail("I14", "job " + to_string(key) + " has another end of its refusals in mind");
             }
             if (job.pods.empty() && !job.record) {
                 fail("I3", "job " + to_string(key) + " has neither pods nor record");

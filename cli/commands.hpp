@@ -13,6 +13,9 @@
 
 namespace gpuctl::cli {
 
+// Exit code: of several jobs some were done and some were not.
+inline constexpr int kPartialFailure = 8;
+
 struct CreateOptions {
     std::vector<std::string> files;
     bool strict = false;

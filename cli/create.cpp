@@ -7,8 +7,6 @@
 namespace gpuctl::cli {
 namespace {
 
-constexpr int kPartialFailure = 8;
-
 void print_created(const nlohmann::json& body, bool dry_run) {
     std::cout << printable(text_of(body, "kind", "job")) << ' '
               << printable(text_of(body, "namespace", "default")) << '/'

@@ -7,8 +7,6 @@
 namespace gpuctl::cli {
 namespace {
 
-constexpr int kPartialFailure = 8;
-
 // The jobs a file declares. Only kind and names matter here, so that a file the server would refuse
 // today still names what it created yesterday.
 Result<std::vector<JobName>> jobs_in(const std::string& file, const std::string& namespace_name) {

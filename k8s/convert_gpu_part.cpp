@@ -11,13 +11,6 @@
 namespace gpuctl::k8s {
 namespace {
 
-constexpr std::size_t kQuotedMax = 40;
-
-std::string quoted(std::string_view said) {
-    return "\"" + std::string{said.substr(0, kQuotedMax)} +
-           (said.size() > kQuotedMax ? "..." : "") + "\"";
-}
-
 std::int32_t device_number(std::string_view text) {
     std::int32_t number = kNoDevice;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

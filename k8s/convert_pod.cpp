@@ -142,11 +142,8 @@ std::string_view pinned_pool(const PlacementRules& rules, const LabelKeys& label
 std::string gang_min_problem(const MetadataParts& metadata, const LabelKeys& labels) {
     const std::string key = labels.text(OwnKey::gang_min);
     if (metadata.gang_min.text.empty()) return "the annotation " + key + " on its pods is missing";
-    constexpr std::size_t kQuotedMax = 40;
-    const std::string_view said = metadata.gang_min.text;
-    return "the annotation " + key + " on its pods is \"" +
-           std::string{said.substr(0, kQuotedMax)} + (said.size() > kQuotedMax ? "..." : "") +
-           "\" where a whole number of at least 1 must stand";
+    return "the annotation " + key + " on its pods is " + quoted(metadata.gang_min.text) +
+           " where a whole number of at least 1 must stand";
 }
 
 // Rulings 7 and 9. A pod in a gang belongs to the gang whatever else its labels say. `app` and the

@@ -17,6 +17,12 @@
 
 namespace gpuctl::k8s {
 
+// For messages about what somebody wrote, cut where it is long.
+inline std::string quoted(std::string_view said) {
+    constexpr std::size_t most = 60;
+    return "\"" + std::string{said.substr(0, most)} + (said.size() > most ? "..." : "") + "\"";
+}
+
 struct ContainerParts {
     std::string_view name;
     Amounts requests;

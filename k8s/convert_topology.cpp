@@ -6,18 +6,14 @@
 namespace gpuctl::k8s {
 namespace {
 
-constexpr std::size_t kQuotedMax = 60;
-
 TopologyLevel read_level(const OwnValue& said, OwnKey key, const LabelKeys& labels,
                          PodFacts& facts) {
     if (said.text.empty()) return TopologyLevel::none;
     const auto level = topology_level_of(said.text, labels.prefix(), labels.topology());
     if (level) return *level;
     facts.unsupported.push_back(
-        "the annotation " + labels.text(key) + " is \"" +
-        std::string{said.text.substr(0, kQuotedMax)} +
-        (said.text.size() > kQuotedMax ? "..." : "") +
-        "\" where host, nvlink, rack, block or a node label that names these must stand");
+        "the annotation " + labels.text(key) + " is " + quoted(said.text) +
+        " where host, nvlink, rack, block or a node label that names these must stand");
     return TopologyLevel::none;
 }
 

@@ -9,8 +9,6 @@ namespace gpuctl::k8s {
 
 namespace {
 
-constexpr std::size_t kCompactAt = 256u << 10;  // consumed bytes kept until then: few memmoves
-
 bool blank(std::string_view text) { return text.find_first_not_of(" \r\t") == text.npos; }
 
 std::optional<WatchType> watch_type(std::string_view name) {

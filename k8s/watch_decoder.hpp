@@ -14,6 +14,8 @@
 
 namespace gpuctl::k8s {
 
+inline constexpr std::size_t kCompactAt = 256u << 10;  // consumed bytes kept until then
+
 enum class WatchType : std::uint8_t { added, modified, deleted, bookmark, error };
 
 struct WatchFrame {

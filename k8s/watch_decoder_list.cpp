@@ -5,8 +5,6 @@ namespace gpuctl::k8s {
 
 namespace {
 
-constexpr std::size_t kCompactAt = 256u << 10;
-
 Error malformed(std::string_view where) {
     return make_error(ErrorCode::ProtocolError,
                       "read a list: the answer is no list of objects (" + std::string{where} + ")");

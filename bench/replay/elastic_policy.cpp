@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "bench/replay/trace_resources.hpp"
 #include "scheduler/base/check.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl::replay {
 namespace {
 
-constexpr const char* kGpu = "nvidia.com/gpu";
 constexpr const char* kNamespace = "everybody";
 
 std::string name_of_job(JobIndex index) { return "j" + std::to_string(index.value()); }
@@ -20,14 +20,6 @@ JobIndex job_named(const std::string& name) {
     return JobIndex{static_cast<std::uint32_t>(std::stoul(name.substr(1)))};
 }
 std::string uid_of_job(JobIndex index) { return "job-" + std::to_string(index.value()); }
-
-// CPU and memory are no part of these traces: no node is ever short of them.
-Resources gpus_only(std::int64_t gpus) {
-    Resources out;
-    out.pods = gpus;
-    out.gpus = {{kGpu, whole_gpus(gpus)}};
-    return out;
-}
 
 bool runs_on(const Curve& curve, std::int32_t gpus) {
     for (std::size_t epoch = 0; epoch < curve.epochs.size(); ++epoch) {
@@ -85,7 +77,7 @@ ElasticPolicy::ElasticPolicy(const Trace& trace, const WorldSettings& settings,
         NodeFacts node;
         node.name = "node-" + std::to_string(i);
         node.pool = kDefaultPool;
-        node.allocatable = gpus_only(settings.gpus_per_node);
+        node.allocatable = gpus_only(settings.gpus_per_node, settings.gpus_per_node);
         step(NodeObserved{node});
     }
     step(CacheSynced{});
@@ -210,7 +202,7 @@ void ElasticPolicy::add_ranks(JobIndex index, std::int32_t up_to) {
         pod.gang_min = spec.replicas_min;
         pod.run_time_expected = spec.run_time_expected;
         pod.restart_cost = spec.restart_cost;
-        pod.request = gpus_only(1);
+        pod.request = gpus_only(1, 1);
         live.pods.push_back(pod);
         step(PodObserved{std::move(pod)});
     }

@@ -5,13 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "bench/replay/trace_resources.hpp"
 #include "scheduler/base/check.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl::replay {
 namespace {
 
-constexpr const char* kGpu = "nvidia.com/gpu";
 constexpr const char* kModelLabel = "model";
 constexpr std::int64_t kPodsPerNode = 100'000;  // the trace knows no such limit
 constexpr Instant kNow{1'000'000};

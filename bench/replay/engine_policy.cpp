@@ -6,13 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "bench/replay/trace_resources.hpp"
 #include "scheduler/base/check.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl::replay {
 namespace {
-
-constexpr const char* kGpu = "nvidia.com/gpu";
 
 std::string node_name(std::size_t node) { return "node-" + std::to_string(node); }
 
@@ -21,14 +20,6 @@ std::int32_t number_after(std::string_view text, char mark) {
     std::int32_t number = -1;
     std::from_chars(text.data() + begin, text.data() + text.size(), number);
     return number;
-}
-
-// CPU and memory are no part of these traces: no node is ever short of them.
-Resources gpus_only(std::int64_t gpus) {
-    Resources out;
-    out.pods = 1;
-    out.gpus = {{kGpu, whole_gpus(gpus)}};
-    return out;
 }
 
 JobIndex job_of(const PodReference& pod) {
@@ -58,8 +49,7 @@ EnginePolicy::EnginePolicy(const Trace& trace, const WorldSettings& settings, En
         NodeFacts node;
         node.name = node_name(static_cast<std::size_t>(i));
         node.pool = kDefaultPool;
-        node.allocatable = gpus_only(settings.gpus_per_node);
-        node.allocatable.pods = settings.gpus_per_node;
+        node.allocatable = gpus_only(settings.gpus_per_node, settings.gpus_per_node);
         step(NodeObserved{node});
     }
     step(CacheSynced{});
@@ -96,7 +86,7 @@ PodFacts EnginePolicy::rank_of(JobIndex index, std::int32_t rank, std::int32_t g
     pod.has_controller = true;
     pod.created_at = World::kBegin + job.submit;
     pod.rank = rank;
-    pod.request = gpus_only(gpus);
+    pod.request = gpus_only(gpus, 1);
     // The hard limit of a run covers what a start costs; what the user expects is the whole of the
     // work: what of it is done the engine counts itself. A blind policy is told what the user told.
     const Duration whole = (life.number == 0 ? job.run : life.left) + job.start_cost;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t kPerThousandth = kGpuTimePerGpuHour / 1000;
 constexpr std::int64_t kGpuHoursMost = 100'000'000;
-constexpr Duration kShortest = Duration::seconds(3600);
-constexpr Duration kLongest = kDay * 366;
+constexpr Duration kShortestPeriod = Duration::seconds(3600);
+constexpr Duration kLongestPeriod = kDay * 366;
 
 Key<BudgetPolicy> gpu_hours(std::string_view name, GpuTime BudgetPolicy::* member,
                             std::string_view meaning) {
@@ -33,30 +33,32 @@ Key<BudgetPolicy> gpu_hours(std::string_view name, GpuTime BudgetPolicy::* membe
 }
 
 Key<BudgetPolicy> period() {
-    return {"period", "day, week (from Monday), month, all UTC, or a span such as 30d", true,
-            [](const wire::Field& field, BudgetPolicy& budget) {
-                const auto written = field.text();
-                if (!written) return;
-                const auto read = wire::parse_period(*written);
-                if (!read) {
-                    return field.error("must be day, week, month or a span such as 30d, not \"" +
-                                       *written + "\"");
-                }
-                const bool is_month = read->length == Duration{};
-                if (!is_month && (read->length < kShortest || read->length > kLongest)) {
-                    return field.error("must be from " + wire::format_duration(kShortest) + " to " +
-                                       wire::format_duration(kLongest) + ", not " + *written);
-                }
-                budget.period = read->length;
-                budget.anchor = read->anchor;
-            },
-            [](const BudgetPolicy& budget, Shown& shown) {
-                shown.value = yaml_text(wire::format_period(budget));
-            }};
+    return {
+        "period", "day, week (from Monday), month, all UTC, or a span such as 30d", true,
+        [](const wire::Field& field, BudgetPolicy& budget) {
+            const auto written = field.text();
+            if (!written) return;
+            const auto read = wire::parse_period(*written);
+            if (!read) {
+                return field.error("must be day, week, month or a span such as 30d, not \"" +
+                                   *written + "\"");
+            }
+            const bool is_month = read->length == Duration{};
+            if (!is_month && (read->length < kShortestPeriod || read->length > kLongestPeriod)) {
+                return field.error("must be from " + wire::format_duration(kShortestPeriod) +
+                                   " to " + wire::format_duration(kLongestPeriod) + ", not " +
+                                   *written);
+            }
+            budget.period = read->length;
+            budget.anchor = read->anchor;
+        },
+        [](const BudgetPolicy& budget, Shown& shown) {
+            shown.value = yaml_text(wire::format_period(budget));
+        }};
 }
 
 // Read after `period`.
-Key<BudgetPolicy> start() {
+Key<BudgetPolicy> period_start() {
     return {"start", "when one of them begins, for spans; left out: counted from 1970", false,
             [](const wire::Field& field, BudgetPolicy& budget) {
                 const std::optional<Instant> at = read_time(field);
@@ -87,7 +89,7 @@ const std::vector<Key<BudgetPolicy>>& keys<BudgetPolicy>() {
     static const std::vector<Key<BudgetPolicy>> table = {
         required(gpu_hours("gpuHours", &BudgetPolicy::amount, "that may be used in each period")),
         period(),
-        start(),
+        period_start(),
         gpu_hours("carryOver", &BudgetPolicy::carry_over,
                   "of what is left, into the next period at most; what was overdrawn always is"),
     };

@@ -19,6 +19,10 @@
 
 namespace gpuctl::config {
 
+inline constexpr std::int64_t kMsPerSecond = 1'000;
+inline constexpr std::int64_t kMsPerHour = 3'600 * kMsPerSecond;
+inline constexpr std::int64_t kMsPerDay = 24 * kMsPerHour;
+
 // One key with its value as it is printed.
 struct Shown {
     enum class Form { scalar, map, list };

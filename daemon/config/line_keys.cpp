@@ -3,12 +3,7 @@
 #include "daemon/config/tables.hpp"
 
 namespace gpuctl::config {
-namespace {
-
-constexpr std::int64_t kSecond = 1'000;
-constexpr std::int64_t kDay = 24 * 3'600 * kSecond;
-
-}  // namespace
+namespace {}  // namespace
 
 template <>
 const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
@@ -16,13 +11,13 @@ const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
         choice("head", &BackfillPolicy::head,
                {{"reserve", HeadOfLine::reserve}, {"stepAside", HeadOfLine::step_aside}},
                "reserve: it is promised GPUs by the limits of what runs; stepAside: it waits"),
-        span("ageing", &BackfillPolicy::ageing, kSecond, 365 * kDay,
+        span("ageing", &BackfillPolicy::ageing, kMsPerSecond, 365 * kMsPerDay,
              "with order: SHORTEST, waiting so long counts like half the run time"),
-        span("patience", &BackfillPolicy::patience, kSecond, 365 * kDay,
+        span("patience", &BackfillPolicy::patience, kMsPerSecond, 365 * kMsPerDay,
              "with order: SHORTEST, a job that has waited so long goes first"),
         count("shortPercent", &BackfillPolicy::short_percent, 0, 90,
               "of the pool's GPUs, never held by work predicted to run longer than ..."),
-        span("shortRunTime", &BackfillPolicy::short_run_time, kSecond, 365 * kDay,
+        span("shortRunTime", &BackfillPolicy::short_run_time, kMsPerSecond, 365 * kMsPerDay,
              "... this, by its limit and past jobs of its namespace"),
     };
     return table;

@@ -12,11 +12,9 @@
 namespace gpuctl::config {
 namespace {
 
-constexpr std::int64_t kMinute = 60'000;
-constexpr std::int64_t kDay = 24 * 60 * kMinute;
-constexpr Duration kLongest{90 * kDay};
+constexpr Duration kLongestWindow{90 * kMsPerDay};
 
-Key<MaintenanceWindow> start() {
+Key<MaintenanceWindow> window_start() {
     return {"start", "when it begins, with its offset from UTC", true,
             [](const wire::Field& field, MaintenanceWindow& window) {
                 window.begin = read_time(field).value_or(Instant{});
@@ -57,14 +55,14 @@ MaintenanceWindow example_window() {
     window.pool = "training-pool";
     window.labels = {{"topology.kubernetes.io/rack", "r7"}};
     window.begin = *wire::parse_time("2026-12-01T08:00:00Z");
-    window.length = Duration{4 * 60 * kMinute};
+    window.length = Duration{4 * kMsPerHour};
     return window;
 }
 
 MaintenanceWindow example_reservation() {
     MaintenanceWindow window = example_window();
     window.name = "paper-deadline";
-    window.length = Duration{2 * kDay};
+    window.length = Duration{2 * kMsPerDay};
     window.queues = {"llm"};
     return window;
 }
@@ -121,20 +119,21 @@ const std::vector<Key<MaintenanceWindow>>& keys<MaintenanceWindow>() {
              "all hold"),
         texts("nodes", &MaintenanceWindow::nodes, "names; []: any"),
         text_map("nodeSelector", &MaintenanceWindow::labels, "labels; {}: any"),
-        start(),
-        span("duration", &MaintenanceWindow::length, 1, kLongest.ms(), "how long it lasts"),
+        window_start(),
+        span("duration", &MaintenanceWindow::length, 1, kLongestWindow.ms(), "how long it lasts"),
         end(),
         choice(
             "repeat", &MaintenanceWindow::every,
-            std::vector<std::pair<std::string_view, Duration>>{
-                {"never", Duration{}}, {"daily", Duration{kDay}}, {"weekly", Duration{7 * kDay}}},
+            std::vector<std::pair<std::string_view, Duration>>{{"never", Duration{}},
+                                                               {"daily", Duration{kMsPerDay}},
+                                                               {"weekly", Duration{7 * kMsPerDay}}},
             "never, daily (every 24 h) or weekly (every 168 h)"),
         choice("drain", &MaintenanceWindow::drain, drains(),
                "who is stopped in time for it: none, preemptible (jobs that may be) or all (but "
                "pods that nobody would make again)"),
-        span("notice", &MaintenanceWindow::notice, 0, 30 * kDay,
+        span("notice", &MaintenanceWindow::notice, 0, 30 * kMsPerDay,
              "they are asked so long before, or as long before as they are given to stop"),
-        span("closesAhead", &MaintenanceWindow::closes_ahead, 0, kLongest.ms(),
+        span("closesAhead", &MaintenanceWindow::closes_ahead, 0, kLongestWindow.ms(),
              "work of which nobody knows how long it takes starts no later than so long before"),
         texts("queues", &MaintenanceWindow::queues,
               "whose work it is for, with that of all queues below; of reservations only"),
@@ -155,8 +154,8 @@ void check(const MaintenanceWindow& window, const wire::Field& field) {
     if (!has_length && !has_end) {
         field.error(what + " needs duration or end");
     }
-    if (window.length > kLongest) {
-        field.error(what + " lasts longer than " + wire::format_duration(kLongest));
+    if (window.length > kLongestWindow) {
+        field.error(what + " lasts longer than " + wire::format_duration(kLongestWindow));
     }
     if (window.every > Duration{} && window.length >= window.every) {
         field.error(what + " lasts " + wire::format_duration(window.length) +

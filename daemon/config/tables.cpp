@@ -10,9 +10,6 @@
 namespace gpuctl::config {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000;
-constexpr std::int64_t kHour = 3'600 * kSecond;
-constexpr std::int64_t kDay = 24 * kHour;
 constexpr std::int64_t kKi = 1 << 10;
 constexpr std::int64_t kMi = 1 << 20;
 constexpr std::int64_t kGi = 1 << 30;
@@ -116,9 +113,9 @@ const std::vector<Key<Server>>& keys<Server>() {
              "largest request body; more is answered with 413"),
         count("logStreamsMax", &Server::log_streams_max, 1, 1'000'000,
               "log followers at once; more are turned away"),
-        span("requestTimeout", &Server::request_timeout, kSecond, kHour,
+        span("requestTimeout", &Server::request_timeout, kMsPerSecond, kMsPerHour,
              "a request must be read and answered in this time"),
-        span("shutdownTimeout", &Server::shutdown_timeout, kSecond, kHour,
+        span("shutdownTimeout", &Server::shutdown_timeout, kMsPerSecond, kMsPerHour,
              "after SIGTERM: time to finish what has begun"),
     };
     return table;
@@ -131,11 +128,11 @@ const std::vector<Key<Lease>>& keys<Lease>() {
         text("namespace", &Lease::namespace_name,
              "of the Lease object; every gpuctld of a cluster must name the same"),
         text("name", &Lease::name, "of the Lease object"),
-        span("duration", &Lease::duration, 100, kHour,
+        span("duration", &Lease::duration, 100, kMsPerHour,
              "others wait this long before they take over"),
-        span("renewDeadline", &Lease::renew_deadline, 50, kHour,
+        span("renewDeadline", &Lease::renew_deadline, 50, kMsPerHour,
              "a leader that could not renew for this long steps down"),
-        span("retryPeriod", &Lease::retry_period, 10, kHour, "between attempts"),
+        span("retryPeriod", &Lease::retry_period, 10, kMsPerHour, "between attempts"),
     };
     return table;
 }
@@ -149,7 +146,7 @@ const std::vector<Key<Kubernetes>>& keys<Kubernetes>() {
              "pods with this spec.schedulerName are placed, no others"),
         section("lease", &Kubernetes::lease, "leader election"),
         count("bindsInFlightMax", &Kubernetes::binds_in_flight_max, 1, 1'024, "binds at once"),
-        span("bindTimeout", &Kubernetes::bind_timeout, kSecond, kHour,
+        span("bindTimeout", &Kubernetes::bind_timeout, kMsPerSecond, kMsPerHour,
              "at most lease.duration minus lease.renewDeadline"),
         choice("events", &Kubernetes::events,
                {{"off", KubernetesEvents::off},
@@ -193,10 +190,10 @@ const std::vector<Key<Embedded>>& keys<Embedded>() {
     static const std::vector<Key<Embedded>> table = {
         list("nodes", &Embedded::nodes, EmbeddedNodes{}, "groups of equal virtual nodes"),
         count("seed", &Embedded::seed, 0, INT64_MAX, "of every random choice"),
-        span("imagePull", &Embedded::image_pull, 0, kHour, "median time to pull an image"),
-        span("containerStart", &Embedded::container_start, 0, kHour,
+        span("imagePull", &Embedded::image_pull, 0, kMsPerHour, "median time to pull an image"),
+        span("containerStart", &Embedded::container_start, 0, kMsPerHour,
              "median time to start a container"),
-        span("trainingRunTime", &Embedded::training_run_time, kSecond, 365 * kDay,
+        span("trainingRunTime", &Embedded::training_run_time, kMsPerSecond, 365 * kMsPerDay,
              "of a training job that does not say expectedRunTime"),
     };
     return table;
@@ -312,24 +309,25 @@ const std::vector<Key<Policy>>& keys<Policy>() {
         gpus("defaultTenantGpuMaximum", &Policy::default_tenant_gpu_maximum,
              "of namespaces without an entry; left out: no limit"),
         count("podsReservedPerNode", &Policy::pods_reserved_per_node, 0, 1'000, "for DaemonSets"),
-        span("backoffInitial", &Policy::backoff_initial, 1, kHour,
+        span("backoffInitial", &Policy::backoff_initial, 1, kMsPerHour,
              "after an error of the cluster; doubles"),
-        span("backoffMaximum", &Policy::backoff_maximum, 1, kDay, "and never waits longer"),
-        span("gangBindDeadline", &Policy::gang_bind_deadline, kSecond, kHour,
+        span("backoffMaximum", &Policy::backoff_maximum, 1, kMsPerDay, "and never waits longer"),
+        span("gangBindDeadline", &Policy::gang_bind_deadline, kMsPerSecond, kMsPerHour,
              "a gang that is half bound for this long is rolled back"),
-        span("usageHalfLife", &Policy::usage_half_life, 0, 60 * kDay,
+        span("usageHalfLife", &Policy::usage_half_life, 0, 60 * kMsPerDay,
              "what was used counts half after this long; 0s: only what is held counts"),
         count("ageingStep", &Policy::ageing_step, 0, 1'000'000,
               "added to a job's priority (low 100, medium 500000, high 1000000) ..."),
-        span("ageingEvery", &Policy::ageing_every, kSecond, kDay, "... for each so long waited"),
+        span("ageingEvery", &Policy::ageing_every, kMsPerSecond, kMsPerDay,
+             "... for each so long waited"),
         count("ageingMaximum", &Policy::ageing_maximum, 0, 2'000'000, "... up to this much"),
         count("evictionsPerJobPerHour", &Policy::evictions_per_job_per_hour, 0, 1'000,
               "how often one job may be moved out of the way of others; 0: never"),
-        span("runTimeProtected", &Policy::run_time_protected, 0, 30 * kDay,
+        span("runTimeProtected", &Policy::run_time_protected, 0, 30 * kMsPerDay,
              "so long after its start nothing is stopped for others"),
-        span("growthPause", &Policy::growth_pause, 0, kDay,
+        span("growthPause", &Policy::growth_pause, 0, kMsPerDay,
              "so long after it changed size, or started, an elastic job does not grow"),
-        span("resizePaysWithin", &Policy::resize_pays_within, 0, kDay,
+        span("resizePaysWithin", &Policy::resize_pays_within, 0, kMsPerDay,
              "elastic jobs with a speedup change size where that pays within so long; 0s: like "
              "those without"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000, "tries in one Plan"),
@@ -366,7 +364,7 @@ const std::vector<Key<Logs>>& keys<Logs>() {
         count("historyLinesPerPod", &Logs::history_lines_per_pod, 0, 1'000'000,
               "kept for readers that come back"),
         size("lineBytesMax", &Logs::line_bytes_max, 256, 16 * kMi, "longer lines are cut"),
-        span("pingInterval", &Logs::ping_interval, kSecond, kHour,
+        span("pingInterval", &Logs::ping_interval, kMsPerSecond, kMsPerHour,
              "a reader that does not answer is dropped"),
     };
     return table;

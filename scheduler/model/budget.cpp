@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "scheduler/base/wide.hpp"
+
 namespace gpuctl {
 namespace {
-
-__extension__ using Wide = __int128;
 
 using std::chrono::days;
 using std::chrono::floor;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "scheduler/base/ascii.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/model/mig.hpp"
 #include "scheduler/model/quantity.hpp"
@@ -45,7 +46,6 @@ Characters fold(std::string_view text) {
     return result;
 }
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 constexpr bool is_word(char c) {
     return is_letter(c) || is_digit(c) || c == '-' || c == '_' || c == '.' || c == '+';

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "scheduler/base/ascii.hpp"
+
 namespace gpuctl {
 namespace {
 
@@ -97,7 +99,6 @@ std::vector<MigFamily> make_families() {
     return out;
 }
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 

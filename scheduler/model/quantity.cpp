@@ -2,10 +2,12 @@
 
 #include <limits>
 
+#include "scheduler/base/ascii.hpp"
+
 namespace gpuctl {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+__extension__ typedef unsigned __int128 WideUnsigned;
 
 // A written number as mantissa * 10^power10 * 2^power2, kept exact: floating point would turn
 // "0.1" into something that rounds up to one unit too many.
@@ -20,8 +22,6 @@ struct Written {
 constexpr int kMantissaDigitsMax = 19;
 constexpr std::size_t kLengthMax = 64;
 constexpr int kExponentMax = 1'000;
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Digits with an optional point; advances `text` behind them. False when there is no digit.
 bool read_number(std::string_view& text, Written& written) {
@@ -96,8 +96,9 @@ std::optional<std::int64_t> in_units(const Written& written, int decimals) {
     if (written.mantissa == 0 && !written.more_digits) return 0;
     // Digits were dropped and would be shifted back in front of the point: not exact.
     if (written.more_digits && written.power2 > 0) return std::nullopt;
-    constexpr Wide limit = static_cast<Wide>(std::numeric_limits<std::int64_t>::max());
-    Wide value = static_cast<Wide>(written.mantissa) << written.power2;
+    constexpr WideUnsigned limit =
+        static_cast<WideUnsigned>(std::numeric_limits<std::int64_t>::max());
+    WideUnsigned value = static_cast<WideUnsigned>(written.mantissa) << written.power2;
     bool rest = written.more_digits;
     int power = written.power10 + decimals;
     for (; power > 0; --power) {

@@ -30,6 +30,7 @@ inline std::string gpus_noun(std::string_view resource, std::int64_t milli) {
 inline std::string count(std::int64_t n, const char* one, const char* many) {
     return std::to_string(n) + " " + (n == 1 ? one : many);
 }
+inline std::string ranks_text(std::int64_t ranks) { return count(ranks, "rank", "ranks"); }
 
 // "2d 3h", "3h 20m", "45s": the two largest units, rounded up.
 std::string span(Duration length);

@@ -6,8 +6,6 @@
 namespace gpuctl {
 namespace {
 
-std::string ranks_text(std::int64_t ranks) { return explain_parts::count(ranks, "rank", "ranks"); }
-
 // What keeps one more rank like `like` from being placed; empty: nothing that is known here.
 std::string obstacle(const ClusterState& state, const JobRow& job, PodId like) {
     const Shape& shape = state.shapes().at(state.pod(like).shape);
@@ -52,7 +50,7 @@ std::string explain_size(const ClusterState& state, JobId id) {
     const JobSpec& spec = job.record->spec;
     const ElasticRow& elastic = job.elastic;
     const bool is_paced = !spec.speeds.empty();
-    std::string text = "it has " + ranks_text(ranks.there) + " of " +
+    std::string text = "it has " + explain_parts::ranks_text(ranks.there) + " of " +
                        std::to_string(spec.replicas_min) + " to " +
                        std::to_string(spec.replicas_max);
     if (is_paced) {

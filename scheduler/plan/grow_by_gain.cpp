@@ -19,20 +19,18 @@ std::string times(std::int64_t milli_now, std::int64_t milli_then) {
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " times as fast";
 }
 
-std::string ranks_text(std::int64_t ranks) { return explain_parts::count(ranks, "rank", "ranks"); }
-
 // "from 4 to 8 ranks it is 1.7 times as fast, and ends 22m sooner"; "with 2 ranks it is as fast as
 // with 3", where sizes between those that somebody measured count as the smaller one
 std::string why_it_gains(const SizeChoice& choice) {
     const std::int32_t now = speed_of(*choice.speeds, choice.now);
     const std::int32_t then = speed_of(*choice.speeds, choice.aim);
     if (now == then) {
-        return "with " + ranks_text(choice.aim) + " it is as fast as with " +
+        return "with " + explain_parts::ranks_text(choice.aim) + " it is as fast as with " +
                std::to_string(choice.now);
     }
     const Duration sooner = time_left_with(choice, choice.now) - time_left_with(choice, choice.aim);
-    std::string text = "from " + std::to_string(choice.now) + " to " + ranks_text(choice.aim) +
-                       " it is " + times(now, then);
+    std::string text = "from " + std::to_string(choice.now) + " to " +
+                       explain_parts::ranks_text(choice.aim) + " it is " + times(now, then);
     if (sooner > Duration{}) text += ", and ends " + explain_parts::span(sooner) + " sooner";
     return text;
 }
@@ -217,8 +215,9 @@ bool Grower::give(ClusterState& state, EngineFigures& figures, EffectList& effec
         gives = true;
         figures.ranks_shrunk += static_cast<std::uint64_t>(choice.now - choice.aim);
         const std::string why =
-            taker.empty() ? why_it_gains(choice)
-                          : "gave " + ranks_text(choice.now - choice.aim) + ", as " + taker;
+            taker.empty()
+                ? why_it_gains(choice)
+                : "gave " + explain_parts::ranks_text(choice.now - choice.aim) + ", as " + taker;
         state.resize(jobs_[choosing_[i].of].job, choice.aim, why, effects);
     }
     return gives;

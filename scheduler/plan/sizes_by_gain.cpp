@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "scheduler/base/wide.hpp"
+
 namespace gpuctl {
 namespace {
-
-__extension__ typedef __int128 Wide;  // as `using`, g++ warns that ISO C++ has none
 
 // A job that waits for a second; speeds are in thousandths.
 constexpr std::int64_t kWorthOfOne = std::int64_t{1} << 20;

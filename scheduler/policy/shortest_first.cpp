@@ -9,7 +9,6 @@ namespace gpuctl {
 namespace {
 
 constexpr std::size_t kRunsMost = 3;      // the newest of them
-constexpr Duration kShortest{10'000};     // below, nobody feels a difference
 constexpr Duration kUnknown{86'400'000};  // neither limit nor word of the user
 
 // Every `ageing` of waiting is a halving, so one that came later by that costs twice as much: the
@@ -34,7 +33,7 @@ std::int64_t ShortestFirst::predict(const ClusterState& state, const JobRow& job
         state.history().alike(about, kRunsMost, runs_);
     }
     const auto log2_run = [](Duration run) {
-        return log2_fixed(static_cast<std::uint64_t>(std::max(run, kShortest).ms()));
+        return log2_fixed(static_cast<std::uint64_t>(std::max(run, kShortestFelt).ms()));
     };
     std::int64_t sum = log2_run(said);
     for (const Duration run : runs_) sum += log2_run(run);

@@ -8,7 +8,6 @@
 namespace gpuctl {
 namespace {
 
-constexpr Duration kShortest{10'000};  // below, nobody feels a difference
 // So many runs of the same size, or of the very same kind, tell more than all of the owner's.
 constexpr std::size_t kAlikeEnough = 32;
 constexpr std::size_t kCurvesMost = 256;
@@ -32,7 +31,7 @@ void read_unfinished(const ClusterState& state, const RunTimeQuestion& about, Ru
 }  // namespace
 
 std::int64_t size_log2(const PreemptionPolicy& policy, Duration time, GpuMilli gpus) {
-    const auto ms = static_cast<std::uint64_t>(std::max(time, kShortest).ms());
+    const auto ms = static_cast<std::uint64_t>(std::max(time, kShortestFelt).ms());
     const auto milli = static_cast<std::uint64_t>(std::max<std::int64_t>(gpus.value(), 1));
     return log2_fixed(ms) + log2_fixed(milli) * policy.gpu_exponent_percent / 100;
 }

@@ -18,6 +18,8 @@
 
 namespace gpuctl {
 
+inline constexpr Duration kShortestFelt{10'000};  // below, nobody feels a difference
+
 class WorkLeft {
 public:
     // Of one that waits. Jobs of one class have the same: what is said of run times counts rounded

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "scheduler/base/wide.hpp"
+
 namespace gpuctl {
 namespace {
-
-__extension__ using Wide = __int128;
 
 struct Range {
     std::int64_t low = 0;

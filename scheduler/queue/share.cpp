@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/base/wide.hpp"
 
 namespace gpuctl {
 
@@ -11,7 +12,6 @@ namespace {
 static_assert(static_cast<std::uint64_t>(kUsageAmountMaximum) <= UINT64_MAX / kShareWhole);
 
 std::int64_t part_of(std::int64_t held, std::int64_t mean, std::int64_t whole) {
-    __extension__ using Wide = __int128;
     constexpr std::int64_t kShareMaximum = std::int64_t{1} << 52;  // times a weight fits 128 bits
     // Of what is held alone in 64 bits, unsigned: this is done for every pod that is placed.
     if (mean == 0) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/wide.hpp"
 #include "scheduler/queue/usage.hpp"
 
 namespace gpuctl {
@@ -16,7 +17,6 @@ struct Share {
 };
 
 constexpr std::strong_ordering compare_share(Share a, Share b) {
-    __extension__ using Wide = __int128;
     GPUCTL_CHECK(a.weight > 0 && b.weight > 0, "weights are clamped to at least 1 on entry");
     const Wide left = static_cast<Wide>(a.amount) * b.weight;
     const Wide right = static_cast<Wide>(b.amount) * a.weight;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 
+#include "scheduler/base/wide.hpp"
 #include "scheduler/model/budget.hpp"
 
 namespace gpuctl {
@@ -47,7 +48,6 @@ public:
     [[nodiscard]] Instant fits_from(GpuMilli gpus, GpuTime left) const;
 
 private:
-    __extension__ using Wide = __int128;
     void advance(Instant now);
     void sum_up();
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/base/wide.hpp"
 
 namespace gpuctl {
 namespace {
-
-__extension__ using Wide = __int128;
 
 // 2^(-1/16), what is left of a mean after one tick, in parts of 2^32.
 constexpr std::int64_t kWhole = std::int64_t{1} << 32;

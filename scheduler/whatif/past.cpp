@@ -29,9 +29,11 @@ bool is_from_outside(const Event& event) {
            std::holds_alternative<PolicyChanged>(event);
 }
 
-ObjectKey job_of(const PodFacts& facts) { return {facts.key.namespace_name, facts.job}; }
-
 }  // namespace
+
+ObjectKey job_of(const PodFacts& facts) {
+    return {facts.key.namespace_name, facts.job.empty() ? facts.key.name : facts.job};
+}
 
 Duration progress(const PodFacts& facts, Duration life, bool was_stopped) {
     return was_stopped ? std::max(life - facts.restart_cost, Duration{}) : life;

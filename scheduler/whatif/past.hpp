@@ -28,6 +28,9 @@ struct PastPod {
     Instant given_up;  // removed before it started
 };
 
+// The job it belongs to; a pod alone is one by its own name.
+ObjectKey job_of(const PodFacts& facts);
+
 struct PastEvent {
     Instant at;
     Event event;

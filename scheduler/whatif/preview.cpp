@@ -52,10 +52,6 @@ struct Both {
     bool is_news = false;  // something of it waited in the window
 };
 
-ObjectKey job_of(const PodFacts& facts) {
-    return {facts.key.namespace_name, facts.job.empty() ? facts.key.name : facts.job};
-}
-
 void keep_earliest(Instant& earliest, Instant at) {
     if (at.happened() && (!earliest.happened() || at < earliest)) earliest = at;
 }

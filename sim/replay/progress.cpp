@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/wide.hpp"
 
 namespace gpuctl::replay {
 namespace {
 
 // Epochs are bounded by CsvReader::kSecondsMax (10^12 ms), so that times kEpochParts needs more.
-__extension__ typedef __int128 Wide;  // as `using`, g++ warns that ISO C++ has none
 
 std::int64_t times_over_ceiling(std::int64_t a, std::int64_t b, std::int64_t divisor) {
     return static_cast<std::int64_t>((Wide{a} * b + divisor - 1) / divisor);

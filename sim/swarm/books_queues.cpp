@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "scheduler/base/wide.hpp"
 #include "sim/swarm/books.hpp"
 
 namespace gpuctl::sim {
@@ -294,7 +295,6 @@ std::int64_t Books::aged(std::int32_t priority, Instant since) const {
 
 std::int64_t Books::share(const QueueName& queue, const std::string& tenant_name,
                           const Amounts& held) const {
-    __extension__ using Wide = __int128;
     const Amounts all = offered(queue.pool);
     const auto found = used_.find({queue, tenant_name});
     const Used used = found == used_.end() ? Used{} : found->second;
@@ -343,7 +343,6 @@ void Books::pass_time(Instant until) {
                 used.sum[i] += amounts[i] * (end - at);
                 at = end;
                 if (at % tick != 0) continue;
-                __extension__ using Wide = __int128;
                 const auto of_tick =
                     static_cast<std::int64_t>(static_cast<Wide>(used.sum[i]) * 1024 / tick);
                 const Wide mean = static_cast<Wide>(used.mean[i]) * 4'112'874'773 +

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@
 #include "sim/swarm/probes.hpp"
 
 namespace gpuctl::sim {
+
+// What is told by this name; -1: nothing is.
+std::int64_t figure(const Explanation& told, std::string_view name);
 
 class Judge {
 public:

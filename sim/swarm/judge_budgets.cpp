@@ -40,22 +40,17 @@ void Judge::look_at_budgets(const ClusterState& state) {
 void Judge::recount_budget(const std::string& name, const PodFacts& pod, const Readiness& ready,
                            const Explanation& told) {
     ++probes.waits_for_budgets;
-    const auto figure = [&told](std::string_view wanted) {
-        for (const Figure& one : told.figures) {
-            if (one.name == wanted) return one.value;
-        }
-        return std::int64_t{-1};
-    };
     const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
     const std::int64_t gpus = amounts_of(pod.request).gpus * ranks;
     const auto is_it = [&](const Books::Payer& payer) {
         if (!books_.draws_on(pod, payer)) return false;
         const auto counted = books_.count_budget(payer);
-        return counted && figure("gpu_time_limit") == counted->limit &&
-               figure("gpu_time_used") == counted->used &&
-               figure("gpu_time_committed") == counted->committed &&
-               figure("gpu_time_needed") == books_.needed_of(*counted, pod, gpus) &&
-               counted->used + counted->committed + figure("gpu_time_needed") > counted->limit;
+        return counted && figure(told, "gpu_time_limit") == counted->limit &&
+               figure(told, "gpu_time_used") == counted->used &&
+               figure(told, "gpu_time_committed") == counted->committed &&
+               figure(told, "gpu_time_needed") == books_.needed_of(*counted, pod, gpus) &&
+               counted->used + counted->committed + figure(told, "gpu_time_needed") >
+                   counted->limit;
     };
     const auto all = books_.budgets();
     if (std::none_of(all.begin(), all.end(), [&](const auto& one) { return is_it(one.first); })) {

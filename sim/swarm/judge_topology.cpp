@@ -12,13 +12,6 @@ std::string domain(const NodeFacts& node, TopologyLevel level) {
     return level == TopologyLevel::host && name.empty() ? node.name : name;
 }
 
-std::int64_t figure(const Explanation& told, std::string_view name) {
-    for (const Figure& one : told.figures) {
-        if (one.name == name) return one.value;
-    }
-    return -1;
-}
-
 }  // namespace
 
 void Judge::check_topology(const ObjectKey& job, const PodFacts& like,

@@ -113,7 +113,7 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
     if (has("domains")) recount_topology(name, pod, told);
 }
 
-namespace {
+namespace {}  // namespace
 
 std::int64_t figure(const Explanation& told, std::string_view name) {
     for (const Figure& one : told.figures) {
@@ -121,8 +121,6 @@ std::int64_t figure(const Explanation& told, std::string_view name) {
     }
     return -1;
 }
-
-}  // namespace
 
 void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Explanation& told) {
     const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;

@@ -66,9 +66,9 @@ public:
     }
 };
 
-class Life {
+class LifeWithBackfill {
 public:
-    explicit Life(std::uint64_t seed) : rng_(seed) {
+    explicit LifeWithBackfill(std::uint64_t seed) : rng_(seed) {
         world_.verify_steps = false;
         const std::int64_t nodes = rng_.between(1, 3);
         for (std::int64_t i = 0; i < nodes; ++i) {
@@ -240,7 +240,7 @@ TEST(Backfill, never_moves_the_start_of_the_first_in_line) {
     int promised = 0;
     for (std::uint64_t seed = 1; seed <= 400 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        Life life{seed};
+        LifeWithBackfill life{seed};
         life.live(40);
         backfilled += life.backfilled;
         promised += life.promised;

@@ -16,6 +16,8 @@
 
 namespace gpuctl::cli {
 
+inline const std::string kJson = "application/json";
+
 class CannedServer {
 public:
     CannedServer(int status, std::string type, std::string body)

@@ -12,7 +12,6 @@
 namespace gpuctl::cli {
 namespace {
 
-const std::string kJson = "application/json";
 const std::string kProblem = "application/problem+json";
 
 std::string job_file() {

@@ -9,8 +9,6 @@
 namespace gpuctl::cli {
 namespace {
 
-const std::string kJson = "application/json";
-
 TEST(Names, of_jobs_are_taken_in_every_spelling_that_is_printed) {
     for (const char* name : {"team-a/b1", "job/team-a/b1", "jobs/team-a/b1"}) {
         for (const auto& [words, target] :

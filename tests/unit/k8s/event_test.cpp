@@ -18,12 +18,12 @@ using Json = nlohmann::json;
 
 const Time kStart = Time{} + std::chrono::hours{1};
 
-PodReference pod(std::string name) { return {{"team", name}, "uid-" + name}; }
+PodReference reference(std::string name) { return {{"team", name}, "uid-" + name}; }
 
 ReportPending pending(Reason reason, std::string sentence) {
     ReportPending report;
     report.job = {"team", "llm"};
-    report.pods = {pod("llm-0"), pod("llm-1")};
+    report.pods = {reference("llm-0"), reference("llm-1")};
     report.explanation.reason = reason;
     report.explanation.sentence = std::move(sentence);
     return report;
@@ -52,7 +52,7 @@ TEST(Condition, pods_that_wait_beside_gated_ones_are_told_so) {
 TEST(Condition, the_patch_names_the_incarnation_and_the_time_of_the_transition) {
     const PodCondition condition{"Unschedulable", "0/5 nodes: \"none\""};
     const auto first =
-        Json::parse(condition_patch(pod("a"), condition, Instant{1'795'168'800'000}, 4));
+        Json::parse(condition_patch(reference("a"), condition, Instant{1'795'168'800'000}, 4));
     EXPECT_EQ(first, Json::parse(R"({"metadata":{"uid":"uid-a"},"status":{"conditions":[
       {"type":"PodScheduled","status":"False","reason":"Unschedulable",
        "message":"0/5 nodes: \"none\"","lastTransitionTime":"2026-11-20T10:00:00Z",
@@ -62,21 +62,21 @@ TEST(Condition, the_patch_names_the_incarnation_and_the_time_of_the_transition) 
 TEST(ConditionLedger, M19_the_same_condition_is_written_once) {
     ConditionLedger ledger{{}};
     const PodCondition condition{"Unschedulable", "0/5"};
-    ledger.want(pod("a"), condition, kStart);
+    ledger.want(reference("a"), condition, kStart);
     EXPECT_FALSE(ledger.next(kStart).has_value());  // it may be bound in a moment
     const auto write = ledger.next(kStart + seconds{1});
     ASSERT_TRUE(write.has_value());
     EXPECT_FALSE(write->since.happened());  // the transition is this write
-    for (int i = 0; i < 100; ++i) ledger.want(pod("a"), condition, kStart + seconds{2 + i});
+    for (int i = 0; i < 100; ++i) ledger.want(reference("a"), condition, kStart + seconds{2 + i});
     EXPECT_FALSE(ledger.next(kStart + seconds{3'600}).has_value());
 }
 
 TEST(ConditionLedger, M19_what_a_previous_run_wrote_is_not_written_again) {
     ConditionLedger ledger{{}};
-    ledger.observed(pod("a"), 1, true, {"Unschedulable", "0/5"}, Instant{5'000});
-    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    ledger.observed(reference("a"), 1, true, {"Unschedulable", "0/5"}, Instant{5'000});
+    ledger.want(reference("a"), {"Unschedulable", "0/5"}, kStart);
     EXPECT_FALSE(ledger.next(kStart + seconds{60}).has_value());
-    ledger.want(pod("a"), {"NotReadyForScheduling", "quota"}, kStart);
+    ledger.want(reference("a"), {"NotReadyForScheduling", "quota"}, kStart);
     const auto write = ledger.next(kStart + seconds{60});
     ASSERT_TRUE(write.has_value());
     EXPECT_EQ(write->since, Instant{5'000});  // still False: the time of transition stays
@@ -84,14 +84,14 @@ TEST(ConditionLedger, M19_what_a_previous_run_wrote_is_not_written_again) {
 
 TEST(ConditionLedger, a_condition_that_somebody_left_without_a_time_gets_one) {
     ConditionLedger ledger{{}};
-    ledger.observed(pod("a"), 1, true, {"Unschedulable", "0/5"}, Instant{});
-    ledger.want(pod("a"), {"NotReadyForScheduling", "quota"}, kStart);
+    ledger.observed(reference("a"), 1, true, {"Unschedulable", "0/5"}, Instant{});
+    ledger.want(reference("a"), {"NotReadyForScheduling", "quota"}, kStart);
     auto write = ledger.next(kStart + seconds{60});
     ASSERT_TRUE(write.has_value());
     EXPECT_FALSE(write->since.happened());
     write->since = Instant{7'000};
     ledger.written(*write);
-    ledger.want(pod("a"), {"Unschedulable", "0/6"}, kStart + seconds{61});
+    ledger.want(reference("a"), {"Unschedulable", "0/6"}, kStart + seconds{61});
     write = ledger.next(kStart + seconds{120});
     ASSERT_TRUE(write.has_value());
     EXPECT_EQ(write->since, Instant{7'000});
@@ -99,7 +99,7 @@ TEST(ConditionLedger, a_condition_that_somebody_left_without_a_time_gets_one) {
 
 TEST(ConditionLedger, a_write_that_failed_is_tried_again_with_growing_pauses_until_it_is_told) {
     ConditionLedger ledger{{}};
-    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    ledger.want(reference("a"), {"Unschedulable", "0/5"}, kStart);
     Time now = kStart + seconds{1};
     for (const int pause : {1, 2, 4, 8, 16, 32, 60, 60}) {
         const auto write = ledger.next(now);
@@ -118,12 +118,12 @@ TEST(ConditionLedger, a_write_that_failed_is_tried_again_with_growing_pauses_unt
 
 TEST(ConditionLedger, the_newest_text_goes_out_when_a_write_is_tried_again) {
     ConditionLedger ledger{{}};
-    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    ledger.want(reference("a"), {"Unschedulable", "0/5"}, kStart);
     const auto write = ledger.next(kStart + seconds{1});
     ASSERT_TRUE(write.has_value());
-    ledger.want(pod("a"), {"Unschedulable", "0/6"}, kStart + seconds{1});
+    ledger.want(reference("a"), {"Unschedulable", "0/6"}, kStart + seconds{1});
     ledger.failed(*write, kStart + seconds{2});
-    ledger.want(pod("a"), {"NotReadyForScheduling", "quota"}, kStart + seconds{2});
+    ledger.want(reference("a"), {"NotReadyForScheduling", "quota"}, kStart + seconds{2});
     const auto again = ledger.next(kStart + seconds{3});
     ASSERT_TRUE(again.has_value());
     EXPECT_EQ(again->condition.message, "quota");
@@ -133,17 +133,17 @@ TEST(ConditionLedger, the_newest_text_goes_out_when_a_write_is_tried_again) {
 
 TEST(ConditionLedger, what_the_watch_shows_in_spite_of_an_error_is_not_written_again) {
     ConditionLedger ledger{{}};
-    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    ledger.want(reference("a"), {"Unschedulable", "0/5"}, kStart);
     const auto write = ledger.next(kStart + seconds{1});
     ASSERT_TRUE(write.has_value());
-    ledger.observed(pod("a"), 1, true, {"Unschedulable", "0/5"}, Instant{5'000});
+    ledger.observed(reference("a"), 1, true, {"Unschedulable", "0/5"}, Instant{5'000});
     ledger.failed(*write, kStart + seconds{6});
     EXPECT_FALSE(ledger.next(kStart + seconds{3'600}).has_value());
 }
 
 TEST(ConditionLedger, a_pod_that_is_gone_is_not_tried_again) {
     ConditionLedger ledger{{}};
-    ledger.want(pod("a"), {"Unschedulable", "0/5"}, kStart);
+    ledger.want(reference("a"), {"Unschedulable", "0/5"}, kStart);
     const auto write = ledger.next(kStart + seconds{1});
     ASSERT_TRUE(write.has_value());
     ledger.forget("uid-a");
@@ -168,24 +168,24 @@ TEST(RefusalNotice, says_the_first_refusal_and_counts_the_rest_of_a_minute) {
 
 TEST(ConditionLedger, new_numbers_wait_and_a_new_reason_does_not) {
     ConditionLedger ledger{{}};
-    ledger.want(pod("a"), {"Unschedulable", "11 free"}, kStart);
+    ledger.want(reference("a"), {"Unschedulable", "11 free"}, kStart);
     ASSERT_TRUE(ledger.next(kStart + seconds{1}).has_value());
-    ledger.want(pod("a"), {"Unschedulable", "12 free"}, kStart + seconds{2});
-    ledger.want(pod("a"), {"Unschedulable", "13 free"}, kStart + seconds{3});
+    ledger.want(reference("a"), {"Unschedulable", "12 free"}, kStart + seconds{2});
+    ledger.want(reference("a"), {"Unschedulable", "13 free"}, kStart + seconds{3});
     EXPECT_FALSE(ledger.next(kStart + seconds{30}).has_value());
     const auto late = ledger.next(kStart + seconds{31});
     ASSERT_TRUE(late.has_value());
     EXPECT_EQ(late->condition.message, "13 free");
-    ledger.want(pod("a"), {"NotReadyForScheduling", "quota"}, kStart + seconds{32});
+    ledger.want(reference("a"), {"NotReadyForScheduling", "quota"}, kStart + seconds{32});
     EXPECT_TRUE(ledger.next(kStart + seconds{33}).has_value());
 }
 
 TEST(ConditionLedger, a_bound_pod_is_forgotten_and_the_memory_is_bounded) {
     ConditionLedger ledger{{2, milliseconds{0}, milliseconds{0}}};
-    ledger.want(pod("a"), {"r", "m"}, kStart);
+    ledger.want(reference("a"), {"r", "m"}, kStart);
     ledger.forget("uid-a");
     EXPECT_FALSE(ledger.next(kStart).has_value());
-    for (const char* name : {"a", "b", "c"}) ledger.want(pod(name), {"r", "m"}, kStart);
+    for (const char* name : {"a", "b", "c"}) ledger.want(reference(name), {"r", "m"}, kStart);
     EXPECT_EQ(ledger.size(), 2u);
     EXPECT_EQ(ledger.dropped(), 1u);
 }
@@ -237,7 +237,8 @@ TEST(FailureLedger, a_job_that_started_says_nothing_more) {
 }
 
 TEST(Events, the_object_has_every_required_field) {
-    EventNote note{pod("a"), "Warning", "FailedScheduling", "Scheduling", std::string(3'000, 'x')};
+    EventNote note{reference("a"), "Warning", "FailedScheduling", "Scheduling",
+                   std::string(3'000, 'x')};
     const auto event = Json::parse(event_body(note, "a.1", "host_1", Instant{1'795'168'800'123}));
     EXPECT_EQ(event["eventTime"], "2026-11-20T10:00:00.123000Z");
     EXPECT_EQ(event["regarding"]["uid"], "uid-a");
@@ -258,7 +259,7 @@ TEST(Events, notes_are_cut_between_characters) {
 TEST(Events, a_started_gang_is_one_event) {
     ReportStarted report;
     report.job = {"team", "llm"};
-    report.pods = {pod("llm-0"), pod("llm-1"), pod("llm-2")};
+    report.pods = {reference("llm-0"), reference("llm-1"), reference("llm-2")};
     report.nodes = {"n1", "n2", "n1"};
     EXPECT_EQ(started_note(report).note,
               "Successfully assigned 3 pods of team/llm to 2 node(s): n1 (2), n2 (1)");

@@ -79,14 +79,14 @@ Past two_wait_for_one() {
     return past;
 }
 
-Preview ask(const PastWindow& past, const Policy& policy) {
+Preview preview_of(const PastWindow& past, const Policy& policy) {
     const Result<Preview> found = preview(past, policy);
     EXPECT_TRUE(found.has_value());
     return found ? *found : Preview{};
 }
 
 TEST(Preview, tells_who_gains_and_who_loses_when_a_queue_gets_priority) {
-    const Preview told = ask(two_wait_for_one().since(5), queues(10));
+    const Preview told = preview_of(two_wait_for_one().since(5), queues(10));
     EXPECT_EQ(told.all.jobs, 2);
     EXPECT_EQ(told.all.before.mean, Duration::seconds((90 + 180) / 2));
     EXPECT_EQ(told.all.after.mean, Duration::seconds((190 + 80) / 2));
@@ -104,7 +104,7 @@ TEST(Preview, tells_who_gains_and_who_loses_when_a_queue_gets_priority) {
 
 TEST(Preview, the_same_policy_changes_nothing_and_does_the_same_work) {
     Past past = two_wait_for_one();
-    const Preview told = ask(past.since(5), queues(0));
+    const Preview told = preview_of(past.since(5), queues(0));
     EXPECT_TRUE(told.gain.empty() && told.lose.empty());
     EXPECT_EQ(told.all.before.mean, told.all.after.mean);
     // 95 s of the first from the window's beginning on, 100 s each of the others.
@@ -117,7 +117,7 @@ TEST(Preview, a_limit_that_keeps_a_job_out_shows_it_as_not_started) {
     TenantPolicy& tenant = policy.tenants.emplace_back();
     tenant.name = "team-a";
     tenant.gpu_maximum = whole_gpus(4);
-    const Preview told = ask(two_wait_for_one().since(5), policy);
+    const Preview told = preview_of(two_wait_for_one().since(5), policy);
     EXPECT_EQ(told.all.before.not_started, 0);
     EXPECT_EQ(told.all.after.not_started, 2);
     EXPECT_EQ(told.all.after.mean, Duration::seconds((390 + 380) / 2)) << "so far";
@@ -132,7 +132,7 @@ TEST(Preview, a_run_time_nobody_saw_is_that_of_others_of_the_namespace) {
     past.comes(20, "never-started", 8, "");
     past.comes(30, "behind", 8, "");
     past.put(1'000, Plan{});
-    const Preview told = ask(past.since(5), Policy{});
+    const Preview told = preview_of(past.since(5), Policy{});
     EXPECT_EQ(told.jobs_run_time_guessed, 2);
     EXPECT_EQ(told.all.before.not_started, 0);
     // It starts at 200 s, takes the 100 s of its like, and lets the last one in at 300 s.
@@ -173,7 +173,7 @@ Past one_is_stopped_for_another(Duration checkpoint_interval) {
 }
 
 TEST(Preview, who_was_stopped_by_us_and_made_again_is_one_job_that_comes_once) {
-    const Preview told = ask(one_is_stopped_for_another(Duration{}).since(5), Policy{});
+    const Preview told = preview_of(one_is_stopped_for_another(Duration{}).since(5), Policy{});
     EXPECT_EQ(told.all.jobs, 2);
     EXPECT_EQ(told.all.before.mean, told.all.after.mean);
     // In vain, as it starts at once here, then the other, then from the beginning.
@@ -181,13 +181,14 @@ TEST(Preview, who_was_stopped_by_us_and_made_again_is_one_job_that_comes_once) {
 }
 
 TEST(Preview, what_was_done_to_the_last_checkpoint_is_not_done_again) {
-    const Preview told = ask(one_is_stopped_for_another(Duration::seconds(15)).since(5), Policy{});
+    const Preview told =
+        preview_of(one_is_stopped_for_another(Duration::seconds(15)).since(5), Policy{});
     // In fact it had done 30 s when it was stopped, so that it needs 130 s; here 45 s.
     EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 85) * 1'000 * 8);
     Policy none_is_stopped;
     none_is_stopped.evictions_per_job_per_hour = 0;
     const Preview calm =
-        ask(one_is_stopped_for_another(Duration::seconds(15)).since(5), none_is_stopped);
+        preview_of(one_is_stopped_for_another(Duration::seconds(15)).since(5), none_is_stopped);
     EXPECT_EQ(calm.all.after.gpu_ms, (130 + 29) * 1'000 * 8);
 }
 
@@ -199,7 +200,7 @@ TEST(Preview, parts_of_gpus_count) {
     past.put(10, PodObserved{part});
     past.runs(part, 10, 110);
     past.put(200, Plan{});
-    EXPECT_EQ(ask(past.since(5), Policy{}).all.before.gpu_ms, 50'000);
+    EXPECT_EQ(preview_of(past.since(5), Policy{}).all.before.gpu_ms, 50'000);
 }
 
 TEST(Preview, what_nodes_and_users_did_happens_again) {
@@ -210,7 +211,7 @@ TEST(Preview, what_nodes_and_users_did_happens_again) {
     PodFacts leaves = past.comes(61, "given-up", 16, "");
     past.put(70, PodRemoved{leaves.uid});
     past.put(100, Plan{});
-    const Preview told = ask(past.since(5), Policy{});
+    const Preview told = preview_of(past.since(5), Policy{});
     EXPECT_EQ(told.all.jobs, 2);
     EXPECT_EQ(told.all.before.not_started, 1);
     EXPECT_EQ(told.wait_mean_in_fact, told.all.before.mean);

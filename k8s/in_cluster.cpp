@@ -1,20 +1,10 @@
 // The configuration a pod finds around itself: environment, service account files.
-#include <array>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
+#include "daemon/aio/small_file.hpp"
 #include "k8s/kubeconfig.hpp"
 
 namespace gpuctl::k8s {
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::size_t kFileBytesMax = 1u << 20;
-
-}  // namespace
 
 Environment process_environment() {
     return [](std::string_view name) -> std::optional<std::string> {
@@ -25,22 +15,10 @@ Environment process_environment() {
 }
 
 Result<std::string> read_small_file(const std::string& path, std::string_view key) {
-    const auto fail = [&](std::string_view why) {
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "read " + std::string{key} + " " + path + ": " + std::string{why});
-    };
-    std::error_code problem;
-    if (fs::is_directory(path, problem)) return fail("it is a directory");
-    std::ifstream in{path, std::ios::binary};
-    if (!in) return fail(std::generic_category().message(errno));
-    std::string text;
-    std::array<char, 4096> piece{};
-    while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
-        text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-        if (text.size() > kFileBytesMax) return fail("it is larger than 1 MiB");
-    }
-    if (in.bad()) return fail("reading failed");
-    return text;
+    Result<std::string> text = aio::read_small_file(path);
+    if (text) return text;
+    return make_error(text.error().code,
+                      "read " + std::string{key} + " " + path + ": " + text.error().message);
 }
 
 Result<ClusterAccess> in_cluster_access(const Environment& environment, const std::string& root) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "daemon/aio/small_file.hpp"
 #include "scheduler/base/check.hpp"
 
 namespace gpuctl::api {
@@ -45,7 +46,7 @@ Result<void> TokenStore::load(const std::string& path) {
     struct stat status{};
     if (::stat(path.c_str(), &status) != 0) return bad_file(path, 0, "cannot be opened");
     if (S_ISDIR(status.st_mode)) return bad_file(path, 0, "it is a directory");
-    if (!S_ISREG(status.st_mode)) return bad_file(path, 0, "it is no regular file");
+    if (aio::is_no_regular_file(path)) return bad_file(path, 0, "it is no regular file");
     std::ifstream file{path};
     if (!file) return bad_file(path, 0, "cannot be opened");
     if ((status.st_mode & S_IROTH) != 0) {

@@ -1,9 +1,6 @@
 #include "daemon/app/files.hpp"
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "daemon/aio/small_file.hpp"
 #include "daemon/api/auth.hpp"
 
 namespace gpuctl::app {
@@ -15,19 +12,10 @@ Error asked_for(const config::Config& config, const std::string& key, Error erro
     return error;
 }
 
-// Opening a pipe would wait for whoever writes to it.
 Result<std::string> read_file(const std::string& path) {
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored) &&
-        !std::filesystem::is_regular_file(path, ignored)) {
-        return make_error(ErrorCode::InvalidConfiguration, "read " + path + ": no regular file");
-    }
-    std::ifstream file{path, std::ios::binary};
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-        return make_error(ErrorCode::InvalidConfiguration, "read " + path + ": cannot be read");
-    }
-    return text.str();
+    Result<std::string> text = aio::read_small_file(path);
+    if (text) return text;
+    return make_error(text.error().code, "read " + path + ": " + text.error().message);
 }
 
 }  // namespace

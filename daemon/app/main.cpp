@@ -4,10 +4,10 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 
 #include "daemon/aio/loop.hpp"
+#include "daemon/aio/small_file.hpp"
 #include "daemon/aio/task_group.hpp"
 #include "daemon/app/app.hpp"
 #include "daemon/app/files.hpp"
@@ -66,9 +66,7 @@ Result<config::Config> load(const Options& options) {
 // While the daemon works: a pipe, which may have been read once at the start, would stop it until
 // somebody writes.
 Result<config::Config> load_again(const Options& options) {
-    std::error_code ignored;
-    const bool is_there = std::filesystem::exists(options.config_file, ignored);
-    if (is_there && !std::filesystem::is_regular_file(options.config_file, ignored)) {
+    if (aio::is_no_regular_file(options.config_file)) {
         return make_error(ErrorCode::InvalidConfiguration,
                           options.config_file + ": is no regular file; only those are read again");
     }

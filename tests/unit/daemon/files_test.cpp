@@ -31,7 +31,7 @@ TEST(CheckFiles, certificates_that_a_start_could_not_use_are_found) {
     config::Config config;
     config.server.tls.emplace();
     config.server.tls->certificate_file = "/nowhere/tls.crt";
-    EXPECT_EQ(found_in(config), "server.tls: read /nowhere/tls.crt: cannot be read");
+    EXPECT_EQ(found_in(config), "server.tls: read /nowhere/tls.crt: No such file or directory");
     config.server.tls->certificate_file = "/dev/null";
     config.server.tls->key_file = "/dev/null";
     EXPECT_NE(found_in(config), "");

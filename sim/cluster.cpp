@@ -160,6 +160,9 @@ void Cluster::announce(const World& world, Out& out) const {
     }
     for (const auto& [name, node] : nodes_) out.push_back(NodeObserved{node.facts});
     for (const auto& [uid, pod] : pods_) observe(pod, out);
+    for (const auto& [uid, workload] : workloads_) {
+        if (!workload.deleted) observe(workload, out);
+    }
     out.push_back(CacheSynced{});
 }
 

@@ -104,7 +104,7 @@ private:
     void sync_workload(const std::string& uid, Instant now, Out& out);
     void resize_training(Workload& workload, std::int32_t ranks, Instant now, Out& out);
     void sync_training(Workload& workload, Instant now, Out& out);
-    void finish_training(Workload& workload, Instant now);
+    void finish_training(Workload& workload, Instant now, Out& out);
     void retire_training(Workload& workload, Instant now, Out& out);
     void sync_service(Workload& workload, Instant now, Out& out);
     void sync_notebook(Workload& workload, Instant now, Out& out);
@@ -135,6 +135,7 @@ private:
     [[nodiscard]] const Workload& workload_of(const PodState& pod) const;
     [[nodiscard]] bool restarts_containers(const PodState& pod) const;
     static void observe(const PodState& pod, Out& out) { out.push_back(PodObserved{pod.facts}); }
+    void observe(const Workload& workload, Out& out) const;
 
     Settings settings_;
     Instant now_;

@@ -55,6 +55,7 @@ void Cluster::sync_workload(const std::string& uid, Instant now, Out& out) {
 void Cluster::resize_training(Workload& workload, std::int32_t ranks, Instant now, Out& out) {
     ++(ranks > workload.ranks ? figures_.workloads_grown : figures_.workloads_shrunk);
     workload.ranks = ranks;
+    observe(workload, out);
     const std::string uid = workload.job.uid;
     for (const std::string& pod : std::vector<std::string>{workload.pods}) {
         const PodFacts& facts = pods_.at(pod).facts;
@@ -79,14 +80,14 @@ void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
         if (!is_terminal(pod.phase) && !pod.terminating) alive[rank] = true;
     }
     if (workload.failures > settings_.backoff_limit) {
-        finish_training(workload, now);
+        finish_training(workload, now, out);
         for (const std::string& uid : std::vector<std::string>{workload.pods}) {
             if (!is_terminal(pods_.at(uid).facts.phase)) delete_pod(uid, false, now, out);
         }
         return;
     }
     if (std::all_of(succeeded.begin(), succeeded.end(), [](bool b) { return b; })) {
-        return finish_training(workload, now);
+        return finish_training(workload, now, out);
     }
     if (now < workload.retry_at) return plan(WorkloadDue{workload.job.uid}, workload.retry_at);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -97,14 +98,27 @@ void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
 }
 
 // After a restart only the pods know when the end was.
-void Cluster::finish_training(Workload& workload, Instant now) {
+void Cluster::finish_training(Workload& workload, Instant now, Out& out) {
     workload.finished = true;
     for (const std::string& uid : workload.pods) {
         workload.finished_at = std::max(workload.finished_at, pods_.at(uid).facts.finished_at);
     }
     if (!workload.finished_at.happened()) workload.finished_at = now;
+    observe(workload, out);
     plan(WorkloadDue{workload.job.uid},
          std::max(now, workload.finished_at + settings_.finished_job_kept));
+}
+
+// As a watch of Jobs shows them. Only those whose size changes are: the others' pods say it all.
+void Cluster::observe(const Workload& workload, Out& out) const {
+    const JobSpec& spec = workload.job.spec;
+    if (spec.kind != JobKind::training || spec.replicas_min >= spec.replicas_max) return;
+    const bool has_failed = workload.failures > settings_.backoff_limit;
+    WorkloadFacts facts{spec.key, workload.job.uid, WorkloadPhase::active, workload.ranks, ""};
+    if (workload.finished) {
+        facts.phase = has_failed ? WorkloadPhase::failed : WorkloadPhase::complete;
+    }
+    out.push_back(WorkloadObserved{std::move(facts)});
 }
 
 // As the controller for the time to live does: the object goes, its pods with it.

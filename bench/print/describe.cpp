@@ -68,7 +68,8 @@ std::string describe(const Event& event) {
             [](const WokeUp&) { return std::string{"woke up"}; },
             [](const Plan&) { return std::string{"plan"}; },
             [](const WorkloadObserved& e) {
-                return "workload " + to_string(e.workload.key) + " observed";
+                return "workload " + to_string(e.workload.key) + " observed, " +
+                       std::to_string(e.workload.replicas) + " replicas";
             },
             [](const WorkloadRemoved& e) { return "workload " + to_string(e.key) + " removed"; },
             [](const JobAdopted& e) { return "adopted " + to_string(e.job.spec.key); },

@@ -237,10 +237,11 @@ void ClusterState::on(const WorkloadResizeOutcome& event, EffectList&) {
     }
     mark_surplus(job);
     set_timer(id);
-    // What the watch showed meanwhile and nobody looked at.
-    const bool is_news = event.result == ResizeResult::resized && job.workload_facts;
+    // What the watch showed meanwhile and nobody looked at; what was read just now is newer.
+    const bool is_read =
+        event.result == ResizeResult::gone || event.result == ResizeResult::other_size;
     elastic.sent = 0;
-    if (is_news) note_size(id, job.workload_facts->replicas);
+    if (job.workload_facts && !is_read) note_size(id, job.workload_facts->replicas);
 }
 
 }  // namespace gpuctl

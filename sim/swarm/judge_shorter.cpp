@@ -87,7 +87,9 @@ void Judge::note_kept(const EvictPod& eviction, const ClusterState& after) {
     if (first.facts.uid != eviction.pod.uid || first.facts.checkpoint_interval <= Duration{}) {
         return;
     }
-    const Instant begin = std::max(first.placed_at, first.facts.started_at);
+    Instant begin = std::max(first.placed_at, first.facts.started_at);
+    // Of one that says how fast it is by size every change of size costs a restart: since the last.
+    if (is_paced(after.job(id))) begin = std::max(begin, after.job(id).elastic.paced_from);
     const std::int64_t ran =
         std::max(after.now() - begin - first.facts.restart_cost, Duration{}).ms();
     kept_[eviction.job] = Duration{ran - ran % first.facts.checkpoint_interval.ms()};

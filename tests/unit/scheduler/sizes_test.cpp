@@ -67,6 +67,23 @@ TEST_F(Sizes, what_somebody_sets_outside_of_the_range_is_brought_back) {
     EXPECT_EQ(world.resizes.at("e").to, 2);
 }
 
+// Of an earlier term what it had asked for was carried out meanwhile (found by the simulated world
+// 12016): nothing is learned from a refusal, and the watch does not say it twice.
+TEST_F(Sizes, what_the_watch_showed_while_a_change_was_under_way_counts_when_that_is_refused) {
+    take_back_what_did_not_fit();
+    watch_shows(4);
+    world.add(node("b", 2));
+    world.now = world.now + world.policy.growth_pause;
+    world.send(WokeUp{});
+    world.plan();
+    ASSERT_EQ(world.resizes.at("e").to, 6);
+    watch_shows(5);
+    EXPECT_EQ(row().size, 4) << "it may be our own change, seen half way";
+    world.answer_resize("e", ResizeResult::refused);
+    EXPECT_EQ(row().size, 5);
+    EXPECT_EQ(row().wanted, 5);
+}
+
 TEST_F(Sizes, an_answer_to_another_effect_is_not_believed) {
     const ResizeWorkload sent = world.resizes.at("e");
     world.send(WorkloadResizeOutcome{EffectId{9'999}, key, ResizeResult::refused, 0, ""});

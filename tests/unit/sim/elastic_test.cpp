@@ -60,6 +60,29 @@ TEST_F(SimElastic, more_ranks_are_made_and_those_that_wait_go_at_once) {
     EXPECT_EQ(ranks(), (std::set<std::int32_t>{0, 1, 2}));
 }
 
+// As the API server's watch does, also of a change whose asker is not there any more to hear the
+// answer: of it the scheduler learns in no other way (simulated world 11182).
+TEST_F(SimElastic, every_change_of_size_and_the_end_are_shown) {
+    const auto shown = [&] {
+        std::vector<std::pair<std::int64_t, WorkloadPhase>> out;
+        for (const Event& event : world.events) {
+            const auto* workload = std::get_if<WorkloadObserved>(&event);
+            if (workload != nullptr)
+                out.emplace_back(workload->workload.replicas, workload->workload.phase);
+        }
+        return out;
+    };
+    using Shown = std::vector<std::pair<std::int64_t, WorkloadPhase>>;
+    resize(4, 2);
+    EXPECT_EQ(shown(), (Shown{{2, WorkloadPhase::active}}));
+    for (const PodFacts& pod : world.pods()) world.bind(pod, "node-0");
+    world.run_for(settings.training_run_time + Duration{10'000});
+    EXPECT_EQ(shown().back(), (Shown::value_type{2, WorkloadPhase::complete}));
+    world.events.clear();
+    world.cluster.announce({}, world.events);
+    EXPECT_EQ(shown(), (Shown{{2, WorkloadPhase::complete}})) << "and who reads all reads it too";
+}
+
 TEST_F(SimElastic, only_the_size_that_was_meant_is_changed) {
     EXPECT_EQ(resize(4, 3).result, ResizeResult::resized);
     EXPECT_EQ(resize(4, 3).result, ResizeResult::resized) << "done already";

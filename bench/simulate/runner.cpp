@@ -101,6 +101,13 @@ void collect(Slot& slot, int status, RunReport& report) {
     slot = Slot{};
 }
 
+// A long run is not over yet, and somebody may want to begin looking.
+void tell(const Failure& failure) {
+    std::fprintf(stderr, "violation of %s, seed %llu, step %llu: %s\n", failure.id.c_str(),
+                 static_cast<unsigned long long>(failure.seed),
+                 static_cast<unsigned long long>(failure.step), failure.what.c_str());
+}
+
 }  // namespace
 
 RunReport run_seeds(const RunOptions& options) {
@@ -125,7 +132,9 @@ RunReport run_seeds(const RunOptions& options) {
         const auto number = static_cast<std::size_t>(
             std::find(workers.begin(), workers.end(), ended) - workers.begin());
         if (number == workers.size()) continue;
+        const std::size_t known = report.failures.size();
         collect(shared.slots[number], status, report);
+        if (!options.stop_at_first && report.failures.size() > known) tell(report.failures.back());
         if (!report.failures.empty() && options.stop_at_first) shared.stop = true;
         if (!shared.stop && shared.next <= options.last) start(number);
     }

@@ -26,7 +26,7 @@ void print_promises(const ClusterState& state, std::map<std::string, Promise>& t
 
 // Neither is how many ranks a job is to have.
 void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& told) {
-    for (const JobId id : state.elastic_jobs()) {
+    for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& job = state.job(id);
         std::string size = std::to_string(job.elastic.wanted) + " ranks wanted, its workload has " +
                            std::to_string(job.elastic.size) +

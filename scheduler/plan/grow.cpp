@@ -49,7 +49,7 @@ void Grower::find_jobs(const ClusterState& state, PoolId pool) {
     jobs_.clear();
     choosing_.clear();
     choices_.clear();
-    for (const JobId id : state.elastic_jobs()) {
+    for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& job = state.job(id);
         if (job.pool != pool || !job.queue.exists() || job.pods_held == 0) continue;
         state.read_readiness(id, ready_);

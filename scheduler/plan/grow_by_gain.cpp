@@ -157,7 +157,7 @@ bool Grower::lay_out_aims(ClusterState& state, PoolId pool) {
         }
         return true;
     };
-    for (const JobId id : state.elastic_jobs()) {  // who is going already
+    for (const auto& [arrival, id] : state.elastic_jobs()) {  // who is going already
         const JobRow& job = state.job(id);
         for (const PodId pod : job.pods) {
             const PodRow& row = state.pod(pod);

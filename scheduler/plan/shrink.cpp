@@ -94,8 +94,8 @@ void count_losses(const ClusterState& state, GpuMilli ask, std::vector<Giver>& g
 
 bool may_try(const ClusterState& state, const JobRow& job) {
     const auto& elastic = state.elastic_jobs();
-    return std::any_of(elastic.begin(), elastic.end(), [&](JobId id) {
-        const JobRow& other = state.job(id);
+    return std::any_of(elastic.begin(), elastic.end(), [&](const Arrived& one) {
+        const JobRow& other = state.job(one.second);
         return other.pool == job.pool && other.key != job.key;
     });
 }
@@ -103,7 +103,7 @@ bool may_try(const ClusterState& state, const JobRow& job) {
 void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Candidates& out) {
     find_candidates(state, job.pool, [](const JobRow&) { return false; }, out);
     std::vector<Giver> givers;
-    for (const JobId id : state.elastic_jobs()) {
+    for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& other = state.job(id);
         if (!yields_to(state, job, ask, other)) continue;
         if (auto ranks = surplus_of(state, other); !ranks.empty()) {

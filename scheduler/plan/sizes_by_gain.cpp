@@ -215,8 +215,8 @@ bool is_room_to_come(const ClusterState& state, PoolId pool) {
         return pod.is_surplus && pod.node.exists() && pod.evicted_for == ObjectKey{};
     };
     const auto& elastic = state.elastic_jobs();
-    return std::any_of(elastic.begin(), elastic.end(), [&](JobId id) {
-        const JobRow& job = state.job(id);
+    return std::any_of(elastic.begin(), elastic.end(), [&](const Arrived& one) {
+        const JobRow& job = state.job(one.second);
         return job.pool == pool && std::any_of(job.pods.begin(), job.pods.end(), is_going);
     });
 }

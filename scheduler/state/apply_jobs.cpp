@@ -46,7 +46,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
     leave_queue(id);
     if (row.claim_until.happened()) drop_claim(id);
-    elastic_jobs_.erase(id);
+    elastic_jobs_.erase({row.arrival, id});
     if (counts_work_) work_stale_.push_back(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);
@@ -257,7 +257,7 @@ void ClusterState::on(const WorkloadRemoved& event, EffectList&) {
     job.record.reset();
     job.workload = WorkloadState::none;
     job.elastic = {};
-    elastic_jobs_.erase(id);
+    elastic_jobs_.erase({job.arrival, id});
     mark_dirty(id);
     drop_job_if_unused(id);
 }

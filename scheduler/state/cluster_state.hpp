@@ -160,7 +160,7 @@ public:
     // When the job's churn budget lets it be evicted, at the earliest; absent: never.
     [[nodiscard]] std::optional<Instant> evictable_from(const ObjectKey& job) const;
     // Jobs with a range of sizes; of which of their ranks some could go, and how far.
-    [[nodiscard]] const std::set<JobId>& elastic_jobs() const { return elastic_jobs_; }
+    [[nodiscard]] const std::set<Arrived>& elastic_jobs() const { return elastic_jobs_; }
     [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.size > 0; }
     using Ranks = ElasticRanks;
     [[nodiscard]] Ranks ranks_of(const JobRow& job) const;
@@ -427,7 +427,7 @@ private:
     std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
     std::vector<JobId> claims_;                     // jobs that hold one
     std::set<PodId> maybe_leaving_;                 // that hold; all that are, and some more
-    std::set<JobId> elastic_jobs_;
+    std::set<Arrived> elastic_jobs_;
     Instant look_again_next_;           // the earliest of all queues
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
     PoolWork work_;

@@ -269,7 +269,7 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         if (row.claim_until.happened()) claims_.push_back(id);
         if (planted(PlantedBug::forget_sizes_on_disk)) row.elastic = {};
         if (planted(PlantedBug::forget_what_was_worked)) row.elastic.done = {};
-        if (is_elastic(row)) elastic_jobs_.insert(id);
+        if (is_elastic(row)) elastic_jobs_.emplace(row.arrival, id);
         mark_surplus(row);
         find_end_of_refusal(row);
         if (image.is_dirty) mark_dirty(id);

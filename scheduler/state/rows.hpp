@@ -161,6 +161,10 @@ struct ElasticRanks {
     bool has_surplus = false;
 };
 
+// Orders jobs by their arrival. Ids are other ones after a restart: what is decided in their order
+// is decided otherwise then (I12).
+using Arrived = std::pair<std::uint64_t, JobId>;
+
 struct JobRow {
     bool live = false;
     ObjectKey key;

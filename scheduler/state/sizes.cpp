@@ -21,10 +21,10 @@ void ClusterState::begin_size(JobId id) {
     JobRow& job = jobs_[id.value()];
     const JobSpec& spec = job.record->spec;
     job.elastic = {};
-    elastic_jobs_.erase(id);
+    elastic_jobs_.erase({job.arrival, id});
     if (spec.kind != JobKind::training || spec.replicas_min >= spec.replicas_max) return;
     job.elastic.size = job.elastic.wanted = spec.replicas_max;
-    elastic_jobs_.insert(id);
+    elastic_jobs_.emplace(job.arrival, id);
     mark_surplus(job);
 }
 

@@ -97,7 +97,7 @@ void Books::read_claims(const ClusterState& after, bool only_old) {
         pod.evicting = row.eviction != Eviction::none && row.is_leaving();
         if (pod.evicting) evicting_.insert(uid);
     }
-    for (const JobId id : after.elastic_jobs()) {
+    for (const auto& [arrival, id] : after.elastic_jobs()) {
         for (const PodId pod : after.job(id).pods) {
             const std::string& uid = after.pod(pod).facts.uid;
             if (!after.pod(pod).is_surplus || (only_old && !evicting_before.contains(uid)))

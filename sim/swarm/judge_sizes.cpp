@@ -122,7 +122,7 @@ void Judge::check_growth(const std::vector<Turn>& turns, const ClusterState& aft
 
 // At a fixed point no rank waits that nobody will place, and no job has fewer than it must.
 void Judge::look_at_sizes(const ClusterState& state) {
-    for (const JobId id : state.elastic_jobs()) {
+    for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& job = state.job(id);
         const std::string name = "job " + to_string(job.key);
         const JobSpec& spec = job.record->spec;
@@ -150,7 +150,7 @@ std::optional<Books> Judge::without_surplus(const ClusterState& state, JobId by,
     const QueueName mine = books_.queue_of(like);
     std::set<std::string> going;
     std::vector<const PodFacts*> of_others;
-    for (const JobId id : state.elastic_jobs()) {
+    for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& other = state.job(id);
         const ClusterState::Ranks ranks = state.ranks_of(other);
         if (id == by || other.pool != job.pool || other.priority > job.priority) continue;

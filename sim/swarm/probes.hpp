@@ -64,6 +64,7 @@ struct Probes : MaintenanceProbes, BudgetProbes {
     std::uint64_t scheduler_restarts = 0;
     std::uint64_t effects_lost = 0;  // scheduler restarts that lost the effects of a last step
     std::uint64_t full_restarts = 0;
+    std::uint64_t steps_of_twins = 0;  // engines read from an image (twin.hpp)
     // Evictions for the sake of others.
     std::uint64_t evictions_sent = 0;
     std::uint64_t evictions_accepted = 0;
@@ -100,13 +101,13 @@ BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes),
                        creates_failed, deletes_failed, containers_failed, pods_evicted,
                        pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
                        policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
-                       full_restarts, evictions_sent, evictions_accepted, evictions_turned_down,
-                       claims_used, pods_reclaimed, stopped_for_shorter, stopped_for_late,
-                       stopped_for_due, disruptions_tried, reclaims_tried, orders_compared,
-                       branches_compared, limits_recounted, usages_recounted, waits_tried,
-                       explanations_recounted, promises_recounted, parts_placed, devices_shared,
-                       topologies_judged, growths_placed, growths_sent, ranks_shrunk, sizes_given,
-                       shrinks_tried, resizes_turned_down))
+                       full_restarts, steps_of_twins, evictions_sent, evictions_accepted,
+                       evictions_turned_down, claims_used, pods_reclaimed, stopped_for_shorter,
+                       stopped_for_late, stopped_for_due, disruptions_tried, reclaims_tried,
+                       orders_compared, branches_compared, limits_recounted, usages_recounted,
+                       waits_tried, explanations_recounted, promises_recounted, parts_placed,
+                       devices_shared, topologies_judged, growths_placed, growths_sent,
+                       ranks_shrunk, sizes_given, shrinks_tried, resizes_turned_down))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -12,6 +12,8 @@ constexpr Duration kPeace{6 * 3'600'000};
 // More Plan inputs than this at one moment are a livelock that merely ended by luck. One may be
 // needed per pod while policy allows one try per Plan.
 constexpr std::uint64_t kPlansInARowMax = 600;
+// In every so manieth world an engine read from an image goes on beside the first.
+constexpr std::uint64_t kTwinEvery = 4;
 
 void add(ClusterFigures& to, const ClusterFigures& from) {
     to.binds_accepted += from.binds_accepted;
@@ -53,6 +55,8 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
         node_names_.push_back(node.name);
         nodes_[node.name] = node;
     }
+    // The other worlds live as they would without: of the seed itself, no draw.
+    if (seed % kTwinEvery == 0) twin_from_ = static_cast<int>(seed / kTwinEvery % kMomentsPerLife);
     judge_.probes.windows_drawn = options_.settings.policy.windows.size();
     judge_.probes.budgets_drawn = Books::budgets_in(options_.settings.policy).size();
 }
@@ -61,12 +65,20 @@ void RandomWorld::observe(const Engine& engine, const Input& input,
                           const std::vector<Effect>& effects) {
     if (progress_ != nullptr) *progress_ = static_cast<std::uint64_t>(input.sequence);
     judge_.observe(engine, input, effects);
+    if (twin_.exists()) {
+        const std::string otherwise = twin_.follow(input, effects);
+        if (!otherwise.empty()) judge_.fail("I12", "an engine read from an image: " + otherwise);
+        ++judge_.probes.steps_of_twins;
+    }
     if (also_) also_(engine, input, effects);
     rollbacks_ = std::max(rollbacks_, engine.figures().gang_rollbacks);
 }
 
 void RandomWorld::live(int moments) {
     for (int i = 0; i < moments && violations().empty(); ++i) {
+        if (i == twin_from_ && !twin_.take(simulation_.engine())) {
+            judge_.fail("I12", "the engine cannot read what it wrote");
+        }
         act();
         if (options_.maintenance && maintenance_rng_.chance(1, 8)) change_health();
         // Often the next thing happens while the answers to the last are still on their way.
@@ -227,7 +239,14 @@ void RandomWorld::check_recovery() {
     }
 }
 
+void RandomWorld::check_twin() {
+    if (twin_.exists() && !twin_.is_like(simulation_.engine())) {
+        judge_.fail("I12", "an engine read from an image and given the same since is another now");
+    }
+}
+
 void RandomWorld::check_moment() {
+    check_twin();
     const auto& jobs = simulation_.engine().state().jobs_by_key();
     for (const auto& [key, spec] : acknowledged_) {
         if (!jobs.contains(key)) {

@@ -8,6 +8,7 @@
 //     world.violations()
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "scheduler/base/rng.hpp"
 #include "sim/swarm/judge.hpp"
 #include "sim/swarm/options.hpp"
+#include "sim/swarm/twin.hpp"
 
 namespace gpuctl::sim {
 
@@ -51,6 +53,7 @@ private:
     void change_health();
     void remove(const ObjectKey& key);
     void check_recovery();
+    void check_twin();
     void check_end();
     [[nodiscard]] bool is_possible(const JobSpec& spec) const;
     const std::string& any_node() { return node_names_[rng_.below(node_names_.size())]; }
@@ -73,6 +76,8 @@ private:
     std::uint64_t jobs_ = 0;
     ClusterFigures figures_;  // of clusters that are gone by now
     std::uint64_t rollbacks_ = 0;
+    std::optional<int> twin_from_;  // this moment on
+    Twin twin_;
     Simulation simulation_;
 };
 

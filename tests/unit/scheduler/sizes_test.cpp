@@ -155,6 +155,45 @@ TEST_F(Sizes, sizes_are_written_down) {
     EXPECT_EQ(state.elastic_jobs().size(), 1u);
 }
 
+void submit_elastic(EngineWorld& world, const std::string& name) {
+    JobRecord record;
+    record.spec.key = {"team-a", name};
+    record.uid = name + "-uid";
+    record.spec.replicas_min = 1;
+    record.spec.replicas_max = 2;
+    world.send(JobSubmitted{record});
+    const CreateWorkload creation = world.sent<CreateWorkload>().back();
+    world.send(WorkloadOutcome{creation.id, record.spec.key, true, false, "", {}});
+    for (PodFacts& rank : gang(name, 2, 1)) {
+        rank.gang_min = 1;
+        world.add(rank);
+    }
+}
+
+// What was told to jobs in the order of their rows was told in another one after a restart, when a
+// row that had become free was taken meanwhile (found by the simulated world 592).
+TEST(SizesOverARestart, jobs_are_told_their_sizes_in_the_order_in_which_they_came) {
+    EngineWorld world;
+    NodeFacts full = node("a", 2);
+    full.unschedulable = true;
+    world.add(full);
+    world.add(pod("gone-before", "gone-before", 1));
+    submit_elastic(world, "first");
+    world.remove_pod("gone-before");
+    EngineWorld revived;
+    revived.engine = std::move(*Engine::import_state(world.engine.export_state()));
+    revived.pods = world.pods;
+    full.unschedulable = false;
+    for (EngineWorld* one : {&world, &revived}) {
+        submit_elastic(*one, "second");
+        one->add(full);
+        one->run();
+        ASSERT_EQ(one->resizes.size(), 2u);  // one rank each fits
+        EXPECT_TRUE(one->resizes.at("first").id < one->resizes.at("second").id);
+    }
+    EXPECT_EQ(revived.engine.state_hash(), world.engine.state_hash());
+}
+
 TEST_F(Sizes, users_read_how_many_ranks_there_are_and_why_not_more) {
     take_back_what_did_not_fit();
     const Result<JobView> view = find_job(world.engine.state(), "team-a", "e");

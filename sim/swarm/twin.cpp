@@ -1,0 +1,30 @@
+#include "sim/swarm/twin.hpp"
+
+#include "scheduler/base/archive.hpp"
+
+namespace gpuctl::sim {
+
+bool Twin::take(const Engine& engine) {
+    Result<Engine> read = Engine::import_state(engine.export_state());
+    if (!read) return false;
+    engine_ = std::move(*read);
+    return true;
+}
+
+std::string Twin::follow(const Input& input, const std::vector<Effect>& effects) {
+    EffectList made;
+    engine_->step(input, made);
+    const std::vector<Effect> own{made.begin(), made.end()};
+    if (own.empty() && effects.empty()) return "";
+    if (own.size() != effects.size()) {
+        return "it asked for " + std::to_string(own.size()) + " things, the other for " +
+               std::to_string(effects.size());
+    }
+    return to_archive(own) == to_archive(effects) ? "" : "it asked for other things";
+}
+
+bool Twin::is_like(const Engine& engine) const {
+    return engine_->state_hash() == engine.state_hash();
+}
+
+}  // namespace gpuctl::sim

@@ -43,8 +43,10 @@ void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view val
             return parts.restart_cost.offer(value, found.old_prefix);
         case OwnKey::gpu_type:
             return parts.gpu_type.offer(value, found.old_prefix);
-        case OwnKey::none:
         case OwnKey::job_type:
+            parts.is_made_by_us = true;
+            return;
+        case OwnKey::none:
         case OwnKey::priority:
         case OwnKey::namespace_name:
         case OwnKey::gang_attempt:
@@ -75,10 +77,8 @@ void read_labels(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& par
         const std::string_view value = cursor.string();
         if (key == "app") {
             parts.app = value;
-        } else if (key == "batch.kubernetes.io/job-name") {
-            parts.job_name = value;
-        } else if (key == "job-name") {
-            if (parts.job_name.empty()) parts.job_name = value;
+        } else if (key == "pod-template-hash" || key == "controller-revision-hash") {
+            parts.template_hash = value;
         } else if (key == kCompletionIndex || key == "apps.kubernetes.io/pod-index") {
             parts.completion_index = value;
         } else if (key == "scheduling.x-k8s.io/pod-group") {
@@ -146,26 +146,44 @@ std::string gang_min_problem(const MetadataParts& metadata, const LabelKeys& lab
            " where a whole number of at least 1 must stand";
 }
 
-// Rulings 7 and 9. A pod in a gang belongs to the gang whatever else its labels say. `app` and the
-// Job's name count only under a controller: equal labels on lone pods do not make them one job.
+// One revision of what a person made, as "Deployment.6d8f:web": a rollout may name another queue,
+// pool or size, while pods of the last one still hold theirs. Of a ReplicaSet that a Deployment
+// made it is the Deployment; the hash behind its name is on the pod, nothing is guessed from its
+// look.
+std::string controller_of(const MetadataParts& metadata) {
+    std::string_view kind = metadata.controller_kind;
+    std::string_view name = metadata.controller_name;
+    const std::string end = "-" + std::string{metadata.template_hash};
+    if (kind == "ReplicaSet" && !metadata.template_hash.empty() && name.ends_with(end)) {
+        kind = "Deployment";
+        name.remove_suffix(end.size());
+    }
+    std::string key{kind};
+    if (!metadata.template_hash.empty()) key += "." + std::string{metadata.template_hash};
+    return key + ":" + std::string{name};
+}
+
+// Rulings 7 and 9, ADR 0025. A pod in a gang belongs to the gang whatever else its labels say.
+// Pods that we had made carry their job's name; any other is of the job that its controller is.
+// `app` is what its owner likes: two Deployments with the same one have limits of their own.
+std::string job_of(const MetadataParts& metadata, std::string_view gang) {
+    if (!gang.empty()) return std::string{gang};
+    if (!metadata.own_name.text.empty()) return std::string{metadata.own_name.text};
+    if (!metadata.has_controller) return std::string{kLonePodPrefix} + std::string{metadata.name};
+    if (metadata.is_made_by_us && !metadata.app.empty()) return std::string{metadata.app};
+    return controller_of(metadata);
+}
+
 void name_job(const MetadataParts& metadata, const SpecParts& spec, const LabelKeys& labels,
               PodFacts& facts) {
     std::string_view gang = metadata.gang.text;
     if (gang.empty()) gang = spec.scheduling_group;
     if (gang.empty()) gang = metadata.foreign_gang;
     facts.gang = !gang.empty();
+    facts.job = job_of(metadata, gang);
     if (facts.gang) {
-        facts.job = gang;
         facts.gang_min = number_at_least(metadata.gang_min.text, 1).value_or(0);
         if (facts.gang_min == 0) facts.gang_min_problem = gang_min_problem(metadata, labels);
-    } else if (!metadata.own_name.text.empty()) {
-        facts.job = metadata.own_name.text;
-    } else if (metadata.has_controller && !metadata.app.empty()) {
-        facts.job = metadata.app;
-    } else if (metadata.has_controller && !metadata.job_name.empty()) {
-        facts.job = metadata.job_name;
-    } else {
-        facts.job = std::string{kLonePodPrefix} + std::string{metadata.name};
     }
     facts.rank = number_at_least(metadata.completion_index, 0).value_or(-1);
 }
@@ -244,6 +262,31 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
 
 }  // namespace
 
+namespace {
+
+void read_owner(JsonCursor& cursor, MetadataParts& parts) {
+    std::string_view kind;
+    std::string_view name;
+    bool is_controller = false;
+    cursor.object([&](std::string_view key) {
+        if (key == "controller") {
+            is_controller = cursor.boolean();
+        } else if (key == "kind") {
+            kind = cursor.string();
+        } else if (key == "name") {
+            name = cursor.string();
+        } else {
+            cursor.skip();
+        }
+    });
+    if (!is_controller) return;
+    parts.has_controller = true;
+    parts.controller_kind = kind;
+    parts.controller_name = name;
+}
+
+}  // namespace
+
 MetadataParts read_metadata(JsonCursor& cursor, const LabelKeys& labels) {
     MetadataParts parts;
     cursor.object([&](std::string_view key) {
@@ -264,15 +307,7 @@ MetadataParts read_metadata(JsonCursor& cursor, const LabelKeys& labels) {
         } else if (key == "annotations") {
             read_annotations(cursor, labels, parts);
         } else if (key == "ownerReferences") {
-            cursor.array([&] {
-                cursor.object([&](std::string_view owner_key) {
-                    if (owner_key == "controller") {
-                        if (cursor.boolean()) parts.has_controller = true;
-                    } else {
-                        cursor.skip();
-                    }
-                });
-            });
+            cursor.array([&] { read_owner(cursor, parts); });
         } else {
             cursor.skip();  // managedFields above all
         }

@@ -87,6 +87,9 @@ struct MetadataParts {
     Instant created_at;
     bool terminating = false;
     bool has_controller = false;
+    std::string_view controller_kind;
+    std::string_view controller_name;
+    bool is_made_by_us = false;
     OwnValue own_name;
     OwnValue pool;
     OwnValue queue;
@@ -104,8 +107,8 @@ struct MetadataParts {
     OwnValue preferred_topology;
     OwnValue topology_spread;
     std::string_view app;
-    std::string_view job_name;
-    std::string_view foreign_gang;  // by label or annotation of another dialect (G1)
+    std::string_view template_hash;  // which revision of its controller made it
+    std::string_view foreign_gang;   // by label or annotation of another dialect (G1)
     std::string_view completion_index;
 };
 

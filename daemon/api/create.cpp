@@ -39,8 +39,7 @@ std::string waiting_message(const JobRecord& job) {
 std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const ClusterState& state = services.engine.state();
     const Result<JobView> existing = find_job(state, spec.key.namespace_name, spec.key.name);
-    const ObjectKey lone_pod{spec.key.namespace_name, std::string{kLonePodPrefix} + spec.key.name};
-    const bool is_taken = existing && (existing->key == spec.key || existing->key == lone_pod);
+    const bool is_taken = existing && shown_name(existing->key) == spec.key.name;
     if (is_taken && !existing->never_made) {
         const char* const help = existing->status == "Terminating"
                                      ? "; try again when it is gone, or choose another name"

@@ -1,6 +1,7 @@
 // Jobs as people see them.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -259,22 +260,55 @@ std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filte
     return out;
 }
 
-Result<JobView> find_job(const ClusterState& state, std::string_view namespace_name,
-                         std::string_view name) {
-    std::vector<JobId> matches;
+namespace {
+
+// "Deployment" of "Deployment.6d8f:web"; of the job of a name alone, nothing.
+std::string_view maker_of(const std::string& key) {
+    const std::string_view before = std::string_view{key}.substr(0, key.find(':'));
+    return before.size() == key.size() ? "" : before.substr(0, before.find('.'));
+}
+
+// Of several revisions of one Deployment the latest is meant.
+void keep_latest(const ClusterState& state, std::vector<JobId>& jobs) {
+    std::erase_if(jobs, [&](JobId id) {
+        const JobRow& job = state.job(id);
+        return std::any_of(jobs.begin(), jobs.end(), [&](JobId other_id) {
+            const JobRow& other = state.job(other_id);
+            return other.arrival > job.arrival &&
+                   other.key.namespace_name == job.key.namespace_name &&
+                   !maker_of(job.key.name).empty() &&
+                   maker_of(other.key.name) == maker_of(job.key.name);
+        });
+    });
+}
+
+// The whole key wins over the name people know, and that over a pod that is called so.
+std::vector<JobId> jobs_called(const ClusterState& state, std::string_view namespace_name,
+                               std::string_view name) {
+    std::array<std::vector<JobId>, 3> by_rank;
     for (const auto& [key, id] : state.jobs_by_key()) {
         if (!namespace_name.empty() && key.namespace_name != namespace_name) continue;
         const auto is_named = [&](PodId pod) { return state.pod(pod).facts.key.name == name; };
         const std::vector<PodId>& pods = state.job(id).pods;
-        if (key.name == name || std::any_of(pods.begin(), pods.end(), is_named)) {
-            matches.push_back(id);
+        if (key.name == name) {
+            by_rank[0].push_back(id);
+        } else if (shown_name(key) == name) {
+            by_rank[1].push_back(id);
+        } else if (std::any_of(pods.begin(), pods.end(), is_named)) {
+            by_rank[2].push_back(id);
         }
     }
-    // A job's own name wins over a pod that happens to be called the same.
-    const auto by_own_name = [&](JobId id) { return state.job(id).key.name == name; };
-    if (std::any_of(matches.begin(), matches.end(), by_own_name)) {
-        std::erase_if(matches, [&](JobId id) { return !by_own_name(id); });
-    }
+    keep_latest(state, by_rank[1]);
+    const auto some = std::find_if(by_rank.begin(), by_rank.end(),
+                                   [](const auto& found) { return !found.empty(); });
+    return some == by_rank.end() ? std::vector<JobId>{} : std::move(*some);
+}
+
+}  // namespace
+
+Result<JobView> find_job(const ClusterState& state, std::string_view namespace_name,
+                         std::string_view name) {
+    const std::vector<JobId> matches = jobs_called(state, namespace_name, name);
     const std::string where =
         namespace_name.empty() ? "" : " in namespace " + std::string{namespace_name};
     if (matches.empty()) {
@@ -282,11 +316,15 @@ Result<JobView> find_job(const ClusterState& state, std::string_view namespace_n
                           "there is no job or pod named " + std::string{name} + where);
     }
     if (matches.size() > 1) {
-        Error error = make_error(ErrorCode::JobAmbiguous,
-                                 std::to_string(matches.size()) + " jobs are named " +
-                                     std::string{name} + where + ": say the namespace");
+        const char* const help = namespace_name.empty()
+                                     ? ": say the namespace, or the whole name as listed"
+                                     : ": say the whole name as listed";
+        Error error = make_error(
+            ErrorCode::JobAmbiguous,
+            std::to_string(matches.size()) + " jobs are named " + std::string{name} + where + help);
         for (const JobId id : matches) {
-            error.details.push_back({Place{}, to_string(state.job(id).key)});
+            const ObjectKey& key = state.job(id).key;
+            error.details.push_back({Place{}, key.namespace_name + "/" + key.name});
         }
         return error;
     }

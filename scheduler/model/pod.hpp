@@ -22,13 +22,16 @@ struct ObjectKey {
 };
 BOOST_DESCRIBE_STRUCT(ObjectKey, (), (namespace_name, name))
 
-// A lone pod is a job of its own (ruling 7). Its job's key carries this before the pod's name, so
-// that a gang or a submitted job of the same name is another job; no Kubernetes name has a colon.
+// A lone pod is a job of its own (ruling 7). Its job's key carries this before the pod's name, as
+// that of pods of somebody's own Deployment carries "Deployment." with its revision and a colon, so
+// that a gang or a submitted job of the same name is another job (ADR 0025); no Kubernetes name has
+// a colon.
 inline constexpr std::string_view kLonePodPrefix = "pod:";
 
 // The job's name as people know it.
 inline std::string shown_name(const ObjectKey& job) {
-    return job.name.starts_with(kLonePodPrefix) ? job.name.substr(kLonePodPrefix.size()) : job.name;
+    const std::size_t colon = job.name.find(':');
+    return colon == std::string::npos ? job.name : job.name.substr(colon + 1);
 }
 inline std::string to_string(const ObjectKey& key) {
     return key.namespace_name + "/" + shown_name(key);

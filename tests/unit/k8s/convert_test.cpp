@@ -366,16 +366,34 @@ TEST(ConvertPod, our_gangs_say_their_size_and_rank_on_the_pod) {
               "the annotation runwhere.ai/gang-min on its pods is missing");
 }
 
-TEST(ConvertPod, equal_labels_make_one_job_only_under_a_controller) {
+// Two Deployments with the same `app` were one job, and its queue was charged for both (reader 9).
+TEST(ConvertPod, what_makes_the_pods_is_the_job_whatever_their_labels_say) {
     Json pod = basic_pod();
-    pod["metadata"]["labels"] = {{"app", "web"}, {"job-name", "j"}};
+    pod["metadata"]["labels"] = {{"app", "web"}, {"pod-template-hash", "6d8f"}};
     EXPECT_EQ(facts(pod).job, "pod:a-0");
-    pod["metadata"]["ownerReferences"] = Json::array({{{"controller", true}}});
-    EXPECT_EQ(facts(pod).job, "web");
-    pod["metadata"]["labels"].erase("app");
-    EXPECT_EQ(facts(pod).job, "j");
+    const auto made_by = [&pod](const char* kind, const char* name) {
+        pod["metadata"]["ownerReferences"] =
+            Json::array({{{"kind", "Other"}, {"name", "other"}},
+                         {{"kind", kind}, {"name", name}, {"controller", true}, {"uid", "u"}}});
+        return facts(pod).job;
+    };
+    EXPECT_EQ(made_by("ReplicaSet", "web-b-6d8f"), "Deployment.6d8f:web-b");
+    EXPECT_EQ(made_by("ReplicaSet", "web-b"), "ReplicaSet.6d8f:web-b");  // nobody's but its own
+    pod["metadata"]["labels"] = {{"app", "web"}, {"controller-revision-hash", "web-77"}};
+    EXPECT_EQ(made_by("StatefulSet", "web-6d8f"), "StatefulSet.web-77:web-6d8f");
+    pod["metadata"]["labels"].erase("controller-revision-hash");
+    EXPECT_EQ(made_by("Job", "train"), "Job:train");
     pod["metadata"]["labels"]["runwhere.ai/name"] = "mine";
     EXPECT_EQ(facts(pod).job, "mine");
+}
+
+TEST(ConvertPod, pods_that_we_had_made_are_of_the_job_that_they_name) {
+    Json pod = basic_pod();
+    pod["metadata"]["labels"] = {{"app", "lab"}, {"runwhere.ai/job-type", "notebook"}};
+    EXPECT_EQ(facts(pod).job, "pod:a-0");
+    pod["metadata"]["ownerReferences"] =
+        Json::array({{{"kind", "StatefulSet"}, {"name", "lab"}, {"controller", true}}});
+    EXPECT_EQ(facts(pod).job, "lab");
 }
 
 TEST(ConvertPod, pool_comes_from_the_label_or_from_what_the_selector_pins) {

@@ -86,6 +86,7 @@ aio::Task<int> run_delete(Connection& connection, DeleteOptions options);
 struct LogsOptions {
     std::string job;
     std::string pod;
+    std::string container;
     bool follow = false;
     bool all_pods = false;
     std::int64_t tail = 100;

@@ -216,6 +216,8 @@ void add_logs(CLI::App& app, CommandLine& line) {
         ->check(CLI::Range(std::int64_t{1}, wire::kLogTailMax))
         ->capture_default_str();
     command->add_option("--pod", line.logs.pod, "this pod of the job; else its first");
+    command->add_option("-c,--container", line.logs.container,
+                        "this container; else the one the pod says is meant, else its first");
     command->add_flag("--all-pods", line.logs.all_pods,
                       "every pod of the job, each line with its pod's name");
     command->add_option("--grep", line.logs.grep, "only lines that match this regular expression");

@@ -70,6 +70,7 @@ aio::Task<Result<void>> follow_once(Connection& connection, const LogsOptions& o
     const std::string target = "/api/v1/jobs/" + net::percent_encode(options.job) + "/logs/ws" +
                                query({{"namespace", connection.options().namespace_name},
                                       {"pod", options.pod},
+                                      {"container", options.container},
                                       {"all", options.all_pods ? "true" : ""},
                                       {"tail", tail},
                                       {"since", state.resume}});
@@ -122,6 +123,7 @@ aio::Task<int> print_once(Connection& connection, LogsOptions options) {
     const std::string target = "/api/v1/jobs/" + net::percent_encode(options.job) + "/logs" +
                                query({{"namespace", connection.options().namespace_name},
                                       {"pod", options.pod},
+                                      {"container", options.container},
                                       {"all", options.all_pods ? "true" : ""},
                                       {"tail", tail}});
     Result<Reply> reply = co_await connection.get(target);

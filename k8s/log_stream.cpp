@@ -1,11 +1,17 @@
 #include "k8s/log_stream.hpp"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
 #include "daemon/net/http_types.hpp"
-#include "k8s/json_text.hpp"
 
 namespace gpuctl::k8s {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr const char* kDefaultContainer = "kubectl.kubernetes.io/default-container";
 
 std::string pod_path(const ObjectKey& key) {
     return "/api/v1/namespaces/" + net::percent_encode(key.namespace_name) + "/pods/" +
@@ -23,6 +29,44 @@ public:
 private:
     std::unique_ptr<Client::Stream> stream_;
 };
+
+Json member(const Json& object, const char* key) {
+    return object.is_object() && object.contains(key) ? object.at(key) : Json{};
+}
+
+std::string text(const Json& object, const char* key) {
+    const Json value = member(object, key);
+    return value.is_string() ? value.get<std::string>() : "";
+}
+
+// In the order in which kubectl offers them.
+std::vector<std::string> containers_of(const Json& pod) {
+    std::vector<std::string> names;
+    const Json spec = member(pod, "spec");
+    for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
+        for (const Json& container : member(spec, list)) names.push_back(text(container, "name"));
+    }
+    return names;
+}
+
+// The API server wants a name as soon as a pod has several. As kubectl: the one that the pod itself
+// says is meant, else its first.
+Result<std::string> choose_container(const Json& pod, const ports::LogRequest& request) {
+    const std::vector<std::string> names = containers_of(pod);
+    const auto is_there = [&names](const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (!request.container.empty()) {
+        if (is_there(request.container)) return request.container;
+        std::string told = "read the log of pod " + to_string(request.pod) +
+                           ": it has no container " + request.container + ", only";
+        for (const std::string& name : names) told += " " + name;
+        return make_error(ErrorCode::NotFound, std::move(told));
+    }
+    const Json annotations = member(member(pod, "metadata"), "annotations");
+    if (std::string meant = text(annotations, kDefaultContainer); is_there(meant)) return meant;
+    return names.empty() ? "" : names.front();
+}
 
 }  // namespace
 
@@ -42,16 +86,17 @@ aio::Task<Result<std::unique_ptr<ports::LogStream>>> KubernetesLogs::open(ports:
                                                                           aio::Deadline deadline) {
     // The log endpoint knows names only. Ask first whose name it is now, so that nobody reads the
     // log of a successor for that of the pod they meant.
-    if (!request.uid.empty()) {
-        ApiResult<ApiResponse> pod = co_await client_.get(pod_path(request.pod), deadline);
-        if (!pod) co_return Error{pod.error()};
-        const auto identity = identity_of(pod->body);
-        if (!identity || identity->uid != request.uid) {
-            co_return make_error(ErrorCode::NotFound,
-                                 "read the log of pod " + to_string(request.pod) +
-                                     ": this incarnation is gone, another pod has its name now");
-        }
+    ApiResult<ApiResponse> answer = co_await client_.get(pod_path(request.pod), deadline);
+    if (!answer) co_return Error{answer.error()};
+    const Json pod = Json::parse(answer->body, nullptr, false);
+    if (!request.uid.empty() && text(member(pod, "metadata"), "uid") != request.uid) {
+        co_return make_error(ErrorCode::NotFound,
+                             "read the log of pod " + to_string(request.pod) +
+                                 ": this incarnation is gone, another pod has its name now");
     }
+    Result<std::string> container = choose_container(pod, request);
+    if (!container) co_return container.error();
+    request.container = std::move(*container);
     ApiResult<std::unique_ptr<Client::Stream>> stream =
         co_await client_.open_stream(log_path(request), deadline);
     if (!stream) co_return Error{stream.error()};

@@ -15,8 +15,8 @@ class KubernetesLogs : public ports::LogSource {
 public:
     explicit KubernetesLogs(Client& client) : client_(client) {}
 
-    // NotFound: no such pod, or another incarnation of it than `request.uid`. BadRequest: the
-    // container has not started yet; try again when it runs.
+    // NotFound: no such pod or container, or another incarnation of it than `request.uid`.
+    // BadRequest: the container has not started yet; try again when it runs.
     aio::Task<Result<std::unique_ptr<ports::LogStream>>> open(ports::LogRequest request,
                                                               aio::Deadline deadline) override;
 

@@ -23,6 +23,7 @@ Result<LogQuery> read_query(const Call& call) {
     if (!all) return all.error();
     query.all = *all;
     query.pod = call.query("pod");
+    query.container = call.query("container");
     if (query.all && !query.pod.empty()) {
         return make_error(ErrorCode::BadRequest, "give either pod=NAME or all=true, not both");
     }
@@ -37,9 +38,10 @@ Result<LogQuery> read_query(const Call& call) {
 
 namespace {
 
-LogTarget target_of(const JobView& job, const PodView& pod) {
+LogTarget target_of(const JobView& job, const PodView& pod, const LogQuery& query) {
     LogTarget target;
     target.log.pod = pod.facts.key;
+    target.log.container = query.container;
     target.log.uid = pod.facts.uid;
     target.readable = pod.facts.phase != PodPhase::pending;
     if (target.readable) return target;
@@ -54,13 +56,15 @@ Result<std::vector<LogTarget>> targets_of(const JobView& job, const Call& call,
                                           const LogQuery& query) {
     std::vector<LogTarget> targets;
     const std::string& id = call.parameters.at(0);
-    const std::string wanted = !query.pod.empty() ? query.pod : (id != job.key.name ? id : "");
+    const std::string wanted = !query.pod.empty()
+                                   ? query.pod
+                                   : (id != job.key.name && id != shown_name(job.key) ? id : "");
     const PodView* best = nullptr;
     for (const PodView& pod : job.pods) {
         if (query.all) {
-            targets.push_back(target_of(job, pod));
+            targets.push_back(target_of(job, pod, query));
         } else if (!wanted.empty()) {
-            if (pod.facts.key.name == wanted) targets.push_back(target_of(job, pod));
+            if (pod.facts.key.name == wanted) targets.push_back(target_of(job, pod, query));
         } else if (best == nullptr || (best->facts.phase != PodPhase::running &&
                                        (pod.facts.phase == PodPhase::running ||
                                         (best->facts.phase == PodPhase::pending &&
@@ -68,7 +72,7 @@ Result<std::vector<LogTarget>> targets_of(const JobView& job, const Call& call,
             best = &pod;
         }
     }
-    if (best != nullptr) targets.push_back(target_of(job, *best));
+    if (best != nullptr) targets.push_back(target_of(job, *best, query));
     if (!query.pod.empty() && targets.empty()) {
         return make_error(ErrorCode::JobNotFound,
                           "job " + to_string(job.key) + " has no pod " + query.pod);

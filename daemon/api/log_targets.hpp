@@ -15,6 +15,7 @@ struct LogQuery {
     std::int64_t tail = 100;
     bool all = false;
     std::string pod;
+    std::string container;
     std::vector<logs::Token> since;
 };
 

@@ -105,7 +105,7 @@ constexpr auto kRoutes = std::to_array<Route>({
      .later = get_logs,
      .admit = admit_follow,
      .socket = follow_logs,
-     .query = "namespace pod all tail since follow"},
+     .query = "namespace pod container all tail since follow"},
     {.verb = "GET",
      .pattern = "/api/v1/jobs/{id}/logs/ws",
      .role = Role::viewer,
@@ -113,7 +113,7 @@ constexpr auto kRoutes = std::to_array<Route>({
      .later = logs_need_websocket,
      .admit = admit_follow,
      .socket = follow_logs,
-     .query = "namespace pod all tail since follow"},
+     .query = "namespace pod container all tail since follow"},
 
     {.verb = "GET",
      .pattern = "/api/v1/pools",

@@ -17,7 +17,7 @@ namespace gpuctl::ports {
 struct LogRequest {
     ObjectKey pod;
     std::string uid;
-    std::string container;  // empty: the first
+    std::string container;  // empty: the one that the pod says is meant, else its first
     bool follow = false;
     std::optional<std::int64_t> tail_lines;
     std::string since_time;  // RFC 3339; lines at that second come again: the reader drops repeats

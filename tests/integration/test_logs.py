@@ -31,8 +31,10 @@ class Logs(unittest.TestCase):
         cls.daemon = Daemon(bed=cls.bed).start()
         cls.addClassCleanup(cls.daemon.stop)
 
-    def run_pod(self, namespace, name="speaker"):
-        create_pod(self.bed, namespace, pod(name, gpus=0), role="admin")
+    def run_pod(self, namespace, name="speaker", containers=()):
+        body = pod(name, gpus=0)
+        body["spec"]["containers"] += [{"name": one, "image": f"example/{one}"} for one in containers]
+        create_pod(self.bed, namespace, body, role="admin")
         self.addCleanup(delete_namespace_pods, self.bed, namespace)
         wait_for(lambda: self.bed.get(f"/api/v1/namespaces/{namespace}/pods/{name}")["status"].get("phase") == "Running",
                  RUNNING_S, f"{name} runs")
@@ -144,6 +146,22 @@ class Logs(unittest.TestCase):
         self.assertTrue(upstream_cut.is_set())
         metrics = self.daemon.rest("GET", "/metrics")[1]
         self.assertIn("gpuctld_log", metrics)
+
+
+    def test_of_a_pod_with_several_containers_the_first_or_the_named_one_is_followed(self):
+        self.run_pod("logs-c", "twins", containers=("mesh",))
+        self.write("logs-c", ["from the pod"])
+        for more in ({}, {"container": "mesh"}):
+            lines, socket = [], WebSocket(self.daemon.port, self.path("logs-c", "twins", **more))
+            self.read_until(socket, "from the pod", lines, seconds=RUNNING_S)
+            socket.close()
+            self.assertEqual(lines[-1:], ["from the pod"], more)
+        once = self.daemon.gpuctl("logs", "twins", "-c", "mesh", namespace="logs-c")
+        self.assertIn("from the pod", once.stdout)
+        for follow in ((), ("-f",)):
+            wrong = self.daemon.gpuctl("logs", "twins", "-c", "nobody", *follow, namespace="logs-c", check=False)
+            self.assertNotEqual(wrong.returncode, 0)
+            self.assertIn("it has no container nobody, only main mesh", wrong.stderr)
 
 
 class LogEnds(unittest.TestCase):

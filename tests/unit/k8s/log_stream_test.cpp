@@ -69,9 +69,38 @@ TEST_F(LogStreamTest, the_log_of_a_successor_with_the_same_name_is_not_given_out
     EXPECT_EQ(server.received().size(), 1u);
 }
 
+// The API server answers 400 to who names none of several: a follower tried again in silence for
+// ever.
+TEST_F(LogStreamTest, of_several_containers_the_one_that_is_meant_is_read) {
+    std::string annotations;
+    ScriptedServer server{[&](const SeenRequest& request, Reply& reply) {
+        if (!request.path().ends_with("/llm-0")) return reply.respond(200, request.target + "\n");
+        reply.respond(200, R"({"metadata":{"uid":"u1","annotations":{)" + annotations +
+                               R"(}},"spec":{"initContainers":[{"name":"fetch"}],)" +
+                               R"("containers":[{"name":"train"},{"name":"mesh"}]}})");
+    }};
+    auto client = client_of(server);
+    KubernetesLogs logs{*client};
+    const auto read_of = [&](const char* container) {
+        ports::LogRequest request = request_of("u1");
+        request.container = container;
+        return run(read_log(logs, std::move(request)));
+    };
+    EXPECT_NE(read_of("").find("container=train"), std::string::npos);
+    EXPECT_NE(read_of("fetch").find("container=fetch"), std::string::npos);
+    EXPECT_EQ(read_of("nobody"), "refused: NotFound");
+    annotations = R"("kubectl.kubernetes.io/default-container":"mesh")";
+    EXPECT_NE(read_of("").find("container=mesh"), std::string::npos);
+    annotations = R"("kubectl.kubernetes.io/default-container":"gone")";
+    EXPECT_NE(read_of("").find("container=train"), std::string::npos);
+}
+
 TEST_F(LogStreamTest, a_container_that_has_not_started_and_a_missing_pod_are_told_apart) {
     std::atomic<int> status{400};
-    ScriptedServer server{[&](const SeenRequest&, Reply& reply) {
+    ScriptedServer server{[&](const SeenRequest& request, Reply& reply) {
+        if (status == 400 && request.path().ends_with("/llm-0")) {
+            return reply.respond(200, R"({"kind":"Pod","metadata":{"name":"llm-0","uid":"u1"}})");
+        }
         reply.respond(
             status,
             R"({"kind":"Status","status":"Failure","message":"waiting to start: ContainerCreating","reason":"BadRequest"})");
@@ -84,7 +113,10 @@ TEST_F(LogStreamTest, a_container_that_has_not_started_and_a_missing_pod_are_tol
 }
 
 TEST_F(LogStreamTest, a_cut_upstream_is_an_error_and_not_the_end_of_the_log) {
-    ScriptedServer server{[](const SeenRequest&, Reply& reply) {
+    ScriptedServer server{[](const SeenRequest& request, Reply& reply) {
+        if (request.path().ends_with("/llm-0")) {
+            return reply.respond(200, R"({"kind":"Pod","metadata":{"name":"llm-0","uid":"u1"}})");
+        }
         reply.begin_chunked();
         reply.chunk("line\n");
         reply.cut();

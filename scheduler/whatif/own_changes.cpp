@@ -95,6 +95,33 @@ std::optional<Remedy> try_other_queue(Question& question) {
     return std::nullopt;
 }
 
+namespace {
+
+bool is_of_pool(std::string_view label) { return label.ends_with("/pool"); }
+
+// Written for another pool: its label's selector and toleration, and that no pool has the node,
+// which is how the default pool is asked for. All else that its user wants stays.
+void move_to_pool(PodFacts& pod, const std::string& from, const std::string& to) {
+    pod.pool = to;
+    for (auto& [key, value] : pod.rules.node_selector) {
+        if (is_of_pool(key) && value == from) value = to;
+    }
+    for (Toleration& toleration : pod.rules.tolerations) {
+        if (is_of_pool(toleration.key) && toleration.value == from) toleration.value = to;
+    }
+    if (!pod.rules.required_affinity) return;
+    for (SelectorTerm& term : *pod.rules.required_affinity) {
+        const auto asked = std::erase_if(term.labels, [](const SelectorRequirement& one) {
+            return one.op == SelectorOperator::does_not_exist && is_of_pool(one.key);
+        });
+        // A term that asks for nothing else is met anywhere, so one of them always is.
+        const bool is_met = asked > 0 && term.labels.empty() && term.fields.empty();
+        if (is_met && !term.broken) return pod.rules.required_affinity.reset();
+    }
+}
+
+}  // namespace
+
 std::optional<Remedy> try_other_pool(Question& question) {
     const JobRow& job = question.job();
     const PodFacts* pod = first_waiting(question);
@@ -104,16 +131,8 @@ std::optional<Remedy> try_other_pool(Question& question) {
     for (const auto& [name, id] : question.state()->pools_by_name()) {
         if (id == job.pool || !question.state()->pool_exists(id)) continue;
         if (question.state()->pool(id).nodes == 0 || ++tried > kPlacesTriedMax) continue;
-        const Change change = change_pods(question, [&](PodFacts& one) {
-            for (auto& [key, value] : one.rules.node_selector) {
-                if (value == job.pool_wanted) value = name;
-            }
-            for (Toleration& toleration : one.rules.tolerations) {
-                if (toleration.value == job.pool_wanted) toleration.value = name;
-            }
-            if (job.pool_wanted == kDefaultPool) one.rules.required_affinity.reset();
-            one.pool = name;
-        });
+        const Change change =
+            change_pods(question, [&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); });
         if (!question.helps(change)) continue;
         return Remedy{ChangeKind::other_pool, name, 0, "it would start now in pool " + name};
     }

@@ -169,6 +169,33 @@ TEST(WhatIf, a_follower_answers_as_a_leader_would) {
     EXPECT_TRUE(ask_about(world, job("llm", 1, 8)).starts);
 }
 
+// Whatever pool was named, the pod's own affinity was forgotten with the one that says "in no
+// pool".
+TEST(Remedies, another_pool_is_named_only_where_the_pods_own_affinity_lets_it_in) {
+    EngineWorld world;
+    NodeFacts other = node("b", 8, "other");
+    other.labels["product"] = "h100";
+    world.add(other);
+    world.add(node("a", 0));
+    const SelectorRequirement in_no_pool{"runwhere.ai/pool", SelectorOperator::does_not_exist, {}};
+    const auto names_other_pool = [&](const char* name, std::vector<SelectorRequirement> asks) {
+        PodFacts waiting = pod(name, name, 1);
+        waiting.rules.required_affinity = {{SelectorTerm{std::move(asks), {}, false}}};
+        world.add(waiting);
+        world.run();
+        const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
+        return found && std::any_of(found->begin(), found->end(), [](const Remedy& one) {
+                   return one.kind == ChangeKind::other_pool;
+               });
+    };
+    EXPECT_TRUE(names_other_pool("any", {in_no_pool}));
+    EXPECT_TRUE(
+        names_other_pool("fits", {in_no_pool, {"product", SelectorOperator::in, {"h100"}}}));
+    EXPECT_FALSE(
+        names_other_pool("b200", {in_no_pool, {"product", SelectorOperator::in, {"b200"}}}));
+    EXPECT_FALSE(names_other_pool("own", {{"product", SelectorOperator::in, {"b200"}}}));
+}
+
 TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -5,15 +5,19 @@ import unittest
 from support import BOUND_S, PREFIX, Daemon, RUNNING_S, bound, pod, shared_testbed, unique, wait_for
 
 
-class Controllers(unittest.TestCase):
+class MadeByControllers:
+    """What somebody makes with kubectl, and its removal."""
+    CONFIGURATION = {}
+
     @classmethod
     def setUpClass(cls):
         cls.bed = shared_testbed()
-        cls.daemon = Daemon(bed=cls.bed).start()
+        cls.daemon = Daemon(cls.CONFIGURATION, bed=cls.bed).start()
         cls.addClassCleanup(cls.daemon.stop)
 
     def setUp(self):
         self.namespace = self.bed.create_namespace(unique("controllers"))
+        self.addCleanup(wait_for, lambda: not self.bed.pods(self.namespace), RUNNING_S, "all pods are gone", every_s=0.2)
 
     def create(self, path, body):
         self.bed.api("POST", f"/apis/{path.rsplit('/', 1)[0]}/namespaces/{self.namespace}/{path.rsplit('/', 1)[1]}", body,
@@ -23,7 +27,6 @@ class Controllers(unittest.TestCase):
     def remove(self, path, name):
         self.bed.api("DELETE", f"/apis/{path.rsplit('/', 1)[0]}/namespaces/{self.namespace}/{path.rsplit('/', 1)[1]}/{name}",
                      {"propagationPolicy": "Background"}, content_type="application/json")
-        wait_for(lambda: not self.bed.pods(self.namespace), RUNNING_S, "its pods are gone", every_s=0.2)
 
     def remove_pod(self, name):
         self.bed.kubectl("-n", self.namespace, "delete", "pod", name, "--wait=false")
@@ -35,6 +38,68 @@ class Controllers(unittest.TestCase):
         del body["metadata"]["name"]
         return body
 
+    def row(self, name):
+        status, body = self.daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")
+        return body if status == 200 else None
+
+
+class SeveralOfOneName(MadeByControllers, unittest.TestCase):
+    """A job is what made its pods, revision by revision (ADR 0025): limits hold whatever labels say."""
+    CONFIGURATION = {"policy": {"pools": [{"name": "training-pool", "queues": [
+        {"name": "default"}, {"name": "research", "maximum": 2}]}]}}
+
+    def deploy(self, name, queue, replicas=2, more=None, **spec):
+        labels = {"app": "shared", "part": name, f"{PREFIX}/queue": queue}
+        body = {"metadata": {"name": name}, "spec": {
+            "replicas": replicas, "selector": {"matchLabels": {"part": name}}, **spec,
+            "template": self.template(labels={**labels, **(more or {})})}}
+        self.create("apps/v1/deployments", body)
+        return body
+
+    def held(self, queue):
+        rows = self.daemon.items("/api/v1/queues?pool=training-pool")
+        return next(row for row in rows if row["name"] == queue)["held"]
+
+    def running(self, part):
+        return len(bound(self.bed, self.namespace, f"part={part}"))
+
+    def test_deployments_with_one_app_label_are_charged_to_their_own_queues(self):
+        self.deploy("api", "research")
+        self.deploy("worker", "default", replicas=1)
+        wait_for(lambda: (self.running("api"), self.running("worker")) == (2, 1), BOUND_S, "api and worker are bound")
+        self.deploy("late", "research")
+        wait_for(lambda: self.row("late") and self.row("late")["reason"] == "queue_limit", BOUND_S,
+                 lambda: f"late waits for its queue: {self.row('late')}")
+        self.assertEqual((self.held("research"), self.held("default")), (2, 1))
+        self.assertEqual(self.running("late"), 0)
+        self.assertEqual(self.row("worker")["name"], "worker")
+
+    def test_a_rollout_into_another_queue_leaves_the_old_pods_charged_where_they_run(self):
+        body = self.deploy("one", "research", minReadySeconds=60)
+        wait_for(lambda: self.running("one") == 2, BOUND_S, "one is bound")
+        self.deploy("two", "research")
+        body["spec"]["template"]["metadata"]["labels"][f"{PREFIX}/queue"] = "default"
+        self.bed.api("PATCH", f"/apis/apps/v1/namespaces/{self.namespace}/deployments/one",
+                     {"spec": {"template": body["spec"]["template"]}}, expect=(200,))
+        wait_for(lambda: self.running("one") == 3, RUNNING_S, "a new pod runs beside the two old ones")
+        self.assertEqual((self.held("research"), self.held("default")), (2, 1))
+        self.assertEqual(self.running("two"), 0)
+        self.assertEqual(self.row("one")["queue"], "default", "of two revisions the latest is meant")
+
+    def test_a_submitted_job_and_pods_that_bear_its_name_as_their_app_are_two(self):
+        self.daemon.gpuctl("create", "-f", "-", namespace=self.namespace, stdin=(
+            "kind: training\njob: {name: shared}\nenvironment: {image: example/x}\n"
+            "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n"))
+        self.deploy("mine", "default")
+        wait_for(lambda: self.running("mine") == 2, BOUND_S, "the Deployment's pods are bound")
+        wait_for(lambda: self.row("shared")["status"] == "Running", RUNNING_S, "the submitted job runs")
+        self.assertEqual(len(self.row("shared")["pods"]), 1)
+        self.daemon.gpuctl("delete", "job", "shared", namespace=self.namespace)
+        wait_for(lambda: self.row("shared") is None, RUNNING_S, lambda: f"it ends while the pods go on: {self.row('shared')}")
+        self.assertEqual(self.running("mine"), 2)
+
+
+class Controllers(MadeByControllers, unittest.TestCase):
     def test_a_job_runs_to_its_end(self):
         template = self.template(annotations={"testbed.gpuctl.dev/run-time": "1s"})
         template["spec"]["restartPolicy"] = "Never"
@@ -76,10 +141,6 @@ class Controllers(unittest.TestCase):
             f"resources: {{pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}}\n{extra}"))
         self.assertEqual(done.returncode, 0)
         wait_for(lambda: self.row(name) and self.row(name)["status"] == "Running", RUNNING_S, f"{name} runs", every_s=0.2)
-
-    def row(self, name):
-        status, body = self.daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")
-        return body if status == 200 else None
 
     def explanation(self, name):
         return str(self.daemon.get(f"/api/v1/jobs/{name}/explain?namespace={self.namespace}")["blockers"])

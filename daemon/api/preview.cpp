@@ -75,7 +75,7 @@ Json jobs_json(const std::vector<whatif::PreviewJob>& jobs) {
     Json list = Json::array();
     for (const whatif::PreviewJob& job : jobs) {
         Json entry;
-        entry["jobId"] = job.key.name;
+        entry["jobId"] = shown_name(job.key);
         entry["namespace"] = job.key.namespace_name;
         entry["queue"] = job.queue;
         entry["gpu"] = gpus_json(job.gpus);

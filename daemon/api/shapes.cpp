@@ -11,17 +11,22 @@ namespace {
 constexpr const char* kNotAvailable = "N/A";
 constexpr const char* kNoContainers = "0/0";
 
+bool is_ready(const PodView& pod) {
+    return pod.facts.phase == PodPhase::running && pod_status(pod) == "Running";
+}
+
 std::string ready_of(const PodView& pod) {
     if (pod.standing == PodStanding::waiting || pod.standing == PodStanding::assumed) {
         return kNoContainers;
     }
-    return pod.facts.phase == PodPhase::running && pod_status(pod) == "Running" ? "1/1" : "0/1";
+    return is_ready(pod) ? "1/1" : "0/1";
 }
 
 std::string ready_of(const JobView& job) {
     const std::string least = job.ranks_max == 0 ? "" : std::to_string(job.ranks_min) + "-";
     const std::int64_t most = job.ranks_max == 0 ? job.pods_wanted : job.ranks_max;
-    return std::to_string(job.pods_running) + "/" + least + std::to_string(most);
+    const auto ready = std::count_if(job.pods.begin(), job.pods.end(), is_ready);
+    return std::to_string(ready) + "/" + least + std::to_string(most);
 }
 
 std::string priority_of(const JobView& job) {
@@ -184,6 +189,12 @@ Json pod_row(const JobView& job, const PodView& pod, Instant now) {
     body["node"] = pod.node.empty() ? kNotAvailable : pod.node;
     body["ip"] = pod.facts.address.empty() ? kNotAvailable : pod.facts.address;
     add_common(body, job, now);
+    body["gpu"] = gpus_json(gpus_total(pod.facts.request));
+    if (!pod.node.empty()) {  // others of its job may wait
+        body["reason"] = "";
+        body["position"] = 0;
+        body["estimatedStart"] = Json{};
+    }
     body["createdAt"] = format_time(pod.facts.created_at);
     body["startedAt"] = format_time(pod.facts.started_at);
     body["age"] = format_age(pod.facts.created_at, now);

@@ -312,8 +312,10 @@ const std::vector<Key<Policy>>& keys<Policy>() {
         span("backoffInitial", &Policy::backoff_initial, 1, kMsPerHour,
              "after an error of the cluster; doubles"),
         span("backoffMaximum", &Policy::backoff_maximum, 1, kMsPerDay, "and never waits longer"),
-        span("gangBindDeadline", &Policy::gang_bind_deadline, kMsPerSecond, kMsPerHour,
-             "a gang that is half bound for this long is rolled back"),
+        span(
+            "gangBindDeadline", &Policy::gang_bind_deadline, kMsPerSecond, kMsPerHour,
+            "a gang that is half bound for this long is rolled back; one that ran as a whole keeps "
+            "what it has"),
         span("usageHalfLife", &Policy::usage_half_life, 0, 60 * kMsPerDay,
              "what was used counts half after this long; 0s: only what is held counts"),
         count("ageingStep", &Policy::ageing_step, 0, 1'000'000,

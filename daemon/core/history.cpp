@@ -1,10 +1,28 @@
 #include "daemon/core/history.hpp"
 
+#include <algorithm>
+
 namespace gpuctl::core {
 namespace {
 
 std::string pod_object(const std::string& name) { return "Pod/" + name; }
-std::string job_object(const ObjectKey& job) { return "Job/" + job.name; }
+// "Deployment.6d8f:web" is the Deployment that people know (ADR 0025).
+std::string job_object(const ObjectKey& job) {
+    const std::size_t colon = job.name.find(':');
+    if (colon == std::string::npos) return "Job/" + job.name;
+    const std::string kind = job.name.substr(0, std::min(job.name.find('.'), colon));
+    return (kind + ":" == kLonePodPrefix ? "Pod" : kind) + "/" + shown_name(job);
+}
+
+std::string whole_name(const ObjectKey& job) { return job.namespace_name + "/" + job.name; }
+
+// When the pod came to be as it is. Of one that is new to us, after a restart for instance, that is
+// what it says itself, else it would seem to have happened just now.
+Instant moment_of(const PodFacts& pod, bool is_new, Instant now) {
+    if (!is_new) return now;
+    const Instant told = is_terminal(pod.phase) ? pod.finished_at : pod.started_at;
+    return told.happened() ? std::min(told, now) : now;
+}
 
 bool is_trouble(const PodFacts& pod) {
     return pod.phase == PodPhase::failed || pod.status.find("BackOff") != std::string::npos ||
@@ -70,8 +88,10 @@ void History::on_pod(const PodFacts& pod, Instant now) {
     LastSeen& last = entry->second;
     const std::string status = status_words(pod);
     const std::string object = pod_object(pod.key.name);
+    const Instant at = moment_of(pod, is_new, now);
     if (!pod.node.empty() && last.node.empty()) {
-        add(job, {now, now, false, "Scheduled", object, "runs on node " + pod.node});
+        const Instant placed = is_new && pod.started_at.happened() ? pod.started_at : at;
+        add(job, {placed, placed, false, "Scheduled", object, "runs on node " + pod.node});
     }
     if (!is_new && pod.restarts > last.restarts) {
         add(job,
@@ -79,7 +99,7 @@ void History::on_pod(const PodFacts& pod, Instant now) {
              "its container started again, " + std::to_string(pod.restarts) + " times so far"});
     }
     if (status != last.status && status != "Pending") {
-        add(job, {now, now, is_trouble(pod), status, object, "the pod is " + status});
+        add(job, {at, at, is_trouble(pod), status, object, "the pod is " + status});
     }
     last = {job, pod.key.name, status, pod.node, pod.restarts, is_terminal(pod.phase)};
 }
@@ -117,7 +137,7 @@ void History::on_effect(const Effect& effect, Instant now) {
 }
 
 History::OfJob& History::of_job(const ObjectKey& job) {
-    const std::string key = to_string(job);
+    const std::string key = whole_name(job);
     const auto [entry, is_new] = by_job_.try_emplace(key);
     if (is_new) {
         jobs_in_order_.push_back(key);
@@ -143,9 +163,13 @@ void History::add(const ObjectKey& job, JobEvent event) {
 }
 
 std::vector<JobEvent> History::of(const ObjectKey& job) const {
-    const auto found = by_job_.find(to_string(job));
+    const auto found = by_job_.find(whole_name(job));
     if (found == by_job_.end()) return {};
-    return {found->second.events.rbegin(), found->second.events.rend()};
+    std::vector<JobEvent> newest_first{found->second.events.rbegin(), found->second.events.rend()};
+    // What pods told of their past came in the order of their names.
+    std::stable_sort(newest_first.begin(), newest_first.end(),
+                     [](const JobEvent& a, const JobEvent& b) { return a.at > b.at; });
+    return newest_first;
 }
 
 bool History::pod_runs(const std::string& uid) const {

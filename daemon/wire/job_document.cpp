@@ -87,14 +87,17 @@ void note_later_sections(JobReader& reader, Fields& fields) {
     reader.finish(fields);
 }
 
-// A rank's host name is the job's name, a hyphen and its index: a DNS label of 63 characters.
+// A rank's host name is the job's name, a hyphen and its index, and its domain the Service's name,
+// "svc-" and the job's: DNS labels of 63 characters.
 void check_rank_names(const JobSpec& spec, const Field& name) {
     constexpr std::size_t kLabelMax = 63;
-    const std::size_t index = std::to_string(std::max(spec.replicas_max, 1) - 1).size();
-    if (spec.key.name.size() + 1 + index <= kLabelMax || index == 1) return;  // said already
+    if (spec.replicas_max < 2) return;
+    const std::size_t index = std::to_string(spec.replicas_max - 1).size();
+    const std::size_t most = std::min(kLabelMax - 1 - index, kLabelMax - 4);
+    if (spec.key.name.size() <= most) return;
     name.error("job.name has " + std::to_string(spec.key.name.size()) + " characters; with " +
-               std::to_string(spec.replicas_max) + " ranks at most " +
-               std::to_string(kLabelMax - 1 - index) + " are possible");
+               std::to_string(spec.replicas_max) + " ranks at most " + std::to_string(most) +
+               " are possible");
 }
 
 Error validation_failed(std::vector<Detail> details, const std::string& name) {

@@ -28,7 +28,7 @@ std::string sentence_of(const JobRow& job, bool one_failed) {
         if (facts.replicas == 0) return "it is scaled to 0 replicas";
         if (!facts.message.empty()) return "its controller cannot make pods: " + facts.message;
     }
-    if (one_failed) return "its last pod failed, and its controller makes another after a pause";
+    if (one_failed) return "its last pod failed, and its controller has made no other yet";
     return "its controller has made no pod yet; the events of its workload object say why";
 }
 

@@ -44,5 +44,42 @@ TEST(History, a_new_job_does_not_inherit_the_past_of_its_name) {
     EXPECT_TRUE(history.of(key).front().warning) << "nobody asked for the end of this one";
 }
 
+PodFacts ended(const ObjectKey& job, const std::string& name, std::int64_t from, std::int64_t to) {
+    PodFacts pod;
+    pod.key = {job.namespace_name, name};
+    pod.uid = name;
+    pod.job = job.name;
+    pod.ours = true;
+    pod.node = "n";
+    pod.phase = PodPhase::succeeded;
+    pod.started_at = Instant{from};
+    pod.finished_at = Instant{to};
+    return pod;
+}
+
+// After a restart everything seemed to have happened at that moment (reader 9).
+TEST(History, what_pods_tell_of_their_past_has_the_time_at_which_it_was) {
+    const ObjectKey key{"team-a", "llm"};
+    History history;
+    history.on_event(PodObserved{ended(key, "llm-0", 5, 70)}, Instant{100});
+    history.on_event(PodObserved{ended(key, "llm-1", 6, 60)}, Instant{100});
+    const std::vector<JobEvent> events = history.of(key);
+    ASSERT_EQ(events.size(), 4U);
+    const std::int64_t times[] = {70, 60, 6, 5};
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(events[i].at, Instant{times[i]}) << i;
+    EXPECT_EQ(events[0].reason, "Succeeded");
+    EXPECT_EQ(events[3].reason, "Scheduled");
+}
+
+TEST(History, jobs_that_people_call_the_same_have_a_past_of_their_own) {
+    History history;
+    const ObjectKey mine{"team-a", "web"};
+    const ObjectKey theirs{"team-a", "Deployment.6d8f:web"};
+    history.on_event(submitted(mine), Instant{1});
+    history.on_event(PodObserved{ended(theirs, "web-6d8f-x", 5, 70)}, Instant{100});
+    EXPECT_EQ(history.of(mine).size(), 1U);
+    EXPECT_EQ(history.of(theirs).size(), 2U);
+}
+
 }  // namespace
 }  // namespace gpuctl::core

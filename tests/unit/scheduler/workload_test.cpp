@@ -89,7 +89,7 @@ TEST_F(WorkloadTest, a_failed_pod_that_is_made_again_fails_no_job) {
     world.pods.at("r").phase = PodPhase::failed;
     world.show("r");
     EXPECT_EQ(view().status, "Pending");
-    EXPECT_EQ(why(), "its last pod failed, and its controller makes another after a pause");
+    EXPECT_EQ(why(), "its last pod failed, and its controller has made no other yet");
     observe(WorkloadPhase::failed, "BackoffLimitExceeded: too often");
     EXPECT_EQ(view().status, "Failed");
     EXPECT_EQ(why(), "");

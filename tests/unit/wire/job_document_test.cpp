@@ -252,10 +252,12 @@ TEST(JobDocument, a_name_leaves_room_for_the_index_of_the_last_rank) {
         sections.resources = "{cpu: 1, memory: 1Gi, nodeCount: " + std::to_string(ranks) + "}";
         return problems_of(sections.text());
     };
-    EXPECT_EQ(problems(61, 10), "") << "aaa-9 has 63 characters";
+    EXPECT_EQ(problems(61, 1), "") << "aaa-0 has 63 characters";
     EXPECT_TRUE(holds(problems(62, 1), "at most 61"));
-    EXPECT_EQ(problems(60, 11), "");
-    EXPECT_TRUE(holds(problems(61, 11), "with 11 ranks at most 60"));
+    EXPECT_EQ(problems(59, 10), "") << "svc-aaa has 63 characters";
+    EXPECT_TRUE(holds(problems(60, 10), "with 10 ranks at most 59"));
+    EXPECT_EQ(problems(57, 10'000), "") << "aaa-9999 has 62 characters";
+    EXPECT_TRUE(holds(problems(60, 10'000), "with 10000 ranks at most 58"));
 }
 
 TEST(JobDocument, environment_variables_are_checked) {

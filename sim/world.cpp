@@ -8,7 +8,9 @@ World read_world(const Engine& engine) {
     for (const JobView& job : list_jobs(engine.state(), JobFilter{})) {
         if (job.record != nullptr) {
             const JobRow& row = engine.state().job(engine.state().find_job(job.key));
-            world.jobs.push_back({*job.record, job.status == "Terminating", row.elastic.size});
+            // Its status may say Terminating because its last pods are on their way out.
+            const bool is_deleted = row.workload == WorkloadState::deleting;
+            world.jobs.push_back({*job.record, is_deleted, row.elastic.size});
         }
         for (const PodView& pod : job.pods) {
             PodFacts facts = pod.facts;

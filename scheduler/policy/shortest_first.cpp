@@ -47,8 +47,11 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
     const JobId job = of.jobs.begin()->job;
     const std::uint64_t revision = state.history().revision(of.key.tenant);
     const PreemptionPolicy& by = state.pool(state.queue(of.key.queue).pool).preemption;
-    if (kept.serial != of.serial || kept.revision != revision || kept.job != job || kept.by != by) {
-        const JobRow& row = state.job(job);
+    const JobRow& row = state.job(job);
+    // Less and less is left of what runs in part while the rest of it waits.
+    const bool moves = row.pods_held > 0;
+    if (moves || kept.serial != of.serial || kept.revision != revision || kept.job != job ||
+        kept.by != by) {
         const std::int64_t run_time = predict(state, row);
         std::int64_t score = run_time + waited_less(state, row);
         Duration left;

@@ -13,7 +13,7 @@
 // Or they go by when they are due, and a job that has to begin now, or it would run on alone when
 // all else is done, comes before them: of those the longest first.
 //
-// Scores are kept by class until a job of their owner ends.
+// Scores are kept by class until a job of their owner ends; not of jobs that run in part.
 
 #include <compare>
 #include <cstdint>

@@ -35,7 +35,8 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
         out << "  queue " << printable(text_of(level, "queue")) << " ("
             << printable(text_of(level, "order")) << "): priority " << number_of(level, "priority")
             << ", holds " << number_of(level, "held") << " GPUs, " << number_of(level, "guaranteed")
-            << " guaranteed, " << share_over_weight(level) << '\n';
+            << " guaranteed" << (level.value("guaranteeHolds", true) ? "" : " if it wanted no more")
+            << ", " << share_over_weight(level) << '\n';
     }
     const nlohmann::json tenant = turn.value("tenant", nlohmann::json::object());
     out << "  job (" << printable(text_of(turn, "order")) << "): priority "

@@ -56,6 +56,8 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
             setup.owners_are_queues = true;
             setup.may_be_stopped = true;
             stop_long_for_short(pool, setup.policy);
+            // As the guarantee is meant there: for who wants no more than his quota.
+            pool.preemption.guarantees = GuaranteeRule::when_demand_fits;
             break;
         case Suite::elastic:  // its jobs are told apart by age only: elastic_policy.hpp
             pool.queues.front().order = QueueOrder::fifo;

@@ -297,6 +297,7 @@ Json queue_json(const QueueView& queue) {
     body["weight"] = queue.weight;
     body["guaranteed"] = gpus_json(queue.guaranteed);
     body["maximum"] = limit(queue.maximum);
+    body["guaranteeHolds"] = !queue.is_beyond_guarantee;
     body["borrowingLimit"] = limit(queue.borrowing_limit);
     body["keptBack"] = gpus_json(queue.keeps);
     body["maxJobs"] = queue.jobs_maximum ? Json(*queue.jobs_maximum) : Json{};
@@ -340,6 +341,7 @@ Json turn_json(const TurnView& turn) {
                                   {"order", order_name(level.order)},
                                   {"priority", level.priority},
                                   {"guaranteed", gpus_json(level.guaranteed)},
+                                  {"guaranteeHolds", !level.is_beyond_guarantee},
                                   {"held", gpus_json(level.held)},
                                   {"share", level.share},
                                   {"weight", level.weight}});

@@ -3,8 +3,6 @@
 #include "daemon/config/tables.hpp"
 
 namespace gpuctl::config {
-namespace {}  // namespace
-
 template <>
 const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
     static const std::vector<Key<BackfillPolicy>> table = {
@@ -39,6 +37,10 @@ const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
               "of the time that a job needs alone: when that has passed since it came it is due"),
         count("makespanPercent", &PreemptionPolicy::makespan_percent, 0, 1'000,
               "a job that needs so much of the time that all known work needs goes first; 0: off"),
+        choice("guarantees", &PreemptionPolicy::guarantees,
+               {{"always", GuaranteeRule::always},
+                {"whenDemandFits", GuaranteeRule::when_demand_fits}},
+               "whenDemandFits: of queues that hold and wait for no more than theirs; or always"),
     };
     return table;
 }

@@ -91,6 +91,8 @@ namespace gpuctl {
       "A half-bound gang waits its turn like new work.") \
     X(pod_slots_off_by_one, \
       "One pod more than a node has slots for.") \
+    X(forget_new_demand, \
+      "Nobody hears that a queue wants more than its guarantee, or no longer does.") \
     X(forget_gain_on_policy, \
       "A policy that allows more wakes nobody.") \
     X(stale_index, \

@@ -107,7 +107,8 @@ struct QueueView {
     bool holds_queues = false;
     bool is_declared = true;  // false: only jobs name it, the policy does not
     QueueOrder order = QueueOrder::fair_share;
-    GpuMilli guaranteed;  // no less than its sub-queues' together
+    GpuMilli guaranteed;               // no less than its sub-queues' together
+    bool is_beyond_guarantee = false;  // it wants more, and so is guaranteed nothing now
     std::optional<GpuMilli> maximum;
     std::optional<GpuMilli> borrowing_limit;
     GpuMilli keeps;  // of its guarantee, even while idle
@@ -176,6 +177,7 @@ struct TurnView {
         GpuMilli held;
         std::int64_t share = 0;  // parts per billion of the pool, held and used
         std::int64_t weight = 1;
+        bool is_beyond_guarantee = false;  // it wants more, and so is guaranteed nothing now
     };
     std::vector<Level> levels;                  // from the pool down to the job's queue
     QueueOrder order = QueueOrder::fair_share;  // of the jobs of that queue

@@ -39,6 +39,7 @@ QueueView view_of(const ClusterState& state, QueueId id) {
     view.priority = queue.priority;
     view.weight = queue.weight;
     view.guaranteed = queue.guaranteed;
+    view.is_beyond_guarantee = queue.is_beyond_guarantee;
     view.maximum = queue.maximum;
     view.borrowing_limit = queue.borrowing_limit;
     view.keeps = queue.keeps;

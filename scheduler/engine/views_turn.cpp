@@ -24,7 +24,8 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
             queue.parent.exists() ? state.queue(queue.parent).order : pool.order;
         turn.levels.push_back(
             {queue.name, order, queue.priority, queue.guaranteed, queue.account.held.gpus,
-             dominant_share(queue.account.held, queue.account.usage, pool.offered), queue.weight});
+             dominant_share(queue.account.held, queue.account.usage, pool.offered), queue.weight,
+             queue.is_beyond_guarantee});
     }
     std::reverse(turn.levels.begin(), turn.levels.end());
     turn.order = leaf.order;

@@ -81,6 +81,11 @@ enum class PreemptionMode : std::uint8_t {
     shortest,  // work of which clearly more is left
     due        // work that is due later
 };
+// Whose guarantee holds.
+enum class GuaranteeRule : std::uint8_t {
+    always,
+    when_demand_fits  // of a queue that holds and waits for no more than it is guaranteed
+};
 struct PreemptionPolicy {
     PreemptionMode mode = PreemptionMode::priority;
     // How much is left is time times GPUs to the power of this in percent: 0 counts time alone.
@@ -93,12 +98,13 @@ struct PreemptionPolicy {
     // A job that needs so much of the time that all known work of the pool needs on all its GPUs
     // goes first: it would run on alone when the rest is done. 0: none does.
     std::int32_t makespan_percent = 0;
+    GuaranteeRule guarantees = GuaranteeRule::always;
     [[nodiscard]] bool stops_by_run_time() const { return mode != PreemptionMode::priority; }
     friend auto operator<=>(const PreemptionPolicy&, const PreemptionPolicy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PreemptionPolicy, (),
-                      (mode, gpu_exponent_percent, gain_percent, slowdown_percent,
-                       makespan_percent))
+                      (mode, gpu_exponent_percent, gain_percent, slowdown_percent, makespan_percent,
+                       guarantees))
 
 struct PoolPolicy {
     std::string name;

@@ -7,18 +7,19 @@
 namespace gpuctl::reclaim {
 namespace {
 
-bool is_over(const QueueRow& queue) { return queue.account.held.gpus > queue.guaranteed; }
+bool is_over(const QueueRow& queue) { return queue.account.held.gpus > queue.guaranteed_now(); }
 
 bool has_room_within(const QueueRow& queue, GpuMilli ask) {
     const GpuMilli more = planted(PlantedBug::reclaim_one_too_many) ? whole_gpus(1) : GpuMilli{};
-    return queue.account.held.gpus + ask <= queue.guaranteed + more;
+    return queue.account.held.gpus + ask <= queue.guaranteed_now() + more;
 }
 
 // Whether the queue has what it is guaranteed, without those that are gone.
 template <typename Those>
 bool keeps_guarantee(const QueueRow& queue, QueueId id, const Those& gone) {
     if (planted(PlantedBug::reclaim_guarantees)) return true;
-    if (queue.account.held.gpus - gone.of_queue(id).gpus < queue.guaranteed) return false;
+    if (queue.account.held.gpus - gone.of_queue(id).gpus < queue.guaranteed_now()) return false;
+    if (queue.is_beyond_guarantee) return true;
     return std::all_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
         const GpuMilli taken = gone.of_model(id, model.limit.model);
         return taken == GpuMilli{} || model.held - taken >= model.limit.guaranteed;

@@ -39,7 +39,7 @@ void divide_among(const ClusterState& state, GpuMilli whole, const std::vector<Q
         const QueueRow& queue = state.queue(id);
         const std::int64_t demand = out.at(id).demand.value();
         const auto cap = queue.cap();
-        claims.push_back({queue.weight, queue.guaranteed.value(), demand,
+        claims.push_back({queue.weight, queue.guaranteed_now().value(), demand,
                           cap ? cap->value() : std::max(whole.value(), demand)});
     }
     const std::vector<std::int64_t> parts = divide(whole.value(), claims);

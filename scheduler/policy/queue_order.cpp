@@ -110,8 +110,8 @@ Order compare_jobs(const ClusterState& state, const QueueRow& queue, Line& line,
 
 // Under its guarantee, or under that for a GPU model which its next job could use.
 bool is_owed(const ClusterState& state, const QueueRow& queue, const Contender& next) {
-    if (queue.account.held.gpus < queue.guaranteed) return true;
-    if (queue.models.empty()) return false;
+    if (queue.account.held.gpus < queue.guaranteed_now()) return true;
+    if (queue.models.empty() || queue.is_beyond_guarantee) return false;
     const Shape& shape = state.shapes().at(ShapeId{next.of->key.ask[2]});  // see ask_of()
     const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
     return std::any_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
@@ -124,8 +124,8 @@ bool is_owed(const ClusterState& state, const QueueRow& queue, const Contender& 
 // order would go round in a circle.
 Share part_held(const QueueRow& queue) {
     const std::int64_t held = queue.account.held.gpus.value();
-    if (held >= queue.guaranteed.value()) return {1, 1};
-    return {held, queue.guaranteed.value()};
+    if (held >= queue.guaranteed_now().value()) return {1, 1};
+    return {held, queue.guaranteed_now().value()};
 }
 
 Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, const QueueRow& a,

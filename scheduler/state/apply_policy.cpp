@@ -106,6 +106,7 @@ void ClusterState::take_policy(Policy policy) {
         nothing.name = queue.name;
         apply_queue_policy(queue, nothing);
         queue.in_policy = queue.name == kDefaultQueue;
+        queue.is_beyond_guarantee = false;
         ++queue.shrinks;
     }
     for (PoolRow& pool : pools_) {

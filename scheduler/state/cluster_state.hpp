@@ -71,6 +71,8 @@ public:
     // Jobs that changed since the last Plan, oldest first; the list is then empty.
     std::vector<JobId> take_dirty();
     [[nodiscard]] bool has_dirty() const { return !dirty_.empty(); }
+    bool note_demand();  // once those are in line: whose guarantees hold now; did any change?
+    [[nodiscard]] GpuMilli demand(QueueId queue) const;  // held and waited for, with all below it
     void set_idle(bool idle) { idle_ = idle; }
     // The last Plan ran out of tries.
     void set_unfinished(bool unfinished) { unfinished_ = unfinished; }
@@ -311,7 +313,6 @@ private:
     void take_budgets();  // budget_book.cpp, as the next two
     void turn_budgets();
     void note_other_end(const PodRow& pod, Instant end);
-
     // sizes of elastic jobs (sizes.cpp)
     void begin_size(JobId id);
     void note_size(JobId id, std::int64_t replicas);
@@ -345,7 +346,6 @@ private:
     void find_end_of_refusal(JobRow& job) const;
     [[nodiscard]] bool can_roll_back(const JobRow& job) const;
     void report_started(JobId id, EffectList& effects);
-
     [[nodiscard]] std::vector<UsageImage> usage_image() const;
     void restore_usage(const std::vector<UsageImage>& images);
     void restore_jobs(const std::vector<JobImage>& images);

@@ -121,9 +121,13 @@ StateImage ClusterState::image() const {
     out.gang_sizes = gang_sizes_;
     if (!planted(PlantedBug::forget_evictions_on_disk)) out.churn = churn_;
     for (const QueueRow& queue : queues_) {
+        if (queue.is_beyond_guarantee) {
+            out.beyond_guarantee.emplace_back(pools_[queue.pool.value()].name, queue.name);
+        }
         if (!queue.look_again_at.happened()) continue;
         out.look_again[{pools_[queue.pool.value()].name, queue.name}] = queue.look_again_at;
     }
+    std::sort(out.beyond_guarantee.begin(), out.beyond_guarantee.end());
     for (std::uint32_t slot = 0; slot < nodes_.size(); ++slot) {
         if (nodes_[slot].live) out.nodes.push_back({slot, nodes_[slot].known, nodes_[slot].facts});
     }
@@ -181,6 +185,10 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     state.churn_ = std::move(image.churn);
     for (const auto& [name, at] : image.look_again) {
         state.look_again(state.queue_named(state.pool_named(name.first), name.second), at);
+    }
+    for (const auto& [pool, queue] : image.beyond_guarantee) {
+        const QueueId id = state.queue_named(state.pool_named(pool), queue);
+        state.queues_[id.value()].is_beyond_guarantee = true;
     }
     for (NodeImage& node : image.nodes) {
         if (node.slot >= kSlotsMax || node.slot < state.nodes_.size() ||

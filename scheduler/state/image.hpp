@@ -159,6 +159,7 @@ struct StateImage {
     std::map<ObjectKey, std::int32_t> gang_sizes;
     std::map<ObjectKey, Churn> churn;
     std::map<std::pair<std::string, std::string>, Instant> look_again;  // by pool and queue
+    std::vector<std::pair<std::string, std::string>> beyond_guarantee;  // likewise, sorted
     std::vector<NodeImage> nodes;                                       // by slot
     std::vector<PodImage> pods;                                         // by uid
     std::vector<JobImage> jobs;                                         // by key
@@ -171,7 +172,7 @@ struct StateImage {
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
                        next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
-                       look_again, nodes, pods, jobs, usage, run_times, promises, calendar,
-                       budgets))
+                       look_again, beyond_guarantee, nodes, pods, jobs, usage, run_times, promises,
+                       calendar, budgets))
 
 }  // namespace gpuctl

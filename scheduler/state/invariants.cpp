@@ -440,6 +440,7 @@ private:
 std::vector<Violation> verify(const ClusterState& state) {
     std::vector<Violation> found = Verifier{state}.run();
     verify_budgets(state, found);
+    verify_demand(state, found);
     return found;
 }
 

@@ -15,7 +15,8 @@ struct Violation {
 };
 
 std::vector<Violation> verify(const ClusterState& state);
-// A part of it (invariants_budgets.cpp).
+// Parts of it (invariants_budgets.cpp, invariants_demand.cpp).
 void verify_budgets(const ClusterState& state, std::vector<Violation>& found);
+void verify_demand(const ClusterState& state, std::vector<Violation>& found);
 
 }  // namespace gpuctl

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <tuple>
+#include <utility>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -274,14 +275,23 @@ void ClusterState::add_anchors(const JobRow& job, const Readiness& ready, Ask& a
 void ClusterState::leave_queue(JobId id) {
     JobRow& job = jobs_[id.value()];
     if (!job.waits_in.exists()) return;
+    QueueRow& queue = queues_[book_.at(job.waits_in).key.queue.value()];  // maybe another by now
     book_.remove(job.waits_in, {job.submitted_at, job.arrival, id});
     job.waits_in = ClassId::none();
+    queue.waiting -= std::exchange(job.gpus_waiting, GpuMilli{});
+    // Its queue may want no more than its guarantee now.
+    const bool always = pools_[queue.pool.value()].preemption.guarantees == GuaranteeRule::always;
+    if (!always && !planted(PlantedBug::forget_new_demand)) idle_ = false;
 }
 
 void ClusterState::enter_queue(JobId id, const Readiness& ready) {
     JobRow& job = jobs_[id.value()];
     job.waits_in = book_.add({job.queue, job.priority, job.tenant, ask_of(job, ready)},
                              {job.submitted_at, job.arrival, id});
+    for (const PodId pod : ready.pods) {
+        job.gpus_waiting += shapes_.at(pods_[pod.value()].shape).gpus;
+    }
+    queues_[job.queue.value()].waiting += job.gpus_waiting;
     idle_ = false;
 }
 

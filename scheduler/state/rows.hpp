@@ -220,6 +220,7 @@ struct JobRow {
 
     std::int64_t pods_held = 0;  // charged to its queue and tenant
     GpuMilli gpus_held;          // by them
+    GpuMilli gpus_waiting;       // what it asks for, while it is in its queue
 
     ClassId waits_in;  // its class in the queue book, or none
     Instant timer_at;  // its entry in the timer set, or never
@@ -328,6 +329,7 @@ struct QueueRow {
     // Charged to it by name: what its own jobs hold, and how many jobs those are.
     Load direct;
     GpuMilli claimed;  // of `direct`: what others are still being stopped for
+    GpuMilli waiting;  // what its own jobs in line ask for
     std::int64_t jobs_direct = 0;
     // The same with every queue below it.
     Account account;
@@ -341,7 +343,14 @@ struct QueueRow {
     std::vector<StoppablePod> stoppable;  // the same pods, in no order
     std::uint64_t victims = 1;            // moves when one more of them could be stopped
     Instant look_again_at;                // somebody is protected until then; or never
+    // It wants more than it is guaranteed, where guarantees hold for those only that do not: as of
+    // the last Plan (demand.cpp).
+    bool is_beyond_guarantee = false;
 
+    // What nobody may take from it, and what it may take back.
+    [[nodiscard]] GpuMilli guaranteed_now() const {
+        return is_beyond_guarantee ? GpuMilli{} : guaranteed;
+    }
     // The most it may hold at once; absent: the whole pool.
     [[nodiscard]] std::optional<GpuMilli> cap() const {
         if (!borrowing_limit) return maximum;

@@ -25,6 +25,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     close_workload(input.event);
     forget_progress(input.event);
     books_.take(input, after);
+    note_demand(after);
     if (const auto* outcome = std::get_if<BindOutcome>(&input.event)) check_backoff(*outcome);
     if (const auto* pod = std::get_if<PodObserved>(&input.event)) {
         const auto refused = refusals_.find(pod->pod.uid);
@@ -72,6 +73,7 @@ void Judge::look_around(const Engine& engine) {
     check_refusals(state);
     check_promises(state);
     check_queues(state);
+    look_at_demand(state);
     look_at_claims(state);
     look_at_progress(state);
     look_at_sizes(state);

@@ -124,6 +124,10 @@ private:
     void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);
     [[nodiscard]] bool is_owed(const QueueName& queue, const Amounts& ask,
                                const Books& before) const;
+    // judge_demand.cpp: what it is guaranteed as long as it wants no more, where that counts.
+    [[nodiscard]] std::int64_t promised(const QueueName& queue) const;
+    void note_demand(const ClusterState& after);
+    void look_at_demand(const ClusterState& state);
 
     // judge_shorter.cpp
     [[nodiscard]] bool stops_long_for_short(const QueueName& queue) const;
@@ -197,6 +201,7 @@ private:
     void check_queues(const ClusterState& state);
 
     Books books_;
+    std::set<QueueName> beyond_guarantee_;    // as the last Plan saw them
     std::set<std::string> pools_claimed_in_;  // in this step
     std::vector<Violation> violations_;
     EffectId effect_last_{};

@@ -170,8 +170,8 @@ void Judge::compare_queues(const Turn& first, const Turn& later, const Held& hel
     const QueuePolicy& y = books_.policy_of(b) ? *books_.policy_of(b) : plain;
     const Amounts held_a = held_below(a, held);
     const Amounts held_b = held_below(b, held);
-    const std::int64_t promised_a = books_.guaranteed(a);
-    const std::int64_t promised_b = books_.guaranteed(b);
+    const std::int64_t promised_a = promised(a);
+    const std::int64_t promised_b = promised(b);
     // Whether a model's guarantee counts depends on the job that was next there: not known here.
     const auto promises_models = [](const QueuePolicy& queue) {
         return std::any_of(queue.models.begin(), queue.models.end(),

@@ -25,8 +25,9 @@ std::pair<QueueName, QueueName> Judge::sides(const QueueName& own, const QueueNa
 std::string Judge::guarantee_broken(const Books& then, const QueueName& leaf, const QueueName& last,
                                     const std::string& model) const {
     for (const QueueName& queue : books_.chain(leaf)) {
-        if (then.held_below(queue).gpus < books_.guaranteed(queue)) return queue.queue;
-        if (const QueuePolicy* known = books_.policy_of(queue)) {
+        if (then.held_below(queue).gpus < promised(queue)) return queue.queue;
+        const QueuePolicy* known = books_.policy_of(queue);
+        if (known != nullptr && !beyond_guarantee_.contains(queue)) {
             for (const ModelLimit& limit : known->models) {
                 if (limit.model != model) continue;
                 if (then.held_of_model(queue, model) < limit.guaranteed.value()) return queue.queue;
@@ -38,7 +39,7 @@ std::string Judge::guarantee_broken(const Books& then, const QueueName& leaf, co
 }
 
 bool Judge::is_owed(const QueueName& queue, const Amounts& ask, const Books& before) const {
-    return before.held_below(queue).gpus + ask.gpus <= books_.guaranteed(queue);
+    return before.held_below(queue).gpus + ask.gpus <= promised(queue);
 }
 
 void Judge::check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts& like,
@@ -75,8 +76,7 @@ std::optional<Books> Judge::without_loans(const ClusterState& state, const PodFa
     const QueueName mine = books_.queue_of(like);
     std::set<QueueName> owed;  // of its chain
     for (const QueueName& queue : books_.chain(mine)) {
-        if (books_.held_below(queue).gpus + ask.gpus <= books_.guaranteed(queue))
-            owed.insert(queue);
+        if (books_.held_below(queue).gpus + ask.gpus <= promised(queue)) owed.insert(queue);
     }
     if (owed.empty()) return std::nullopt;
     struct Loan {

@@ -114,6 +114,7 @@ constexpr std::uint64_t kBudgetStream = 0x62756467;
 constexpr std::uint64_t kReserveStream = 0x72657376;
 constexpr std::uint64_t kModelsStream = 0x6d6f6465;
 constexpr std::uint64_t kRefusalStream = 0x72656675;
+constexpr std::uint64_t kGuaranteeStream = 0x67756172;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -204,11 +205,20 @@ SwarmOptions draw_options(Rng& rng) {
     Rng how_many{cluster.seed ^ kReserveStream};
     options.reserves = how_many.chance(1, 3);
     if (options.reserves) draw_reserves(how_many, options.settings.policy);
+    Rng whose{cluster.seed ^ kGuaranteeStream};
+    options.guarantees = whose.chance(1, 3);
+    if (options.guarantees) draw_guarantees(whose, options.settings.policy);
     Rng how_often{cluster.seed ^ kRefusalStream};
     if (how_often.chance(1, 4)) {
         cluster.faults.bind_refused_per_mille = how_often.between(1, 400);
     }
     return options;
+}
+
+void draw_guarantees(Rng& rng, Policy& policy) {
+    for (PoolPolicy& pool : policy.pools) {
+        if (rng.chance(2, 3)) pool.preemption.guarantees = GuaranteeRule::when_demand_fits;
+    }
 }
 
 void draw_reserves(Rng& rng, Policy& policy) {

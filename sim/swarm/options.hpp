@@ -19,7 +19,8 @@ struct SwarmOptions {
     bool speeds = false;  // elastic jobs say how fast they are by size
     bool budgets = false;
     bool reserves = false;
-    bool models = false;  // some jobs take several GPU models
+    bool guarantees = false;  // in some pools, for those only who want no more
+    bool models = false;      // some jobs take several GPU models
 };
 
 SwarmOptions draw_options(Rng& rng);
@@ -39,6 +40,8 @@ void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes
 void draw_budgets(Rng& rng, Instant start, Policy& policy);
 // GPUs for what grows with demand; likewise.
 void draw_reserves(Rng& rng, Policy& policy);
+// Whose guarantees hold; likewise.
+void draw_guarantees(Rng& rng, Policy& policy);
 // A job of a random kind; `number` makes its name unique.
 JobSpec draw_job(Rng& rng, std::uint64_t number);
 

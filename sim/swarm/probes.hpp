@@ -33,10 +33,11 @@ struct BudgetProbes {
     std::uint64_t budgets_overdrawn = 0;  // seen in a period that another had overdrawn
     std::uint64_t waits_for_budgets = 0;  // waiting jobs told that a budget is why
     std::uint64_t waits_beside_reserves = 0;
+    std::uint64_t guarantees_outgrown = 0;  // by a queue that wants more
 };
 BOOST_DESCRIBE_STRUCT(BudgetProbes, (),
                       (budgets_drawn, budgets_recounted, budgets_overdrawn, waits_for_budgets,
-                       waits_beside_reserves))
+                       waits_beside_reserves, guarantees_outgrown))
 
 struct Probes : MaintenanceProbes, BudgetProbes {
     std::uint64_t steps = 0;

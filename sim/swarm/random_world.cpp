@@ -46,6 +46,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       speeds_rng_(seed),
       budget_rng_(seed),
       reserve_rng_(seed),
+      guarantee_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
       simulation_(options_.settings,
@@ -128,6 +129,7 @@ void RandomWorld::act() {
             judge_.probes.windows_drawn += policy.windows.size();
         }
         if (options_.reserves) draw_reserves(reserve_rng_, policy);
+        if (options_.guarantees) draw_guarantees(guarantee_rng_, policy);
         if (options_.budgets) {
             draw_budgets(budget_rng_, options_.settings.start, policy);
             judge_.probes.budgets_drawn += Books::budgets_in(policy).size();

@@ -66,6 +66,7 @@ private:
     Rng speeds_rng_;
     Rng budget_rng_;
     Rng reserve_rng_;
+    Rng guarantee_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;

@@ -173,6 +173,8 @@ private:
                 policy_.pools.front().preemption.mode = PreemptionMode::shortest;
             } else if (part[i] == "due") {
                 policy_.pools.front().preemption.mode = PreemptionMode::due;
+            } else if (part[i] == "guarantees-when-demand-fits") {
+                policy_.pools.front().preemption.guarantees = GuaranteeRule::when_demand_fits;
             } else if (part[i] == "makespan") {
                 policy_.pools.front().preemption.makespan_percent =
                     static_cast<std::int32_t>(std::stol(part.at(++i)));

@@ -80,6 +80,7 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"forgive_overdrafts", 24},
     {"no_timer_for_budgets", 131},
     {"forget_budgets_on_disk", 17},
+    {"forget_new_demand", 619},
     // end
 };
 

@@ -5,7 +5,9 @@
 // at every level of the tree and of every GPU model. So what queues hold of their guarantees only
 // ever grows by it, and there can be no circle of jobs that stop each other.
 //
-// Priorities have no say: a guarantee is the queue's, whoever works in it.
+// Priorities have no say: a guarantee is the queue's, whoever works in it. Where guarantees are for
+// those only who want no more (PreemptionPolicy::guarantees), one that wants more has none: the
+// circle is then bounded by the budget of evictions, as wants change only from Plan to Plan.
 
 #include "scheduler/plan/victims.hpp"
 #include "scheduler/state/cluster_state.hpp"

@@ -21,7 +21,7 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     if (is_new_term) state.resend_unanswered(effects);
     for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
     if (is_new_term) state.resend_evictions(first, effects);
-    (void)state.note_demand();
+    state.note_demand();
     const Calendar& calendar = state.calendar();
     if (calendar.clock.drain_due || !calendar.nodes.empty()) drain_nodes(state, figures, effects);
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
@@ -40,7 +40,8 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
         grow(state, pool, figures, effects);
     }
     state.set_unfinished(false);
-    state.set_idle(!state.note_demand());  // ranks that grew are held now, and nobody waited for
+    // Ranks that grew are held now, and nobody had waited for them.
+    state.set_idle(state.with_new_demand().empty() || planted(PlantedBug::forget_new_demand));
     figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
 }
 

@@ -71,8 +71,8 @@ public:
     // Jobs that changed since the last Plan, oldest first; the list is then empty.
     std::vector<JobId> take_dirty();
     [[nodiscard]] bool has_dirty() const { return !dirty_.empty(); }
-    bool note_demand();  // once those are in line: whose guarantees hold now; did any change?
-    [[nodiscard]] GpuMilli demand(QueueId queue) const;  // held and waited for, with all below it
+    void note_demand();  // once those are in line: whose guarantees hold in this Plan (demand.cpp)
+    [[nodiscard]] std::vector<QueueId> with_new_demand() const;  // since then
     void set_idle(bool idle) { idle_ = idle; }
     // The last Plan ran out of tries.
     void set_unfinished(bool unfinished) { unfinished_ = unfinished; }

@@ -234,18 +234,19 @@ void print_queues(std::ostream& out, const nlohmann::json& rows, bool wide) {
         const auto of_policy = [&](const char* key) {
             return is_declared ? number_of(row, key) : std::string{"-"};
         };
-        std::vector<std::string> cells{text_of(row, "pool"),
-                                       std::string(2 * depth, ' ') + text_of(row, "name") + mark,
-                                       is_declared ? text_of(row, "order") : "-",
-                                       of_policy("priority"),
-                                       of_policy("weight"),
-                                       of_policy("guaranteed"),
-                                       upper_limit(row, "maximum"),
-                                       number_of(row, "held"),
-                                       number_of(row, "entitled"),
-                                       number_of(row, "jobsWaiting"),
-                                       number_of(row, "jobsRunning"),
-                                       number_of(row, "gpusWaiting")};
+        std::vector<std::string> cells{
+            text_of(row, "pool"),
+            std::string(2 * depth, ' ') + text_of(row, "name") + mark,
+            is_declared ? text_of(row, "order") : "-",
+            of_policy("priority"),
+            of_policy("weight"),
+            of_policy("guaranteed") + (row.value("guaranteeHolds", true) ? "" : " (outgrown)"),
+            upper_limit(row, "maximum"),
+            number_of(row, "held"),
+            number_of(row, "entitled"),
+            number_of(row, "jobsWaiting"),
+            number_of(row, "jobsRunning"),
+            number_of(row, "gpusWaiting")};
         if (has_budgets) cells.push_back(budget_of(row));
         if (wide) {
             const nlohmann::json used = row.value("used", nlohmann::json::object());

@@ -54,6 +54,7 @@ json tree() {
             queue("llm", 1,
                   {{"order", "FIFO"},
                    {"guaranteed", 4},
+                   {"guaranteeHolds", false},
                    {"borrowingLimit", 8},
                    {"keptBack", 2},
                    {"maxJobs", 3},
@@ -114,6 +115,7 @@ TEST(Turn, every_term_that_decides_is_told) {
                             {"order", "CAPACITY"},
                             {"priority", 0},
                             {"guaranteed", 4},
+                            {"guaranteeHolds", false},
                             {"held", 12},
                             {"share", 500'000'000},
                             {"weight", 1}}}}}}});

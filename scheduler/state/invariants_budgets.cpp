@@ -50,8 +50,8 @@ void verify_budgets(const ClusterState& state, std::vector<Violation>& found) {
     }
     for (const auto& [of, budget] : state.budgets().tenants()) {
         const auto [tenant, pool] = of;
-        const auto is_theirs = [tenant = tenant, pool = pool](const JobRow& job) {
-            return job.tenant == tenant && job.pool == pool;
+        const auto is_theirs = [whose = of](const JobRow& job) {
+            return std::pair{job.tenant, job.pool} == whose;
         };
         verify_one(state, budget, "namespace " + state.tenant(tenant).name, is_theirs, found);
     }

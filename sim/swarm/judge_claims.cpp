@@ -29,7 +29,7 @@ Judge::Places Judge::claimed_beside(const std::vector<Evictions>& step,
                                     const ClusterState& after) const {
     Places out;
     for (const auto& [key, id] : after.jobs_by_key()) {
-        const auto is_for_it = [&key = key](const Evictions& of) { return of.beneficiary == key; };
+        const auto is_for_it = [&job = key](const Evictions& of) { return of.beneficiary == job; };
         if (!after.job(id).claim_until.happened()) continue;
         if (std::any_of(step.begin(), step.end(), is_for_it)) continue;
         for (const PodId pod : after.job(id).pods) {

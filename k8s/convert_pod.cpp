@@ -260,10 +260,6 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     return facts;
 }
 
-}  // namespace
-
-namespace {
-
 void read_owner(JsonCursor& cursor, MetadataParts& parts) {
     std::string_view kind;
     std::string_view name;

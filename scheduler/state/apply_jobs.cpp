@@ -190,12 +190,6 @@ void ClusterState::send_workload(JobId id, EffectList& effects) {
     }
 }
 
-// Its answer is not known, so that it may be carried out as late as its deadline.
-void ClusterState::give_up_creation(JobRow& job) {
-    job.create_lands_until = std::max(job.create_lands_until, job.create_deadline);
-    job.create_deadline = Instant{};
-}
-
 void ClusterState::send_due_workloads(EffectList& effects) {
     for (const auto& [key, id] : job_ids_) send_workload(id, effects);
 }

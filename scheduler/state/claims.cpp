@@ -163,9 +163,11 @@ void ClusterState::drop_claim(JobId id) {
         PodRow& pod = pods_[victim.value()];
         if (pod.is_surplus) shrunk.push_back(pod.job);
         if (pod.eviction == Eviction::postponed) spare(pod);
+        const bool was_leaving = pod.is_leaving();
         // An eviction that is under way shows in the watch, or it did not happen.
         pod.eviction = Eviction::none;
         pod.evicted_for = ObjectKey{};
+        if (was_leaving && !pod.is_leaving()) note_leaving(victim);
         if (!calendar_.nodes.empty()) calendar_.clock.drain_due = true;  // it may have to go still
         mark_dirty(pod.job);
     }
@@ -238,7 +240,9 @@ void ClusterState::note_loan(PoolId id) {
     idle_ = false;
 }
 
-// What leaves anyway may be so much that stopping others as well makes enough room.
+// It is on its way out, or stays after all: what leaves anyway may be so much that stopping others
+// as well makes enough room, and what stays may be what somebody waited for instead of stopping
+// others.
 void ClusterState::note_leaving(PodId id) {
     const PodRow& pod = pods_[id.value()];
     if (pod.node.exists()) maybe_leaving_.insert(id);
@@ -276,12 +280,21 @@ void ClusterState::on(const PodEvictOutcome& event, EffectList&) {
     if (pod.eviction != Eviction::asked || pod.evict_effect != event.effect) return;
     pod.message = event.message;
     mark_dirty(pod.job);
-    if (pod.evicted_for == ObjectKey{}) return note_drain_outcome(pod, event.result);
     const JobId beneficiary = find_job(pod.evicted_for);
-    if (!beneficiary.exists()) return spare(pod);  // drop_claim() lets nobody get here
+    if (pod.evicted_for == ObjectKey{}) {
+        note_drain_outcome(pod, event.result);
+    } else if (beneficiary.exists()) {
+        note_claim_outcome(pod, beneficiary, event.result);
+    } else {
+        spare(pod);  // drop_claim() lets nobody get here
+    }
+    if (!pod.is_leaving()) note_leaving(id);
+}
+
+void ClusterState::note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result) {
     JobRow& job = jobs_[beneficiary.value()];
     mark_dirty(beneficiary);
-    switch (event.result) {
+    switch (result) {
         case EvictResult::evicted:
         case EvictResult::gone:
             pod.eviction = Eviction::accepted;

@@ -6,6 +6,15 @@
 #include <algorithm>
 
 namespace gpuctl {
+namespace {
+
+// Its answer is not known, so that it may be carried out as late as its deadline.
+void give_up_creation(JobRow& job) {
+    job.create_lands_until = std::max(job.create_lands_until, job.create_deadline);
+    job.create_deadline = Instant{};
+}
+
+}  // namespace
 
 ClusterState::ClusterState() {
     capacity_.reserve_pod_slots(policy_.pods_reserved_per_node);

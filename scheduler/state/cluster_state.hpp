@@ -286,13 +286,13 @@ private:
     void request_wake(EffectList& effects, bool again);
     void send_workload(JobId id, EffectList& effects);
     void send_due_workloads(EffectList& effects);
-    static void give_up_creation(JobRow& job);
 
     // claims and evictions (claims.cpp)
     void send_eviction(PodId id, EffectList& effects);
     [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
     void note_eviction(const JobRow& job, std::string why);
     void spare(PodRow& pod);
+    void note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result);
     void note_victim(QueueId queue);
     void note_longer(const PodRow& pod);
     void note_loan(PoolId pool);

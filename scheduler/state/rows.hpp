@@ -274,7 +274,7 @@ struct PoolRow {
     std::uint64_t gains = 1;      // moves when something here may now fit that did not
     std::uint64_t changes = 1;    // moves with every change of what is free
     std::uint64_t victims = 1;    // moves when more could be taken back from a queue of it
-    std::uint64_t leaving = 1;    // moves when one more pod on its nodes is on its way out
+    std::uint64_t leaving = 1;    // moves when a pod on its nodes gets on its way out, or stays
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them
     std::vector<QueueId> roots;   // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;

@@ -2,6 +2,7 @@
 // and which ranks are too many. Who decides is plan/grow and plan/shrink.
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"
@@ -143,11 +144,12 @@ Instant ClusterState::next_size_change(const JobRow& job) {
 
 void ClusterState::mark_surplus(PodId id) {
     PodRow& pod = pods_[id.value()];
-    pod.is_surplus = false;
+    const bool was_surplus = std::exchange(pod.is_surplus, false);
     if (!pod.job.exists() || is_terminal(pod.facts.phase)) return;
     const JobRow& job = jobs_[pod.job.value()];
     pod.is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
     if (pod.is_surplus && pod.node.exists()) maybe_leaving_.insert(id);
+    if (was_surplus && !pod.is_surplus) note_leaving(id);  // it stays after all
 }
 
 void ClusterState::mark_surplus(const JobRow& job) {

@@ -23,6 +23,7 @@ public:
     // True when pods are being stopped for it now.
     bool make(ClusterState& state, JobId job, const std::vector<PodId>& pods, const Load& ask,
               EngineFigures& figures, EffectList& effects);
+    [[nodiscard]] const std::vector<Victim>& victims() const { return plan_.victims; }  // of it
 
 private:
     bool shrink(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);

@@ -1,6 +1,7 @@
 #include "scheduler/plan/planner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/drain.hpp"
@@ -23,7 +24,12 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     if (is_new_term) state.resend_evictions(first, effects);
     state.note_demand();
     const Calendar& calendar = state.calendar();
-    if (calendar.clock.drain_due || !calendar.nodes.empty()) drain_nodes(state, figures, effects);
+    if (calendar.clock.drain_due || !calendar.nodes.empty()) {
+        drain_nodes(state, figures, effects);
+        if (!planted(PlantedBug::victims_lose_their_turn)) {
+            for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
+        }
+    }
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
         if (!serve(state, pool, attempts_left, figures, effects)) {
@@ -133,6 +139,19 @@ void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, Ef
     }
 }
 
+// Jobs of which pods are to stop while others of them wait: they left the line, and who comes after
+// them must not be served before them in this Plan.
+void Planner::keep_in_line(ClusterState& state, const std::vector<Victim>& victims,
+                           EngineFigures& figures, EffectList& effects) {
+    if (planted(PlantedBug::victims_lose_their_turn)) return;
+    JobId last;
+    for (const Victim& victim : victims) {
+        const JobId job = state.pod(victim.pod).job;
+        if (job == std::exchange(last, job) || state.job(job).waits_in.exists()) continue;
+        refresh(state, job, figures, effects);
+    }
+}
+
 void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,
                       EffectList& effects) {
     ++figures.attempts;
@@ -150,7 +169,9 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
                     !reservation().is_over_by_then(state.now(), state.job(job).run_time_max);
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
-    if (!placed && make_room(state, job, figures, effects)) return;
+    if (!placed && make_room(state, job, figures, effects)) {
+        return keep_in_line(state, room_maker_.victims(), figures, effects);
+    }
     if (!placed) return refuse(state, chosen, job, figures, effects);
     if (ready_.pods.size() > round_.size()) refresh(state, job, figures, effects);
 }
@@ -181,10 +202,6 @@ std::uint8_t watched_for(LimitKind kind) {
             return ClassBlock::kTenantShrinks;
     }
     return 0;
-}
-
-bool is_budget(LimitKind kind) {
-    return kind == LimitKind::queue_budget || kind == LimitKind::tenant_budget;
 }
 
 }  // namespace
@@ -223,10 +240,15 @@ bool Planner::is_limited(const ClusterState& state, const JobRow& job) {
     return !is_within_limits(state, job, pods_) || !models_.empty();
 }
 
+// What a job watches that found no room: whether that was looked for or known makes no difference.
+void Planner::watch_room() {
+    watch_ |= ClassBlock::kPoolGains;
+    if (is_held_back_) watch_ |= ClassBlock::kPromise;
+}
+
 bool Planner::find_room(ClusterState& state, PoolId pool) {
     Capacity& capacity = state.capacity_for_planning();
     if (!is_held_back_) return placer_.place_all(state, capacity, pool, pods_, round_);
-    watch_ |= ClassBlock::kPromise;
     const Reservation::Withholding kept{reservation(), capacity};
     return placer_.place_all(state, capacity, pool, pods_, round_);
 }
@@ -256,12 +278,12 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
         const bool is_general = asks_the_same(state, job, shape);
         if (is_general && is_refused(state, job.pool, shape, 1)) {
             ++figures.skipped_by_negative_cache;
-            watch_ |= ClassBlock::kPoolGains;
+            watch_room();
             continue;
         }
         if (!find_room(state, job.pool)) {
             if (is_general && !is_held_back_) note_refused(state, job.pool, shape, 1);
-            watch_ |= ClassBlock::kPoolGains;
+            watch_room();
             continue;
         }
         if (assume(state, id, false, effects)) {
@@ -270,7 +292,7 @@ bool Planner::place_one_by_one(ClusterState& state, JobId id, EngineFigures& fig
             // One pod a turn while others wait: what it holds now decides whose turn is next.
             if (has_competition) break;
         } else {
-            watch_ |= ClassBlock::kPoolGains;
+            watch_room();
         }
     }
     round_.resize(placed > 0 ? 1 : 0);
@@ -295,17 +317,17 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
         } else if (uniform && asks_the_same(state, job, shape) &&
                    is_refused(state, job.pool, shape, ranks)) {
             ++figures.skipped_by_negative_cache;
-            watch_ |= ClassBlock::kPoolGains;
+            watch_room();
         } else if (!find_room(state, job.pool)) {
             if (uniform && asks_the_same(state, job, shape) && !is_held_back_) {
                 note_refused(state, job.pool, shape, ranks);
             }
-            watch_ |= ClassBlock::kPoolGains;
+            watch_room();
         } else if (assume(state, id, true, effects)) {
             figures.placements += round_.size();
             return true;
         } else {
-            watch_ |= ClassBlock::kPoolGains;
+            watch_room();
         }
         if (pods_.size() <= needed) return false;
         pods_.resize(needed);

@@ -38,9 +38,12 @@ private:
     // False: it is not room that it lacks, but a limit.
     bool make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures);
     void keep_promise(ClusterState& state, PoolId pool, EngineFigures& figures);
+    void watch_room();
     bool find_room(ClusterState& state, PoolId pool);  // for pods_, into round_
     bool assume(ClusterState& state, JobId id, bool all_or_nothing, EffectList& effects);
     void refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
+    void keep_in_line(ClusterState& state, const std::vector<Victim>& victims,
+                      EngineFigures& figures, EffectList& effects);
     void attempt(ClusterState& state, ClassId chosen, EngineFigures& figures, EffectList& effects);
     // True when something of the job was placed.
     bool place_one_by_one(ClusterState& state, JobId job, EngineFigures& figures,

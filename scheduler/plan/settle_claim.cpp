@@ -9,9 +9,11 @@
 namespace gpuctl {
 namespace {
 
+enum class Allowed : std::uint8_t { yes, once_others_are_gone, over_budget };
+
 // It is charged already: would it be allowed without?
-bool is_allowed(const ClusterState& state, const JobRow& job,
-                const std::vector<Placement>& claimed) {
+Allowed is_allowed(const ClusterState& state, const JobRow& job,
+                   const std::vector<Placement>& claimed) {
     Relief own;
     Load ask;
     for (const Placement& one : claimed) {
@@ -19,18 +21,23 @@ bool is_allowed(const ClusterState& state, const JobRow& job,
         ask.add({shape.gpus, shape.cpu, shape.memory});
         own.add(state, one.pod, 1);
     }
-    bool within = true;
-    visit_limits(state, job, ask, [&within](const LimitHit&) { return within = false; }, &own);
+    Allowed out = Allowed::yes;
+    const auto note = [&out](const LimitHit& hit) {
+        out = is_budget(hit.kind) ? Allowed::over_budget : Allowed::once_others_are_gone;
+        return out != Allowed::over_budget;
+    };
+    visit_limits(state, job, ask, note, &own);
+    if (out == Allowed::over_budget) return out;
     visit_model_limits(
         state, job, ask,
         [&](const LimitHit& hit) {
             for (const Placement& one : claimed) {
                 const std::string& model = state.node(one.node).facts.gpu_model;
-                if (same_gpu_model(model, hit.model)) within = false;
+                if (same_gpu_model(model, hit.model)) out = Allowed::once_others_are_gone;
             }
         },
         &own);
-    return within;
+    return out;
 }
 
 bool may_stay(const ClusterState& state, const JobRow& job, const Placement& claimed) {
@@ -59,7 +66,10 @@ void settle_claim(ClusterState& state, JobId id, EffectList& effects) {
     std::vector<Placement> claimed;
     state.read_claim(job, claimed);
     if (!is_sound(state, job, claimed)) return state.drop_claim(id);
-    if (!state.is_free(claimed) || !is_allowed(state, job, claimed)) {
+    const Allowed allowed = is_allowed(state, job, claimed);
+    // Others spent what it needs: nobody's going brings that back, and nobody goes for it.
+    if (allowed == Allowed::over_budget) return state.drop_claim(id);
+    if (!state.is_free(claimed) || allowed != Allowed::yes) {
         if (job.claim_until <= state.now()) return state.drop_claim(id);
         return state.evict_postponed(id, effects);
     }

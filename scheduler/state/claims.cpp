@@ -203,7 +203,9 @@ bool ClusterState::is_being_moved(const JobRow& job) const {
     if (maybe_leaving_.empty() || job.pods_held == 0) return false;
     return std::all_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = pods_[id.value()];
-        return !pod.node.exists() || (pod.eviction != Eviction::none && pod.is_leaving());
+        // What is claimed for it runs nowhere yet.
+        if (!pod.node.exists() || pod.standing == PodStanding::claimed) return true;
+        return pod.eviction != Eviction::none && pod.is_leaving();
     });
 }
 

@@ -37,6 +37,11 @@ template <typename Visit>
 void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
                         const Relief* relief = nullptr);
 
+// One of GPU time: what was used comes back by nobody's going.
+inline bool is_budget(LimitKind kind) {
+    return kind == LimitKind::queue_budget || kind == LimitKind::tenant_budget;
+}
+
 // --- implementation ---
 
 namespace limits {

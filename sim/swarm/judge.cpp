@@ -33,6 +33,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     }
     std::vector<Turn> turns;
     std::vector<Evictions> evictions;
+    told_to_go_.clear();
     for (const Effect& effect : effects) {
         if (const auto* bind = std::get_if<BindPod>(&effect)) {
             check_bind(*bind, after, turns);
@@ -42,6 +43,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
             check_may_write(eviction->id, eviction->epoch,
                             "eviction of " + to_string(eviction->pod.key));
             note_eviction(*eviction, after, evictions);
+            told_to_go_.insert(eviction->pod.uid);
         } else if (const auto* creation = std::get_if<CreateWorkload>(&effect)) {
             check_workload(creation->job->spec.key, creation->id, creation->epoch);
         } else if (const auto* removal = std::get_if<DeleteWorkload>(&effect)) {

@@ -49,6 +49,7 @@ private:
         Instant submitted_at;
         std::uint64_t arrival = 0;
         std::set<std::string> uids;  // of the ranks
+        std::set<std::string> away;  // those, and whoever was told to go before them in this step
     };
     using Held = std::map<QueueName, std::map<std::string, Amounts>>;
 
@@ -72,11 +73,10 @@ private:
                                const ClusterState& after);
     void check_model_of_gang(const Turn& turn);
     // judge_topology.cpp
-    void check_topology(const ObjectKey& job, const PodFacts& like,
-                        const std::set<std::string>& uids);
+    void check_topology(const Turn& turn);
     void check_claimed_topology(const JobRow& job, const PodFacts& like, const ClusterState& after);
     void check_places(const std::string& what, const ObjectKey& job, const PodFacts& like,
-                      const std::set<std::string>& uids, const std::vector<std::string>& nodes);
+                      const std::set<std::string>& but, const std::vector<std::string>& nodes);
     void recount_topology(const std::string& name, const PodFacts& pod, const Explanation& told);
     void check_delete(const DeletePod& deletion);
     void check_rollbacks();
@@ -220,6 +220,7 @@ private:
     // What was left of both when the second was stopped for the first; and what a job had kept.
     std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>> stopped_for_;
     std::map<ObjectKey, Duration> kept_;
+    std::set<std::string> told_to_go_;      // uids, in this step so far
     std::map<std::string, Books> leaving_;  // without_leaving() by pool, while looking around
     std::uint64_t sequence_ = 0;            // of the input under judgement
     std::uint64_t first_step_ = 0;

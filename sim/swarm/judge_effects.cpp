@@ -63,11 +63,21 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
                        gang.succeeded == 0 && pod.facts.rank > gang.rank_last;
     if (turns.empty() || turns.back().job != job || turns.back().grows != grows) {
         const bool resumes = gang.held > 0 && gang.held < gang.size;
-        turns.push_back(
-            {job, pod.facts, 0, gang.size > 0, resumes, grows, row.submitted_at, row.arrival, {}});
+        turns.push_back({job,
+                         pod.facts,
+                         0,
+                         gang.size > 0,
+                         resumes,
+                         grows,
+                         row.submitted_at,
+                         row.arrival,
+                         {},
+                         {}});
     }
     ++turns.back().ranks;
     turns.back().uids.insert(bind.pod.uid);
+    turns.back().away.insert(bind.pod.uid);
+    turns.back().away.insert(told_to_go_.begin(), told_to_go_.end());
     books_.promise(bind);
 }
 
@@ -161,7 +171,7 @@ void Judge::check_backoff(const BindOutcome& outcome) {
 // I4: what was placed of a gang completes it.
 void Judge::check_gangs(const std::vector<Turn>& turns) {
     for (const Turn& turn : turns) {
-        check_topology(turn.job, turn.pod, turn.uids);
+        check_topology(turn);
         check_model_of_gang(turn);
         if (!turn.gang) continue;
         const Gang gang = books_.gang_of(turn.job);

@@ -52,7 +52,7 @@ void Judge::check_model_of_gang(const Turn& turn) {
         const auto node = books_.nodes.find(books_.pods.at(uid).where());
         if (node != books_.nodes.end()) models.insert(node->second.gpu_model);
     }
-    const std::set<std::string> beside = books_.models_beside(turn.pod, turn.uids);
+    const std::set<std::string> beside = books_.models_beside(turn.pod, turn.away);
     const bool is_apart = !beside.empty() && !models.empty() && !beside.contains(*models.begin());
     if (models.size() <= 1 && !is_apart) return;
     fail("I22", "gang " + to_string(turn.job) + " is on several GPU models");

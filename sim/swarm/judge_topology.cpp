@@ -14,12 +14,12 @@ std::string domain(const NodeFacts& node, TopologyLevel level) {
 
 }  // namespace
 
-void Judge::check_topology(const ObjectKey& job, const PodFacts& like,
-                           const std::set<std::string>& uids) {
-    if (!like.rules.topology.any()) return;
+void Judge::check_topology(const Turn& turn) {
+    if (!turn.pod.rules.topology.any()) return;
     std::vector<std::string> nodes;
-    for (const std::string& uid : uids) nodes.push_back(books_.pods.at(uid).promised);
-    check_places("job " + to_string(job) + " was placed ", job, like, uids, nodes);
+    for (const std::string& uid : turn.uids) nodes.push_back(books_.pods.at(uid).promised);
+    check_places("job " + to_string(turn.job) + " was placed ", turn.job, turn.pod, turn.away,
+                 nodes);
 }
 
 void Judge::check_claimed_topology(const JobRow& job, const PodFacts& like,
@@ -34,14 +34,14 @@ void Judge::check_claimed_topology(const JobRow& job, const PodFacts& like,
     check_places("room is claimed for job " + to_string(job.key) + " ", job.key, like, {}, nodes);
 }
 
-// `uids`: of the pods that the nodes are for, as far as they are in the books.
+// `but`: pods of the job that do not count, such as those that the nodes are for.
 void Judge::check_places(const std::string& what, const ObjectKey& job, const PodFacts& like,
-                         const std::set<std::string>& uids, const std::vector<std::string>& nodes) {
+                         const std::set<std::string>& but, const std::vector<std::string>& nodes) {
     ++probes.topologies_judged;
     const TopologyRules& rules = like.rules.topology;
     std::set<std::string> together;
-    std::set<std::string> apart = books_.domains_of(job, rules.spread, uids);
-    const std::set<std::string> beside = books_.domains_of(job, rules.required, uids);
+    std::set<std::string> apart = books_.domains_of(job, rules.spread, but);
+    const std::set<std::string> beside = books_.domains_of(job, rules.required, but);
     for (const std::string& name : nodes) {
         const auto node = books_.nodes.find(name);
         if (node == books_.nodes.end()) continue;

@@ -28,14 +28,17 @@ std::int64_t DeviceCount::on_device(std::int32_t device) const {
     return found == parts_.end() ? 0 : found->second;
 }
 
+// Where more is in use than there is, nobody knows which of the devices went.
 std::int64_t DeviceCount::most_on_one_device(std::int64_t offered) const {
+    if (taken() > offered) return 0;
     std::int64_t most = offered - taken() >= kOne ? kOne : 0;
     for (const auto& [device, used] : parts_) most = std::max(most, kOne - used);
     return most;
 }
 
 std::int64_t DeviceCount::free_for_parts(std::int64_t offered) const {
-    std::int64_t free = std::max<std::int64_t>(offered - taken(), 0);
+    if (taken() > offered) return 0;
+    std::int64_t free = offered - taken();
     for (const auto& [device, used] : parts_) free += std::max<std::int64_t>(kOne - used, 0);
     return free;
 }
@@ -47,13 +50,16 @@ bool DeviceCount::is_beyond(std::int64_t offered) const {
 
 bool DeviceCount::takes(std::int64_t offered, std::int64_t milli, std::int32_t device) const {
     if (!is_part(milli)) return taken() + milli <= offered;
-    if (parts_.contains(device)) return on_device(device) + milli <= kOne;
+    if (parts_.contains(device)) {
+        return on_device(device) + milli <= kOne && taken() <= offered;
+    }
     return taken() + kOne <= offered;
 }
 
 std::int64_t DeviceCount::fitting(std::int64_t offered, std::int64_t milli,
                                   std::int64_t enough) const {
     if (milli <= 0) return enough;
+    if (taken() > offered) return 0;
     const std::int64_t free = std::max<std::int64_t>(offered - taken(), 0);
     if (!is_part(milli)) return std::min(enough, free / milli);
     std::int64_t pods = free / kOne * (kOne / milli);

@@ -5,6 +5,7 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/explain_parts.hpp"
+#include "scheduler/plan/victims.hpp"
 
 namespace gpuctl {
 namespace {
@@ -130,10 +131,16 @@ std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, cons
 
 }  // namespace
 
-void drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effects) {
+bool drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effects) {
+    bool is_turn_lost = false;
     for (auto& [key, of] : find_leaving(state)) {
         const JobId id = state.find_job(key);
-        if (shrink(state, id, of, figures, effects)) continue;
+        const std::int32_t before = state.job(id).elastic.wanted;
+        if (shrink(state, id, of, figures, effects)) {
+            const bool is_told = state.job(id).elastic.wanted != before;
+            is_turn_lost = is_turn_lost || (is_told && loses_its_turn(state, id));
+            continue;
+        }
         const JobRow& job = state.job(id);
         std::vector<PodId> pods;
         if (state.gang_size(job) && !planted(PlantedBug::drain_half_a_gang)) {
@@ -148,8 +155,10 @@ void drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effect
         if (pods.empty()) continue;
         figures.pods_drained += pods.size();
         state.drain(id, pods, std::move(of.cause.why), effects);
+        is_turn_lost = is_turn_lost || loses_its_turn(state, id);
     }
     state.note_drained();
+    return is_turn_lost;
 }
 
 }  // namespace gpuctl

@@ -9,6 +9,7 @@
 
 namespace gpuctl {
 
-void drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effects);
+// True when one of them loses its turn by that.
+bool drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effects);
 
 }  // namespace gpuctl

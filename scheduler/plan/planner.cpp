@@ -1,7 +1,6 @@
 #include "scheduler/plan/planner.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/drain.hpp"
@@ -15,6 +14,7 @@ namespace gpuctl {
 void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effects) {
     ++figures.plans;
     told_.clear();
+    has_shifted_ = false;
     placer_.keep_outside(std::nullopt);
     room_maker_.open();
     const bool is_new_term = state.resend_due();
@@ -25,17 +25,12 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     state.note_demand();
     const Calendar& calendar = state.calendar();
     if (calendar.clock.drain_due || !calendar.nodes.empty()) {
-        drain_nodes(state, figures, effects);
-        if (!planted(PlantedBug::victims_lose_their_turn)) {
-            for (const JobId job : state.take_dirty()) refresh(state, job, figures, effects);
-        }
+        has_shifted_ = drain_nodes(state, figures, effects);
+        if (has_shifted_) return go_on_later(state);
     }
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
     for (const auto& [name, pool] : state.pools_by_name()) {
-        if (!serve(state, pool, attempts_left, figures, effects)) {
-            state.set_unfinished(true);  // the next Plan goes on
-            return state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
-        }
+        if (!serve(state, pool, attempts_left, figures, effects)) return go_on_later(state);
     }
     // When everybody was tried, in all pools: what a namespace may hold is the same everywhere.
     // Those whom this Plan itself changed are tried in the next: one whom a claim left alone, for
@@ -49,6 +44,11 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     // Ranks that grew are held now, and nobody had waited for them.
     state.set_idle(state.with_new_demand().empty() || planted(PlantedBug::forget_new_demand));
     figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
+}
+
+void Planner::go_on_later(ClusterState& state) {
+    state.set_unfinished(true);
+    state.set_idle(planted(PlantedBug::idle_when_out_of_tries));
 }
 
 void Planner::grow(ClusterState& state, PoolId pool, EngineFigures& figures, EffectList& effects) {
@@ -86,6 +86,7 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
         if (is_refused_room && make_promise(state, pool, chosen, figures)) continue;
         if (attempts_left-- == 0) return false;
         attempt(state, chosen, figures, effects);
+        if (has_shifted_) return false;
     }
 }
 
@@ -139,19 +140,6 @@ void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, Ef
     }
 }
 
-// Jobs of which pods are to stop while others of them wait: they left the line, and who comes after
-// them must not be served before them in this Plan.
-void Planner::keep_in_line(ClusterState& state, const std::vector<Victim>& victims,
-                           EngineFigures& figures, EffectList& effects) {
-    if (planted(PlantedBug::victims_lose_their_turn)) return;
-    JobId last;
-    for (const Victim& victim : victims) {
-        const JobId job = state.pod(victim.pod).job;
-        if (job == std::exchange(last, job) || state.job(job).waits_in.exists()) continue;
-        refresh(state, job, figures, effects);
-    }
-}
-
 void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figures,
                       EffectList& effects) {
     ++figures.attempts;
@@ -170,7 +158,10 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
     if (!placed && make_room(state, job, figures, effects)) {
-        return keep_in_line(state, room_maker_.victims(), figures, effects);
+        has_shifted_ = std::any_of(
+            room_maker_.victims().begin(), room_maker_.victims().end(),
+            [&](const Victim& one) { return loses_its_turn(state, state.pod(one.pod).job); });
+        return;
     }
     if (!placed) return refuse(state, chosen, job, figures, effects);
     if (ready_.pods.size() > round_.size()) refresh(state, job, figures, effects);

@@ -33,6 +33,7 @@ private:
     // False: the attempts of this Plan are used up.
     bool serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
                EngineFigures& figures, EffectList& effects);
+    static void go_on_later(ClusterState& state);  // in the next Plan
     void grow(ClusterState& state, PoolId pool, EngineFigures& figures, EffectList& effects);
     // The first of the class is first in line and finds no room: promises it some, if that can be.
     // False: it is not room that it lacks, but a limit.
@@ -42,8 +43,6 @@ private:
     bool find_room(ClusterState& state, PoolId pool);  // for pods_, into round_
     bool assume(ClusterState& state, JobId id, bool all_or_nothing, EffectList& effects);
     void refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
-    void keep_in_line(ClusterState& state, const std::vector<Victim>& victims,
-                      EngineFigures& figures, EffectList& effects);
     void attempt(ClusterState& state, ClassId chosen, EngineFigures& figures, EffectList& effects);
     // True when something of the job was placed.
     bool place_one_by_one(ClusterState& state, JobId job, EngineFigures& figures,
@@ -83,6 +82,7 @@ private:
     PoolId pool_;                            // that is being served
     Reservation& reservation() { return reservations_[pool_.value()]; }
     ShortWork short_work_;       // what of the pool is kept for it
+    bool has_shifted_ = false;   // the next Plan goes on: see loses_its_turn()
     bool is_long_ = false;       // the job of this attempt
     bool is_held_back_ = false;  // this attempt leaves alone what is promised
     RoomMaker room_maker_{placer_};

@@ -139,8 +139,9 @@ void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int
     std::int64_t free = std::max<std::int64_t>(capacity.free(gpus, slot), 0);
     const std::int64_t total = capacity.allocatable(gpus, slot);
     if (is_part) {
+        const bool is_overdrawn = capacity.free(gpus, slot) < 0;  // none of it is for anybody
         for (const OpenDevice& device : capacity.open_devices(shape.index_column, slot)) {
-            free += std::max<std::int64_t>(device.free, 0);
+            if (!is_overdrawn) free += std::max<std::int64_t>(device.free, 0);
         }
         out.gpu_free_on_one_device =
             std::max(out.gpu_free_on_one_device, capacity.usable(shape.index_column, slot));

@@ -141,6 +141,14 @@ void find_candidates_on(const ClusterState& state, NodeId node,
     sort_by_price(state, out.units);
 }
 
+bool loses_its_turn(const ClusterState& state, JobId id) {
+    if (planted(PlantedBug::victims_lose_their_turn)) return false;
+    const JobRow& job = state.job(id);
+    return std::any_of(job.pods.begin(), job.pods.end(), [&state](PodId pod) {
+        return state.pod(pod).standing == PodStanding::waiting;
+    });
+}
+
 RoomOnceGone::RoomOnceGone(const ClusterState& state, PoolId pool, const Candidates& candidates,
                            const std::vector<PodId>& pods)
     : capacity_(state.capacity()),

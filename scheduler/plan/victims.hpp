@@ -41,6 +41,10 @@ void find_candidates(const ClusterState& state, PoolId pool,
 void find_candidates_on(const ClusterState& state, NodeId node,
                         const std::function<bool(const JobRow&)>& may_stop, Candidates& out);
 
+// One that was just told to give a pod up while others of it wait: it left the line, and until the
+// next Plan has put it back nobody behind it is to be served.
+bool loses_its_turn(const ClusterState& state, JobId job);
+
 // Cheap, before any search: were all candidates gone and nothing else in the way, would there be
 // the GPUs for these pods?
 class RoomOnceGone {

@@ -64,7 +64,10 @@ void Capacity::refresh_parts(ColumnData& parts, std::uint32_t slot) noexcept {
     parts.allocatable[slot] = full(whole.allocatable[slot]);
     std::int64_t most = full(whole.free[slot]);
     for (const OpenDevice& device : parts.open[slot]) most = std::max(most, device.free);
-    set_free(parts, slot, slot < closed_.size() && closed_[slot] ? 0 : most);
+    // Of a node that has fewer GPUs than are in use nobody knows which of the open ones are there.
+    const bool is_overdrawn = whole.free[slot] < 0;
+    const bool is_closed = slot < closed_.size() && closed_[slot];
+    set_free(parts, slot, is_closed || is_overdrawn ? 0 : most);
 }
 
 void Capacity::set_closed(std::uint32_t slot, bool is_closed) {

@@ -91,6 +91,7 @@ private:
             const Column whole = capacity.whole_column(column);
             held[at(whole)] += static_cast<std::int64_t>(open.size()) * kGpuMilliPerGpu;
             if (capacity.free(whole, slot) >= kGpuMilliPerGpu) most = kGpuMilliPerGpu;
+            if (capacity.free(whole, slot) < 0) most = 0;
             if (capacity.open_devices(column, slot) != counted ||
                 capacity.free(column, slot) != most) {
                 fail("I1", "the shared GPUs of node " + node.facts.name +

@@ -9,18 +9,21 @@
 namespace gpuctl {
 namespace {
 
-// From the first on without a gap; with a gap, or with fewer than it must have, nothing is done.
+// From the first on without a gap; with a gap, with fewer than it must have, or when none runs that
+// has not succeeded yet, nothing is done.
 std::int32_t ranks_at_work(const ClusterState& state, const JobRow& job) {
     std::int32_t ranks = 0;
+    bool does_any_run = false;
     for (const PodId id : job.pods) {  // by rank
         const PodRow& pod = state.pod(id);
         const bool runs = pod.node.exists() && pod.standing != PodStanding::claimed;
         const bool works = runs || pod.facts.phase == PodPhase::succeeded;
         if (!works || pod.is_surplus) continue;
         if (pod.facts.rank != ranks) return 0;
+        does_any_run = does_any_run || runs;
         ++ranks;
     }
-    return ranks < job.record->spec.replicas_min ? 0 : ranks;
+    return !does_any_run || ranks < job.record->spec.replicas_min ? 0 : ranks;
 }
 
 // Getting to where it was, after each start and change of size, is no progress.

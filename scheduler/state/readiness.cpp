@@ -241,7 +241,9 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
         const Duration done = progress_of(job);
         ask.push_back(static_cast<std::uint32_t>(about.gpus.value()));
         const PreemptionPolicy& policy = pools_[job.pool.value()].preemption;
-        if (policy.mode == PreemptionMode::due && about.expected > Duration{}) {
+        if (is_paced(job) && job.pods_held > 0) {  // it has less left from moment to moment
+            add_long(static_cast<std::int64_t>(job.arrival), ask);
+        } else if (policy.mode == PreemptionMode::due && about.expected > Duration{}) {
             add_long(rounded_up(about.expected).ms(), ask);
         } else if (about.expected > done) {
             add_long(rounded_up(about.expected - done).ms(), ask);

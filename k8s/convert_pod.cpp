@@ -227,6 +227,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.gated = spec.gated;
     facts.terminating = metadata.terminating;
     facts.has_controller = metadata.has_controller;
+    facts.controller_uid = metadata.controller_uid;
     facts.phase = phase_of(status.phase);
     facts.address = std::string(status.pod_ip);
     facts.status = pod_status(status, metadata.terminating);
@@ -263,6 +264,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
 void read_owner(JsonCursor& cursor, MetadataParts& parts) {
     std::string_view kind;
     std::string_view name;
+    std::string_view uid;
     bool is_controller = false;
     cursor.object([&](std::string_view key) {
         if (key == "controller") {
@@ -271,12 +273,15 @@ void read_owner(JsonCursor& cursor, MetadataParts& parts) {
             kind = cursor.string();
         } else if (key == "name") {
             name = cursor.string();
+        } else if (key == "uid") {
+            uid = cursor.string();
         } else {
             cursor.skip();
         }
     });
     if (!is_controller) return;
     parts.has_controller = true;
+    parts.controller_uid = uid;
     parts.controller_kind = kind;
     parts.controller_name = name;
 }

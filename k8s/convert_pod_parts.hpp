@@ -87,6 +87,7 @@ struct MetadataParts {
     Instant created_at;
     bool terminating = false;
     bool has_controller = false;
+    std::string_view controller_uid;
     std::string_view controller_kind;
     std::string_view controller_name;
     bool is_made_by_us = false;

@@ -27,7 +27,7 @@ bool is_service(const JobRow& job) {
 }
 
 std::int64_t pods_wanted(const JobRow& job) {
-    if (!job.record) return static_cast<std::int64_t>(job.pods.size());
+    if (!job.record) return static_cast<std::int64_t>(job.pods.size()) + job.finished.count();
     const JobSpec& spec = job.record->spec;
     if (ClusterState::is_elastic(job)) return job.elastic.wanted;
     const bool is_scaled = spec.kind != JobKind::training && job.workload_facts;
@@ -125,6 +125,7 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
     view.started_at = job.started_at;
     view.finished_at = job.finished_at;
     Tally tally;
+    tally.succeeded = job.finished.count();
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
         view.pods.push_back(view_parts::pod_view(state, pod_id));

@@ -53,6 +53,7 @@ struct PodFacts {
     bool gated = false;           // scheduling gates present: no attempt, no status write (S2)
     bool terminating = false;     // still holds its resources until removed or terminal (S34)
     bool has_controller = false;  // only such pods may be deleted to roll a gang back, or evicted
+    std::string controller_uid;   // of that; empty where nobody says it
     bool preemptible = false;     // may be stopped for the sake of others
     bool preempts = true;         // may have others of lower priority stopped
     PodPhase phase = PodPhase::pending;
@@ -89,8 +90,8 @@ struct PodFacts {
     friend auto operator<=>(const PodFacts&, const PodFacts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
-                      (uid, key, ours, gated, terminating, has_controller, preemptible, preempts,
-                       phase, status, node, address, priority, restarts, created_at, started_at,
+                      (uid, key, ours, gated, terminating, has_controller, controller_uid,
+                       preemptible, preempts, phase, status, node, address, priority, restarts, created_at, started_at,
                        finished_at, checkpoint_interval, restart_cost, stop_grace, job, gang,
                        gang_min, gang_min_problem, rank, queue, pool, run_time_max,
                        run_time_expected, request, rules, unsupported, gpu_device))

@@ -13,6 +13,8 @@ namespace {
 
 // From asking for a workload to the last moment at which that may be carried out.
 constexpr Duration kCreateDeadline = Duration::seconds(30);
+// So long after its last pod went a controller may make the next.
+constexpr Duration kFinishedKept = Duration::seconds(3600);
 
 }  // namespace
 
@@ -33,6 +35,10 @@ JobId ClusterState::job_named(const ObjectKey& key, Instant submitted_at) {
     row.arrival = next_arrival_++;
     row.submitted_at = submitted_at.happened() ? submitted_at : now_;
     row.pool_wanted = kDefaultPool;
+    if (const auto left = finished_.find(key); left != finished_.end()) {
+        row.finished = std::move(left->second);
+        finished_.erase(left);
+    }
     job_ids_.emplace(key, id);
     resolve(row);
     return id;
@@ -52,6 +58,13 @@ void ClusterState::drop_job_if_unused(JobId id) {
     if (row.is_dirty) std::erase(dirty_, id);
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
         if (pools_[pool].promise.job == id) promise(PoolId{pool}, {});
+    }
+    if (!row.finished.ranks.empty() && !row.record) {
+        std::erase_if(finished_, [this](const auto& entry) {
+            return entry.second.left_at + kFinishedKept <= now_;
+        });
+        row.finished.left_at = now_;
+        finished_[row.key] = std::move(row.finished);
     }
     job_ids_.erase(row.key);
     row = JobRow{};

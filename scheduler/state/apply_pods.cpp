@@ -111,6 +111,7 @@ void ClusterState::drop_pod(PodId id) {
             job.started_at = row.facts.started_at;
         }
         job.finished_at = std::max(job.finished_at, row.facts.finished_at);
+        job.finished.note_gone(row.facts);
     }
     release(id);
     leave_job(id);
@@ -141,6 +142,7 @@ void ClusterState::join_job(PodId id) {
         pods.insert(std::lower_bound(pods.begin(), pods.end(), id, comes_before), id);
     }
     JobRow& job = jobs_[row.job.value()];
+    job.finished.note_there(row.facts);
     mark_surplus(id);
     if (!planted(PlantedBug::forget_new_pods)) mark_dirty(row.job);
     if (is_terminal(row.facts.phase)) {

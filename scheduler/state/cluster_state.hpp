@@ -408,7 +408,6 @@ private:
     std::vector<NodeRow> nodes_;
     std::set<std::uint32_t> node_slots_vacant_;  // the lowest is used first
     std::map<std::string, NodeId, std::less<>> node_ids_;
-
     std::vector<PodRow> pods_;
     std::vector<PodId> pods_vacant_;
     TextMap<PodId> pod_ids_;
@@ -425,6 +424,7 @@ private:
     Ends ends_{timer_memory_.get()};
     RunTimeHistory history_;
     std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
+    std::map<ObjectKey, FinishedRanks> finished_;   // of jobs without pods, for an hour
     std::vector<JobId> claims_;                     // jobs that hold one
     std::set<PodId> maybe_leaving_;                 // that hold; all that are, and some more
     std::set<Arrived> elastic_jobs_;

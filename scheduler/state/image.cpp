@@ -36,6 +36,7 @@ void copy_job(To& to, const From& from) {
     to.message = from.message;
     to.workload_facts = from.workload_facts;
     to.gang_attempt = from.gang_attempt;
+    to.finished = from.finished;
     if (!planted(PlantedBug::forget_started_gangs_on_disk)) to.gang_started = from.gang_started;
     to.gang_deadline = from.gang_deadline;
     to.member_refused = from.member_refused;
@@ -119,6 +120,7 @@ StateImage ClusterState::image() const {
     out.wake_requested = wake_requested_;
     out.policy = policy_;
     out.gang_sizes = gang_sizes_;
+    out.finished = finished_;
     if (!planted(PlantedBug::forget_evictions_on_disk)) out.churn = churn_;
     for (const QueueRow& queue : queues_) {
         if (queue.is_beyond_guarantee) {
@@ -179,6 +181,7 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     state.now_ = image.now;
     state.take_policy(std::move(image.policy));
     state.gang_sizes_ = std::move(image.gang_sizes);
+    state.finished_ = std::move(image.finished);
     for (const auto& [key, churn] : image.churn) {
         if (churn.evicted_at.empty()) return damaged("job " + to_string(key) + " was never moved");
     }

@@ -76,6 +76,7 @@ struct JobImage {
     Boxed<WorkloadFacts> workload_facts;
     std::int32_t gang_attempt = 0;
     bool gang_started = false;
+    FinishedRanks finished;
     Instant gang_deadline;
     bool member_refused = false;
     std::int32_t bind_failures = 0;
@@ -106,7 +107,7 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                       (key, arrival, submitted_at, pool_wanted, queue_wanted, priority, record,
                        workload, workload_due, workload_in_flight, force_delete, workload_effect,
                        workload_failures, workload_not_before, create_deadline, create_lands_until,
-                       message, workload_facts, gang_attempt, gang_started, gang_deadline,
+                       message, workload_facts, gang_attempt, gang_started, finished, gang_deadline,
                        member_refused, bind_failures, not_before, reported, reported_reason,
                        started_at, finished_at, last_phase, claim_until, claim_pods, victims,
                        victim_refused, eviction_failures, evict_again_at, elastic, timer_at,
@@ -158,6 +159,7 @@ struct StateImage {
     Policy policy;
     std::map<ObjectKey, std::int32_t> gang_sizes;
     std::map<ObjectKey, Churn> churn;
+    std::map<ObjectKey, FinishedRanks> finished;
     std::map<std::pair<std::string, std::string>, Instant> look_again;  // by pool and queue
     std::vector<std::pair<std::string, std::string>> beyond_guarantee;  // likewise, sorted
     std::vector<NodeImage> nodes;                                       // by slot
@@ -171,7 +173,7 @@ struct StateImage {
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
-                       next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
+                       next_effect, next_arrival, wake_requested, policy, gang_sizes, churn, finished,
                        look_again, beyond_guarantee, nodes, pods, jobs, usage, run_times, promises,
                        calendar, budgets))
 

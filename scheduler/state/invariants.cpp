@@ -179,7 +179,7 @@ private:
             const JobRow& job = state_.jobs_[id.value()];
             const auto size = state_.gang_size(job);
             if (!size || *size <= 0 || job.is_dirty) continue;
-            std::int64_t held = 0;
+            std::int64_t held = job.finished.count();
             std::int64_t assumed = 0;
             std::int64_t bound = 0;
             bool rolling_back = false;

@@ -15,6 +15,7 @@ std::int32_t ranks_at_work(const ClusterState& state, const JobRow& job) {
     std::int32_t ranks = 0;
     bool does_any_run = false;
     for (const PodId id : job.pods) {  // by rank
+        ranks = job.finished.first_open(ranks);
         const PodRow& pod = state.pod(id);
         const bool runs = pod.node.exists() && pod.standing != PodStanding::claimed;
         const bool works = runs || pod.facts.phase == PodPhase::succeeded;

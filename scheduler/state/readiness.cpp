@@ -56,8 +56,14 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     // up with a gap that no size has.
     std::int32_t rank_next = 0;
     const bool in_order = is_elastic(job);
+    out.ranks_held = job.finished.count();
+    if (!job.finished.ranks.empty()) {
+        is_ending = true;
+        rank_last = job.finished.ranks.back();
+    }
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = pods_[pod_id.value()];
+        rank_next = job.finished.first_open(rank_next);
         if (pod.delete_in_flight) leaving = true;  // a gang being rolled back
         const bool ended_well =
             pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;

@@ -114,6 +114,7 @@ struct ClusterState::Round {
 
 ClusterState::Round ClusterState::count_round(const JobRow& job) const {
     Round round;
+    round.succeeded = job.finished.count();
     for (const PodId id : job.pods) {
         const PodRow& pod = pods_[id.value()];
         if (pod.standing == PodStanding::assumed)

@@ -17,6 +17,7 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy.hpp"
+#include "scheduler/state/finished_ranks.hpp"
 #include "scheduler/model/reason.hpp"
 #include "scheduler/model/workload.hpp"
 #include "scheduler/queue/queue_book.hpp"
@@ -193,6 +194,7 @@ struct JobRow {
 
     std::int32_t gang_attempt = 0;
     bool gang_started = false;    // all its ranks were bound once
+    FinishedRanks finished;       // whose pods are gone
     Instant gang_deadline;        // of the open round or of being half bound; else never
     bool member_refused = false;  // in the open round
     Instant refusal_ends_at;      // the first of its pods' `barred_until`; never: nobody is refused

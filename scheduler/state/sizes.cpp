@@ -160,7 +160,9 @@ ClusterState::Ranks ClusterState::ranks_of(const JobRow& job) const {
     Ranks out;
     if (!is_elastic(job) || !job.gang_started || job.workload != WorkloadState::created) return out;
     out.is_settled = true;
+    out.is_ending = !job.finished.ranks.empty();
     for (const PodId id : job.pods) {  // by rank
+        out.there = job.finished.first_open(out.there);
         const PodRow& pod = pods_[id.value()];
         if (pod.is_surplus) {
             out.has_surplus = true;

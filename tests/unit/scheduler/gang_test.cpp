@@ -225,5 +225,53 @@ TEST(Gang, keeps_its_reservations_while_members_are_retried_until_the_deadline) 
     EXPECT_EQ(world.node_of("g-0"), "") << "given up as a whole, later tried anew";
 }
 
+void succeed_and_go(EngineWorld& world, const std::string& uid) {
+    PodFacts pod = world.pods.at(uid);
+    pod.phase = PodPhase::succeeded;
+    world.add(pod);
+    world.remove_pod(uid);
+}
+
+// A node was drained after a rank had succeeded on it: its Job makes that rank no more.
+TEST(Gang, a_rank_that_succeeded_counts_when_its_pod_is_gone) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("g", 2, 4);
+    for (PodFacts& rank : ranks) rank.controller_uid = "job-1";
+    world.add(ranks);
+    world.plan();
+    world.answer_all();
+    world.plan();
+    succeed_and_go(world, ranks[0].uid);
+    world.remove_pod(ranks[1].uid);
+    PodFacts again = ranks[1];
+    again.uid = "again";
+    world.add(again);
+    world.plan();
+    EXPECT_EQ(world.pending.size(), 1U);
+}
+
+TEST(Gang, of_another_controller_of_the_same_name_no_rank_has_succeeded) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("g", 3, 1);
+    for (PodFacts& rank : ranks) rank.controller_uid = "job-1";
+    world.add(ranks);
+    world.plan();
+    world.answer_all();
+    world.plan();
+    succeed_and_go(world, ranks[0].uid);
+    succeed_and_go(world, ranks[1].uid);
+    PodFacts other = ranks[2];  // the last one of the old Job is still there
+    other.uid = "other";
+    other.key.name += "-other";
+    other.controller_uid = "job-2";
+    world.add(other);
+    world.remove_pod(ranks[2].uid);
+    world.plan();
+    EXPECT_TRUE(world.pending.empty());
+    EXPECT_EQ(world.why("g").front().reason, Reason::gang_incomplete);
+}
+
 }  // namespace
 }  // namespace gpuctl::test

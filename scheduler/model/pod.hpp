@@ -91,9 +91,9 @@ struct PodFacts {
 };
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
                       (uid, key, ours, gated, terminating, has_controller, controller_uid,
-                       preemptible, preempts, phase, status, node, address, priority, restarts, created_at, started_at,
-                       finished_at, checkpoint_interval, restart_cost, stop_grace, job, gang,
-                       gang_min, gang_min_problem, rank, queue, pool, run_time_max,
-                       run_time_expected, request, rules, unsupported, gpu_device))
+                       preemptible, preempts, phase, status, node, address, priority, restarts,
+                       created_at, started_at, finished_at, checkpoint_interval, restart_cost,
+                       stop_grace, job, gang, gang_min, gang_min_problem, rank, queue, pool,
+                       run_time_max, run_time_expected, request, rules, unsupported, gpu_device))
 
 }  // namespace gpuctl

@@ -173,8 +173,8 @@ struct StateImage {
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
-                       next_effect, next_arrival, wake_requested, policy, gang_sizes, churn, finished,
-                       look_again, beyond_guarantee, nodes, pods, jobs, usage, run_times, promises,
-                       calendar, budgets))
+                       next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
+                       finished, look_again, beyond_guarantee, nodes, pods, jobs, usage, run_times,
+                       promises, calendar, budgets))
 
 }  // namespace gpuctl

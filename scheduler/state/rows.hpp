@@ -17,11 +17,11 @@
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy.hpp"
-#include "scheduler/state/finished_ranks.hpp"
 #include "scheduler/model/reason.hpp"
 #include "scheduler/model/workload.hpp"
 #include "scheduler/queue/queue_book.hpp"
 #include "scheduler/queue/usage.hpp"
+#include "scheduler/state/finished_ranks.hpp"
 
 namespace gpuctl {
 

@@ -31,6 +31,7 @@ void ask_for_gpus(PodFacts& pod, std::int64_t gpus) {
 std::optional<Remedy> try_fewer_gpus(Question& question) {
     const PodFacts* pod = first_waiting(question);
     if (pod == nullptr || pod->request.gpus.size() != 1) return std::nullopt;
+    if (is_gang(question) && !question.waits_whole()) return std::nullopt;  // ranks are alike
     const std::int64_t asked = pod->request.gpus.front().amount.value() / kGpuMilliPerGpu;
     // "So many fewer" grows where "so many" shrinks: the fewer, the easier.
     const auto less = question.smallest(1, asked - 1, [&](std::int64_t fewer) {
@@ -39,7 +40,7 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     if (!less) return std::nullopt;
     const std::int64_t left = asked - *less;
     return Remedy{ChangeKind::fewer_gpus, "", left,
-                  "it would start now with " + format_gpus(whole_gpus(left)) +
+                  question.would_start() + " with " + format_gpus(whole_gpus(left)) +
                       (left == 1 ? " GPU" : " GPUs") + (is_gang(question) ? " a rank" : " a pod") +
                       " instead of " + std::to_string(asked)};
 }
@@ -76,12 +77,14 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
     if (!less) return std::nullopt;
     const std::int64_t left = *size - *less;
     return Remedy{ChangeKind::fewer_ranks, "", left,
-                  "it would start now with " + std::to_string(left) +
+                  question.would_start() + " with " + std::to_string(left) +
                       (left == 1 ? " rank" : " ranks") + " instead of " + std::to_string(*size)};
 }
 
 std::optional<Remedy> try_other_queue(Question& question) {
     const JobRow& job = question.job();
+    // Its controller would have to make all of its pods anew.
+    if (!question.waits_whole()) return std::nullopt;
     if (!job.pool.exists() || job.priority >= kSystemPriority) return std::nullopt;
     std::vector<QueueId> others = question.state()->pool(job.pool).queues;
     if (others.size() > kPlacesTriedMax) others.resize(kPlacesTriedMax);
@@ -90,7 +93,8 @@ std::optional<Remedy> try_other_queue(Question& question) {
         if (other == job.queue) continue;
         const Change change = change_pods(question, [&](PodFacts& pod) { pod.queue = name; });
         if (!question.helps(change)) continue;
-        return Remedy{ChangeKind::other_queue, name, 0, "it would start now in queue " + name};
+        return Remedy{ChangeKind::other_queue, name, 0,
+                      question.would_start() + " in queue " + name};
     }
     return std::nullopt;
 }
@@ -125,7 +129,7 @@ void move_to_pool(PodFacts& pod, const std::string& from, const std::string& to)
 std::optional<Remedy> try_other_pool(Question& question) {
     const JobRow& job = question.job();
     const PodFacts* pod = first_waiting(question);
-    if (pod == nullptr) return std::nullopt;
+    if (pod == nullptr || !question.waits_whole()) return std::nullopt;
     // A pod bound to its pool by selectors of its own would have to be written anew.
     std::size_t tried = 0;
     for (const auto& [name, id] : question.state()->pools_by_name()) {
@@ -134,7 +138,7 @@ std::optional<Remedy> try_other_pool(Question& question) {
         const Change change =
             change_pods(question, [&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); });
         if (!question.helps(change)) continue;
-        return Remedy{ChangeKind::other_pool, name, 0, "it would start now in pool " + name};
+        return Remedy{ChangeKind::other_pool, name, 0, question.would_start() + " in pool " + name};
     }
     return std::nullopt;
 }

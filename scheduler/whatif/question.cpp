@@ -61,7 +61,22 @@ bool Question::helps(const Change& change) {
     if (!trial) return false;
     change(*trial);
     trial->settle();
-    return moves_on(trial->state());
+    if (!moves_on(trial->state())) return false;
+    started_ = missing_ - missing(trial->state());
+    return true;
+}
+
+std::string Question::would_start() const {
+    if (started_ >= missing_) return "it would start now";
+    return std::to_string(started_) + " of its " + std::to_string(missing_) +
+           " waiting pods would start now";
+}
+
+bool Question::waits_whole() const {
+    const std::vector<PodId>& pods = job().pods;
+    return std::all_of(pods.begin(), pods.end(), [this](PodId id) {
+        return base_->state().pod(id).standing == PodStanding::waiting;
+    });
 }
 
 std::optional<std::int64_t> Question::smallest(std::int64_t low, std::int64_t high,

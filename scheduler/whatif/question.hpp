@@ -28,6 +28,10 @@ public:
     // Lives the change in a copy and looks whether the job moves on. False as well when the trials
     // are used up.
     bool helps(const Change& change);
+    // "it would start now", or "1 of its 3 pods would start now": as the last change that helped.
+    [[nodiscard]] std::string would_start() const;
+    // Nothing of it runs or is being bound: it could be another job altogether.
+    [[nodiscard]] bool waits_whole() const;
     // A copy to live more than one change in; none: the trials are used up.
     std::optional<Trial> begin_trial();
     // In a copy: does the job start, a gang as a whole, any one pod of the others?
@@ -45,6 +49,7 @@ private:
     std::optional<Trial> base_;
     JobId id_;
     std::int64_t missing_ = 0;
+    std::int64_t started_ = 0;  // by the last change that helped
     int trials_left_ = 200;
 };
 

@@ -196,6 +196,42 @@ TEST(Remedies, another_pool_is_named_only_where_the_pods_own_affinity_lets_it_in
     EXPECT_FALSE(names_other_pool("own", {{"product", SelectorOperator::in, {"b200"}}}));
 }
 
+// Of a gang that lost a rank only the missing one was tried there, and found room.
+TEST(Remedies, no_other_pool_is_named_for_what_is_left_of_a_gang) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(node("b", 4));
+    world.add(node("c", 4, "other"));
+    std::vector<PodFacts> ranks = gang("g", 2, 4);
+    world.add(ranks);
+    world.run();
+    world.remove_pod(ranks[1].uid);
+    world.remove_node("b");
+    ranks[1].uid = "again";
+    world.add(ranks[1]);
+    world.plan();
+    const auto remedies = find_remedies(world.engine.export_state(), {"team-a", "g"}, world.now);
+    ASSERT_TRUE(remedies);
+    for (const Remedy& one : *remedies) EXPECT_NE(one.kind, ChangeKind::other_pool);
+}
+
+TEST(Remedies, how_many_of_its_pods_would_start_is_told_when_it_is_not_all) {
+    EngineWorld world;
+    world.add(node("a", 1));
+    world.add(node("b", 2, "other"));
+    world.add(pod("holds", "holds", 1));
+    world.run();
+    for (const char* name : {"svc-a", "svc-b", "svc-c"}) world.add(pod(name, "svc", 1));
+    world.plan();
+    const auto remedies = find_remedies(world.engine.export_state(), {"team-a", "svc"}, world.now);
+    ASSERT_TRUE(remedies);
+    const auto pool = std::find_if(remedies->begin(), remedies->end(), [](const Remedy& one) {
+        return one.kind == ChangeKind::other_pool;
+    });
+    ASSERT_NE(pool, remedies->end());
+    EXPECT_EQ(pool->sentence, "2 of its 3 waiting pods would start now in pool other");
+}
+
 TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
     EngineWorld world;
     world.add(node("a", 8));

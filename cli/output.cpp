@@ -202,7 +202,11 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     if (likely.empty()) {
         return "at a time that cannot be told yet" + (bounds.empty() ? "" : ", " + bounds);
     }
-    return "in about " + likely + (bounds.empty() ? "" : " (" + bounds + ")");
+    // Whoever behind it needs less would take the room: a time alone would be a promise.
+    const bool may_be_passed = job.at("estimatedStart").value("mayBePassed", false);
+    return "in about " + likely + (bounds.empty() ? "" : " (" + bounds + ")") +
+           (may_be_passed ? ", unless jobs that need less take the room first: none is kept for it"
+                          : "");
 }
 
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms) {

@@ -130,6 +130,7 @@ Json start_json(const JobView& job) {
     body["earliest"] = moment(job.start->earliest);
     body["likely"] = moment(job.start->likely);
     body["latest"] = moment(job.start->latest);
+    body["mayBePassed"] = job.start->may_be_passed;
     return body;
 }
 

@@ -250,6 +250,15 @@ Reason refusal_of(const ClusterState& state, JobId id) {
     return state.is_blocked(waiting) ? waiting.block.reason : Reason::none;
 }
 
+// To start at all: of a gang what its missing ranks ask for, of others what one pod does.
+GpuMilli gpus_needed(const ClusterState& state, JobId id) {
+    const ClassId waits_in = state.job(id).waits_in;
+    if (!waits_in.exists()) return {};
+    const Ask& ask = state.book().at(waits_in).key.ask;  // see ask_of(): mode, ranks, shape
+    const bool all_or_nothing = (ask[0] & 1U) != 0;
+    return state.shapes().at(ShapeId{ask[2]}).gpus * (all_or_nothing ? ask[1] : 1);
+}
+
 // Those that can start by what this forecast knows of; the others stand in nobody's way.
 std::vector<JobId> foreseeable(const ClusterState& state, const std::vector<JobId>& line) {
     std::vector<JobId> out;
@@ -308,6 +317,9 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
         estimate = believable(state, forecast, id, estimate);
     }
     std::erase_if(out, [](const auto& one) { return one.second == StartEstimate{}; });
+    for (auto& [id, estimate] : out) {
+        estimate.may_be_passed = id != promise.job && gpus_needed(state, id) > whole_gpus(1);
+    }
     return out;
 }
 

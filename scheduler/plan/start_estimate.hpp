@@ -26,6 +26,9 @@ struct StartEstimate {  // never: cannot be said
     Instant earliest;
     Instant likely;
     Instant latest;
+    // No room is kept for it, and it needs more than one GPU: whoever needs less may start before
+    // it in what comes free, again and again.
+    bool may_be_passed = false;
     friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
 };
 

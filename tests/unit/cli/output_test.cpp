@@ -169,6 +169,11 @@ TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
         job("2023-11-14T22:10:00Z", "2023-11-14T22:18:20Z", "2023-11-16T22:13:20Z");
     EXPECT_EQ(start_words(told, now_ms), "in about 5m (now at the earliest, in 2d at the latest)");
     EXPECT_EQ(start_short(told, now_ms), "5m");
+    nlohmann::json passed = told;
+    passed["estimatedStart"]["mayBePassed"] = true;
+    EXPECT_EQ(start_words(passed, now_ms),
+              "in about 5m (now at the earliest, in 2d at the latest), unless jobs that need less "
+              "take the room first: none is kept for it");
     EXPECT_EQ(start_words(job("2023-11-14T22:13:50Z", nullptr, nullptr), now_ms),
               "at a time that cannot be told yet, in 30s at the earliest");
     EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", nullptr, nullptr), now_ms),

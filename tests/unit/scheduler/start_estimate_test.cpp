@@ -44,6 +44,17 @@ TEST_F(Starts, latest_is_what_the_limits_of_those_before_it_say) {
     EXPECT_EQ(of("then").likely, begin + Duration::seconds(150)) << "nothing but limits is known";
     EXPECT_EQ(of("then").earliest, world.now) << "anything may end at any moment";
     EXPECT_EQ(find_job(world.engine.state(), "team-a", "runs")->start, std::nullopt) << "it runs";
+    EXPECT_FALSE(of("next").may_be_passed) << "the room is promised to it";
+    EXPECT_TRUE(of("then").may_be_passed);
+}
+
+// It was told to start in 3 s, over and over, while small jobs came and took what came free.
+TEST_F(Starts, who_needs_more_than_comes_free_at_once_and_is_promised_nothing_may_be_passed) {
+    for (int i = 0; i < 8; ++i) submit("runs-" + std::to_string(i), 1, 0);
+    submit("large", 8, 0);
+    submit("small", 1, 0);
+    EXPECT_TRUE(of("large").may_be_passed);
+    EXPECT_FALSE(of("small").may_be_passed) << "the next GPU is enough";
 }
 
 TEST_F(Starts, nothing_is_told_that_depends_on_work_without_limit_or_history) {

@@ -93,8 +93,6 @@ namespace gpuctl {
       "One pod more than a node has slots for.") \
     X(forget_new_demand, \
       "Nobody hears that a queue wants more than its guarantee, or no longer does.") \
-    X(victims_lose_their_turn, \
-      "A job that waits leaves the line for a Plan when a pod of it is stopped.") \
     X(forget_gain_on_policy, \
       "A policy that allows more wakes nobody.") \
     X(stale_index, \

@@ -139,6 +139,10 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
             continue;
         }
         has_room = false;
+        if (ready.all_or_nothing && groups.size() > 1) {
+            found->sentence +=
+                "; all together it needs " + explain_parts::whole_of_mix(state, ready);
+        }
         out.push_back(std::move(*found));
         if (ready.all_or_nothing) break;
     }

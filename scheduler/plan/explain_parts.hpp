@@ -69,6 +69,8 @@ Explanation explain_maintenance(const ClusterState& state, const JobRow& job, co
 // "needs 16 GPUs for 2 ranks (8 each)": the beginning of the sentence.
 std::string asks_for(const Capacity& capacity, const Shape& shape, std::int64_t ranks);
 // Each shape of a mixed gang finds room by itself; do they together? Asked on a copy of the world.
+// "6 GPUs for 3 ranks of different size at once (4, 1, 1)"
+std::string whole_of_mix(const ClusterState& state, const Readiness& ready);
 std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
                                        const Readiness& ready, WindowSet barred);
 

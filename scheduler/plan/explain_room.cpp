@@ -286,26 +286,6 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
     return out;
 }
 
-std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& job,
-                                       const Readiness& ready, WindowSet barred) {
-    Capacity copy = state.capacity();
-    Placer placer;
-    if (barred != 0) placer.keep_outside(barred);
-    std::vector<Placement> out;
-    std::vector<PodId> pods = ready.pods;
-    pods.resize(std::min(pods.size(), static_cast<std::size_t>(ready.ranks_needed)));
-    if (placer.place_all(state, copy, job.pool, pods, out)) return std::nullopt;
-    Explanation found;
-    found.reason = Reason::nodes_insufficient;
-    found.subject = state.pool(job.pool).name;
-    found.nodes_total = state.pool(job.pool).nodes;
-    found.figures = {{"ranks_needed", static_cast<std::int64_t>(pods.size())}};
-    found.sentence = "needs room for " + std::to_string(pods.size()) +
-                     " ranks of different size at once; pool " + found.subject +
-                     " has room for each kind, but not for all together";
-    return found;
-}
-
 }  // namespace explain_parts
 
 }  // namespace gpuctl

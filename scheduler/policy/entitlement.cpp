@@ -1,5 +1,8 @@
 #include "scheduler/policy/entitlement.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "scheduler/queue/division.hpp"
 
 namespace gpuctl {
@@ -32,20 +35,52 @@ GpuMilli read_demand(const ClusterState& state, QueueId id, Entitlements& out) {
     return own.demand;
 }
 
-void divide_among(const ClusterState& state, GpuMilli whole, const std::vector<QueueId>& queues,
-                  Entitlements& out) {
-    std::vector<Claim> claims;
+Claim claim_of(const ClusterState& state, QueueId id, GpuMilli whole, const Entitlements& out) {
+    const QueueRow& queue = state.queue(id);
+    const std::int64_t demand = out.at(id).demand.value();
+    const auto cap = queue.cap();
+    return {queue.weight, queue.guaranteed_now().value(), demand,
+            cap ? cap->value() : std::max(whole.value(), demand)};
+}
+
+// By priority where the order knows one: queues with more of it first, except that all others keep
+// what they are guaranteed and could use.
+std::map<std::int32_t, std::vector<QueueId>, std::greater<>> tiers_of(
+    const ClusterState& state, QueueOrder order, const std::vector<QueueId>& queues) {
+    std::map<std::int32_t, std::vector<QueueId>, std::greater<>> out;
     for (const QueueId id : queues) {
-        const QueueRow& queue = state.queue(id);
-        const std::int64_t demand = out.at(id).demand.value();
-        const auto cap = queue.cap();
-        claims.push_back({queue.weight, queue.guaranteed_now().value(), demand,
-                          cap ? cap->value() : std::max(whole.value(), demand)});
+        const bool has_tiers = order != QueueOrder::fifo;
+        out[has_tiers ? state.queue(id).priority : 0].push_back(id);
     }
-    const std::vector<std::int64_t> parts = divide(whole.value(), claims);
-    for (std::size_t i = 0; i < queues.size(); ++i) {
-        out.at(queues[i]).entitled = GpuMilli{parts[i]};
-        divide_among(state, GpuMilli{parts[i]}, state.queue(queues[i]).children, out);
+    return out;
+}
+
+void divide_among(const ClusterState& state, QueueOrder order, GpuMilli whole,
+                  const std::vector<QueueId>& queues, Entitlements& out) {
+    const auto tiers = tiers_of(state, order, queues);
+    const auto guaranteed_in = [&](const std::vector<QueueId>& tier) {
+        std::int64_t sum = 0;
+        for (const QueueId id : tier) {
+            const Claim claim = claim_of(state, id, whole, out);
+            sum += std::min({claim.guaranteed, claim.demand, claim.cap});
+        }
+        return sum;
+    };
+    std::int64_t kept = 0;  // for tiers to come
+    for (const auto& [priority, tier] : tiers) kept += guaranteed_in(tier);
+    std::int64_t left = whole.value();
+    for (const auto& [priority, tier] : tiers) {
+        kept -= guaranteed_in(tier);
+        std::vector<Claim> claims;
+        for (const QueueId id : tier) claims.push_back(claim_of(state, id, whole, out));
+        const std::vector<std::int64_t> parts =
+            divide(std::max<std::int64_t>(left - kept, 0), claims);
+        for (std::size_t i = 0; i < tier.size(); ++i) {
+            const QueueRow& queue = state.queue(tier[i]);
+            out.at(tier[i]).entitled = GpuMilli{parts[i]};
+            divide_among(state, queue.order, GpuMilli{parts[i]}, queue.children, out);
+            left -= parts[i];
+        }
     }
 }
 
@@ -55,7 +90,7 @@ std::map<QueueId, Entitlement> entitlements(const ClusterState& state, PoolId po
     Entitlements out;
     const PoolRow& row = state.pool(pool);
     for (const QueueId root : row.roots) read_demand(state, root, out);
-    divide_among(state, row.offered.gpus, row.roots, out);
+    divide_among(state, row.order, row.offered.gpus, row.roots, out);
     return out;
 }
 

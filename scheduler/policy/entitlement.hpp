@@ -1,6 +1,6 @@
 #pragma once
-// Who is owed what: the pool's GPUs divided down the tree of its queues. Reclaim asks it who is
-// over its part and by how much; `gpuctl get queues` shows it.
+// Who is owed what: the pool's GPUs divided down the tree of its queues, by priority first, then by
+// weight. `gpuctl get queues` shows it.
 
 #include <map>
 #include <vector>

@@ -119,6 +119,37 @@ class Controllers(MadeByControllers, unittest.TestCase):
             "completions": 4, "parallelism": 4, "completionMode": "Indexed", "template": template}})
         wait_for(lambda: len(bound(self.bed, self.namespace)) == 4, BOUND_S, lambda: f"{bound(self.bed, self.namespace)}")
 
+    def test_a_gang_goes_on_without_the_pod_of_a_rank_that_is_done(self):
+        # A drained node takes it along, and the Job, which remembers that the rank is complete, makes no other.
+        template = self.template(labels={f"{PREFIX}/gang": "pair"}, annotations={f"{PREFIX}/gang-min": "2"})
+        template["spec"]["restartPolicy"] = "Never"
+        self.create("batch/v1/jobs", {"metadata": {"name": "pair"}, "spec": {
+            "completions": 2, "parallelism": 2, "completionMode": "Indexed", "template": template}})
+
+        def rank(index):
+            return next(iter(self.bed.pods(self.namespace, f"batch.kubernetes.io/job-completion-index={index}")), None)
+
+        def phase(index):
+            found = rank(index)
+            return found and found["status"]["phase"]
+
+        def remove(index):
+            self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{rank(index)['metadata']['name']}", expect=(200,))
+
+        wait_for(lambda: phase(0) == phase(1) == "Running", RUNNING_S, "both ranks run", every_s=0.2)
+        self.bed.kubectl("-n", self.namespace, "annotate", "pod", rank(0)["metadata"]["name"],
+                         "testbed.gpuctl.dev/run-time=1s")
+        wait_for(lambda: phase(0) == "Succeeded", RUNNING_S, "rank 0 is done", every_s=0.2)
+        wait_for(lambda: self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/pair")["status"].get("succeeded") == 1,
+                 RUNNING_S, "the Job knows it", every_s=0.2)
+        remove(0)
+        wait_for(lambda: rank(0) is None, RUNNING_S, "its pod is gone", every_s=0.2)
+        before = rank(1)["metadata"]["uid"]
+        remove(1)
+        wait_for(lambda: (found := rank(1)) and found["metadata"]["uid"] != before and found["status"]["phase"] == "Running",
+                 RUNNING_S, lambda: f"rank 1 runs again: {self.daemon.gpuctl('explain', 'job', 'pair', namespace=self.namespace).stdout}",
+                 every_s=0.2)
+
     def test_a_deployment_gets_all_its_replicas_and_new_ones(self):
         self.create("apps/v1/deployments", {"metadata": {"name": "serve"}, "spec": {
             "replicas": 2, "selector": {"matchLabels": {"app": "serve"}},

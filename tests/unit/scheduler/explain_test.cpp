@@ -31,5 +31,25 @@ TEST(Explain, a_node_counts_for_every_resource_it_is_short_of) {
         << message;
 }
 
+TEST(Explain, ranks_of_different_size_are_told_with_what_all_of_them_need) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(pod("runs", "runs", 3));
+    world.run();
+    std::vector<PodFacts> ranks = gang("g", 3, 1);
+    ranks[0].request = room(4, 1, 1, 1);
+    world.add(ranks);
+    world.plan();
+    EXPECT_NE(world.why("g").front().sentence.find(
+                  "all together it needs 6 GPUs for 3 ranks of different size at once (4, 1, 1)"),
+              std::string::npos)
+        << world.why("g").front().sentence;
+    world.remove_pod("runs");
+    world.plan();
+    EXPECT_EQ(world.why("g").front().sentence,
+              "needs 6 GPUs for 3 ranks of different size at once (4, 1, 1); pool default has 4 of "
+              "4 GPUs free: room for each kind, but not for all together");
+}
+
 }  // namespace
 }  // namespace gpuctl::test

@@ -83,6 +83,31 @@ TEST(Entitlement, says_who_is_over_and_who_is_owed_how_much) {
     EXPECT_EQ(parts["vision"].demand, GpuMilli{0});
 }
 
+// A weight is a share among queues of equal priority.
+TEST(Entitlement, goes_to_priority_first_beside_what_others_are_guaranteed) {
+    EngineWorld world;
+    Policy policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = {{"hi", 10, 1, {}, {}}, {"lo", 0, 3, {}, {}}};
+    policy.pools = {pool};
+    world.set(policy);
+    world.add(node("a", 4));
+    world.add(pods("h", "hi", 6));
+    world.add(pods("l", "lo", 6));
+    world.plan();
+    auto parts = by_name(world);
+    EXPECT_EQ(parts["hi"].entitled, whole_gpus(4));
+    EXPECT_EQ(parts["lo"].entitled, GpuMilli{0});
+    EXPECT_EQ(parts["hi"].held, whole_gpus(4)) << "the turns lead to the same";
+    policy.pools[0].queues[1].guaranteed = whole_gpus(1);
+    world.set(policy);
+    world.plan();
+    parts = by_name(world);
+    EXPECT_EQ(parts["hi"].entitled, whole_gpus(3));
+    EXPECT_EQ(parts["lo"].owed(), whole_gpus(1));
+}
+
 JobSpec job(const char* in, std::int64_t gpus, std::int32_t replicas) {
     JobSpec spec;
     spec.key = {"team-a", "j"};

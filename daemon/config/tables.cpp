@@ -282,7 +282,8 @@ const std::vector<Key<TenantPolicy>>& keys<TenantPolicy>() {
         gpus("gpuMaximum", &TenantPolicy::gpu_maximum, "over all pools; left out: no limit"),
         cores("cpuMaximum", &TenantPolicy::cpu_maximum, "cores; left out: no limit"),
         memory("memoryMaximum", &TenantPolicy::memory_maximum, "left out: no limit"),
-        text("queue", &TenantPolicy::queue, "of jobs that name none; \"\": default"),
+        text("queue", &TenantPolicy::queue,
+             "of jobs that name none, in pools that have it; \"\": default"),
         list("pools", &TenantPolicy::pools, PoolQuota{"training-pool", whole_gpus(12)},
              "limits in single pools"),
     };

@@ -210,7 +210,8 @@ std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec) {
     }
     std::string queue_name = spec.queue;
     for (const TenantPolicy& tenant : state.policy().tenants) {
-        if (queue_name.empty() && tenant.name == spec.key.namespace_name) queue_name = tenant.queue;
+        const bool is_meant = spec.queue.empty() && tenant.name == spec.key.namespace_name;
+        if (is_meant && state.find_queue(pool, tenant.queue).exists()) queue_name = tenant.queue;
     }
     if (queue_name.empty()) queue_name = kDefaultQueue;
     const QueueId queue = state.find_queue(pool, queue_name);

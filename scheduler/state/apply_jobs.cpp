@@ -76,10 +76,13 @@ JobId ClusterState::find_job(const ObjectKey& key) const {
     return found == job_ids_.end() ? JobId::none() : found->second;
 }
 
+// Ruling 9. The queue of a namespace is for the pools that have it.
 std::string ClusterState::queue_name_of(const JobRow& job) const {
     if (!job.queue_wanted.empty()) return job.queue_wanted;
     const std::string& by_tenant = tenants_[job.tenant.value()].queue;
-    return by_tenant.empty() ? kDefaultQueue : by_tenant;
+    const PoolId pool = find_pool(job.pool_wanted);
+    const bool is_there = !pool.exists() || find_queue(pool, by_tenant).exists();
+    return by_tenant.empty() || !is_there ? kDefaultQueue : by_tenant;
 }
 
 // Names to ids, as policy and nodes have it now.

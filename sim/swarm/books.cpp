@@ -251,7 +251,9 @@ bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
 QueueName Books::queue_of(const PodFacts& pod) const {
     QueueName out{pod.pool.empty() ? kDefaultPool : pod.pool, pod.queue};
     const TenantPolicy* of = tenant(pod.key.namespace_name);
-    if (out.queue.empty() && of != nullptr) out.queue = of->queue;
+    if (out.queue.empty() && of != nullptr && policy_of({out.pool, of->queue}) != nullptr) {
+        out.queue = of->queue;
+    }
     if (out.queue.empty()) out.queue = kDefaultQueue;
     return out;
 }

@@ -146,32 +146,48 @@ std::string gang_min_problem(const MetadataParts& metadata, const LabelKeys& lab
            " where a whole number of at least 1 must stand";
 }
 
-// One revision of what a person made, as "Deployment.6d8f:web": a rollout may name another queue,
-// pool or size, while pods of the last one still hold theirs. Of a ReplicaSet that a Deployment
-// made it is the Deployment; the hash behind its name is on the pod, nothing is guessed from its
-// look.
-std::string controller_of(const MetadataParts& metadata) {
-    std::string_view kind = metadata.controller_kind;
-    std::string_view name = metadata.controller_name;
+struct Controller {
+    std::string_view kind;
+    std::string_view name;
+};
+
+// Of a ReplicaSet that a Deployment made it is the Deployment; the hash behind its name is on the
+// pod, nothing is guessed from its look.
+Controller controller_of(const MetadataParts& metadata) {
+    Controller controller{metadata.controller_kind, metadata.controller_name};
     const std::string end = "-" + std::string{metadata.template_hash};
-    if (kind == "ReplicaSet" && !metadata.template_hash.empty() && name.ends_with(end)) {
-        kind = "Deployment";
-        name.remove_suffix(end.size());
+    if (controller.kind == "ReplicaSet" && !metadata.template_hash.empty() &&
+        controller.name.ends_with(end)) {
+        controller.kind = "Deployment";
+        controller.name.remove_suffix(end.size());
     }
-    std::string key{kind};
-    if (!metadata.template_hash.empty()) key += "." + std::string{metadata.template_hash};
-    return key + ":" + std::string{name};
+    return controller;
 }
 
-// Rulings 7 and 9, ADR 0025. A pod in a gang belongs to the gang whatever else its labels say.
-// Pods that we had made carry their job's name; any other is of the job that its controller is.
-// `app` is what its owner likes: two Deployments with the same one have limits of their own.
+// The job that we had the pod made for; empty for all others. Labels are copied with what they
+// stand on: only the controller that we named after the job makes its pods (ADR 0025).
+std::string_view own_job_of(const MetadataParts& metadata) {
+    if (!metadata.has_controller || !metadata.is_made_by_us) return {};
+    const std::string_view told =
+        metadata.own_name.text.empty() ? metadata.app : std::string_view{metadata.own_name.text};
+    return controller_of(metadata).name == told ? told : std::string_view{};
+}
+
+// Rulings 7 and 9, ADR 0025. Pods that we had made carry their job's name. A pod in a gang that
+// others made belongs to that gang whatever else its labels say; any other is of the job that its
+// controller is, one revision of it, as "Deployment.6d8f:web": a rollout may name another queue,
+// pool or size, while pods of the last one still hold theirs. `app` is what its owner likes: two
+// Deployments with the same one have limits of their own.
 std::string job_of(const MetadataParts& metadata, std::string_view gang) {
-    if (!gang.empty()) return std::string{gang};
-    if (!metadata.own_name.text.empty()) return std::string{metadata.own_name.text};
+    if (const auto own = own_job_of(metadata); !own.empty() && (gang.empty() || gang == own)) {
+        return std::string{own};
+    }
+    if (!gang.empty()) return std::string{kForeignGangPrefix} + std::string{gang};
     if (!metadata.has_controller) return std::string{kLonePodPrefix} + std::string{metadata.name};
-    if (metadata.is_made_by_us && !metadata.app.empty()) return std::string{metadata.app};
-    return controller_of(metadata);
+    const Controller controller = controller_of(metadata);
+    std::string key{controller.kind};
+    if (!metadata.template_hash.empty()) key += "." + std::string{metadata.template_hash};
+    return key + ":" + std::string{controller.name};
 }
 
 void name_job(const MetadataParts& metadata, const SpecParts& spec, const LabelKeys& labels,

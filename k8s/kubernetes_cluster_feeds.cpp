@@ -171,6 +171,15 @@ std::string WorkloadFeed::uid_of(const ObjectKey& job) const {
     return {};
 }
 
+namespace {
+
+// The job that pods of the group are: ours say their size themselves.
+ObjectKey gang_of(const ObjectKey& group) {
+    return {group.namespace_name, std::string{kForeignGangPrefix} + group.name};
+}
+
+}  // namespace
+
 bool GangFeed::on_object(Change /*change*/, const ObjectIdentity& /*identity*/,
                          std::string_view object) {
     const auto gang = read_gang(object, field_);
@@ -178,20 +187,21 @@ bool GangFeed::on_object(Change /*change*/, const ObjectIdentity& /*identity*/,
         ++figures_.unreadable;
         return true;
     }
-    const auto known = gangs_.find(gang->key);
+    const ObjectKey key = gang_of(gang->key);
+    const auto known = gangs_.find(key);
     if (known != gangs_.end() && known->second == gang->ranks_min) {
         ++figures_.unchanged;
         return true;
     }
     if (gang->ranks_min == 0 && known == gangs_.end()) return true;  // a group, but no gang
-    if (!outbox_.offer(GangObserved{gang->key, gang->ranks_min})) return false;
+    if (!outbox_.offer(GangObserved{key, gang->ranks_min})) return false;
     ++figures_.told;
-    gangs_.insert_or_assign(gang->key, gang->ranks_min);
+    gangs_.insert_or_assign(key, gang->ranks_min);
     return true;
 }
 
 bool GangFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
-    const ObjectKey key{identity.namespace_name, identity.name};
+    const ObjectKey key = gang_of({identity.namespace_name, identity.name});
     if (!gangs_.contains(key)) return true;
     if (!outbox_.offer(GangRemoved{key})) return false;
     gangs_.erase(key);

@@ -39,6 +39,13 @@ std::string waiting_message(const JobRecord& job) {
 std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const ClusterState& state = services.engine.state();
     const Result<JobView> existing = find_job(state, spec.key.namespace_name, spec.key.name);
+    if (!existing && existing.error().code == ErrorCode::JobAmbiguous) {
+        Error taken = make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
+                                                           ": several jobs have that name; "
+                                                           "choose another name");
+        taken.details = existing.error().details;
+        return taken;
+    }
     const bool is_taken = existing && shown_name(existing->key) == spec.key.name;
     if (is_taken && !existing->never_made) {
         const char* const help = existing->status == "Terminating"
@@ -101,7 +108,7 @@ std::optional<net::HttpResponse> answer_repeat(Services& services, const Call& c
     }
     if (const auto* known = std::get_if<KeyOfJob>(&state)) {
         const Result<JobView> job =
-            find_job(services.engine.state(), known->job.namespace_name, known->job.name);
+            find_job(services.engine.state(), known->job.namespace_name, whole_name(known->job));
         if (job && job->record != nullptr) {
             Json body = created_json(*job->record, waiting_message(*job->record));
             body["warnings"] = Json::array();

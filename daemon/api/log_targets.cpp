@@ -56,9 +56,8 @@ Result<std::vector<LogTarget>> targets_of(const JobView& job, const Call& call,
                                           const LogQuery& query) {
     std::vector<LogTarget> targets;
     const std::string& id = call.parameters.at(0);
-    const std::string wanted = !query.pod.empty()
-                                   ? query.pod
-                                   : (id != job.key.name && id != shown_name(job.key) ? id : "");
+    const bool is_job = id == shown_name(job.key) || id == whole_name(job.key);
+    const std::string wanted = !query.pod.empty() || is_job ? query.pod : id;
     const PodView* best = nullptr;
     for (const PodView& pod : job.pods) {
         if (query.all) {

@@ -11,10 +11,11 @@ std::string job_object(const ObjectKey& job) {
     const std::size_t colon = job.name.find(':');
     if (colon == std::string::npos) return "Job/" + job.name;
     const std::string kind = job.name.substr(0, std::min(job.name.find('.'), colon));
-    return (kind + ":" == kLonePodPrefix ? "Pod" : kind) + "/" + shown_name(job);
+    if (kind + ":" == kLonePodPrefix) return "Pod/" + shown_name(job);
+    return (kind + ":" == kForeignGangPrefix ? "Gang" : kind) + "/" + shown_name(job);
 }
 
-std::string whole_name(const ObjectKey& job) { return job.namespace_name + "/" + job.name; }
+std::string path_of(const ObjectKey& job) { return job.namespace_name + "/" + job.name; }
 
 // When the pod came to be as it is. Of one that is new to us, after a restart for instance, that is
 // what it says itself, else it would seem to have happened just now.
@@ -137,7 +138,7 @@ void History::on_effect(const Effect& effect, Instant now) {
 }
 
 History::OfJob& History::of_job(const ObjectKey& job) {
-    const std::string key = whole_name(job);
+    const std::string key = path_of(job);
     const auto [entry, is_new] = by_job_.try_emplace(key);
     if (is_new) {
         jobs_in_order_.push_back(key);
@@ -163,7 +164,7 @@ void History::add(const ObjectKey& job, JobEvent event) {
 }
 
 std::vector<JobEvent> History::of(const ObjectKey& job) const {
-    const auto found = by_job_.find(whole_name(job));
+    const auto found = by_job_.find(path_of(job));
     if (found == by_job_.end()) return {};
     std::vector<JobEvent> newest_first{found->second.events.rbegin(), found->second.events.rend()};
     // What pods told of their past came in the order of their names.

@@ -154,8 +154,8 @@ struct JobFilter {
 };
 
 std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filter);
-// By job name or pod name. `namespace_name` empty: every namespace; JobNotFound or JobAmbiguous
-// (the matches are in Error::details).
+// By job name, whole name ("gang:train", "gpuctl:train") or pod name. `namespace_name` empty: every
+// namespace; JobNotFound or JobAmbiguous (the matches are in Error::details).
 Result<JobView> find_job(const ClusterState& state, std::string_view namespace_name,
                          std::string_view name);
 std::vector<NodeView> list_nodes(const ClusterState& state);

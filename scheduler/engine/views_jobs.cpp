@@ -283,26 +283,24 @@ void keep_latest(const ClusterState& state, std::vector<JobId>& jobs) {
     });
 }
 
-// The whole key wins over the name people know, and that over a pod that is called so.
+// A whole name is one job's. Else the name that people know wins over a pod that is called so.
 std::vector<JobId> jobs_called(const ClusterState& state, std::string_view namespace_name,
                                std::string_view name) {
-    std::array<std::vector<JobId>, 3> by_rank;
+    const bool is_whole = name.find(':') != std::string_view::npos;
+    std::vector<JobId> by_name;
+    std::vector<JobId> by_pod;
     for (const auto& [key, id] : state.jobs_by_key()) {
         if (!namespace_name.empty() && key.namespace_name != namespace_name) continue;
         const auto is_named = [&](PodId pod) { return state.pod(pod).facts.key.name == name; };
         const std::vector<PodId>& pods = state.job(id).pods;
-        if (key.name == name) {
-            by_rank[0].push_back(id);
-        } else if (shown_name(key) == name) {
-            by_rank[1].push_back(id);
+        if ((is_whole ? whole_name(key) : shown_name(key)) == name) {
+            by_name.push_back(id);
         } else if (std::any_of(pods.begin(), pods.end(), is_named)) {
-            by_rank[2].push_back(id);
+            by_pod.push_back(id);
         }
     }
-    keep_latest(state, by_rank[1]);
-    const auto some = std::find_if(by_rank.begin(), by_rank.end(),
-                                   [](const auto& found) { return !found.empty(); });
-    return some == by_rank.end() ? std::vector<JobId>{} : std::move(*some);
+    keep_latest(state, by_name);
+    return by_name.empty() ? by_pod : by_name;
 }
 
 }  // namespace
@@ -325,7 +323,7 @@ Result<JobView> find_job(const ClusterState& state, std::string_view namespace_n
             std::to_string(matches.size()) + " jobs are named " + std::string{name} + where + help);
         for (const JobId id : matches) {
             const ObjectKey& key = state.job(id).key;
-            error.details.push_back({Place{}, key.namespace_name + "/" + key.name});
+            error.details.push_back({Place{}, key.namespace_name + "/" + whole_name(key)});
         }
         return error;
     }

@@ -22,16 +22,24 @@ struct ObjectKey {
 };
 BOOST_DESCRIBE_STRUCT(ObjectKey, (), (namespace_name, name))
 
-// A lone pod is a job of its own (ruling 7). Its job's key carries this before the pod's name, as
+// Only the key of a job that gpuctl was given is its plain name (ADR 0025). A lone pod is a job of
+// its own (ruling 7) and a gang that others made is one: their keys carry these before the name, as
 // that of pods of somebody's own Deployment carries "Deployment." with its revision and a colon, so
-// that a gang or a submitted job of the same name is another job (ADR 0025); no Kubernetes name has
-// a colon.
+// that a submitted job of the same name is another job; no Kubernetes name has a colon.
 inline constexpr std::string_view kLonePodPrefix = "pod:";
+inline constexpr std::string_view kForeignGangPrefix = "gang:";
+// How a job that gpuctl was given is told from others of its name: "gpuctl:train".
+inline constexpr std::string_view kOwnJobPrefix = "gpuctl:";
 
 // The job's name as people know it.
 inline std::string shown_name(const ObjectKey& job) {
     const std::size_t colon = job.name.find(':');
     return colon == std::string::npos ? job.name : job.name.substr(colon + 1);
+}
+// The one name that nothing else in its namespace has.
+inline std::string whole_name(const ObjectKey& job) {
+    const bool is_own = job.name.find(':') == std::string::npos;
+    return (is_own ? std::string{kOwnJobPrefix} : std::string{}) + job.name;
 }
 inline std::string to_string(const ObjectKey& key) {
     return key.namespace_name + "/" + shown_name(key);

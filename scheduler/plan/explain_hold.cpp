@@ -72,10 +72,11 @@ std::string gang_text(const ClusterState& state, const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodFacts& facts = state.pod(id).facts;
         if (!facts.gang_min_problem.empty()) {
-            return "there is no PodGroup " + job.key.name + ", and " + facts.gang_min_problem;
+            return "there is no PodGroup " + shown_name(job.key) + ", and " +
+                   facts.gang_min_problem;
         }
     }
-    return "there is no PodGroup " + job.key.name + ", and its pods do not say it";
+    return "there is no PodGroup " + shown_name(job.key) + ", and its pods do not say it";
 }
 
 // Pods of one gang are to say the same; where they do not, the largest number counts.

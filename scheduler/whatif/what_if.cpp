@@ -9,7 +9,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     Result<Trial> trial = Trial::of(exported, now);
     if (!trial) return trial.error();
     const ObjectKey& key = job.spec.key;
-    const Result<JobView> existing = find_job(trial->state(), key.namespace_name, key.name);
+    const Result<JobView> existing = find_job(trial->state(), key.namespace_name, whole_name(key));
     if (existing && existing->key == key && !existing->never_made) {
         return make_error(ErrorCode::JobExists, "try job " + to_string(key) +
                                                     ": one of that name is " + existing->status +
@@ -19,7 +19,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     trial->settle();  // first what would start without it
     trial->submit(job, label_prefix);
     trial->settle();
-    const Result<JobView> view = find_job(trial->state(), key.namespace_name, key.name);
+    const Result<JobView> view = find_job(trial->state(), key.namespace_name, whole_name(key));
     if (!view) return while_doing("try job " + to_string(key), view.error());
     Answer answer;
     for (const PodView& pod : view->pods) {

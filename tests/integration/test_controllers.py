@@ -2,7 +2,8 @@
 
 import unittest
 
-from support import BOUND_S, PREFIX, Daemon, RUNNING_S, bound, pod, shared_testbed, unique, wait_for
+from support import (BOUND_S, PREFIX, Daemon, RUNNING_S, bound, create_pod, delete_namespace_pods, pod, shared_testbed, unique,
+                     wait_for)
 
 
 class MadeByControllers:
@@ -97,6 +98,27 @@ class SeveralOfOneName(MadeByControllers, unittest.TestCase):
         self.daemon.gpuctl("delete", "job", "shared", namespace=self.namespace)
         wait_for(lambda: self.row("shared") is None, RUNNING_S, lambda: f"it ends while the pods go on: {self.row('shared')}")
         self.assertEqual(self.running("mine"), 2)
+
+    def test_a_submitted_job_and_a_gang_and_a_pod_of_its_name_are_three(self):
+        # The gang's pods were ranks of the job: they could not start, and its deletion never ended.
+        self.daemon.gpuctl("create", "-f", "-", namespace=self.namespace, stdin=(
+            "kind: training\njob: {name: llm}\nenvironment: {image: example/x}\n"
+            "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n"))
+        rank = {"labels": {f"{PREFIX}/gang": "llm", "part": "gang"}, "annotations": {f"{PREFIX}/gang-min": "2"}}
+        for body in (pod("llm", pool="training-pool"), pod("r-0", pool="training-pool", **rank),
+                     pod("r-1", pool="training-pool", **rank)):
+            create_pod(self.bed, self.namespace, body)
+        self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
+        wait_for(lambda: self.running("gang") == 2, BOUND_S, "the gang starts")
+        status, problem = self.daemon.rest("GET", f"/api/v1/jobs/llm?namespace={self.namespace}")
+        self.assertEqual(status, 409)
+        for whole, pods in (("gpuctl:llm", 1), ("gang:llm", 2), ("pod:llm", 1)):
+            self.assertIn(f"{self.namespace}/{whole}", str(problem))
+            wait_for(lambda whole=whole, pods=pods: (self.row(whole)["status"], len(self.row(whole)["pods"])) == ("Running", pods),
+                     RUNNING_S, lambda whole=whole: f"{whole} runs: {self.row(whole)}")
+        self.daemon.gpuctl("delete", "job", "gpuctl:llm", namespace=self.namespace)
+        wait_for(lambda: self.row("gpuctl:llm") is None, RUNNING_S, lambda: f"it ends: {self.row('gpuctl:llm')}")
+        self.assertEqual(self.running("gang"), 2)
 
 
 class Controllers(MadeByControllers, unittest.TestCase):

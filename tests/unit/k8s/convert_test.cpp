@@ -312,13 +312,13 @@ TEST(ConvertPod, a_gang_is_named_by_every_dialect) {
         EXPECT_EQ(read.gang_min, 0) << pointer;
         return read.job;
     };
-    EXPECT_EQ(gang_of("/metadata/labels/scheduling.x-k8s.io~1pod-group", "g"), "g");
-    EXPECT_EQ(gang_of("/metadata/annotations/scheduling.k8s.io~1group-name", "g"), "g");
-    EXPECT_EQ(gang_of("/metadata/annotations/scheduling.volcano.sh~1group-name", "g"), "g");
-    EXPECT_EQ(gang_of("/metadata/annotations/pod-group-name", "g"), "g");
-    EXPECT_EQ(gang_of("/spec/schedulingGroup/podGroupName", "g"), "g");
-    EXPECT_EQ(gang_of("/metadata/labels/runwhere.ai~1gang", "g"), "g");
-    EXPECT_EQ(gang_of("/metadata/labels/g8s.host~1gang", "g"), "g");
+    EXPECT_EQ(gang_of("/metadata/labels/scheduling.x-k8s.io~1pod-group", "g"), "gang:g");
+    EXPECT_EQ(gang_of("/metadata/annotations/scheduling.k8s.io~1group-name", "g"), "gang:g");
+    EXPECT_EQ(gang_of("/metadata/annotations/scheduling.volcano.sh~1group-name", "g"), "gang:g");
+    EXPECT_EQ(gang_of("/metadata/annotations/pod-group-name", "g"), "gang:g");
+    EXPECT_EQ(gang_of("/spec/schedulingGroup/podGroupName", "g"), "gang:g");
+    EXPECT_EQ(gang_of("/metadata/labels/runwhere.ai~1gang", "g"), "gang:g");
+    EXPECT_EQ(gang_of("/metadata/labels/g8s.host~1gang", "g"), "gang:g");
 }
 
 TEST(ConvertPod, a_pod_says_whether_it_may_be_stopped_and_what_that_costs) {
@@ -344,12 +344,12 @@ TEST(ConvertPod, a_pod_says_whether_it_may_be_stopped_and_what_that_costs) {
     EXPECT_FALSE(facts(pod).preemptible);
 }
 
-TEST(ConvertPod, our_gangs_say_their_size_and_rank_on_the_pod) {
+TEST(ConvertPod, gangs_say_their_size_and_rank_on_the_pod) {
     Json pod = basic_pod();
     pod["metadata"]["labels"] = {{"runwhere.ai/gang", "llm"}, {"app", "other"}};
     pod["metadata"]["annotations"] = {{"runwhere.ai/gang-min", "4"},
                                       {"batch.kubernetes.io/job-completion-index", "3"}};
-    EXPECT_EQ(facts(pod).job, "llm");
+    EXPECT_EQ(facts(pod).job, "gang:llm");
     EXPECT_EQ(facts(pod).gang_min, 4);
     EXPECT_EQ(facts(pod).rank, 3);
     EXPECT_EQ(facts(pod).gang_min_problem, "");
@@ -384,7 +384,7 @@ TEST(ConvertPod, what_makes_the_pods_is_the_job_whatever_their_labels_say) {
     pod["metadata"]["labels"].erase("controller-revision-hash");
     EXPECT_EQ(made_by("Job", "train"), "Job:train");
     pod["metadata"]["labels"]["runwhere.ai/name"] = "mine";
-    EXPECT_EQ(facts(pod).job, "mine");
+    EXPECT_EQ(facts(pod).job, "Job:train") << "a label that anybody can write";
 }
 
 TEST(ConvertPod, pods_that_we_had_made_are_of_the_job_that_they_name) {
@@ -394,6 +394,28 @@ TEST(ConvertPod, pods_that_we_had_made_are_of_the_job_that_they_name) {
     pod["metadata"]["ownerReferences"] =
         Json::array({{{"kind", "StatefulSet"}, {"name", "lab"}, {"controller", true}}});
     EXPECT_EQ(facts(pod).job, "lab");
+    pod["metadata"]["ownerReferences"][0]["name"] = "copy-of-lab";
+    EXPECT_EQ(facts(pod).job, "StatefulSet:copy-of-lab") << "its labels were copied with it";
+}
+
+// Pods of a user's gang were ranks of the submitted job of that name, whose end they never let
+// come; they could not start either (reader 12).
+TEST(ConvertPod, a_gang_that_others_made_is_no_job_of_ours_of_the_same_name) {
+    Json pod = basic_pod();
+    pod["metadata"]["labels"] = {{"runwhere.ai/gang", "q7"},
+                                 {"runwhere.ai/name", "q7"},
+                                 {"runwhere.ai/job-type", "training"}};
+    pod["metadata"]["annotations"] = {{"runwhere.ai/gang-min", "2"}};
+    EXPECT_EQ(facts(pod).job, "gang:q7") << "nothing that we made controls it";
+    const auto made_by = [&pod](const char* name) {
+        pod["metadata"]["ownerReferences"] =
+            Json::array({{{"kind", "Job"}, {"name", name}, {"controller", true}}});
+        return facts(pod).job;
+    };
+    EXPECT_EQ(made_by("q7"), "q7");
+    EXPECT_EQ(made_by("q8"), "gang:q7");
+    pod["metadata"]["labels"]["runwhere.ai/gang"] = "q9";
+    EXPECT_EQ(made_by("q7"), "gang:q9");
 }
 
 TEST(ConvertPod, pool_comes_from_the_label_or_from_what_the_selector_pins) {

@@ -15,11 +15,13 @@ NodeTopology stands(const std::string& labels, const LabelKeys& keys = LabelKeys
 }
 
 PodFacts asks(const std::string& annotations,
-              const std::string& labels = R"("runwhere.ai/gang":"g")") {
-    const auto pod = read_pod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","labels":{)" +
-                                  labels + R"(},"annotations":{)" + annotations +
-                                  R"(}},"spec":{"schedulerName":"gpuctl","containers":[]}})",
-                              PodReadSettings{});
+              const std::string& labels = R"("runwhere.ai/gang":"g")",
+              const std::string& owners = "") {
+    const auto pod =
+        read_pod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","labels":{)" + labels +
+                     R"(},"ownerReferences":[)" + owners + R"(],"annotations":{)" + annotations +
+                     R"(}},"spec":{"schedulerName":"gpuctl","containers":[]}})",
+                 PodReadSettings{});
     EXPECT_TRUE(pod.has_value());
     return pod->facts;
 }
@@ -67,10 +69,10 @@ TEST(ConvertTopology, what_cannot_be_followed_is_said) {
                   .find("spread must name a level inside it"),
               std::string::npos);
     // Several pods that start one by one: the first would choose for all.
-    EXPECT_NE(
-        problem(asks(R"("runwhere.ai/required-topology":"rack")", R"("runwhere.ai/name":"s")"))
-            .find("that are no gang"),
-        std::string::npos);
+    EXPECT_NE(problem(asks(R"("runwhere.ai/required-topology":"rack")", "",
+                           R"({"kind":"StatefulSet","name":"s","controller":true})"))
+                  .find("that are no gang"),
+              std::string::npos);
     EXPECT_EQ(problem(asks(R"("runwhere.ai/required-topology":"rack")", "")), "");
 }
 

@@ -53,7 +53,13 @@ TEST(Gang, a_lone_pod_of_the_same_name_is_no_rank_of_it) {
     EXPECT_EQ(world.node_of("x-0"), "");
     EXPECT_EQ(world.why("x").front().reason, Reason::gang_incomplete);
     const ClusterState& state = world.engine.state();
-    EXPECT_EQ(find_job(state, "team-a", "x")->pods.size(), 2U) << "the gang has the name";
+    const Result<JobView> either = find_job(state, "team-a", "x");
+    ASSERT_FALSE(either.has_value()) << "who asks for x may mean either";
+    EXPECT_EQ(either.error().code, ErrorCode::JobAmbiguous);
+    ASSERT_EQ(either.error().details.size(), 2U);
+    EXPECT_EQ(either.error().details[0].message, "team-a/pod:x");
+    EXPECT_EQ(either.error().details[1].message, "team-a/gpuctl:x");
+    EXPECT_EQ(find_job(state, "team-a", "gpuctl:x")->pods.size(), 2U);
     const Result<JobView> own = find_job(state, "team-a", "pod:x");
     ASSERT_TRUE(own.has_value());
     EXPECT_EQ(own->status, "Pending");

@@ -204,9 +204,12 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     }
     // Whoever behind it needs less would take the room: a time alone would be a promise.
     const bool may_be_passed = job.at("estimatedStart").value("mayBePassed", false);
+    const std::string kept_in = until(job, "roomKeptFrom", now_ms);
+    std::string passed = ", unless jobs that need less take the room first: none is kept for it";
+    if (kept_in == format_age(0)) passed += " yet";
+    if (!kept_in.empty() && kept_in != format_age(0)) passed += " for another " + kept_in;
     return "in about " + likely + (bounds.empty() ? "" : " (" + bounds + ")") +
-           (may_be_passed ? ", unless jobs that need less take the room first: none is kept for it"
-                          : "");
+           (may_be_passed ? passed : "");
 }
 
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms) {

@@ -255,6 +255,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
                             ? spec.priority <= priority_value(JobPriority::low)
                             : metadata.preemptible.text == "true";
     facts.preempts = spec.preempts;
+    facts.runs_to_end = spec.runs_to_end;
     facts.checkpoint_interval =
         Duration::seconds(number_at_least(metadata.checkpoint_interval.text, 0).value_or(0));
     facts.restart_cost =

@@ -52,6 +52,7 @@ struct SpecParts {
     std::string_view scheduler_name;
     std::int32_t priority = 0;
     bool preempts = true;
+    bool runs_to_end = false;  // restartPolicy is not Always
     std::int64_t stop_grace_s = 30;
     bool gated = false;
     Duration run_time_max;  // the kubelet ends it then; 0: never

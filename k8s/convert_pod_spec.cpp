@@ -166,6 +166,8 @@ bool read_member(JsonCursor& cursor, std::string_view key, SpecParts& parts) {
             Duration::seconds(std::clamp<std::int64_t>(cursor.integer(), 0, seconds_max));
     } else if (key == "preemptionPolicy") {
         parts.preempts = cursor.string() != "Never";
+    } else if (key == "restartPolicy") {
+        parts.runs_to_end = cursor.string() != "Always";
     } else if (key == "terminationGracePeriodSeconds") {
         parts.stop_grace_s = cursor.integer();
     } else if (key == "schedulingGates") {

@@ -131,6 +131,7 @@ Json start_json(const JobView& job) {
     body["likely"] = moment(job.start->likely);
     body["latest"] = moment(job.start->latest);
     body["mayBePassed"] = job.start->may_be_passed;
+    body["roomKeptFrom"] = moment(job.start->room_kept_from);
     return body;
 }
 

@@ -193,6 +193,10 @@ namespace gpuctl {
       "Work passes the first in line whatever was promised to it.") \
     X(promise_without_limit, \
       "Work without a limit passes the first in line.") \
+    X(keep_room_at_once, \
+      "Nodes are kept for the first in line however short it has waited.") \
+    X(keep_behind_services, \
+      "Nodes are kept that services hold, which do not end.") \
     X(keep_old_searches, \
       "What was found for a promise is told again when the pool has changed.") \
     X(evict_all_but_one, \

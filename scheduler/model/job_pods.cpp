@@ -52,6 +52,7 @@ PodFacts pod_of(const JobSpec& spec, std::int32_t ordinal, Instant now,
     pod.checkpoint_interval = spec.checkpoint_interval;
     pod.restart_cost = spec.restart_cost;
     pod.preempts = spec.priority != JobPriority::low;
+    pod.runs_to_end = spec.kind == JobKind::training;
     pod.created_at = now;
     pod.job = spec.key.name;
     if (spec.kind == JobKind::training) {

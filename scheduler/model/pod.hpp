@@ -64,6 +64,7 @@ struct PodFacts {
     std::string controller_uid;   // of that; empty where nobody says it
     bool preemptible = false;     // may be stopped for the sake of others
     bool preempts = true;         // may have others of lower priority stopped
+    bool runs_to_end = false;     // what it does comes to an end, unlike a service
     PodPhase phase = PodPhase::pending;
     std::string status;   // what users read: phase or the container's waiting reason
     std::string node;     // empty: not bound
@@ -99,9 +100,10 @@ struct PodFacts {
 };
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
                       (uid, key, ours, gated, terminating, has_controller, controller_uid,
-                       preemptible, preempts, phase, status, node, address, priority, restarts,
-                       created_at, started_at, finished_at, checkpoint_interval, restart_cost,
-                       stop_grace, job, gang, gang_min, gang_min_problem, rank, queue, pool,
-                       run_time_max, run_time_expected, request, rules, unsupported, gpu_device))
+                       preemptible, preempts, runs_to_end, phase, status, node, address, priority,
+                       restarts, created_at, started_at, finished_at, checkpoint_interval,
+                       restart_cost, stop_grace, job, gang, gang_min, gang_min_problem, rank, queue,
+                       pool, run_time_max, run_time_expected, request, rules, unsupported,
+                       gpu_device))
 
 }  // namespace gpuctl

@@ -62,6 +62,9 @@ enum class HeadOfLine : std::uint8_t {
 };
 struct BackfillPolicy {
     HeadOfLine head = HeadOfLine::reserve;
+    // With `reserve`: whom nothing can be promised is kept what comes free where it would fit
+    // first, from so long after it came on; 0: never.
+    Duration keep_after = Duration::seconds(3600);
     // With the order SHORTEST: waiting so long halves what a job is taken to cost ...
     Duration ageing = Duration::seconds(24 * 3600);
     // ... and from here on it goes first, the oldest of them, so that none waits for ever.
@@ -72,7 +75,8 @@ struct BackfillPolicy {
     Duration short_run_time = Duration::seconds(3600);
     friend auto operator<=>(const BackfillPolicy&, const BackfillPolicy&) = default;
 };
-BOOST_DESCRIBE_STRUCT(BackfillPolicy, (), (head, ageing, patience, short_percent, short_run_time))
+BOOST_DESCRIBE_STRUCT(BackfillPolicy, (),
+                      (head, keep_after, ageing, patience, short_percent, short_run_time))
 
 // Whom a job that finds no room may have stopped beside those of lower priority (docs/adr/0018).
 enum class PreemptionMode : std::uint8_t {

@@ -18,6 +18,7 @@
 //   retry_in_ms                                   of a backoff
 //   short_percent, short_run_time_ms              of what a pool keeps for short work
 //   promised_in_ms, run_time_max_ms               of a promise to the first in line
+//   waited_ms                                     by the first in line that is kept nodes
 //   domains                                       of the level it requires that have nodes for it
 //   ranks_fitting_in_one_domain, ..._empty        in the one with most room; were all empty
 //   gpus_free_in_one_domain                       in the one with most room

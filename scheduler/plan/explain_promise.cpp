@@ -50,10 +50,38 @@ void explain_short_work(const ClusterState& state, JobId id, std::vector<Explana
     out.push_back(std::move(kept));
 }
 
+namespace {
+
+// Nobody knows when: what comes free on some nodes is kept for it.
+void explain_kept(const ClusterState& state, JobId id, const JobRow& first,
+                  std::vector<Explanation>& out) {
+    const Duration waited = state.now() - first.submitted_at;
+    if (state.find_job(first.key) == id) {
+        if (out.empty()) return;
+        out.front().figures.push_back({"waited_ms", waited.ms()});
+        out.front().sentence += "; it came " + span(waited) +
+                                " ago and is first in line: what comes free on the nodes where it "
+                                "fits first is kept for it";
+        return;
+    }
+    if (!out.empty()) return;
+    Explanation held;
+    held.reason = Reason::reserved;
+    held.subject = shown_name(first.key);
+    held.figures = {{"waited_ms", waited.ms()}};
+    held.sentence = "the room for it is kept for " + held.subject + ", which came " + span(waited) +
+                    " ago and is first in line";
+    held.nodes_total = state.pool(first.pool).nodes;
+    out.push_back(std::move(held));
+}
+
+}  // namespace
+
 void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
     const Promise& promise = state.pool(job.pool).promise;
     if (!promise.job.exists()) return;
+    if (!promise.at.happened()) return explain_kept(state, id, state.job(promise.job), out);
     const Duration until = std::max(promise.at - state.now(), Duration{});
     if (promise.job == id) {
         if (out.empty()) return;
@@ -65,7 +93,7 @@ void explain_promise(const ClusterState& state, JobId id, std::vector<Explanatio
     if (!out.empty()) return;
     Explanation held;
     held.reason = Reason::reserved;
-    held.subject = state.job(promise.job).key.name;
+    held.subject = shown_name(state.job(promise.job).key);
     held.figures = {{"promised_in_ms", until.ms()}, {"run_time_max_ms", job.run_time_max.ms()}};
     held.sentence = "the room for it is promised to " + held.subject + " in " + span(until) +
                     (job.run_time_max > Duration{}

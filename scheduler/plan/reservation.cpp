@@ -11,6 +11,8 @@ namespace {
 // first at which it seems to fit is nearly always the one.
 constexpr int kMomentsTriedMost = 32;
 
+}  // namespace
+
 // How many of the ranks would fit, kept up to date node by node: asking the placer after every
 // release would look at the whole pool each time.
 class Fitting {
@@ -53,23 +55,32 @@ private:
     std::int64_t most_ = 0;
 };
 
+namespace {
+
+bool has_waited_for_long(const ClusterState& state, const JobRow& job) {
+    const Duration after = state.pool(job.pool).backfill.keep_after;
+    if (planted(PlantedBug::keep_room_at_once)) return true;
+    return after > Duration{} && state.now() - job.submitted_at >= after;
+}
+
 }  // namespace
 
 bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
                        const std::vector<PodId>& pods) {
     clear();
-    if (state.ends().empty() && !state.has_windows()) return false;
+    may_keep_ = has_waited_for_long(state, state.job(job));
+    if (state.ends().empty() && !state.has_windows() && !may_keep_) return false;
     const PoolId pool = state.job(job).pool;
     const Answer* known = known_answer(state, pool, pods);
     if (known == nullptr) {
         ++searches_;
         nodes_ = 0;
         const bool is_found = search(state, placer, pool, pods);
-        answers_.push_back({shapes_, is_found ? promise_.at : Instant{}});
+        answers_.push_back({shapes_, may_keep_, is_found, promise_.at});
         known = &answers_.back();
     }
     placer.keep_outside(std::nullopt);
-    promise_ = known->at.happened() ? Promise{job, known->at} : Promise{};
+    promise_ = known->is_found ? Promise{job, known->at} : Promise{};
     return exists();
 }
 
@@ -99,14 +110,15 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state, 
         state.read_anchors(state.job(state.pod(pods.front()).job), anchors);
         for (const NodeId anchor : anchors) shapes_.push_back(anchor.value());
     }
-    const auto found = std::find_if(answers_.begin(), answers_.end(),
-                                    [this](const Answer& one) { return one.shapes == shapes_; });
+    const auto found = std::find_if(answers_.begin(), answers_.end(), [this](const Answer& one) {
+        return one.may_keep == may_keep_ && one.shapes == shapes_;
+    });
     // One whose moment is over counts from now on, so that a window may have come too near since.
-    const bool is_stale = found != answers_.end() && state.has_windows() && found->at.happened() &&
+    const bool is_stale = found != answers_.end() && state.has_windows() && found->is_found &&
                           found->at <= state.now();
     if (found != answers_.end() && !is_stale) return &*found;
     // A new moment takes the place of `left_`: the old one would be told without it.
-    std::erase_if(answers_, [](const Answer& one) { return one.at.happened(); });
+    std::erase_if(answers_, [](const Answer& one) { return one.is_found; });
     return nullptr;
 }
 
@@ -172,6 +184,38 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, Poo
         if (state.has_windows() && tries_left-- == 0) return false;
         if (!place_at(state, placer, pool, pods, at)) continue;
         promise_.at = at;
+        return true;
+    }
+    return may_keep_ && release_the_oldest(state, placer, pool, pods, attempt, fitting);
+}
+
+bool Reservation::release_the_oldest(ClusterState& state, Placer& placer, PoolId pool,
+                                     const std::vector<PodId>& pods, Transaction& attempt,
+                                     Fitting& fitting) {
+    endless_.clear();
+    const NodeSet& nodes = state.capacity().nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        for (const PodId id : state.node(NodeId{slot}).pods) {
+            const PodRow& pod = state.pod(id);
+            const bool runs =
+                pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+            if (!runs || !pod.job.exists() || pod.ends_at.happened()) continue;  // or released
+            if (!pod.facts.runs_to_end && !planted(PlantedBug::keep_behind_services)) continue;
+            endless_.emplace_back(pod.placed_at.happened() ? pod.placed_at : pod.seen_at, id);
+        }
+    }
+    std::sort(endless_.begin(), endless_.end());
+    for (std::size_t i = 0; i < endless_.size();) {
+        for (const Instant began = endless_[i].first;
+             i < endless_.size() && endless_[i].first == began; ++i) {
+            const PodRow& pod = state.pod(endless_[i].second);
+            const std::uint32_t slot = pod.node.value();
+            const std::int64_t before = fitting.on(slot);
+            attempt.take(slot, state.shapes().at(pod.shape).needs, -1, pod.gpu_device);
+            fitting.changed(slot, before);
+        }
+        if (!fitting.all() || !place_at(state, placer, pool, pods, state.now())) continue;
+        promise_.at = Instant{};
         return true;
     }
     return false;

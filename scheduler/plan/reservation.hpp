@@ -4,11 +4,17 @@
 // ended by then goes wherever it fits; other work only where the promised amounts stay free beside
 // it.
 //
+// Where no moment can be told, because what runs has no limits, whoever has waited for long
+// (`backfill.keepAfter`) is kept nodes all the same: those on which it fits first if work ends in
+// the order in which it began. Services are not waited for. New work is the last to have begun and
+// is kept off those nodes, so that they stay the same until the job fits.
+//
 // One for each pool. A promise holds for one Plan; what was found for it is kept for the next ones
 // until something in the pool changes, because finding it visits all that runs. The promise itself
 // (who, when) is ClusterState's.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "scheduler/plan/placer.hpp"
@@ -16,9 +22,11 @@
 
 namespace gpuctl {
 
+class Fitting;
+
 class Reservation {
 public:
-    // For the pods of the first job that does not fit now. False: no moment can be told, because
+    // For the pods of the first job that does not fit now. False: nothing can be promised, because
     // too much of the pool is held by work without limits, or it never fits.
     bool make(ClusterState& state, Placer& placer, JobId job, const std::vector<PodId>& pods);
     void clear() { promise_ = {}; }  // to be made anew; what is known of the pool stays
@@ -63,6 +71,8 @@ private:
     // What was found for pods of these shapes, by their serials, in this order.
     struct Answer {
         std::vector<std::uint64_t> shapes;
+        bool may_keep = false;  // it was asked for one that has waited for long
+        bool is_found = false;
         Instant at;  // never: no moment can be told
     };
     const Answer* known_answer(const ClusterState& state, PoolId pool,
@@ -70,21 +80,26 @@ private:
     bool search(ClusterState& state, Placer& placer, PoolId pool, const std::vector<PodId>& pods);
     bool release_until_it_fits(ClusterState& state, Placer& placer, PoolId pool,
                                const std::vector<PodId>& pods, Transaction& attempt);
+    // Likewise, from beginning to beginning of what runs without a limit.
+    bool release_the_oldest(ClusterState& state, Placer& placer, PoolId pool,
+                            const std::vector<PodId>& pods, Transaction& attempt, Fitting& fitting);
     bool place_at(ClusterState& state, Placer& placer, PoolId pool, const std::vector<PodId>& pods,
                   Instant at);
     void note_left(const ClusterState& state, const Capacity& capacity);
 
     Promise promise_;
     Basis basis_;
-    std::vector<Answer> answers_;        // on this basis; at most one has a moment, the last
+    std::vector<Answer> answers_;        // on this basis; at most one is found, the last
     std::vector<std::uint64_t> shapes_;  // buffer
+    bool may_keep_ = false;              // even where no moment can be told
     std::uint64_t searches_ = 0;
     std::vector<Left> left_;
     std::size_t nodes_ = 0;  // of left_ in use
     std::vector<Placement> round_;
     std::vector<Transaction::Entry> log_;
-    Stay stay_;                      // of the pods, where there are windows
-    std::vector<Instant> openings_;  // when windows end
+    Stay stay_;                                       // of the pods, where there are windows
+    std::vector<Instant> openings_;                   // when windows end
+    std::vector<std::pair<Instant, PodId>> endless_;  // buffer
 };
 
 }  // namespace gpuctl

@@ -304,7 +304,7 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
     for (const auto& [id, at] : forecast.alone(told, Pace::early)) out[id].earliest = at;
     const Promise& promise = state.pool(pool).promise;
     for (auto& [id, estimate] : out) {
-        if (id == promise.job) {
+        if (id == promise.job && promise.at.happened()) {
             estimate.latest = std::max(promise.at, std::max(estimate.latest, state.now()));
         }
         // Each of the three is rough in its own way; told together they must make sense.
@@ -317,8 +317,13 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
         estimate = believable(state, forecast, id, estimate);
     }
     std::erase_if(out, [](const auto& one) { return one.second == StartEstimate{}; });
+    const PoolRow& row = state.pool(pool);
+    const bool keeps = row.backfill.head == HeadOfLine::reserve &&
+                       row.backfill.keep_after > Duration{} && !row.preemption.stops_by_run_time();
     for (auto& [id, estimate] : out) {
         estimate.may_be_passed = id != promise.job && gpus_needed(state, id) > whole_gpus(1);
+        if (!estimate.may_be_passed || !keeps) continue;
+        estimate.room_kept_from = state.job(id).submitted_at + row.backfill.keep_after;
     }
     return out;
 }

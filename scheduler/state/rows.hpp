@@ -260,7 +260,7 @@ struct NodeRow {
 // The first in line of a pool starts by `at`, if everything runs to its limit.
 struct Promise {
     JobId job;
-    Instant at;
+    Instant at;  // never: no moment can be told, what comes free on its nodes is kept for it
     friend bool operator==(const Promise&, const Promise&) = default;
 };
 

@@ -181,6 +181,8 @@ private:
 
     // judge_promises.cpp
     void check_promises(const ClusterState& state);
+    void check_kept(const ClusterState& state, const JobRow& job, const PodFacts& pod,
+                    std::int64_t ranks);
     [[nodiscard]] bool is_held_back(const ClusterState& state, JobId id) const;
 
     // judge_waits.cpp

@@ -32,6 +32,25 @@ bool Judge::is_held_back(const ClusterState& state, JobId id) const {
            state.book().at(job.waits_in).jobs.size() > 1;
 }
 
+// For one that has waited for long: it fits there when all that comes to an end has.
+void Judge::check_kept(const ClusterState& state, const JobRow& job, const PodFacts& pod,
+                       std::int64_t ranks) {
+    ++probes.rooms_kept;
+    const std::string who = "job " + to_string(job.key);
+    const BackfillPolicy policy = books_.backfill_of(state.pool(job.pool).name);
+    const bool is_due = policy.head == HeadOfLine::reserve && policy.keep_after > Duration{} &&
+                        state.now() - job.submitted_at >= policy.keep_after;
+    if (!is_due) fail("I16", who + " is kept room and has not waited long enough");
+    Books later = books_;
+    for (auto& [uid, other] : later.pods) {
+        const bool ends = other.facts.runs_to_end || end_of(other, state).happened();
+        if (other.facts.ours && other.holds() && ends) other.facts.phase = PodPhase::succeeded;
+    }
+    if (later.fitting_in_pool(pod, ranks) < ranks) {
+        fail("I16", who + " is kept room where it will never fit");
+    }
+}
+
 void Judge::check_promises(const ClusterState& state) {
     for (const auto& [name, pool] : state.pools_by_name()) {
         const Promise& promise = state.pool(pool).promise;
@@ -47,6 +66,10 @@ void Judge::check_promises(const ClusterState& state) {
         }
         const PodFacts& pod = state.pod(ready.pods.front()).facts;
         const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
+        if (!promise.at.happened()) {
+            check_kept(state, job, pod, ranks);
+            continue;
+        }
         Books later = books_;
         std::set<Instant> ends;
         for (const auto& [uid, other] : later.pods) {

@@ -58,6 +58,14 @@ void draw_limits(Rng& rng, QueuePolicy& queue, std::int64_t most) {
 }
 
 constexpr std::uint64_t kMomentsStream = 0x6d6f6d65;
+constexpr std::uint64_t kKeepStream = 0x6b656570;
+
+// From a copy, too: the pool keeps nothing for those whom nothing can be promised, or soon.
+void draw_keeping(Rng copy, BackfillPolicy& policy) {
+    Rng rng{copy.next() ^ kKeepStream};
+    policy.keep_after = Duration{};
+    if (rng.chance(1, 2)) policy.keep_after = Duration::seconds(rng.between(1, 40));
+}
 
 // From a copy: what a seed draws after it stays as it was before there were moments.
 void draw_moments(Rng copy, PreemptionPolicy& policy) {
@@ -73,6 +81,7 @@ PoolPolicy draw_pool(Rng& rng, const char* name) {
     PoolPolicy pool{name, "", {}, draw_order(rng), {}};
     if (rng.chance(1, 2)) pool.backfill.head = HeadOfLine::step_aside;
     pool.backfill.patience = Duration::seconds(rng.between(1, 60));
+    draw_keeping(rng, pool.backfill);
     if (rng.chance(1, 2)) {  // with queues that go by run time, or it would have no say
         pool.preemption = {PreemptionMode::shortest, static_cast<std::int32_t>(rng.between(0, 100)),
                            static_cast<std::int32_t>(rng.between(100, 200))};

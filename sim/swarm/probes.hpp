@@ -79,6 +79,7 @@ struct Probes : MaintenanceProbes, BudgetProbes {
     std::uint64_t waits_tried = 0;  // waiting jobs tried by hand at a fixed point
     std::uint64_t explanations_recounted = 0;
     std::uint64_t promises_recounted = 0;   // to the first in line of a pool
+    std::uint64_t rooms_kept = 0;           // for one that nothing can be promised
     std::uint64_t pods_reclaimed = 0;       // of another queue, for what it is guaranteed
     std::uint64_t stopped_for_shorter = 0;  // pods, of which more was left
     std::uint64_t stopped_for_late = 0;     // pods, for a job that had to begin
@@ -106,9 +107,9 @@ BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes),
                        evictions_turned_down, claims_used, pods_reclaimed, stopped_for_shorter,
                        stopped_for_late, stopped_for_due, disruptions_tried, reclaims_tried,
                        orders_compared, branches_compared, limits_recounted, usages_recounted,
-                       waits_tried, explanations_recounted, promises_recounted, parts_placed,
-                       devices_shared, topologies_judged, growths_placed, growths_sent,
-                       ranks_shrunk, sizes_given, shrinks_tried, resizes_turned_down))
+                       waits_tried, explanations_recounted, promises_recounted, rooms_kept,
+                       parts_placed, devices_shared, topologies_judged, growths_placed,
+                       growths_sent, ranks_shrunk, sizes_given, shrinks_tried, resizes_turned_down))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

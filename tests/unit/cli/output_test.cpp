@@ -174,6 +174,11 @@ TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
     EXPECT_EQ(start_words(passed, now_ms),
               "in about 5m (now at the earliest, in 2d at the latest), unless jobs that need less "
               "take the room first: none is kept for it");
+    passed["estimatedStart"]["roomKeptFrom"] = "2023-11-14T22:53:20Z";
+    EXPECT_NE(start_words(passed, now_ms).find("none is kept for it for another 40m"),
+              std::string::npos);
+    passed["estimatedStart"]["roomKeptFrom"] = "2023-11-14T22:13:20Z";
+    EXPECT_NE(start_words(passed, now_ms).find("none is kept for it yet"), std::string::npos);
     EXPECT_EQ(start_words(job("2023-11-14T22:13:50Z", nullptr, nullptr), now_ms),
               "at a time that cannot be told yet, in 30s at the earliest");
     EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", nullptr, nullptr), now_ms),

@@ -123,8 +123,9 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     const nlohmann::json body = parsed(explained);
     EXPECT_EQ(body["status"], "Pending");
     EXPECT_EQ(body["position"], 1);
-    EXPECT_EQ(body["estimatedStart"].size(), 4u) << body.dump();
+    EXPECT_EQ(body["estimatedStart"].size(), 5u) << body.dump();
     EXPECT_EQ(body["estimatedStart"]["mayBePassed"], true) << "no room is kept for it";
+    EXPECT_TRUE(body["estimatedStart"]["roomKeptFrom"].is_string()) << "but some is to be";
     EXPECT_FALSE(body["blockers"].empty());
     EXPECT_EQ(body["blockers"][0]["reason"], "gpu_insufficient") << body.dump();
     EXPECT_FALSE(body["blockers"][0]["sentence"].get<std::string>().empty());

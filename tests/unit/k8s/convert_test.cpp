@@ -366,6 +366,15 @@ TEST(ConvertPod, gangs_say_their_size_and_rank_on_the_pod) {
               "the annotation runwhere.ai/gang-min on its pods is missing");
 }
 
+TEST(ConvertPod, what_is_not_always_started_anew_comes_to_an_end) {
+    Json pod = basic_pod();
+    for (const auto& [policy, ends] :
+         {std::pair{"Never", true}, std::pair{"OnFailure", true}, std::pair{"Always", false}}) {
+        pod["spec"]["restartPolicy"] = policy;
+        EXPECT_EQ(facts(pod).runs_to_end, ends) << policy;
+    }
+}
+
 // Two Deployments with the same `app` were one job, and its queue was charged for both (reader 9).
 TEST(ConvertPod, what_makes_the_pods_is_the_job_whatever_their_labels_say) {
     Json pod = basic_pod();

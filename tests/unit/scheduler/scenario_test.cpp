@@ -10,9 +10,9 @@
 //   policy  reserve 25 (percent)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
-//   line    steps-aside patience 100 short 25 60    of the pool "default": its first in line,
-//           when waiting counts before all else, 25 % kept for work of up to 60 s; `shortest`:
-//           long work is stopped for short
+//   line    steps-aside patience 100 short 25 60 keep 100    of the pool "default": its first in
+//           line, when waiting counts before all else, 25 % kept for work of up to 60 s, when nodes
+//           are kept for whom nothing can be promised; `shortest`: long work is stopped for short
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
 //           elastic 2-6x1              like gang, of 2 to 6 ranks; submitted through us
@@ -169,6 +169,8 @@ private:
                 backfill.short_run_time = Duration::seconds(std::stoll(part.at(++i)));
             } else if (part[i] == "patience") {
                 backfill.patience = Duration::seconds(std::stoll(part.at(++i)));
+            } else if (part[i] == "keep") {
+                backfill.keep_after = Duration::seconds(std::stoll(part.at(++i)));
             } else if (part[i] == "shortest") {
                 policy_.pools.front().preemption.mode = PreemptionMode::shortest;
             } else if (part[i] == "due") {
@@ -275,6 +277,7 @@ private:
                 ADD_FAILURE() << "unknown word " << part[i];
             }
         }
+        like.runs_to_end = !is_service;
         like.request = room(gpus, cores, 1, gib);
         if (milli > 0) like.request.gpus = {{kGpu, GpuMilli{milli}}};
         if (shared > 0) {

@@ -99,6 +99,11 @@ Input EngineLoop::stamp(Event event) {
     return Input{Sequence{next_sequence_++}, Instant{now_ms_}, seeds_.next(), std::move(event)};
 }
 
+const ClusterState& EngineLoop::state() const {
+    engine_.state().look(Instant{std::max(now_ms_, aio::Loop::wall_ms())});
+    return engine_.state();
+}
+
 void EngineLoop::turn() {
     turn_scheduled_ = false;
     if (broken_) return;

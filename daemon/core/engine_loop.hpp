@@ -75,7 +75,8 @@ public:
     aio::Task<bool> stop(aio::Deadline deadline);
 
     [[nodiscard]] const Engine& engine() const { return engine_; }
-    [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
+    // For whoever looks now: what has waited goes on waiting while nothing happens.
+    [[nodiscard]] const ClusterState& state() const;
     [[nodiscard]] const History& history() const { return history_; }
     [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
     [[nodiscard]] bool synced() const { return synced_; }

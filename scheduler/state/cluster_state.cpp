@@ -23,6 +23,7 @@ ClusterState::ClusterState() {
 
 void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     now_ = std::max(now_, now);  // a clock that steps back does not undo a deadline
+    looked_at_ = {};
     finish_ticks();
     if (!budgets_.empty() && budgets_.turns_at() <= now_) turn_budgets();
     if (calendar_.clock.turns_at.happened() && calendar_.clock.turns_at <= now_) turn_calendar();

@@ -6,6 +6,7 @@
 //
 // Lifecycle, owner, thread: the Engine's.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -74,8 +75,7 @@ public:
     void note_demand();  // once those are in line: whose guarantees hold in this Plan (demand.cpp)
     [[nodiscard]] std::vector<QueueId> with_new_demand() const;  // since then
     void set_idle(bool idle) { idle_ = idle; }
-    // The last Plan ran out of tries.
-    void set_unfinished(bool unfinished) { unfinished_ = unfinished; }
+    void set_unfinished(bool unfinished) { unfinished_ = unfinished; }  // for want of tries
     [[nodiscard]] bool is_unfinished() const { return unfinished_; }
     void resend_unanswered(EffectList& effects);
     // The same for evictions asked for before that effect, once what they are for was looked at.
@@ -88,7 +88,9 @@ public:
     void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 
     // --- reading ---
-    [[nodiscard]] Instant now() const { return now_; }
+    // When people look it is later than the last event; no decision knows of that.
+    [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
+    void look(Instant now) const { looked_at_ = now; }
     [[nodiscard]] bool leading() const { return leading_; }
     [[nodiscard]] bool synced() const { return synced_; }
     [[nodiscard]] Epoch epoch() const { return epoch_; }
@@ -386,15 +388,13 @@ private:
 
     EffectId next_effect() { return EffectId{next_effect_++}; }
 
-    Instant now_;
-    bool leading_ = false;
-    bool synced_ = false;
-    bool idle_ = true;  // the last Plan tried everything and nothing changed since
-    bool unfinished_ = false;
-    bool resend_due_ = false;  // effects of an earlier epoch may have no outcome
+    Instant now_;                // of the last event
+    mutable Instant looked_at_;  // since then
+    bool leading_ = false, synced_ = false;
+    bool idle_ = true, unfinished_ = false;  // idle: the last Plan tried all, nothing changed since
+    bool resend_due_ = false;                // effects of an earlier epoch may have no outcome
     Epoch epoch_{};
-    std::uint64_t next_effect_ = 1;
-    std::uint64_t next_arrival_ = 1;
+    std::uint64_t next_effect_ = 1, next_arrival_ = 1;
     Instant wake_requested_;
     Policy policy_;
     std::int64_t usage_tick_ = 0;  // the one that `now_` lies in

@@ -43,7 +43,7 @@ Duration done_with(const JobRow& job, Duration worked) {
 }  // namespace
 
 Duration ClusterState::work_done(const JobRow& job) const {
-    return done_with(job, worked(job, now_));
+    return done_with(job, worked(job, now()));
 }
 
 // What was done before a change of size is kept: frameworks save it in the grace of the pods that

@@ -87,7 +87,7 @@ Duration ClusterState::progress_of(const JobRow& job) const {
     const Duration before = done_before(job, begin);
     if (!begin.happened()) return before;
     const PodFacts& first = pods_[job.pods.front().value()].facts;
-    return before + std::max(now_ - begin - first.restart_cost, Duration{});
+    return before + std::max(now() - begin - first.restart_cost, Duration{});
 }
 
 // Of what nobody said how long it takes nothing is counted.
@@ -142,7 +142,7 @@ std::optional<Duration> ClusterState::late_from(PoolId pool) const {
     const PoolRow& row = pools_[pool.value()];
     const std::int64_t percent = row.preemption.makespan_percent;
     if (percent == 0 || !row.preemption.stops_by_run_time()) return std::nullopt;
-    const Duration rest = work_.rest(pool, now_, row.offered.gpus);
+    const Duration rest = work_.rest(pool, now(), row.offered.gpus);
     return Duration{rest.ms() / 100 * percent};
 }
 

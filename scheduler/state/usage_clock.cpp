@@ -118,7 +118,7 @@ void ClusterState::restore_usage(const std::vector<UsageImage>& images) {
 std::int64_t ClusterState::aged_priority(std::int32_t priority, Instant since) const {
     if (policy_.ageing_step <= 0 || planted(PlantedBug::nobody_ages)) return priority;
     const std::int64_t every = std::max<std::int64_t>(policy_.ageing_every.ms(), 1);
-    const std::int64_t steps = std::max<std::int64_t>((now_ - since).ms(), 0) / every;
+    const std::int64_t steps = std::max<std::int64_t>((now() - since).ms(), 0) / every;
     const std::int64_t most = std::max<std::int64_t>(policy_.ageing_maximum, 0);
     return priority + std::min(most, std::min<std::int64_t>(steps, most) * policy_.ageing_step);
 }

@@ -75,7 +75,7 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
     X(pool_nodes_excess, "gpuctld_pool_overcommitted_nodes", gauge, "", "pool", none,              \
       "Nodes whose pods, other schedulers' included, ask for more than the node offers.")          \
     X(queue_gpus, "gpuctld_queue_gpus", gauge, "", "pool queue state", none,                       \
-      "GPUs of a queue by state (held, guaranteed, waiting).")                                     \
+      "GPUs of a queue by state (held, claimed while others stop, guaranteed, waiting).")          \
     X(queue_budget, "gpuctld_queue_budget_gpu_seconds", gauge, "seconds", "pool queue state",      \
       none,                                                                                        \
       "GPU time of a queue's budget by state (limit with what was carried over, used, "            \

@@ -313,6 +313,7 @@ Json queue_json(const QueueView& queue) {
     }
     body["budget"] = queue.budget ? budget_json(*queue.budget) : Json{};
     body["held"] = gpus_json(queue.held);
+    body["claimed"] = gpus_json(queue.claimed);
     body["entitled"] = gpus_json(queue.entitled);
     body["share"] = queue.share;
     body["used"] = {{"gpus", gpus_json(queue.used.gpus)},

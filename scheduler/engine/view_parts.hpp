@@ -20,6 +20,7 @@ struct Work {
     std::int64_t jobs_waiting = 0;
     std::int64_t jobs_running = 0;
     GpuMilli gpus_waiting;
+    GpuMilli gpus_claimed;
 };
 using QueueWork = std::map<QueueId, Work>;
 QueueWork queue_work(const ClusterState& state);

@@ -71,6 +71,7 @@ struct NodeView {
     // What they ask for beyond what the node offers: other schedulers and static pods may put more
     // on a node than it has, and a node may come back smaller (ruling 20). Never our doing.
     Resources excess;
+    GpuMilli gpus_claimed;  // by those for whom others are being stopped; not used by them yet
     std::vector<PodView> pods;
     // The window that it is in, or else that comes next.
     struct Maintenance {
@@ -118,6 +119,7 @@ struct QueueView {
     std::optional<BudgetView> budget;
     // From here on with every queue below it.
     GpuMilli held;           // bound and in flight
+    GpuMilli claimed;        // beside these, what others are being stopped for
     GpuMilli entitled;       // its fair part of the pool, for what it holds and waits for
     std::int64_t share = 0;  // dominant share, held and used, in parts per billion of the pool
     Load used;               // the decayed mean

@@ -16,6 +16,7 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
     std::map<std::string, std::int64_t> extended;
     const Capacity& capacity = state.capacity();
     for (const PodId id : node.pods) {
+        if (state.pod(id).standing == PodStanding::claimed) continue;  // not there yet
         for (const Need& need : state.shapes().at(state.pod(id).shape).needs) {
             switch (capacity.kind(need.column)) {
                 case ColumnKind::cpu:
@@ -92,6 +93,16 @@ std::optional<NodeView::Maintenance> maintenance_of(const ClusterState& state, N
     return first;
 }
 
+// Of all kinds together; slices and replicas by their part of a GPU.
+GpuMilli whole_gpus_of(const NodeRow& node, const Resources& amounts) {
+    GpuMilli sum;
+    for (const GpuAmount& of : amounts.gpus) {
+        sum += in_whole_gpus(
+            {of.resource, of.amount, share_offered(node.facts.allocatable, of.resource)});
+    }
+    return sum;
+}
+
 GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
     GpuMilli sum;
     for (const PodId id : node.pods) {
@@ -142,6 +153,7 @@ NodeView view_of(const ClusterState& state, NodeId id) {
     view.facts = node.facts;
     view.used = used_on(state, node);
     view.excess = beyond(view.used, node.facts.allocatable);
+    view.gpus_claimed = gpus_claimed_on(state, node);
     view.maintenance = maintenance_of(state, id);
     view.takes_work = takes_work(state, id);
     view.gpus = gpu_states(state, id);
@@ -214,11 +226,11 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.nodes.push_back(name);
         std::int64_t total = 0;
         std::int64_t free = 0;
-        bool overcommitted = false;
+        const Resources used = used_on(state, node);
+        const Resources excess = beyond(used, node.facts.allocatable);
         for (std::size_t i = 0; i < capacity.columns(); ++i) {
             const auto column = static_cast<Column>(i);
             const std::int64_t left = capacity.free(column, id.value());
-            overcommitted = overcommitted || left < 0;
             if (capacity.kind(column) != ColumnKind::gpu) continue;
             const auto share = [&](std::int64_t amount) {
                 const std::string& resource = capacity.resource(column);
@@ -228,11 +240,12 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
             };
             total += share(capacity.allocatable(column, id.value()));
             free += share(std::max<std::int64_t>(left, 0));
-            view.gpus_excess += GpuMilli{share(std::max<std::int64_t>(-left, 0))};
         }
+        const GpuMilli too_much = whole_gpus_of(node, excess);
         view.gpus_total += GpuMilli{total};
-        view.nodes_excess += overcommitted ? 1 : 0;
-        view.gpus_used += GpuMilli{total - free};
+        view.gpus_excess += too_much;
+        view.nodes_excess += excess == Resources{} ? 0 : 1;
+        view.gpus_used += whole_gpus_of(node, used) - too_much;
         view.gpus.add(gpu_states(state, id));
         if (state.is_closed(id) || !node.facts.unhealthy.empty()) ++view.nodes_closed;
         if (takes_work(state, id)) {

@@ -159,10 +159,7 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
     view.pods_wanted = pods_wanted(job);
     view.pods_running = tally.running;
     view.status = status_of(job, tally, view.pods_wanted);
-    if (view.status == "Running" || view.status == "Pending" ||
-        view.status == "Partially Running") {
-        view.finished_at = Instant{};
-    }
+    if (view.status != "Succeeded" && view.status != "Failed") view.finished_at = Instant{};
     if (const auto found = lines.positions.find(id); found != lines.positions.end()) {
         view.position = found->second;
     }
@@ -233,6 +230,7 @@ Starts starts(const ClusterState& state, const Positions& positions) {
 PodView pod_view(const ClusterState& state, PodId id) {
     const PodRow& pod = state.pod(id);
     PodView view{pod.facts, pod.standing, "", kNoDevice};
+    if (pod.standing == PodStanding::claimed) return view;  // somebody else is there still
     if (pod.node.exists()) {
         view.node = state.node(pod.node).facts.name;
         view.gpu_device = pod.gpu_device;

@@ -60,6 +60,9 @@ void count_work(const ClusterState& state, const JobRow& job, view_parts::Work& 
     bool runs = false;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
+        if (pod.standing == PodStanding::claimed) {
+            work.gpus_claimed += state.shapes().at(pod.shape).gpus;
+        }
         if (pod.facts.terminating) continue;
         if (pod.standing == PodStanding::waiting) {
             waits = true;
@@ -85,7 +88,8 @@ void add_undeclared(const ClusterState& state, PoolId pool, std::vector<QueueVie
             if (state.pod(pod).node.exists()) held += state.shapes().at(state.pod(pod).shape).gpus;
         }
         QueueView& view = found[state.queue_name_of(job)];
-        view.held += held;
+        view.held += held - work.gpus_claimed;
+        view.claimed += work.gpus_claimed;
         view.jobs_waiting += work.jobs_waiting;
         view.jobs_running += work.jobs_running;
         view.gpus_waiting += work.gpus_waiting;
@@ -114,10 +118,13 @@ view_parts::Work add_with_children(const ClusterState& state, QueueId id,
         sum.jobs_waiting += below.jobs_waiting;
         sum.jobs_running += below.jobs_running;
         sum.gpus_waiting += below.gpus_waiting;
+        sum.gpus_claimed += below.gpus_claimed;
     }
     out[position].jobs_waiting = sum.jobs_waiting;
     out[position].jobs_running = sum.jobs_running;
     out[position].gpus_waiting = sum.gpus_waiting;
+    out[position].claimed = sum.gpus_claimed;
+    out[position].held = out[position].held - sum.gpus_claimed;
     return sum;
 }
 

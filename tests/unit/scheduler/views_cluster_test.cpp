@@ -90,7 +90,18 @@ TEST(ClusterViews, what_is_claimed_is_reserved_once_it_is_free) {
     world.run();
     const auto reserved = [&world] { return find_node(world.engine.state(), "a")->gpus.reserved; };
     EXPECT_EQ(reserved(), whole_gpus(1)) << "the other three are still held";
-    EXPECT_EQ(find_node(world.engine.state(), "a")->gpus.allocated, whole_gpus(3));
+    const std::optional<NodeView> there = find_node(world.engine.state(), "a");
+    EXPECT_EQ(there->gpus.allocated, whole_gpus(3));
+    // Nothing is used twice while those who are being stopped are still there (reader 10).
+    EXPECT_EQ(gpus_total(there->used), whole_gpus(3));
+    EXPECT_EQ(there->gpus_claimed, whole_gpus(4));
+    EXPECT_EQ(there->excess, Resources{});
+    const PoolView pool = list_pools(world.engine.state()).front();
+    EXPECT_EQ(pool.gpus_used, whole_gpus(3));
+    EXPECT_EQ(pool.gpus_excess, whole_gpus(0));
+    EXPECT_EQ(pool.queues.front().held, whole_gpus(3));
+    EXPECT_EQ(pool.queues.front().claimed, whole_gpus(4));
+    EXPECT_EQ(find_job(world.engine.state(), "", "high")->pods.front().node, "");
 }
 
 TEST(ClusterViews, what_a_pool_reserves_is_not_available) {

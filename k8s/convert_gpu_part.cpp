@@ -18,6 +18,14 @@ std::int32_t device_number(std::string_view text) {
     return is_read && number >= 0 ? number : kNoDevice;
 }
 
+// Elsewhere the device plugin would hand the same card to who asks for a whole one.
+void keep_to_shared_nodes(const LabelKeys& labels, PodFacts& facts) {
+    auto& selector = facts.rules.node_selector;
+    const std::pair wanted{labels.text(OwnKey::gpu_sharing), std::string{"true"}};
+    const auto place = std::lower_bound(selector.begin(), selector.end(), wanted);
+    if (place == selector.end() || *place != wanted) selector.insert(place, wanted);
+}
+
 }  // namespace
 
 void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts) {
@@ -47,6 +55,7 @@ void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFac
     }
     gpus.insert(place, {std::move(resource), part->amount});
     facts.gpu_device = device_number(metadata.gpu_device.text);
+    keep_to_shared_nodes(labels, facts);
 }
 
 }  // namespace gpuctl::k8s

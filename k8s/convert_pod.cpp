@@ -272,6 +272,10 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.rules.gpu_model = metadata.gpu_type.text;
     facts.unsupported = std::move(spec.unsupported);
     if (!facts.ours) return facts;
+    if (!facts.gang && !metadata.gang_min.text.empty()) {  // it would start alone
+        facts.unsupported.push_back("the annotation " + settings.labels.text(OwnKey::gang_min) +
+                                    " without the label " + settings.labels.text(OwnKey::gang));
+    }
     add_gpu_part(metadata, settings.labels, facts);
     add_topology(metadata, settings.labels, facts);
     add_gpu_kind(metadata, spec, settings.labels, facts);

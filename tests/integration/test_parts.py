@@ -14,7 +14,13 @@ class Parts(unittest.TestCase):
         cls.daemon = Daemon(bed=cls.bed).start()
         cls.addClassCleanup(lambda: cls.daemon.stop())
 
+    def share(self, value):
+        for node in ("training-0", "training-1"):
+            self.bed.api("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": {f"{PREFIX}/gpu-sharing": value}}}, expect=(200,))
+
     def setUp(self):
+        self.share("true")
+        self.addCleanup(self.share, None)
         self.namespace = self.bed.create_namespace(unique("parts"))
         self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
 
@@ -46,6 +52,19 @@ class Parts(unittest.TestCase):
         self.assertEqual(self.place_of("beside"), first)
         self.create_part("elsewhere", "0.1")
         self.assertNotEqual(self.place_of("elsewhere"), first)
+
+    def test_nodes_that_are_not_set_apart_give_no_parts(self):
+        # Their device plugin would give the same card to a pod that asks for a whole one.
+        self.share(None)
+        self.create_part("half", "0.5")
+
+        def said():
+            found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/half"), "PodScheduled")
+            return found["message"] if found and found["status"] == "False" else ""
+
+        wait_for(lambda: f"do not match {PREFIX}/gpu-sharing=true" in said(), BOUND_S, lambda: f"half is told: {said()}")
+        self.share("true")
+        self.place_of("half")
 
     def test_what_is_no_part_waits_and_is_told(self):
         self.create_part("odd", "1.5")

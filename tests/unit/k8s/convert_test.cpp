@@ -366,6 +366,16 @@ TEST(ConvertPod, gangs_say_their_size_and_rank_on_the_pod) {
               "the annotation runwhere.ai/gang-min on its pods is missing");
 }
 
+TEST(ConvertPod, a_size_without_a_gang_is_told_and_not_started_alone) {
+    Json pod = basic_pod();
+    pod["metadata"]["annotations"]["runwhere.ai/gang-min"] = "2";
+    ASSERT_EQ(facts(pod).unsupported.size(), 1U);
+    EXPECT_EQ(facts(pod).unsupported.front(),
+              "the annotation runwhere.ai/gang-min without the label runwhere.ai/gang");
+    pod["spec"]["schedulingGroup"]["podGroupName"] = "g";
+    EXPECT_TRUE(facts(pod).unsupported.empty());
+}
+
 TEST(ConvertPod, what_is_not_always_started_anew_comes_to_an_end) {
     Json pod = basic_pod();
     for (const auto& [policy, ends] :

@@ -205,7 +205,7 @@ int run_command_line(int argc, const char* const* argv) {
     } catch (const CLI::ParseError& problem) {
         if (argc == 1) {
             std::cout << app->help();
-            return 1;
+            return kUsageError;
         }
         return refuse_command_line(*app, problem, format);
     }

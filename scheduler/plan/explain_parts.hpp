@@ -55,6 +55,8 @@ std::optional<Explanation> explain_models(const ClusterState& state, const JobRo
                                           const Group& group, Explanation room);
 // Why a need of this kind is not met.
 Reason reason_of(ColumnKind kind);
+// "2 are cordoned, 1 does not match zone=a": of a pool none of whose nodes would take the pod.
+std::string refusals_of(const ClusterState& state, PoolId pool, const PlacementRules& rules);
 // Ranks of one shape that do not find room; nothing when they do.
 std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
                                          const Group& group);

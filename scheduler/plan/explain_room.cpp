@@ -259,8 +259,8 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
     if (seen.nodes_matching == 0) {
         out.reason = Reason::no_matching_node;
         out.subject = pool;
-        out.sentence = "none of the " + count(seen.nodes_pool, "node", "nodes") + " of pool " +
-                       pool + " satisfies its selectors, tolerations and GPU model" +
+        out.sentence = "no node of pool " + pool +
+                       " takes it: " + refusals_of(state, job.pool, rules_of(state, shape)) +
                        sliced_part(seen);
         return out;
     }

@@ -154,15 +154,14 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     }
     add_model_limits(false);
     if (ready.resume && !out.empty()) {
-        Explanation half = out.front();
+        Explanation& half = out.front();
         half.reason = Reason::gang_half_bound;
-        half.subject = job.key.name;
+        half.subject = shown_name(job.key);
         half.sentence = std::to_string(ready.ranks_held) + " of " +
                         count(ready.ranks_min, "rank", "ranks") +
                         " are bound, the rest cannot be: " + half.sentence;
         half.figures.push_back({"ranks_min", ready.ranks_min});
         half.figures.push_back({"ranks_present", ready.ranks_held});
-        out.insert(out.begin(), std::move(half));
     }
     explain_parts::explain_short_work(state, id, out);
     explain_parts::explain_promise(state, id, out);

@@ -111,6 +111,7 @@ public:
     [[nodiscard]] bool exists(const QueueName& queue) const;
     [[nodiscard]] bool has_sub_queues(const QueueName& queue) const;
     [[nodiscard]] Amounts held_below(const QueueName& queue) const;
+    [[nodiscard]] std::int64_t claimed_below(const QueueName& queue) const;  // of these, GPUs
     [[nodiscard]] std::int64_t guaranteed(const QueueName& queue) const;
     [[nodiscard]] std::optional<std::int64_t> cap(const QueueName& queue) const;
     // GPUs that nobody else can have: of a queue, or (no queue named) of a pool's queues together;

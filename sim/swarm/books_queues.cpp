@@ -45,6 +45,17 @@ Amounts Books::held_below(const QueueName& queue) const {
     return sum;
 }
 
+std::int64_t Books::claimed_below(const QueueName& queue) const {
+    std::int64_t sum = 0;
+    for (const auto& [uid, pod] : pods) {
+        if (!pod.holds() || pod.is_bound() || pod.claimed.empty()) continue;
+        const std::vector<QueueName> of = chain(queue_of(pod.facts));
+        if (std::find(of.begin(), of.end(), queue) == of.end()) continue;
+        sum += amounts_of(pod.facts.request).gpus;
+    }
+    return sum;
+}
+
 std::int64_t Books::guaranteed(const QueueName& queue) const {
     const QueuePolicy* known = policy_of(queue);
     std::int64_t below = 0;

@@ -34,6 +34,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     std::vector<Turn> turns;
     std::vector<Evictions> evictions;
     told_to_go_.clear();
+    settled_.clear();
     for (const Effect& effect : effects) {
         if (const auto* bind = std::get_if<BindPod>(&effect)) {
             check_bind(*bind, after, turns);

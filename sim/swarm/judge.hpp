@@ -222,9 +222,10 @@ private:
     // What was left of both when the second was stopped for the first; and what a job had kept.
     std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>> stopped_for_;
     std::map<ObjectKey, Duration> kept_;
-    std::set<std::string> told_to_go_;      // uids, in this step so far
-    std::map<std::string, Books> leaving_;  // without_leaving() by pool, while looking around
-    std::uint64_t sequence_ = 0;            // of the input under judgement
+    std::set<std::string> told_to_go_;           // uids, in this step so far
+    std::map<ObjectKey, std::int64_t> settled_;  // ranks bound in this step where they had claimed
+    std::map<std::string, Books> leaving_;       // without_leaving() by pool, while looking around
+    std::uint64_t sequence_ = 0;                 // of the input under judgement
     std::uint64_t first_step_ = 0;
 };
 

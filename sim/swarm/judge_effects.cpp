@@ -54,6 +54,7 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     check_room(bind, pod, after);
     if (books_.claimed_before(bind.pod.uid) == bind.node) {  // decided when it was claimed
         ++probes.claims_used;
+        ++settled_[job];
         return books_.promise(bind);
     }
     check_model_preferred(bind, pod, after);
@@ -62,7 +63,8 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     const bool grows = ClusterState::is_elastic(row) && gang.held >= gang.size &&
                        gang.succeeded == 0 && pod.facts.rank > gang.rank_last;
     if (turns.empty() || turns.back().job != job || turns.back().grows != grows) {
-        const bool resumes = gang.held > 0 && gang.held < gang.size;
+        // A claim that came to nothing may be decided anew, for some ranks as it was before.
+        const bool resumes = gang.held > settled_[job] && gang.held < gang.size;
         turns.push_back({job,
                          pod.facts,
                          0,

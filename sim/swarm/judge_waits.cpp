@@ -243,7 +243,8 @@ void Judge::check_queues(const ClusterState& state) {
         const QueueName queue{view.pool, view.name};
         ++probes.usages_recounted;
         const Amounts held = books_.held_below(queue);
-        if (view.held.value() != held.gpus) {
+        const std::int64_t claimed = books_.claimed_below(queue);
+        if (view.held.value() != held.gpus - claimed || view.claimed.value() != claimed) {
             fail("I15", "queue " + view.path + " is said to hold another number of GPUs");
         }
         if (view.share != books_.share(queue, "", held)) {

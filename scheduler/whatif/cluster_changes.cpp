@@ -81,6 +81,31 @@ std::optional<Remedy> try_job_ends(Question& question) {
     return std::nullopt;
 }
 
+namespace {
+
+// More may help less: with many new nodes a wider job that waits before it takes them all. So the
+// small numbers are tried first.
+std::optional<std::int64_t> fewest(Question& question, std::int64_t high,
+                                   const std::function<Change(std::int64_t)>& of) {
+    std::int64_t too_few = 0;
+    for (std::int64_t count = 1;; count = std::min(2 * count, high)) {
+        if (question.helps(of(count))) return question.smallest(too_few + 1, count, of);
+        if (count >= high) return std::nullopt;
+        too_few = count;
+    }
+}
+
+std::int64_t pods_waiting(const ClusterState& state) {
+    std::int64_t sum = 0;
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (job.waits_in.exists()) sum += static_cast<std::int64_t>(job.pods.size());
+    }
+    return sum;
+}
+
+}  // namespace
+
 std::optional<Remedy> try_more_nodes(Question& question) {
     const NodeFacts* like = model_node(question);
     if (like == nullptr) return std::nullopt;
@@ -95,9 +120,8 @@ std::optional<Remedy> try_more_nodes(Question& question) {
         };
     };
     // Others who wait take their part of what is new.
-    const auto waiting = static_cast<std::int64_t>(question.job().pods.size()) +
-                         static_cast<std::int64_t>(question.state()->book().jobs_waiting());
-    const auto count = question.smallest(1, std::min(waiting, kNodesMax), so_many);
+    const std::int64_t waiting = std::max<std::int64_t>(pods_waiting(*question.state()), 1);
+    const auto count = fewest(question, std::min(waiting, kNodesMax), so_many);
     if (!count) return std::nullopt;
     return Remedy{ChangeKind::more_nodes, name, *count,
                   "it would start with " + std::to_string(*count) +

@@ -36,7 +36,7 @@ public:
     std::optional<Trial> begin_trial();
     // In a copy: does the job start, a gang as a whole, any one pod of the others?
     [[nodiscard]] bool moves_on(const ClusterState& state) const;
-    // The smallest amount in [low, high] that helps, if `high` does; more never helps less.
+    // The smallest amount in [low, high] that helps, if `high` does and more never helps less.
     std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
                                          const std::function<Change(std::int64_t)>& of);
 

@@ -147,6 +147,20 @@ TEST(WhatIf, those_ahead_take_what_is_new_first) {
     EXPECT_EQ(answer.position, 2);
 }
 
+// With many new nodes the wide job fits first and takes them: more helps less (reader 11).
+TEST(WhatIf, the_fewest_nodes_are_told_although_more_would_help_another_instead) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(pod("full", "full", 4));
+    world.run();
+    world.add(gang("wide", 2, 4));
+    world.run();
+    const Answer answer = ask_about(world, job("one", 1, 4));
+    const Remedy* nodes = find(answer, ChangeKind::more_nodes);
+    ASSERT_NE(nodes, nullptr);
+    EXPECT_EQ(nodes->amount, 1);
+}
+
 TEST(WhatIf, what_can_never_be_is_refused_with_the_reason) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -89,7 +89,10 @@ void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
     if (std::all_of(succeeded.begin(), succeeded.end(), [](bool b) { return b; })) {
         return finish_training(workload, now, out);
     }
-    if (now < workload.retry_at) return plan(WorkloadDue{workload.job.uid}, workload.retry_at);
+    if (now < workload.retry_at) {
+        observe(workload, out);  // it goes on: what failed is made anew
+        return plan(WorkloadDue{workload.job.uid}, workload.retry_at);
+    }
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         if (!succeeded[rank] && !alive[rank]) {
             create_pod(workload, static_cast<std::int32_t>(rank), now, out);
@@ -109,10 +112,12 @@ void Cluster::finish_training(Workload& workload, Instant now, Out& out) {
          std::max(now, workload.finished_at + settings_.finished_job_kept));
 }
 
-// As a watch of Jobs shows them. Only those whose size changes are: the others' pods say it all.
+// As a watch of Jobs shows them. Only those whose size changes, or whose pods failed: those of the
+// others say it all.
 void Cluster::observe(const Workload& workload, Out& out) const {
     const JobSpec& spec = workload.job.spec;
-    if (spec.kind != JobKind::training || spec.replicas_min >= spec.replicas_max) return;
+    const bool changes = spec.replicas_min < spec.replicas_max || workload.failures > 0;
+    if (spec.kind != JobKind::training || !changes) return;
     const bool has_failed = workload.failures > settings_.backoff_limit;
     WorkloadFacts facts{spec.key, workload.job.uid, WorkloadPhase::active, workload.ranks, ""};
     if (workload.finished) {

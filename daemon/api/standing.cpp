@@ -21,12 +21,16 @@ std::string running_sentence(const JobView& job) {
            " of " + pods_text(job.pods_wanted) + (job.size.empty() ? "" : "; " + job.size);
 }
 
-// The pod that failed, or what was last reported of one that is gone.
+// The pod that failed last, or what was last reported of one that is gone.
 std::string cause_of_failure(const JobView& job, const std::vector<core::JobEvent>& events) {
+    const PodView* last = nullptr;
     for (const PodView& pod : job.pods) {
         if (pod.facts.phase != PodPhase::failed) continue;
-        return "pod " + pod.facts.key.name + " ended with " + pod_status(pod) +
-               (pod.node.empty() ? "" : " on node " + pod.node);
+        if (last == nullptr || pod.facts.finished_at > last->facts.finished_at) last = &pod;
+    }
+    if (last != nullptr) {
+        return "pod " + last->facts.key.name + " ended with " + pod_status(*last) +
+               (last->node.empty() ? "" : " on node " + last->node);
     }
     if (job.waiting) return job.waiting->sentence;
     const auto trouble = std::find_if(events.begin(), events.end(),

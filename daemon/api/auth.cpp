@@ -6,6 +6,7 @@
 #include <openssl/rand.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <sstream>
@@ -72,7 +73,12 @@ Result<void> TokenStore::load(const std::string& path) {
         if (token.size() < kTokenBytesMin || token.size() > kTokenBytesMax) {
             return bad_file(path, line, "a token has 16 to 512 characters (openssl rand -hex 32)");
         }
-        entries.push_back({digest_of(token), {name, *known}});
+        const Digest digest = digest_of(token);
+        const bool is_there = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+            return entry.digest == digest;
+        });
+        if (is_there) return bad_file(path, line, "this token stands in the file already");
+        entries.push_back({digest, {name, *known}});
         OPENSSL_cleanse(token.data(), token.size());
     }
     if (entries.empty()) return bad_file(path, 0, "it holds no token");

@@ -113,6 +113,7 @@ std::optional<bool> Field::boolean() const {
 std::optional<Duration> Field::duration() const {
     const auto written = text();
     if (!written) return std::nullopt;
+    if (*written == "0") return Duration{};
     if (const auto duration = parse_duration(*written)) return duration;
     error(dotted(pointer_) + " must be a span of time such as 90s, 15m, 4h or 2d, not " +
           shown(*written));

@@ -67,7 +67,8 @@ TEST(TokenStore, a_bad_file_is_refused_with_its_line_and_the_old_tokens_stay) {
         {"short viewer a\n", ":1"},
         {"\n0123456789abcdef king a\n", ":2"},
         {"0123456789abcdef viewer\n", ":1"},
-        {"0123456789abcdef viewer a b\n", ":1"}};
+        {"0123456789abcdef viewer a b\n", ":1"},
+        {"0123456789abcdef viewer a\n0123456789abcdef admin b\n", ":2"}};
     for (const auto& [text, expected] : cases) {
         const Result<void> loaded = store.load(write_tokens(directory, text));
         ASSERT_FALSE(loaded) << text;

@@ -51,6 +51,26 @@ TEST_F(KeptPromise, is_not_searched_again_while_nothing_in_the_pool_changes) {
     EXPECT_EQ(promised_after(), Duration::seconds(100));
 }
 
+// The Plans after the change run out of tries: the last of them kept what the first had found, and
+// nobody came back to it (seed 2515).
+TEST_F(KeptPromise, ends_with_the_policy_that_made_it) {
+    for (int gpus = 1; gpus < 5; ++gpus) {  // each a kind of its own
+        const std::string name = "later-" + std::to_string(gpus);
+        world.add(pod(name, name, gpus));
+        world.run();
+    }
+    ASSERT_EQ(promised_after(), Duration::seconds(100));
+    Policy policy;
+    policy.plan_attempts_max = 1;
+    policy.pools = {PoolPolicy{kDefaultPool, "", {}, {}}};
+    policy.pools.front().backfill.head = HeadOfLine::step_aside;
+    world.set(policy);
+    world.run();
+    const ClusterState& state = world.engine.state();
+    EXPECT_FALSE(state.is_unfinished());
+    EXPECT_FALSE(state.pool(state.find_pool(kDefaultPool)).promise.job.exists());
+}
+
 // What runs on a has outlasted its limit; there is no room there in time for "next" any more, and
 // nothing in the pool has changed (seed 3061).
 TEST_F(KeptPromise, whose_moment_is_over_is_made_anew_when_a_window_has_come_too_near) {

@@ -50,6 +50,8 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"one_order_for_all", 12},
     {"ignore_promises", 171},
     {"promise_without_limit", 171},
+    {"keep_room_at_once", 18},
+    {"keep_behind_services", 9},
     {"keep_old_searches", 5},
     {"forget_new_victims", 9},
     {"no_timer_for_claims", 524},

@@ -9,22 +9,14 @@
 namespace gpuctl::explain_parts {
 namespace {
 
-struct PoolGpus {
-    std::int64_t free = 0;
-    std::int64_t total = 0;
-};
-
-PoolGpus gpus_of(const ClusterState& state, PoolId pool) {
-    PoolGpus out;
+Capacity::Gpus gpus_of(const ClusterState& state, PoolId pool) {
+    Capacity::Gpus out;
     const Capacity& capacity = state.capacity();
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
-        for (std::size_t i = 0; i < capacity.columns(); ++i) {
-            const auto column = static_cast<Column>(i);
-            if (capacity.kind(column) != ColumnKind::gpu) continue;
-            out.free += std::max<std::int64_t>(capacity.free(column, slot), 0);
-            out.total += capacity.allocatable(column, slot);
-        }
+        const Capacity::Gpus here = capacity.gpus_on(slot);
+        out.free += here.free;
+        out.total += here.total;
     }
     return out;
 }
@@ -59,7 +51,7 @@ std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& 
     found.reason = Reason::nodes_insufficient;
     found.subject = state.pool(job.pool).name;
     found.nodes_total = state.pool(job.pool).nodes;
-    const PoolGpus has = gpus_of(state, job.pool);
+    const Capacity::Gpus has = gpus_of(state, job.pool);
     found.figures = {{"ranks_needed", static_cast<std::int64_t>(pods.size())},
                      {"gpus_needed", load_of(state, pods).gpus.value()},
                      {"gpus_free", has.free},

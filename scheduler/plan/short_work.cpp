@@ -11,11 +11,7 @@ void ShortWork::open(const ClusterState& state, PoolId pool) {
     const Capacity& capacity = state.capacity();
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
-        for (std::size_t i = 0; i < capacity.columns(); ++i) {
-            const auto column = static_cast<Column>(i);
-            if (capacity.kind(column) != ColumnKind::gpu) continue;
-            total_ += GpuMilli{capacity.allocatable(column, slot)};
-        }
+        total_ += GpuMilli{capacity.gpus_on(slot).total};
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             if (!pod.job.exists() || !state.job(pod.job).is_long) continue;

@@ -122,6 +122,13 @@ public:
     // Something is held of this need on the node that is not there any more.
     [[nodiscard]] bool is_overdrawn(std::uint32_t slot, const Need& need,
                                     std::int32_t device) const;
+    // Over all kinds of GPUs, in the units of their resources; free: 0 where more is held than
+    // there.
+    struct Gpus {
+        std::int64_t free = 0;
+        std::int64_t total = 0;
+    };
+    [[nodiscard]] Gpus gpus_on(std::uint32_t slot) const;
     // GPUs without work, and what is left of those with some.
     [[nodiscard]] std::int64_t idle_gpus(std::uint32_t slot) const;
     // While closed, the node takes no more parts: a promise counts on its devices.

@@ -129,6 +129,16 @@ std::int64_t Capacity::fitting_by(std::uint32_t slot, const Need& need, std::int
     return std::min(enough, sum);
 }
 
+Capacity::Gpus Capacity::gpus_on(std::uint32_t slot) const {
+    Gpus sum;
+    for (const ColumnData& column : columns_) {
+        if (column.kind != ColumnKind::gpu) continue;
+        sum.free += std::max<std::int64_t>(column.free[slot], 0);
+        sum.total += column.allocatable[slot];
+    }
+    return sum;
+}
+
 std::int64_t Capacity::idle_gpus(std::uint32_t slot) const {
     std::int64_t idle = 0;
     for (const ColumnData& column : columns_) {

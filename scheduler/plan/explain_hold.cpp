@@ -139,7 +139,7 @@ namespace explain_parts {
 Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready) {
     Explanation out;
     out.reason = ready.hold;
-    out.subject = ready.subject;
+    out.subject = ready.subject == job.key.name ? shown_name(job.key) : ready.subject;
     if (job.pool.exists()) out.nodes_total = state.pool(job.pool).nodes;
     const std::string pool = job.pool_wanted;
     const auto gang_figures = [&] {

@@ -53,10 +53,11 @@ void explain_short_work(const ClusterState& state, JobId id, std::vector<Explana
 namespace {
 
 // Nobody knows when: what comes free on some nodes is kept for it.
-void explain_kept(const ClusterState& state, JobId id, const JobRow& first,
+void explain_kept(const ClusterState& state, JobId id, JobId first_in_line,
                   std::vector<Explanation>& out) {
+    const JobRow& first = state.job(first_in_line);
     const Duration waited = state.now() - first.submitted_at;
-    if (state.find_job(first.key) == id) {
+    if (first_in_line == id) {
         if (out.empty()) return;
         out.front().figures.push_back({"waited_ms", waited.ms()});
         out.front().sentence += "; it came " + span(waited) +
@@ -81,7 +82,7 @@ void explain_promise(const ClusterState& state, JobId id, std::vector<Explanatio
     const JobRow& job = state.job(id);
     const Promise& promise = state.pool(job.pool).promise;
     if (!promise.job.exists()) return;
-    if (!promise.at.happened()) return explain_kept(state, id, state.job(promise.job), out);
+    if (!promise.at.happened()) return explain_kept(state, id, promise.job, out);
     const Duration until = std::max(promise.at - state.now(), Duration{});
     if (promise.job == id) {
         if (out.empty()) return;

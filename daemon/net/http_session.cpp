@@ -1,6 +1,5 @@
 #include "daemon/net/http_session.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -8,6 +7,7 @@
 #include "daemon/net/http_parser.hpp"
 #include "daemon/net/http_text.hpp"
 #include "daemon/net/websocket_beast.hpp"
+#include "scheduler/base/ascii.hpp"
 
 namespace gpuctl::net {
 
@@ -19,13 +19,6 @@ using State = IoOutcome::State;
 constexpr std::size_t kBufferBeyondHeader = 16u << 10;
 // A response may take write_timeout and a second more per 64 KiB.
 constexpr std::size_t kSlowestReaderBytesPerSecond = 64u << 10;
-
-std::string lower_case(std::string_view text) {
-    std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return lower;
-}
 
 bool asks_for_websocket(const HttpRequest& request, const RequestParser& parser) {
     return parser.upgrade() && request.method == "GET" &&

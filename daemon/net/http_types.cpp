@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "scheduler/base/ascii.hpp"
+
 namespace gpuctl::net {
 
 namespace {
-
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool same_name(std::string_view a, std::string_view b) {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                              [](char x, char y) { return lower(x) == lower(y); });
-}
 
 int hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -78,7 +73,7 @@ bool parse_query(std::string_view query, std::vector<std::pair<std::string, std:
 }  // namespace
 
 void HttpFields::set(std::string name, std::string value) {
-    std::erase_if(fields_, [&](const auto& field) { return same_name(field.first, name); });
+    std::erase_if(fields_, [&](const auto& field) { return same_without_case(field.first, name); });
     add(std::move(name), std::move(value));
 }
 
@@ -88,14 +83,14 @@ void HttpFields::add(std::string name, std::string value) {
 
 std::string_view HttpFields::get(std::string_view name) const {
     for (const auto& [key, value] : fields_) {
-        if (same_name(key, name)) return value;
+        if (same_without_case(key, name)) return value;
     }
     return {};
 }
 
 bool HttpFields::has(std::string_view name) const {
     return std::any_of(fields_.begin(), fields_.end(),
-                       [&](const auto& field) { return same_name(field.first, name); });
+                       [&](const auto& field) { return same_without_case(field.first, name); });
 }
 
 std::string_view Target::query_value(std::string_view name) const {

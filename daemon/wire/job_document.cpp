@@ -4,6 +4,7 @@
 #include <map>
 
 #include "daemon/wire/job_sections.hpp"
+#include "scheduler/base/ascii.hpp"
 
 namespace gpuctl::wire {
 namespace {
@@ -17,14 +18,6 @@ Error at_place(ErrorCode code, const Document& document, const std::string& poin
     if (place.line > 0) error.message = "line " + std::to_string(place.line) + ": " + message;
     error.details.push_back({place, std::move(message)});
     return error;
-}
-
-std::string lower(std::string_view text) {
-    std::string result{text};
-    for (char& c : result) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return result;
 }
 
 bool is_pool_kind(const std::string& kind) { return kind == "pool" || kind == "resource"; }
@@ -70,7 +63,7 @@ Result<JobKind> kind_of_job(const Document& document) {
         return at_place(ErrorCode::ValidationFailed, document, "/kind",
                         "kind must be text, not " + kind_of(*it));
     }
-    const std::string kind = lower(it->get<std::string>());
+    const std::string kind = lower_case(it->get<std::string>());
     for (const JobKind known :
          {JobKind::training, JobKind::inference, JobKind::notebook, JobKind::compute}) {
         if (kind == to_string(known)) return known;
@@ -159,7 +152,7 @@ Result<void> check_stream(const std::vector<Document>& documents) {
     for (const Document& document : documents) {
         const json& root = document.root;
         if (!root.is_object() || !root.contains("kind") || !root["kind"].is_string()) continue;
-        if (!is_pool_kind(lower(root["kind"].get<std::string>()))) continue;
+        if (!is_pool_kind(lower_case(root["kind"].get<std::string>()))) continue;
         if (!root.contains("nodes") || !root["nodes"].is_object()) continue;
         std::string pool = "a pool";
         for (const char* header : {"pool", "metadata"}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/wire/job_rules.hpp"
+#include "scheduler/base/ascii.hpp"
 #include "scheduler/model/gpu_string.hpp"
 #include "scheduler/model/mig.hpp"
 #include "scheduler/model/node.hpp"
@@ -13,14 +14,6 @@ namespace gpuctl::wire {
 namespace {
 
 constexpr std::size_t kGpuTypesMax = 8;
-
-std::string lower(std::string_view text) {
-    std::string result{text};
-    for (char& c : result) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return result;
-}
 
 // Kubernetes' limit minus what is put before or behind the name: "svc-" for a Service, the revision
 // hash in a StatefulSet's label, the index of a rank in its host name.
@@ -41,7 +34,7 @@ void read_priority(JobReader& reader, const Field& field) {
     const auto text = field.text();
     if (!text) return;
     for (const JobPriority priority : {JobPriority::low, JobPriority::medium, JobPriority::high}) {
-        if (lower(*text) == to_string(priority)) {
+        if (lower_case(*text) == to_string(priority)) {
             reader.spec.priority = priority;
             return;
         }
@@ -131,8 +124,8 @@ bool check_gpu_type(const JobSpec& spec, const Field& field, const std::string& 
         return false;
     }
     // "1(A100)" with gpuType A100-80G says the same twice, the second time more exactly.
-    const std::string model = lower(spec.gpu.model);
-    if (lower(type).substr(0, model.size()) != model) {
+    const std::string model = lower_case(spec.gpu.model);
+    if (lower_case(type).substr(0, model.size()) != model) {
         field.error("resources.gpuType \"" + type + "\" contradicts the model \"" + spec.gpu.model +
                     "\" in resources.gpu");
         return false;
@@ -318,7 +311,7 @@ void read_service(JobReader& reader, const Field& section) {
         const auto text = field.text();
         if (!text) return;
         for (const char* choice : choices) {
-            if (lower(*text) == lower(choice)) return void(value = choice);
+            if (lower_case(*text) == lower_case(choice)) return void(value = choice);
         }
         std::string list;
         for (const char* choice : choices) list += (list.empty() ? "" : ", ") + std::string{choice};

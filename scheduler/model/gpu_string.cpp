@@ -51,14 +51,6 @@ constexpr bool is_word(char c) {
     return is_letter(c) || is_digit(c) || c == '-' || c == '_' || c == '.' || c == '+';
 }
 
-std::string lower(std::string_view text) {
-    std::string result{text};
-    for (char& c : result) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return result;
-}
-
 class Parser {
 public:
     explicit Parser(std::string_view text) : characters_(fold(text)), text_(characters_.folded) {}
@@ -149,7 +141,7 @@ private:
         const std::size_t unit_at = at_;
         std::string unit;
         while (is_letter(peek())) unit += text_[at_++];
-        unit = lower(unit);
+        unit = lower_case(unit);
         const bool binary = unit == "gi" || unit == "mi";
         if (!binary && unit != "g" && unit != "m") {
             return fail(unit_at, "a number is followed by a unit that is not G, Gi, M or Mi");
@@ -220,7 +212,7 @@ private:
     }
 
     bool one_word(std::size_t start, const std::string& text) {
-        const std::string key = lower(text);
+        const std::string key = lower_case(text);
         if (key == kShareWord) {
             special_ = Special::share;
             return true;
@@ -263,7 +255,7 @@ private:
     }
 
     bool model(std::size_t start, const std::string& text) {
-        const std::string key = lower(text);
+        const std::string key = lower_case(text);
         if (find_gpu_vendor(text) != nullptr || key == kShareWord ||
             key.substr(0, kMigWord.size()) == kMigWord) {
             return fail(start, "a model is expected behind the comma, not \"" + text + "\"");
@@ -288,7 +280,7 @@ private:
         while (!rest.empty() && !request_.model.empty()) {
             const std::size_t end = std::min(rest.find(' '), rest.size());
             const std::string_view name = rest.substr(0, end);
-            if (lower(name.substr(name.find('/') + 1)) == lower(request_.model)) {
+            if (lower_case(name.substr(name.find('/') + 1)) == lower_case(request_.model)) {
                 return std::string{name};
             }
             rest.remove_prefix(std::min(end + 1, rest.size()));

@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "scheduler/base/ascii.hpp"
 #include "scheduler/model/mig.hpp"
 
 namespace gpuctl {
 namespace {
-
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](char x, char y) { return lower(x) == lower(y); });
-}
 
 // Calls `visit` with each word until it returns true.
 template <typename Visit>
@@ -56,7 +50,7 @@ std::span<const GpuVendor> gpu_vendors() { return kVendors; }
 
 const GpuVendor* find_gpu_vendor(std::string_view alias) {
     for (const GpuVendor& vendor : kVendors) {
-        const auto same = [&](std::string_view word) { return equal_ignoring_case(word, alias); };
+        const auto same = [&](std::string_view word) { return same_without_case(word, alias); };
         if (same(vendor.alias) || any_word(vendor.other_aliases, same)) return &vendor;
     }
     return nullptr;
@@ -66,7 +60,7 @@ const GpuVendor& vendor_of_model(std::string_view model) {
     for (const GpuVendor& vendor : kVendors) {
         const auto starts_model = [&](std::string_view prefix) {
             return model.size() >= prefix.size() &&
-                   equal_ignoring_case(prefix, model.substr(0, prefix.size()));
+                   same_without_case(prefix, model.substr(0, prefix.size()));
         };
         if (any_word(vendor.model_prefixes, starts_model)) return vendor;
     }
@@ -82,7 +76,8 @@ bool is_mig_resource(std::string_view resource) {
 
 std::string mig_resource(std::string_view profile) {
     std::string name{kMigPrefix};
-    for (const char c : profile) name += c == '+' ? '.' : lower(c);  // no '+' in a resource's name
+    for (const char c : profile)
+        name += c == '+' ? '.' : lower_case(c);  // no '+' in a resource's name
     return name;
 }
 

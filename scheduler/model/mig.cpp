@@ -100,7 +100,6 @@ std::vector<MigFamily> make_families() {
 }
 
 constexpr char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // "NVIDIA-A100-SXM4-40GB" -> NVIDIA A100 SXM4 40: a number with its unit is the number.
 std::vector<std::string> words_of(std::string_view model) {
@@ -134,7 +133,7 @@ bool has_any(const std::vector<std::string>& words, std::string_view of) {
 // As the table names it: without the part of its compute, with "+" where a resource name has ".".
 std::string canonical(std::string_view profile) {
     std::string out;
-    for (const char c : profile) out += lower(c);
+    for (const char c : profile) out += lower_case(c);
     const std::size_t compute = out.find("c.");
     if (compute != std::string::npos && compute < out.find('g')) out.erase(0, compute + 2);
     const std::size_t end = out.find("gb");

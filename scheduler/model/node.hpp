@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scheduler/base/ascii.hpp"
 #include "scheduler/base/time.hpp"
 #include "scheduler/model/placement.hpp"
 #include "scheduler/model/resources.hpp"
@@ -38,11 +39,7 @@ BOOST_DESCRIBE_STRUCT(NodeFacts, (),
 
 // GPU models are names that people write: compared without case.
 inline bool same_gpu_model(std::string_view a, std::string_view b) {
-    const auto lower = [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [lower](char x, char y) { return lower(x) == lower(y); });
+    return same_without_case(a, b);
 }
 
 // Any is among none.

@@ -36,13 +36,30 @@ void print_block(std::string_view title, const std::string& text) {
 void print_pods(const nlohmann::json& pods) {
     if (!pods.is_array() || pods.empty()) return;
     std::cout << "Pods:\n";
-    Table table{{"  NAME", "STATUS", "READY", "RESTARTS", "NODE", "RANK"}};
+    const bool has_roles = std::any_of(pods.begin(), pods.end(), [](const nlohmann::json& pod) {
+        return !text_of(pod, "role").empty();
+    });
+    std::vector<std::string> headers{"  NAME", "STATUS", "READY", "RESTARTS", "NODE", "RANK"};
+    if (has_roles) headers.push_back("ROLE");
+    Table table{headers};
     for (const auto& pod : pods) {
-        table.add_row({"  " + text_of(pod, "name"), text_of(pod, "status"), text_of(pod, "ready"),
-                       number_of(pod, "restarts"), text_of(pod, "node", "N/A"),
-                       text_of(pod, "rank", "-")});
+        std::vector<std::string> row{"  " + text_of(pod, "name"), text_of(pod, "status"),
+                                     text_of(pod, "ready"),       number_of(pod, "restarts"),
+                                     text_of(pod, "node", "N/A"), text_of(pod, "rank", "-")};
+        if (has_roles) row.push_back(text_of(pod, "role", "-"));
+        table.add_row(row);
     }
     table.print(std::cout);
+}
+
+// "leader 1/1, worker 2/4": that hold, of those that it must have.
+std::string roles_of(const nlohmann::json& job) {
+    std::string text;
+    for (const auto& role : job.value("roles", nlohmann::json::array())) {
+        text += (text.empty() ? "" : ", ") + text_of(role, "name") + " " +
+                number_of(role, "ranks") + "/" + number_of(role, "ranksMin");
+    }
+    return text;
 }
 
 void print_events(const nlohmann::json& events) {
@@ -65,6 +82,7 @@ void print_job(const nlohmann::json& job) {
     line("Status", text_of(job, "status"));
     line("Ready", text_of(job, "ready"));
     if (const std::string size = text_of(job, "size"); !size.empty()) line("Size", size);
+    if (const std::string roles = roles_of(job); !roles.empty()) line("Roles", roles);
     line("Pool", text_of(job, "pool"));
     line("Queue", text_of(job, "queue"));
     line("Priority", text_of(job, "priority"));

@@ -11,8 +11,10 @@
 namespace gpuctl::k8s {
 
 enum class GangField : std::uint8_t {
-    min_member,  // spec.minMember
-    gang_policy  // spec.schedulingPolicy.gang.minCount
+    min_member,   // spec.minMember
+    task_member,  // spec.minMember, spec.minTaskMember
+    sub_groups,   // spec.minMember, spec.subGroups[].minMember
+    gang_policy   // spec.schedulingPolicy.gang.minCount
 };
 
 struct GangDialect {
@@ -27,7 +29,7 @@ std::span<const GangDialect> gang_dialects();
 
 struct GangReading {
     ObjectKey key;
-    std::int32_t ranks_min = 0;  // 0: it says none (a group that is no gang)
+    GangSize size;  // of 0 ranks: it says none (a group that is no gang)
 };
 Result<GangReading> read_gang(std::string_view json, GangField field);
 

@@ -1,7 +1,6 @@
 #include "k8s/convert_pod.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "k8s/convert_pod_parts.hpp"
 #include "k8s/object_time.hpp"
@@ -12,16 +11,6 @@
 namespace gpuctl::k8s {
 
 namespace {
-
-// nullopt unless the whole text is a number in [low, 2^31).
-std::optional<std::int32_t> number_at_least(std::string_view text, std::int32_t low) {
-    std::int32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < low) {
-        return std::nullopt;
-    }
-    return value;
-}
 
 void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view value) {
     switch (found.key) {
@@ -35,6 +24,10 @@ void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view val
             return parts.gang.offer(value, found.old_prefix);
         case OwnKey::gang_min:
             return parts.gang_min.offer(value, found.old_prefix);
+        case OwnKey::gang_role:
+            return parts.gang_role.offer(value, found.old_prefix);
+        case OwnKey::gang_roles:
+            return parts.gang_roles.offer(value, found.old_prefix);
         case OwnKey::preemptible:
             return parts.preemptible.offer(value, found.old_prefix);
         case OwnKey::checkpoint_interval_seconds:
@@ -72,6 +65,14 @@ constexpr std::int64_t kStopGraceMaxSeconds = 7 * 24 * 3600;
 
 constexpr std::string_view kCompletionIndex = "batch.kubernetes.io/job-completion-index";
 
+// Which part of its workload a pod plays, as its maker wrote it: KAI, Volcano, JobSet, the training
+// operators.
+bool is_foreign_role(std::string_view key) {
+    return key == "kai.scheduler/subgroup-name" || key == "volcano.sh/task-spec" ||
+           key == "jobset.sigs.k8s.io/replicatedjob-name" ||
+           key == "training.kubeflow.org/replica-type";
+}
+
 void read_labels(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& parts) {
     cursor.object([&](std::string_view key) {
         const std::string_view value = cursor.string();
@@ -83,6 +84,8 @@ void read_labels(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& par
             parts.completion_index = value;
         } else if (key == "scheduling.x-k8s.io/pod-group") {
             parts.foreign_gang = value;
+        } else if (is_foreign_role(key)) {
+            parts.foreign_role = value;
         } else {
             keep_own(parts, labels.recognise(key), value);
         }
@@ -90,7 +93,7 @@ void read_labels(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& par
 }
 
 constexpr bool is_annotation(OwnKey key) {
-    return key == OwnKey::gang_min || key == OwnKey::preemptible ||
+    return key == OwnKey::gang_min || key == OwnKey::gang_roles || key == OwnKey::preemptible ||
            key == OwnKey::checkpoint_interval_seconds || key == OwnKey::restart_cost_seconds;
 }
 
@@ -112,6 +115,8 @@ void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts
         } else if (key == "scheduling.k8s.io/group-name" ||
                    key == "scheduling.volcano.sh/group-name" || key == "pod-group-name") {
             parts.foreign_gang = cursor.string();
+        } else if (is_foreign_role(key)) {
+            parts.foreign_role = cursor.string();
         } else if (key == "kueue.x-k8s.io/podset-required-topology") {
             parts.required_topology.offer(cursor.string(), true);
         } else if (key == "kueue.x-k8s.io/podset-preferred-topology") {
@@ -137,71 +142,6 @@ std::string_view pinned_pool(const PlacementRules& rules, const LabelKeys& label
         if (found.key == OwnKey::pool) pool.offer(value, found.old_prefix);
     }
     return pool.text;
-}
-
-std::string gang_min_problem(const MetadataParts& metadata, const LabelKeys& labels) {
-    const std::string key = labels.text(OwnKey::gang_min);
-    if (metadata.gang_min.text.empty()) return "the annotation " + key + " on its pods is missing";
-    return "the annotation " + key + " on its pods is " + quoted(metadata.gang_min.text) +
-           " where a whole number of at least 1 must stand";
-}
-
-struct Controller {
-    std::string_view kind;
-    std::string_view name;
-};
-
-// Of a ReplicaSet that a Deployment made it is the Deployment; the hash behind its name is on the
-// pod, nothing is guessed from its look.
-Controller controller_of(const MetadataParts& metadata) {
-    Controller controller{metadata.controller_kind, metadata.controller_name};
-    const std::string end = "-" + std::string{metadata.template_hash};
-    if (controller.kind == "ReplicaSet" && !metadata.template_hash.empty() &&
-        controller.name.ends_with(end)) {
-        controller.kind = "Deployment";
-        controller.name.remove_suffix(end.size());
-    }
-    return controller;
-}
-
-// The job that we had the pod made for; empty for all others. Labels are copied with what they
-// stand on: only the controller that we named after the job makes its pods (ADR 0025).
-std::string_view own_job_of(const MetadataParts& metadata) {
-    if (!metadata.has_controller || !metadata.is_made_by_us) return {};
-    const std::string_view told =
-        metadata.own_name.text.empty() ? metadata.app : std::string_view{metadata.own_name.text};
-    return controller_of(metadata).name == told ? told : std::string_view{};
-}
-
-// Rulings 7 and 9, ADR 0025. Pods that we had made carry their job's name. A pod in a gang that
-// others made belongs to that gang whatever else its labels say; any other is of the job that its
-// controller is, one revision of it, as "Deployment.6d8f:web": a rollout may name another queue,
-// pool or size, while pods of the last one still hold theirs. `app` is what its owner likes: two
-// Deployments with the same one have limits of their own.
-std::string job_of(const MetadataParts& metadata, std::string_view gang) {
-    if (const auto own = own_job_of(metadata); !own.empty() && (gang.empty() || gang == own)) {
-        return std::string{own};
-    }
-    if (!gang.empty()) return std::string{kForeignGangPrefix} + std::string{gang};
-    if (!metadata.has_controller) return std::string{kLonePodPrefix} + std::string{metadata.name};
-    const Controller controller = controller_of(metadata);
-    std::string key{controller.kind};
-    if (!metadata.template_hash.empty()) key += "." + std::string{metadata.template_hash};
-    return key + ":" + std::string{controller.name};
-}
-
-void name_job(const MetadataParts& metadata, const SpecParts& spec, const LabelKeys& labels,
-              PodFacts& facts) {
-    std::string_view gang = metadata.gang.text;
-    if (gang.empty()) gang = spec.scheduling_group;
-    if (gang.empty()) gang = metadata.foreign_gang;
-    facts.gang = !gang.empty();
-    facts.job = job_of(metadata, gang);
-    if (facts.gang) {
-        facts.gang_min = number_at_least(metadata.gang_min.text, 1).value_or(0);
-        if (facts.gang_min == 0) facts.gang_min_problem = gang_min_problem(metadata, labels);
-    }
-    facts.rank = number_at_least(metadata.completion_index, 0).value_or(-1);
 }
 
 PodPhase phase_of(std::string_view phase) {
@@ -263,7 +203,6 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.stop_grace =
         Duration::seconds(std::clamp<std::int64_t>(spec.stop_grace_s, 0, kStopGraceMaxSeconds));
     set_times(metadata, status, facts);
-    name_job(metadata, spec, settings.labels, facts);
     facts.queue = metadata.queue.text;
     facts.pool =
         metadata.pool.text.empty() ? pinned_pool(spec.rules, settings.labels) : metadata.pool.text;
@@ -271,10 +210,15 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.rules = std::move(spec.rules);
     facts.rules.gpu_model = metadata.gpu_type.text;
     facts.unsupported = std::move(spec.unsupported);
+    name_job(metadata, spec.scheduling_group, settings.labels, facts);
     if (!facts.ours) return facts;
-    if (!facts.gang && !metadata.gang_min.text.empty()) {  // it would start alone
-        facts.unsupported.push_back("the annotation " + settings.labels.text(OwnKey::gang_min) +
-                                    " without the label " + settings.labels.text(OwnKey::gang));
+    if (!facts.gang) {
+        const auto lacks_gang = [&](OwnKey key) {  // it would start alone
+            facts.unsupported.push_back("the annotation " + settings.labels.text(key) +
+                                        " without the label " + settings.labels.text(OwnKey::gang));
+        };
+        if (!metadata.gang_min.text.empty()) lacks_gang(OwnKey::gang_min);
+        if (!metadata.gang_roles.text.empty()) lacks_gang(OwnKey::gang_roles);
     }
     add_gpu_part(metadata, settings.labels, facts);
     add_topology(metadata, settings.labels, facts);

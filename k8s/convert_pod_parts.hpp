@@ -2,6 +2,7 @@
 // The pieces of a pod as convert_pod*.cpp collect them while walking; views into the pod's text.
 
 #include <boost/container/small_vector.hpp>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,6 +22,16 @@ namespace gpuctl::k8s {
 inline std::string quoted(std::string_view said) {
     constexpr std::size_t most = 60;
     return "\"" + std::string{said.substr(0, most)} + (said.size() > most ? "..." : "") + "\"";
+}
+
+// nullopt unless the whole text is a number in [low, 2^31).
+inline std::optional<std::int32_t> number_at_least(std::string_view text, std::int32_t low) {
+    std::int32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < low) {
+        return std::nullopt;
+    }
+    return value;
 }
 
 struct ContainerParts {
@@ -97,6 +108,8 @@ struct MetadataParts {
     OwnValue queue;
     OwnValue gang;
     OwnValue gang_min;
+    OwnValue gang_role;
+    OwnValue gang_roles;
     OwnValue preemptible;
     OwnValue checkpoint_interval;
     OwnValue restart_cost;
@@ -111,6 +124,7 @@ struct MetadataParts {
     std::string_view app;
     std::string_view template_hash;  // which revision of its controller made it
     std::string_view foreign_gang;   // by label or annotation of another dialect (G1)
+    std::string_view foreign_role;   // likewise
     std::string_view completion_index;
 };
 
@@ -118,6 +132,9 @@ SpecParts read_spec(JsonCursor& cursor);
 StatusParts read_status(JsonCursor& cursor);
 MetadataParts read_metadata(JsonCursor& cursor, const LabelKeys& labels);
 
+// Whose job it is, and what it says of its gang (convert_gang.cpp).
+void name_job(const MetadataParts& metadata, std::string_view scheduling_group,
+              const LabelKeys& labels, PodFacts& facts);
 // S17, S18. Only a bound pod can have been resized.
 Resources pod_request(const SpecParts& spec, const StatusParts& status);
 // What the annotations say of a part of a GPU; on a pod of ours only (convert_gpu_part.cpp).

@@ -189,14 +189,14 @@ bool GangFeed::on_object(Change /*change*/, const ObjectIdentity& /*identity*/,
     }
     const ObjectKey key = gang_of(gang->key);
     const auto known = gangs_.find(key);
-    if (known != gangs_.end() && known->second == gang->ranks_min) {
+    if (known != gangs_.end() && known->second == gang->size) {
         ++figures_.unchanged;
         return true;
     }
-    if (gang->ranks_min == 0 && known == gangs_.end()) return true;  // a group, but no gang
-    if (!outbox_.offer(GangObserved{key, gang->ranks_min})) return false;
+    if (gang->size.ranks == 0 && known == gangs_.end()) return true;  // a group, but no gang
+    if (!outbox_.offer(GangObserved{key, gang->size})) return false;
     ++figures_.told;
-    gangs_.insert_or_assign(key, gang->ranks_min);
+    gangs_.insert_or_assign(key, gang->size);
     return true;
 }
 

@@ -150,7 +150,7 @@ public:
 
 private:
     GangField field_;
-    std::map<ObjectKey, std::int32_t> gangs_;
+    std::map<ObjectKey, GangSize> gangs_;
 };
 
 }  // namespace gpuctl::k8s

@@ -23,6 +23,8 @@ enum class OwnKey : std::uint8_t {
     gpu_type,  // label of a node, label or annotation of a pod; there also a list: "H100,A100"
     gang,
     gang_min,
+    gang_role,   // label of a pod: "worker"
+    gang_roles,  // annotation on every pod of the gang: "leader=1,worker=4"
     gang_attempt,
     epoch,
     port,

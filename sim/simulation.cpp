@@ -51,6 +51,8 @@ void Simulation::begin(std::vector<Event> first) {
 }
 
 void Simulation::step(Event event) {
+    auto* observed = std::get_if<PodObserved>(&event);
+    if (observed != nullptr && settings_.annotate) settings_.annotate(observed->pod);
     const Input input{Sequence{++sequence_}, now_, mix64(settings_.cluster.seed + sequence_),
                       std::move(event)};
     const std::size_t before = effects_.size();

@@ -20,6 +20,8 @@ struct SimulationSettings {
     std::vector<NodeFacts> nodes;
     Policy policy;
     Instant start{1'700'000'000'000};
+    // What pods say beside what their jobs have them say; called for each that is observed.
+    std::function<void(PodFacts&)> annotate;
 };
 
 class Simulation {

@@ -33,7 +33,7 @@ std::string describe(const Event& event) {
             [](const PodObserved& e) { return "pod " + describe(e.pod); },
             [](const PodRemoved& e) { return "pod with uid " + e.uid + " removed"; },
             [](const GangObserved& e) {
-                return "gang " + to_string(e.key) + " of " + std::to_string(e.ranks_min);
+                return "gang " + to_string(e.key) + " of " + std::to_string(e.size.ranks);
             },
             [](const GangRemoved& e) { return "gang " + to_string(e.key) + " removed"; },
             [](const CacheSynced&) { return std::string{"cluster read completely"}; },

@@ -116,6 +116,7 @@ Json pod_json(const PodView& pod) {
     body["restarts"] = pod.facts.restarts;
     body["node"] = pod.node.empty() ? kNotAvailable : pod.node;
     body["rank"] = pod.facts.rank < 0 ? Json{} : Json(pod.facts.rank);
+    body["role"] = pod.facts.role.empty() ? Json{} : Json(pod.facts.role);
     body["gpu"] = gpus_json(gpus_total(pod.facts.request));
     body["createdAt"] = format_time(pod.facts.created_at);
     body["startedAt"] = format_time(pod.facts.started_at);
@@ -229,6 +230,11 @@ Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, I
     body["finishedAt"] = format_time(job.finished_at);
     body["gang"] = job.gang;
     body["ranksMin"] = job.ranks_min;
+    body["roles"] = Json::array();
+    for (const RoleView& role : job.roles) {
+        body["roles"].push_back(
+            {{"name", role.minimum.role}, {"ranksMin", role.minimum.ranks}, {"ranks", role.ranks}});
+    }
     body["size"] = job.size;
     body["podsWanted"] = job.pods_wanted;
     body["podsRunning"] = job.pods_running;

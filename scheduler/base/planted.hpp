@@ -27,6 +27,10 @@ namespace gpuctl {
       "What a namespace holds of memory only grows.") \
     X(forget_queue_shrink, \
       "Nobody hears that a queue holds less: a lost wake-up.") \
+    X(ignore_roles, \
+      "Gangs: enough ranks make one whole, whatever their roles.") \
+    X(any_rank_will_do, \
+      "Gangs: the ranks that come first are placed, not those whose roles are missing.") \
     X(forget_tenant_shrink, \
       "Nobody hears that a namespace holds less: a lost wake-up.") \
     X(double_charge_on_move, \

@@ -30,6 +30,11 @@ struct PodView {
 
 // Kubernetes' words (ruling 3): Pending, Running, Succeeded, Failed, Terminating, and "Partially
 // Running" for a service with some replicas up.
+struct RoleView {
+    RoleMinimum minimum;
+    std::int64_t ranks = 0;  // that hold a node or succeeded
+};
+
 struct JobView {
     ObjectKey key;
     std::optional<JobKind> kind;  // absent: pods of a Kubernetes user, not made by us
@@ -43,8 +48,9 @@ struct JobView {
     Instant finished_at;
     bool gang = false;
     std::int32_t ranks_min = 0;
-    std::int32_t ranks_max = 0;  // of an elastic job; else 0
-    std::string size;            // of an elastic job that runs: why it is not larger, for people
+    std::int32_t ranks_max = 0;   // of an elastic job; else 0
+    std::string size;             // of an elastic job that runs: why it is not larger, for people
+    std::vector<RoleView> roles;  // of a gang, by name
     GpuMilli gpus_per_pod;
     std::int64_t pods_wanted = 0;
     std::int64_t pods_running = 0;

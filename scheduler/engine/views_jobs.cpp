@@ -67,14 +67,6 @@ std::string status_of(const JobRow& job, const Tally& tally, std::int64_t wanted
     return "Failed";
 }
 
-bool equal_without_case(std::string_view a, std::string_view b) {
-    const auto lower = [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [lower](char x, char y) { return lower(x) == lower(y); });
-}
-
 // Waiting jobs are explained once per kind of job: lists stay linear in nodes, not in nodes times
 // jobs. Lives for one call.
 class Explainer {
@@ -107,6 +99,25 @@ struct Lines {
     view_parts::Starts starts;
 };
 
+// What makes it whole, and how far it is, role by role.
+void add_gang(const ClusterState& state, const JobRow& job, JobView& view) {
+    const std::optional<GangSize> gang = state.gang_of(job);
+    if (!gang) return;
+    view.gang = true;
+    view.ranks_min = gang->ranks;
+    if (gang->roles.empty()) return;
+    std::map<std::string, std::int64_t> ranks;
+    for (const FinishedRole& one : job.finished.roles) {
+        ranks[one.role] += static_cast<std::int64_t>(one.ranks.size());
+    }
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        const bool holds = pod.node.exists() && pod.standing != PodStanding::claimed;
+        if (holds || pod.facts.phase == PodPhase::succeeded) ++ranks[pod.facts.role];
+    }
+    for (const RoleMinimum& role : gang->roles) view.roles.push_back({role, ranks[role.role]});
+}
+
 JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explainer& explainer) {
     const JobRow& job = state.job(id);
     JobView view;
@@ -129,7 +140,6 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
         view.pods.push_back(view_parts::pod_view(state, pod_id));
-        view.gang = view.gang || pod.facts.gang;
         if (!job.record) view.gpus_per_pod = state.shapes().at(pod.shape).gpus;
         const Instant started = pod.facts.started_at;
         if (started.happened() && (!view.started_at.happened() || started < view.started_at)) {
@@ -151,7 +161,7 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
     std::sort(view.pods.begin(), view.pods.end(), [](const PodView& a, const PodView& b) {
         return std::tie(a.facts.rank, a.facts.key.name) < std::tie(b.facts.rank, b.facts.key.name);
     });
-    if (const auto gang = state.gang_size(job)) view.ranks_min = static_cast<std::int32_t>(*gang);
+    add_gang(state, job, view);
     if (ClusterState::is_elastic(job)) {
         view.ranks_max = job.record->spec.replicas_max;
         view.size = explain_size(state, id);
@@ -180,7 +190,7 @@ bool passes(const JobView& view, const JobFilter& filter) {
            (!filter.pool || *filter.pool == view.pool) &&
            (!filter.kind || (view.kind && *filter.kind == *view.kind)) &&
            (!filter.made_elsewhere || !view.kind) &&
-           (!filter.status || equal_without_case(*filter.status, view.status));
+           (!filter.status || same_without_case(*filter.status, view.status));
 }
 
 }  // namespace

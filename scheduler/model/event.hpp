@@ -38,9 +38,9 @@ BOOST_DESCRIBE_STRUCT(PodRemoved, (), (uid))
 // A PodGroup object (any dialect) says how many ranks the gang `key` needs at least.
 struct GangObserved {
     ObjectKey key;
-    std::int32_t ranks_min = 0;
+    GangSize size;
 };
-BOOST_DESCRIBE_STRUCT(GangObserved, (), (key, ranks_min))
+BOOST_DESCRIBE_STRUCT(GangObserved, (), (key, size))
 struct GangRemoved {
     ObjectKey key;
 };

@@ -10,6 +10,7 @@
 
 #include "scheduler/base/time.hpp"
 #include "scheduler/model/devices.hpp"
+#include "scheduler/model/gang.hpp"
 #include "scheduler/model/placement.hpp"
 #include "scheduler/model/resources.hpp"
 
@@ -83,11 +84,13 @@ struct PodFacts {
     bool gang = false;             // all of its job's ranks or none
     std::int32_t gang_min = 0;     // 0: not said on the pod, a GangObserved must say it
     std::string gang_min_problem;  // with 0: what is wrong with what the pod says, for people
-    std::int32_t rank = -1;        // completion index; -1: none
-    std::string queue;             // as named by the user; empty: policy decides
-    std::string pool;              // as named or pinned by the user; empty: "default"
-    Duration run_time_max;         // killed then; 0: no limit
-    Duration run_time_expected;    // by its user; 0: not said
+    std::string role;              // in its gang; empty: none
+    std::vector<RoleMinimum> gang_roles;  // of its gang, as the pod says
+    std::int32_t rank = -1;               // completion index; -1: none
+    std::string queue;                    // as named by the user; empty: policy decides
+    std::string pool;                     // as named or pinned by the user; empty: "default"
+    Duration run_time_max;                // killed then; 0: no limit
+    Duration run_time_expected;           // by its user; 0: not said
 
     Resources request;
     PlacementRules rules;
@@ -102,8 +105,8 @@ BOOST_DESCRIBE_STRUCT(PodFacts, (),
                       (uid, key, ours, gated, terminating, has_controller, controller_uid,
                        preemptible, preempts, runs_to_end, phase, status, node, address, priority,
                        restarts, created_at, started_at, finished_at, checkpoint_interval,
-                       restart_cost, stop_grace, job, gang, gang_min, gang_min_problem, rank, queue,
-                       pool, run_time_max, run_time_expected, request, rules, unsupported,
-                       gpu_device))
+                       restart_cost, stop_grace, job, gang, gang_min, gang_min_problem, role,
+                       gang_roles, rank, queue, pool, run_time_max, run_time_expected, request,
+                       rules, unsupported, gpu_device))
 
 }  // namespace gpuctl

@@ -157,11 +157,16 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
         Explanation& half = out.front();
         half.reason = Reason::gang_half_bound;
         half.subject = shown_name(job.key);
-        half.sentence = std::to_string(ready.ranks_held) + " of " +
-                        count(ready.ranks_min, "rank", "ranks") +
-                        " are bound, the rest cannot be: " + half.sentence;
+        std::string bound = std::to_string(ready.ranks_held) + " of " +
+                            count(ready.ranks_min, "rank", "ranks") + " are bound";
+        for (const RoleShort& role : ready.roles_short) {
+            bound += ", " + std::to_string(role.ranks) + " of " + std::to_string(role.ranks_min) +
+                     " of role " + role.role;
+        }
+        half.sentence = bound + ", the rest cannot be: " + half.sentence;
         half.figures.push_back({"ranks_min", ready.ranks_min});
         half.figures.push_back({"ranks_present", ready.ranks_held});
+        explain_parts::add_role_figures(ready, half.figures);
     }
     explain_parts::explain_short_work(state, id, out);
     explain_parts::explain_promise(state, id, out);

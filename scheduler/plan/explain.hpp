@@ -15,6 +15,7 @@
 //                                                 memory_, jobs_; where GPUs are kept back, they
 //                                                 count as held
 //   ranks_min, ranks_present, ranks_gated         of a gang that is not there yet
+//   role_ranks_min, role_ranks_present            of the first role that lacks ranks
 //   retry_in_ms                                   of a backoff
 //   short_percent, short_run_time_ms              of what a pool keeps for short work
 //   promised_in_ms, run_time_max_ms               of a promise to the first in line

@@ -136,6 +136,12 @@ void say_claimed(const ClusterState& state, const JobRow& job, Explanation& out)
 
 namespace explain_parts {
 
+void add_role_figures(const Readiness& ready, std::vector<Figure>& figures) {
+    if (ready.roles_short.empty()) return;
+    figures.push_back({"role_ranks_min", ready.roles_short.front().ranks_min});
+    figures.push_back({"role_ranks_present", ready.roles_short.front().ranks});
+}
+
 Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready) {
     Explanation out;
     out.reason = ready.hold;
@@ -167,8 +173,14 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
         case Reason::gang_incomplete:
             gang_figures();
             out.sentence = "its gang needs " + count(ready.ranks_min, "rank", "ranks") + ", " +
-                           std::to_string(ready.ranks_ready + ready.ranks_held) + " exist" +
-                           contradiction_text(state, job);
+                           std::to_string(ready.ranks_ready + ready.ranks_held) + " exist";
+            for (const RoleShort& role : ready.roles_short) {
+                out.sentence += "; of role " + role.role + " it needs " +
+                                std::to_string(role.ranks_min) + ", " + std::to_string(role.ranks) +
+                                " exist";
+            }
+            add_role_figures(ready, out.figures);
+            out.sentence += contradiction_text(state, job);
             break;
         case Reason::gated:
             gang_figures();

@@ -45,6 +45,8 @@ struct Group {
 };
 
 Explanation explain_hold(const ClusterState& state, const JobRow& job, const Readiness& ready);
+// Of the first role of a gang that lacks ranks, if one does.
+void add_role_figures(const Readiness& ready, std::vector<Figure>& figures);
 // The limit that stops it, with its level and its arithmetic.
 Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit);
 // The same of a budget of GPU time (explain_budget.cpp).

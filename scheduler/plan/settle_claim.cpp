@@ -59,6 +59,19 @@ bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Pl
            !state.is_barred(job, claimed);
 }
 
+// What its gang needs now may be more than it claimed, or other roles.
+bool makes_whole(const ClusterState& state, const Readiness& ready,
+                 const std::vector<Placement>& claimed) {
+    const auto has_enough = [&](const RoleShort& role) {
+        const auto ranks = std::count_if(claimed.begin(), claimed.end(), [&](const Placement& one) {
+            return state.pod(one.pod).facts.role == role.role;
+        });
+        return role.ranks + ranks >= role.ranks_min;
+    };
+    return static_cast<std::int64_t>(claimed.size()) >= ready.ranks_needed &&
+           std::all_of(ready.roles_short.begin(), ready.roles_short.end(), has_enough);
+}
+
 }  // namespace
 
 void settle_claim(ClusterState& state, JobId id, EffectList& effects) {
@@ -77,8 +90,7 @@ void settle_claim(ClusterState& state, JobId id, EffectList& effects) {
     Readiness ready;
     state.read_readiness(id, ready);
     if (ready.hold != Reason::none) return;
-    const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(ready.ranks_needed, 0));
-    if (ready.all_or_nothing && claimed.size() < needed) return;
+    if (ready.all_or_nothing && !makes_whole(state, ready, claimed)) return;
     (void)state.assume(id, claimed, ready.all_or_nothing, effects);  // else it waits as others do
 }
 

@@ -59,7 +59,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
         if (pools_[pool].promise.job == id) promise(PoolId{pool}, {});
     }
-    if (!row.finished.ranks.empty() && !row.record) {
+    if (!row.finished.empty() && !row.record) {
         std::erase_if(finished_, [this](const auto& entry) {
             return entry.second.left_at + kFinishedKept <= now_;
         });
@@ -293,9 +293,9 @@ void ClusterState::on(const JobAdopted& event, EffectList&) {
 // --- gang sizes ---
 
 void ClusterState::on(const GangObserved& event, EffectList&) {
-    std::int32_t& size = gang_sizes_[event.key];
-    if (size == event.ranks_min) return;
-    size = event.ranks_min;
+    GangSize& known = gang_sizes_[event.key];
+    if (known == event.size) return;
+    known = event.size;
     if (const JobId id = find_job(event.key); id.exists()) mark_dirty(id);
 }
 

@@ -22,6 +22,7 @@ bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
            before.gated != after.gated || before.terminating != after.terminating ||
            before.has_controller != after.has_controller || before.gang != after.gang ||
            before.gang_min != after.gang_min || before.gang_min_problem != after.gang_min_problem ||
+           before.role != after.role || before.gang_roles != after.gang_roles ||
            before.queue != after.queue || before.pool != after.pool ||
            before.priority != after.priority || before.unsupported != after.unsupported ||
            before.run_time_max != after.run_time_max ||

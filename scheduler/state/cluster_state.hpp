@@ -26,6 +26,7 @@
 #include "scheduler/state/calendar.hpp"
 #include "scheduler/state/capacity.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/gang_tally.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/pool_work.hpp"
 #include "scheduler/state/rows.hpp"
@@ -118,9 +119,7 @@ public:
     }
     [[nodiscard]] const std::map<ObjectKey, JobId>& jobs_by_key() const { return job_ids_; }
     [[nodiscard]] const std::map<ObjectKey, PodId>& pods_by_key() const { return pod_keys_; }
-    [[nodiscard]] const std::map<ObjectKey, std::int32_t>& gang_sizes() const {
-        return gang_sizes_;
-    }
+    [[nodiscard]] const std::map<ObjectKey, GangSize>& gang_sizes() const { return gang_sizes_; }
     [[nodiscard]] JobId find_job(const ObjectKey& key) const;
     [[nodiscard]] PodId find_pod(std::string_view uid) const;
     [[nodiscard]] PodId find_pod(const ObjectKey& key) const;
@@ -130,7 +129,9 @@ public:
     [[nodiscard]] QueueId find_queue(PoolId pool, std::string_view name) const;
     [[nodiscard]] QueueId system_queue(PoolId pool) const;
     [[nodiscard]] std::string queue_name_of(const JobRow& job) const;
-    // Size of the gang a job belongs to; 0: unknown. Absent: no gang.
+    // What makes the gang whole that a job is; absent: it is none.
+    [[nodiscard]] std::optional<GangSize> gang_of(const JobRow& job) const;
+    // The same in ranks alone; 0: unknown.
     [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;
     void read_readiness(JobId id, Readiness& out) const;
     // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
@@ -325,14 +326,13 @@ private:
     void keep_size(JobId id);
     void mark_surplus(const JobRow& job);
     void mark_surplus(PodId id);
-    void set_further_ranks_aside(std::int32_t rank_last, Readiness& out) const;
     void disappoint_claims(const JobRow& job);
     void offer_surplus(JobRow& job);
 
     // rounds (rounds.cpp)
     void send_bind(PodId id, const JobRow& job, EffectList& effects);
     struct Round;  // what is left of a job's last round, counted
-    Round count_round(const JobRow& job) const;
+    Round count_round(const JobRow& job, const GangSize& size) const;
     void settle_round(JobId id, EffectList& effects);
     void settle_gang(JobId id, EffectList& effects);
     void settle_unsure(JobId id, EffectList& effects);
@@ -423,10 +423,10 @@ private:
     std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>> timers_{timer_memory_.get()};
     Ends ends_{timer_memory_.get()};
     RunTimeHistory history_;
-    std::map<ObjectKey, std::int32_t> gang_sizes_;  // from PodGroup objects
-    std::map<ObjectKey, FinishedRanks> finished_;   // of jobs without pods, for an hour
-    std::vector<JobId> claims_;                     // jobs that hold one
-    std::set<PodId> maybe_leaving_;                 // that hold; all that are, and some more
+    std::map<ObjectKey, GangSize> gang_sizes_;     // from PodGroup objects
+    std::map<ObjectKey, FinishedRanks> finished_;  // of jobs without pods, for an hour
+    std::vector<JobId> claims_;                    // jobs that hold one
+    std::set<PodId> maybe_leaving_;                // that hold; all that are, and some more
     std::set<Arrived> elastic_jobs_;
     Instant look_again_next_;           // the earliest of all queues
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour

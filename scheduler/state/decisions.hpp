@@ -8,6 +8,7 @@
 #include "scheduler/base/ids.hpp"
 #include "scheduler/model/devices.hpp"
 #include "scheduler/model/reason.hpp"
+#include "scheduler/state/gang_tally.hpp"
 
 namespace gpuctl {
 
@@ -40,6 +41,8 @@ struct Readiness {
     std::int64_t ranks_held = 0;    // bound, assumed or succeeded
     std::int64_t ranks_ready = 0;   // waiting and placeable
     std::int64_t ranks_gated = 0;
+    // Of the gang: those that lack ranks, by what holds, or while not all exist by what is there.
+    std::vector<RoleShort> roles_short;
     // Of an elastic job: ranks beyond all that it has. They are placed when nobody waits who could
     // use the room, and are not among `pods`.
     std::vector<PodId> further;

@@ -13,14 +13,35 @@
 
 namespace gpuctl {
 
+// Of one role: the roles of a gang often come from several controllers, which know nothing of each
+// other. A gang without roles has one without a name.
+struct FinishedRole {
+    std::string role;
+    std::string controller;           // uid: another of the same role knows nothing of them
+    std::vector<std::int32_t> ranks;  // sorted, not empty; -1 for each that has no rank
+};
+BOOST_DESCRIBE_STRUCT(FinishedRole, (), (role, controller, ranks))
+
 struct FinishedRanks {
-    std::string controller;           // uid: another of the same name knows nothing of them
-    std::vector<std::int32_t> ranks;  // sorted; -1 for each that has no rank
+    std::vector<FinishedRole> roles;  // in the order in which they were first heard of
     Instant left_at;                  // when the last pod of the job was gone; a pod may come still
 
-    [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(ranks.size()); }
+    [[nodiscard]] bool empty() const { return roles.empty(); }
+    [[nodiscard]] std::int64_t count() const {
+        std::int64_t sum = 0;
+        for (const FinishedRole& one : roles) sum += static_cast<std::int64_t>(one.ranks.size());
+        return sum;
+    }
+    // The highest; -1: none has a rank.
+    [[nodiscard]] std::int32_t last() const {
+        std::int32_t rank = -1;
+        for (const FinishedRole& one : roles) rank = std::max(rank, one.ranks.back());
+        return rank;
+    }
     [[nodiscard]] bool contains(std::int32_t rank) const {
-        return std::binary_search(ranks.begin(), ranks.end(), rank);
+        return std::any_of(roles.begin(), roles.end(), [rank](const FinishedRole& one) {
+            return std::binary_search(one.ranks.begin(), one.ranks.end(), rank);
+        });
     }
     // The first from `rank` on that has not finished.
     [[nodiscard]] std::int32_t first_open(std::int32_t rank) const {
@@ -29,17 +50,31 @@ struct FinishedRanks {
     }
     void note_gone(const PodFacts& pod) {
         if (!pod.gang || pod.phase != PodPhase::succeeded || pod.controller_uid.empty()) return;
-        if (controller != pod.controller_uid) ranks.clear();
-        controller = pod.controller_uid;
+        auto known = find(pod.role);
+        if (known == roles.end()) known = roles.insert(known, {pod.role, {}, {}});
+        if (known->controller != pod.controller_uid) known->ranks.clear();
+        known->controller = pod.controller_uid;
+        std::vector<std::int32_t>& ranks = known->ranks;
         ranks.insert(std::lower_bound(ranks.begin(), ranks.end(), pod.rank), pod.rank);
     }
     // A pod of the job that is there: of another controller, or of a rank that is open again.
     void note_there(const PodFacts& pod) {
-        if (ranks.empty()) return;
-        if (controller != pod.controller_uid) return ranks.clear();
-        if (pod.rank >= 0) std::erase(ranks, pod.rank);
+        const auto known = find(pod.role);
+        if (known == roles.end()) return;
+        if (known->controller != pod.controller_uid) {
+            roles.erase(known);
+            return;
+        }
+        if (pod.rank >= 0) std::erase(known->ranks, pod.rank);
+        if (known->ranks.empty()) roles.erase(known);
+    }
+
+private:
+    [[nodiscard]] std::vector<FinishedRole>::iterator find(const std::string& role) {
+        return std::find_if(roles.begin(), roles.end(),
+                            [&role](const FinishedRole& one) { return one.role == role; });
     }
 };
-BOOST_DESCRIBE_STRUCT(FinishedRanks, (), (controller, ranks, left_at))
+BOOST_DESCRIBE_STRUCT(FinishedRanks, (), (roles, left_at))
 
 }  // namespace gpuctl

@@ -157,7 +157,7 @@ struct StateImage {
     std::uint64_t next_arrival = 1;
     Instant wake_requested;
     Policy policy;
-    std::map<ObjectKey, std::int32_t> gang_sizes;
+    std::map<ObjectKey, GangSize> gang_sizes;
     std::map<ObjectKey, Churn> churn;
     std::map<ObjectKey, FinishedRanks> finished;
     std::map<std::pair<std::string, std::string>, Instant> look_again;  // by pool and queue

@@ -177,9 +177,10 @@ private:
     void check_gangs() {
         for (const auto& [key, id] : state_.job_ids_) {
             const JobRow& job = state_.jobs_[id.value()];
-            const auto size = state_.gang_size(job);
-            if (!size || *size <= 0 || job.is_dirty) continue;
-            std::int64_t held = job.finished.count();
+            const GangSize size = state_.gang_of(job).value_or(GangSize{});
+            if (size.ranks <= 0 || job.is_dirty) continue;
+            GangTally held{size};
+            held.add(job.finished);
             std::int64_t assumed = 0;
             std::int64_t bound = 0;
             bool rolling_back = false;
@@ -191,13 +192,14 @@ private:
                     pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
                 const bool stays = pod.standing == PodStanding::assumed ||
                                    (pod.standing == PodStanding::bound && !pod.is_leaving());
-                if (ended || stays) ++held;
+                if (ended || stays) held.add(pod.facts.role);
                 if (stays) ++bound;
             }
-            if (bound == 0 || held >= *size || job.gang_started || rolling_back) continue;
+            if (bound == 0 || held.is_whole() || job.gang_started || rolling_back) continue;
             if (!job.gang_deadline.happened()) {
-                fail("I4", "gang " + to_string(key) + " holds " + std::to_string(held) + " of " +
-                               std::to_string(*size) + " ranks and nothing watches it");
+                fail("I4", "gang " + to_string(key) + " holds " + std::to_string(held.ranks()) +
+                               " ranks, lacks " + std::to_string(held.missing()) +
+                               ", and nothing watches it");
             }
             const bool late = job.gang_deadline < state_.now_;
             if (late && assumed == 0 && state_.leading_ && state_.synced_ &&

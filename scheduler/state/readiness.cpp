@@ -12,29 +12,57 @@
 
 namespace gpuctl {
 
-std::optional<std::int64_t> ClusterState::gang_size(const JobRow& job) const {
+std::optional<GangSize> ClusterState::gang_of(const JobRow& job) const {
     bool is_gang = false;
-    std::int64_t size = 0;
+    GangSize size;
     for (const PodId id : job.pods) {
         const PodFacts& facts = pods_[id.value()].facts;
         if (!facts.gang) continue;
         is_gang = true;
-        size = std::max<std::int64_t>(size, facts.gang_min);
+        size.ranks = std::max(size.ranks, facts.gang_min);
+        for (const RoleMinimum& minimum : facts.gang_roles) size.add(minimum);
     }
     if (!is_gang) return std::nullopt;
-    if (gang_sizes_.empty()) return size;
     const auto observed = gang_sizes_.find(job.key);  // the object wins over the pods (ruling 8)
-    return observed == gang_sizes_.end() ? size : observed->second;
+    if (observed != gang_sizes_.end()) {
+        size.ranks = observed->second.ranks;
+        if (!observed->second.roles.empty()) size.roles = observed->second.roles;
+    }
+    if (planted(PlantedBug::ignore_roles)) size.roles.clear();
+    size.raise_to_roles();
+    return size;
 }
 
+std::optional<std::int64_t> ClusterState::gang_size(const JobRow& job) const {
+    const std::optional<GangSize> gang = gang_of(job);
+    return gang ? std::optional<std::int64_t>{gang->ranks} : std::nullopt;
+}
+
+namespace {
+
 // Beyond the last rank that an elastic job has.
-void ClusterState::set_further_ranks_aside(std::int32_t rank_last, Readiness& out) const {
-    const auto first = std::find_if(out.pods.begin(), out.pods.end(), [&](PodId id) {
-        return pods_[id.value()].facts.rank > rank_last;
-    });
+void set_further_ranks_aside(const ClusterState& state, std::int32_t rank_last, Readiness& out) {
+    const auto first = std::find_if(out.pods.begin(), out.pods.end(),
+                                    [&](PodId id) { return state.pod(id).facts.rank > rank_last; });
     out.further.assign(first, out.pods.end());
     out.pods.erase(first, out.pods.end());
 }
+
+// What makes the gang whole soonest: the first of each role that lacks ranks, then all others.
+void put_missing_roles_first(const ClusterState& state, GangTally held, std::vector<PodId>& pods) {
+    if (planted(PlantedBug::any_rank_will_do)) return;
+    std::vector<PodId> first;
+    std::vector<PodId> others;
+    for (const PodId id : pods) {
+        const std::string& role = state.pod(id).facts.role;
+        (held.missing_of(role) > 0 ? first : others).push_back(id);
+        held.add(role);
+    }
+    first.insert(first.end(), others.begin(), others.end());
+    pods = std::move(first);
+}
+
+}  // namespace
 
 void ClusterState::read_readiness(JobId id, Readiness& out) const {
     const JobRow& job = jobs_[id.value()];
@@ -44,6 +72,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     out.waits = out.all_or_nothing = out.resume = false;
     out.hold = Reason::none;
     out.ranks_needed = out.ranks_min = out.ranks_held = out.ranks_ready = out.ranks_gated = 0;
+    out.roles_short.clear();
     bool leaving = job.workload == WorkloadState::deleting;
     bool in_flight = false;
     const PodRow* first = nullptr;
@@ -56,10 +85,13 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     // up with a gap that no size has.
     std::int32_t rank_next = 0;
     const bool in_order = is_elastic(job);
-    out.ranks_held = job.finished.count();
-    if (!job.finished.ranks.empty()) {
+    const std::optional<GangSize> gang = gang_of(job);
+    const GangSize size = gang.value_or(GangSize{});
+    GangTally held{size};
+    held.add(job.finished);
+    if (!job.finished.empty()) {
         is_ending = true;
-        rank_last = job.finished.ranks.back();
+        rank_last = job.finished.last();
     }
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = pods_[pod_id.value()];
@@ -73,7 +105,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         const bool leaves = pod.facts.terminating && !planted(PlantedBug::count_terminating_ranks);
         const bool evicted = pod.is_leaving() && !pod.facts.terminating;
         if (ended_well || (holds && !leaves && !evicted && !pod.delete_in_flight)) {
-            ++out.ranks_held;
+            held.add(pod.facts.role);
             rank_last = std::max(rank_last, pod.facts.rank);
             rank_next = std::max(rank_next, pod.facts.rank + 1);
         }
@@ -97,6 +129,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
             rank_next = std::max(rank_next, pod.facts.rank + 1);
         }
     }
+    out.ranks_held = held.ranks();
     out.ranks_ready = static_cast<std::int64_t>(out.pods.size());
     if (!out.waits) return out.pods.clear();
     if (job.workload == WorkloadState::deleting) {
@@ -109,8 +142,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         out.pods.clear();
         out.further.clear();
     };
-    const std::optional<std::int64_t> gang = gang_size(job);
-    if (gang && *gang > 0) out.ranks_min = *gang;
+    out.ranks_min = size.ranks;
     if (job.claim_until.happened()) return hold(Reason::room_claimed, job.key.name);
     if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);
     if (!job.queue.exists()) return hold(Reason::queue_unknown, queue_name_of(job));
@@ -118,7 +150,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         return hold(Reason::queue_holds_queues, queue_name_of(job));
     }
     if (gang) {
-        if (*gang <= 0) return hold(Reason::gang_size_unknown, job.key.name);
+        if (size.ranks <= 0) return hold(Reason::gang_size_unknown, job.key.name);
         if (unsupported) {
             return hold(Reason::unsupported_feature, unsupported->facts.unsupported.front());
         }
@@ -131,7 +163,10 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
                         "ranks of one gang in different pools or queues (" + place(first->facts) +
                             ", " + place(astray->facts) + ")");
         }
-        if (out.ranks_held < *gang && out.ranks_ready + out.ranks_held < *gang) {
+        GangTally there = held;
+        for (const PodId pod : out.pods) there.add(pods_[pod.value()].facts.role);
+        if (!held.is_whole() && !there.is_whole()) {
+            there.read_short(out.roles_short);
             if (barred) return hold(Reason::bind_backoff, barred->facts.key.name);
             return hold(out.ranks_gated > 0 ? Reason::gated : Reason::gang_incomplete,
                         job.key.name);
@@ -139,8 +174,8 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     }
     const bool may_be_tried = !leaving && job.not_before <= now_;
     // Once a rank has succeeded, all that it was to have must: then none is left out any more.
-    if (gang && is_elastic(job) && out.ranks_held >= *gang && !is_ending) {
-        set_further_ranks_aside(rank_last, out);
+    if (gang && is_elastic(job) && held.is_whole() && !is_ending) {
+        set_further_ranks_aside(*this, rank_last, out);
         if (out.pods.empty() && !out.further.empty()) {
             if (!may_be_tried) out.further.clear();
             out.hold = Reason::turn;
@@ -160,9 +195,11 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     if (job.not_before > now_ && !planted(PlantedBug::ignore_backoff)) {
         return hold(Reason::bind_backoff, job.key.name);
     }
-    if (gang && out.ranks_held < *gang) {
+    if (gang && !held.is_whole()) {
+        held.read_short(out.roles_short);
+        if (!out.roles_short.empty()) put_missing_roles_first(*this, held, out.pods);
         out.all_or_nothing = true;
-        out.ranks_needed = *gang - out.ranks_held;
+        out.ranks_needed = held.missing();
         if (planted(PlantedBug::one_rank_fewer) && out.ranks_needed > 1) --out.ranks_needed;
         out.resume = out.ranks_held > 0 && !planted(PlantedBug::resume_like_others);
     } else if (gang && in_flight && !job.gang_started) {
@@ -227,6 +264,15 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
         // One by one it does not matter how many there are.
         if (ready.all_or_nothing) ask.push_back(static_cast<std::uint32_t>(end - i));
         i = end;
+    }
+    // Of unlike ranks it matters which of them are enough.
+    if (ready.all_or_nothing && shapes.front() != shapes.back()) {
+        const auto begin = static_cast<std::ptrdiff_t>(ask.size());
+        for (std::int64_t i = 0; i < std::min(ready.ranks_needed, ready.ranks_ready); ++i) {
+            const PodId pod = ready.pods[static_cast<std::size_t>(i)];
+            ask.push_back(pods_[pod.value()].shape.value());
+        }
+        std::sort(ask.begin() + begin, ask.end());
     }
     if (job.pods_held > 0) ask.push_back(static_cast<std::uint32_t>(job.gpus_held.value()));
     add_anchors(job, ready, ask);

@@ -103,28 +103,31 @@ void ClusterState::resend_unanswered(EffectList& effects) {
 }
 
 struct ClusterState::Round {
+    explicit Round(const GangSize& size) : settled(size), held(size) {}
     std::int64_t in_flight = 0;
     std::int64_t to_retry = 0;  // assumed, answered "failed"
     std::int64_t bound = 0;     // not terminating
-    std::int64_t succeeded = 0;
     std::int64_t unreported = 0;
+    GangTally settled;  // bound or succeeded
+    GangTally held;     // with those that are assumed
     [[nodiscard]] std::int64_t assumed() const { return in_flight + to_retry; }
-    [[nodiscard]] std::int64_t held() const { return assumed() + bound + succeeded; }
 };
 
-ClusterState::Round ClusterState::count_round(const JobRow& job) const {
-    Round round;
-    round.succeeded = job.finished.count();
+ClusterState::Round ClusterState::count_round(const JobRow& job, const GangSize& size) const {
+    Round round{size};
+    round.settled.add(job.finished);
+    round.held.add(job.finished);
     for (const PodId id : job.pods) {
         const PodRow& pod = pods_[id.value()];
-        if (pod.standing == PodStanding::assumed)
-            ++(pod.in_flight ? round.in_flight : round.to_retry);
-        if (pod.standing == PodStanding::bound && !pod.is_leaving() && !pod.delete_in_flight) {
-            ++round.bound;
-        }
-        if (pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded) {
-            ++round.succeeded;
-        }
+        const bool is_assumed = pod.standing == PodStanding::assumed;
+        if (is_assumed) ++(pod.in_flight ? round.in_flight : round.to_retry);
+        const bool is_bound =
+            pod.standing == PodStanding::bound && !pod.is_leaving() && !pod.delete_in_flight;
+        if (is_bound) ++round.bound;
+        const bool succeeded =
+            pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
+        if (is_bound || succeeded) round.settled.add(pod.facts.role);
+        if (is_bound || succeeded || is_assumed) round.held.add(pod.facts.role);
         if (!pod.start_reported && pod.standing == PodStanding::bound) ++round.unreported;
     }
     return round;
@@ -142,12 +145,13 @@ void ClusterState::refresh(JobId id, Readiness& ready, EffectList& effects) {
 
 void ClusterState::settle_round(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
-    if (const auto gang = gang_size(job); gang && *gang > 0) {
+    const GangSize size = gang_of(job).value_or(GangSize{});
+    if (size.ranks > 0) {
         settle_gang(id, effects);
     } else if (job.not_before <= now_) {
         settle_unsure(id, effects);
     }
-    const Round round = count_round(job);
+    const Round round = count_round(job, size);
     if (round.assumed() == 0 && round.unreported > 0) report_started(id, effects);
 }
 
@@ -214,11 +218,11 @@ bool ClusterState::is_unsure(const PodRow& pod) const {
 
 void ClusterState::settle_gang(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
-    const std::int64_t needed = *gang_size(job);
+    const GangSize size = *gang_of(job);
     const bool is_late = job.gang_deadline.happened() && job.gang_deadline <= now_;
     drop_unfit_members(id);
-    Round round = count_round(job);
-    if (round.held() >= needed) job.member_refused = false;  // the others are enough
+    Round round = count_round(job, size);
+    if (round.held.is_whole()) job.member_refused = false;  // the others are enough
     if (round.in_flight > 0) {
         if (!is_late && !job.member_refused) retry_members(id, effects);
         return;
@@ -239,15 +243,15 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
         if (may_land) return;
         ++gang_rollbacks_;
         back_off(job);
-        round = count_round(job);
+        round = count_round(job, size);
     }
-    const std::int64_t held = round.bound + round.succeeded;
-    if (held >= needed || round.bound == 0) {  // ranks that succeeded hold nothing
-        if (held >= needed && !job.gang_started) {
+    const bool is_whole = round.settled.is_whole();
+    if (is_whole || round.bound == 0) {  // ranks that succeeded hold nothing
+        if (is_whole && !job.gang_started) {
             job.gang_started = true;
             note_victim(job.queue);
         }
-        if (held < needed && job.member_refused) back_off(job);
+        if (!is_whole && job.member_refused) back_off(job);
         job.gang_deadline = Instant{};
         job.member_refused = false;
         return;

@@ -160,7 +160,7 @@ ClusterState::Ranks ClusterState::ranks_of(const JobRow& job) const {
     Ranks out;
     if (!is_elastic(job) || !job.gang_started || job.workload != WorkloadState::created) return out;
     out.is_settled = true;
-    out.is_ending = !job.finished.ranks.empty();
+    out.is_ending = !job.finished.empty();
     for (const PodId id : job.pods) {  // by rank
         out.there = job.finished.first_open(out.there);
         const PodRow& pod = pods_[id.value()];

@@ -47,21 +47,23 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
 
 // Only a gang of which nothing runs can become a smaller one.
 std::optional<Remedy> try_fewer_ranks(Question& question) {
-    const auto size = question.state()->gang_size(question.job());
-    if (!size || *size < 2) return std::nullopt;
+    const auto gang = question.state()->gang_of(question.job());
+    if (!gang || gang->ranks < 2) return std::nullopt;
+    if (!gang->roles.empty()) return std::nullopt;  // which it could do without is not known
+    const std::int32_t size = gang->ranks;
     std::vector<PodFacts> ranks;
     for (const PodId id : question.job().pods) {
         const PodRow& pod = question.state()->pod(id);
         if (pod.standing != PodStanding::waiting) return std::nullopt;
         ranks.push_back(pod.facts);
     }
-    if (static_cast<std::int64_t>(ranks.size()) < *size) return std::nullopt;
+    if (static_cast<std::int64_t>(ranks.size()) < size) return std::nullopt;
     const ObjectKey key = question.job().key;
     const bool has_object = question.state()->gang_sizes().contains(key);
     const auto fewer_by = [&](std::int64_t fewer) -> Change {
-        const auto left = static_cast<std::int32_t>(*size - fewer);
+        const auto left = static_cast<std::int32_t>(size - fewer);
         return [=](Trial& trial) {
-            if (has_object) trial.happen(GangObserved{key, left});
+            if (has_object) trial.happen(GangObserved{key, {left, {}}});
             for (std::size_t i = 0; i < ranks.size(); ++i) {
                 PodFacts rank = ranks[i];
                 rank.gang_min = left;
@@ -73,12 +75,12 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
             }
         };
     };
-    const auto less = question.smallest(1, *size - 1, fewer_by);
+    const auto less = question.smallest(1, size - 1, fewer_by);
     if (!less) return std::nullopt;
-    const std::int64_t left = *size - *less;
+    const std::int64_t left = size - *less;
     return Remedy{ChangeKind::fewer_ranks, "", left,
                   question.would_start() + " with " + std::to_string(left) +
-                      (left == 1 ? " rank" : " ranks") + " instead of " + std::to_string(*size)};
+                      (left == 1 ? " rank" : " ranks") + " instead of " + std::to_string(size)};
 }
 
 std::optional<Remedy> try_other_queue(Question& question) {

@@ -22,18 +22,18 @@ std::int64_t Question::missing(const ClusterState& state) const {
     if (!id.exists()) return 0;
     const JobRow& row = state.job(id);
     std::int64_t waiting = 0;
-    std::int64_t held = 0;
+    const GangSize size = state.gang_of(row).value_or(GangSize{});
+    GangTally held{size};
     for (const PodId pod_id : row.pods) {
         const PodRow& pod = state.pod(pod_id);
         if (pod.facts.terminating) continue;
         if (pod.standing == PodStanding::waiting) {
             ++waiting;
         } else if (pod.standing != PodStanding::done || pod.facts.phase == PodPhase::succeeded) {
-            ++held;
+            held.add(pod.facts.role);
         }
     }
-    const std::int64_t gang = state.gang_size(row).value_or(0);
-    return gang > 0 ? std::clamp<std::int64_t>(gang - held, 0, waiting) : waiting;
+    return size.ranks > 0 ? std::clamp<std::int64_t>(held.missing(), 0, waiting) : waiting;
 }
 
 bool Question::is_refused() const {

@@ -331,14 +331,20 @@ Gang Books::gang_of(const ObjectKey& job) const {
     for (const std::string& uid : found->second) {
         const BookedPod& pod = pods.at(uid);
         if (pod.facts.gang) gang.size = std::max<std::int64_t>(gang.size, pod.facts.gang_min);
+        for (const RoleMinimum& role : pod.facts.gang_roles) {
+            gang.least[role.role] = std::max<std::int64_t>(gang.least[role.role], role.ranks);
+        }
         const bool succeeded = pod.facts.phase == PodPhase::succeeded;
         if (succeeded) ++gang.succeeded;
         if (succeeded || pod.stays()) {
-            ++gang.held;
+            gang.hold(pod.facts.role);
             gang.rank_last = std::max(gang.rank_last, pod.facts.rank);
         }
         if (pod.stays() && !pod.open && !pod.reserved) ++gang.bound;
     }
+    std::int64_t of_roles = 0;
+    for (const auto& [role, ranks] : gang.least) of_roles += ranks;
+    gang.size = std::max(gang.size, of_roles);
     return gang;
 }
 

@@ -66,7 +66,21 @@ struct Gang {
     std::int64_t held = 0;   // stay or succeeded
     std::int64_t bound = 0;  // stay, without an open bind
     std::int64_t succeeded = 0;
-    std::int32_t rank_last = -1;  // the highest that is held
+    std::int32_t rank_last = -1;                // the highest that is held
+    std::map<std::string, std::int64_t> least;  // of a role
+    std::map<std::string, std::int64_t> held_of;
+
+    void hold(const std::string& role) {
+        ++held;
+        ++held_of[role];
+    }
+    [[nodiscard]] bool is_whole() const {
+        for (const auto& [role, ranks] : least) {
+            const auto has = held_of.find(role);
+            if (has == held_of.end() || has->second < ranks) return false;
+        }
+        return held >= size;
+    }
 };
 
 class Books {

@@ -124,13 +124,15 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
     const JobRow& row = after.job(after.find_job(beneficiary));
     const std::string pool = after.pool(row.pool).name;
     Amounts ask;
+    Gang gang = books_.gang_of(beneficiary);
     std::int64_t ranks = 0;
     PodFacts like;
     for (const PodId id : row.pods) {
         if (after.pod(id).standing != PodStanding::claimed) continue;
         like = after.pod(id).facts;
-        ask.add(amounts_of(like.request));
+        gang.hold(like.role);
         ++ranks;
+        ask.add(amounts_of(like.request));
         const NodeFacts& node = books_.nodes.at(after.node(after.pod(id).node).facts.name);
         if (node.pool != pool || !books_.admits(node, like)) {
             fail("I17", what + "room is claimed on node " + node.name + ", which it may not use");
@@ -143,8 +145,7 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
             fail("I17", what + "more is claimed on node " + node.name + " than will be free");
         }
     }
-    const Gang gang = books_.gang_of(beneficiary);
-    if (gang.size > 0 && gang.held + ranks < gang.size) {
+    if (gang.size > 0 && !gang.is_whole()) {
         fail("I17", what + "less is claimed than its gang needs");
     }
     check_claimed_topology(row, like, after);

@@ -60,11 +60,11 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     check_model_preferred(bind, pod, after);
     const JobRow& row = after.job(after.find_job(job));
     const Gang gang = books_.gang_of(job);
-    const bool grows = ClusterState::is_elastic(row) && gang.held >= gang.size &&
-                       gang.succeeded == 0 && pod.facts.rank > gang.rank_last;
+    const bool grows = ClusterState::is_elastic(row) && gang.is_whole() && gang.succeeded == 0 &&
+                       pod.facts.rank > gang.rank_last;
     if (turns.empty() || turns.back().job != job || turns.back().grows != grows) {
         // A claim that came to nothing may be decided anew, for some ranks as it was before.
-        const bool resumes = gang.held > settled_[job] && gang.held < gang.size;
+        const bool resumes = gang.held > settled_[job] && !gang.is_whole();
         turns.push_back({job,
                          pod.facts,
                          0,
@@ -177,10 +177,10 @@ void Judge::check_gangs(const std::vector<Turn>& turns) {
         check_model_of_gang(turn);
         if (!turn.gang) continue;
         const Gang gang = books_.gang_of(turn.job);
-        if (gang.held < gang.size) {
+        if (!gang.is_whole()) {
             fail("I4", "gang " + to_string(turn.job) + " was placed with " +
                            std::to_string(gang.held) + " of " + std::to_string(gang.size) +
-                           " ranks");
+                           " ranks, or without one of its roles");
         }
     }
 }
@@ -227,7 +227,7 @@ void Judge::check_started(const ReportStarted& report) {
         }
     }
     if (gang.size == 0) return;
-    if (!started_.contains(report.job) && gang.held < gang.size) {
+    if (!started_.contains(report.job) && !gang.is_whole()) {
         fail("I4", "gang " + to_string(report.job) + " is told to have started and is not whole");
     }
     if (gang.size > 1 && started_.insert(report.job).second) ++probes.gangs_started;

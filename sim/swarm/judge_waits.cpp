@@ -95,7 +95,7 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
         return fail("I15", name + "waits and is not told why");
     }
     if (told.reason == Reason::gang_incomplete &&
-        ready.ranks_held + ready.ranks_ready >= ready.ranks_min) {
+        ready.ranks_held + ready.ranks_ready >= ready.ranks_min && ready.roles_short.empty()) {
         fail("I15", name + "all its ranks exist");
     }
     if (ready.hold != Reason::none || ready.pods.empty()) return;

@@ -124,6 +124,7 @@ constexpr std::uint64_t kReserveStream = 0x72657376;
 constexpr std::uint64_t kModelsStream = 0x6d6f6465;
 constexpr std::uint64_t kRefusalStream = 0x72656675;
 constexpr std::uint64_t kGuaranteeStream = 0x67756172;
+constexpr std::uint64_t kRolesStream = 0x726f6c65;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -217,11 +218,42 @@ SwarmOptions draw_options(Rng& rng) {
     Rng whose{cluster.seed ^ kGuaranteeStream};
     options.guarantees = whose.chance(1, 3);
     if (options.guarantees) draw_guarantees(whose, options.settings.policy);
+    Rng who{cluster.seed ^ kRolesStream};
+    options.roles = who.chance(1, 3);
     Rng how_often{cluster.seed ^ kRefusalStream};
     if (how_often.chance(1, 4)) {
         cluster.faults.bind_refused_per_mille = how_often.between(1, 400);
     }
     return options;
+}
+
+void GangRoles::annotate(PodFacts& pod) const {
+    const auto rank = static_cast<std::size_t>(pod.rank);
+    if (rank >= of_rank.size()) return;
+    pod.gang_min = size.ranks;
+    pod.gang_roles = size.roles;
+    pod.role = of_rank[rank];
+}
+
+// A leader that is seldom the first, and workers of whom not all are needed.
+std::optional<GangRoles> draw_roles(Rng& rng, const JobSpec& spec) {
+    const std::int32_t ranks = spec.replicas_min;
+    if (spec.kind != JobKind::training || ranks < 2 || spec.replicas_max > ranks) {
+        return std::nullopt;
+    }
+    GangRoles roles;
+    const auto leader = static_cast<std::size_t>(rng.below(static_cast<std::uint64_t>(ranks)));
+    std::int32_t workers = 0;
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+        const bool is_worker = rank != leader && !rng.chance(1, 6);
+        if (is_worker) ++workers;
+        roles.of_rank.emplace_back(rank == leader ? "leader" : is_worker ? "worker" : "");
+    }
+    roles.size.ranks = static_cast<std::int32_t>(rng.between(1, ranks));
+    roles.size.add({"leader", 1});
+    const auto least = static_cast<std::int32_t>(rng.between(0, workers));
+    if (least > 0) roles.size.add({"worker", least});
+    return roles;
 }
 
 void draw_guarantees(Rng& rng, Policy& policy) {

@@ -2,6 +2,10 @@
 // Swarm: every seed has its own cluster and policy, and switches some kinds of trouble on and
 // others off, so that rare combinations are not drowned by the common ones.
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "scheduler/base/rng.hpp"
 #include "sim/simulation.hpp"
 
@@ -21,6 +25,14 @@ struct SwarmOptions {
     bool reserves = false;
     bool guarantees = false;  // in some pools, for those only who want no more
     bool models = false;      // some jobs take several GPU models
+    bool roles = false;       // ranks of some gangs have roles, and not all of them are needed
+};
+
+// What the pods of a gang say of their roles (ADR 0026).
+struct GangRoles {
+    GangSize size;
+    std::vector<std::string> of_rank;
+    void annotate(PodFacts& pod) const;
 };
 
 SwarmOptions draw_options(Rng& rng);
@@ -34,6 +46,8 @@ void draw_topology(Rng& rng, JobSpec& spec);
 void draw_speeds(Rng& rng, JobSpec& spec);
 // The GPU models that it takes beside the first; from a stream of its own, likewise.
 void draw_models(Rng& rng, JobSpec& spec);
+// Nothing for a job whose ranks have none; from a stream of its own, likewise.
+std::optional<GangRoles> draw_roles(Rng& rng, const JobSpec& spec);
 // Windows around `now`, and what becomes of unhealthy nodes; from a stream of its own, likewise.
 void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy);
 // Budgets of GPU time whose periods begin at `start`; likewise.

@@ -47,9 +47,10 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       budget_rng_(seed),
       reserve_rng_(seed),
       guarantee_rng_(seed),
+      roles_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
-      simulation_(options_.settings,
+      simulation_(settings(),
                   [this](const Engine& engine, const Input& input,
                          const std::vector<Effect>& effects) { observe(engine, input, effects); }) {
     for (const NodeFacts& node : options_.settings.nodes) {
@@ -60,6 +61,15 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
     if (seed % kTwinEvery == 0) twin_from_ = static_cast<int>(seed / kTwinEvery % kMomentsPerLife);
     judge_.probes.windows_drawn = options_.settings.policy.windows.size();
     judge_.probes.budgets_drawn = Books::budgets_in(options_.settings.policy).size();
+}
+
+SimulationSettings RandomWorld::settings() {
+    SimulationSettings all = options_.settings;
+    all.annotate = [this](PodFacts& pod) {
+        const auto said = roles_.find({pod.key.namespace_name, pod.job});
+        if (said != roles_.end()) said->second.annotate(pod);
+    };
+    return all;
 }
 
 void RandomWorld::observe(const Engine& engine, const Input& input,
@@ -93,6 +103,9 @@ void RandomWorld::submit() {
     if (options_.topology) draw_topology(topology_rng_, spec);
     if (options_.speeds) draw_speeds(speeds_rng_, spec);
     if (options_.models) draw_models(models_rng_, spec);
+    if (options_.roles) {
+        if (auto roles = draw_roles(roles_rng_, spec)) roles_[spec.key] = std::move(*roles);
+    }
     ++judge_.probes.jobs_submitted;
     acknowledged_[spec.key] = spec;
     simulation_.submit(std::move(spec));

@@ -56,6 +56,7 @@ private:
     void check_twin();
     void check_end();
     [[nodiscard]] bool is_possible(const JobSpec& spec) const;
+    [[nodiscard]] SimulationSettings settings();
     const std::string& any_node() { return node_names_[rng_.below(node_names_.size())]; }
 
     Rng rng_;
@@ -67,6 +68,7 @@ private:
     Rng budget_rng_;
     Rng reserve_rng_;
     Rng guarantee_rng_;
+    Rng roles_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;
@@ -74,6 +76,7 @@ private:
     std::map<std::string, NodeFacts> nodes_;       // as configured
     std::map<std::string, NodeFacts> nodes_away_;  // as they were
     std::map<ObjectKey, JobSpec> acknowledged_;    // and not deleted
+    std::map<ObjectKey, GangRoles> roles_;         // of all that had any
     std::uint64_t jobs_ = 0;
     ClusterFigures figures_;  // of clusters that are gone by now
     std::uint64_t rollbacks_ = 0;

@@ -112,6 +112,53 @@ class Gangs(unittest.TestCase):
                 self.wait_bound(3)
                 delete_namespace_pods(self.bed, self.namespace)
 
+    def told(self, name):
+        found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}"), "PodScheduled")
+        return found["message"] if found and found["status"] == "False" else ""
+
+    def test_workers_wait_for_their_leader(self):
+        def rank(name, role):
+            return pod(name, gpus=2, pool="training-pool",
+                       labels={f"{PREFIX}/gang": "roles", f"{PREFIX}/gang-role": role},
+                       annotations={f"{PREFIX}/gang-roles": "leader=1,worker=2"})
+
+        self.create(*[rank(f"worker-{index}", "worker") for index in range(3)])
+        wait_for(lambda: "its gang needs 3 ranks, 3 exist; of role leader it needs 1, 0 exist" in self.told("worker-2"),
+                 2 * BOUND_S, lambda: f"why worker-2 waits: {self.told('worker-2')}")
+        self.assertEqual(bound(self.bed, self.namespace), {})
+        self.create(rank("leader", "leader"))
+        self.wait_bound(4)
+        said = self.daemon.gpuctl("describe", "job", "roles", namespace=self.namespace).stdout
+        self.assertRegex(said, r"Roles:\s+leader 1/1, worker 3/2")
+        self.assertRegex(said, r"leader\s+.*leader\n")
+
+    def test_pod_groups_that_name_roles(self):
+        groups = {"scheduling.volcano.sh": ({"minMember": 3, "minTaskMember": {"leader": 1, "worker": 2}},
+                                            "scheduling.k8s.io/group-name", "annotations", "volcano.sh/task-spec"),
+                  "scheduling.run.ai": ({"minMember": 3, "subGroups": [{"name": "leader", "minMember": 1},
+                                                                       {"name": "worker", "minMember": 2}]},
+                                        "pod-group-name", "labels", "kai.scheduler/subgroup-name")}
+        versions = dict(POD_GROUP_DIALECTS)
+        for group, (spec, link, where, key) in groups.items():
+            with self.subTest(group):
+                self.bed.api("POST", f"/apis/{group}/{versions[group]}/namespaces/{self.namespace}/podgroups",
+                             {"apiVersion": f"{group}/{versions[group]}", "kind": "PodGroup", "metadata": {"name": "roles"},
+                              "spec": spec}, expect=(201,))
+                name = group.split(".")[1]
+
+                def rank(index, role, name=name, link=link, where=where, key=key):
+                    said = {"annotations": {link: "roles"}}
+                    said.setdefault(where, {})[key] = role
+                    return pod(f"{name}-{role}-{index}", gpus=2, pool="training-pool", **said)
+
+                self.create(*[rank(index, "worker") for index in range(3)])
+                wait_for(lambda name=name: "of role leader it needs 1, 0 exist" in self.told(f"{name}-worker-2"), 2 * BOUND_S,
+                         lambda name=name: f"why {name}-worker-2 waits: {self.told(f'{name}-worker-2')}")
+                self.assertEqual(bound(self.bed, self.namespace), {})
+                self.create(rank(0, "leader"))
+                self.wait_bound(4)
+                delete_namespace_pods(self.bed, self.namespace)
+
     def test_a_gang_by_the_pod_group_of_kubernetes_itself(self):
         self.bed.api("POST", f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{self.namespace}/podgroups",
                      {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "group"},

@@ -41,7 +41,7 @@ TEST_F(ReconcilerTest, what_was_deleted_while_the_daemon_was_down_is_removed) {
     feed(pod("stays", "u1", "a"));
     feed(pod("gone", "u2", "a"));
     feed(pod("foreign-elsewhere", "u3", "unknown-node"));
-    feed(GangObserved{{"default", "g"}, 2});
+    feed(GangObserved{{"default", "g"}, {2, {}}});
 
     Reconciler reconciler;
     reconciler.note(node("a"));

@@ -31,7 +31,7 @@ TEST(Gang, waits_for_its_ranks_and_for_its_size) {
     world.add(ranks[0]);
     world.plan();
     EXPECT_EQ(world.why("g").front().reason, Reason::gang_size_unknown);
-    world.send(GangObserved{{"team-a", "g"}, 2});
+    world.send(GangObserved{{"team-a", "g"}, {2, {}}});
     world.plan();
     EXPECT_EQ(world.why("g").front().reason, Reason::gang_incomplete);
     EXPECT_TRUE(world.pending.empty());
@@ -123,7 +123,7 @@ TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
     world.add(ranks[0]);
     world.plan();
     EXPECT_NE(world.why("g").front().sentence.find("is missing"), std::string::npos);
-    world.send(GangObserved{{"team-a", "g"}, 0});
+    world.send(GangObserved{{"team-a", "g"}, {}});
     world.plan();
     EXPECT_EQ(world.why("g").front().sentence,
               "nothing says how many ranks its gang has: its PodGroup names no size of at least 1");
@@ -139,7 +139,7 @@ TEST(Gang, whose_pods_contradict_each_other_is_told_so) {
     EXPECT_EQ(world.why("g").front().sentence,
               "its gang needs 3 ranks, 2 exist; its pods contradict each other about that (2, 3), "
               "the largest number counts");
-    world.send(GangObserved{{"team-a", "g"}, 3});
+    world.send(GangObserved{{"team-a", "g"}, {3, {}}});
     world.plan();
     EXPECT_EQ(world.why("g").front().sentence, "its gang needs 3 ranks, 2 exist");
 }

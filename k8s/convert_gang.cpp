@@ -1,0 +1,123 @@
+// Whose job a pod is (rulings 7 and 9, ADR 0025), and what it says of its gang (ADR 0026).
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "k8s/convert_pod_parts.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+std::string gang_min_problem(const MetadataParts& metadata, const LabelKeys& labels) {
+    const std::string key = labels.text(OwnKey::gang_min);
+    if (metadata.gang_min.text.empty()) return "the annotation " + key + " on its pods is missing";
+    return "the annotation " + key + " on its pods is " + quoted(metadata.gang_min.text) +
+           " where a whole number of at least 1 must stand";
+}
+
+struct Controller {
+    std::string_view kind;
+    std::string_view name;
+};
+
+// Of a ReplicaSet that a Deployment made it is the Deployment; the hash behind its name is on the
+// pod, nothing is guessed from its look.
+Controller controller_of(const MetadataParts& metadata) {
+    Controller controller{metadata.controller_kind, metadata.controller_name};
+    const std::string end = "-" + std::string{metadata.template_hash};
+    if (controller.kind == "ReplicaSet" && !metadata.template_hash.empty() &&
+        controller.name.ends_with(end)) {
+        controller.kind = "Deployment";
+        controller.name.remove_suffix(end.size());
+    }
+    return controller;
+}
+
+// The job that we had the pod made for; empty for all others. Labels are copied with what they
+// stand on: only the controller that we named after the job makes its pods (ADR 0025).
+std::string_view own_job_of(const MetadataParts& metadata) {
+    if (!metadata.has_controller || !metadata.is_made_by_us) return {};
+    const std::string_view told =
+        metadata.own_name.text.empty() ? metadata.app : std::string_view{metadata.own_name.text};
+    return controller_of(metadata).name == told ? told : std::string_view{};
+}
+
+// Rulings 7 and 9, ADR 0025. Pods that we had made carry their job's name. A pod in a gang that
+// others made belongs to that gang whatever else its labels say; any other is of the job that its
+// controller is, one revision of it, as "Deployment.6d8f:web": a rollout may name another queue,
+// pool or size, while pods of the last one still hold theirs. `app` is what its owner likes: two
+// Deployments with the same one have limits of their own.
+std::string job_of(const MetadataParts& metadata, std::string_view gang) {
+    if (const auto own = own_job_of(metadata); !own.empty() && (gang.empty() || gang == own)) {
+        return std::string{own};
+    }
+    if (!gang.empty()) return std::string{kForeignGangPrefix} + std::string{gang};
+    if (!metadata.has_controller) return std::string{kLonePodPrefix} + std::string{metadata.name};
+    const Controller controller = controller_of(metadata);
+    std::string key{controller.kind};
+    if (!metadata.template_hash.empty()) key += "." + std::string{metadata.template_hash};
+    return key + ":" + std::string{controller.name};
+}
+
+std::string_view without_spaces(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+}
+
+// "leader=1,worker=4"; nullopt when it is anything else.
+std::optional<std::vector<RoleMinimum>> role_minima(std::string_view text) {
+    constexpr std::size_t kRolesMost = 64;
+    GangSize size;
+    while (!text.empty()) {
+        const std::string_view one = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(text.size(), one.size() + 1));
+        const std::size_t equals = one.find('=');
+        if (equals == std::string_view::npos) return std::nullopt;
+        const std::string_view role = without_spaces(one.substr(0, equals));
+        const auto ranks = number_at_least(without_spaces(one.substr(equals + 1)), 1);
+        if (role.empty() || !is_label_value(role) || !ranks) return std::nullopt;
+        size.add({std::string{role}, *ranks});
+        if (size.roles.size() > kRolesMost) return std::nullopt;
+    }
+    return size.roles;
+}
+
+// ADR 0026. Pods of the jobs that we were given have none.
+void name_role(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts) {
+    if (!facts.job.starts_with(kForeignGangPrefix)) return;
+    facts.role = metadata.gang_role.text.empty() ? metadata.foreign_role : metadata.gang_role.text;
+    auto minima = role_minima(metadata.gang_roles.text);
+    if (minima) {
+        facts.gang_roles = std::move(*minima);
+    } else {
+        facts.unsupported.push_back("the annotation " + labels.text(OwnKey::gang_roles) + " " +
+                                    quoted(metadata.gang_roles.text) +
+                                    " where roles and their numbers must stand "
+                                    "(\"leader=1,worker=4\")");
+    }
+}
+
+}  // namespace
+
+void name_job(const MetadataParts& metadata, std::string_view scheduling_group,
+              const LabelKeys& labels, PodFacts& facts) {
+    std::string_view gang = metadata.gang.text;
+    if (gang.empty()) gang = scheduling_group;
+    if (gang.empty()) gang = metadata.foreign_gang;
+    facts.gang = !gang.empty();
+    facts.job = job_of(metadata, gang);
+    if (facts.gang) {
+        facts.gang_min = number_at_least(metadata.gang_min.text, 1).value_or(0);
+        name_role(metadata, labels, facts);
+        const bool is_said = facts.gang_min > 0 || !facts.gang_roles.empty();
+        if (!is_said) facts.gang_min_problem = gang_min_problem(metadata, labels);
+    }
+    facts.rank = number_at_least(metadata.completion_index, 0).value_or(-1);
+}
+
+}  // namespace gpuctl::k8s

@@ -1,0 +1,31 @@
+#pragma once
+// How many ranks make a gang whole (ADR 0026).
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpuctl {
+
+struct RoleMinimum {
+    std::string role;
+    std::int32_t ranks = 0;
+    friend auto operator<=>(const RoleMinimum&, const RoleMinimum&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RoleMinimum, (), (role, ranks))
+
+// So many ranks in all and of each role that is named, by name.
+struct GangSize {
+    std::int32_t ranks = 0;  // 0: nobody says
+    std::vector<RoleMinimum> roles;
+    friend bool operator==(const GangSize&, const GangSize&) = default;
+
+    // Of a role that is named already the larger number counts.
+    void add(const RoleMinimum& minimum);
+    // The ranks of all roles are ranks of the gang.
+    void raise_to_roles();
+};
+BOOST_DESCRIBE_STRUCT(GangSize, (), (ranks, roles))
+
+}  // namespace gpuctl

@@ -66,7 +66,6 @@ public:
     struct Best {
         std::size_t jobs = 0;
         std::int64_t price = 0;
-        friend bool operator==(const Best&, const Best&) = default;
     };
     [[nodiscard]] std::optional<Best> by_brute_force() const {
         std::vector<const Work*> movable;

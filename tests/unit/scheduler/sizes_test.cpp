@@ -181,7 +181,7 @@ TEST(SizesOverARestart, jobs_are_told_their_sizes_in_the_order_in_which_they_cam
     submit_elastic(world, "first");
     world.remove_pod("gone-before");
     EngineWorld revived;
-    revived.engine = std::move(*Engine::import_state(world.engine.export_state()));
+    revived.engine = *Engine::import_state(world.engine.export_state());
     revived.pods = world.pods;
     full.unschedulable = false;
     for (EngineWorld* one : {&world, &revived}) {

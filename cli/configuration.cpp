@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<std::string> kTopKeys{"current-context", "contexts"};
 const std::vector<std::string> kContextKeys{"server", "token", "token-file", "ca-file",
-                                            "namespace"};
+                                            "certificate-file", "key-file", "namespace"};
 
 std::string configuration_path() {
     if (const std::string path = environment("GPUCTL_CONFIG"); !path.empty()) return path;
@@ -52,6 +52,8 @@ public:
         };
         take(options.server, "server");
         take(options.ca_file, "ca-file");
+        take(options.certificate_file, "certificate-file");
+        take(options.key_file, "key-file");
         take(options.namespace_name, "namespace");
         take(options.token, "token");
         const std::string token_file = text(wire::pointer_to(at, "token-file"));

@@ -6,6 +6,8 @@
 //       lab:
 //         server: https://gpuctld.lab.example:8000
 //         ca-file: /etc/gpuctl/lab-ca.pem
+//         certificate-file: /home/me/lab.pem                # where the server asks who we are
+//         key-file: /home/me/lab.key
 //         token-file: /home/me/.config/gpuctl/lab.token     # or token: TEXT
 //         namespace: team-a
 //

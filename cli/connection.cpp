@@ -42,10 +42,18 @@ Result<net::HttpClientSettings> settings_for(const ConnectionOptions& options) {
     settings.in_flight_max = 4;
     settings.connect_timeout = std::min(options.timeout, std::chrono::seconds{10});
     settings.tls.insecure_skip_verify = options.insecure_skip_verify;
-    if (!options.ca_file.empty()) {
-        Result<std::string> pem = read_configured(options.ca_file);
-        if (!pem) return pem.error();
-        settings.tls.ca_pem = std::move(*pem);
+    if (options.certificate_file.empty() != options.key_file.empty()) {
+        return make_error(ErrorCode::InvalidConfiguration,
+                          "connect to " + options.server + ": a client certificate is shown with " +
+                              "its key: give both --certificate-file and --key-file");
+    }
+    for (const auto& [file, pem] : {std::pair{&options.ca_file, &settings.tls.ca_pem},
+                                    {&options.certificate_file, &settings.tls.certificate_pem},
+                                    {&options.key_file, &settings.tls.key_pem}}) {
+        if (file->empty()) continue;
+        Result<std::string> text = read_configured(*file);
+        if (!text) return text.error();
+        *pem = std::move(*text);
     }
     return settings;
 }
@@ -54,8 +62,25 @@ bool mentions(const Error& error, std::string_view words) {
     return error.message.find(words) != std::string::npos;
 }
 
+// The server did not take who we say we are; TLS 1.3 tells so in place of the first answer.
+bool is_about_our_certificate(const Error& error) {
+    return mentions(error, "alert certificate required") || mentions(error, "alert unknown ca") ||
+           mentions(error, "alert bad certificate") || mentions(error, "alert certificate expired");
+}
+
 // What to do about a connection that TLS ended; the words are OpenSSL's.
 std::string tls_hint(const Error& error) {
+    if (mentions(error, "alert certificate required")) {
+        return "it wants to know who asks: show your certificate with --certificate-file and "
+               "--key-file (or GPUCTL_CERTIFICATE_FILE and GPUCTL_KEY_FILE)";
+    }
+    if (is_about_our_certificate(error)) {
+        return "it does not accept the certificate of --certificate-file: its "
+               "server.tls.clientCaFile says whose it takes";
+    }
+    if (mentions(error, "key values mismatch")) {
+        return "--key-file is not the key of --certificate-file";
+    }
     if (mentions(error, "mismatch")) {
         return "its certificate is for other names than the one in --server: use one of those";
     }
@@ -75,7 +100,10 @@ std::string tls_hint(const Error& error) {
 Error in_users_words(Error error, const std::string& server, std::string_view method) {
     const bool reads = method == "GET";
     std::string hint = "is it running (./tools/quickstart starts one), and is --server right?";
-    if (error.code == ErrorCode::TlsFailed && !mentions(error, "not done in time")) {
+    if (is_about_our_certificate(error)) {
+        error.code = ErrorCode::TlsFailed;
+        hint = tls_hint(error);
+    } else if (error.code == ErrorCode::TlsFailed && !mentions(error, "not done in time")) {
         hint = tls_hint(error);
     } else if (error.code == ErrorCode::TlsFailed) {
         error.code = ErrorCode::Unreachable;
@@ -118,6 +146,8 @@ Result<ConnectionOptions> resolve(ConnectionOptions options) {
     if (!has_server) take_environment(options.context, "GPUCTL_CONTEXT");
     take_environment(options.token, "GPUCTL_TOKEN");
     take_environment(options.ca_file, "GPUCTL_CA_FILE");
+    take_environment(options.certificate_file, "GPUCTL_CERTIFICATE_FILE");
+    take_environment(options.key_file, "GPUCTL_KEY_FILE");
     take_environment(options.namespace_name, "DEFAULT_NAMESPACE");
     if (options.server.empty() || !options.context.empty()) {
         if (Result<void> applied = apply_context(options); !applied) return applied.error();

@@ -22,6 +22,8 @@ struct ConnectionOptions {
     std::string context;  // of the configuration file
     std::string token;
     std::string ca_file;
+    std::string certificate_file;  // who we are, to a server with server.tls.clientCaFile
+    std::string key_file;
     bool insecure_skip_verify = false;
     std::string namespace_name;  // -n
     // More than server.requestTimeout: what the server has to say of a slow request is worth

@@ -314,6 +314,10 @@ void add_connection(CLI::App& app, CommandLine& line) {
         ->group("Connection");
     app.add_option("--ca-file", line.connection.ca_file, "CA that signed the server's certificate")
         ->group("Connection");
+    app.add_option("--certificate-file", line.connection.certificate_file,
+                   "client certificate, for a server that asks for one")
+        ->group("Connection");
+    app.add_option("--key-file", line.connection.key_file, "its key")->group("Connection");
     app.add_flag("--insecure-skip-tls-verify", line.connection.insecure_skip_verify,
                  "do not check the server's certificate")
         ->group("Connection");

@@ -196,6 +196,26 @@ class ClientCertificates(unittest.TestCase):
         for client in (None, strangers):
             self.assertFalse(ask(client).startswith(b"HTTP/"), ask(client))
 
+        def gpuctl(client=None, key=None):
+            identity = [] if client is None else ["--certificate-file", str(client / "server.crt"),
+                                                  "--key-file", str((key or client) / "server.key")]
+            done = subprocess.run([str(BINARIES / "gpuctl"), "get", "pools", "--server", f"https://127.0.0.1:{daemon.port}",
+                                   "--ca-file", str(ours / "ca.crt"), *identity], text=True, capture_output=True,
+                                  check=False, timeout=60, env={**os.environ, "GPUCTL_CONFIG": "/dev/null"})
+            return done.returncode, done.stderr
+
+        self.assertEqual(gpuctl(ours), (0, ""))
+        for identity, hint in (((), "show your certificate with --certificate-file"),
+                               ((strangers,), "does not accept the certificate of --certificate-file"),
+                               ((ours, strangers), "--key-file is not the key of --certificate-file")):
+            code, told = gpuctl(*identity)
+            self.assertEqual(code, 7, told)
+            self.assertIn(hint, told)
+        health = [str(BINARIES / "gpuctld"), "--config", str(daemon.folder / "gpuctld.yaml"), "healthcheck"]
+        self.assertEqual(subprocess.run(health, capture_output=True, check=False, timeout=30).returncode, 0)
+        daemon.stop()
+        self.assertNotEqual(subprocess.run(health, capture_output=True, check=False, timeout=30).returncode, 0)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -93,7 +93,7 @@ TEST_F(Configuration, a_mistyped_key_is_refused_with_the_nearest_right_one) {
     EXPECT_EQ(with("contexts:\n  lab:\n    colour: x\n").err,
               "error (InvalidConfiguration): read " + path_ +
                   ":3: there is no key contexts.lab.colour; there are server, token, "
-                  "token-file, ca-file, namespace\n");
+                  "token-file, ca-file, certificate-file, key-file, namespace\n");
 }
 
 TEST_F(Configuration, values_must_be_text) {

@@ -230,7 +230,9 @@ void Judge::check_started(const ReportStarted& report) {
     if (!started_.contains(report.job) && !gang.is_whole()) {
         fail("I4", "gang " + to_string(report.job) + " is told to have started and is not whole");
     }
-    if (gang.size > 1 && started_.insert(report.job).second) ++probes.gangs_started;
+    const bool is_first = !started_.contains(report.job);
+    if (is_first && !gang.least.empty()) ++probes.gangs_with_roles;
+    if (is_first && gang.size > 1) ++probes.gangs_started;
     started_.insert(report.job);
 }
 

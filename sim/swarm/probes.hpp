@@ -10,9 +10,10 @@ namespace gpuctl::sim {
 
 // Apart, as more members than one struct can describe.
 struct ModelProbes {
-    std::uint64_t models_judged = 0;  // placements of jobs that take several GPU models
+    std::uint64_t models_judged = 0;     // placements of jobs that take several GPU models
+    std::uint64_t gangs_with_roles = 0;  // that started
 };
-BOOST_DESCRIBE_STRUCT(ModelProbes, (), (models_judged))
+BOOST_DESCRIBE_STRUCT(ModelProbes, (), (models_judged, gangs_with_roles))
 
 struct MaintenanceProbes : ModelProbes {
     std::uint64_t windows_drawn = 0;

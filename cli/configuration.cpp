@@ -12,7 +12,7 @@ namespace gpuctl::cli {
 namespace {
 
 const std::vector<std::string> kTopKeys{"current-context", "contexts"};
-const std::vector<std::string> kContextKeys{"server", "token", "token-file", "ca-file",
+const std::vector<std::string> kContextKeys{"server",           "token",    "token-file", "ca-file",
                                             "certificate-file", "key-file", "namespace"};
 
 std::string configuration_path() {

@@ -81,8 +81,9 @@ std::optional<std::vector<RoleMinimum>> role_minima(std::string_view text) {
         const std::string_view role = without_spaces(one.substr(0, equals));
         const auto ranks = number_at_least(without_spaces(one.substr(equals + 1)), 1);
         if (role.empty() || !is_label_value(role) || !ranks) return std::nullopt;
+        const std::size_t before = size.roles.size();
         size.add({std::string{role}, *ranks});
-        if (size.roles.size() > kRolesMost) return std::nullopt;
+        if (size.roles.size() == before || before == kRolesMost) return std::nullopt;
     }
     return size.roles;
 }
@@ -94,12 +95,14 @@ void name_role(const MetadataParts& metadata, const LabelKeys& labels, PodFacts&
     auto minima = role_minima(metadata.gang_roles.text);
     if (minima) {
         facts.gang_roles = std::move(*minima);
-    } else {
-        facts.unsupported.push_back("the annotation " + labels.text(OwnKey::gang_roles) + " " +
-                                    quoted(metadata.gang_roles.text) +
-                                    " where roles and their numbers must stand "
-                                    "(\"leader=1,worker=4\")");
+        return;
     }
+    const std::string said = "the annotation " + labels.text(OwnKey::gang_roles) + " ";
+    const std::string wrong =
+        quoted(metadata.gang_roles.text) +
+        " where each role and its number must stand once (\"leader=1,worker=4\")";
+    facts.unsupported.push_back(said + wrong);
+    facts.gang_min_problem = said + "on its pods is " + wrong;
 }
 
 }  // namespace
@@ -115,7 +118,11 @@ void name_job(const MetadataParts& metadata, std::string_view scheduling_group,
         facts.gang_min = number_at_least(metadata.gang_min.text, 1).value_or(0);
         name_role(metadata, labels, facts);
         const bool is_said = facts.gang_min > 0 || !facts.gang_roles.empty();
-        if (!is_said) facts.gang_min_problem = gang_min_problem(metadata, labels);
+        if (is_said) {
+            facts.gang_min_problem.clear();
+        } else if (facts.gang_min_problem.empty()) {
+            facts.gang_min_problem = gang_min_problem(metadata, labels);
+        }
     }
     facts.rank = number_at_least(metadata.completion_index, 0).value_or(-1);
 }

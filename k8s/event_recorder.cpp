@@ -46,7 +46,7 @@ void EventRecorder::started(const ReportStarted& report) {
     changed_.notify_all();
 }
 
-// Asked again after a disruption budget said no, it is told again: the budget of events bounds it.
+// Once it happened; that it was asked is no news, a disruption budget may say no again and again.
 void EventRecorder::preempted(const EvictPod& eviction) {
     if (!settings_.successes) return;
     if (outbox_.size() >= kOutboxMax || !successes_.take(aio::Clock::now())) {

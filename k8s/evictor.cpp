@@ -53,9 +53,9 @@ Evictor::Evictor(aio::TaskGroup& group, Client& client, Done done)
 
 void Evictor::evict(EvictPod order, bool may_evict) {
     if (!may_evict) {
-        done_(PodEvictOutcome{order.id, order.pod.uid, EvictResult::refused,
-                              "evict pod " + to_string(order.pod.key) +
-                                  ": it has no controller that would make it again"});
+        done_(order, PodEvictOutcome{order.id, order.pod.uid, EvictResult::refused,
+                                     "evict pod " + to_string(order.pod.key) +
+                                         ": it has no controller that would make it again"});
         return;
     }
     queue_.add([this, order = std::move(order)] { return run(order); });
@@ -73,7 +73,7 @@ aio::Task<void> Evictor::run(EvictPod order) {
         outcome.result = eviction_result(answer.error());
         outcome.message = "evict pod " + to_string(order.pod.key) + ": " + answer.error().message;
     }
-    done_(std::move(outcome));
+    done_(order, std::move(outcome));
 }
 
 }  // namespace gpuctl::k8s

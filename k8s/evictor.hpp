@@ -18,7 +18,7 @@ namespace gpuctl::k8s {
 
 class Evictor {
 public:
-    using Done = std::function<void(PodEvictOutcome outcome)>;
+    using Done = std::function<void(const EvictPod& order, PodEvictOutcome outcome)>;
 
     Evictor(aio::TaskGroup& group, Client& client, Done done);
 

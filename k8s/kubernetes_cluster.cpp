@@ -155,7 +155,10 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       maker(group, *client, {settings.scheduler_name, labels},
             [this](Event outcome) { outbox.deliver(std::move(outcome)); }),
       evictor(group, *client,
-              [this](PodEvictOutcome outcome) { outbox.deliver(std::move(outcome)); }),
+              [this](const EvictPod& order, PodEvictOutcome outcome) {
+                  if (outcome.result == EvictResult::evicted) recorder.preempted(order);
+                  outbox.deliver(std::move(outcome));
+              }),
       resizer(group, *client, labels,
               [this](WorkloadResizeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
       logs(*client) {
@@ -343,7 +346,6 @@ void KubernetesCluster::carry_out(const Effect& effect) {
                    },
                    [&](const EvictPod& order) {
                        parts.evictor.evict(order, parts.pod_feed.has_controller(order.pod.uid));
-                       parts.recorder.preempted(order);
                    },
                    [&](const CreateWorkload& order) { parts.maker.create(order); },
                    [&](const DeleteWorkload& order) { parts.maker.remove(order); },
@@ -418,11 +420,8 @@ aio::Task<bool> KubernetesCluster::stop(aio::Deadline deadline) {
     }
     parts.writer.lead(std::nullopt);
     parts.recorder.lead(std::nullopt);
-    if (idle && parts.settings.lease_enabled) {
-        // Best effort: an unreleased lease expires by itself.
-        const auto released = co_await parts.keeper.release(deadline);
-        (void)released;
-    }
+    // Best effort: an unreleased lease expires by itself.
+    if (idle && parts.settings.lease_enabled) (void)co_await parts.keeper.release(deadline);
     parts.group.cancel();
     const bool joined =
         co_await parts.group.join(aio::Deadline{deadline.at() + std::chrono::seconds{1}});

@@ -41,12 +41,7 @@ void Dispatcher::dispatch(const Effect& effect) {
         log::warn("gang rolled back",
                   {{"pod", rollback->pod.key}, {"uid", rollback->pod.uid}, {"err", rollback->why}});
     } else if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
-        log::info("pod evicted",
-                  {{"pod", eviction->pod.key},
-                   {"uid", eviction->pod.uid},
-                   {"for", eviction->beneficiary == ObjectKey{} ? "maintenance"
-                                                                : to_string(eviction->beneficiary)},
-                   {"why", eviction->why}});
+        evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
     } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
         log::info("elastic job resized", {{"job", resize->key},
                                           {"from", resize->from},
@@ -58,19 +53,43 @@ void Dispatcher::dispatch(const Effect& effect) {
 }
 
 void Dispatcher::on_event(const Event& event) {
-    const auto* outcome = std::get_if<BindOutcome>(&event);
-    if (outcome == nullptr) return;
-    const auto found = binds_.find(static_cast<std::uint64_t>(outcome->effect));
+    if (const auto* bound = std::get_if<BindOutcome>(&event)) on_bound(*bound);
+    if (const auto* evicted = std::get_if<PodEvictOutcome>(&event)) on_evicted(*evicted);
+}
+
+// Told when it happened: a disruption budget may say no, again and again.
+void Dispatcher::on_evicted(const PodEvictOutcome& outcome) {
+    const auto found = evictions_.find(static_cast<std::uint64_t>(outcome.effect));
+    if (found == evictions_.end()) return;  // asked before a restart
+    const EvictPod eviction = std::move(found->second);
+    evictions_.erase(found);
+    if (outcome.result == EvictResult::gone) return;
+    const std::string beneficiary =
+        eviction.beneficiary == ObjectKey{} ? "maintenance" : to_string(eviction.beneficiary);
+    if (outcome.result == EvictResult::evicted) {
+        return log::info("pod evicted", {{"pod", eviction.pod.key},
+                                         {"uid", eviction.pod.uid},
+                                         {"for", beneficiary},
+                                         {"why", eviction.why}});
+    }
+    log::info("pod not evicted", {{"pod", eviction.pod.key},
+                                  {"uid", eviction.pod.uid},
+                                  {"for", beneficiary},
+                                  {"err", outcome.message}});
+}
+
+void Dispatcher::on_bound(const BindOutcome& outcome) {
+    const auto found = binds_.find(static_cast<std::uint64_t>(outcome.effect));
     if (found == binds_.end()) return;  // decided before a restart
     const std::chrono::duration<double> took = aio::Clock::now() - found->second;
     binds_.erase(found);
     binds_in_flight_.set(static_cast<double>(binds_.size()));
-    recorder_.histogram(metrics::Metric::bind_latency, {std::string{to_string(outcome->result)}})
+    recorder_.histogram(metrics::Metric::bind_latency, {std::string{to_string(outcome.result)}})
         .observe(took.count());
-    if (outcome->result == BindResult::bound) return;
+    if (outcome.result == BindResult::bound) return;
     log::warn(
         "bind not done",
-        {{"uid", outcome->uid}, {"result", to_string(outcome->result)}, {"err", outcome->message}});
+        {{"uid", outcome.uid}, {"result", to_string(outcome.result)}, {"err", outcome.message}});
 }
 
 }  // namespace gpuctl::core

@@ -76,6 +76,7 @@ void History::on_event(const Event& event, Instant now) {
         return add(removed->key, {now, now, true, "WorkloadRemoved", job_object(removed->key),
                                   "its object is gone from the cluster; nobody asked gpuctl"});
     }
+    if (const auto* evicted = std::get_if<PodEvictOutcome>(&event)) on_evicted(*evicted, now);
     if (const auto* outcome = std::get_if<WorkloadOutcome>(&event); outcome && !outcome->done) {
         add(outcome->key,
             {now, now, true, "WorkloadFailed", job_object(outcome->key), outcome->message});
@@ -105,6 +106,23 @@ void History::on_pod(const PodFacts& pod, Instant now) {
     last = {job, pod.key.name, status, pod.node, pod.restarts, is_terminal(pod.phase)};
 }
 
+// Asked is not stopped: a disruption budget may say no, again and again.
+void History::on_evicted(const PodEvictOutcome& outcome, Instant now) {
+    const auto found = evictions_.find(static_cast<std::uint64_t>(outcome.effect));
+    if (found == evictions_.end()) return;  // asked before a restart
+    const EvictPod eviction = std::move(found->second);
+    evictions_.erase(found);
+    if (outcome.result == EvictResult::evicted) {
+        const char* reason = eviction.beneficiary == ObjectKey{} ? "Drained" : "Preempted";
+        add(eviction.job,
+            {now, now, true, reason, pod_object(eviction.pod.key.name), eviction.why});
+    } else if (outcome.result != EvictResult::gone) {
+        // Of the job: its pods are asked in turn, and one line tells of them all.
+        add(eviction.job, {now, now, true, "EvictionRefused", job_object(eviction.job),
+                           "to be " + eviction.why + ", but not evicted: " + outcome.message});
+    }
+}
+
 void History::on_effect(const Effect& effect, Instant now) {
     if (const auto* pending = std::get_if<ReportPending>(&effect)) {
         return add(pending->job, {now, now, true, "FailedScheduling", job_object(pending->job),
@@ -125,9 +143,7 @@ void History::on_effect(const Effect& effect, Instant now) {
             {now, now, true, "RolledBack", pod_object(rollback->pod.key.name), rollback->why});
     }
     if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
-        const char* reason = eviction->beneficiary == ObjectKey{} ? "Drained" : "Preempted";
-        add(eviction->job,
-            {now, now, true, reason, pod_object(eviction->pod.key.name), eviction->why});
+        evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
     }
     const auto* resize = std::get_if<ResizeWorkload>(&effect);
     if (resize != nullptr && resize->from != resize->to) {  // else it is only asked for its size

@@ -54,12 +54,14 @@ private:
     };
 
     void on_pod(const PodFacts& pod, Instant now);
+    void on_evicted(const PodEvictOutcome& outcome, Instant now);
     OfJob& of_job(const ObjectKey& job);
     void add(const ObjectKey& job, JobEvent event);
 
-    std::unordered_map<std::string, OfJob> by_job_;   // namespace/name
-    std::deque<std::string> jobs_in_order_;           // oldest first, for eviction
-    std::unordered_map<std::string, LastSeen> pods_;  // by uid, while they exist
+    std::unordered_map<std::string, OfJob> by_job_;          // namespace/name
+    std::deque<std::string> jobs_in_order_;                  // oldest first, for eviction
+    std::unordered_map<std::string, LastSeen> pods_;         // by uid, while they exist
+    std::unordered_map<std::uint64_t, EvictPod> evictions_;  // that were not answered
 };
 
 }  // namespace gpuctl::core

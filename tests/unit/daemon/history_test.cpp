@@ -32,6 +32,30 @@ TEST(History, a_workload_that_went_by_itself_is_a_warning) {
     EXPECT_EQ(history.of(key).front().reason, "WorkloadRemoved");
 }
 
+TEST(History, an_eviction_is_told_when_it_happened_and_a_refused_one_as_that) {
+    const ObjectKey key{"team-a", "low"};
+    History history;
+    EvictPod order;
+    order.id = EffectId{7};
+    order.pod = {{"team-a", "low-0"}, "uid-0"};
+    order.job = key;
+    order.beneficiary = {"team-a", "high"};
+    order.why = "preempted by job team-a/high of higher priority";
+    history.on_effect(order, Instant{1});
+    EXPECT_TRUE(history.of(key).empty()) << "it was asked, no more";
+    history.on_event(PodEvictOutcome{order.id, "uid-0", EvictResult::disruption_budget, "not now"},
+                     Instant{2});
+    ASSERT_EQ(history.of(key).size(), 1U);
+    EXPECT_EQ(history.of(key).front().reason, "EvictionRefused");
+    EXPECT_EQ(history.of(key).front().message,
+              "to be preempted by job team-a/high of higher priority, but not evicted: not now");
+    order.id = EffectId{8};
+    history.on_effect(order, Instant{3});
+    history.on_event(PodEvictOutcome{order.id, "uid-0", EvictResult::evicted, ""}, Instant{4});
+    EXPECT_EQ(history.of(key).front().reason, "Preempted");
+    EXPECT_EQ(history.of(key).front().object, "Pod/low-0");
+}
+
 TEST(History, a_new_job_does_not_inherit_the_past_of_its_name) {
     const ObjectKey key{"team-a", "llm"};
     History history;

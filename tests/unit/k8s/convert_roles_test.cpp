@@ -58,15 +58,21 @@ TEST(ConvertRoles, pods_say_the_minima_of_all_roles_and_need_no_size_then) {
 }
 
 TEST(ConvertRoles, what_cannot_be_read_is_told_and_holds_the_pod) {
-    for (const char* wrong : {"leader", "leader=0", "leader=x", "=1", "leader=1,,worker=2",
-                              "leader=1;worker=2", "a b=1", "leader=99999999999"}) {
+    for (const char* wrong :
+         {"leader", "leader=0", "leader=x", "=1", "leader=1,,worker=2", "leader=1;worker=2",
+          "a b=1", "leader=99999999999", "leader=1,leader=2"}) {
         Json pod = rank();
         pod["metadata"]["annotations"]["runwhere.ai/gang-roles"] = wrong;
         EXPECT_TRUE(facts(pod).gang_roles.empty()) << wrong;
         ASSERT_EQ(facts(pod).unsupported.size(), 1U) << wrong;
         EXPECT_EQ(facts(pod).unsupported.front(),
                   "the annotation runwhere.ai/gang-roles \"" + std::string{wrong} +
-                      "\" where roles and their numbers must stand (\"leader=1,worker=4\")");
+                      "\" where each role and its number must stand once "
+                      "(\"leader=1,worker=4\")");
+        EXPECT_EQ(facts(pod).gang_min_problem,
+                  "the annotation runwhere.ai/gang-roles on its pods is \"" + std::string{wrong} +
+                      "\" where each role and its number must stand once "
+                      "(\"leader=1,worker=4\")");
     }
 }
 

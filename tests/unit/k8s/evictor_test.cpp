@@ -30,7 +30,8 @@ protected:
         auto client = client_of(server, settings);
         client->set_fence(&fence);
         std::optional<PodEvictOutcome> outcome;
-        Evictor evictor{group, *client, [&](PodEvictOutcome done) { outcome = std::move(done); }};
+        Evictor evictor{group, *client,
+                        [&](const EvictPod&, PodEvictOutcome done) { outcome = std::move(done); }};
         EvictPod order;
         order.id = EffectId{7};
         order.epoch = Epoch{1};

@@ -28,13 +28,13 @@ struct PodView {
     std::int32_t gpu_device = kNoDevice;  // of that node, for a part of a GPU
 };
 
-// Kubernetes' words (ruling 3): Pending, Running, Succeeded, Failed, Terminating, and "Partially
-// Running" for a service with some replicas up.
 struct RoleView {
     RoleMinimum minimum;
     std::int64_t ranks = 0;  // that hold a node or succeeded
 };
 
+// Kubernetes' words (ruling 3): Pending, Running, Succeeded, Failed, Terminating, and "Partially
+// Running" for a service with some replicas up.
 struct JobView {
     ObjectKey key;
     std::optional<JobKind> kind;  // absent: pods of a Kubernetes user, not made by us

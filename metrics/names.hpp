@@ -47,7 +47,7 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
     X(gang_rollbacks, "gpuctld_gang_rollbacks_total", counter, "", "", none,                       \
       "Gangs rolled back after some of their ranks could not be bound.")                           \
     X(evictions, "gpuctld_evictions_total", counter, "", "cause", none,                            \
-      "Pods stopped to make room for others, by cause (reclaimed, preempted, "                     \
+      "Pods stopped to make room for others, by cause (reclaimed, preempted, stranded, "           \
       "drained).")                                                                                 \
     X(elastic_ranks, "gpuctld_elastic_ranks_total", counter, "", "change", none,                   \
       "Ranks of elastic jobs beyond the minimum: placed in idle room (grown), told to go for "     \

@@ -21,6 +21,7 @@ void fill_engine_figures(Recorder& recorder, const EngineFigures& figures) {
     recorder.counter(Metric::evictions, {"reclaimed"}).raise_to(figures.pods_reclaimed);
     recorder.counter(Metric::evictions, {"preempted"}).raise_to(figures.pods_preempted);
     recorder.counter(Metric::evictions, {"drained"}).raise_to(figures.pods_drained);
+    recorder.counter(Metric::evictions, {"stranded"}).raise_to(figures.pods_stranded);
     recorder.counter(Metric::elastic_ranks, {"grown"}).raise_to(figures.ranks_grown);
     recorder.counter(Metric::elastic_ranks, {"shrunk"}).raise_to(figures.ranks_shrunk);
     recorder.counter(Metric::lost_work).raise_to(figures.lost_gpu_seconds);

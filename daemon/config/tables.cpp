@@ -316,7 +316,10 @@ const std::vector<Key<Policy>>& keys<Policy>() {
         span(
             "gangBindDeadline", &Policy::gang_bind_deadline, kMsPerSecond, kMsPerHour,
             "a gang that is half bound for this long is rolled back; one that ran as a whole keeps "
-            "what it has"),
+            "what it has ..."),
+        span("gangRepairDeadline", &Policy::gang_repair_deadline, 0, 30 * kMsPerDay,
+             "... until it has lacked ranks for this long: then jobs that fit on what it holds may "
+             "have it, and it waits as a whole; 0s: never"),
         span("usageHalfLife", &Policy::usage_half_life, 0, 60 * kMsPerDay,
              "what was used counts half after this long; 0s: only what is held counts"),
         count("ageingStep", &Policy::ageing_step, 0, 1'000'000,

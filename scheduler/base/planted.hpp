@@ -77,6 +77,20 @@ namespace gpuctl {
       "Gang members whose bind failed are not tried again.") \
     X(roll_back_running_gangs, \
       "A gang that ran as a whole is rolled back when it loses a rank.") \
+    X(stop_short_gangs_at_once, \
+      "A gang that ran and lacks ranks leaves what it holds to others without a delay.") \
+    X(stop_no_stranded_gangs, \
+      "A gang that ran and lacks ranks keeps what it holds for ever.") \
+    X(never_start_anew, \
+      "A gang that lacks ranks and would fit elsewhere as a whole stays where it is.") \
+    X(start_anew_in_vain, \
+      "A gang that lacks ranks is stopped to start elsewhere although it fits nowhere.") \
+    X(no_timer_for_stranded_gangs, \
+      "Nothing wakes those who wait when a gang has lacked ranks for too long.") \
+    X(tell_nobody_of_stranded_gangs, \
+      "Who was refused does not hear that a gang has lacked ranks for too long.") \
+    X(forget_stranded_gangs_on_disk, \
+      "Since when a gang lacks ranks is not written down.") \
     X(roll_back_all_but_one, \
       "A roll-back leaves the last rank behind.") \
     X(tell_half_a_gang, \

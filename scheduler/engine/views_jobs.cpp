@@ -343,6 +343,7 @@ std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey&
     const JobId id = state.find_job(job);
     if (!id.exists()) return {};
     std::vector<Explanation> all = explain(state, id);
+    explain_holders(state, id, all);
     if (!all.empty()) return all;
     if (auto missing = explain_missing_pods(state, state.job(id)))
         all.push_back(std::move(*missing));

@@ -158,7 +158,10 @@ struct Policy {
     std::int64_t pods_reserved_per_node = 2;  // pod slots kept free for DaemonSets (S14b)
     Duration backoff_initial{1'000};          // after an API error; doubles
     Duration backoff_maximum{60'000};
-    Duration gang_bind_deadline{30'000};      // then a half-bound gang is rolled back (G4)
+    Duration gang_bind_deadline{30'000};  // then a half-bound gang is rolled back (G4)
+    // A gang that ran as a whole and has lacked ranks for so long, in line for them, leaves what it
+    // holds to jobs that fit there; 0: never.
+    Duration gang_repair_deadline = Duration::seconds(600);
     std::int32_t plan_attempts_max = 10'000;  // jobs tried per Plan input; a count, never a time
     Duration usage_half_life = Duration::seconds(7LL * 24 * 3600);  // 0: past usage does not count
     // Each `ageing_every` waited adds `ageing_step` to a job's priority, up to `ageing_maximum`.
@@ -180,9 +183,9 @@ struct Policy {
 BOOST_DESCRIBE_STRUCT(Policy, (),
                       (pools, tenants, default_tenant_weight, default_tenant_gpu_maximum,
                        pods_reserved_per_node, backoff_initial, backoff_maximum, gang_bind_deadline,
-                       plan_attempts_max, usage_half_life, ageing_step, ageing_every,
-                       ageing_maximum, evictions_per_job_per_hour, run_time_protected, growth_pause,
-                       resize_pays_within, windows, unhealthy_drain))
+                       gang_repair_deadline, plan_attempts_max, usage_half_life, ageing_step,
+                       ageing_every, ageing_maximum, evictions_per_job_per_hour, run_time_protected,
+                       growth_pause, resize_pays_within, windows, unhealthy_drain))
 
 inline constexpr const char* kDefaultPool = "default";
 inline constexpr const char* kDefaultQueue = "default";

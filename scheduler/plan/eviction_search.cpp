@@ -161,6 +161,13 @@ bool EvictionSearch::find_of_lower_priority(ClusterState& state, JobId id, PodId
     return tell(trial, chosen, out);
 }
 
+bool EvictionSearch::fits_anew(ClusterState& state, JobId job, const std::vector<PodId>& pods,
+                               const EvictionUnit& own) {
+    EvictionTrial trial{state, placer_, log_, job, pods};
+    trial.lift(own);
+    return trial.fits(NodeId::none());
+}
+
 bool EvictionSearch::tell(EvictionTrial& trial, const Units& chosen, EvictionPlan& out) {
     if (chosen.empty()) return false;
     for (const EvictionUnit* unit : chosen) trial.lift(*unit);

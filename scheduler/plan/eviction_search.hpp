@@ -32,6 +32,10 @@ public:
     // stands in its way, or it wishes where to stand: then find() may know more.
     bool find_of_lower_priority(ClusterState& state, JobId job, PodId pod, EvictionPlan& out);
 
+    // Once these of its own are gone, all of `pods`, they among them, find room at once.
+    bool fits_anew(ClusterState& state, JobId job, const std::vector<PodId>& pods,
+                   const EvictionUnit& own);
+
 private:
     // The fewest of the cheapest of `units` that suffice on `node` (none: anywhere), then without
     // those that turn out not to be needed. Empty: all of them do not suffice.

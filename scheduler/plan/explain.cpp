@@ -81,6 +81,18 @@ std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& j
                                               ask(anyway));
 }
 
+// What becomes of a gang that ran as a whole and lacks ranks.
+std::string repair_text(const ClusterState& state, const JobRow& job) {
+    const Instant from = state.stranded_from(job);
+    if (!from.happened()) return "";
+    const std::string when =
+        from > state.now()
+            ? "; if it lacks them for another " + explain_parts::span(from - state.now()) + ","
+            : "; it has lacked them for " + explain_parts::span(state.now() - job.short_since) +
+                  ":";
+    return when + " jobs that fit on what it holds may have it (policy.gangRepairDeadline)";
+}
+
 Explanation plain(Reason reason, std::string subject, std::string sentence) {
     Explanation out;
     out.reason = reason;
@@ -163,7 +175,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
             bound += ", " + std::to_string(role.ranks) + " of " + std::to_string(role.ranks_min) +
                      " of role " + role.role;
         }
-        half.sentence = bound + ", the rest cannot be: " + half.sentence;
+        half.sentence = bound + ", the rest cannot be: " + half.sentence + repair_text(state, job);
         half.figures.push_back({"ranks_min", ready.ranks_min});
         half.figures.push_back({"ranks_present", ready.ranks_held});
         explain_parts::add_role_figures(ready, half.figures);

@@ -53,6 +53,11 @@ std::vector<Explanation> explain(const ClusterState& state, JobId job);
 // empty: it is none, or none of it runs.
 std::string explain_size(const ClusterState& state, JobId job);
 
+// Adds to the first of `out` why nobody of lower priority is stopped for it, by what they hold.
+// Runs through all that the pool's nodes carry: for one job that somebody asks about, not for
+// lists.
+void explain_holders(const ClusterState& state, JobId id, std::vector<Explanation>& out);
+
 // What the nodes of a pool say to `ranks` pods of one shape (survey.cpp).
 struct NodeSurvey {
     std::vector<NodeTally> tallies;  // by message

@@ -17,6 +17,7 @@ struct EngineFigures {
     std::uint64_t pods_reclaimed = 0;  // for another queue, which was guaranteed their GPUs
     std::uint64_t pods_preempted = 0;  // for a job of higher priority in their own
     std::uint64_t pods_drained = 0;    // from nodes that are to be empty
+    std::uint64_t pods_stranded = 0;   // of gangs that had lacked ranks for too long
     std::uint64_t lost_gpu_seconds = 0;
     // Ranks of elastic jobs.
     std::uint64_t ranks_grown = 0;        // placed beyond what the job had to have

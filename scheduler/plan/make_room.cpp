@@ -8,6 +8,7 @@
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/shrink.hpp"
+#include "scheduler/plan/stranded.hpp"
 #include "scheduler/queue/queue_book.hpp"
 
 namespace gpuctl {
@@ -37,8 +38,9 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     if (state.pod(pods.front()).facts.preempts) watch |= ClassBlock::kVictims;
     const bool may_stop_longer = Shorter::may_try(state, job, pods.front());
     const bool may_shrink = shrink::may_try(state, job);
-    if (may_stop_longer || may_shrink) watch |= ClassBlock::kPoolVictims;
-    if (!may_stop_longer && !may_shrink && !reclaim::may_try(state, job, ask.gpus) &&
+    const bool may_undo = stranded::may_try(state, job) || stranded::may_start_anew(job);
+    if (may_stop_longer || may_shrink || may_undo) watch |= ClassBlock::kPoolVictims;
+    if (!may_stop_longer && !may_shrink && !may_undo && !reclaim::may_try(state, job, ask.gpus) &&
         !preempt::may_try(state, job, pods.front())) {
         return false;
     }
@@ -57,6 +59,15 @@ bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& po
     if (shrink(state, id, pods, ask.gpus)) {
         figures.ranks_shrunk += plan_.victims.size();
         state.claim(id, plan_.round, plan_.victims, EvictionCause::shrunk, effects);
+        return true;
+    }
+    if (undo_stranded(state, id, pods)) {
+        figures.pods_stranded += plan_.victims.size();
+        state.claim(id, plan_.round, plan_.victims, EvictionCause::stranded, effects);
+        return true;
+    }
+    if (start_anew(state, id, pods, effects)) {
+        figures.pods_stranded += plan_.victims.size();
         return true;
     }
     EvictionCause cause = EvictionCause::reclaimed;
@@ -78,6 +89,44 @@ bool RoomMaker::shrink(ClusterState& state, JobId id, const std::vector<PodId>& 
     if (!shrink::may_try(state, state.job(id)) || planted(PlantedBug::never_shrink)) return false;
     shrink::find_surplus(state, state.job(id), ask, candidates_);
     return !candidates_.units.empty() && search_.find(state, id, pods, candidates_, plan_);
+}
+
+bool RoomMaker::undo_stranded(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
+    const JobRow& job = state.job(id);
+    if (!stranded::may_try(state, job)) return false;
+    find_candidates(
+        state, job.pool, [&](const JobRow& other) { return stranded::may_stop(job, other); },
+        candidates_, Consent::not_needed);
+    look_again_later(state, id);
+    if (candidates_.units.empty() || !search_.find(state, id, pods, candidates_, plan_)) {
+        return false;
+    }
+    for (Victim& victim : plan_.victims) {
+        victim.why = stranded::why(state, job, state.job(state.pod(victim.pod).job));
+    }
+    return true;
+}
+
+// It lacks ranks for too long itself, where it is bound to a rack or a GPU model: all of it fits
+// elsewhere.
+bool RoomMaker::start_anew(ClusterState& state, JobId id, const std::vector<PodId>& pods,
+                           EffectList& effects) {
+    const JobRow& job = state.job(id);
+    if (!stranded::may_start_anew(job)) return false;
+    find_candidates(
+        state, job.pool, [&](const JobRow& other) { return other.key == job.key; }, candidates_,
+        Consent::not_needed);
+    look_again_later(state, id);
+    if (candidates_.units.size() != 1) return false;
+    const EvictionUnit& own = candidates_.units.front();
+    std::vector<PodId> all(own.pods.begin(), own.pods.end());
+    all.insert(all.end(), pods.begin(), pods.end());
+    const bool fits = search_.fits_anew(state, id, all, own);
+    if (!fits && !planted(PlantedBug::start_anew_in_vain)) return false;
+    plan_.victims.clear();
+    for (const PodId pod : own.pods) plan_.victims.push_back({pod});
+    state.drain(id, {own.pods.begin(), own.pods.end()}, stranded::why_anew(state, job), effects);
+    return true;
 }
 
 bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId>& pods,

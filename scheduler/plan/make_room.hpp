@@ -1,8 +1,9 @@
 #pragma once
 // The last resort of a job that finds no room at its turn: others are stopped for it, and what they
 // leave is kept. Least disruptive first: elastic jobs give what they have above their minimum, then
-// what was lent of a guarantee is taken back, then others of its own queue are preempted. Nobody is
-// stopped unless it is shown that the job fits then.
+// gangs that have lacked ranks for too long give up what does no work, then what was lent of a
+// guarantee is taken back, then others of its own queue are preempted. Nobody is stopped unless it
+// is shown that the job fits then.
 
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/eviction_search.hpp"
@@ -27,6 +28,9 @@ public:
 
 private:
     bool shrink(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);
+    bool undo_stranded(ClusterState& state, JobId job, const std::vector<PodId>& pods);
+    bool start_anew(ClusterState& state, JobId job, const std::vector<PodId>& pods,
+                    EffectList& effects);
     bool take_back(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);
     bool preempt(ClusterState& state, JobId job, const std::vector<PodId>& pods);
     bool stop_longer(ClusterState& state, JobId job, const std::vector<PodId>& pods);

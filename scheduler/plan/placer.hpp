@@ -29,7 +29,8 @@ public:
                     const Shape& shape, std::int64_t ranks);
 
     // Fills `out` with a node for each of `pods`, in their order; false (and `out` empty) when that
-    // is impossible. Complete for pods of one shape. For several shapes a search follows when the
+    // is impossible. The first of them runs: it is about all of its gang anew, and where it is now
+    // says nothing. Complete for pods of one shape. For several shapes a search follows when the
     // first try fails, bounded by kSearchStepsMax, complete within it.
     bool place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
@@ -60,6 +61,9 @@ private:
                    const std::vector<PodId>& pods, std::vector<Placement>& out);
     NodeId roomiest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                     const Shape& shape, std::int64_t ranks, std::int64_t& fitting);
+    [[nodiscard]] static bool runs_now(const ClusterState& state, PodId pod) {
+        return state.pod(pod).standing == PodStanding::bound;
+    }
     [[nodiscard]] bool is_avoided(const ClusterState& state, std::uint32_t slot) const;
     NodeId beside_gpus(const Capacity& capacity, PoolId pool, const Shape& shape,
                        const NodeSet& eligible, std::int64_t ranks) const;

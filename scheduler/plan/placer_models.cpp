@@ -15,7 +15,8 @@ bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId poo
     if (!rules.takes_several_models() || planted(PlantedBug::ignore_model_preference)) {
         return place_now(state, capacity, pool, pods, out);
     }
-    const std::vector<std::string_view> beside = state.models_of_gang(pods.front());
+    std::vector<std::string_view> beside;
+    if (!runs_now(state, pods.front())) beside = state.models_of_gang(pods.front());
     const auto is_placed_on = [&](const std::string& model) {
         if (!is_model_among(beside, model)) return false;
         only_model_ = model;

@@ -128,7 +128,10 @@ bool Placer::is_taken(const Capacity& capacity, std::uint32_t slot) const {
 
 bool Placer::place_in_domains(const ClusterState& state, Capacity& capacity, PoolId pool,
                               const std::vector<PodId>& pods, std::vector<Placement>& out) {
-    state.read_anchors(state.job(state.pod(pods.front()).job), anchors_);
+    anchors_.clear();
+    if (!runs_now(state, pods.front())) {
+        state.read_anchors(state.job(state.pod(pods.front()).job), anchors_);
+    }
     chosen_.clear();
     if (pods.size() == 1) {
         const Spot spot = best_beside(state, capacity, pool, pods.front());

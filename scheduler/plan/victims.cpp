@@ -9,21 +9,33 @@
 #include "scheduler/plan/price.hpp"
 
 namespace gpuctl {
+StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod, Consent consent) {
+    const bool is_willing = pod.facts.preemptible || consent == Consent::not_needed ||
+                            planted(PlantedBug::preempt_the_unwilling);
+    if (!is_willing) return {StopBar::unwilling, {}};
+    if (!pod.facts.has_controller) return {StopBar::bare, {}};
+    if (pod.gpu_device != kNoDevice) return {StopBar::part, {}};
+    // Nobody knows when the pods of a node that does not answer will be gone.
+    const bool is_settled = pod.standing == PodStanding::bound && pod.eviction == Eviction::none &&
+                            !pod.delete_in_flight && state.node(pod.node).facts.ready;
+    if (!is_settled) return {StopBar::not_now, {}};
+    const Instant began = std::max(pod.placed_at, pod.facts.started_at);
+    const Instant from = began + state.policy().run_time_protected;
+    if (pod.spared_until > std::max(from, state.now())) return {StopBar::spared, pod.spared_until};
+    if (from > state.now()) return {StopBar::protected_yet, from};
+    return {StopBar::none, std::max(pod.spared_until, from)};
+}
+
 namespace {
 
 // So far nobody may stop it; absent: never as it is.
 using Protection = std::optional<Instant>;
 
-Protection protected_until(const ClusterState& state, const PodRow& pod) {
-    const bool is_willing = pod.facts.preemptible || planted(PlantedBug::preempt_the_unwilling);
-    const bool comes_back = pod.facts.has_controller;
-    if (!is_willing || !comes_back || pod.standing != PodStanding::bound) return std::nullopt;
-    if (pod.eviction != Eviction::none || pod.delete_in_flight) return std::nullopt;
-    // Nobody knows when the pods of a node that does not answer will be gone.
-    if (!state.node(pod.node).facts.ready) return std::nullopt;
-    if (pod.gpu_device != kNoDevice) return std::nullopt;  // docs/limits.md: parts stay
-    const Instant began = std::max(pod.placed_at, pod.facts.started_at);
-    return std::max(pod.spared_until, began + state.policy().run_time_protected);
+Protection protected_until(const ClusterState& state, const PodRow& pod, Consent consent) {
+    const StopCheck check = may_be_stopped(state, pod, consent);
+    const bool ends = check.bar == StopBar::none || check.bar == StopBar::spared ||
+                      check.bar == StopBar::protected_yet;
+    return ends ? Protection{check.until} : std::nullopt;
 }
 
 void add_pod(const ClusterState& state, PodId id, EvictionUnit& unit) {
@@ -36,13 +48,14 @@ void add_pod(const ClusterState& state, PodId id, EvictionUnit& unit) {
 }
 
 // All of the gang that runs; absent when a rank of it may not go.
-Protection read_gang(const ClusterState& state, const JobRow& job, EvictionUnit& unit) {
+Protection read_gang(const ClusterState& state, const JobRow& job, Consent consent,
+                     EvictionUnit& unit) {
     if (!job.gang_started) return std::nullopt;
     Instant until;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         if (!pod.node.exists() || pod.facts.terminating || pod.is_surplus) continue;
-        const Protection found = protected_until(state, pod);
+        const Protection found = protected_until(state, pod, consent);
         if (!found) return std::nullopt;
         until = std::max(until, *found);
         add_pod(state, id, unit);
@@ -51,7 +64,7 @@ Protection read_gang(const ClusterState& state, const JobRow& job, EvictionUnit&
     return until;
 }
 
-Protection read_unit(const ClusterState& state, PodId id, EvictionUnit& unit) {
+Protection read_unit(const ClusterState& state, PodId id, Consent consent, EvictionUnit& unit) {
     const PodRow& pod = state.pod(id);
     const JobRow& job = state.job(pod.job);
     unit.job = pod.job;
@@ -59,9 +72,9 @@ Protection read_unit(const ClusterState& state, PodId id, EvictionUnit& unit) {
     if (!budget) return std::nullopt;
     Protection own;
     if (state.gang_size(job)) {
-        own = read_gang(state, job, unit);
+        own = read_gang(state, job, consent, unit);
     } else {
-        own = protected_until(state, pod);
+        own = protected_until(state, pod, consent);
         add_pod(state, id, unit);
     }
     if (!own) return std::nullopt;
@@ -99,15 +112,15 @@ void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) 
 
 // `gangs`: those that were read already.
 void read_node(const ClusterState& state, NodeId on,
-               const std::function<bool(const JobRow&)>& may_stop, std::set<JobId>& gangs,
-               Candidates& out) {
+               const std::function<bool(const JobRow&)>& may_stop, Consent consent,
+               std::set<JobId>& gangs, Candidates& out) {
     for (const PodId id : state.node(on).pods) {
         const PodRow& pod = state.pod(id);
         if (pod.is_leaving() || !pod.job.exists() || pod.standing != PodStanding::bound) continue;
         const JobRow& job = state.job(pod.job);
         if (!may_stop(job) || (state.gang_size(job) && !gangs.insert(pod.job).second)) continue;
         EvictionUnit unit;
-        const Protection until = read_unit(state, id, unit);
+        const Protection until = read_unit(state, id, consent, unit);
         if (!until) continue;
         if (*until <= state.now()) {
             unit.weight = unit.price_gpu_ms;
@@ -121,14 +134,15 @@ void read_node(const ClusterState& state, NodeId on,
 }  // namespace
 
 void find_candidates(const ClusterState& state, PoolId pool,
-                     const std::function<bool(const JobRow&)>& may_stop, Candidates& out) {
+                     const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
+                     Consent consent) {
     out.units.clear();
     out.look_again_at = Instant{};
     state.read_leaving(pool, out.leaving);
     std::set<JobId> gangs;
     const NodeSet& nodes = state.capacity().nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
-        read_node(state, NodeId{slot}, may_stop, gangs, out);
+        read_node(state, NodeId{slot}, may_stop, consent, gangs, out);
     }
     sort_by_price(state, out.units);
 }
@@ -137,7 +151,7 @@ void find_candidates_on(const ClusterState& state, NodeId node,
                         const std::function<bool(const JobRow&)>& may_stop, Candidates& out) {
     out.units.clear();
     std::set<JobId> gangs;
-    read_node(state, node, may_stop, gangs, out);
+    read_node(state, node, may_stop, Consent::needed, gangs, out);
     sort_by_price(state, out.units);
 }
 

@@ -32,10 +32,32 @@ struct Candidates {
     }
 };
 
+// What keeps a pod that holds something from being stopped for others.
+enum class StopBar : std::uint8_t {
+    none,
+    unwilling,      // its user has not said that it may
+    bare,           // no controller would make it again
+    part,           // of a GPU: docs/limits.md
+    not_now,        // its node is silent, or it is on its way in or out
+    protected_yet,  // it began lately (policy.runTimeProtected)
+    spared          // it could not be evicted when it was asked last
+};
+struct StopCheck {
+    StopBar bar = StopBar::none;
+    Instant until;  // of the last two, and of none in the past; else nobody knows when it ends
+};
+
+// Must its user have said that a job may be stopped for others?
+enum class Consent : std::uint8_t { needed, not_needed };
+
 // Pods on the nodes of the pool that answer, of jobs that `may_stop` allows, as far as they may be
 // stopped at all: willing, made again by a controller, whole, not protected.
 void find_candidates(const ClusterState& state, PoolId pool,
-                     const std::function<bool(const JobRow&)>& may_stop, Candidates& out);
+                     const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
+                     Consent consent = Consent::needed);
+
+[[nodiscard]] StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod,
+                                       Consent consent = Consent::needed);
 
 // Those that have a pod on this node; `leaving` stays as it is.
 void find_candidates_on(const ClusterState& state, NodeId node,

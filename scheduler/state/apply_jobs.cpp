@@ -53,6 +53,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     leave_queue(id);
     if (row.claim_until.happened()) drop_claim(id);
     elastic_jobs_.erase({row.arrival, id});
+    stranded_gangs_.erase({row.arrival, id});
     if (counts_work_) work_stale_.push_back(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);

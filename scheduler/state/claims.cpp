@@ -15,9 +15,6 @@ namespace {
 // Beyond the longest grace of the victims: for the API server, the kubelet and the watch.
 constexpr Duration kClaimMargin = Duration::seconds(60);
 constexpr Duration kHour = Duration::seconds(3600);
-// A pod that could not be evicted is left in peace so long. Were it asked again at once, those that
-// could be would be stopped for nothing over and over.
-constexpr Duration kSparedFor = kHour;
 
 }  // namespace
 
@@ -143,9 +140,9 @@ void ClusterState::evict_postponed(JobId id, EffectList& effects) {
     }
 }
 
-void ClusterState::spare(PodRow& pod) {
+void ClusterState::spare(PodRow& pod, Duration length) {
     pod.eviction = Eviction::none;
-    pod.spared_until = now_ + kSparedFor;
+    pod.spared_until = now_ + length;
 }
 
 void ClusterState::drop_claim(JobId id) {
@@ -156,13 +153,16 @@ void ClusterState::drop_claim(JobId id) {
         release(pod_id);
         pod.standing = PodStanding::waiting;
     }
+    // Of a claim that fell for another reason nobody knows whether they could have gone in time.
+    const bool was_in_vain = job.claim_until <= now_;
+    const Duration spared = was_in_vain ? kSparedFor : policy_.backoff_maximum;
     std::vector<JobId> shrunk;
     for (const std::string& uid : job.victims) {
         const PodId victim = find_pod(uid);
         if (!victim.exists()) continue;
         PodRow& pod = pods_[victim.value()];
         if (pod.is_surplus) shrunk.push_back(pod.job);
-        if (pod.eviction == Eviction::postponed) spare(pod);
+        if (pod.eviction == Eviction::postponed) spare(pod, spared);
         const bool was_leaving = pod.is_leaving();
         // An eviction that is under way shows in the watch, or it did not happen.
         pod.eviction = Eviction::none;
@@ -288,9 +288,17 @@ void ClusterState::on(const PodEvictOutcome& event, EffectList&) {
     } else if (beneficiary.exists()) {
         note_claim_outcome(pod, beneficiary, event.result);
     } else {
-        spare(pod);  // drop_claim() lets nobody get here
+        spare(pod, kSparedFor);  // drop_claim() lets nobody get here
     }
     if (!pod.is_leaving()) note_leaving(id);
+}
+
+// It stays after all: its claim is worth nothing.
+void ClusterState::disappoint(const PodRow& victim) {
+    const JobId beneficiary = find_job(victim.evicted_for);
+    if (!beneficiary.exists() || !jobs_[beneficiary.value()].claim_until.happened()) return;
+    jobs_[beneficiary.value()].victim_refused = true;
+    mark_dirty(beneficiary);
 }
 
 void ClusterState::note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result) {
@@ -303,7 +311,7 @@ void ClusterState::note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResul
             job.eviction_failures = 0;
             return;
         case EvictResult::refused:
-            spare(pod);
+            spare(pod, kSparedFor);
             job.victim_refused = true;
             return;
         case EvictResult::disruption_budget:

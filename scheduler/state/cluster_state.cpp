@@ -81,6 +81,7 @@ void ClusterState::set_timer(JobId id) {
     if (!planted(PlantedBug::no_timer_for_backoff)) consider(job.not_before);
     consider(job.refusal_ends_at);
     if (!planted(PlantedBug::no_timer_for_gangs)) consider(job.gang_deadline);
+    if (!planted(PlantedBug::no_timer_for_stranded_gangs)) consider(stranded_from(job));
     if (job.workload_due && !planted(PlantedBug::no_timer_for_workloads)) {
         consider(job.workload_not_before);
     }

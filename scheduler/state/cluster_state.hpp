@@ -82,7 +82,7 @@ public:
     // The same for evictions asked for before that effect, once what they are for was looked at.
     void resend_evictions(EffectId before, EffectList& effects);
     [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
-    void request_wake(EffectList& effects) { request_wake(effects, false); }
+    void request_wake(EffectList& effects, bool again = false);  // whoever was asked may be gone
     Capacity& capacity_for_planning() { return capacity_; }
     BudgetBook& budgets_for_planning() { return budgets_; }
     void promise(PoolId pool, Promise promise);  // a default one: to nobody
@@ -111,12 +111,10 @@ public:
     [[nodiscard]] const TenantRow& tenant(TenantId id) const { return tenants_[id.value()]; }
     [[nodiscard]] std::size_t pools() const { return pools_.size(); }
     [[nodiscard]] std::size_t node_slots() const { return nodes_.size(); }
-    [[nodiscard]] const std::map<std::string, NodeId, std::less<>>& nodes_by_name() const {
-        return node_ids_;
-    }
-    [[nodiscard]] const std::map<std::string, PoolId, std::less<>>& pools_by_name() const {
-        return pool_ids_;
-    }
+    template <typename Id>
+    using ByName = std::map<std::string, Id, std::less<>>;
+    [[nodiscard]] const ByName<NodeId>& nodes_by_name() const { return node_ids_; }
+    [[nodiscard]] const ByName<PoolId>& pools_by_name() const { return pool_ids_; }
     [[nodiscard]] const std::map<ObjectKey, JobId>& jobs_by_key() const { return job_ids_; }
     [[nodiscard]] const std::map<ObjectKey, PodId>& pods_by_key() const { return pod_keys_; }
     [[nodiscard]] const std::map<ObjectKey, GangSize>& gang_sizes() const { return gang_sizes_; }
@@ -131,19 +129,17 @@ public:
     [[nodiscard]] std::string queue_name_of(const JobRow& job) const;
     // What makes the gang whole that a job is; absent: it is none.
     [[nodiscard]] std::optional<GangSize> gang_of(const JobRow& job) const;
-    // The same in ranks alone; 0: unknown.
-    [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;
+    [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;  // 0: unknown
     void read_readiness(JobId id, Readiness& out) const;
     // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
     void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
-    // Placed so, the ranks would not be together, or apart, as they ask (topology_rules.cpp).
     // The GPU models that the others of its gang are on, if it takes several; its own is one of
     // these, or any that it takes when there are none.
     [[nodiscard]] std::vector<std::string_view> models_of_gang(PodId pod) const;
     // Ranks of a gang that takes several GPU models would be on more than one.
     [[nodiscard]] bool mixes_models(const std::vector<Placement>& round) const;
-    [[nodiscard]] bool breaks_topology(const JobRow& job,
-                                       const std::vector<Placement>& round) const;
+    // Placed so, the ranks would not be together, or apart, as they ask (topology_rules.cpp).
+    [[nodiscard]] bool breaks_topology(const JobRow&, const std::vector<Placement>& round) const;
     // The first limit that so much more would cross (limits.hpp); kind none: it may hold it.
     [[nodiscard]] LimitHit limit_hit(const JobRow& job, const Load& ask) const;
     [[nodiscard]] std::optional<GpuMilli> pool_quota(TenantId tenant, PoolId pool) const;
@@ -166,6 +162,9 @@ public:
     [[nodiscard]] std::optional<Instant> evictable_from(const ObjectKey& job) const;
     // Jobs with a range of sizes; of which of their ranks some could go, and how far.
     [[nodiscard]] const std::set<Arrived>& elastic_jobs() const { return elastic_jobs_; }
+    // Gangs that have lacked ranks for too long, and from when on one does (stranded.cpp).
+    [[nodiscard]] const std::set<Arrived>& stranded_gangs() const { return stranded_gangs_; }
+    [[nodiscard]] Instant stranded_from(const JobRow& job) const;
     [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.size > 0; }
     using Ranks = ElasticRanks;
     [[nodiscard]] Ranks ranks_of(const JobRow& job) const;
@@ -286,7 +285,6 @@ private:
     void add_anchors(const JobRow& job, const Readiness& ready, Ask& ask) const;
     void set_timer(JobId id);
     void ring_timers();
-    void request_wake(EffectList& effects, bool again);
     void send_workload(JobId id, EffectList& effects);
     void send_due_workloads(EffectList& effects);
 
@@ -294,12 +292,14 @@ private:
     void send_eviction(PodId id, EffectList& effects);
     [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
     void note_eviction(const JobRow& job, std::string why);
-    void spare(PodRow& pod);
+    void spare(PodRow& pod, Duration length);
     void note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result);
     void note_victim(QueueId queue);
     void note_longer(const PodRow& pod);
     void note_loan(PoolId pool);
     void note_leaving(PodId id);
+    void note_stranded(JobId id, const Readiness& ready);
+    void keep_whole_again(const JobRow& job);
     void look_at_claims();
     void note_ends_of_protection();
     [[nodiscard]] StoppablePod stoppable_row(PodId id) const;
@@ -327,6 +327,7 @@ private:
     void mark_surplus(const JobRow& job);
     void mark_surplus(PodId id);
     void disappoint_claims(const JobRow& job);
+    void disappoint(const PodRow& victim);
     void offer_surplus(JobRow& job);
 
     // rounds (rounds.cpp)
@@ -407,16 +408,15 @@ private:
 
     std::vector<NodeRow> nodes_;
     std::set<std::uint32_t> node_slots_vacant_;  // the lowest is used first
-    std::map<std::string, NodeId, std::less<>> node_ids_;
+    ByName<NodeId> node_ids_;
     std::vector<PodRow> pods_;
     std::vector<PodId> pods_vacant_;
     TextMap<PodId> pod_ids_;
     std::map<ObjectKey, PodId> pod_keys_;
 
     std::vector<JobRow> jobs_;
-    std::vector<JobId> jobs_vacant_;
+    std::vector<JobId> jobs_vacant_, dirty_;
     std::map<ObjectKey, JobId> job_ids_;
-    std::vector<JobId> dirty_;
     // Timers come and go with every gang: their memory is kept and used again.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> timer_memory_ =
         std::make_unique<std::pmr::unsynchronized_pool_resource>();
@@ -427,7 +427,7 @@ private:
     std::map<ObjectKey, FinishedRanks> finished_;  // of jobs without pods, for an hour
     std::vector<JobId> claims_;                    // jobs that hold one
     std::set<PodId> maybe_leaving_;                // that hold; all that are, and some more
-    std::set<Arrived> elastic_jobs_;
+    std::set<Arrived> elastic_jobs_, stranded_gangs_;
     Instant look_again_next_;           // the earliest of all queues
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
     PoolWork work_;
@@ -435,7 +435,7 @@ private:
     bool counts_work_ = false;       // a pool asks for it
 
     std::vector<PoolRow> pools_;
-    std::map<std::string, PoolId, std::less<>> pool_ids_;
+    ByName<PoolId> pool_ids_;
     std::vector<QueueRow> queues_;
     std::map<std::pair<PoolId, std::string>, QueueId> queue_ids_;
     std::vector<TenantRow> tenants_;

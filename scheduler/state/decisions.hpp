@@ -26,7 +26,7 @@ struct Victim {
     std::string why = {};          // for people; empty: as the cause says
 };
 
-enum class EvictionCause : std::uint8_t { reclaimed, preempted, shrunk };
+enum class EvictionCause : std::uint8_t { reclaimed, preempted, shrunk, stranded };
 
 // What a job could have placed now, or why nothing (see readiness.cpp).
 struct Readiness {

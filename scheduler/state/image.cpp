@@ -38,6 +38,8 @@ void copy_job(To& to, const From& from) {
     to.gang_attempt = from.gang_attempt;
     to.finished = from.finished;
     if (!planted(PlantedBug::forget_started_gangs_on_disk)) to.gang_started = from.gang_started;
+    if (!planted(PlantedBug::forget_stranded_gangs_on_disk)) to.short_since = from.short_since;
+    to.is_stranded = from.is_stranded;
     to.gang_deadline = from.gang_deadline;
     to.member_refused = from.member_refused;
     to.bind_failures = from.bind_failures;
@@ -281,6 +283,7 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         if (planted(PlantedBug::forget_sizes_on_disk)) row.elastic = {};
         if (planted(PlantedBug::forget_what_was_worked)) row.elastic.done = {};
         if (is_elastic(row)) elastic_jobs_.emplace(row.arrival, id);
+        if (row.is_stranded) stranded_gangs_.emplace(row.arrival, id);
         mark_surplus(row);
         find_end_of_refusal(row);
         if (image.is_dirty) mark_dirty(id);

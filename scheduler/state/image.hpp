@@ -76,6 +76,8 @@ struct JobImage {
     Boxed<WorkloadFacts> workload_facts;
     std::int32_t gang_attempt = 0;
     bool gang_started = false;
+    Instant short_since;
+    bool is_stranded = false;
     FinishedRanks finished;
     Instant gang_deadline;
     bool member_refused = false;
@@ -107,12 +109,12 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                       (key, arrival, submitted_at, pool_wanted, queue_wanted, priority, record,
                        workload, workload_due, workload_in_flight, force_delete, workload_effect,
                        workload_failures, workload_not_before, create_deadline, create_lands_until,
-                       message, workload_facts, gang_attempt, gang_started, finished, gang_deadline,
-                       member_refused, bind_failures, not_before, reported, reported_reason,
-                       started_at, finished_at, last_phase, claim_until, claim_pods, victims,
-                       victim_refused, eviction_failures, evict_again_at, elastic, timer_at,
-                       is_long, is_dirty, is_queued, block_reason, block_watch, is_limited,
-                       is_blocked))
+                       message, workload_facts, gang_attempt, gang_started, short_since,
+                       is_stranded, finished, gang_deadline, member_refused, bind_failures,
+                       not_before, reported, reported_reason, started_at, finished_at, last_phase,
+                       claim_until, claim_pods, victims, victim_refused, eviction_failures,
+                       evict_again_at, elastic, timer_at, is_long, is_dirty, is_queued,
+                       block_reason, block_watch, is_limited, is_blocked))
 
 struct PromiseImage {
     std::string pool;

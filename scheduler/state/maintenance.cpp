@@ -215,7 +215,7 @@ void ClusterState::note_drain_outcome(PodRow& pod, EvictResult result) {
             clock.drain_failures = 0;
             return;
         case EvictResult::refused:
-            spare(pod);
+            spare(pod, kSparedFor);
             again = pod.spared_until;
             break;
         case EvictResult::disruption_budget:

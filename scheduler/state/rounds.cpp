@@ -140,6 +140,7 @@ void ClusterState::refresh(JobId id, Readiness& ready, EffectList& effects) {
     settle_size(id, effects);
     read_readiness(id, ready);
     if (ready.hold == Reason::none && !ready.pods.empty()) enter_queue(id, ready);
+    note_stranded(id, ready);
     set_timer(id);
 }
 
@@ -148,8 +149,9 @@ void ClusterState::settle_round(JobId id, EffectList& effects) {
     const GangSize size = gang_of(job).value_or(GangSize{});
     if (size.ranks > 0) {
         settle_gang(id, effects);
-    } else if (job.not_before <= now_) {
-        settle_unsure(id, effects);
+    } else {
+        job.short_since = Instant{};
+        if (job.not_before <= now_) settle_unsure(id, effects);
     }
     const Round round = count_round(job, size);
     if (round.assumed() == 0 && round.unreported > 0) report_started(id, effects);
@@ -251,13 +253,15 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
             job.gang_started = true;
             note_victim(job.queue);
         }
+        if (is_whole) keep_whole_again(job);
         if (!is_whole && job.member_refused) back_off(job);
-        job.gang_deadline = Instant{};
+        job.gang_deadline = job.short_since = Instant{};
         job.member_refused = false;
         return;
     }
     // Half bound. One that ran as a whole before lost a member: the rest is placed first, nobody
-    // is deleted. One that never did is given its time, then undone if that can be done.
+    // is deleted; only who fits where it stands may have it stopped after a while (stranded.cpp).
+    // One that never did is given its time, then undone if that can be done.
     if (job.gang_started && !planted(PlantedBug::roll_back_running_gangs)) {
         job.gang_deadline = Instant{};
         return;

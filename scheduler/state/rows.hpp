@@ -79,6 +79,11 @@ struct StoppablePod {
     friend bool operator==(const StoppablePod&, const StoppablePod&) = default;
 };
 
+// A pod that could not be evicted although it was asked as long as a claim lasts is left in peace
+// so long. Were it asked again at once, those that could be would be stopped for nothing over and
+// over.
+inline constexpr Duration kSparedFor = Duration::seconds(3600);
+
 struct PodRow {
     static constexpr std::uint32_t kNotListed = UINT32_MAX;
     PodStanding standing = PodStanding::waiting;
@@ -193,9 +198,11 @@ struct JobRow {
     Boxed<WorkloadFacts> workload_facts;  // once the watch showed its object
 
     std::int32_t gang_attempt = 0;
-    bool gang_started = false;    // all its ranks were bound once
-    FinishedRanks finished;       // whose pods are gone
-    Instant gang_deadline;        // of the open round or of being half bound; else never
+    bool gang_started = false;  // all its ranks were bound once
+    Instant short_since;        // it ran as a whole, lacks ranks and waits for them since; or never
+    bool is_stranded = false;   // for too long (stranded.cpp)
+    FinishedRanks finished;     // whose pods are gone
+    Instant gang_deadline;      // of the open round or of being half bound; else never
     bool member_refused = false;  // in the open round
     Instant refusal_ends_at;      // the first of its pods' `barred_until`; never: nobody is refused
     std::int32_t bind_failures = 0;

@@ -198,12 +198,7 @@ void ClusterState::offer_surplus(JobRow& job) {
 // Those for whom its ranks were to go look for others.
 void ClusterState::disappoint_claims(const JobRow& job) {
     for (const PodId id : job.pods) {
-        const PodRow& pod = pods_[id.value()];
-        if (!pod.is_surplus || pod.evicted_for == ObjectKey{}) continue;
-        const JobId beneficiary = find_job(pod.evicted_for);
-        if (!beneficiary.exists() || !jobs_[beneficiary.value()].claim_until.happened()) continue;
-        jobs_[beneficiary.value()].victim_refused = true;
-        mark_dirty(beneficiary);
+        if (pods_[id.value()].is_surplus) disappoint(pods_[id.value()]);
     }
 }
 

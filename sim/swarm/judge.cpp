@@ -26,6 +26,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     forget_progress(input.event);
     books_.take(input, after);
     note_demand(after);
+    if (std::holds_alternative<Plan>(input.event)) note_short_gangs(after);
     if (const auto* outcome = std::get_if<BindOutcome>(&input.event)) check_backoff(*outcome);
     if (const auto* pod = std::get_if<PodObserved>(&input.event)) {
         const auto refused = refusals_.find(pod->pod.uid);
@@ -81,6 +82,7 @@ void Judge::look_around(const Engine& engine) {
     look_at_progress(state);
     look_at_sizes(state);
     look_at_windows(state);
+    look_at_stranded(state);
     look_at_budgets(state);
     leaving_.clear();
     Readiness ready;

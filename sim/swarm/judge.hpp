@@ -107,9 +107,11 @@ private:
                                                      const PodFacts& like, const Amounts& ask,
                                                      const Books& leaving) const;
     [[nodiscard]] bool may_be_stopped(const ClusterState& state, const std::string& uid,
-                                      const std::string& pool) const;
+                                      const std::string& pool, bool is_willing) const;
+    enum class Consent : std::uint8_t { needed, not_needed };
     [[nodiscard]] bool unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
-                                           const std::string& pool) const;
+                                           const std::string& pool,
+                                           Consent consent = Consent::needed) const;
     // What is left to a queue, and to those above it up to `last`, is less than guaranteed.
     [[nodiscard]] std::string guarantee_broken(const Books& then, const QueueName& leaf,
                                                const QueueName& last,
@@ -124,6 +126,18 @@ private:
     void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);
     [[nodiscard]] bool is_owed(const QueueName& queue, const Amounts& ask,
                                const Books& before) const;
+    // judge_stranded.cpp: gangs that ran as a whole and have lacked ranks for too long.
+    void note_short_gangs(const ClusterState& after);
+    [[nodiscard]] bool is_under_way(const ObjectKey& job) const;
+    [[nodiscard]] bool is_stranded(const PodFacts& pod) const;
+    [[nodiscard]] Books without_stranded(const ClusterState& state, const ObjectKey& but,
+                                         const std::string& pool, Books leaving) const;
+    void look_at_stranded(const ClusterState& state);
+    void check_started_anew(const ObjectKey& job, const PodFacts& like);
+    [[nodiscard]] bool fits_anew(const ObjectKey& job, const PodFacts& like,
+                                 std::int64_t ranks) const;
+    [[nodiscard]] bool could_start_anew(const ClusterState& state, JobId id, const Readiness& ready,
+                                        const PodFacts& like) const;
     // judge_demand.cpp: what it is guaranteed as long as it wants no more, where that counts.
     [[nodiscard]] std::int64_t promised(const QueueName& queue) const;
     void note_demand(const ClusterState& after);
@@ -217,8 +231,10 @@ private:
     std::map<std::string, Refusal> refusals_;           // pods whose bind was refused last, by uid
     std::set<ObjectKey> drained_;                       // gangs, in this step
     std::map<std::string, ObjectKey> asked_to_go_for_;  // beneficiary by uid
-    std::set<ObjectKey> rolled_back_;  // gangs, by deletions first sent in this step
-    std::set<ObjectKey> started_;      // gangs that once ran as a whole
+    std::set<ObjectKey> rolled_back_;           // gangs, by deletions first sent in this step
+    std::set<ObjectKey> started_;               // gangs that once ran as a whole
+    std::map<ObjectKey, Instant> short_since_;  // of those, who lacks ranks
+    std::set<std::string> left_;                // uids of those that were stopped for that
     // What was left of both when the second was stopped for the first; and what a job had kept.
     std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>> stopped_for_;
     std::map<ObjectKey, Duration> kept_;

@@ -91,6 +91,13 @@ void Judge::check_eviction(const EvictPod& eviction) {
     const BookedPod& pod = found->second;
     if (!pod.is_bound() || is_terminal(pod.facts.phase)) fail("I17", what + ": it does not run");
     if (!pod.facts.has_controller) fail("I17", what + ": nobody would make it again");
+    const auto asked = asked_to_go_for_.find(eviction.pod.uid);
+    const bool is_asked_again =
+        asked != asked_to_go_for_.end() && asked->second == eviction.beneficiary;
+    if (is_stranded(pod.facts) || (is_asked_again && left_.contains(eviction.pod.uid))) {
+        left_.insert(eviction.pod.uid);
+        return;
+    }
     if (!pod.facts.preemptible) fail("I17", what + ": it may not be stopped for others");
     const auto job = books_.jobs.find(eviction.beneficiary);
     if (job == books_.jobs.end()) return fail("I17", what + ": for a job without pods");
@@ -158,6 +165,10 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
     for (const EvictPod& eviction : evictions) {
         note_kept(eviction, after);
         const PodFacts& victim = books_.pods.at(eviction.pod.uid).facts;
+        if (is_stranded(victim)) {
+            ++probes.stranded_stopped;
+            continue;
+        }
         const QueueName theirs = books_.queue_of(victim);
         const QueueName mine = books_.queue_of(like);
         if (theirs == mine ? like.priority <= victim.priority
@@ -223,7 +234,7 @@ void Judge::look_at_claims(const ClusterState& state) {
 }
 
 bool Judge::may_be_stopped(const ClusterState& state, const std::string& uid,
-                           const std::string& pool) const {
+                           const std::string& pool, bool is_willing) const {
     const PodId id = state.find_pod(uid);
     if (!id.exists()) return false;
     const BookedPod& pod = books_.pods.at(uid);
@@ -233,7 +244,7 @@ bool Judge::may_be_stopped(const ClusterState& state, const std::string& uid,
     const Instant protected_until =
         std::max(row.placed_at, pod.facts.started_at) + books_.policy.run_time_protected;
     const bool is_part = amounts_of(pod.facts.request).gpus % kGpuMilliPerGpu != 0;
-    return !is_part && pod.stays() && row.standing == PodStanding::bound && pod.facts.preemptible &&
+    return !is_part && pod.stays() && row.standing == PodStanding::bound && is_willing &&
            pod.facts.has_controller && row.eviction == Eviction::none &&
            row.spared_until <= state.now() && from && *from <= state.now() &&
            node != books_.nodes.end() && node->second.ready && node->second.pool == pool &&
@@ -242,14 +253,18 @@ bool Judge::may_be_stopped(const ClusterState& state, const std::string& uid,
 
 // With all of its gang, where it is of one.
 bool Judge::unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
-                                const std::string& pool) const {
+                                const std::string& pool, Consent consent) const {
     const ObjectKey job = job_of(pod.facts);
-    if (books_.gang_of(job).size == 0) return may_be_stopped(state, pod.facts.uid, pool);
+    const auto may = [&](const BookedPod& one) {
+        const bool is_willing = one.facts.preemptible || consent == Consent::not_needed;
+        return may_be_stopped(state, one.facts.uid, pool, is_willing);
+    };
+    if (books_.gang_of(job).size == 0) return may(pod);
     if (!state.job(state.find_job(job)).gang_started) return false;
     const std::set<std::string>& ranks = books_.jobs.at(job);
     return std::all_of(ranks.begin(), ranks.end(), [&](const std::string& uid) {
         const BookedPod& rank = books_.pods.at(uid);
-        return !rank.holds() || rank.facts.terminating || may_be_stopped(state, uid, pool);
+        return !rank.holds() || rank.facts.terminating || may(rank);
     });
 }
 
@@ -286,6 +301,12 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
         }
     }
     const std::string name = "job " + to_string(state.job(id).key);
+    if (starts(without_stranded(state, state.job(id).key, pool, leaving))) {
+        return fail("I14", name + " could have gangs stopped that lack ranks and nobody tries");
+    }
+    if (could_start_anew(state, id, ready, like)) {
+        return fail("I14", name + " could start elsewhere as a whole and nobody tries");
+    }
     if (const std::optional<Books> then = without_loans(state, like, ask, leaving)) {
         ++probes.reclaims_tried;
         if (starts(*then)) {

@@ -30,7 +30,8 @@ void Judge::check_drain(const EvictPod& eviction, const ClusterState& after) {
     const auto& ranks = books_.jobs.at(job);
     if (std::none_of(ranks.begin(), ranks.end(),
                      [&](const std::string& uid) { return is_to_leave(books_.pods.at(uid)); })) {
-        fail("I20", what + ": none of its gang had to leave");
+        if (!is_stranded(pod.facts)) fail("I20", what + ": none of its gang had to leave");
+        check_started_anew(job, pod.facts);
     }
     drained_.insert(job);
 }

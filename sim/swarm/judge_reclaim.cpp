@@ -48,7 +48,7 @@ void Judge::check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts
     for (const EvictPod& eviction : evictions) {
         const BookedPod& victim = books_.pods.at(eviction.pod.uid);
         const QueueName theirs = books_.queue_of(victim.facts);
-        if (theirs == mine) continue;
+        if (theirs == mine || is_stranded(victim.facts)) continue;
         const bool is_for_short = stops_long_for_short(mine) && stops_long_for_short(theirs);
         if (!is_for_short) ++probes.pods_reclaimed;
         const std::string what = "pod " + to_string(eviction.pod.key) + " of queue " + theirs.queue;

@@ -125,6 +125,7 @@ constexpr std::uint64_t kModelsStream = 0x6d6f6465;
 constexpr std::uint64_t kRefusalStream = 0x72656675;
 constexpr std::uint64_t kGuaranteeStream = 0x67756172;
 constexpr std::uint64_t kRolesStream = 0x726f6c65;
+constexpr std::uint64_t kRepairStream = 0x72657061;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -189,7 +190,8 @@ SwarmOptions draw_options(Rng& rng) {
     options.restarts = rng.chance(1, 2);
     const std::int64_t nodes = rng.between(1, 6);
     for (std::int64_t i = 0; i < nodes; ++i) options.settings.nodes.push_back(draw_node(rng, i));
-    options.settings.policy = draw_policy(rng);
+    Policy& policy = options.settings.policy;
+    policy = draw_policy(rng);
     Rng where{cluster.seed ^ kTopologyStream};
     options.topology = where.chance(1, 2);
     if (options.topology) put_in_racks(where, options.settings.nodes);
@@ -198,28 +200,30 @@ SwarmOptions draw_options(Rng& rng) {
     Rng when{cluster.seed ^ kMaintenanceStream};
     options.maintenance = when.chance(1, 3);
     if (options.maintenance) {
-        draw_maintenance(when, options.settings.start, options.settings.nodes,
-                         options.settings.policy);
+        draw_maintenance(when, options.settings.start, options.settings.nodes, policy);
     }
     Rng fast{cluster.seed ^ kSpeedsStream};
     options.speeds = fast.chance(1, 2);
     if (options.speeds) {
-        options.settings.policy.resize_pays_within =
-            Duration{fast.chance(1, 4) ? 0 : fast.between(1'000, 600'000)};
+        policy.resize_pays_within = Duration{fast.chance(1, 4) ? 0 : fast.between(1'000, 600'000)};
     }
     Rng how_much{cluster.seed ^ kBudgetStream};
     options.budgets = how_much.chance(1, 3);
     if (options.budgets) {
-        draw_budgets(how_much, options.settings.start, options.settings.policy);
+        draw_budgets(how_much, options.settings.start, policy);
     }
     Rng how_many{cluster.seed ^ kReserveStream};
     options.reserves = how_many.chance(1, 3);
-    if (options.reserves) draw_reserves(how_many, options.settings.policy);
+    if (options.reserves) draw_reserves(how_many, policy);
     Rng whose{cluster.seed ^ kGuaranteeStream};
     options.guarantees = whose.chance(1, 3);
-    if (options.guarantees) draw_guarantees(whose, options.settings.policy);
+    if (options.guarantees) draw_guarantees(whose, policy);
     Rng who{cluster.seed ^ kRolesStream};
     options.roles = who.chance(1, 3);
+    Rng how_soon{cluster.seed ^ kRepairStream};
+    if (how_soon.chance(1, 2)) {
+        policy.gang_repair_deadline = Duration{how_soon.between(0, 8'000)};
+    }
     Rng how_often{cluster.seed ^ kRefusalStream};
     if (how_often.chance(1, 4)) {
         cluster.faults.bind_refused_per_mille = how_often.between(1, 400);

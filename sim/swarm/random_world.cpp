@@ -137,6 +137,7 @@ void RandomWorld::act() {
         if (!options_.policy_changes) return;
         Policy policy = draw_policy(rng_);
         policy.resize_pays_within = options_.settings.policy.resize_pays_within;
+        policy.gang_repair_deadline = options_.settings.policy.gang_repair_deadline;
         if (options_.maintenance) {
             draw_maintenance(maintenance_rng_, simulation_.now(), options_.settings.nodes, policy);
             judge_.probes.windows_drawn += policy.windows.size();

@@ -197,7 +197,9 @@ private:
             ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of a pod nobody has";
             const PodFacts& evicted = pods.at(eviction->pod.uid);
             const bool is_drained = eviction->beneficiary == ObjectKey{};
-            EXPECT_TRUE(evicted.preemptible || is_drained) << evicted.uid;
+            const JobId job = engine.state().find_job(eviction->job);
+            const bool is_stranded = job.exists() && engine.state().job(job).is_stranded;
+            EXPECT_TRUE(evicted.preemptible || is_drained || is_stranded) << evicted.uid;
             EXPECT_TRUE(evicted.has_controller) << evicted.uid;
             EXPECT_FALSE(evicted.node.empty() || evicted.terminating) << evicted.uid;
             evictions[eviction->pod.uid] = *eviction;

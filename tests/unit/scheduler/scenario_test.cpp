@@ -7,7 +7,7 @@
 //           jobs 1 perjob 4 order FIFO of A100:4:2    (at most 4 A100, 2 guaranteed)
 //           budget 100 per 24 carry 10    GPU-hours in each so many hours from now on; also of tenants
 //   policy  evictions 2 (per job and hour) | protect 60000 (ms after the start)
-//   policy  reserve 25 (percent)
+//   policy  reserve 25 (percent) | repair 60000 (ms that a gang may lack ranks)
 //   policy  order CAPACITY | halflife 16000 | ageing 10 every 1000 upto 50
 //   tenant  team-b quota 4 here 2 | ...         (here: in pool default)
 //   line    steps-aside patience 100 short 25 60 keep 100    of the pool "default": its first in
@@ -99,6 +99,7 @@ private:
         if (part[0] == "order") policy_.pools.front().order = order_named(part[1]);
         if (part[0] == "evictions") policy_.evictions_per_job_per_hour = std::stoi(part[1]);
         if (part[0] == "protect") policy_.run_time_protected = Duration{std::stoll(part[1])};
+        if (part[0] == "repair") policy_.gang_repair_deadline = Duration{std::stoll(part[1])};
         if (part[0] == "pause") policy_.growth_pause = Duration{std::stoll(part[1])};
         if (part[0] == "pays") policy_.resize_pays_within = Duration{std::stoll(part[1])};
         if (part[0] == "window") {
@@ -338,6 +339,10 @@ private:
             }
         } else if (verb == "stop") {  // all that are being evicted stop, and are made anew
             while (!world_.evictions.empty()) stop(world_.evictions.begin()->first);
+        } else if (verb == "lose") {  // a pod goes with its node, and is made anew
+            lose(part[1]);
+        } else if (verb == "vanish") {  // and is not
+            world_.remove_pod(part[1]);
         } else if (verb == "budget" || verb == "forbid") {  // answers to the eviction of a pod
             world_.answer_eviction(
                 part[1], verb == "budget" ? EvictResult::disruption_budget : EvictResult::refused);
@@ -383,6 +388,9 @@ private:
         PodFacts facts = world_.pods.at(uid);
         facts.terminating = true;
         world_.add(facts);
+        lose(std::move(uid));
+    }
+    void lose(std::string uid) {
         world_.remove_pod(uid);
         for (auto& [name, pods] : jobs_) {
             for (PodFacts& one : pods) {
@@ -419,7 +427,8 @@ private:
     }
     void expect_reason(const std::vector<std::string>& part, const std::string& rest) {
         const PodFacts& first = jobs_.at(part[0]).front();
-        const std::vector<Explanation> reasons = world_.why(part[0], first.key.namespace_name);
+        const std::vector<Explanation> reasons =
+            explain_job(world_.engine.state(), {first.key.namespace_name, part[0]});
         ASSERT_FALSE(reasons.empty());
         EXPECT_EQ(to_string(reasons.front().reason), part[1]) << reasons.front().sentence;
         const std::size_t after = rest.find(part[1]) + part[1].size();

@@ -342,12 +342,13 @@ void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::
     for (const QueuePolicy& queue : pool.queues) {
         if (queue.parent.empty()) promised += queue.guaranteed;
     }
-    if (reserve == GpuMilli{} || total == GpuMilli{} || promised + reserve <= total) return;
-    const wire::Field at = wire::Fields{field}.find("reserve");
+    if (total == GpuMilli{} || promised + reserve <= total) return;
+    const bool reserves = reserve > GpuMilli{};
+    const wire::Field at = wire::Fields{field}.find(reserves ? "reserve" : "queues");
     (at ? at : field)
-        .error("pool " + pool.name + " has " + format_gpus(total) + " GPUs; with " +
-               format_gpus(reserve) + " of them reserved its queues cannot be guaranteed " +
-               format_gpus(promised));
+        .error("pool " + pool.name + " has " + format_gpus(total) + " GPUs; " +
+               (reserves ? "with " + format_gpus(reserve) + " of them reserved " : "") +
+               "its queues cannot be guaranteed " + format_gpus(promised));
 }
 
 }  // namespace

@@ -81,8 +81,6 @@ namespace gpuctl {
       "A gang that ran and lacks ranks leaves what it holds to others without a delay.") \
     X(stop_no_stranded_gangs, \
       "A gang that ran and lacks ranks keeps what it holds for ever.") \
-    X(never_start_anew, \
-      "A gang that lacks ranks and would fit elsewhere as a whole stays where it is.") \
     X(start_anew_in_vain, \
       "A gang that lacks ranks is stopped to start elsewhere although it fits nowhere.") \
     X(no_timer_for_stranded_gangs, \

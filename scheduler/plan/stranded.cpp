@@ -22,10 +22,7 @@ bool may_stop(const JobRow& job, const JobRow& other) {
            other.key != job.key && other.priority < kSystemPriority;
 }
 
-bool may_start_anew(const JobRow& job) {
-    return job.is_stranded && job.priority < kSystemPriority &&
-           !planted(PlantedBug::never_start_anew);
-}
+bool may_start_anew(const JobRow& job) { return job.is_stranded && job.priority < kSystemPriority; }
 
 std::string why(const ClusterState& state, const JobRow& job, const JobRow& other) {
     return "stopped because it had lacked ranks of its gang for " +

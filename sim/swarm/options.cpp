@@ -221,9 +221,7 @@ SwarmOptions draw_options(Rng& rng) {
     Rng who{cluster.seed ^ kRolesStream};
     options.roles = who.chance(1, 3);
     Rng how_soon{cluster.seed ^ kRepairStream};
-    if (how_soon.chance(1, 2)) {
-        policy.gang_repair_deadline = Duration{how_soon.between(0, 8'000)};
-    }
+    if (how_soon.chance(3, 4)) policy.gang_repair_deadline = Duration{how_soon.between(0, 4'000)};
     Rng how_often{cluster.seed ^ kRefusalStream};
     if (how_often.chance(1, 4)) {
         cluster.faults.bind_refused_per_mille = how_often.between(1, 400);

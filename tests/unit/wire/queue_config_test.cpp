@@ -166,6 +166,10 @@ TEST(QueueConfiguration, what_is_guaranteed_must_be_there_beside_the_reserve) {
               "test.yaml:9:7: pool p has 16 GPUs; with 3 of them reserved "
               "its queues cannot be guaranteed 14");
     EXPECT_EQ(refusal(with_reserve("2")), "accepted");
+    std::string more = with_reserve("0");
+    more.replace(more.find("guaranteed: 4"), 13, "guaranteed: 7");
+    EXPECT_EQ(refusal(more),
+              "test.yaml:8:7: pool p has 16 GPUs; its queues cannot be guaranteed 17");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 namespace {
@@ -112,12 +113,7 @@ public:
     // for; never: that cannot be told.
     [[nodiscard]] Instant within_limit(JobId id, const LimitHit& hit, Pace pace) const {
         const JobRow& job = state_.job(id);
-        if (hit.kind == LimitKind::queue_budget || hit.kind == LimitKind::tenant_budget) {
-            // What is committed to others may come back before.
-            const bool may_come_back = state_.budgets().of(job, hit).spending.held() > GpuMilli{};
-            const bool is_early = pace == Pace::early && may_come_back;
-            return is_early ? state_.now() : state_.budgets().suffices_from(job, hit, state_.now());
-        }
+        if (is_budget(hit.kind)) return within_budget(job, hit, pace);
         const auto counts = [&](PodId pod) {
             const JobRow& other = state_.job(state_.pod(pod).job);
             switch (hit.kind) {
@@ -142,6 +138,57 @@ public:
             if (excess <= 0) return std::max(one.at, state_.now());
         }
         return {};
+    }
+    // What is committed to those who end before their limit comes back; the rest is a matter of
+    // time. `hit` may count those as holding already who go before it.
+    [[nodiscard]] Instant within_budget(const JobRow& job, const LimitHit& hit, Pace pace) const {
+        const Budget& budget = state_.budgets().of(job, hit);
+        const Instant period_end = budget.spending.period().end;
+        std::vector<std::pair<Instant, std::int64_t>> back;
+        for (const PodId id : running_) {
+            const PodRow& pod = state_.pod(id);
+            const JobRow& other = state_.job(pod.job);
+            const bool draws = hit.kind == LimitKind::queue_budget
+                                   ? is_below(other.queue, hit.queue)
+                                   : other.tenant == job.tenant && other.pool == job.pool;
+            const Instant end = end_of(pod, pace);
+            const Instant limit =
+                pod.ends_at.happened() ? std::min(pod.ends_at, period_end) : period_end;
+            if (!draws || !end.happened() || end >= limit) continue;
+            const GpuTime early = gpu_time(state_.shapes().at(pod.shape).gpus, limit - end);
+            back.emplace_back(std::max(end, state_.now()), early.value());
+        }
+        std::sort(back.begin(), back.end());
+        const Instant by_time = state_.budgets().suffices_from(job, hit, state_.now());
+        std::int64_t excess = hit.held + hit.needed - hit.limit;
+        for (const auto& [at, amount] : back) {
+            excess -= amount;
+            if (excess <= 0) return std::min(at, by_time);
+        }
+        return by_time;
+    }
+    // By budget, what those in line need of it who go before; by job, of the one that stops it.
+    [[nodiscard]] std::map<JobId, std::int64_t> ahead_in_budgets(
+        const std::vector<JobId>& line) const {
+        std::map<JobId, std::int64_t> out;
+        if (state_.budgets().empty()) return out;
+        std::map<const Budget*, std::int64_t> ahead;
+        for (const JobId id : line) {
+            const JobRow& job = state_.job(id);
+            const LimitHit hit = limit_of(id);
+            if (is_budget(hit.kind)) out[id] = ahead[&state_.budgets().of(job, hit)];
+            const auto draw = [&](const Budget* budget) {
+                if (budget == nullptr) return;
+                const GpuMilli gpus{missing(id)};
+                ahead[budget] +=
+                    budget->spending.needed(gpus, job.run_time_max, state_.now()).value();
+            };
+            for (QueueId up = job.queue; up.exists(); up = state_.queue(up).parent) {
+                draw(state_.budgets().of(up));
+            }
+            draw(state_.budgets().of(job.tenant, job.pool));
+        }
+        return out;
     }
     // What would be asked of its limits.
     [[nodiscard]] LimitHit limit_of(JobId id) const {
@@ -272,12 +319,15 @@ std::vector<JobId> foreseeable(const ClusterState& state, const std::vector<JobI
 
 // A job that was tried and refused does not start now, whatever the sum of free GPUs says.
 StartEstimate believable(const ClusterState& state, const Forecast& forecast, JobId id,
-                         StartEstimate estimate) {
+                         std::int64_t ahead, StartEstimate estimate) {
     const Reason reason = refusal_of(state, id);
     if (is_limit(reason)) {
-        const LimitHit hit = forecast.limit_of(id);
+        LimitHit hit = forecast.limit_of(id);
         const Instant earliest = forecast.within_limit(id, hit, Pace::early);
-        const Instant likely = forecast.within_limit(id, hit, Pace::median);
+        hit.held += ahead;
+        // With those before it the next period might not be enough either.
+        const bool is_long = is_budget(hit.kind) && ahead + hit.needed > hit.limit;
+        const Instant likely = is_long ? Instant{} : forecast.within_limit(id, hit, Pace::median);
         if (!earliest.happened()) return {};
         estimate.earliest = std::max(estimate.earliest, earliest);
         estimate.likely = estimate.likely.happened() && likely.happened()
@@ -302,6 +352,7 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
     for (const auto& [id, at] : forecast.in_line(told, Pace::late)) out[id].latest = at;
     for (const auto& [id, at] : forecast.in_line(told, Pace::median)) out[id].likely = at;
     for (const auto& [id, at] : forecast.alone(told, Pace::early)) out[id].earliest = at;
+    const std::map<JobId, std::int64_t> ahead = forecast.ahead_in_budgets(told);
     const Promise& promise = state.pool(pool).promise;
     for (auto& [id, estimate] : out) {
         if (id == promise.job && promise.at.happened()) {
@@ -314,7 +365,9 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
         if (estimate.likely.happened() && estimate.earliest.happened()) {
             estimate.earliest = std::min(estimate.earliest, estimate.likely);
         }
-        estimate = believable(state, forecast, id, estimate);
+        const auto before = ahead.find(id);
+        estimate =
+            believable(state, forecast, id, before == ahead.end() ? 0 : before->second, estimate);
     }
     std::erase_if(out, [](const auto& one) { return one.second == StartEstimate{}; });
     const PoolRow& row = state.pool(pool);

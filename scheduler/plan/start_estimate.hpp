@@ -8,11 +8,11 @@
 //   what
 //             it is promised, where that is later
 // A job that a limit stops starts when enough of what counts against it has ended, with no latest
-// time; one that a budget of GPU time stops, when what is left of that is enough, or more of it
-// comes. Of one that lacks CPU, memory, a matching node or anything else that no end of a job with
-// GPUs brings, nothing is told. What was just refused is not told to start now.
-// Maintenance counts: nodes are closed to a job while they are in a window and before one that it
-// would not be over by.
+// time; one that a budget of GPU time stops, when what is left of that is enough, more of it comes,
+// or those who end before their limits have given enough back; likely, after those before it. Of
+// one that lacks CPU, memory, a matching node or anything else that no end of a job with GPUs
+// brings, nothing is told. What was just refused is not told to start now. Maintenance counts:
+// nodes are closed to a job while they are in a window and before one that it would not be over by.
 // Jobs that come later and go first (priority, shares, `shortest`) are in none of them.
 
 #include <map>

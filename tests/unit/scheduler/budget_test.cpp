@@ -211,5 +211,45 @@ TEST(Budget, what_waits_is_told_when_more_of_it_comes) {
     EXPECT_FALSE(found->start->latest.happened());
 }
 
+StartEstimate start_of(const EngineWorld& world, const std::string& job) {
+    return find_job(world.engine.state(), "team-a", job)->start.value_or(StartEstimate{});
+}
+
+// 80 of 100 GPU-hours are committed to the first, 40 are needed: it may give them back at any time.
+TEST(BudgetStarts, what_is_committed_to_others_may_come_back_at_once_if_it_is_enough) {
+    EngineWorld world = world_with_budget();
+    world.add(node("b", 8));
+    world.add(second());
+    world.run();
+    EXPECT_EQ(start_of(world, "second").earliest, world.now);
+    PodFacts huge = second();
+    huge.key.name = huge.uid = "huge";
+    huge.request = room(8);
+    huge.run_time_max = kHour * 13;
+    world.add(huge);
+    world.run();
+    // 104 are more than all of the budget: only less time is enough, 100 / 8 = 12.5 h.
+    const Instant period_end =
+        world.engine.state().budgets().queues().begin()->second.spending.period().end;
+    EXPECT_GE(start_of(world, "huge").earliest + kHour * 12 + Duration::seconds(1800), period_end);
+    EXPECT_GT(start_of(world, "huge").earliest, world.now);
+}
+
+TEST(BudgetStarts, who_is_ahead_in_the_same_budget_counts) {
+    EngineWorld world = world_with_budget();
+    world.add(node("b", 8));
+    world.add(second());
+    PodFacts third = second();
+    third.key.name = third.uid = "third";
+    third.request = room(2);
+    third.created_at = world.now + Duration{1};
+    world.now = world.now + Duration{1};
+    world.run();
+    const Instant alone = start_of(world, "second").likely;
+    world.add(third);
+    world.run();
+    EXPECT_GT(start_of(world, "third").likely, alone) << "20 are left, and 40 go before it";
+}
+
 }  // namespace
 }  // namespace gpuctl::test

@@ -79,7 +79,6 @@ bool Judge::could_start_anew(const ClusterState& state, JobId id, const Readines
 
 // Its ranks are told one after the other; with the first of them the decision is judged.
 void Judge::check_started_anew(const ObjectKey& job, const PodFacts& like) {
-    ++probes.started_anew;
     const auto& ranks = books_.jobs.at(job);
     const bool is_first = std::none_of(ranks.begin(), ranks.end(), [this](const std::string& uid) {
         return told_to_go_.contains(uid);

@@ -23,13 +23,12 @@ struct MaintenanceProbes : ModelProbes {
     std::uint64_t waits_for_windows = 0;     // waiting jobs told that maintenance is why
     std::uint64_t waits_for_reservations = 0;
     std::uint64_t binds_in_reservations = 0;  // of whom they are for
-    std::uint64_t started_anew = 0;           // pods of such that fit elsewhere as a whole
     std::uint64_t stranded_stopped = 0;       // pods of gangs that had lacked ranks for too long
 };
 BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (ModelProbes),
                       (windows_drawn, nodes_unhealthy, binds_beside_windows, pods_drained,
                        waits_for_windows, waits_for_reservations, binds_in_reservations,
-                       started_anew, stranded_stopped))
+                       stranded_stopped))
 
 struct BudgetProbes {
     std::uint64_t budgets_drawn = 0;

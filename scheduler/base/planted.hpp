@@ -77,6 +77,8 @@ namespace gpuctl {
       "Gang members whose bind failed are not tried again.") \
     X(roll_back_running_gangs, \
       "A gang that ran as a whole is rolled back when it loses a rank.") \
+    X(remember_stopped_gangs, \
+      "A gang of which nothing is left starts as one that runs.") \
     X(stop_short_gangs_at_once, \
       "A gang that ran and lacks ranks leaves what it holds to others without a delay.") \
     X(stop_no_stranded_gangs, \

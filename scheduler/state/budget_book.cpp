@@ -204,13 +204,16 @@ void ClusterState::note_other_end(const PodRow& pod, Instant end) {
     budgets_.note(*this, job, gpus, end, 1);
     const bool is_sooner = end.happened() && (!pod.ends_at.happened() || end < pod.ends_at);
     if (!is_sooner || pod.standing != PodStanding::bound) return;  // else it was only just placed
-    ++queues_[job.queue.value()].shrinks;
+    note_room_in_limits(job);
+    look_at_claims();
+}
+
+// Whoever came upon a limit that it counts towards looks again.
+void ClusterState::note_room_in_limits(const JobRow& job) {
     ++tenants_[job.tenant.value()].shrinks;
-    for (QueueId up = queues_[job.queue.value()].parent; up.exists();
-         up = queues_[up.value()].parent) {
+    for (QueueId up = job.queue; up.exists(); up = queues_[up.value()].parent) {
         ++queues_[up.value()].shrinks;
     }
-    look_at_claims();
     idle_ = false;
 }
 

@@ -316,6 +316,7 @@ private:
     void take_budgets();  // budget_book.cpp, as the next two
     void turn_budgets();
     void note_other_end(const PodRow& pod, Instant end);
+    void note_room_in_limits(const JobRow& job);
     // sizes of elastic jobs (sizes.cpp)
     void begin_size(JobId id);
     void note_size(JobId id, std::int64_t replicas);
@@ -396,7 +397,7 @@ private:
     bool resend_due_ = false;                // effects of an earlier epoch may have no outcome
     Epoch epoch_{};
     std::uint64_t next_effect_ = 1, next_arrival_ = 1;
-    Instant wake_requested_;
+    Instant wake_requested_, look_again_next_;  // look again: the earliest of all queues
     Policy policy_;
     std::int64_t usage_tick_ = 0;  // the one that `now_` lies in
 
@@ -428,7 +429,6 @@ private:
     std::vector<JobId> claims_;                    // jobs that hold one
     std::set<PodId> maybe_leaving_;                // that hold; all that are, and some more
     std::set<Arrived> elastic_jobs_, stranded_gangs_;
-    Instant look_again_next_;           // the earliest of all queues
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
     PoolWork work_;
     std::vector<JobId> work_stale_;  // jobs of which it may be another amount now

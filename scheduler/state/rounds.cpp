@@ -253,7 +253,12 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
             job.gang_started = true;
             note_victim(job.queue);
         }
-        if (is_whole) keep_whole_again(job);
+        if (is_whole) {
+            keep_whole_again(job);
+        } else {
+            // With nothing left it starts like any other.
+            job.gang_started = job.gang_started && planted(PlantedBug::remember_stopped_gangs);
+        }
         if (!is_whole && job.member_refused) back_off(job);
         job.gang_deadline = job.short_since = Instant{};
         job.member_refused = false;

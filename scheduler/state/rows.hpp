@@ -198,7 +198,7 @@ struct JobRow {
     Boxed<WorkloadFacts> workload_facts;  // once the watch showed its object
 
     std::int32_t gang_attempt = 0;
-    bool gang_started = false;  // all its ranks were bound once
+    bool gang_started = false;  // all its ranks were bound, and some have been since
     Instant short_since;        // it ran as a whole, lacks ranks and waits for them since; or never
     bool is_stranded = false;   // for too long (stranded.cpp)
     FinishedRanks finished;     // whose pods are gone

@@ -17,8 +17,7 @@ Instant ClusterState::stranded_from(const JobRow& job) const {
 }
 
 // One that is not in line for its ranks waits for itself: they do not exist, or are gated. Its time
-// begins when it is. Whoever was refused room then, or came upon a limit that it counts towards,
-// looks again.
+// begins when it is. Whoever was refused room then looks again.
 void ClusterState::note_stranded(JobId id, const Readiness& ready) {
     JobRow& job = jobs_[id.value()];
     if (ready.resume && job.gang_started && !job.short_since.happened()) {
@@ -39,11 +38,7 @@ void ClusterState::note_stranded(JobId id, const Readiness& ready) {
     stranded_gangs_.emplace(job.arrival, id);
     if (planted(PlantedBug::tell_nobody_of_stranded_gangs)) return;
     note_gain(job.pool);
-    ++tenants_[job.tenant.value()].shrinks;
-    for (QueueId up = job.queue; up.exists(); up = queues_[up.value()].parent) {
-        ++queues_[up.value()].shrinks;
-    }
-    idle_ = false;
+    note_room_in_limits(job);
 }
 
 // It found its ranks while others were to have what it held: who was not stopped by then stays.

@@ -232,7 +232,7 @@ private:
     std::set<ObjectKey> drained_;                       // gangs, in this step
     std::map<std::string, ObjectKey> asked_to_go_for_;  // beneficiary by uid
     std::set<ObjectKey> rolled_back_;           // gangs, by deletions first sent in this step
-    std::set<ObjectKey> started_;               // gangs that once ran as a whole
+    std::set<ObjectKey> started_;               // gangs that ran as a whole, and in part since
     std::map<ObjectKey, Instant> short_since_;  // of those, who lacks ranks
     std::set<std::string> left_;                // uids of those that were stopped for that
     // What was left of both when the second was stopped for the first; and what a job had kept.

@@ -16,18 +16,21 @@ bool Judge::is_under_way(const ObjectKey& job) const {
            });
 }
 
-// By the books, when a Plan begins. While ranks of it are under way nobody knows what it lacks.
+// By the books, when a Plan begins. While ranks of it are under way nobody knows what it lacks. One
+// of which nothing is left starts like any other.
 void Judge::note_short_gangs(const ClusterState& after) {
     if (!after.leading()) return;
-    for (const ObjectKey& job : started_) {
-        if (is_under_way(job)) continue;
+    std::erase_if(started_, [this](const ObjectKey& job) {
+        if (is_under_way(job)) return false;
         const Gang gang = books_.gang_of(job);
-        if (gang.bound == 0 || gang.is_whole()) {
-            short_since_.erase(job);
-        } else {
+        const bool is_short = gang.bound > 0 && !gang.is_whole();
+        if (is_short) {
             short_since_.try_emplace(job, books_.now);
+        } else {
+            short_since_.erase(job);
         }
-    }
+        return gang.size > 0 && gang.bound == 0 && !gang.is_whole();
+    });
 }
 
 bool Judge::is_stranded(const PodFacts& pod) const {

@@ -159,6 +159,27 @@ TEST(Gang, M24_half_bound_with_controllers_is_rolled_back) {
     EXPECT_EQ(world.node_of("g-0") == "", false) << "it holds until it is gone";
 }
 
+// That it had been whole before was remembered, and half of it kept what it had.
+TEST(Gang, M24_one_that_was_stopped_as_a_whole_starts_again_like_any_other) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(gang("g", 2, 8));
+    world.run();
+    for (PodFacts rank : gang("g", 2, 8)) {
+        world.remove_pod(rank.uid);
+        rank.uid += "-again";
+        world.add(rank);  // before the next one goes: the job is there all the time
+    }
+    world.plan();
+    world.answer("g-0-again");
+    world.show("g-0-again");
+    world.answer("g-1-again", BindResult::refused);
+    world.plan();
+    ASSERT_EQ(world.sent<DeletePod>().size(), 1U);
+    EXPECT_EQ(world.sent<DeletePod>().front().pod.uid, "g-0-again");
+}
+
 TEST(Gang, whose_binds_were_refused_is_tried_again_as_a_whole) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -115,8 +115,9 @@ Result<std::vector<Remedy>> find_remedies(std::string_view exported, const Objec
     }
     std::vector<Remedy> remedies;
     if (!question.waits() || question.is_refused()) return remedies;
-    for (const auto attempt : {try_fewer_gpus, try_fewer_ranks, try_other_queue, try_other_pool,
-                               try_higher_limits, try_jobs_move, try_job_ends, try_more_nodes}) {
+    for (const auto attempt :
+         {try_fewer_gpus, try_fewer_ranks, try_shorter_run_time, try_other_queue, try_other_pool,
+          try_higher_limits, try_jobs_move, try_job_ends, try_more_nodes}) {
         if (std::optional<Remedy> found = attempt(question)) remedies.push_back(std::move(*found));
     }
     return remedies;

@@ -67,6 +67,7 @@ std::optional<RaisedLimits> raise_limits(const ClusterState& state, JobId job);
 // One searcher per kind of change.
 std::optional<Remedy> try_fewer_gpus(Question& question);
 std::optional<Remedy> try_fewer_ranks(Question& question);
+std::optional<Remedy> try_shorter_run_time(Question& question);
 std::optional<Remedy> try_other_queue(Question& question);
 std::optional<Remedy> try_other_pool(Question& question);
 std::optional<Remedy> try_higher_limits(Question& question);

@@ -15,17 +15,18 @@ namespace gpuctl::whatif {
 
 // In the order in which they are told: what its owner can do alone comes first.
 enum class ChangeKind : std::uint8_t {
-    fewer_gpus,     // amount: GPUs a pod may ask for
-    fewer_ranks,    // amount: ranks the gang may have
-    other_queue,    // subject: that queue of its pool
-    other_pool,     // subject: that pool
-    higher_limits,  // of queues and namespaces, each as far as the job needs
-    jobs_move,      // amount: jobs that start again on other nodes of the pool (ADR 0023)
-    job_ends,       // subject: namespace/name of a job whose end is enough; amount: its GPUs
-    more_nodes      // subject: the node they are like; amount: so many more of them
+    fewer_gpus,        // amount: GPUs a pod may ask for
+    fewer_ranks,       // amount: ranks the gang may have
+    shorter_run_time,  // amount: seconds that it may run
+    other_queue,       // subject: that queue of its pool
+    other_pool,        // subject: that pool
+    higher_limits,     // of queues and namespaces, each as far as the job needs
+    jobs_move,         // amount: jobs that start again on other nodes of the pool (ADR 0023)
+    job_ends,          // subject: namespace/name of a job whose end is enough; amount: its GPUs
+    more_nodes         // subject: the node they are like; amount: so many more of them
 };
-BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, other_queue, other_pool, higher_limits,
-                    jobs_move, job_ends, more_nodes)
+BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, shorter_run_time, other_queue, other_pool,
+                    higher_limits, jobs_move, job_ends, more_nodes)
 
 struct MovedPod {
     std::string name;

@@ -37,13 +37,17 @@ void fill(EngineWorld& world, std::uint64_t seed) {
                        rng.chance(1, 4) ? "other" : "default"));
     }
     const std::int64_t jobs = rng.between(1, 8);
+    const bool is_flat = rng.chance(1, 2);  // nobody gives way: the first in line is promised room
     for (std::int64_t i = 0; i < jobs; ++i) {
         std::vector<PodFacts> ranks =
             gang("j" + std::to_string(i), static_cast<int>(rng.between(1, 4)), rng.between(0, 8));
         const bool is_gang = rng.chance(2, 3);
+        const Duration limit = Duration::seconds(rng.between(0, 4) * 37 * 60 + 11);
+        const bool is_limited = rng.chance(4, 5);
         for (PodFacts& rank : ranks) {
             rank.gang = is_gang;
-            rank.priority = static_cast<std::int32_t>(100 * (i % 3));
+            if (is_limited) rank.run_time_max = limit;
+            rank.priority = is_flat ? 0 : static_cast<std::int32_t>(100 * (i % 3));
         }
         world.add(ranks);
         if (rng.chance(1, 2)) world.run();
@@ -80,6 +84,9 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
                     world.remove_pod(uid);
                     continue;
                 }
+                break;
+            case ChangeKind::shorter_run_time:
+                facts.run_time_max = Duration::seconds(amount);
                 break;
             case ChangeKind::other_queue:
                 facts.queue = remedy.subject;
@@ -136,6 +143,9 @@ RC_GTEST_PROP(Remedies, I15_each_one_lets_the_job_start_and_one_less_does_not, (
                 case ChangeKind::fewer_gpus:
                 case ChangeKind::fewer_ranks:
                     RC_ASSERT(!starts(seed, key.name, remedy, remedy.amount + 1));
+                    break;
+                case ChangeKind::shorter_run_time:  // all limits here are below a day
+                    RC_ASSERT(!starts(seed, key.name, remedy, remedy.amount + 60));
                     break;
                 case ChangeKind::more_nodes:
                     RC_ASSERT(!starts(seed, key.name, remedy, remedy.amount - 1));

@@ -147,6 +147,60 @@ TEST(WhatIf, those_ahead_take_what_is_new_first) {
     EXPECT_EQ(answer.position, 2);
 }
 
+// The first in line is promised both nodes in two hours; what is over by then may pass it.
+EngineWorld with_a_promise_in_two_hours() {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(node("b", 4));
+    PodFacts runs = pod("runs", "runs", 4);
+    runs.run_time_max = Duration::seconds(2 * 3600);
+    runs.priority = priority_value(JobPriority::medium);
+    world.add(runs);
+    world.run();
+    std::vector<PodFacts> wide = gang("wide", 2, 4);
+    for (PodFacts& rank : wide) rank.priority = priority_value(JobPriority::medium);
+    world.add(wide);
+    world.run();
+    return world;
+}
+
+TEST(WhatIf, a_job_that_would_be_over_in_time_is_told_how_short_it_must_be) {
+    EngineWorld world = with_a_promise_in_two_hours();
+    JobRecord asked = job("llm", 1, 4);
+    asked.spec.run_time_max = Duration::seconds(8 * 3600 + 5);
+    const Answer answer = ask_about(world, asked);
+    const Remedy* shorter = find(answer, ChangeKind::shorter_run_time);
+    ASSERT_NE(shorter, nullptr);
+    EXPECT_EQ(shorter->amount, 2 * 3600);
+    EXPECT_EQ(shorter->sentence, "it would start now with maxRunTime 2h instead of 8h5s");
+
+    asked.spec.run_time_max = {};
+    const Answer endless = ask_about(world, asked);
+    ASSERT_NE(find(endless, ChangeKind::shorter_run_time), nullptr);
+    EXPECT_EQ(find(endless, ChangeKind::shorter_run_time)->sentence,
+              "it would start now with maxRunTime 2h; it has none");
+
+    asked.spec.run_time_expected = Duration::seconds(2 * 3600 + 1);
+    EXPECT_EQ(find(ask_about(world, asked), ChangeKind::shorter_run_time), nullptr)
+        << "nobody is told to have it stopped before it is done";
+}
+
+TEST(Remedies, pods_made_elsewhere_are_told_their_active_deadline) {
+    EngineWorld world = with_a_promise_in_two_hours();
+    PodFacts late = pod("late", "late", 4);
+    late.run_time_max = Duration::seconds(3 * 3600);
+    world.add(late);
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "late"}, world.now);
+    ASSERT_TRUE(found);
+    const auto shorter = std::find_if(found->begin(), found->end(), [](const Remedy& one) {
+        return one.kind == ChangeKind::shorter_run_time;
+    });
+    ASSERT_NE(shorter, found->end());
+    EXPECT_EQ(shorter->sentence,
+              "it would start now with activeDeadlineSeconds 7200 instead of 10800");
+}
+
 // With many new nodes the wide job fits first and takes them: more helps less (reader 11).
 TEST(WhatIf, the_fewest_nodes_are_told_although_more_would_help_another_instead) {
     EngineWorld world;

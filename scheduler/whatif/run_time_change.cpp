@@ -1,0 +1,82 @@
+// What the job's owner can change alone where time is short before something else: a maintenance
+// window, the room promised to the first in line, the end of a budget's period.
+
+#include <algorithm>
+#include <array>
+
+#include "scheduler/whatif/question.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+constexpr std::int64_t kMinute = 60'000, kHour = 60 * kMinute, kDay = 24 * kHour;
+constexpr std::int64_t kLongest = 28 * kDay;  // of a job that has no limit now
+
+// Limits that people would write: whole minutes up to a day, whole hours from there.
+std::int64_t steps_up_to(std::int64_t ms) {
+    return ms < kDay ? ms / kMinute : kDay / kMinute + (ms - kDay) / kHour;
+}
+Duration limit_at(std::int64_t step) {
+    const std::int64_t beyond = std::max<std::int64_t>(step - kDay / kMinute, 0);
+    return Duration{(step - beyond) * kMinute + beyond * kHour};
+}
+
+// As a job's file has it: "1d4h".
+std::string written(Duration limit) {
+    struct Unit {
+        std::int64_t ms;
+        const char* name;
+    };
+    constexpr std::array<Unit, 5> units = {
+        Unit{kDay, "d"}, {kHour, "h"}, {kMinute, "m"}, {1'000, "s"}, {1, "ms"}};
+    std::string text;
+    std::int64_t left = limit.ms();
+    for (const Unit& unit : units) {
+        if (left >= unit.ms) text += std::to_string(left / unit.ms) + unit.name;
+        left %= unit.ms;
+    }
+    return text;
+}
+
+std::string said(const JobRow& job, Duration limit) {
+    const bool has_one = job.run_time_max > Duration{};
+    if (job.record) {
+        return " with maxRunTime " + written(limit) +
+               (has_one ? " instead of " + written(job.run_time_max) : "; it has none");
+    }
+    const auto seconds = [](Duration time) { return std::to_string(time.ms() / 1'000); };
+    return " with activeDeadlineSeconds " + seconds(limit) +
+           (has_one ? " instead of " + seconds(job.run_time_max) : "; its pods have none");
+}
+
+}  // namespace
+
+std::optional<Remedy> try_shorter_run_time(Question& question) {
+    const JobRow& job = question.job();
+    if (!question.waits_whole()) return std::nullopt;
+    // Services and notebooks are not stopped at a limit.
+    if (job.record && job.record->spec.kind != JobKind::training) return std::nullopt;
+    const bool has_one = job.run_time_max > Duration{};
+    const std::int64_t longest = has_one ? job.run_time_max.ms() - 1 : kLongest;
+    // Nobody is told to have a job stopped before the time that they expect it to take.
+    const std::int64_t shortest =
+        std::max<std::int64_t>(steps_up_to(job.run_time_expected.ms() - 1) + 1, 1);
+    const std::int64_t steps = steps_up_to(longest);
+    const auto limit_with = [steps](std::int64_t fewer) { return limit_at(steps + 1 - fewer); };
+    // "So many steps less" grows where the limit shrinks: the shorter, the easier.
+    const auto less = question.smallest(1, steps + 1 - shortest, [&](std::int64_t fewer) {
+        const Duration limit = limit_with(fewer);
+        const Change pods =
+            change_pods(question, [limit](PodFacts& pod) { pod.run_time_max = limit; });
+        return [=, key = job.key](Trial& trial) {
+            trial.rewrite(key, [limit](JobSpec& spec) { spec.run_time_max = limit; });
+            pods(trial);
+        };
+    });
+    if (!less) return std::nullopt;
+    const Duration limit = limit_with(*less);
+    return Remedy{ChangeKind::shorter_run_time, "", limit.ms() / 1'000,
+                  question.would_start() + said(job, limit)};
+}
+
+}  // namespace gpuctl::whatif

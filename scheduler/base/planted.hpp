@@ -79,6 +79,8 @@ namespace gpuctl {
       "A gang that ran as a whole is rolled back when it loses a rank.") \
     X(remember_stopped_gangs, \
       "A gang of which nothing is left starts as one that runs.") \
+    X(forget_gangs_asked_to_go, \
+      "A gang that was asked to go, and may stay, is taken for one that never ran.") \
     X(stop_short_gangs_at_once, \
       "A gang that ran and lacks ranks leaves what it holds to others without a delay.") \
     X(stop_no_stranded_gangs, \

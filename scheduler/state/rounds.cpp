@@ -106,7 +106,8 @@ struct ClusterState::Round {
     explicit Round(const GangSize& size) : settled(size), held(size) {}
     std::int64_t in_flight = 0;
     std::int64_t to_retry = 0;  // assumed, answered "failed"
-    std::int64_t bound = 0;     // not terminating
+    std::int64_t bound = 0;     // and not asked to go
+    std::int64_t there = 0;     // bound, and may yet stay: not terminating
     std::int64_t unreported = 0;
     GangTally settled;  // bound or succeeded
     GangTally held;     // with those that are assumed
@@ -124,6 +125,7 @@ ClusterState::Round ClusterState::count_round(const JobRow& job, const GangSize&
         const bool is_bound =
             pod.standing == PodStanding::bound && !pod.is_leaving() && !pod.delete_in_flight;
         if (is_bound) ++round.bound;
+        if (pod.standing == PodStanding::bound && !pod.facts.terminating) ++round.there;
         const bool succeeded =
             pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
         if (is_bound || succeeded) round.settled.add(pod.facts.role);
@@ -255,7 +257,7 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
         }
         if (is_whole) {
             keep_whole_again(job);
-        } else {
+        } else if (round.there == 0 || planted(PlantedBug::forget_gangs_asked_to_go)) {
             // With nothing left it starts like any other.
             job.gang_started = job.gang_started && planted(PlantedBug::remember_stopped_gangs);
         }

@@ -129,6 +129,8 @@ private:
     // judge_stranded.cpp: gangs that ran as a whole and have lacked ranks for too long.
     void note_short_gangs(const ClusterState& after);
     [[nodiscard]] bool is_under_way(const ObjectKey& job) const;
+    // Something of it holds and may stay, even if it was asked to go.
+    [[nodiscard]] bool is_there(const ObjectKey& job) const;
     [[nodiscard]] bool is_stranded(const PodFacts& pod) const;
     [[nodiscard]] Books without_stranded(const ClusterState& state, const ObjectKey& but,
                                          const std::string& pool, Books leaving) const;

@@ -16,6 +16,15 @@ bool Judge::is_under_way(const ObjectKey& job) const {
            });
 }
 
+bool Judge::is_there(const ObjectKey& job) const {
+    const auto found = books_.jobs.find(job);
+    return found != books_.jobs.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [&](const std::string& uid) {
+               const BookedPod& pod = books_.pods.at(uid);
+               return pod.holds() && !pod.facts.terminating;
+           });
+}
+
 // By the books, when a Plan begins. While ranks of it are under way nobody knows what it lacks. One
 // of which nothing is left starts like any other.
 void Judge::note_short_gangs(const ClusterState& after) {
@@ -29,7 +38,7 @@ void Judge::note_short_gangs(const ClusterState& after) {
         } else {
             short_since_.erase(job);
         }
-        return gang.size > 0 && gang.bound == 0 && !gang.is_whole();
+        return gang.size > 0 && !gang.is_whole() && !is_there(job);
     });
 }
 

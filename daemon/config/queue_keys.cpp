@@ -54,12 +54,18 @@ private:
         if (below && name == kDefaultQueue) {
             below.error("the queue default takes the jobs that name none; it can have no queues");
         }
+        const GpuMilli least = std::max(promised, guaranteed_of_models(own));
         if (!member(field, "guaranteed")) {
-            own.guaranteed = promised;
-            if (promised > GpuMilli{}) check(own, field);  // now that its guarantee is known
+            own.guaranteed = least;
+            if (least > GpuMilli{}) check(own, field);  // now that its guarantee is known
         } else if (promised > own.guaranteed) {
             below.error("the queues below " + name + " are guaranteed " + format_gpus(promised) +
                         " GPUs together, more than its own " + format_gpus(own.guaranteed));
+        } else if (least > own.guaranteed) {
+            member(field, "models")
+                .error("queue " + name + " is guaranteed " + format_gpus(least) +
+                       " GPUs of these models together, more than the " +
+                       format_gpus(own.guaranteed) + " that it is guaranteed of all");
         }
         check_models(position, below, name);
         if (own.lending_limit && *own.lending_limit > own.guaranteed) {
@@ -67,7 +73,13 @@ private:
                 .error("queue " + name + " cannot lend " + format_gpus(*own.lending_limit) +
                        " GPUs: it is guaranteed " + format_gpus(own.guaranteed));
         }
-        return std::max(own.guaranteed, promised);
+        return std::max(own.guaranteed, least);
+    }
+
+    static GpuMilli guaranteed_of_models(const QueuePolicy& queue) {
+        GpuMilli sum;
+        for (const ModelLimit& model : queue.models) sum += model.guaranteed;
+        return sum;
     }
 
     // What is guaranteed of a model below a queue is no more than the queue is guaranteed of it.

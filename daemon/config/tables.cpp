@@ -233,7 +233,7 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
               "share among queues of equal priority; never an order"),
         order(&QueuePolicy::order),
         gpus("guaranteed", &QueuePolicy::guaranteed,
-             "GPUs that are served first; at least what its sub-queues are guaranteed"),
+             "GPUs that are served first; at least what its sub-queues and models are guaranteed"),
         gpus("maximum", &QueuePolicy::maximum, "GPUs never held beyond; left out: the whole pool"),
         gpus("borrowingLimit", &QueuePolicy::borrowing_limit,
              "GPUs above the guarantee; left out: up to the maximum"),

@@ -104,6 +104,11 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "test.yaml:7:10: no node has a GPU of model A100-80G; did you mean A100-100G?"},
         {"    - name: q\n      models:\n      - {model: A100-100G, guaranteed: 3, maximum: 1}",
          "test.yaml:7:9: 3 GPUs of model A100-100G are guaranteed, more than the maximum 1"},
+        {"    - name: q\n      guaranteed: 2\n      models: [{model: A100-100G, guaranteed: 4}]",
+         "test.yaml:7:7: queue q is guaranteed 4 GPUs of these models together, more than the 2 "
+         "that it is guaranteed of all"},
+        {"    - name: q\n      maximum: 3\n      models: [{model: A100-100G, guaranteed: 4}]",
+         "test.yaml:5:7: queue q is guaranteed 4 GPUs, more than its maximum 3"},
         {"    - name: q\n      models:\n      - {model: A100-100G}\n      - {model: a100-100g}",
          "the GPU model a100-100g is given twice"},
         {"    - name: q\n      models: [{model: A100-100G, guaranteed: 1}]\n      queues:\n"

@@ -12,6 +12,23 @@
 
 namespace gpuctl {
 
+namespace {
+
+// Some of it holds and may stay: an eviction that was asked for may be refused or withdrawn.
+bool is_there(const std::vector<PodRow>& pods, const JobRow& job) {
+    return std::any_of(job.pods.begin(), job.pods.end(), [&pods](PodId id) {
+        const PodRow& pod = pods[id.value()];
+        return pod.standing == PodStanding::bound && !pod.facts.terminating;
+    });
+}
+
+// A gang of which nothing is left starts like any other.
+void forget_run(JobRow& job) {
+    job.gang_started = job.gang_started && planted(PlantedBug::remember_stopped_gangs);
+}
+
+}  // namespace
+
 bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool all_or_nothing,
                           EffectList& effects) {
     JobRow& job = jobs_[id.value()];
@@ -41,6 +58,7 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
         if (!planted(PlantedBug::forget_gang_deadline)) {
             job.gang_deadline = now_ + policy_.gang_bind_deadline;
         }
+        if (!is_there(pods_, job)) forget_run(job);  // it was claimed for, and is not settled yet
         job.member_refused = false;
         set_timer(id);
     }
@@ -107,7 +125,6 @@ struct ClusterState::Round {
     std::int64_t in_flight = 0;
     std::int64_t to_retry = 0;  // assumed, answered "failed"
     std::int64_t bound = 0;     // and not asked to go
-    std::int64_t there = 0;     // bound, and may yet stay: not terminating
     std::int64_t unreported = 0;
     GangTally settled;  // bound or succeeded
     GangTally held;     // with those that are assumed
@@ -125,7 +142,6 @@ ClusterState::Round ClusterState::count_round(const JobRow& job, const GangSize&
         const bool is_bound =
             pod.standing == PodStanding::bound && !pod.is_leaving() && !pod.delete_in_flight;
         if (is_bound) ++round.bound;
-        if (pod.standing == PodStanding::bound && !pod.facts.terminating) ++round.there;
         const bool succeeded =
             pod.standing == PodStanding::done && pod.facts.phase == PodPhase::succeeded;
         if (is_bound || succeeded) round.settled.add(pod.facts.role);
@@ -257,9 +273,8 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
         }
         if (is_whole) {
             keep_whole_again(job);
-        } else if (round.there == 0 || planted(PlantedBug::forget_gangs_asked_to_go)) {
-            // With nothing left it starts like any other.
-            job.gang_started = job.gang_started && planted(PlantedBug::remember_stopped_gangs);
+        } else if (!is_there(pods_, job) || planted(PlantedBug::forget_gangs_asked_to_go)) {
+            forget_run(job);
         }
         if (!is_whole && job.member_refused) back_off(job);
         job.gang_deadline = job.short_since = Instant{};

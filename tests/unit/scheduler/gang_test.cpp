@@ -180,6 +180,49 @@ TEST(Gang, M24_one_that_was_stopped_as_a_whole_starts_again_like_any_other) {
     EXPECT_EQ(world.sent<DeletePod>().front().pod.uid, "g-0-again");
 }
 
+// Its round began from its claim, before anybody had looked at what was left of it (seed 9216).
+TEST(Gang, M24_one_whose_claim_comes_true_when_its_last_rank_has_ended_starts_like_any_other) {
+    EngineWorld world;
+    world.add(node("a", 1));
+    world.add(node("b", 2));
+    std::vector<PodFacts> ranks = gang("g", 3, 1);
+    for (PodFacts& rank : ranks) rank.priority = 20;
+    world.add(ranks);
+    world.run();
+    PodFacts* stays = &ranks[0];
+    for (PodFacts& rank : ranks) {
+        if (world.node_of(rank.uid) == "a") stays = &rank;
+    }
+    PodFacts low = pod("low", "low", 2);
+    low.preemptible = true;
+    world.add(low);
+    std::vector<std::string> again;
+    for (PodFacts& rank : ranks) {
+        if (&rank == stays) continue;
+        world.remove_pod(rank.uid);
+        rank.uid += "-again";
+        again.push_back(rank.uid);
+    }
+    world.run();
+    ASSERT_EQ(world.node_of("low"), "b");
+    for (const PodFacts& rank : ranks) {
+        if (&rank != stays) world.add(rank);
+    }
+    world.plan();
+    ASSERT_TRUE(world.evictions.contains("low")) << "its room is claimed for the two";
+    PodFacts ended = world.pods.at(stays->uid);
+    ended.phase = PodPhase::succeeded;
+    world.add(ended);
+    world.remove_pod("low");
+    world.plan();
+    world.answer(again[0]);
+    world.show(again[0]);
+    world.answer(again[1], BindResult::refused);
+    world.plan();
+    ASSERT_EQ(world.sent<DeletePod>().size(), 1U);
+    EXPECT_EQ(world.sent<DeletePod>().front().pod.uid, again[0]);
+}
+
 TEST(Gang, whose_binds_were_refused_is_tried_again_as_a_whole) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -132,6 +132,23 @@ std::string format_age(std::int64_t seconds) {
     return std::to_string(seconds / 86400) + "d";
 }
 
+std::string format_span(std::int64_t seconds, Rounding rounding) {
+    const std::int64_t unit = seconds < 60 ? 1 : seconds < 86'400 ? 60 : 3'600;  // the smaller one
+    const std::int64_t more = rounding == Rounding::up        ? unit - 1
+                              : rounding == Rounding::nearest ? unit / 2
+                                                              : 0;
+    const std::int64_t rounded = (std::max<std::int64_t>(seconds, 0) + more) / unit * unit;
+    if (rounded < 60) return std::to_string(rounded) + "s";
+    std::string text;
+    const auto add = [&](std::int64_t count, const char* name) {
+        if (count > 0) text += std::to_string(count) + name;
+    };
+    add(rounded / 86'400, "d");
+    add(rounded % 86'400 / 3'600, "h");
+    if (rounded < 86'400) add(rounded % 3'600 / 60, "m");
+    return text;
+}
+
 std::string text_of(const nlohmann::json& object, std::string_view key,
                     std::string_view otherwise) {
     if (!object.is_object()) return std::string{otherwise};
@@ -174,26 +191,28 @@ std::int64_t seconds_since(std::string_view rfc3339, std::int64_t now_ms) {
 
 namespace {
 
+constexpr std::string_view kAtOnce = "0s";
+
 // How far away a member of estimatedStart is; "" when it is null.
-std::string until(const nlohmann::json& job, std::string_view member, std::int64_t now_ms) {
+std::string until(const nlohmann::json& job, std::string_view member, std::int64_t now_ms,
+                  Rounding rounding) {
     const nlohmann::json estimate = job.value("estimatedStart", nlohmann::json{});
     const std::string at = text_of(estimate, member);
     if (at.empty()) return "";
     // Both sides of now: one of the two is 0.
     constexpr std::int64_t far_ms = std::int64_t{1} << 50;
     const std::int64_t since = seconds_since(at, far_ms);
-    return since < 0 ? ""
-                     : format_age(std::max<std::int64_t>(0, far_ms / 1000 - since - now_ms / 1000));
+    return since < 0 ? "" : format_span(far_ms / 1000 - since - now_ms / 1000, rounding);
 }
 
 }  // namespace
 
 std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
-    const std::string likely = until(job, "likely", now_ms);
-    const std::string earliest = until(job, "earliest", now_ms);
-    const std::string latest = until(job, "latest", now_ms);
+    const std::string likely = until(job, "likely", now_ms, Rounding::nearest);
+    const std::string earliest = until(job, "earliest", now_ms, Rounding::down);
+    const std::string latest = until(job, "latest", now_ms, Rounding::up);
     if (likely.empty() && earliest.empty() && latest.empty()) return "";
-    const bool from_now_on = earliest == format_age(0);
+    const bool from_now_on = earliest == kAtOnce;
     std::string bounds;
     if (!earliest.empty() && !(from_now_on && likely.empty())) {
         bounds = (from_now_on ? "now" : "in " + earliest) + " at the earliest";
@@ -204,16 +223,16 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     }
     // Whoever behind it needs less would take the room: a time alone would be a promise.
     const bool may_be_passed = job.at("estimatedStart").value("mayBePassed", false);
-    const std::string kept_in = until(job, "roomKeptFrom", now_ms);
+    const std::string kept_in = until(job, "roomKeptFrom", now_ms, Rounding::up);
     std::string passed = ", unless jobs that need less take the room first: none is kept for it";
-    if (kept_in == format_age(0)) passed += " yet";
-    if (!kept_in.empty() && kept_in != format_age(0)) passed += " for another " + kept_in;
+    if (kept_in == kAtOnce) passed += " yet";
+    if (!kept_in.empty() && kept_in != kAtOnce) passed += " for another " + kept_in;
     return "in about " + likely + (bounds.empty() ? "" : " (" + bounds + ")") +
            (may_be_passed ? passed : "");
 }
 
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms) {
-    const std::string likely = until(job, "likely", now_ms);
+    const std::string likely = until(job, "likely", now_ms, Rounding::nearest);
     return likely.empty() ? "-" : likely;
 }
 

@@ -33,6 +33,11 @@ std::size_t display_width(std::string_view text);
 // "42s", "5m", "3h", "2d", floored (contract.md 1.1).
 std::string format_age(std::int64_t seconds);
 
+// "42s", "5m", "1h59m", "2d3h": a length of time that is not an age. Ages are cut off, and a bound
+// that is cut off is not one: the earliest goes down, the latest up.
+enum class Rounding : std::uint8_t { down, nearest, up };
+std::string format_span(std::int64_t seconds, Rounding rounding = Rounding::nearest);
+
 // A member as text whatever its type; `otherwise` when absent or null.
 std::string text_of(const nlohmann::json& object, std::string_view key,
                     std::string_view otherwise = "");
@@ -43,8 +48,8 @@ std::string number_of(const nlohmann::json& object, std::string_view key);
 // Seconds since an RFC 3339 time; -1 when it is not one.
 std::int64_t seconds_since(std::string_view rfc3339, std::int64_t now_ms);
 
-// "in about 2h (in 5m at the earliest, in 1d at the latest)", to be read behind "It starts", from
-// the member estimatedStart; "" when nothing can be told.
+// "in about 2h5m (in 5m at the earliest, in 1d2h at the latest)", to be read behind "It starts",
+// from the member estimatedStart; "" when nothing can be told.
 std::string start_words(const nlohmann::json& job, std::int64_t now_ms);
 // The same for a column: "2h", "?".
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms);

@@ -6,7 +6,7 @@ namespace gpuctl::cli {
 namespace {
 
 std::string span_text(std::int64_t ms) {
-    return ms < 0 ? "-" + format_age(-ms / 1000) : format_age(ms / 1000);
+    return ms < 0 ? "-" + format_span(-ms / 1000) : format_span(ms / 1000);
 }
 
 std::int64_t integer_of(const nlohmann::json& object, std::string_view key) {

@@ -154,6 +154,22 @@ TEST_F(Documents, a_file_without_end_is_read_up_to_the_limit_only) {
               "read /dev/zero: has more than the 16 MiB that such a file may have");
 }
 
+TEST(Output, bounds_of_time_are_told_as_such) {
+    const std::tuple<std::int64_t, const char*, const char*, const char*> table[] = {
+        {-5, "0s", "0s", "0s"},           {59, "59s", "59s", "59s"},
+        {61, "1m", "1m", "2m"},           {119, "1m", "2m", "2m"},
+        {3'600, "1h", "1h", "1h"},        {7'171, "1h59m", "2h", "2h"},
+        {7'201, "2h", "2h", "2h1m"},      {86'399, "23h59m", "1d", "1d"},
+        {97'199, "1d2h", "1d3h", "1d3h"},
+    };
+    for (const auto& [seconds, down, nearest, up] : table) {
+        EXPECT_EQ(format_span(seconds, Rounding::down), down) << seconds;
+        EXPECT_EQ(format_span(seconds, Rounding::nearest), nearest) << seconds;
+        EXPECT_EQ(format_span(seconds, Rounding::up), up) << seconds;
+    }
+}
+
+// A job that had to wait for two hours at most was told one (ages are cut off).
 TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
     constexpr std::int64_t now_ms = 1'700'000'000'000;  // 2023-11-14T22:13:20Z
     const auto job = [](const char* earliest, const char* likely, const char* latest) {
@@ -169,6 +185,10 @@ TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
         job("2023-11-14T22:10:00Z", "2023-11-14T22:18:20Z", "2023-11-16T22:13:20Z");
     EXPECT_EQ(start_words(told, now_ms), "in about 5m (now at the earliest, in 2d at the latest)");
     EXPECT_EQ(start_short(told, now_ms), "5m");
+    EXPECT_EQ(
+        start_words(job("2023-11-15T00:12:51Z", "2023-11-15T00:12:51Z", "2023-11-15T00:12:51Z"),
+                    now_ms),
+        "in about 2h (in 1h59m at the earliest, in 2h at the latest)");
     nlohmann::json passed = told;
     passed["estimatedStart"]["mayBePassed"] = true;
     EXPECT_EQ(start_words(passed, now_ms),

@@ -1,6 +1,6 @@
 #pragma once
-// Why a submitted job that ought to run has no pod that could be placed: the planner never sees it,
-// so no blocker of the planner's explains it.
+// Pods that ought to be there and are not: a submitted job has none that could be placed, or a gang
+// that ran lacks ranks. The planner never sees them, so no blocker of the planner's explains it.
 
 #include <optional>
 
@@ -11,7 +11,8 @@ namespace gpuctl {
 
 class ClusterState;
 
-// Nothing for a job of a Kubernetes user, one that has ended, and one with live pods.
+// Nothing for one that has ended; for one with live pods, or of a Kubernetes user, unless it is a
+// gang.
 std::optional<Explanation> explain_missing_pods(const ClusterState& state, const JobRow& job);
 
 }  // namespace gpuctl

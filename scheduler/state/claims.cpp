@@ -143,6 +143,7 @@ void ClusterState::evict_postponed(JobId id, EffectList& effects) {
 void ClusterState::spare(PodRow& pod, Duration length) {
     pod.eviction = Eviction::none;
     pod.spared_until = now_ + length;
+    if (calendar_.nodes.contains(pod.node.value())) note_stop(pod.node, pod);  // then it is asked
 }
 
 void ClusterState::drop_claim(JobId id) {

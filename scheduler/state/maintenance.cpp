@@ -100,16 +100,19 @@ void ClusterState::turn_calendar() {
     look_at_claims();
 }
 
-// A pod holds on a node that is in windows: when is it to be asked to stop?
+// A pod holds on a node that is in windows or unhealthy: when is it to be asked to stop?
 void ClusterState::note_stop(NodeId node, const PodRow& pod) {
     const WindowSet windows = nodes_[node.value()].windows;
+    Instant& turn = calendar_.clock.turns_at;
+    if (pod.spared_until > now_) {
+        if (!turn.happened() || pod.spared_until < turn) turn = pod.spared_until;
+    }
     for (std::size_t i = 0; i < counted(policy_); ++i) {
         const MaintenanceWindow& window = policy_.windows[i];
         if ((windows & bit(i)) == 0 || window.drain == Drain::none) continue;
         const Occurrence next = next_occurrence(window, now_);
         if (!next.end.happened()) continue;
         const Instant at = stops_at(window, next, pod.facts.stop_grace);
-        Instant& turn = calendar_.clock.turns_at;
         if (at <= now_) {
             calendar_.draining |= bit(i);
         } else if (!turn.happened() || at < turn) {

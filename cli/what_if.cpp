@@ -62,6 +62,36 @@ void print_remedies(std::ostream& out, const nlohmann::json& body) {
     }
 }
 
+namespace {
+
+std::string gpus_text(const nlohmann::json& job) {
+    const std::string gpus = number_of(job, "gpu");
+    return gpus + (gpus == "1" ? " GPU" : " GPUs");
+}
+
+// "  default/low, which holds 4 GPUs (low-0, low-1): 12m of GPU time done again"
+void print_stops(std::ostream& out, const nlohmann::json& stops) {
+    if (!stops.empty()) out << "It would push out:\n";
+    for (const auto& job : stops) {
+        out << "  " << printable(text_of(job, "namespace")) << '/'
+            << printable(text_of(job, "jobId"))
+            << (job.value("goesOn", false) ? ", which goes on without " : ", which holds ")
+            << gpus_text(job) << " (";
+        const nlohmann::json pods = job.value("pods", nlohmann::json::array());
+        for (std::size_t i = 0; i < pods.size(); ++i) {
+            out << (i == 0 ? "" : ", ")
+                << (pods[i].is_string() ? printable(pods[i].get<std::string>()) : "");
+        }
+        const std::int64_t lost = job.value("lostGpuSeconds", std::int64_t{0});
+        out << "): "
+            << (lost == 0 ? "no work is lost"
+                          : format_span(lost, Rounding::up) + " of GPU time done again")
+            << '\n';
+    }
+}
+
+}  // namespace
+
 void print_what_if(std::ostream& out, const nlohmann::json& body) {
     out << printable(text_of(body, "kind", "job")) << ' ' << printable(text_of(body, "namespace"))
         << '/' << printable(text_of(body, "jobId"));
@@ -76,7 +106,11 @@ void print_what_if(std::ostream& out, const nlohmann::json& body) {
         out << "  " << printable(text_of(placement, "pod")) << " on "
             << printable(text_of(placement, "node")) << '\n';
     }
+    print_stops(out, body.value("stops", nlohmann::json::array()));
     if (starts) return;
+    if (const std::string start = start_words(body, aio::Loop::wall_ms()); !start.empty()) {
+        out << "It would start " << start << '\n';
+    }
     print_blockers(out, body.value("blockers", nlohmann::json::array()));
     print_remedies(out, body);
 }

@@ -105,7 +105,7 @@ aio::Task<net::HttpResponse> explain(Services& services, Call call) {
     body["pool"] = job->pool;
     body["queue"] = job->queue;
     body["position"] = job->position;
-    body["estimatedStart"] = start_json(*job);
+    body["estimatedStart"] = start_json(job->start);
     body["startedAt"] = format_time(job->started_at);
     body["finishedAt"] = format_time(job->finished_at);
     body["summary"] = standing_sentence(*job, services.engine.history().of(job->key));

@@ -70,7 +70,7 @@ void add_common(Json& body, const JobView& job, Instant now) {
     body["gpuType"] = gpu_type_of(job);
     body["reason"] = job.waiting ? std::string{to_string(job.waiting->reason)} : std::string{};
     body["position"] = job.position;
-    body["estimatedStart"] = start_json(job);
+    body["estimatedStart"] = start_json(job.start);
     body["createdAt"] = format_time(job.submitted_at);
     body["startedAt"] = format_time(job.started_at);
     body["age"] = format_age(job.submitted_at, now);
@@ -124,15 +124,15 @@ Json pod_json(const PodView& pod) {
     return body;
 }
 
-Json start_json(const JobView& job) {
-    if (!job.start) return {};
+Json start_json(const std::optional<StartEstimate>& start) {
+    if (!start) return {};
     const auto moment = [](Instant at) { return at.happened() ? Json(format_time(at)) : Json{}; };
     Json body;
-    body["earliest"] = moment(job.start->earliest);
-    body["likely"] = moment(job.start->likely);
-    body["latest"] = moment(job.start->latest);
-    body["mayBePassed"] = job.start->may_be_passed;
-    body["roomKeptFrom"] = moment(job.start->room_kept_from);
+    body["earliest"] = moment(start->earliest);
+    body["likely"] = moment(start->likely);
+    body["latest"] = moment(start->latest);
+    body["mayBePassed"] = start->may_be_passed;
+    body["roomKeptFrom"] = moment(start->room_kept_from);
     return body;
 }
 

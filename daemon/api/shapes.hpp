@@ -20,7 +20,7 @@ Json row_without_pods(const JobView& job, Instant now);
 Json pod_row(const JobView& job, const PodView& pod, Instant now);
 Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, Instant now);
 // Null when nothing can be told; of its members those are null that cannot.
-Json start_json(const JobView& job);
+Json start_json(const std::optional<StartEstimate>& start);
 Json pod_json(const PodView& pod);
 Json explanation_json(const Explanation& explanation);
 Json pool_json(const PoolView& pool);

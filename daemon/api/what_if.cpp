@@ -82,6 +82,21 @@ Json remedies_json(const std::vector<whatif::Remedy>& remedies, const ObjectKey&
     return list;
 }
 
+Json stops_json(const std::vector<whatif::StoppedJob>& stops) {
+    Json list = Json::array();
+    for (const whatif::StoppedJob& job : stops) {
+        Json entry;
+        entry["jobId"] = shown_name(job.key);
+        entry["namespace"] = job.key.namespace_name;
+        entry["gpu"] = gpus_json(job.gpus);
+        entry["lostGpuSeconds"] = job.lost_gpu_ms / 1'000;
+        entry["goesOn"] = job.goes_on;
+        entry["pods"] = job.pods;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
 Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
     Json body;
     body["jobId"] = spec.key.name;
@@ -93,6 +108,8 @@ Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
     for (const whatif::TrialPlacement& placement : answer.placements) {
         body["placements"].push_back({{"pod", placement.pod}, {"node", placement.node}});
     }
+    body["stops"] = stops_json(answer.stops);
+    body["estimatedStart"] = start_json(answer.start);
     body["position"] = answer.position;
     body["blockers"] = Json::array();
     for (const Explanation& blocker : answer.blockers) {

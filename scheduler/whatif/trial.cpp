@@ -5,6 +5,7 @@
 
 #include "scheduler/base/archive.hpp"
 #include "scheduler/model/job_pods.hpp"
+#include "scheduler/plan/price.hpp"
 #include "scheduler/state/image.hpp"
 
 namespace gpuctl::whatif {
@@ -17,6 +18,14 @@ constexpr int kPlansMax = 10'000;
 struct Agree {
     const ClusterState& state;
     std::vector<Event>& answers;
+    std::vector<StoppedPod>& stopped;
+    void note_stop(PodId id, bool job_goes_on) const {
+        const PodRow& pod = state.pod(id);
+        if (!pod.node.exists()) return;
+        const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+        stopped.push_back({state.job(pod.job).key, pod.facts.key.name, gpus,
+                           lost_gpu_ms(pod.facts, gpus, state.now()), job_goes_on});
+    }
     void operator()(const BindPod& bind) const {
         answers.emplace_back(BindOutcome{bind.id, bind.pod.uid, BindResult::bound, ""});
     }
@@ -32,6 +41,7 @@ struct Agree {
         answers.emplace_back(WorkloadOutcome{deletion.id, deletion.key, true, false, "", {}});
     }
     void operator()(const EvictPod& eviction) const {
+        if (const PodId id = state.find_pod(eviction.pod.uid); id.exists()) note_stop(id, false);
         answers.emplace_back(
             PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
         answers.emplace_back(PodRemoved{eviction.pod.uid});
@@ -43,6 +53,7 @@ struct Agree {
         for (const PodId id : state.job(state.find_job(resize.key)).pods) {
             const PodFacts& pod = state.pod(id).facts;
             if (pod.rank >= resize.to && !is_terminal(pod.phase)) {
+                note_stop(id, true);
                 answers.emplace_back(PodRemoved{pod.uid});
             }
         }
@@ -69,7 +80,9 @@ Result<Trial> Trial::of(std::string_view exported, Instant now) {
 void Trial::happen(Event event) {
     effects_.clear();
     engine_.step(Input{Sequence{++sequence_}, now_, sequence_, std::move(event)}, effects_);
-    for (const Effect& effect : effects_) std::visit(Agree{engine_.state(), answers_}, effect);
+    for (const Effect& effect : effects_) {
+        std::visit(Agree{engine_.state(), answers_, stopped_}, effect);
+    }
 }
 
 void Trial::answer_all() {

@@ -15,6 +15,15 @@
 
 namespace gpuctl::whatif {
 
+// Whom the engine had stopped for others, or took from an elastic job that goes on without it.
+struct StoppedPod {
+    ObjectKey job;
+    std::string pod;
+    GpuMilli gpus;
+    std::int64_t lost_gpu_ms = 0;  // work that it does again
+    bool job_goes_on = false;
+};
+
 class Trial {
 public:
     // Leads and is in step with the cluster, whatever the original did. Errors: JournalDamaged.
@@ -30,6 +39,7 @@ public:
     void settle();
 
     [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
+    [[nodiscard]] const std::vector<StoppedPod>& stopped() const { return stopped_; }
     [[nodiscard]] std::string exported() const { return engine_.export_state(); }
 
 private:
@@ -41,6 +51,7 @@ private:
     std::uint64_t sequence_ = 0;
     EffectList effects_;
     std::vector<Event> answers_;
+    std::vector<StoppedPod> stopped_;
 };
 
 }  // namespace gpuctl::whatif

@@ -1,8 +1,33 @@
 #include "scheduler/whatif/what_if.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "scheduler/whatif/trial.hpp"
 
 namespace gpuctl::whatif {
+namespace {
+
+std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t first) {
+    std::map<ObjectKey, StoppedJob> jobs;
+    for (std::size_t i = first; i < pods.size(); ++i) {
+        const StoppedPod& pod = pods[i];
+        StoppedJob& job = jobs[pod.job];
+        job.key = pod.job;
+        job.gpus += pod.gpus;
+        job.lost_gpu_ms += pod.lost_gpu_ms;
+        job.goes_on = pod.job_goes_on;
+        job.pods.push_back(pod.pod);
+    }
+    std::vector<StoppedJob> out;
+    for (auto& [key, job] : jobs) {
+        std::sort(job.pods.begin(), job.pods.end());
+        out.push_back(std::move(job));
+    }
+    return out;
+}
+
+}  // namespace
 
 Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
                    Instant now) {
@@ -17,11 +42,13 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     }
     if (std::optional<Error> never = preflight(trial->state(), job.spec)) return *never;
     trial->settle();  // first what would start without it
+    const std::size_t stopped_before = trial->stopped().size();
     trial->submit(job, label_prefix);
     trial->settle();
     const Result<JobView> view = find_job(trial->state(), key.namespace_name, whole_name(key));
     if (!view) return while_doing("try job " + to_string(key), view.error());
     Answer answer;
+    answer.stops = by_job(trial->stopped(), stopped_before);
     for (const PodView& pod : view->pods) {
         if (!pod.node.empty()) answer.placements.push_back({pod.facts.key.name, pod.node});
     }
@@ -29,6 +56,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     answer.starts = answer.blockers.empty();
     if (answer.starts) return answer;
     answer.position = view->position;
+    answer.start = view->start;
     Result<std::vector<Remedy>> remedies = find_remedies(trial->exported(), key, now);
     if (!remedies) return remedies.error();
     answer.remedies = std::move(*remedies);

@@ -1,13 +1,16 @@
 #pragma once
-// Asked before submitting: would this job start, where, and if not, why not and what would help?
+// Asked before submitting: would this job start, where, whom would it push out, and if not, when,
+// why not and what would help?
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "scheduler/model/job_spec.hpp"
 #include "scheduler/model/reason.hpp"
+#include "scheduler/plan/start_estimate.hpp"
 #include "scheduler/whatif/remedies.hpp"
 
 namespace gpuctl::whatif {
@@ -17,9 +20,20 @@ struct TrialPlacement {
     std::string node;
 };
 
+// A job that would be stopped for it, or lose ranks.
+struct StoppedJob {
+    ObjectKey key;
+    GpuMilli gpus;
+    std::int64_t lost_gpu_ms = 0;  // work that it does again
+    bool goes_on = false;          // with fewer ranks
+    std::vector<std::string> pods;
+};
+
 struct Answer {
     bool starts = false;                     // now, as a whole
     std::vector<TrialPlacement> placements;  // by rank; what could start even if not all could
+    std::vector<StoppedJob> stops;           // by job, if disruption budgets let them go
+    std::optional<StartEstimate> start;      // while it waits, as far as it can be told
     std::int64_t position = 0;               // in its queue's line; 0: it does not wait
     std::vector<Explanation> blockers;       // empty when it starts
     std::vector<Remedy> remedies;            // likewise

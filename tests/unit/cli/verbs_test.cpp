@@ -91,10 +91,18 @@ TEST(WhatIf, tells_what_waits_why_and_what_would_help_with_an_exit_code_for_scri
     CannedServer starts{
         200, "application/json",
         R"({"kind":"training","namespace":"default","jobId":"llm","pool":"p","starts":true,)"
-        R"("placements":[{"pod":"llm-0","node":"a"}]})"};
+        R"("placements":[{"pod":"llm-0","node":"a"}],"stops":[)"
+        R"({"namespace":"t","jobId":"low","gpu":4,"lostGpuSeconds":90,"goesOn":false,)"
+        R"("pods":["low-0","low-1"]},)"
+        R"({"namespace":"t","jobId":"wide","gpu":1,"lostGpuSeconds":0,"goesOn":true,)"
+        R"("pods":["wide-3"]}]})"};
     const auto yes = starts.run({"what-if", "-f", file});
     EXPECT_EQ(yes.exit_code, 0) << yes.err;
-    EXPECT_EQ(yes.out, "training default/llm would start now in pool p\n  llm-0 on a\n");
+    EXPECT_EQ(yes.out,
+              "training default/llm would start now in pool p\n  llm-0 on a\n"
+              "It would push out:\n"
+              "  t/low, which holds 4 GPUs (low-0, low-1): 2m of GPU time done again\n"
+              "  t/wide, which goes on without 1 GPU (wide-3): no work is lost\n");
 }
 
 TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {

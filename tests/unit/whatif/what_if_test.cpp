@@ -147,6 +147,43 @@ TEST(WhatIf, those_ahead_take_what_is_new_first) {
     EXPECT_EQ(answer.position, 2);
 }
 
+TEST(WhatIf, whom_it_would_push_out_is_told_with_what_that_costs) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    PodFacts low = pod("low", "low", 4);
+    low.preemptible = true;
+    low.restart_cost = Duration::seconds(30);
+    world.add(low);
+    world.run();
+    low = world.pods.at("low");
+    low.started_at = world.now;
+    world.add(low);
+    world.now = world.now + Duration::seconds(60);
+    const Answer answer = ask_about(world, job("high", 1, 4));
+    EXPECT_TRUE(answer.starts);
+    ASSERT_EQ(answer.stops.size(), 1u);
+    EXPECT_EQ(answer.stops[0].key, (ObjectKey{"team-a", "low"}));
+    EXPECT_EQ(answer.stops[0].gpus, whole_gpus(4));
+    EXPECT_EQ(answer.stops[0].lost_gpu_ms, 4 * 90'000);
+    EXPECT_EQ(answer.stops[0].pods, (std::vector<std::string>{"low"}));
+    EXPECT_FALSE(answer.stops[0].goes_on);
+    EXPECT_TRUE(ask_about(world, job("other", 1, 4)).stops.size() == 1)
+        << "nobody was stopped by asking";
+}
+
+TEST(WhatIf, when_a_job_that_waits_would_start_is_told) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    PodFacts runs = pod("runs", "runs", 4);
+    runs.run_time_max = Duration::seconds(3600);
+    world.add(runs);
+    world.run();
+    const Answer answer = ask_about(world, job("llm", 1, 4));
+    ASSERT_TRUE(answer.start);
+    EXPECT_EQ(answer.start->latest, world.now + Duration::seconds(3600));
+    EXPECT_TRUE(answer.stops.empty());
+}
+
 // The first in line is promised both nodes in two hours; what is over by then may pass it.
 EngineWorld with_a_promise_in_two_hours() {
     EngineWorld world;

@@ -69,7 +69,10 @@ const NodeFacts* model_node(const Question& question) {
 std::optional<Remedy> try_job_ends(Question& question) {
     for (const Holder& holder : holders(question)) {
         const Change change = [&](Trial& trial) {
-            for (const std::string& uid : holder.uids) trial.happen(PodRemoved{uid});
+            for (const std::string& uid : holder.uids) {
+                trial.happen(PodRemoved{uid});
+                trial.settle();  // its pods end one after the other: somebody may take what is free
+            }
         };
         if (!question.helps(change)) continue;
         const std::string name = to_string(holder.key);
@@ -115,7 +118,9 @@ std::optional<Remedy> try_more_nodes(Question& question) {
             for (std::int64_t i = 1; i <= count; ++i) {
                 NodeFacts more = node;
                 more.name = node.name + "/what-if-" + std::to_string(i);
+                more.topology.host = more.name;  // in the same rack, but a machine of its own
                 trial.happen(NodeObserved{std::move(more)});
+                trial.settle();  // they join one after the other
             }
         };
     };

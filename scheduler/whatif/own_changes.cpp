@@ -35,7 +35,9 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     const std::int64_t asked = pod->request.gpus.front().amount.value() / kGpuMilliPerGpu;
     // "So many fewer" grows where "so many" shrinks: the fewer, the easier.
     const auto less = question.smallest(1, asked - 1, [&](std::int64_t fewer) {
-        return change_pods(question, [=](PodFacts& one) { ask_for_gpus(one, asked - fewer); });
+        const std::int64_t left = asked - fewer;
+        return make_anew(question, {[=](PodFacts& one) { ask_for_gpus(one, left); },
+                                    [=](JobSpec& spec) { spec.gpu.amount = whole_gpus(left); }});
     });
     if (!less) return std::nullopt;
     const std::int64_t left = asked - *less;
@@ -51,28 +53,22 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
     if (!gang || gang->ranks < 2) return std::nullopt;
     if (!gang->roles.empty()) return std::nullopt;  // which it could do without is not known
     const std::int32_t size = gang->ranks;
-    std::vector<PodFacts> ranks;
-    for (const PodId id : question.job().pods) {
-        const PodRow& pod = question.state()->pod(id);
-        if (pod.standing != PodStanding::waiting) return std::nullopt;
-        ranks.push_back(pod.facts);
-    }
-    if (static_cast<std::int64_t>(ranks.size()) < size) return std::nullopt;
+    const auto exist = static_cast<std::int64_t>(question.job().pods.size());
+    if (!question.waits_whole() || exist < size) return std::nullopt;
     const ObjectKey key = question.job().key;
     const bool has_object = question.state()->gang_sizes().contains(key);
     const auto fewer_by = [&](std::int64_t fewer) -> Change {
         const auto left = static_cast<std::int32_t>(size - fewer);
+        const Change anew =
+            make_anew(question, {[=](PodFacts& rank) { rank.gang_min = left; },
+                                 [=](JobSpec& spec) {
+                                     spec.replicas_min = std::min(spec.replicas_min, left);
+                                     spec.replicas_max = std::min(spec.replicas_max, left);
+                                 },
+                                 left});
         return [=](Trial& trial) {
             if (has_object) trial.happen(GangObserved{key, {left, {}}});
-            for (std::size_t i = 0; i < ranks.size(); ++i) {
-                PodFacts rank = ranks[i];
-                rank.gang_min = left;
-                if (static_cast<std::int32_t>(i) < left) {
-                    trial.happen(PodObserved{std::move(rank)});
-                } else {
-                    trial.happen(PodRemoved{rank.uid});
-                }
-            }
+            anew(trial);
         };
     };
     const auto less = question.smallest(1, size - 1, fewer_by);
@@ -93,7 +89,8 @@ std::optional<Remedy> try_other_queue(Question& question) {
     for (const QueueId other : others) {
         const std::string name = question.state()->queue(other).name;
         if (other == job.queue) continue;
-        const Change change = change_pods(question, [&](PodFacts& pod) { pod.queue = name; });
+        const Change change = make_anew(question, {[&](PodFacts& pod) { pod.queue = name; },
+                                                   [&](JobSpec& spec) { spec.queue = name; }});
         if (!question.helps(change)) continue;
         return Remedy{ChangeKind::other_queue, name, 0,
                       question.would_start() + " in queue " + name};
@@ -138,7 +135,8 @@ std::optional<Remedy> try_other_pool(Question& question) {
         if (id == job.pool || !question.state()->pool_exists(id)) continue;
         if (question.state()->pool(id).nodes == 0 || ++tried > kPlacesTriedMax) continue;
         const Change change =
-            change_pods(question, [&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); });
+            make_anew(question, {[&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); },
+                                 [&](JobSpec& spec) { spec.pool = name; }});
         if (!question.helps(change)) continue;
         return Remedy{ChangeKind::other_pool, name, 0, question.would_start() + " in pool " + name};
     }

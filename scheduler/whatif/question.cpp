@@ -93,16 +93,45 @@ std::optional<std::int64_t> Question::smallest(std::int64_t low, std::int64_t hi
     return high;
 }
 
-Change change_pods(const Question& question, const std::function<void(PodFacts&)>& edit) {
-    std::vector<PodFacts> changed;
+namespace {
+
+// Takes back what waits, and gives the record of it.
+void withdraw(Trial& trial, const ObjectKey& job, const std::vector<PodFacts>& pods) {
+    trial.happen(JobDeleteRequested{job, false});
+    for (const PodFacts& pod : pods) trial.happen(PodRemoved{pod.uid});
+    trial.settle();  // others take what was promised to it, or what it stood before
+}
+
+}  // namespace
+
+Change make_anew(const Question& question, const Rewrite& rewrite) {
+    std::vector<PodFacts> before;
+    std::vector<PodFacts> after;
     for (const PodId id : question.job().pods) {
         const PodRow& pod = question.state()->pod(id);
         if (pod.standing != PodStanding::waiting) continue;
-        changed.push_back(pod.facts);
-        edit(changed.back());
+        before.push_back(pod.facts);
+        if (pod.facts.rank >= rewrite.ranks_most) continue;
+        after.push_back(pod.facts);
+        rewrite.pod(after.back());
     }
-    return [changed](Trial& trial) {
-        for (const PodFacts& pod : changed) trial.happen(PodObserved{pod});
+    Boxed<JobRecord> record = question.job().record;
+    if (record) rewrite.spec(record->spec);
+    const bool is_whole = question.waits_whole();
+    return [=, key = question.job().key](Trial& trial) {
+        if (is_whole) withdraw(trial, key, before);
+        const Instant now = trial.state().now();
+        if (is_whole && record) {
+            JobRecord again = *record;
+            again.uid += "/again";
+            again.submitted_at = now;
+            trial.happen(JobSubmitted{std::move(again)});
+        }
+        for (PodFacts pod : after) {
+            if (is_whole) pod.uid += "/again";
+            if (is_whole) pod.created_at = now;
+            trial.happen(PodObserved{std::move(pod)});
+        }
     };
 }
 

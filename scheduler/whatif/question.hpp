@@ -53,8 +53,16 @@ private:
     int trials_left_ = 200;
 };
 
-// Changes of the job's own waiting pods.
-Change change_pods(const Question& question, const std::function<void(PodFacts&)>& edit);
+// What its owner does to a job: there is no way to change one that was made.
+struct Rewrite {
+    std::function<void(PodFacts&)> pod;
+    std::function<void(JobSpec&)> spec = [](JobSpec&) {};  // of what was submitted through us
+    std::int32_t ranks_most = kRanksMaximum;               // those from here on are left out
+};
+// The job is deleted and, once that has had its effect on others, made anew: last in line. One of
+// which something runs stays, and its waiting pods are changed where they are, as a controller
+// does.
+Change make_anew(const Question& question, const Rewrite& rewrite);
 
 // The policy in which none of the limits that are in the job's way now would be; none: nothing of
 // the kind is.

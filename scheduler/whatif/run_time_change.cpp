@@ -66,12 +66,8 @@ std::optional<Remedy> try_shorter_run_time(Question& question) {
     // "So many steps less" grows where the limit shrinks: the shorter, the easier.
     const auto less = question.smallest(1, steps + 1 - shortest, [&](std::int64_t fewer) {
         const Duration limit = limit_with(fewer);
-        const Change pods =
-            change_pods(question, [limit](PodFacts& pod) { pod.run_time_max = limit; });
-        return [=, key = job.key](Trial& trial) {
-            trial.rewrite(key, [limit](JobSpec& spec) { spec.run_time_max = limit; });
-            pods(trial);
-        };
+        return make_anew(question, {[=](PodFacts& pod) { pod.run_time_max = limit; },
+                                    [=](JobSpec& spec) { spec.run_time_max = limit; }});
     });
     if (!less) return std::nullopt;
     const Duration limit = limit_with(*less);

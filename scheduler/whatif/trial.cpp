@@ -1,12 +1,9 @@
 #include "scheduler/whatif/trial.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "scheduler/base/archive.hpp"
 #include "scheduler/model/job_pods.hpp"
 #include "scheduler/plan/price.hpp"
-#include "scheduler/state/image.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -100,18 +97,6 @@ void Trial::submit(const JobRecord& job, const std::string& label_prefix) {
         pod.uid = job.uid + "/" + std::to_string(ordinal);
         happen(PodObserved{std::move(pod)});
     }
-}
-
-void Trial::rewrite(const ObjectKey& job, const std::function<void(JobSpec&)>& edit) {
-    StateImage image = engine_.state().image();
-    const auto found = std::find_if(image.jobs.begin(), image.jobs.end(),
-                                    [&job](const JobImage& one) { return one.key == job; });
-    if (found == image.jobs.end() || !found->record) return;
-    edit(found->record->spec);
-    found->is_queued = false;  // it is another one to the planner
-    found->is_dirty = true;
-    Result<Engine> rewritten = Engine::import_state(to_archive(image));
-    if (rewritten) engine_ = std::move(*rewritten);
 }
 
 void Trial::settle() {

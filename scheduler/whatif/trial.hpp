@@ -5,7 +5,6 @@
 // Lifecycle: made of exported state (Engine::export_state), used by one owner, thrown away. Knows
 // no clock; deterministic.
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +31,6 @@ public:
     void happen(Event event);
     // The job and the pods its controller would make of it.
     void submit(const JobRecord& job, const std::string& label_prefix);
-    // As if the job had been submitted so, at the same time; its pods stay as they are. Nothing
-    // happens to one that was not submitted through us.
-    void rewrite(const ObjectKey& job, const std::function<void(JobSpec&)>& edit);
     // Plans until nothing more can start now.
     void settle();
 

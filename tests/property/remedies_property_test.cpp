@@ -66,24 +66,33 @@ std::int64_t waiting_pods(const EngineWorld& world, const std::string& job) {
 void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
                std::int64_t amount) {
     const std::map<std::string, PodFacts> before = world.pods;
+    const bool is_whole = std::all_of(before.begin(), before.end(), [&](const auto& known) {
+        return known.second.job != job || known.second.node.empty();
+    });
+    const bool is_made_anew = is_whole && remedy.kind <= ChangeKind::other_pool;
+    if (is_made_anew) {
+        for (const auto& [uid, known] : before) {
+            if (known.job == job) world.remove_pod(uid);
+        }
+        world.run();
+    }
     for (const auto& [uid, known] : before) {
         PodFacts facts = known;
         if (remedy.kind == ChangeKind::job_ends &&
             to_string({"team-a", facts.job}) == remedy.subject) {
             if (!facts.node.empty()) world.remove_pod(uid);
+            world.run();  // one after the other
             continue;
         }
         if (facts.job != job || !facts.node.empty()) continue;
+        if (is_made_anew) facts.uid += "+";
         switch (remedy.kind) {
             case ChangeKind::fewer_gpus:
                 facts.request.gpus.front().amount = whole_gpus(amount);
                 break;
             case ChangeKind::fewer_ranks:
                 facts.gang_min = static_cast<std::int32_t>(amount);
-                if (facts.rank >= amount) {
-                    world.remove_pod(uid);
-                    continue;
-                }
+                if (facts.rank >= amount) continue;
                 break;
             case ChangeKind::shorter_run_time:
                 facts.run_time_max = Duration::seconds(amount);
@@ -112,7 +121,9 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
         for (std::int64_t i = 1; i <= amount; ++i) {
             NodeFacts more = world.nodes.at(remedy.subject);
             more.name += "/more-" + std::to_string(i);
+            more.topology.host = more.name;
             world.add(more);
+            world.run();
         }
     }
     world.run();

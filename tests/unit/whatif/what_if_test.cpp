@@ -238,6 +238,53 @@ TEST(Remedies, pods_made_elsewhere_are_told_their_active_deadline) {
               "it would start now with activeDeadlineSeconds 7200 instead of 10800");
 }
 
+// Deleted and made anew it is last in line, and the one behind it takes the GPU.
+TEST(Remedies, a_smaller_job_that_would_lose_its_place_to_others_is_none) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    PodFacts runs = pod("runs", "runs", 7);
+    runs.run_time_max = Duration::seconds(3600);
+    world.add(runs);
+    world.run();
+    world.add(pod("first", "first", 8));
+    world.run();
+    world.add(pod("behind", "behind", 1));
+    world.run();
+    ASSERT_EQ(world.node_of("behind"), "");
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "first"}, world.now);
+    ASSERT_TRUE(found);
+    for (const Remedy& one : *found) EXPECT_NE(one.kind, ChangeKind::fewer_gpus) << one.sentence;
+}
+
+// Its ranks end one after the other, and whoever needs less takes the room of each.
+TEST(Remedies, the_end_of_a_job_that_others_would_take_the_room_of_is_none) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(gang("runs", 2, 4));
+    world.run();
+    world.add(gang("first", 2, 4));
+    world.run();
+    for (const char* name : {"s0", "s1", "s2", "s3"}) world.add(pod(name, name, 1));
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "first"}, world.now);
+    ASSERT_TRUE(found);
+    for (const Remedy& one : *found) EXPECT_NE(one.kind, ChangeKind::job_ends) << one.sentence;
+}
+
+TEST(Remedies, new_nodes_are_machines_of_their_own) {
+    EngineWorld world;
+    NodeFacts a = node("a", 8);
+    a.topology.host = "a";
+    world.add(a);
+    std::vector<PodFacts> ranks = gang("g", 4, 4);
+    for (PodFacts& rank : ranks) rank.rules.topology.required = TopologyLevel::host;
+    world.add(ranks);
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "g"}, world.now);
+    ASSERT_TRUE(found);
+    for (const Remedy& one : *found) EXPECT_NE(one.kind, ChangeKind::more_nodes) << one.sentence;
+}
+
 // With many new nodes the wide job fits first and takes them: more helps less (reader 11).
 TEST(WhatIf, the_fewest_nodes_are_told_although_more_would_help_another_instead) {
     EngineWorld world;

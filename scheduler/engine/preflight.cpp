@@ -195,6 +195,62 @@ std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec,
                       : ""));
 }
 
+// Of the domains that ranks may stand together in, the one with room for most of them were the
+// nodes empty, and for how many.
+std::pair<std::string, std::int64_t> roomiest_domain(const ClusterState& state, const JobSpec& spec,
+                                                     PoolId pool, const Resources& each,
+                                                     std::int64_t pods) {
+    const TopologyLevel together = spec.topology.required;
+    const TopologyLevel apart = spec.topology.spread;
+    PlacementRules rules;
+    set_gpu_models(spec, rules);
+    std::map<std::string, std::int64_t> room;
+    std::set<std::pair<std::string, std::string>> counted;  // one rank in each is all that may be
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        const NodeRow& node = state.node(id);
+        if (!node.known || node.pool != pool) continue;
+        if (!matches_gpu_model(rules, node.facts) || !has_whole_gpus(rules, node.facts)) continue;
+        const NodeTopology& stands = node.facts.topology;
+        const std::string all = together == TopologyLevel::none ? "" : stands.of(together);
+        if (together != TopologyLevel::none && all.empty()) continue;
+        const std::int64_t fits = fitting_empty(node.facts.allocatable, each,
+                                                state.capacity().pod_slots_reserved(), pods);
+        if (apart == TopologyLevel::none) {
+            room[all] += fits;
+        } else if (fits > 0 && !stands.of(apart).empty()) {
+            if (counted.insert({all, stands.of(apart)}).second) ++room[all];
+        }
+    }
+    std::pair<std::string, std::int64_t> best;
+    for (const auto& [name, ranks] : room) {
+        if (best.second < ranks) best = {name, ranks};
+    }
+    return best;
+}
+
+std::optional<Error> check_topology(const ClusterState& state, const JobSpec& spec, PoolId pool,
+                                    const Resources& each, std::int64_t pods) {
+    const TopologyRules& rules = spec.topology;
+    const bool is_free =
+        rules.required == TopologyLevel::none && rules.spread == TopologyLevel::none;
+    if (pods == 1 || is_free) return std::nullopt;
+    const auto [best, fits] = roomiest_domain(state, spec, pool, each, pods);
+    if (fits >= pods) return std::nullopt;
+    std::string needs =
+        "the job needs room for " + std::to_string(pods) + " ranks of " + describe(each) + " each";
+    if (rules.spread != TopologyLevel::none) {
+        needs += ", no two in one " + std::string{to_string(rules.spread)};
+    }
+    if (rules.required != TopologyLevel::none) {
+        const std::string level{to_string(rules.required)};
+        needs += ", within one " + level;
+        if (!best.empty()) needs += "; " + level + " " + best + " has most";
+    }
+    return make_error(ErrorCode::NeverFits, needs + "; pool " + state.pool(pool).name +
+                                                " has room for " + std::to_string(fits) +
+                                                " even when empty");
+}
+
 }  // namespace
 
 std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec) {
@@ -235,7 +291,8 @@ std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec) {
     const std::int64_t pods =
         std::max<std::int64_t>(is_service ? 1 : spec.replicas_min, 1);  // what must start together
     if (auto error = check_limits(state, spec, pool, queue, each, pods)) return error;
-    return check_nodes(state, spec, pool, each, pods);
+    if (auto error = check_nodes(state, spec, pool, each, pods)) return error;
+    return check_topology(state, spec, pool, each, pods);
 }
 
 }  // namespace gpuctl

@@ -27,6 +27,33 @@ std::string said(const EngineWorld& world, const JobSpec& spec) {
     return error ? error->message : "";
 }
 
+TEST(Preflight, ranks_that_could_never_stand_as_they_must_are_refused) {
+    EngineWorld world;
+    for (const char* name : {"a", "b", "c"}) {
+        NodeFacts one = node(name, 8);
+        one.topology = {name, "", std::string{name} == "c" ? "r2" : "r1", ""};
+        world.add(one);
+    }
+    JobSpec wide = training(4, 4);
+    wide.topology.required = TopologyLevel::host;
+    EXPECT_TRUE(said(world, wide)
+                    .ends_with(" each, within one host; host a has most; pool default has room for "
+                               "2 even when empty"))
+        << said(world, wide);
+    wide.topology.required = TopologyLevel::rack;
+    EXPECT_EQ(said(world, wide), "");
+    wide.topology.spread = TopologyLevel::host;
+    EXPECT_TRUE(said(world, wide)
+                    .ends_with(" each, no two in one host, within one rack; rack r1 has "
+                               "most; pool default has room for 2 even when empty"))
+        << said(world, wide);
+    wide.replicas_min = wide.replicas_max = 2;
+    EXPECT_EQ(said(world, wide), "");
+    wide.topology.required = TopologyLevel::none;
+    wide.replicas_min = wide.replicas_max = 3;
+    EXPECT_EQ(said(world, wide), "");
+}
+
 TEST(Preflight, a_gpu_model_that_no_node_has_is_refused_however_it_is_asked_for) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -21,9 +21,17 @@ struct Held {
     GpuMilli gpus;
     Instant until;  // the first of them
 };
-enum class Why : std::uint8_t { unwilling, bare, moved_often, protected_yet, spared };
+enum class Why : std::uint8_t { unwilling, bare, moved_often, protected_yet, spared, promise };
 
-std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, const PodRow& pod) {
+// Behind a promise nobody has others stopped (docs/adr/0013): what they leave would belong to the
+// first in line.
+bool is_behind_a_promise(const ClusterState& state, JobId id) {
+    const Promise& promise = state.pool(state.job(id).pool).promise;
+    return promise.job.exists() && promise.job != id;
+}
+
+std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, JobId beneficiary,
+                                               const PodRow& pod) {
     const StopCheck check = may_be_stopped(state, pod);
     switch (check.bar) {
         case StopBar::unwilling:
@@ -41,11 +49,15 @@ std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, const 
             break;
     }
     const std::optional<Instant> from = state.evictable_from(state.job(pod.job).key);
-    if (from && *from <= state.now()) return std::nullopt;
+    if (from && *from <= state.now()) {
+        if (!is_behind_a_promise(state, beneficiary)) return std::nullopt;
+        return std::pair{Why::promise, Instant{}};
+    }
     return std::pair{Why::moved_often, from.value_or(Instant{})};
 }
 
-std::string words_of(const ClusterState& state, Why why, Instant until) {
+std::string words_of(const ClusterState& state, Why why, Instant until,
+                     const std::string& promised_to) {
     const std::string rest =
         until.happened() ? " for another " + span(until - state.now()) : std::string{};
     switch (why) {
@@ -61,6 +73,8 @@ std::string words_of(const ClusterState& state, Why why, Instant until) {
             return "started lately and are protected" + rest + " (policy.runTimeProtected)";
         case Why::spared:
             return "could not be evicted and are left alone" + rest;
+        case Why::promise:
+            return "could be stopped, but not for it while room is promised to " + promised_to;
     }
     return "";
 }
@@ -80,7 +94,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
             if (!preempt::may_stop(job, state.job(pod.job))) continue;
             const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
             below += gpus;
-            const auto why = why_not(state, pod);
+            const auto why = why_not(state, id, pod);
             if (!why) continue;
             Held& of = held[why->first];
             of.gpus += gpus;
@@ -96,10 +110,15 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
                  " are held by pods of lower priority, but it may stop nobody";
         return;
     }
+    std::string promised_to;
+    if (is_behind_a_promise(state, id)) {
+        promised_to = shown_name(state.job(state.pool(job.pool).promise.job).key);
+    }
     for (const auto& [why, of] : held) {
         if (of.gpus == GpuMilli{}) continue;
         story += "; " + gpus_noun(of.gpus.value()) + (of.gpus == whole_gpus(1) ? " is" : " are") +
-                 " held by pods of lower priority that " + words_of(state, why, of.until);
+                 " held by pods of lower priority that " +
+                 words_of(state, why, of.until, promised_to);
     }
 }
 

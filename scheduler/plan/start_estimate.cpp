@@ -114,6 +114,7 @@ public:
     [[nodiscard]] Instant within_limit(JobId id, const LimitHit& hit, Pace pace) const {
         const JobRow& job = state_.job(id);
         if (is_budget(hit.kind)) return within_budget(job, hit, pace);
+        if (hit.kind == LimitKind::queue_jobs) return within_jobs(hit, pace);
         const auto counts = [&](PodId pod) {
             const JobRow& other = state_.job(state_.pod(pod).job);
             switch (hit.kind) {
@@ -138,6 +139,26 @@ public:
             if (excess <= 0) return std::max(one.at, state_.now());
         }
         return {};
+    }
+    // When so many jobs of the queue have ended, each with its last pod.
+    [[nodiscard]] Instant within_jobs(const LimitHit& hit, Pace pace) const {
+        std::map<JobId, Instant> ends;  // never: nobody knows
+        for (const PodId id : running_) {
+            const PodRow& pod = state_.pod(id);
+            if (!is_below(state_.job(pod.job).queue, hit.queue)) continue;
+            const Instant end = end_of(pod, pace);
+            const auto [found, is_new] = ends.try_emplace(pod.job, end);
+            const bool is_known = end.happened() && found->second.happened();
+            if (!is_new) found->second = is_known ? std::max(found->second, end) : Instant{};
+        }
+        std::vector<Instant> known;
+        for (const auto& [job, end] : ends) {
+            if (end.happened()) known.push_back(end);
+        }
+        std::sort(known.begin(), known.end());
+        const auto excess = static_cast<std::size_t>(hit.held + hit.needed - hit.limit);
+        if (excess == 0 || excess > known.size()) return {};
+        return std::max(known[excess - 1], state_.now());
     }
     // What is committed to those who end before their limit comes back; the rest is a matter of
     // time. `hit` may count those as holding already who go before it.
@@ -342,6 +363,22 @@ StartEstimate believable(const ClusterState& state, const Forecast& forecast, Jo
     return estimate;
 }
 
+// Of those that pass the first in line, as they are over by when it is promised room: they take
+// turns among themselves.
+std::map<JobId, Instant> passing(const ClusterState& state, const Forecast& forecast,
+                                 const Promise& promise, const std::vector<JobId>& line) {
+    std::map<JobId, Instant> out;
+    if (!promise.job.exists() || !promise.at.happened()) return out;
+    std::vector<JobId> limited;
+    for (const JobId id : line) {
+        if (id != promise.job && state.job(id).run_time_max > Duration{}) limited.push_back(id);
+    }
+    for (const auto& [id, at] : forecast.in_line(limited, Pace::median)) {
+        if (at + state.job(id).run_time_max <= promise.at) out[id] = at;
+    }
+    return out;
+}
+
 }  // namespace
 
 std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId pool,
@@ -354,6 +391,10 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
     for (const auto& [id, at] : forecast.alone(told, Pace::early)) out[id].earliest = at;
     const std::map<JobId, std::int64_t> ahead = forecast.ahead_in_budgets(told);
     const Promise& promise = state.pool(pool).promise;
+    for (const auto& [id, at] : passing(state, forecast, promise, told)) {
+        Instant& likely = out[id].likely;
+        likely = likely.happened() ? std::min(likely, at) : at;
+    }
     for (auto& [id, estimate] : out) {
         if (id == promise.job && promise.at.happened()) {
             estimate.latest = std::max(promise.at, std::max(estimate.latest, state.now()));

@@ -3,7 +3,8 @@
 // a promise (that is Promise). It counts the GPUs of a pool as if all of them were on one node,
 // takes jobs in line one after the other, and takes run times from limits and history:
 //   earliest  it is next and all that runs ends as early as one job in ten does
-//   likely    those before it go first, and everything lasts as long as the median
+//   likely    those before it go first, and everything lasts as long as the median; sooner where it
+//             is over by when the first in line is promised room, and may pass it
 //   latest    those before it go first, and everything runs to its limit; for the first in line
 //   what
 //             it is promised, where that is later

@@ -48,6 +48,38 @@ TEST_F(Starts, latest_is_what_the_limits_of_those_before_it_say) {
     EXPECT_TRUE(of("then").may_be_passed);
 }
 
+// It was told to start after the gang, in ten hours, and started in 20 s.
+TEST_F(Starts, who_is_over_by_when_room_is_promised_is_told_to_pass) {
+    submit("long", 4, 36'000);
+    submit("short", 4, 20);
+    submit("wide", 8, 100);
+    submit("passes", 4, 3'600);
+    submit("behind", 4, 3'600);
+    submit("stays", 4, 0);
+    const Instant begin =
+        world.engine.state().pod(world.engine.state().find_pod("short")).placed_at;
+    EXPECT_EQ(of("passes").likely, begin + Duration::seconds(20));
+    EXPECT_EQ(of("behind").likely, begin + Duration::seconds(3'620)) << "after the one before it";
+    EXPECT_GE(of("stays").likely, of("wide").likely) << "it may run for ever";
+}
+
+TEST_F(Starts, whom_the_number_of_jobs_stops_starts_when_enough_of_them_have_ended) {
+    QueuePolicy queue;
+    queue.name = kDefaultQueue;
+    queue.jobs_maximum = 2;
+    Policy policy;
+    policy.pools.push_back({kDefaultPool, "", {}, {}});
+    policy.pools.front().queues = {queue};
+    world.set(policy);
+    submit("a", 1, 100);
+    submit("b", 1, 300);
+    submit("third", 1, 0);
+    const Instant begin = world.engine.state().pod(world.engine.state().find_pod("a")).placed_at;
+    EXPECT_EQ(of("third").likely, begin + Duration::seconds(100));
+    EXPECT_EQ(of("third").earliest, world.now);
+    EXPECT_EQ(of("third").latest, Instant{}) << "others may come before it";
+}
+
 // It was told to start in 3 s, over and over, while small jobs came and took what came free.
 TEST_F(Starts, who_needs_more_than_comes_free_at_once_and_is_promised_nothing_may_be_passed) {
     for (int i = 0; i < 8; ++i) submit("runs-" + std::to_string(i), 1, 0);

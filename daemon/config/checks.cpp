@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/config/known_names.hpp"
 #include "daemon/config/maintenance_keys.hpp"
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
@@ -308,27 +309,6 @@ void check_models(const wire::Field& list, const std::vector<std::string>& known
     }
 }
 
-void check_window_pools(const Config& config, const wire::Field& list) {
-    if (!list || !list.json().is_array()) return;
-    std::vector<std::string> known{kDefaultPool};
-    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) known.push_back(nodes.pool);
-    for (const PoolPolicy& pool : config.policy.pools) known.push_back(pool.name);
-    for (const wire::Field& window : list.elements()) {
-        if (!window.json().is_object()) continue;
-        const wire::Field at = wire::Fields{window}.find("pool");
-        const auto pool = at ? at.text() : std::nullopt;
-        if (!pool || pool->empty()) continue;
-        if (std::find(known.begin(), known.end(), *pool) != known.end()) continue;
-        const std::string nearest = wire::nearest_name(*pool, known);
-        at.error("there is no pool " + *pool +
-                 (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
-    }
-}
-
-}  // namespace
-
-namespace {
-
 // What queues are guaranteed must be there beside the reserve.
 void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::Field& field) {
     std::int64_t gpus = 0;
@@ -362,8 +342,7 @@ void check(const Config& config, const wire::Field& field) {
     }
     const wire::Field policy = wire::Fields{field}.find("policy");
     if (!policy || !policy.json().is_object()) return;
-    check_window_pools(config, wire::Fields{policy}.find("maintenance"));
-    check_window_pools(config, wire::Fields{policy}.find("reservations"));
+    check_known_names(config, policy);
     const wire::Field pools = wire::Fields{policy}.find("pools");
     if (!pools || !pools.json().is_array()) return;
     const auto elements = pools.elements();

@@ -177,5 +177,22 @@ TEST(QueueConfiguration, what_is_guaranteed_must_be_there_beside_the_reserve) {
               "test.yaml:8:7: pool p has 16 GPUs; its queues cannot be guaranteed 17");
 }
 
+TEST(QueueConfiguration, quotas_of_namespaces_are_in_pools_that_there_are) {
+    const auto with_quota = [](const std::string& pool) {
+        return "policy:\n  pools: [{name: p}]\n  tenants:\n    - {name: t, pools: [{pool: " + pool +
+               ", gpuMaximum: 1}]}\n";
+    };
+    for (const char* known : {"p", "dev-pool", "default"}) {
+        EXPECT_EQ(refusal(with_quota(known)), "accepted") << known;
+    }
+    EXPECT_EQ(refusal(with_quota("dev-pol")),
+              "test.yaml:4:26: there is no pool dev-pol; did you mean dev-pool?");
+    EXPECT_EQ(refusal(with_quota("zzzz")),
+              "test.yaml:4:26: there is no pool zzzz; pools are those of cluster.embedded.nodes "
+              "and policy.pools");
+    EXPECT_EQ(refusal("cluster: {mode: kubernetes}\n" + with_quota("zzzz")), "accepted")
+        << "there the labels of nodes that come later say what pools there are";
+}
+
 }  // namespace
 }  // namespace gpuctl::config

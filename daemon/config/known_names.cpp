@@ -1,0 +1,65 @@
+#include "daemon/config/known_names.hpp"
+
+#include <algorithm>
+
+namespace gpuctl::config {
+namespace {
+
+// What has no members, or is no list of maps, was told by who read it.
+wire::Field member_of(const wire::Field& map, std::string_view key) {
+    if (!map || !map.json().is_object()) return {};
+    return wire::Fields{map}.find(key);
+}
+
+std::vector<wire::Field> elements_of(const wire::Field& list) {
+    if (!list || !list.json().is_array()) return {};
+    return list.elements();
+}
+
+class KnownNames {
+public:
+    KnownNames(std::string what, std::vector<std::string> names, std::string help)
+        : what_(std::move(what)), names_(std::move(names)), help_(std::move(help)) {
+        std::sort(names_.begin(), names_.end());
+    }
+
+    // A name that is none of them is an error where it stands.
+    void check(const wire::Field& field) const {
+        if (!field || field.json().is_structured()) return;
+        const std::string name = field.text().value_or("");
+        if (name.empty() || std::binary_search(names_.begin(), names_.end(), name)) return;
+        const std::string nearest = wire::nearest_name(name, names_);
+        field.error("there is no " + what_ + " " + name + "; " +
+                    (nearest.empty() ? help_ : "did you mean " + nearest + "?"));
+    }
+
+private:
+    std::string what_;
+    std::vector<std::string> names_;
+    std::string help_;
+};
+
+KnownNames known_pools(const Config& config) {
+    std::vector<std::string> names{kDefaultPool};
+    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) names.push_back(nodes.pool);
+    for (const PoolPolicy& pool : config.policy.pools) names.push_back(pool.name);
+    return {"pool", std::move(names), "pools are those of cluster.embedded.nodes and policy.pools"};
+}
+
+}  // namespace
+
+void check_known_names(const Config& config, const wire::Field& policy) {
+    const KnownNames pools = known_pools(config);
+    for (const std::string_view key : {"maintenance", "reservations"}) {
+        for (const wire::Field& window : elements_of(member_of(policy, key))) {
+            pools.check(member_of(window, "pool"));
+        }
+    }
+    for (const wire::Field& tenant : elements_of(member_of(policy, "tenants"))) {
+        for (const wire::Field& quota : elements_of(member_of(tenant, "pools"))) {
+            pools.check(member_of(quota, "pool"));
+        }
+    }
+}
+
+}  // namespace gpuctl::config

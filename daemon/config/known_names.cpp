@@ -46,13 +46,29 @@ KnownNames known_pools(const Config& config) {
     return {"pool", std::move(names), "pools are those of cluster.embedded.nodes and policy.pools"};
 }
 
+KnownNames known_nodes(const Config& config) {
+    std::vector<std::string> names;
+    for (const EmbeddedNodes& group : config.cluster.embedded.nodes) {
+        for (std::int64_t number = 0; number < group.count; ++number) {
+            names.push_back(group.name + "-" + std::to_string(number));
+        }
+    }
+    return {"node", std::move(names),
+            "the nodes of a group of cluster.embedded.nodes are called name-0, name-1, ..."};
+}
+
 }  // namespace
 
 void check_known_names(const Config& config, const wire::Field& policy) {
     const KnownNames pools = known_pools(config);
+    std::optional<KnownNames> nodes;  // there may be many
     for (const std::string_view key : {"maintenance", "reservations"}) {
         for (const wire::Field& window : elements_of(member_of(policy, key))) {
             pools.check(member_of(window, "pool"));
+            for (const wire::Field& node : elements_of(member_of(window, "nodes"))) {
+                if (!nodes) nodes = known_nodes(config);
+                nodes->check(node);
+            }
         }
     }
     for (const wire::Field& tenant : elements_of(member_of(policy, "tenants"))) {

@@ -8,6 +8,9 @@
 namespace gpuctl::config {
 namespace {
 
+constexpr const char* kNodes =
+    "cluster: {embedded: {nodes: [{name: a, count: 3, pool: p}, {name: b, pool: rest}]}}\n";
+
 // The members of one window; with what follows below `policy`.
 std::string with_window(const std::string& members, const std::string& more = "") {
     return "policy:\n  maintenance:\n    - {" + members + "}\n" + more;
@@ -25,16 +28,17 @@ void expect_refusal(const std::string& yaml, const std::string& text) {
 
 TEST(MaintenanceConfiguration, a_window_is_read_with_all_it_says) {
     const Result<Config> config = parse(
-        with_window("name: rack-7, nodes: [a, b], nodeSelector: {rack: r7}, pool: default, "
-                    "start: 2026-12-01T09:00:00+01:00, duration: 4h, repeat: weekly, drain: all, "
-                    "notice: 10m, closesAhead: 2d",
-                    "  drainUnhealthy: preemptible\n"),
+        with_window(
+            "name: rack-7, nodes: [training-0, dev-1], nodeSelector: {rack: r7}, pool: default, "
+            "start: 2026-12-01T09:00:00+01:00, duration: 4h, repeat: weekly, drain: all, "
+            "notice: 10m, closesAhead: 2d",
+            "  drainUnhealthy: preemptible\n"),
         "test.yaml");
     ASSERT_TRUE(config) << config.error().message;
     MaintenanceWindow window;
     window.name = "rack-7";
     window.pool = "default";
-    window.nodes = {"a", "b"};
+    window.nodes = {"training-0", "dev-1"};
     window.labels = {{"rack", "r7"}};
     window.begin = *wire::parse_time("2026-12-01T08:00:00Z");
     window.length = Duration::seconds(4 * 3600);
@@ -48,7 +52,8 @@ TEST(MaintenanceConfiguration, a_window_is_read_with_all_it_says) {
 
 TEST(MaintenanceConfiguration, an_end_says_the_same_as_a_duration) {
     const Result<Config> config = parse(
-        with_window("name: w, nodes: [a], start: 2026-12-01T08:00:00Z, end: 2026-12-01T10:30:00Z"),
+        with_window(
+            "name: w, nodes: [dev-0], start: 2026-12-01T08:00:00Z, end: 2026-12-01T10:30:00Z"),
         "test.yaml");
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(config->policy.windows.at(0).length, Duration::seconds(2 * 3600 + 1800));
@@ -56,7 +61,7 @@ TEST(MaintenanceConfiguration, an_end_says_the_same_as_a_duration) {
 }
 
 TEST(MaintenanceConfiguration, mistakes_are_told_with_what_to_do) {
-    const std::string at = "name: w, nodes: [a], start: 2026-12-01T08:00:00Z";
+    const std::string at = "name: w, nodes: [dev-0], start: 2026-12-01T08:00:00Z";
     expect_refusal(with_window(at + ", end: 2026-12-01T07:00:00Z"),
                    "ends at 2026-12-01T07:00:00Z, not after its start at 2026-12-01T08:00:00Z");
     expect_refusal(with_window(at), "needs duration or end");
@@ -64,9 +69,9 @@ TEST(MaintenanceConfiguration, mistakes_are_told_with_what_to_do) {
                    "both duration and end");
     expect_refusal(with_window("name: w, start: 2026-12-01T08:00:00Z, duration: 1h"),
                    "names no nodes");
-    expect_refusal(with_window("name: w, nodes: [a], start: tomorrow, duration: 1h"),
+    expect_refusal(with_window("name: w, nodes: [dev-0], start: tomorrow, duration: 1h"),
                    "must be a time such as 2026-12-01T08:00:00Z");
-    expect_refusal(with_window("name: w, nodes: [a], start: 2026-12-01T08:00:00, duration: 1h"),
+    expect_refusal(with_window("name: w, nodes: [dev-0], start: 2026-12-01T08:00:00, duration: 1h"),
                    "must be a time such as");
     expect_refusal(with_window(at + ", duration: 25h, repeat: daily"), "would never be open");
     expect_refusal(with_window(at + ", duration: 1h, drain: everybody"), "none, preemptible, all");
@@ -83,10 +88,11 @@ std::string with_reservation(const std::string& members) {
 }
 
 TEST(ReservationConfiguration, a_reservation_is_a_window_with_owners) {
-    const Result<Config> config = parse(
-        with_reservation("duration: 2d, repeat: weekly, queues: [lab], tenants: [t]") +
-            "  maintenance: [{name: w, nodes: [a], start: 2026-12-01T08:00:00Z, duration: 1h}]\n",
-        "test.yaml");
+    const Result<Config> config =
+        parse(with_reservation("duration: 2d, repeat: weekly, queues: [lab], tenants: [t]") +
+                  "  maintenance: [{name: w, nodes: [dev-0], start: 2026-12-01T08:00:00Z, "
+                  "duration: 1h}]\n",
+              "test.yaml");
     ASSERT_TRUE(config) << config.error().message;
     ASSERT_EQ(config->policy.windows.size(), 2u);
     const auto& windows = config->policy.windows;
@@ -104,13 +110,37 @@ TEST(ReservationConfiguration, mistakes_are_told_with_what_to_do) {
                    "reservation r is for nobody; give queues or tenants");
     expect_refusal(with_reservation("duration: 2d, queues: [lba]"),
                    "no pool has the queue lba of reservation r; did you mean lab?");
-    expect_refusal(with_window("name: w, nodes: [a], start: 2026-12-01T08:00:00Z, duration: 1h, "
-                               "queues: [default]"),
-                   "belongs under reservations");
+    expect_refusal(
+        with_window("name: w, nodes: [dev-0], start: 2026-12-01T08:00:00Z, duration: 1h, "
+                    "queues: [default]"),
+        "belongs under reservations");
     expect_refusal(with_reservation("duration: 2d, queues: [lab]") +
-                       "  maintenance: [{name: r, nodes: [a], start: 2026-12-01T08:00:00Z, "
+                       "  maintenance: [{name: r, nodes: [dev-0], start: 2026-12-01T08:00:00Z, "
                        "duration: 1h}]\n",
                    "the window r is given twice");
+}
+
+std::string window_on(const std::string& nodes) {
+    return kNodes +
+           with_window("name: w, nodes: " + nodes + ", start: 2026-12-01T08:00:00Z, duration: 1h");
+}
+
+TEST(WindowNames, nodes_are_those_that_the_embedded_cluster_has) {
+    EXPECT_EQ(refusal(window_on("[a-0, a-2, b-0]")), "accepted");
+    EXPECT_EQ(refusal(window_on("[a-0, qqqq]")),
+              "test.yaml:4:30: there is no node qqqq; the nodes of a group of "
+              "cluster.embedded.nodes are called name-0, name-1, ...");
+    expect_refusal(window_on("[a-3]"), "there is no node a-3; did you mean a-0?");
+    expect_refusal(window_on("[b]"), "there is no node b;");
+    expect_refusal(kNodes + with_reservation("nodes: [a-7], duration: 2d, queues: [lab]"),
+                   "there is no node a-7");
+}
+
+TEST(WindowNames, nodes_of_kubernetes_are_not_known_before) {
+    EXPECT_EQ(refusal("cluster: {mode: kubernetes}\n" +
+                      with_window("name: w, nodes: [qqqq], pool: zzzz, "
+                                  "start: 2026-12-01T08:00:00Z, duration: 1h")),
+              "accepted");
 }
 
 TEST(Times, are_rfc_3339_with_an_offset) {

@@ -42,6 +42,7 @@ private:
                         "; names are unique in their pool, whatever they lie below");
         }
         if (!field.is_map()) return queue.guaranteed;
+        check_maximum(queue, field);
         const wire::Field below = member(field, kQueues);
         if (below && depth + 1 == kQueueDepthMaximum) {
             below.error("queue " + name + " lies " + std::to_string(depth) +
@@ -74,6 +75,27 @@ private:
                        " GPUs: it is guaranteed " + format_gpus(own.guaranteed));
         }
         return std::max(own.guaranteed, least);
+    }
+
+    // A queue holds no more than those that it lies below: what it may beyond would never be held.
+    void check_maximum(const QueuePolicy& queue, const wire::Field& field) {
+        if (!queue.maximum) return;
+        for (const QueuePolicy* above = find(queue.parent); above != nullptr;
+             above = find(above->parent)) {
+            if (!above->maximum || *queue.maximum <= *above->maximum) continue;
+            return member(field, "maximum")
+                .error("queue " + queue.name + " may hold " + format_gpus(*queue.maximum) +
+                       " GPUs at most, more than the " + format_gpus(*above->maximum) +
+                       " of the queue " + above->name + " that it lies below");
+        }
+    }
+
+    // The first of that name: it stands before all that lies below it, also where a name is given
+    // twice by mistake, so that the way up ends.
+    [[nodiscard]] const QueuePolicy* find(const std::string& name) const {
+        const auto is_it = [&](const QueuePolicy& queue) { return queue.name == name; };
+        const auto found = std::find_if(pool_.queues.begin(), pool_.queues.end(), is_it);
+        return name.empty() || found == pool_.queues.end() ? nullptr : &*found;
     }
 
     static GpuMilli guaranteed_of_models(const QueuePolicy& queue) {

@@ -83,6 +83,13 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "test.yaml:7:7: the queues below q are guaranteed 5 GPUs together, more than its own 4"},
         {"    - name: q\n      maximum: 4\n      queues:\n      - {name: a, guaranteed: 5}",
          "test.yaml:5:7: queue q is guaranteed 5 GPUs, more than its maximum 4"},
+        {"    - name: a\n      maximum: 10\n      queues:\n      - {name: b, maximum: 20}",
+         "test.yaml:8:19: queue b may hold 20 GPUs at most, more than the 10 of the queue a that "
+         "it lies below"},
+        {"    - name: a\n      queues:\n      - name: b\n        queues: [{name: c, maximum: 11}]\n"
+         "      maximum: 10",
+         "test.yaml:8:28: queue c may hold 11 GPUs at most, more than the 10 of the queue a that "
+         "it lies below"},
         {"    - {name: q, weight: 0}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
         {"    - {name: q, weight: -1}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
         {"    - name: q\n      queues:\n      - {name: a}\n    - name: b\n      queues:\n"
@@ -126,6 +133,12 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
                               "    - name: q\n      queues: [{name: a}]\n"
                               "  tenants: [{name: t, queue: q}]\n";
     EXPECT_NE(refusal(inner).find("queue q of tenant t holds queues, not jobs"), std::string::npos);
+}
+
+TEST(QueueConfiguration, a_queue_may_have_the_maximum_of_the_one_it_lies_below) {
+    EXPECT_EQ(refusal("policy:\n  pools:\n  - name: p\n    queues:\n"
+                      "    - {name: a, maximum: 10, queues: [{name: b, maximum: 10}]}\n"),
+              "accepted");
 }
 
 TEST(QueueConfiguration, a_tree_has_eight_levels_at_most) {

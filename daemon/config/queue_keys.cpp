@@ -1,6 +1,7 @@
 #include "daemon/config/queue_keys.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "daemon/config/tables.hpp"
@@ -178,12 +179,16 @@ Key<PoolPolicy> reserve() {
                     if (milli) pool.reserve_gpus = GpuMilli{*milli};
                     return;
                 }
-                const auto percent = parse_quantity(written->substr(0, written->size() - 1), 0);
-                if (!percent || *percent < 0 || *percent > 90) {
-                    return field.error("must be from 0% to 90%, or a number of GPUs, not \"" +
-                                       *written + "\"");
+                std::int32_t percent = 0;
+                const char* const end = written->data() + written->size() - 1;
+                const auto [stop, problem] = std::from_chars(written->data(), end, percent);
+                if (problem != std::errc{} || stop != end || percent < 0 || percent > 90) {
+                    return field.error(
+                        "must be from 0% to 90% without parts of a per cent, or a number of GPUs, "
+                        "not \"" +
+                        *written + "\"");
                 }
-                pool.reserve_percent = static_cast<std::int32_t>(*percent);
+                pool.reserve_percent = percent;
             },
             [](const PoolPolicy& pool, Shown& shown) {
                 shown.value = pool.reserve_percent > 0

@@ -179,6 +179,16 @@ TEST(QueueConfiguration, a_reserve_is_a_part_of_the_pool_or_a_number_of_gpus) {
     EXPECT_NE(refusal(with_reserve("95%")).find("must be from 0% to 90%"), std::string::npos);
 }
 
+TEST(QueueConfiguration, a_reserve_is_no_part_of_a_per_cent) {
+    EXPECT_EQ(refusal(with_reserve("10.5%")),
+              "test.yaml:9:7: policy.pools.0.reserve must be from 0% to 90% without parts of a per "
+              "cent, or a number of GPUs, not \"10.5%\"");
+    for (const char* wrong : {"9.9999999999%", "0.1%", "100m%", "-1%", "ten%", "91%"}) {
+        EXPECT_NE(refusal(with_reserve(wrong)).find("must be from 0% to 90%"), std::string::npos)
+            << wrong;
+    }
+}
+
 TEST(QueueConfiguration, what_is_guaranteed_must_be_there_beside_the_reserve) {
     EXPECT_EQ(refusal(with_reserve("3")),
               "test.yaml:9:7: pool p has 16 GPUs; with 3 of them reserved "

@@ -1,5 +1,7 @@
 #include "daemon/config/budget_keys.hpp"
 
+#include <array>
+
 #include "daemon/config/tables.hpp"
 #include "daemon/config/time_keys.hpp"
 #include "daemon/wire/duration.hpp"
@@ -57,22 +59,32 @@ Key<BudgetPolicy> period() {
         }};
 }
 
-// Read after `period`.
+// Read after `period`; that it is given for spans only is checked below.
 Key<BudgetPolicy> period_start() {
     return {"start", "when one of them begins, for spans; left out: counted from 1970", false,
             [](const wire::Field& field, BudgetPolicy& budget) {
-                const std::optional<Instant> at = read_time(field);
-                if (!at) return;
-                if (budget.period == Duration{}) {
-                    return field.error("a month begins on its first day; leave out start");
-                }
-                budget.anchor = *at;
+                if (const std::optional<Instant> at = read_time(field)) budget.anchor = *at;
             },
             [](const BudgetPolicy& budget, Shown& shown) {
                 shown.absent = budget.anchor == Instant{} || budget.anchor == kFirstMonday;
                 const Instant example = *wire::parse_time("2026-12-01T00:00:00Z");
                 shown.value = yaml_text(wire::format_time(shown.absent ? example : budget.anchor));
             }};
+}
+
+// Periods of the calendar begin where the calendar says: whoever also says when was mistaken in one
+// of the two.
+void check_start(const wire::Field& period, const wire::Field& start) {
+    if (!start || !period || period.json().is_structured()) return;
+    constexpr auto kBegins = std::to_array<std::pair<std::string_view, std::string_view>>(
+        {{"day", "begins at midnight UTC"},
+         {"week", "begins on Monday"},
+         {"month", "begins on its first day"}});
+    for (const auto& [name, begins] : kBegins) {
+        if (period.text() != name) continue;
+        start.error("start is for spans such as 30d; a " + std::string{name} + " " +
+                    std::string{begins} + ": leave out start, or give a span");
+    }
 }
 
 }  // namespace
@@ -98,6 +110,7 @@ const std::vector<Key<BudgetPolicy>>& keys<BudgetPolicy>() {
 
 void check(const BudgetPolicy& budget, const wire::Field& field) {
     wire::Fields fields{field};
+    check_start(fields.find("period"), fields.find("start"));
     if (const wire::Field amount = fields.find("gpuHours"); amount && budget.amount == GpuTime{}) {
         amount.error("must be more than 0; to keep a queue from running anything set maximum: 0");
     }

@@ -73,10 +73,23 @@ TEST(BudgetConfiguration, mistakes_are_told_with_their_line_and_what_to_do) {
     expect_refusal(with_budget("gpuHours: 5"), "period");
     expect_refusal(with_budget("gpuHours: 0, period: day"), "must be more than 0");
     expect_refusal(with_budget("gpuHours: 900000000, period: day"), "at most 100000000 GPU-hours");
-    expect_refusal(with_budget("gpuHours: 5, period: month, start: 2026-12-01T00:00:00Z"),
-                   "a month begins on its first day");
     expect_refusal("policy:\n  pools: [{name: p}]\n  tenants: [{name: t, pools: [{pool: p}]}]\n",
                    "says nothing about pool p; give gpuMaximum or budget");
+}
+
+TEST(BudgetConfiguration, a_start_is_for_spans_only) {
+    const auto begun = [](const std::string& period) {
+        return with_budget("gpuHours: 5, period: " + period + ", start: 2026-12-01T06:00:00Z");
+    };
+    const Result<Config> day = parse(begun("day"), "test.yaml");
+    ASSERT_FALSE(day);
+    EXPECT_EQ(day.error().message,
+              "test.yaml:6:46: start is for spans such as 30d; a day begins at midnight UTC: leave "
+              "out start, or give a span");
+    expect_refusal(begun("week"), "a week begins on Monday");
+    expect_refusal(begun("month"), "a month begins on its first day");
+    EXPECT_TRUE(parse(begun("1d"), "test.yaml")) << "a span of a day is no calendar's day";
+    EXPECT_TRUE(parse(begun("7d"), "test.yaml"));
 }
 
 }  // namespace

@@ -291,13 +291,13 @@ namespace {
 void check_models(const wire::Field& list, const std::vector<std::string>& known) {
     if (!list || !list.json().is_array()) return;
     for (const wire::Field& queue : list.elements()) {
-        if (!queue.json().is_object()) continue;
+        if (!queue || !queue.json().is_object()) continue;
         wire::Fields fields{queue};
         const wire::Field models = fields.find("models");
         check_models(fields.find("queues"), known);
         if (!models || !models.json().is_array()) continue;
         for (const wire::Field& limit : models.elements()) {
-            if (!limit.json().is_object()) continue;
+            if (!limit || !limit.json().is_object()) continue;
             const wire::Field at = wire::Fields{limit}.find("model");
             const auto model = at ? at.text() : std::nullopt;
             const auto is_it = [&](const std::string& one) { return same_gpu_model(one, *model); };
@@ -347,7 +347,7 @@ void check(const Config& config, const wire::Field& field) {
     if (!pools || !pools.json().is_array()) return;
     const auto elements = pools.elements();
     for (std::size_t i = 0; i < elements.size(); ++i) {
-        if (!elements[i].json().is_object()) continue;
+        if (!elements[i] || !elements[i].json().is_object()) continue;
         check_models(wire::Fields{elements[i]}.find("queues"), known);
         if (i >= config.policy.pools.size()) continue;
         check_guarantees(config, config.policy.pools[i], elements[i]);

@@ -50,6 +50,8 @@ const std::vector<Key<T>>& keys();
 
 template <typename T>
 void read_struct(const wire::Field& field, T& value) {
+    // An element of a list that is empty: a section that is empty is not read.
+    if (!field) return field.error("must be a map of keys and values, not empty");
     if (!field.is_map()) return;
     wire::Fields fields{field};
     for (const Key<T>& key : keys<T>()) {

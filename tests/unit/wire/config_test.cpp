@@ -207,6 +207,10 @@ TEST(Configuration, wrong_types_and_impossible_values_are_errors_with_their_plac
         {"policy: {pools: [{name: a, queues: [{name: research}]}], tenants: [{name: t, queue: "
          "reserach}]}",
          "no pool has the queue reserach of tenant t; did you mean research?"},
+        {"policy: {pools: [~]}", "policy.pools.0 must be a map of keys and values, not empty"},
+        {"policy: {tenants: [~]}", "policy.tenants.0 must be a map of keys and values"},
+        {"policy: {maintenance: [~]}", "policy.maintenance.0 must be a map of keys and values"},
+        {"policy: {tenants: [{name: t, pools: [~]}]}", "policy.tenants.0.pools.0 must be a map"},
         {"policy: {backoffInitial: 2m}", "backoffInitial is longer than"},
         {"logging: {level: loud}", "logging.level must be one of debug, info, warn, error"},
         {"names: {labelPrefix: Runwhere}", "names.labelPrefix \"Runwhere\" has a 'R' in it"},

@@ -123,6 +123,7 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "the queues below q are guaranteed 2 GPUs of model A100-100G together, more than its own "
          "1"},
         {"    - {name: q, queues: 5}", "policy.pools.0.queues.0.queues must be a list"},
+        {"    - ~", "must be a map"},
     };
     for (const auto& [yaml, expected] : table) {
         const std::string message = refusal(pool + yaml + "\n");

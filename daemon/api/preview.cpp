@@ -105,6 +105,13 @@ Json preview_json(const whatif::Preview& preview) {
     return body;
 }
 
+// The daemon's own configuration being wrong is its fault, this one is the sender's.
+net::HttpResponse refusal_of_body(const Error& error, const Call& call) {
+    net::HttpResponse response = problem_reply(error, call);
+    set_status(response, 400);
+    return response;
+}
+
 }  // namespace
 
 aio::Task<net::HttpResponse> preview_policy(Services& services, Call call) {
@@ -112,7 +119,7 @@ aio::Task<net::HttpResponse> preview_policy(Services& services, Call call) {
     if (!hours) co_return problem_reply(hours.error(), call);
     const Result<config::Config> proposed =
         config::parse(call.request.body, "the configuration that was sent");
-    if (!proposed) co_return problem_reply(proposed.error(), call);
+    if (!proposed) co_return refusal_of_body(proposed.error(), call);
     if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
     const OpenQuestion open{services};
     const Instant now{aio::Loop::wall_ms()};

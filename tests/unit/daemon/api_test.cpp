@@ -240,6 +240,24 @@ TEST(Api, another_configuration_is_tried_on_the_past) {
     Daemon{quick_config(directory.path())}.run(ask_preview);
 }
 
+aio::Task<void> send_wrong_configurations(Daemon& daemon) {
+    for (const char* wrong : {"[]", R"({"config": 5})", R"({"hours": "x"})", "no configuration",
+                              "policy: [", "policy: {pools: [~]}", "policy: {maintenance: [~]}"}) {
+        net::HttpResponse told =
+            co_await daemon.call("POST", "/api/v1/preview", wrong, "application/yaml");
+        EXPECT_EQ(told.status, 400) << wrong << "\n" << told.body;
+        EXPECT_EQ(error_code(told), "InvalidConfiguration") << wrong;
+        EXPECT_EQ(parsed(told)["status"], 400) << wrong;
+        const std::string sentence = parsed(told)["message"];
+        EXPECT_TRUE(sentence.starts_with("the configuration that was sent:1:")) << sentence;
+    }
+}
+
+TEST(Api, a_wrong_configuration_is_a_mistake_of_who_sent_it) {
+    const TempDir directory;
+    Daemon{quick_config(directory.path())}.run(send_wrong_configurations);
+}
+
 TEST(Api, a_job_is_tried_without_being_submitted) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(ask_what_if);

@@ -117,8 +117,8 @@ net::HttpResponse refusal_of_body(const Error& error, const Call& call) {
 aio::Task<net::HttpResponse> preview_policy(Services& services, Call call) {
     const Result<std::int64_t> hours = hours_of(call);
     if (!hours) co_return problem_reply(hours.error(), call);
-    const Result<config::Config> proposed =
-        config::parse(call.request.body, "the configuration that was sent");
+    const Result<config::Config> proposed = config::parse(
+        call.request.body, "the configuration that was sent", {}, services.settings.cluster);
     if (!proposed) co_return refusal_of_body(proposed.error(), call);
     if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
     const OpenQuestion open{services};

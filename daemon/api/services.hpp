@@ -10,6 +10,7 @@
 
 #include "daemon/api/auth.hpp"
 #include "daemon/api/idempotency.hpp"
+#include "daemon/config/config.hpp"
 #include "daemon/core/engine_loop.hpp"
 #include "daemon/logs/log_relay.hpp"
 #include "daemon/ports/cluster.hpp"
@@ -28,6 +29,7 @@ struct ApiSettings {
     std::int32_t gpu_replicas = 1;
     std::string label_prefix = "runwhere.ai";
     std::string journal_directory;  // the cluster's own folder
+    config::Cluster cluster;        // that a previewed policy must suit
 };
 
 struct Services {

@@ -172,6 +172,7 @@ void App::serve() {
     settings.gpu_replicas = config_.names.gpu_replicas;
     settings.label_prefix = config_.names.label_prefix;
     settings.journal_directory = journal_directory_;
+    settings.cluster = config_.cluster;
     services_.reset(new api::Services{loop_,
                                       std::move(settings),
                                       engine,

@@ -117,7 +117,8 @@ std::map<std::string, std::string> process_environment() {
 }  // namespace
 
 Result<Config> parse(std::string_view yaml, const std::string& file_name,
-                     const std::map<std::string, std::string>& environment) {
+                     const std::map<std::string, std::string>& environment,
+                     const Cluster& cluster) {
     auto documents = wire::parse_yaml(yaml);
     if (documents.has_error()) {
         std::vector<Detail> details = documents.error().details;
@@ -141,6 +142,7 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
 
     wire::Problems problems;
     Config config;
+    config.cluster = cluster;
     read_struct(wire::Field{document, &document.root, "", problems}, config);
     problems.sort();
     name_keys(problems.errors);

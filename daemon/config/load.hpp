@@ -17,8 +17,10 @@ namespace gpuctl::config {
 // GPUCTLD_CLUSTER_KUBERNETES_CONTEXT) win over the file. An empty path means no file: defaults and
 // environment.
 Result<Config> load_file(const std::string& path);
+// `cluster`: the one that counts where the text says nothing of it.
 Result<Config> parse(std::string_view yaml, const std::string& file_name,
-                     const std::map<std::string, std::string>& environment = {});
+                     const std::map<std::string, std::string>& environment = {},
+                     const Cluster& cluster = {});
 
 // The configuration as a gpuctld.yaml with every key and its meaning; keys without a value and the
 // section of the mode that is not chosen are comments. config/gpuctld.yaml is this of Config{}.

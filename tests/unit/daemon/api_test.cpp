@@ -258,6 +258,35 @@ TEST(Api, a_wrong_configuration_is_a_mistake_of_who_sent_it) {
     Daemon{quick_config(directory.path())}.run(send_wrong_configurations);
 }
 
+aio::Task<void> ask_for_more_than_there_is(Daemon& daemon) {
+    const auto ask = [&daemon](std::string policy) {
+        return daemon.call("POST", "/api/v1/preview", "policy: {" + policy + "}\n",
+                           "application/yaml");
+    };
+    const auto guaranteed = [](const std::string& gpus) {
+        return "pools: [{name: training, queues: [{name: q, guaranteed: " + gpus + "}]}]";
+    };
+    net::HttpResponse all = co_await ask(guaranteed("16"));
+    EXPECT_EQ(all.status, 200) << all.body;
+    net::HttpResponse more = co_await ask(guaranteed("17"));
+    EXPECT_EQ(more.status, 400) << more.body;
+    EXPECT_NE(more.body.find("pool training has 16 GPUs; its queues cannot be guaranteed 17"),
+              std::string::npos)
+        << more.body;
+    net::HttpResponse own = co_await ask(
+        "tenants: [{name: t, pools: [{pool: training, gpuMaximum: 1}]}], maintenance: [{name: w, "
+        "nodes: [train-1], start: 2026-12-01T08:00:00Z, duration: 1h}]");
+    EXPECT_EQ(own.status, 200) << own.body;
+    net::HttpResponse foreign =
+        co_await ask("tenants: [{name: t, pools: [{pool: dev-pool, gpuMaximum: 1}]}]");
+    EXPECT_EQ(foreign.status, 400) << foreign.body;
+}
+
+TEST(Api, another_configuration_is_checked_against_the_cluster_that_runs) {
+    const TempDir directory;
+    Daemon{quick_config(directory.path())}.run(ask_for_more_than_there_is);
+}
+
 TEST(Api, a_job_is_tried_without_being_submitted) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(ask_what_if);

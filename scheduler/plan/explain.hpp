@@ -25,8 +25,9 @@
 //   gpus_free_in_one_domain                       in the one with most room
 //   domains_needed, domains_fitting               to be apart in; with room for a rank
 //   victims_left, gpus_claimed, claim_ends_in_ms  of room that pods are being stopped for
-//   nodes_closed                                  that it could use but for maintenance
+//   nodes_closed, windows                         that it could use but for so many windows
 //   closed_in_ms, closed_for_ms                   of the window that is over first; 0: has begun
+//   nodes_closed_by_first                         by that window, whatever others close them, too
 //   run_time_ms                                   that it needs before one; 0: nobody knows
 // What is claimed counts as held wherever something is said to be held.
 

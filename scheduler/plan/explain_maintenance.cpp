@@ -1,6 +1,7 @@
 // What maintenance has to do with it that a job waits.
 
 #include <algorithm>
+#include <array>
 
 #include "scheduler/plan/explain_parts.hpp"
 #include "scheduler/policy/filter.hpp"
@@ -8,36 +9,50 @@
 namespace gpuctl::explain_parts {
 namespace {
 
-struct Closed {
-    std::int64_t nodes = 0;  // that the job could use but for windows
-    WindowSet windows = 0;   // theirs
+// A sentence names no more windows than these, those that are over first.
+constexpr std::size_t kWindowsNamed = 3;
+
+struct Bar {
+    std::size_t window = 0;  // its place in the policy
+    Occurrence next;
+    std::int64_t nodes = 0;  // that it closes, whatever others close them, too
 };
+
+struct Closed {
+    std::int64_t nodes = 0;  // that the job could use but for windows; each counts once
+    std::vector<Bar> bars;   // by windows that close any of them, the first to be over first
+};
+
+using NodesByWindow = std::array<std::int64_t, kWindowsMaximum>;
+
+std::vector<Bar> bars_of(const ClusterState& state, const NodesByWindow& nodes) {
+    std::vector<Bar> out;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i] == 0) continue;
+        out.push_back({i, next_occurrence(state.policy().windows[i], state.now()), nodes[i]});
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Bar& a, const Bar& b) { return a.next.end < b.next.end; });
+    return out;
+}
 
 Closed find_closed(const ClusterState& state, const JobRow& job, const Group& group) {
     const Shape& shape = state.shapes().at(group.shape);
     const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
     Closed out;
+    NodesByWindow by_window{};
     for (const std::uint32_t slot : state.calendar().nodes) {
         const NodeRow& node = state.node(NodeId{slot});
         const WindowSet windows = node.windows & group.barred;
         if (windows == 0 || node.pool != job.pool) continue;
         if (first_refusal(rules, node.facts) != NodeRefusal::none) continue;
         ++out.nodes;
-        out.windows |= windows;
+        for (std::size_t i = 0; i < by_window.size(); ++i) {
+            if ((windows >> i & 1U) != 0) ++by_window[i];
+        }
     }
+    out.bars = bars_of(state, by_window);
     return out;
-}
-
-// The window that is over first.
-std::size_t first_over(const ClusterState& state, WindowSet windows) {
-    const auto& all = state.policy().windows;
-    std::size_t best = all.size();
-    for (std::size_t i = 0; i < kWindowsMaximum; ++i) {
-        if ((windows >> i & 1U) == 0) continue;
-        const auto end = [&](std::size_t at) { return next_occurrence(all[at], state.now()).end; };
-        if (best == all.size() || end(i) < end(best)) best = i;
-    }
-    return best;
 }
 
 // "maintenance rack-7", "reservation paper (for queue research and namespace team-a)"
@@ -62,6 +77,51 @@ std::string needs(const Stay& stay, const MaintenanceWindow& window) {
     return ", and it may run for " + span(stay.time);
 }
 
+// "maintenance rack-7 keeps 2 nodes closed for another 24s"
+std::string story_of(const ClusterState& state, const Bar& bar) {
+    const MaintenanceWindow& window = state.policy().windows[bar.window];
+    const std::string nodes = count(bar.nodes, "node", "nodes");
+    if (bar.next.begin <= state.now()) {
+        return named(window) + " keeps " + nodes + " closed for another " +
+               span(bar.next.end - state.now());
+    }
+    return named(window) + " closes " + nodes + " in " + span(bar.next.begin - state.now()) +
+           " for " + span(window.length);
+}
+
+// Each window with its own nodes: one that is over soon does not open those of another.
+std::string story_of(const ClusterState& state, const Closed& closed, const Stay& stay) {
+    const std::size_t told = std::min(closed.bars.size(), kWindowsNamed);
+    std::string story;
+    if (closed.bars.size() > 1) {
+        story = "windows bar " + count(closed.nodes, "node", "nodes") + ": ";
+    }
+    std::string need_told;
+    for (std::size_t i = 0; i < told; ++i) {
+        const Bar& bar = closed.bars[i];
+        story += (i == 0 ? "" : "; ") + story_of(state, bar);
+        if (bar.next.begin <= state.now()) continue;
+        const std::string need = needs(stay, state.policy().windows[bar.window]);
+        if (need != need_told) story += need;
+        need_told = need;
+    }
+    const auto more = static_cast<std::int64_t>(closed.bars.size() - told);
+    return more == 0 ? story : story + "; and " + count(more, "more window", "more windows");
+}
+
+// The times are of the window that is over first, and so is what it closes of all that is closed.
+void add_figures(const ClusterState& state, const Closed& closed, const Stay& stay,
+                 std::vector<Figure>& figures) {
+    const Bar& first = closed.bars.front();
+    const Instant begin = std::max(first.next.begin, state.now());
+    figures.push_back({"nodes_closed", closed.nodes});
+    figures.push_back({"windows", static_cast<std::int64_t>(closed.bars.size())});
+    figures.push_back({"nodes_closed_by_first", first.nodes});
+    figures.push_back({"closed_in_ms", (begin - state.now()).ms()});
+    figures.push_back({"closed_for_ms", (first.next.end - begin).ms()});
+    figures.push_back({"run_time_ms", stay.time.ms()});
+}
+
 }  // namespace
 
 Explanation explain_maintenance(const ClusterState& state, const JobRow& job, const Group& group,
@@ -69,34 +129,24 @@ Explanation explain_maintenance(const ClusterState& state, const JobRow& job, co
                                 const std::optional<Explanation>& anyway) {
     const Closed closed = find_closed(state, job, group);
     if (closed.nodes == 0) return refusal;
-    const MaintenanceWindow& window = state.policy().windows[first_over(state, closed.windows)];
-    const Occurrence next = next_occurrence(window, state.now());
-    const bool has_begun = next.begin <= state.now();
-    const std::string nodes = count(closed.nodes, "node", "nodes");
-    std::string story = named(window);
-    if (has_begun) {
-        story += " keeps " + nodes + " closed for another " + span(next.end - state.now());
-    } else {
-        story += " closes " + nodes + " in " + span(next.begin - state.now()) + " for " +
-                 span(window.length) + needs(stay, window);
-    }
+    const MaintenanceWindow& first = state.policy().windows[closed.bars.front().window];
+    const std::string story = story_of(state, closed, stay);
     const bool is_none_left =
         refusal.reason == Reason::no_matching_node || refusal.reason == Reason::never_fits;
     Explanation out = std::move(refusal);
     if (!anyway || (is_none_left && anyway->reason != out.reason)) {
-        out.reason = window.is_reservation() ? Reason::set_aside : Reason::maintenance;
-        out.subject = window.name;
+        out.reason = first.is_reservation() ? Reason::set_aside : Reason::maintenance;
+        out.subject = first.name;
         out.sentence =
             asks_for(state.capacity(), state.shapes().at(group.shape), group.ranks) + "; " + story;
-        if (anyway) out.sentence += "; also without it there would be no room now";
+        if (anyway) {
+            out.sentence += closed.bars.size() == 1 ? "; also without it" : "; also without them";
+            out.sentence += " there would be no room now";
+        }
     } else {
         out.sentence += "; " + story;
     }
-    out.figures.push_back({"nodes_closed", closed.nodes});
-    const Instant begin = std::max(next.begin, state.now());
-    out.figures.push_back({"closed_in_ms", (begin - state.now()).ms()});
-    out.figures.push_back({"closed_for_ms", (next.end - begin).ms()});
-    out.figures.push_back({"run_time_ms", stay.time.ms()});
+    add_figures(state, closed, stay, out.figures);
     return out;
 }
 

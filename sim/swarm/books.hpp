@@ -108,6 +108,9 @@ public:
         return may_use(pod.rules, node) && is_open(node, pod);
     }
     [[nodiscard]] bool is_open(const NodeFacts& node, const PodFacts& pod) const;
+    // By this window alone it is not open.
+    [[nodiscard]] bool bars(const MaintenanceWindow& window, const NodeFacts& node,
+                            const PodFacts& pod) const;
     // It is to leave its node now, and may be stopped for that. `ends`: by its limit, or never.
     [[nodiscard]] bool is_to_leave(const NodeFacts& node, const PodFacts& pod, Instant ends) const;
     // The window is a reservation for the pod's queue, one above it, or its namespace.

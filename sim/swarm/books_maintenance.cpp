@@ -49,22 +49,23 @@ bool Books::is_for(const MaintenanceWindow& window, const PodFacts& pod) const {
     });
 }
 
-bool Books::is_open(const NodeFacts& node, const PodFacts& pod) const {
+bool Books::bars(const MaintenanceWindow& window, const NodeFacts& node,
+                 const PodFacts& pod) const {
+    const std::optional<Instant> begin = begin_of(window, now);
+    if (!begin || !is_in(window, node) || is_for(window, pod)) return false;
+    if (*begin <= now) return true;
     const auto guess = guesses.find(job_of(pod));
     Duration time = pod.run_time_max;
     if (time == Duration{} && guess != guesses.end()) time = guess->second;
-    for (const MaintenanceWindow& window : policy.windows) {
-        const std::optional<Instant> begin = begin_of(window, now);
-        if (!begin || !is_in(window, node) || is_for(window, pod)) continue;
-        if (*begin <= now) return false;
-        if (time > Duration{} && now + time <= *begin) continue;
-        const Duration left = *begin - now;
-        const bool is_stopped = stops(window.drain, pod);
-        if (is_stopped && left > window.notice && left > pod.stop_grace) continue;
-        if (!is_stopped && time == Duration{} && left > window.closes_ahead) continue;
-        return false;
-    }
-    return true;
+    if (time > Duration{} && now + time <= *begin) return false;
+    const Duration left = *begin - now;
+    if (stops(window.drain, pod)) return left <= window.notice || left <= pod.stop_grace;
+    return time > Duration{} || left <= window.closes_ahead;
+}
+
+bool Books::is_open(const NodeFacts& node, const PodFacts& pod) const {
+    return std::none_of(policy.windows.begin(), policy.windows.end(),
+                        [&](const MaintenanceWindow& window) { return bars(window, node, pod); });
 }
 
 bool Books::is_to_leave(const NodeFacts& node, const PodFacts& pod, Instant ends) const {

@@ -78,6 +78,7 @@ private:
     void check_places(const std::string& what, const ObjectKey& job, const PodFacts& like,
                       const std::set<std::string>& but, const std::vector<std::string>& nodes);
     void recount_topology(const std::string& name, const PodFacts& pod, const Explanation& told);
+    void recount_windows(const std::string& name, const PodFacts& pod, const Explanation& told);
     void check_delete(const DeletePod& deletion);
     void check_rollbacks();
     void check_started(const ReportStarted& report);

@@ -1,6 +1,8 @@
 // I14 and I15: at a fixed point nobody waits who could start, and what the others are told is true.
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "sim/swarm/judge.hpp"
 
@@ -111,6 +113,7 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
     if (has("gpu_time_limit")) recount_budget(name, pod, ready, told);
     if (has("nodes_pool")) recount_nodes(name, pod, told);
     if (has("domains")) recount_topology(name, pod, told);
+    if (has("nodes_closed")) recount_windows(name, pod, told);
 }
 
 namespace {}  // namespace
@@ -166,6 +169,32 @@ void Judge::recount_nodes(const std::string& name, const PodFacts& pod, const Ex
     if (is_part) expect("gpu_free_on_one_device", on_device);
     if (told.reason == Reason::gpu_insufficient && free >= request.gpus * ranks) {
         fail("I15", name + "there are enough free GPUs");
+    }
+}
+
+// Each window with its own nodes; one that several bar counts once in all.
+void Judge::recount_windows(const std::string& name, const PodFacts& pod, const Explanation& told) {
+    const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
+    std::set<std::string> closed;
+    std::map<std::string, std::int64_t> by_window;
+    for (const auto& [node_name, node] : books_.nodes) {
+        if (node.pool != pool || !Books::may_use(pod.rules, node)) continue;
+        for (const MaintenanceWindow& window : books_.policy.windows) {
+            if (!books_.bars(window, node, pod)) continue;
+            closed.insert(node_name);
+            ++by_window[window.name];
+        }
+    }
+    if (figure(told, "nodes_closed") != std::ssize(closed) ||
+        figure(told, "windows") != std::ssize(by_window)) {
+        fail("I15", name + std::to_string(by_window.size()) + " windows bar " +
+                        std::to_string(closed.size()) + " nodes: " + told.sentence);
+    }
+    if (by_window.size() > 1) ++probes.waits_for_several_windows;
+    if (told.reason != Reason::maintenance && told.reason != Reason::set_aside) return;
+    if (figure(told, "nodes_closed_by_first") != by_window[told.subject]) {
+        fail("I15", name + "window " + told.subject + " bars " +
+                        std::to_string(by_window[told.subject]) + " nodes: " + told.sentence);
     }
 }
 

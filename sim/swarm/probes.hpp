@@ -17,18 +17,19 @@ BOOST_DESCRIBE_STRUCT(ModelProbes, (), (models_judged, gangs_with_roles))
 
 struct MaintenanceProbes : ModelProbes {
     std::uint64_t windows_drawn = 0;
-    std::uint64_t nodes_unhealthy = 0;       // told to be
-    std::uint64_t binds_beside_windows = 0;  // held against windows that are or will be
-    std::uint64_t pods_drained = 0;          // asked to leave a node that is to be empty
-    std::uint64_t waits_for_windows = 0;     // waiting jobs told that maintenance is why
+    std::uint64_t nodes_unhealthy = 0;            // told to be
+    std::uint64_t binds_beside_windows = 0;       // held against windows that are or will be
+    std::uint64_t pods_drained = 0;               // asked to leave a node that is to be empty
+    std::uint64_t waits_for_windows = 0;          // waiting jobs told that maintenance is why
+    std::uint64_t waits_for_several_windows = 0;  // told which nodes each of them bars
     std::uint64_t waits_for_reservations = 0;
     std::uint64_t binds_in_reservations = 0;  // of whom they are for
     std::uint64_t stranded_stopped = 0;       // pods of gangs that had lacked ranks for too long
 };
 BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (ModelProbes),
                       (windows_drawn, nodes_unhealthy, binds_beside_windows, pods_drained,
-                       waits_for_windows, waits_for_reservations, binds_in_reservations,
-                       stranded_stopped))
+                       waits_for_windows, waits_for_several_windows, waits_for_reservations,
+                       binds_in_reservations, stranded_stopped))
 
 struct BudgetProbes {
     std::uint64_t budgets_drawn = 0;

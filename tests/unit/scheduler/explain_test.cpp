@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "scheduler/model/reason.hpp"
 #include "support/engine_world.hpp"
 
@@ -49,6 +51,38 @@ TEST(Explain, ranks_of_different_size_are_told_with_what_all_of_them_need) {
     EXPECT_EQ(world.why("g").front().sentence,
               "needs 6 GPUs for 3 ranks of different size at once (4, 1, 1); pool default has 4 of "
               "4 GPUs free: room for each kind, but not for all together");
+}
+
+MaintenanceWindow window_on(const std::string& name, const std::string& node, Instant begin,
+                            std::int64_t length_s) {
+    MaintenanceWindow window;
+    window.name = name;
+    window.nodes = {node};
+    window.begin = begin;
+    window.length = Duration::seconds(length_s);
+    window.drain = Drain::none;
+    return window;
+}
+
+TEST(Explain, the_times_of_a_window_come_with_how_many_nodes_it_closes_itself) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    Policy policy = world.policy;
+    policy.windows = {window_on("far", "a", world.now + Duration::seconds(7200), 600),
+                      window_on("short", "b", world.now, 25)};
+    world.set(policy);
+    world.add(pod("p", "p", 1));
+    world.plan();
+    const Explanation told = world.why("p").front();
+    std::map<std::string, std::int64_t> figures;
+    for (const Figure& one : told.figures) figures[one.name] = one.value;
+    EXPECT_EQ(told.subject, "short");
+    EXPECT_EQ(figures["nodes_closed"], 2);
+    EXPECT_EQ(figures["windows"], 2);
+    EXPECT_EQ(figures["nodes_closed_by_first"], 1);
+    EXPECT_EQ(figures["closed_in_ms"], 0);
+    EXPECT_EQ(figures["closed_for_ms"], 25'000);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ struct JobView {
     std::string pool;
     std::int32_t priority = 0;
     Instant submitted_at;
-    Instant started_at;
+    Instant started_at;  // its run: the present one, or else the last
     Instant finished_at;
     bool gang = false;
     std::int32_t ranks_min = 0;

@@ -9,6 +9,7 @@
 #include "scheduler/engine/view_parts.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/policy/queue_order.hpp"
+#include "scheduler/state/present_run.hpp"
 
 namespace gpuctl {
 namespace {
@@ -133,7 +134,7 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
     view.pool = job.pool_wanted;
     view.priority = job.priority;
     view.submitted_at = job.submitted_at;
-    view.started_at = job.started_at;
+    view.started_at = run_began(state, job);
     view.finished_at = job.finished_at;
     Tally tally;
     tally.succeeded = job.finished.count();
@@ -141,10 +142,6 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
         const PodRow& pod = state.pod(pod_id);
         view.pods.push_back(view_parts::pod_view(state, pod_id));
         if (!job.record) view.gpus_per_pod = state.shapes().at(pod.shape).gpus;
-        const Instant started = pod.facts.started_at;
-        if (started.happened() && (!view.started_at.happened() || started < view.started_at)) {
-            view.started_at = started;
-        }
         view.finished_at = std::max(view.finished_at, pod.facts.finished_at);
         if (pod.facts.phase == PodPhase::succeeded) {
             ++tally.succeeded;

@@ -6,6 +6,7 @@
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/present_run.hpp"
 
 namespace gpuctl {
 namespace {
@@ -75,6 +76,8 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
     settle_standing(id);
     note_end(id);
     if (starts_to_leave) note_leaving(id);
+    if (!starts_to_leave || !row.job.exists() || row.facts.phase != PodPhase::running) return;
+    note_stopped(*this, jobs_[row.job.value()], id);
 }
 
 void ClusterState::on(const PodRemoved& event, EffectList&) {
@@ -107,10 +110,8 @@ void ClusterState::drop_pod(PodId id) {
     PodRow& row = pods_[id.value()];
     if (row.job.exists()) {
         JobRow& job = jobs_[row.job.value()];
-        if (!job.started_at.happened() ||
-            (row.facts.started_at.happened() && row.facts.started_at < job.started_at)) {
-            job.started_at = row.facts.started_at;
-        }
+        if (is_running(row.facts)) note_stopped(*this, job, id);
+        note_gone_start(job, row.facts.started_at);
         job.finished_at = std::max(job.finished_at, row.facts.finished_at);
         job.finished.note_gone(row.facts);
     }
@@ -177,7 +178,11 @@ void ClusterState::leave_job(PodId id) {
 void ClusterState::settle_standing(PodId id) {
     PodRow& row = pods_[id.value()];
     if (is_terminal(row.facts.phase)) {
-        if (row.standing != PodStanding::done) note_run(id);
+        const bool is_news = row.standing != PodStanding::done;
+        if (is_news) note_run(id);
+        if (is_news && row.job.exists() && row.facts.phase == PodPhase::failed) {
+            note_stopped(*this, jobs_[row.job.value()], id);
+        }
         if (row.node.exists() && !planted(PlantedBug::ended_pods_keep_room)) release(id);
         row.standing = PodStanding::done;
         row.in_flight = row.delete_in_flight = false;

@@ -47,6 +47,7 @@ void copy_job(To& to, const From& from) {
     to.reported = from.reported;
     to.reported_reason = from.reported_reason;
     to.started_at = from.started_at;
+    to.earlier_runs_until = from.earlier_runs_until;
     to.finished_at = from.finished_at;
     to.last_phase = from.last_phase;
     to.claim_until = from.claim_until;

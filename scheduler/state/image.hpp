@@ -86,6 +86,7 @@ struct JobImage {
     std::uint64_t reported = 0;
     Reason reported_reason{};
     Instant started_at;
+    Instant earlier_runs_until;
     Instant finished_at;
     PodPhase last_phase{};
     Instant claim_until;
@@ -111,10 +112,10 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        workload_failures, workload_not_before, create_deadline, create_lands_until,
                        message, workload_facts, gang_attempt, gang_started, short_since,
                        is_stranded, finished, gang_deadline, member_refused, bind_failures,
-                       not_before, reported, reported_reason, started_at, finished_at, last_phase,
-                       claim_until, claim_pods, victims, victim_refused, eviction_failures,
-                       evict_again_at, elastic, timer_at, is_long, is_dirty, is_queued,
-                       block_reason, block_watch, is_limited, is_blocked))
+                       not_before, reported, reported_reason, started_at, earlier_runs_until,
+                       finished_at, last_phase, claim_until, claim_pods, victims, victim_refused,
+                       eviction_failures, evict_again_at, elastic, timer_at, is_long, is_dirty,
+                       is_queued, block_reason, block_watch, is_limited, is_blocked))
 
 struct PromiseImage {
     std::string pool;

@@ -209,7 +209,8 @@ struct JobRow {
     Instant not_before;
     std::uint64_t reported = 0;  // fingerprint of the explanation last reported
     Reason reported_reason = Reason::none;
-    Instant started_at;  // first start of pods that are gone by now
+    Instant started_at;  // of its run, as far as pods tell that run no more (present_run.hpp)
+    Instant earlier_runs_until;  // what began no later was of a run that is over
     Instant finished_at;
     PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal
 

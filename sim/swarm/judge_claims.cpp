@@ -104,6 +104,7 @@ void Judge::check_eviction(const EvictPod& eviction) {
     const PodFacts& by = books_.pods.at(*job->second.begin()).facts;
     if (books_.queue_of(by) != books_.queue_of(pod.facts)) return;  // taken back: check_reclaim()
     if (!by.preempts) fail("I17", what + ": for a job that may stop nobody");
+    if (is_asked_again) return;  // decided before: a claim outlives the policy that it was made by
     const bool may_be_equal = stops_long_for_short(books_.queue_of(by));  // check_shorter()
     if (by.priority < pod.facts.priority || (by.priority == pod.facts.priority && !may_be_equal)) {
         fail("I17", what + ": for a job of no higher priority");

@@ -65,7 +65,7 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
                                      spec.replicas_min = std::min(spec.replicas_min, left);
                                      spec.replicas_max = std::min(spec.replicas_max, left);
                                  },
-                                 left});
+                                 static_cast<std::size_t>(left)});
         return [=](Trial& trial) {
             if (has_object) trial.happen(GangObserved{key, {left, {}}});
             anew(trial);

@@ -95,7 +95,7 @@ std::optional<std::int64_t> Question::smallest(std::int64_t low, std::int64_t hi
 
 namespace {
 
-// Takes back what waits, and gives the record of it.
+// Its owner takes back what waits.
 void withdraw(Trial& trial, const ObjectKey& job, const std::vector<PodFacts>& pods) {
     trial.happen(JobDeleteRequested{job, false});
     for (const PodFacts& pod : pods) trial.happen(PodRemoved{pod.uid});
@@ -111,7 +111,7 @@ Change make_anew(const Question& question, const Rewrite& rewrite) {
         const PodRow& pod = question.state()->pod(id);
         if (pod.standing != PodStanding::waiting) continue;
         before.push_back(pod.facts);
-        if (pod.facts.rank >= rewrite.ranks_most) continue;
+        if (after.size() >= rewrite.pods_most) continue;
         after.push_back(pod.facts);
         rewrite.pod(after.back());
     }

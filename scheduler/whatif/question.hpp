@@ -57,7 +57,7 @@ private:
 struct Rewrite {
     std::function<void(PodFacts&)> pod;
     std::function<void(JobSpec&)> spec = [](JobSpec&) {};  // of what was submitted through us
-    std::int32_t ranks_most = kRanksMaximum;               // those from here on are left out
+    std::size_t pods_most = kRanksMaximum;                 // those behind so many are left out
 };
 // The job is deleted and, once that has had its effect on others, made anew: last in line. One of
 // which something runs stays, and its waiting pods are changed where they are, as a controller

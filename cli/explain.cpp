@@ -51,6 +51,11 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
         out << "  it has to begin by " << by
             << ", or it would run on alone when all else is done\n";
     }
+    if (const std::string from = printable(text_of(turn, "soonerFrom")); !from.empty()) {
+        out << "  from " << from << " until " << printable(text_of(turn, "soonerUntil"))
+            << " it counts for an eighth of what is left of it: it has then nearly waited for as "
+               "long as the pool wants jobs to\n";
+    }
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ std::optional<EngineSetup> engine_setup_for(Suite suite, const Trace& trace) {
             stop_long_for_short(pool, setup.policy);
             // As the guarantee is meant there: for who wants no more than his quota.
             pool.preemption.guarantees = GuaranteeRule::when_demand_fits;
+            // What is wanted of the slowest hundredth.
+            pool.preemption.wait_target = Duration::seconds(1'800);
             break;
         case Suite::elastic:  // its jobs are told apart by age only: elastic_policy.hpp
             pool.queues.front().order = QueueOrder::fifo;

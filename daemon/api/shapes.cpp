@@ -338,7 +338,9 @@ Json turn_json(const TurnView& turn) {
     body["priorityBase"] = turn.priority;
     body["priorityByWaiting"] = turn.priority_by_waiting;
     body["waitedMs"] = turn.waited.ms();
-    body.update({{"dueAt", format_time(turn.due_at)}, {"beginBy", format_time(turn.begin_by)}});
+    body.update({{"dueAt", format_time(turn.due_at)}, {"beginBy", format_time(turn.begin_by)},
+                 {"soonerFrom", format_time(turn.sooner_from)},
+                 {"soonerUntil", format_time(turn.sooner_until)}});
     body["tenant"] = {{"name", turn.tenant},
                       {"share", turn.tenant_share},
                       {"weight", turn.tenant_weight},

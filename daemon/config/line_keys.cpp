@@ -43,6 +43,8 @@ const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
                {{"always", GuaranteeRule::always},
                 {"whenDemandFits", GuaranteeRule::when_demand_fits}},
                "whenDemandFits: of queues that hold and wait for no more than theirs; or always"),
+        span("waitTarget", &PreemptionPolicy::wait_target, 0, 365 * kMsPerDay,
+             "with mode: shortest, who has nearly waited so long in all goes sooner; 0: off"),
     };
     return table;
 }

@@ -287,6 +287,10 @@ namespace gpuctl {
       "How many ranks an elastic job has is not written down.") \
     X(long_jobs_begin_last, \
       "A job that has to begin now goes by what is left of it, behind all that is shorter.") \
+    X(hurry_who_missed_the_target, \
+      "Who has waited for longer than the pool's waitTarget still goes sooner for it.") \
+    X(no_timer_for_wait_targets, \
+      "Nobody looks up when a job nears the pool's waitTarget: a lost wake-up.") \
     X(stop_who_has_to_go_on, \
       "Who would run on alone when all else is done is stopped for shorter work all the same.") \
     X(due_by_length_alone, \

@@ -194,6 +194,9 @@ struct TurnView {
     Duration waited;
     Instant due_at;    // where the pool goes by that; or never
     Instant begin_by;  // or it would run on alone, where the pool minds that; or never
+    // Where the pool has a target for waiting: from when until when it goes sooner for it; or never.
+    Instant sooner_from;
+    Instant sooner_until;
     std::string tenant;
     std::int64_t tenant_share = 0;  // in that queue
     std::int64_t tenant_weight = 1;

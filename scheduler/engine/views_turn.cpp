@@ -6,6 +6,7 @@
 #include "scheduler/policy/work_left.hpp"
 #include "scheduler/queue/share.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/wait_target.hpp"
 
 namespace gpuctl {
 
@@ -38,6 +39,11 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
             turn.due_at = Instant{work.of_waiting(state, job)};
         }
         turn.begin_by = WorkLeft::begin_by(state, job).value_or(Instant{});
+        const auto target = wait_target_of(state, job);
+        if (target && state.now() < target->missed_from) {
+            turn.sooner_from = target->near_from;
+            turn.sooner_until = target->missed_from;
+        }
     }
     turn.tenant = tenant.name;
     turn.tenant_weight = tenant.weight;

@@ -103,12 +103,15 @@ struct PreemptionPolicy {
     // goes first: it would run on alone when the rest is done. 0: none does.
     std::int32_t makespan_percent = 0;
     GuaranteeRule guarantees = GuaranteeRule::always;
+    // With `shortest`: a job that has nearly waited so long altogether counts for an eighth of
+    // what is left of it, until it has. 0: no such target.
+    Duration wait_target = {};
     [[nodiscard]] bool stops_by_run_time() const { return mode != PreemptionMode::priority; }
     friend auto operator<=>(const PreemptionPolicy&, const PreemptionPolicy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PreemptionPolicy, (),
                       (mode, gpu_exponent_percent, gain_percent, slowdown_percent, makespan_percent,
-                       guarantees))
+                       guarantees, wait_target))
 
 struct PoolPolicy {
     std::string name;

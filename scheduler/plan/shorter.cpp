@@ -174,6 +174,11 @@ std::string Shorter::why(const JobRow& other) {
                " are left: it has to begin now, or it would run on alone when all else is done";
     }
     if (is_due_) return "stopped for job " + name + ", which is due sooner";
+    if (job_.nears_wait_target) {
+        return "stopped for job " + name + ", of which " + left(job_) +
+               " are left: it has nearly waited for as long as jobs of its pool should (" +
+               explain_parts::span(state_.pool(job_.pool).preemption.wait_target) + ")";
+    }
     return "stopped for shorter job " + name + ", of which " + left(job_) +
            " are left, and of this one " + left(other);
 }

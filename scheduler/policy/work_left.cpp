@@ -4,6 +4,7 @@
 
 #include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
+#include "scheduler/state/wait_target.hpp"
 
 namespace gpuctl {
 namespace {
@@ -26,6 +27,10 @@ void read_unfinished(const ClusterState& state, const RunTimeQuestion& about, Ru
         if (basis == RunTimeBasis::same_job && churn.limit != about.limit) continue;
         out.push_back(churn.done);
     }
+}
+
+std::int64_t hurry_of(const JobRow& job) {
+    return job.nears_wait_target ? kNearTargetLog2 * kLog2One : 0;
 }
 
 }  // namespace
@@ -97,7 +102,7 @@ std::int64_t WorkLeft::of_running(const ClusterState& state, const JobRow& job, 
     if (policy.mode == PreemptionMode::due) return due_ms(state, job) - cost.ms();
     const RunTimeQuestion about = state.question_about(job);
     const Duration left = time_left(state, about, state.progress_of(job));
-    return size_log2(policy, left - cost, about.gpus);
+    return size_log2(policy, left - cost, about.gpus) - hurry_of(job);
 }
 
 std::int64_t WorkLeft::of_waiting(const ClusterState& state, const JobRow& job) {
@@ -106,7 +111,7 @@ std::int64_t WorkLeft::of_waiting(const ClusterState& state, const JobRow& job) 
     const RunTimeQuestion about = state.question_about(job);
     Duration time = time_left(state, about, state.progress_of(job));
     if (about.expected > Duration{}) time = ClusterState::rounded_up(time);
-    return size_log2(policy, time, about.gpus);
+    return size_log2(policy, time, about.gpus) - hurry_of(job);
 }
 
 }  // namespace gpuctl

@@ -2,6 +2,7 @@
 
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/base/planted.hpp"
+#include "scheduler/state/wait_target.hpp"
 
 #include <algorithm>
 
@@ -88,6 +89,10 @@ void ClusterState::set_timer(JobId id) {
     if (!planted(PlantedBug::no_timer_for_claims)) consider(job.claim_until);
     consider(job.evict_again_at);
     if (is_elastic(job)) consider(next_size_change(job));
+    if (const auto target = wait_target_of(*this, job)) {
+        if (!planted(PlantedBug::no_timer_for_wait_targets)) consider(target->near_from);
+        consider(target->missed_from);
+    }
     if (next == job.timer_at) return;
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
     job.timer_at = next;

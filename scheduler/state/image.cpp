@@ -40,6 +40,7 @@ void copy_job(To& to, const From& from) {
     if (!planted(PlantedBug::forget_started_gangs_on_disk)) to.gang_started = from.gang_started;
     if (!planted(PlantedBug::forget_stranded_gangs_on_disk)) to.short_since = from.short_since;
     to.is_stranded = from.is_stranded;
+    to.nears_wait_target = from.nears_wait_target;
     to.gang_deadline = from.gang_deadline;
     to.member_refused = from.member_refused;
     to.bind_failures = from.bind_failures;

@@ -251,6 +251,7 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     // one job may have.
     if (job.pods_held > 0) mode |= 4U;
     if (is_being_moved(job)) mode |= 16U;
+    if (job.nears_wait_target) mode |= 64U;
     const PoolRow& pool = pools_[job.pool.value()];
     const bool reserves = pool.reserve_percent > 0 || pool.reserve_gpus > GpuMilli{};
     if (reserves && limits::would_grow(job, job.pods_held)) mode |= 32U;

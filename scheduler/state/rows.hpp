@@ -201,6 +201,7 @@ struct JobRow {
     bool gang_started = false;  // all its ranks were bound, and some have been since
     Instant short_since;        // it ran as a whole, lacks ranks and waits for them since; or never
     bool is_stranded = false;   // for too long (stranded.cpp)
+    bool nears_wait_target = false;  // wait_target.hpp
     FinishedRanks finished;     // whose pods are gone
     Instant gang_deadline;      // of the open round or of being half bound; else never
     bool member_refused = false;  // in the open round

@@ -24,6 +24,9 @@ std::pair<std::int64_t, std::int64_t> due_between(const ClusterState& state, con
     return {due, due + whole.ms() / 8 * percent / 100 + percent};
 }
 
+// Who nears the pool's target for waiting counts for an eighth of what is left of it.
+std::int64_t hurry_of(const JobRow& job) { return job.nears_wait_target ? 3 * 65'536 : 0; }
+
 }  // namespace
 
 bool Judge::stops_long_for_short(const QueueName& queue) const {
@@ -40,7 +43,8 @@ bool Judge::has_more_left(const ClusterState& state, const JobRow& runs,
         return due_between(state, runs, policy.slowdown_percent).second >
                due_between(state, waits, policy.slowdown_percent).first;
     }
-    return size_log2(policy, time_left(state, runs), state.question_about(runs).gpus) >
+    return size_log2(policy, time_left(state, runs), state.question_about(runs).gpus) -
+               hurry_of(runs) >
            left.of_waiting(state, waits);
 }
 
@@ -65,6 +69,10 @@ void Judge::check_shorter(const EvictPod& eviction, const ClusterState& after) {
                                 : ": less is left of it than of the job that it is stopped for"));
     }
     if (policy.mode == PreemptionMode::due) return;  // a moment does not move
+    if (by.nears_wait_target) {  // for whom less may be left of the other, too
+        ++probes.stopped_for_wait_target;
+        return;
+    }
     // That may turn only when the one was set back or the other has run meanwhile.
     const Duration of_victim = time_left(after, after.job(victim));
     const Duration of_stopper = time_left(after, after.job(stopper));
@@ -116,6 +124,25 @@ void Judge::forget_progress(const Event& event) {
     }
 }
 
+// At a fixed point it is known of each that holds nothing whether it nears the target.
+void Judge::look_at_wait_targets(const ClusterState& state) {
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (!job.waits_in.exists() || job.pods_held > 0 || job.priority >= kSystemPriority) continue;
+        const std::string& pool = state.pool(job.pool).name;
+        const PreemptionPolicy policy = books_.preemption_of(pool);
+        const Duration waited = state.now() - job.submitted_at - state.progress_of(job);
+        const Duration target = policy.wait_target;
+        const bool nears = target > Duration{} && policy.mode == PreemptionMode::shortest &&
+                           stops_long_for_short({pool, state.queue(job.queue).name}) &&
+                           waited.ms() * 5 >= target.ms() * 4 && waited < target;
+        if (nears != job.nears_wait_target) {
+            fail("I17", "job " + to_string(key) + (nears ? " nears" : " does not near") +
+                            " the wait target and is taken for another");
+        }
+    }
+}
+
 // Of its own queue, those whom it may have stopped for having more left.
 std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
                                             const PodFacts& like) const {
@@ -157,7 +184,8 @@ std::vector<std::string> Judge::longer_ones(const ClusterState& state, JobId id,
             continue;
         }
         const std::int64_t size =
-            size_log2(policy, time_left(state, other) - lost, state.question_about(other).gpus);
+            size_log2(policy, time_left(state, other) - lost, state.question_about(other).gpus) -
+            hurry_of(other);
         if (size > left.of_waiting(state, state.job(id)) + 3 * 65'536) out.push_back(uid);
     }
     return out;

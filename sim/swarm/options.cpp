@@ -73,6 +73,7 @@ void draw_moments(Rng copy, PreemptionPolicy& policy) {
     if (rng.chance(1, 3)) policy.mode = PreemptionMode::due;
     policy.slowdown_percent = static_cast<std::int32_t>(rng.between(100, 500));
     if (rng.chance(1, 2)) policy.makespan_percent = static_cast<std::int32_t>(rng.between(10, 150));
+    if (rng.chance(1, 2)) policy.wait_target = Duration::seconds(rng.between(2, 200));
 }
 
 // default | small | urgent, with chance 1/2 "small" beside "lab" below "team", and "deep" below a

@@ -13,6 +13,7 @@
 //   line    steps-aside patience 100 short 25 60 keep 100    of the pool "default": its first in
 //           line, when waiting counts before all else, 25 % kept for work of up to 60 s, when nodes
 //           are kept for whom nothing can be promised; `shortest`: long work is stopped for short
+//           wait-target 100: so long, in s, no job should wait
 //   job     llm prod gang 2x4 prio 5 tenant team-b model A100 pool other   (ranks x GPUs each)
 //           cores 2 memory 64          of each rank, in Gi
 //           elastic 2-6x1              like gang, of 2 to 6 ranks; submitted through us
@@ -174,6 +175,9 @@ private:
                 backfill.keep_after = Duration::seconds(std::stoll(part.at(++i)));
             } else if (part[i] == "shortest") {
                 policy_.pools.front().preemption.mode = PreemptionMode::shortest;
+            } else if (part[i] == "wait-target") {
+                policy_.pools.front().preemption.wait_target =
+                    Duration::seconds(std::stoll(part.at(++i)));
             } else if (part[i] == "due") {
                 policy_.pools.front().preemption.mode = PreemptionMode::due;
             } else if (part[i] == "guarantees-when-demand-fits") {

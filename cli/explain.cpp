@@ -16,16 +16,53 @@ void print_blocker(std::ostream& out, std::size_t number, const nlohmann::json& 
     }
 }
 
-// "12.50 %" of parts per billion.
-std::string percent(std::int64_t share) {
-    const std::string hundredths = std::to_string(share / 100'000 % 100);
-    return std::to_string(share / 10'000'000) + "." + (hundredths.size() < 2 ? "0" : "") +
-           hundredths + " %";
+// "0.80" of 80.
+std::string hundredths(std::int64_t amount) {
+    const std::string rest = std::to_string(amount % 100);
+    return std::to_string(amount / 100) + "." + (rest.size() < 2 ? "0" : "") + rest;
 }
+
+// "12.50 %" of parts per billion.
+std::string percent(std::int64_t share) { return hundredths(share / 100'000) + " %"; }
 
 std::string share_over_weight(const nlohmann::json& of) {
     return "share " + percent(of.value("share", std::int64_t{0})) + " / weight " +
            number_of(of, "weight");
+}
+
+// What an order by run time goes by.
+void print_run_time(std::ostream& out, const nlohmann::json& run_time) {
+    if (!run_time.is_object()) return;
+    const auto ms = [&](const char* key) { return run_time.value(key, std::int64_t{0}); };
+    const bool is_left = run_time.value("isLeft", false);
+    out << "  run time (SHORTEST): " << format_span(ms("ms") / 1000)
+        << (is_left ? " are left of it" : " to run")
+        << (run_time.value("isTold", false) ? ", as its user says"
+                                            : ", by its limit and what its namespace ran before");
+    if (is_left && ms("gpuExponentPercent") > 0) {
+        out << ", times " << number_of(run_time, "gpus") << " GPUs to the power of "
+            << hundredths(ms("gpuExponentPercent"));
+    }
+    out << "; less goes first";
+    if (const std::int64_t every = ms("halvedEveryMs"); every > 0) {
+        out << ", and waiting for " << format_span(every / 1000) << " halves it";
+    }
+    out << '\n';
+}
+
+void print_ahead(std::ostream& out, const nlohmann::json& ahead) {
+    const std::int64_t count = ahead.value("count", std::int64_t{0});
+    const nlohmann::json jobs = ahead.value("jobs", nlohmann::json::array());
+    if (count <= 0) return;
+    out << "  ahead of it in its queue: ";
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        out << (i == 0 ? "" : ", ") << printable(text_of(jobs[i], "namespace")) << '/'
+            << printable(text_of(jobs[i], "jobId"));
+    }
+    if (count > static_cast<std::int64_t>(jobs.size())) {
+        out << " and " << count - static_cast<std::int64_t>(jobs.size()) << " more";
+    }
+    out << '\n';
 }
 
 // What decides when it is tried, from the pool down; the first term that differs decides.
@@ -44,6 +81,7 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
         << number_of(turn, "priorityByWaiting") << " for waiting "
         << format_age(turn.value("waitedMs", std::int64_t{0}) / 1000) << ", namespace "
         << printable(text_of(tenant, "name")) << " " << share_over_weight(tenant) << '\n';
+    print_run_time(out, turn.value("runTime", nlohmann::json{}));
     if (const std::string due = printable(text_of(turn, "dueAt")); !due.empty()) {
         out << "  it is due at " << due << ": what is due sooner goes first\n";
     }
@@ -56,6 +94,7 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
             << " it counts for an eighth of what is left of it: it has then nearly waited for as "
                "long as the pool wants jobs to\n";
     }
+    print_ahead(out, turn.value("ahead", nlohmann::json::object()));
 }
 
 }  // namespace

@@ -338,9 +338,24 @@ Json turn_json(const TurnView& turn) {
     body["priorityBase"] = turn.priority;
     body["priorityByWaiting"] = turn.priority_by_waiting;
     body["waitedMs"] = turn.waited.ms();
-    body.update({{"dueAt", format_time(turn.due_at)}, {"beginBy", format_time(turn.begin_by)},
+    body.update({{"dueAt", format_time(turn.due_at)},
+                 {"beginBy", format_time(turn.begin_by)},
                  {"soonerFrom", format_time(turn.sooner_from)},
                  {"soonerUntil", format_time(turn.sooner_until)}});
+    body["runTime"] = Json{};
+    if (turn.run_time) {
+        body["runTime"] = {{"ms", turn.run_time->time.ms()},
+                           {"isLeft", turn.run_time->is_left},
+                           {"isTold", turn.run_time->is_told},
+                           {"gpus", gpus_json(turn.run_time->gpus)},
+                           {"gpuExponentPercent", turn.run_time->gpu_exponent_percent},
+                           {"halvedEveryMs", turn.run_time->halved_every.ms()}};
+    }
+    body["ahead"] = {{"count", turn.ahead_count}, {"jobs", Json::array()}};
+    for (const ObjectKey& key : turn.ahead) {
+        body["ahead"]["jobs"].push_back(
+            {{"namespace", key.namespace_name}, {"jobId", shown_name(key)}});
+    }
     body["tenant"] = {{"name", turn.tenant},
                       {"share", turn.tenant_share},
                       {"weight", turn.tenant_weight},

@@ -194,9 +194,22 @@ struct TurnView {
     Duration waited;
     Instant due_at;    // where the pool goes by that; or never
     Instant begin_by;  // or it would run on alone, where the pool minds that; or never
-    // Where the pool has a target for waiting: from when until when it goes sooner for it; or never.
+    // Where the pool has a target for waiting: from when until when it goes sooner for it; or
+    // never.
     Instant sooner_from;
     Instant sooner_until;
+    // With the order SHORTEST: what it goes by, and how it came to be known.
+    struct RunTime {
+        Duration time;         // that it takes, or that is left of it
+        bool is_left = false;  // long work is stopped for short: of it, times its GPUs to a power
+        bool is_told = false;  // by its user; else by its limit and what its owner ran before
+        GpuMilli gpus;
+        std::int32_t gpu_exponent_percent = 0;
+        Duration halved_every;  // by waiting so long
+    };
+    std::optional<RunTime> run_time;
+    std::vector<ObjectKey> ahead;  // of it in its queue, first in line first: the first of them
+    std::int64_t ahead_count = 0;
     std::string tenant;
     std::int64_t tenant_share = 0;  // in that queue
     std::int64_t tenant_weight = 1;

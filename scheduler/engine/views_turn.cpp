@@ -2,13 +2,66 @@
 
 #include <algorithm>
 
+#include "scheduler/base/log2.hpp"
 #include "scheduler/engine/views.hpp"
+#include "scheduler/policy/queue_order.hpp"
 #include "scheduler/policy/work_left.hpp"
 #include "scheduler/queue/share.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/wait_target.hpp"
 
 namespace gpuctl {
+namespace {
+
+constexpr std::size_t kAheadMost = 5;
+
+// The inverse of log2_fixed(), near enough to be read.
+Duration time_of_log2(std::int64_t log2) {
+    const std::int64_t whole = std::int64_t{1} << std::min<std::int64_t>(log2 / kLog2One, 50);
+    return Duration{whole + whole / 4'096 * (log2 % kLog2One) / (kLog2One / 4'096)};
+}
+
+TurnView::RunTime run_time_of(const ClusterState& state, const JobRow& job, Line& line) {
+    const PoolRow& pool = state.pool(job.pool);
+    const RunTimeQuestion about = state.question_about(job);
+    TurnView::RunTime out;
+    out.is_told = about.expected > Duration{};
+    out.is_left = state.stops_long_for_short(state.queue(job.queue));
+    out.gpus = about.gpus;
+    out.gpu_exponent_percent = pool.preemption.gpu_exponent_percent;
+    if (out.is_left) {
+        WorkLeft work;
+        out.time = work.time_left(state, about, state.progress_of(job));
+    } else {
+        out.time = time_of_log2(line.scores.run_time_log2(state, job.waits_in));
+    }
+    if (pool.preemption.mode != PreemptionMode::due) out.halved_every = pool.backfill.ageing;
+    return out;
+}
+
+void add_those_ahead(const ClusterState& state, JobId id, Line& line, TurnView& turn) {
+    const JobRow& job = state.job(id);
+    const Contender own{
+        job.waits_in, &state.book().at(job.waits_in), {job.submitted_at, job.arrival, id}};
+    std::vector<Contender> ahead;
+    for (const ClassId other : state.book().of_queue(job.queue)) {
+        for (const WaitingJob& waits : state.book().at(other).jobs) {
+            const Contender one{other, &state.book().at(other), waits};
+            if (job_comes_first(state, job.queue, line, one, own)) ahead.push_back(one);
+        }
+    }
+    turn.ahead_count = static_cast<std::int64_t>(ahead.size());
+    const auto shown = static_cast<std::ptrdiff_t>(std::min(ahead.size(), kAheadMost));
+    std::partial_sort(ahead.begin(), ahead.begin() + shown, ahead.end(),
+                      [&](const Contender& a, const Contender& b) {
+                          return job_comes_first(state, job.queue, line, a, b);
+                      });
+    for (auto one = ahead.begin(); one != ahead.begin() + shown; ++one) {
+        turn.ahead.push_back(state.job(one->job.job).key);
+    }
+}
+
+}  // namespace
 
 std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key) {
     const JobId id = state.find_job(key);
@@ -45,6 +98,9 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
             turn.sooner_until = target->missed_from;
         }
     }
+    Line line;
+    if (leaf.order == QueueOrder::shortest) turn.run_time = run_time_of(state, job, line);
+    add_those_ahead(state, id, line, turn);
     turn.tenant = tenant.name;
     turn.tenant_weight = tenant.weight;
     if (job.tenant.value() < leaf.by_tenant.size()) {

@@ -135,12 +135,13 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     // A job that names a model waits for that; for one that takes any, it comes after the room.
     const std::string model = model_asked(state, groups);
     const auto add_model_limits = [&](bool is_asked_for) {
-        visit_model_limits(state, job, asked(state, groups, ready.all_or_nothing),
-                           [&](const LimitHit& hit) {
-                               if (model.empty() == is_asked_for) return;
-                               if (!takes_model(state, groups, hit.model)) return;
-                               out.push_back(explain_parts::explain_limit(state, job, hit));
-                           });
+        visit_model_limits(
+            state, job, asked(state, groups, ready.all_or_nothing), [&](const LimitHit& hit) {
+                if (model.empty() == is_asked_for) return;
+                if (!takes_model(state, groups, hit.model)) return;
+                const bool is_split = !is_asked_for && ready.all_or_nothing;
+                out.push_back(explain_parts::explain_limit(state, job, hit, is_split));
+            });
     };
     add_model_limits(true);
     bool has_room = true;

@@ -54,7 +54,8 @@ std::vector<Explanation> explain(const ClusterState& state, JobId job);
 // empty: it is none, or none of it runs.
 std::string explain_size(const ClusterState& state, JobId job);
 
-// Adds to the first of `out` why nobody of lower priority is stopped for it, by what they hold.
+// Adds to the first of `out` why nobody of lower priority is stopped for it, and why what its queue
+// is guaranteed is not taken back for it, by what they hold.
 // Runs through all that the pool's nodes carry: for one job that somebody asks about, not for
 // lists.
 void explain_holders(const ClusterState& state, JobId id, std::vector<Explanation>& out);

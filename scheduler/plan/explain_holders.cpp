@@ -1,4 +1,5 @@
-// Why a job that comes before those who hold the room does not have them stopped.
+// Why a job that comes before those who hold the room does not have them stopped: those of lower
+// priority in its queue, and those in other queues who hold what its queue is guaranteed.
 
 #include <algorithm>
 #include <map>
@@ -8,7 +9,9 @@
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/plan/explain_parts.hpp"
 #include "scheduler/plan/preempt.hpp"
+#include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/victims.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
@@ -21,7 +24,17 @@ struct Held {
     GpuMilli gpus;
     Instant until;  // the first of them
 };
-enum class Why : std::uint8_t { unwilling, bare, moved_often, protected_yet, spared, promise };
+enum class Why : std::uint8_t {
+    unwilling,
+    bare,
+    moved_often,
+    protected_yet,
+    spared,
+    promise,
+    part,        // of a GPU
+    within_also  // its job holds what its own queue is guaranteed, too
+};
+using HeldByReason = std::map<Why, Held>;
 
 // Behind a promise nobody has others stopped (docs/adr/0013): what they leave would belong to the
 // first in line.
@@ -43,6 +56,7 @@ std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, JobId 
         case StopBar::protected_yet:
             return std::pair{Why::protected_yet, check.until};
         case StopBar::part:
+            return std::pair{Why::part, Instant{}};
         case StopBar::not_now:
             return std::nullopt;
         case StopBar::none:
@@ -75,8 +89,66 @@ std::string words_of(const ClusterState& state, Why why, Instant until,
             return "could not be evicted and are left alone" + rest;
         case Why::promise:
             return "could be stopped, but not for it while room is promised to " + promised_to;
+        case Why::part:
+            return "hold parts of GPUs, for which nobody is stopped";
+        case Why::within_also:
+            return "stay, as their jobs also hold what their own queues are guaranteed";
     }
     return "";
+}
+
+// What is stopped together with it would leave its queue less than that is guaranteed.
+bool holds_within_guarantee(const ClusterState& state, const JobRow& job, PodId pod) {
+    const JobRow& other = state.job(state.pod(pod).job);
+    const reclaim::Sides meet = reclaim::sides(state, job.queue, other.queue);
+    if (!meet.other.exists()) return false;
+    Relief gone;
+    const bool is_whole = state.gang_of(other) && !ClusterState::is_elastic(other);
+    for (const PodId one : other.pods) {
+        if ((is_whole || one == pod) && state.pod(one).node.exists()) gone.add(state, one, 1);
+    }
+    return !reclaim::chain_keeps_guarantees(state, other.queue, meet.other, gone);
+}
+
+void add_held(HeldByReason& held, Why why, Instant until, GpuMilli gpus) {
+    Held& of = held[why];
+    of.gpus += gpus;
+    if (!of.until.happened() || until < of.until) of.until = until;
+}
+
+// Of what queues beside its own hold beyond their guarantees while its own is owed as much.
+HeldByReason held_on_loan(const ClusterState& state, JobId id) {
+    HeldByReason held;
+    const JobRow& job = state.job(id);
+    Readiness ready;
+    state.read_readiness(id, ready);
+    if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
+    const GpuMilli ask = load_of(state, ready.pods).gpus;
+    if (!reclaim::may_try(state, job, ask)) return held;
+    const NodeSet& nodes = state.capacity().nodes_of(job.pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        for (const PodId on : state.node(NodeId{slot}).pods) {
+            const PodRow& pod = state.pod(on);
+            if (!pod.job.exists() || pod.is_leaving()) continue;
+            if (!reclaim::may_stop(state, job, ask, state.job(pod.job))) continue;
+            const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+            if (const auto why = why_not(state, id, pod)) {
+                add_held(held, why->first, why->second, gpus);
+            } else if (holds_within_guarantee(state, job, on)) {
+                add_held(held, Why::within_also, Instant{}, gpus);
+            }
+        }
+    }
+    return held;
+}
+
+void tell(const ClusterState& state, const HeldByReason& held, const std::string& by,
+          const std::string& promised_to, std::string& story) {
+    for (const auto& [why, of] : held) {
+        if (of.gpus == GpuMilli{}) continue;
+        story += "; " + gpus_noun(of.gpus.value()) + (of.gpus == whole_gpus(1) ? " is" : " are") +
+                 " held " + by + " that " + words_of(state, why, of.until, promised_to);
+    }
 }
 
 }  // namespace
@@ -84,7 +156,7 @@ std::string words_of(const ClusterState& state, Why why, Instant until,
 void explain_holders(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
     if (out.empty() || !job.waits_in.exists()) return;
-    std::map<Why, Held> held;
+    HeldByReason held;
     GpuMilli below;
     const NodeSet& nodes = state.capacity().nodes_of(job.pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
@@ -94,15 +166,19 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
             if (!preempt::may_stop(job, state.job(pod.job))) continue;
             const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
             below += gpus;
-            const auto why = why_not(state, id, pod);
-            if (!why) continue;
-            Held& of = held[why->first];
-            of.gpus += gpus;
-            if (!of.until.happened() || why->second < of.until) of.until = why->second;
+            if (const auto why = why_not(state, id, pod)) {
+                add_held(held, why->first, why->second, gpus);
+            }
         }
     }
-    if (below == GpuMilli{}) return;
+    std::string promised_to;
+    if (is_behind_a_promise(state, id)) {
+        promised_to = shown_name(state.job(state.pool(job.pool).promise.job).key);
+    }
     std::string& story = out.front().sentence;
+    tell(state, held_on_loan(state, id), "beyond other queues' guarantees by pods", promised_to,
+         story);
+    if (below == GpuMilli{}) return;
     const bool preempts = std::any_of(job.pods.begin(), job.pods.end(),
                                       [&](PodId pod) { return state.pod(pod).facts.preempts; });
     if (!preempts) {
@@ -110,16 +186,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
                  " are held by pods of lower priority, but it may stop nobody";
         return;
     }
-    std::string promised_to;
-    if (is_behind_a_promise(state, id)) {
-        promised_to = shown_name(state.job(state.pool(job.pool).promise.job).key);
-    }
-    for (const auto& [why, of] : held) {
-        if (of.gpus == GpuMilli{}) continue;
-        story += "; " + gpus_noun(of.gpus.value()) + (of.gpus == whole_gpus(1) ? " is" : " are") +
-                 " held by pods of lower priority that " +
-                 words_of(state, why, of.until, promised_to);
-    }
+    tell(state, held, "by pods of lower priority", promised_to, story);
 }
 
 }  // namespace gpuctl

@@ -96,7 +96,8 @@ GpuMilli claimed_below(const ClusterState& state, QueueId queue) {
 
 namespace explain_parts {
 
-Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
+Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit,
+                          bool takes_others) {
     if (hit.kind == LimitKind::queue_budget || hit.kind == LimitKind::tenant_budget) {
         return explain_budget(state, job, hit);
     }
@@ -134,6 +135,7 @@ Explanation explain_limit(const ClusterState& state, const JobRow& job, const Li
     }
     out.sentence += "it needs " + figure(hit.kind, hit.needed);
     if (hit.needed > hit.limit) out.sentence += ", more than may ever be held";
+    if (takes_others) out.sentence += ", and so is placed on other GPU models alone";
     return out;
 }
 

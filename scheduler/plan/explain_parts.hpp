@@ -48,7 +48,9 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
 // Of the first role of a gang that lacks ranks, if one does.
 void add_role_figures(const Readiness& ready, std::vector<Figure>& figures);
 // The limit that stops it, with its level and its arithmetic.
-Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit);
+// `takes_others`: the limit of a GPU model, of a gang that may be on others as well.
+Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit,
+                          bool takes_others = false);
 // The same of a budget of GPU time (explain_budget.cpp).
 Explanation explain_budget(const ClusterState& state, const JobRow& job, const LimitHit& hit);
 // Ranks that take several GPU models, and find room on none of them (explain_models.cpp); `room` is

@@ -202,10 +202,10 @@ struct JobRow {
     Instant short_since;        // it ran as a whole, lacks ranks and waits for them since; or never
     bool is_stranded = false;   // for too long (stranded.cpp)
     bool nears_wait_target = false;  // wait_target.hpp
-    FinishedRanks finished;     // whose pods are gone
-    Instant gang_deadline;      // of the open round or of being half bound; else never
-    bool member_refused = false;  // in the open round
-    Instant refusal_ends_at;      // the first of its pods' `barred_until`; never: nobody is refused
+    FinishedRanks finished;          // whose pods are gone
+    Instant gang_deadline;           // of the open round or of being half bound; else never
+    bool member_refused = false;     // in the open round
+    Instant refusal_ends_at;  // the first of its pods' `barred_until`; never: nobody is refused
     std::int32_t bind_failures = 0;
     Instant not_before;
     std::uint64_t reported = 0;  // fingerprint of the explanation last reported

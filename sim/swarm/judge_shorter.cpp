@@ -69,7 +69,7 @@ void Judge::check_shorter(const EvictPod& eviction, const ClusterState& after) {
                                 : ": less is left of it than of the job that it is stopped for"));
     }
     if (policy.mode == PreemptionMode::due) return;  // a moment does not move
-    if (by.nears_wait_target) {  // for whom less may be left of the other, too
+    if (by.nears_wait_target) {                      // for whom less may be left of the other, too
         ++probes.stopped_for_wait_target;
         return;
     }
@@ -128,7 +128,8 @@ void Judge::forget_progress(const Event& event) {
 void Judge::look_at_wait_targets(const ClusterState& state) {
     for (const auto& [key, id] : state.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        if (!job.waits_in.exists() || job.pods_held > 0 || job.priority >= kSystemPriority) continue;
+        if (!job.waits_in.exists() || job.pods_held > 0 || job.priority >= kSystemPriority)
+            continue;
         const std::string& pool = state.pool(job.pool).name;
         const PreemptionPolicy policy = books_.preemption_of(pool);
         const Duration waited = state.now() - job.submitted_at - state.progress_of(job);

@@ -10,8 +10,8 @@ namespace gpuctl::sim {
 
 // Apart, as more members than one struct can describe.
 struct ModelProbes {
-    std::uint64_t models_judged = 0;     // placements of jobs that take several GPU models
-    std::uint64_t gangs_with_roles = 0;  // that started
+    std::uint64_t models_judged = 0;            // placements of jobs that take several GPU models
+    std::uint64_t gangs_with_roles = 0;         // that started
     std::uint64_t stopped_for_wait_target = 0;  // for jobs that neared it
 };
 BOOST_DESCRIBE_STRUCT(ModelProbes, (), (models_judged, gangs_with_roles, stopped_for_wait_target))

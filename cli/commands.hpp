@@ -61,7 +61,8 @@ struct WhatIfOptions {
 // Exit code 0 when every job would start now, 6 when one would wait.
 aio::Task<int> run_what_if(Connection& connection, WhatIfOptions options);
 void print_what_if(std::ostream& out, const nlohmann::json& body);
-// "What would let it start now:" and a line for each; nothing when there is none.
+// "What would change that, each by itself:" and a line for each; where no single change would do,
+// what was tried; nothing when nothing was.
 void print_remedies(std::ostream& out, const nlohmann::json& body);
 // `of`: "it", or what of it waits while the rest runs.
 void print_blockers(std::ostream& out, const nlohmann::json& blockers, const char* of = "it");

@@ -143,7 +143,9 @@ aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
                                     "/remedies" +
                                     query({{"namespace", connection.options().namespace_name}});
         Result<Reply> helps = co_await connection.get(helpful);
-        if (helps) body["remedies"] = helps->body.value("remedies", nlohmann::json::array());
+        for (const char* field : {"remedies", "remediesTried"}) {
+            if (helps) body[field] = helps->body.value(field, nlohmann::json::array());
+        }
     }
     if (is_document(options.format)) {
         print_document(std::cout, body, options.format);

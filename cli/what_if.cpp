@@ -46,11 +46,55 @@ aio::Task<void> ask(Connection& connection, const WhatIfOptions& options, Docume
 
 }  // namespace
 
+namespace {
+
+struct KindWords {
+    std::string_view kind;
+    const char* words;
+};
+constexpr KindWords kKinds[] = {
+    {"fewer_gpus", "fewer GPUs"},
+    {"fewer_ranks", "fewer ranks"},
+    {"shorter_run_time", "a shorter run time"},
+    {"other_queue", "another queue"},
+    {"other_pool", "another pool"},
+    {"higher_limits", "higher limits"},
+    {"jobs_move", "jobs that move"},
+    {"job_ends", "the end of one job"},
+    {"more_nodes", "more nodes"},
+};
+
+// "No single change that was tried would let it start now: fewer GPUs, more nodes".
+std::string tried_text(const nlohmann::json& body) {
+    std::string list;
+    const nlohmann::json tried = body.value("remediesTried", nlohmann::json::array());
+    for (const auto& kind : tried) {
+        if (!kind.is_string() || kind == "two_changes") continue;
+        std::string words = printable(kind.get<std::string>());  // of a server that knows more
+        for (const KindWords& known : kKinds) {
+            if (known.kind == words) words = known.words;
+        }
+        list += (list.empty() ? "" : ", ") + words;
+    }
+    return list.empty() ? "" : "No single change that was tried would let it start now: " + list;
+}
+
+}  // namespace
+
 void print_remedies(std::ostream& out, const nlohmann::json& body) {
-    const auto remedies = body.find("remedies");
-    if (remedies == body.end() || !remedies->is_array() || remedies->empty()) return;
-    out << "What would change that, each by itself:\n";
-    for (const auto& remedy : *remedies) {
+    const nlohmann::json remedies = body.value("remedies", nlohmann::json::array());
+    const std::string tried = tried_text(body);
+    if (!remedies.is_array() || (remedies.empty() && tried.empty())) return;
+    if (remedies.empty()) {
+        out << tried << '\n';
+        return;
+    }
+    if (text_of(remedies.front(), "change") == "two_changes") {
+        out << tried << "\nTwo together would:\n";
+    } else {
+        out << "What would change that, each by itself:\n";
+    }
+    for (const auto& remedy : remedies) {
         out << "  - " << printable(text_of(remedy, "sentence")) << '\n';
         const auto steps = remedy.find("steps");
         if (steps == remedy.end() || !steps->is_array()) continue;

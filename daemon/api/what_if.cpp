@@ -63,25 +63,6 @@ Json steps_json(const whatif::Remedy& remedy, const ObjectKey& waiting, bool is_
     return steps;
 }
 
-// `is_there`: the job waits; else it is only asked about.
-Json remedies_json(const std::vector<whatif::Remedy>& remedies, const ObjectKey& waiting,
-                   bool is_there) {
-    Json list = Json::array();
-    for (const whatif::Remedy& remedy : remedies) {
-        Json entry;
-        entry["change"] = boost::describe::enum_to_string(remedy.kind, "");
-        entry["subject"] = remedy.subject;
-        entry["amount"] = remedy.amount;
-        entry["sentence"] = remedy.sentence;
-        if (!remedy.moves.empty()) {
-            entry["moves"] = moves_json(remedy);
-            entry["steps"] = steps_json(remedy, waiting, is_there);
-        }
-        list.push_back(std::move(entry));
-    }
-    return list;
-}
-
 Json stops_json(const std::vector<whatif::StoppedJob>& stops) {
     Json list = Json::array();
     for (const whatif::StoppedJob& job : stops) {
@@ -92,6 +73,44 @@ Json stops_json(const std::vector<whatif::StoppedJob>& stops) {
         entry["lostGpuSeconds"] = job.lost_gpu_ms / 1'000;
         entry["goesOn"] = job.goes_on;
         entry["pods"] = job.pods;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+Json parts_json(const whatif::Remedy& remedy) {
+    Json list = Json::array();
+    for (const whatif::Remedy& part : remedy.parts) {
+        list.push_back({{"change", boost::describe::enum_to_string(part.kind, "")},
+                        {"subject", part.subject},
+                        {"amount", part.amount}});
+    }
+    return list;
+}
+
+Json tried_json(const whatif::Remedies& remedies) {
+    Json list = Json::array();
+    for (const whatif::ChangeKind kind : remedies.tried) {
+        list.push_back(boost::describe::enum_to_string(kind, ""));
+    }
+    return list;
+}
+
+// `is_there`: the job waits; else it is only asked about.
+Json remedies_json(const whatif::Remedies& remedies, const ObjectKey& waiting, bool is_there) {
+    Json list = Json::array();
+    for (const whatif::Remedy& remedy : remedies.found) {
+        Json entry;
+        entry["change"] = boost::describe::enum_to_string(remedy.kind, "");
+        entry["subject"] = remedy.subject;
+        entry["amount"] = remedy.amount;
+        entry["sentence"] = remedy.sentence;
+        entry["stops"] = stops_json(remedy.stops);
+        if (!remedy.parts.empty()) entry["parts"] = parts_json(remedy);
+        if (!remedy.moves.empty()) {
+            entry["moves"] = moves_json(remedy);
+            entry["steps"] = steps_json(remedy, waiting, is_there);
+        }
         list.push_back(std::move(entry));
     }
     return list;
@@ -116,6 +135,7 @@ Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
         body["blockers"].push_back(explanation_json(blocker));
     }
     body["remedies"] = remedies_json(answer.remedies, spec.key, false);
+    body["remediesTried"] = tried_json(answer.remedies);
     return body;
 }
 
@@ -161,16 +181,16 @@ aio::Task<net::HttpResponse> get_remedies(Services& services, Call call) {
     if (!job) co_return problem_reply(job.error(), call);
     if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
     const OpenQuestion open{services};
-    std::function<Result<std::vector<whatif::Remedy>>()> work =
+    std::function<Result<whatif::Remedies>()> work =
         [state = services.engine.engine().export_state(), key = job->key,
          now = Instant{aio::Loop::wall_ms()}] { return whatif::find_remedies(state, key, now); };
-    const Result<std::vector<whatif::Remedy>> found =
-        co_await aio::offload(services.loop, std::move(work));
+    const Result<whatif::Remedies> found = co_await aio::offload(services.loop, std::move(work));
     if (!found) co_return problem_reply(found.error(), call);
     Json body;
     body["jobId"] = shown_name(job->key);
     body["namespace"] = job->key.namespace_name;
     body["remedies"] = remedies_json(*found, job->key, true);
+    body["remediesTried"] = tried_json(*found);
     co_return json_reply(200, body);
 }
 

@@ -1,9 +1,9 @@
-// What others would have to do: end a job, bring nodes.
+// What others would have to do: end a job, bring nodes. Nobody says how pods end or nodes join, so
+// that it has to help one after the other and all at once.
 
 #include <algorithm>
 #include <tuple>
 
-#include "scheduler/model/quantity.hpp"
 #include "scheduler/policy/filter.hpp"
 #include "scheduler/whatif/question.hpp"
 
@@ -16,7 +16,9 @@ constexpr std::int64_t kNodesMax = 1'024;
 struct Holder {
     GpuMilli gpus;
     ObjectKey key;
-    std::vector<std::string> uids;
+    std::vector<std::string> uids;      // of what holds something
+    std::vector<std::string> uids_all;  // with what waits
+    bool is_submitted = false;          // through us
     friend bool operator<(const Holder& a, const Holder& b) {
         return std::tie(a.gpus, a.key) < std::tie(b.gpus, b.key);
     }
@@ -29,9 +31,10 @@ std::vector<Holder> holders(const Question& question) {
     for (const auto& [key, id] : state.jobs_by_key()) {
         const JobRow& job = state.job(id);
         if (job.pool != question.job().pool || key == question.job().key) continue;
-        Holder holder{GpuMilli{}, key, {}};
+        Holder holder{GpuMilli{}, key, {}, {}, static_cast<bool>(job.record)};
         for (const PodId pod_id : job.pods) {
             const PodRow& pod = state.pod(pod_id);
+            holder.uids_all.push_back(pod.facts.uid);
             if (!pod.node.exists()) continue;
             holder.gpus += state.shapes().at(pod.shape).gpus;
             holder.uids.push_back(pod.facts.uid);
@@ -46,10 +49,7 @@ std::vector<Holder> holders(const Question& question) {
 // The largest node that the job may use: more of that kind help soonest.
 const NodeFacts* model_node(const Question& question) {
     const ClusterState& state = *question.state();
-    const PodFacts* pod = nullptr;
-    for (const PodId id : question.job().pods) {
-        if (state.pod(id).standing == PodStanding::waiting) pod = &state.pod(id).facts;
-    }
+    const PodFacts* pod = question.first_waiting();
     const NodeFacts* best = nullptr;
     const auto size = [](const NodeFacts& node) {
         return std::tuple{gpus_total(node.allocatable), node.allocatable.cpu,
@@ -64,22 +64,80 @@ const NodeFacts* model_node(const Question& question) {
     return best;
 }
 
+Ways ends(const Holder& holder) {
+    return {[&](Trial& trial) {
+                for (const std::string& uid : holder.uids) {
+                    trial.happen(PodRemoved{uid});
+                    trial.settle();  // somebody may take what is free already
+                }
+            },
+            [&](Trial& trial) {
+                if (holder.is_submitted) trial.happen(JobDeleteRequested{holder.key, false});
+                for (const std::string& uid : holder.uids_all) trial.happen(PodRemoved{uid});
+            }};
+}
+
+// In the same rack, but machines of their own.
+std::vector<NodeFacts> more_like(const NodeFacts& node, std::int64_t count) {
+    std::vector<NodeFacts> out;
+    for (std::int64_t i = 1; i <= count; ++i) {
+        NodeFacts more = node;
+        more.name += "/what-if-" + std::to_string(i);
+        more.topology.host = more.name;
+        out.push_back(std::move(more));
+    }
+    return out;
+}
+
+Ways joins(const NodeFacts& node, std::int64_t count) {
+    return {[=](Trial& trial) {
+                for (NodeFacts& more : more_like(node, count)) {
+                    trial.happen(NodeObserved{std::move(more)});
+                    trial.settle();
+                }
+            },
+            [=](Trial& trial) {
+                for (NodeFacts& more : more_like(node, count)) {
+                    trial.happen(NodeObserved{std::move(more)});
+                }
+            }};
+}
+
+// Each way after the other change; and before it, in the last of them.
+Ways beside_other(const Beside& beside, Ways ways) {
+    if (!beside.change) return ways;
+    Ways out;
+    for (const Change& way : ways) {
+        out.push_back([&beside, way](Trial& trial) {
+            beside.change(trial);
+            trial.settle();
+            way(trial);
+        });
+    }
+    out.push_back([&beside, way = ways.back()](Trial& trial) {
+        way(trial);
+        trial.settle();
+        beside.change(trial);
+    });
+    return out;
+}
+
+// "it would start if ..."
+std::string sentence(const Beside& beside, const std::string& said) {
+    return "it would start if " + (beside.change ? beside.said + ", and " : "") + said;
+}
+
 }  // namespace
 
-std::optional<Remedy> try_job_ends(Question& question) {
+std::optional<Remedy> try_job_ends(Question& question) { return try_job_ends(question, {}); }
+
+std::optional<Remedy> try_job_ends(Question& question, const Beside& beside) {
     for (const Holder& holder : holders(question)) {
-        const Change change = [&](Trial& trial) {
-            for (const std::string& uid : holder.uids) {
-                trial.happen(PodRemoved{uid});
-                trial.settle();  // its pods end one after the other: somebody may take what is free
-            }
-        };
-        if (!question.helps(change)) continue;
+        if (!question.helps(beside_other(beside, ends(holder)))) continue;
         const std::string name = to_string(holder.key);
-        return Remedy{ChangeKind::job_ends, name, holder.gpus.value() / kGpuMilliPerGpu,
-                      "it would start if " + name + " ended, which holds " +
-                          format_gpus(holder.gpus) +
-                          (holder.gpus == whole_gpus(1) ? " GPU" : " GPUs")};
+        return with_stops(
+            question, {ChangeKind::job_ends, name, holder.gpus.value() / kGpuMilliPerGpu,
+                       sentence(beside, name + " ended, which holds " + gpus_text(holder.gpus))});
     }
     return std::nullopt;
 }
@@ -88,11 +146,11 @@ namespace {
 
 // More may help less: with many new nodes a wider job that waits before it takes them all. So the
 // small numbers are tried first.
-std::optional<std::int64_t> fewest(Question& question, std::int64_t high,
-                                   const std::function<Change(std::int64_t)>& of) {
+std::optional<std::int64_t> fewest(std::int64_t high,
+                                   const std::function<bool(std::int64_t)>& helps_with) {
     std::int64_t too_few = 0;
     for (std::int64_t count = 1;; count = std::min(2 * count, high)) {
-        if (question.helps(of(count))) return question.smallest(too_few + 1, count, of);
+        if (helps_with(count)) return smallest(too_few + 1, count, helps_with);
         if (count >= high) return std::nullopt;
         too_few = count;
     }
@@ -107,30 +165,33 @@ std::int64_t pods_waiting(const ClusterState& state) {
     return sum;
 }
 
+// Where they have to stand for a job that is to be in one domain: that of the node they are like.
+std::string place_of(const Question& question, const NodeFacts& like) {
+    const TopologyLevel level = question.first_waiting()->rules.topology.required;
+    if (level <= TopologyLevel::host || like.topology.of(level).empty()) return "";
+    return level == TopologyLevel::nvlink ? ", in its NVLink island"
+                                          : ", in its " + std::string{to_string(level)};
+}
+
 }  // namespace
 
-std::optional<Remedy> try_more_nodes(Question& question) {
+std::optional<Remedy> try_more_nodes(Question& question) { return try_more_nodes(question, {}); }
+
+std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside) {
     const NodeFacts* like = model_node(question);
     if (like == nullptr) return std::nullopt;
-    const std::string name = like->name;
-    const auto so_many = [&](std::int64_t count) -> Change {
-        return [count, node = *like](Trial& trial) {
-            for (std::int64_t i = 1; i <= count; ++i) {
-                NodeFacts more = node;
-                more.name = node.name + "/what-if-" + std::to_string(i);
-                more.topology.host = more.name;  // in the same rack, but a machine of its own
-                trial.happen(NodeObserved{std::move(more)});
-                trial.settle();  // they join one after the other
-            }
-        };
-    };
     // Others who wait take their part of what is new.
     const std::int64_t waiting = std::max<std::int64_t>(pods_waiting(*question.state()), 1);
-    const auto count = fewest(question, std::min(waiting, kNodesMax), so_many);
+    const auto count = fewest(std::min(waiting, kNodesMax), [&](std::int64_t nodes) {
+        return question.helps(beside_other(beside, joins(*like, nodes)));
+    });
     if (!count) return std::nullopt;
-    return Remedy{ChangeKind::more_nodes, name, *count,
-                  "it would start with " + std::to_string(*count) +
-                      (*count == 1 ? " more node" : " more nodes") + " like " + name};
+    const std::string nodes = std::to_string(*count) +
+                              (*count == 1 ? " more node" : " more nodes") + " like " + like->name +
+                              place_of(question, *like);
+    return with_stops(question, {ChangeKind::more_nodes, like->name, *count,
+                                 beside.change ? sentence(beside, "there were " + nodes)
+                                               : "it would start with " + nodes});
 }
 
 }  // namespace gpuctl::whatif

@@ -1,8 +1,8 @@
-// What whoever sets the limits could do: raise those in the way, just as far as the job needs.
+// What whoever sets the limits could do: raise those in the way, as far as the job needs; where
+// others wait before it under the same limits, as far as they and it need.
 
 #include <algorithm>
 
-#include "scheduler/model/quantity.hpp"
 #include "scheduler/state/limits.hpp"
 #include "scheduler/whatif/question.hpp"
 
@@ -23,140 +23,178 @@ Load asked(const ClusterState& state, const Readiness& ready) {
     return load;
 }
 
-TenantPolicy& tenant_in(Policy& policy, const std::string& name) {
-    for (TenantPolicy& tenant : policy.tenants) {
-        if (tenant.name == name) return tenant;
+// What a job that waits would hold of a limit; nothing of those that it does not lie under.
+class Demand {
+public:
+    Demand(const ClusterState& state, const JobRow& own, const LimitHit& hit)
+        : state_(state), own_(own), hit_(hit) {}
+    // Of everybody else who waits.
+    [[nodiscard]] std::int64_t of_others() const {
+        std::int64_t sum = 0;
+        Readiness ready;
+        for (const auto& [key, id] : state_.jobs_by_key()) {
+            const JobRow& job = state_.job(id);
+            if (key == own_.key || !lies_under(job)) continue;
+            state_.read_readiness(id, ready);
+            if (ready.hold == Reason::none && !ready.pods.empty()) sum += of(job, ready);
+        }
+        return sum;
     }
-    TenantPolicy fresh;
-    fresh.name = name;
-    fresh.weight = policy.default_tenant_weight;
-    fresh.gpu_maximum = policy.default_tenant_gpu_maximum;
-    return policy.tenants.emplace_back(std::move(fresh));
-}
 
-QueuePolicy* queue_in(Policy& policy, const std::string& pool, const std::string& name) {
-    for (PoolPolicy& one : policy.pools) {
-        for (QueuePolicy& queue : one.queues) {
-            if (one.name == pool && queue.name == name) return &queue;
+private:
+    [[nodiscard]] bool lies_under(const JobRow& job) const {
+        if (!hit_.queue.exists()) {
+            const bool in_pool = hit_.kind == LimitKind::tenant_pool_gpus || is_budget(hit_.kind);
+            return job.tenant == own_.tenant && (!in_pool || job.pool == own_.pool);
+        }
+        QueueId id = job.queue;
+        while (id.exists() && id != hit_.queue) id = state_.queue(id).parent;
+        return id.exists();
+    }
+    [[nodiscard]] std::int64_t of(const JobRow& job, const Readiness& ready) const {
+        const Load load = ready.all_or_nothing ? asked(state_, ready) : load_of(state_, ready.pods);
+        switch (hit_.kind) {
+            case LimitKind::queue_jobs:
+                return job.pods_held == 0 ? 1 : 0;
+            case LimitKind::queue_gpus_per_job:
+                return 0;
+            case LimitKind::tenant_cpu:
+                return load.cpu.value();
+            case LimitKind::tenant_memory:
+                return load.memory.value();
+            case LimitKind::queue_budget:
+                return time_of(state_.budgets().of(hit_.queue), job, load);
+            case LimitKind::tenant_budget:
+                return time_of(state_.budgets().of(own_.tenant, own_.pool), job, load);
+            default:
+                return load.gpus.value();
         }
     }
-    return nullptr;
-}
+    [[nodiscard]] std::int64_t time_of(const Budget* budget, const JobRow& job,
+                                       const Load& load) const {
+        if (budget == nullptr) return 0;
+        return budget->spending.needed(load.gpus, job.run_time_max, state_.now()).value();
+    }
 
-std::string gpus(std::int64_t amount) {
-    return format_gpus(GpuMilli{amount}) + (amount == kGpuMilliPerGpu ? " GPU" : " GPUs");
-}
+    const ClusterState& state_;
+    const JobRow& own_;
+    const LimitHit& hit_;
+};
 
-std::string instead_of(std::int64_t limit) { return " instead of " + format_gpus(GpuMilli{limit}); }
-
-// "the budget of queue dev were 520 GPU-hours instead of 500"; up to the next tenth.
-std::string raise_budget(BudgetPolicy& budget, const std::string& whose, const LimitHit& hit) {
-    constexpr std::int64_t tenth = kGpuTimePerGpuHour / 10;
-    const GpuTime before = budget.amount;
-    const std::int64_t wanted = before.value() + hit.held + hit.needed - hit.limit;
-    budget.amount = GpuTime{(wanted + tenth - 1) / tenth * tenth};
-    return "the budget of " + whose + " were " + format_gpu_hours(budget.amount) +
-           " GPU-hours instead of " + format_gpu_hours(before);
-}
-
-// "the maximum of queue dev were 20 GPUs instead of 16"; empty: not a limit that one would raise.
-std::string raise_queue(QueuePolicy& queue, const std::string& path, const LimitHit& hit) {
-    const std::int64_t wanted = hit.held + hit.needed;
-    const std::string of = " of queue " + path + " were ";
-    switch (hit.kind) {
-        case LimitKind::queue_maximum:
-            queue.maximum = GpuMilli{wanted};
-            return "the maximum" + of + gpus(wanted) + instead_of(hit.limit);
-        case LimitKind::queue_borrowing:
-            queue.borrowing_limit = GpuMilli{wanted} - queue.guaranteed;
-            return "guarantee and borrowing limit" + of + gpus(wanted) + " together" +
-                   instead_of(hit.limit);
+std::int64_t unit_of(LimitKind kind) {
+    switch (kind) {
         case LimitKind::queue_jobs:
-            queue.jobs_maximum = wanted;
-            return "maxJobs" + of + std::to_string(wanted) + " instead of " +
-                   std::to_string(hit.limit);
-        case LimitKind::queue_gpus_per_job:
-            queue.gpus_per_job_maximum = GpuMilli{wanted};
-            return "maxGpuPerJob" + of + format_gpus(GpuMilli{wanted}) + instead_of(hit.limit);
-        case LimitKind::queue_budget:
-            return raise_budget(*queue.budget, "queue " + path, hit);
-        default:
-            return "";  // what is kept back for others is theirs
-    }
-}
-
-std::string raise_tenant(TenantPolicy& tenant, const std::string& pool, const LimitHit& hit) {
-    const std::int64_t wanted = hit.held + hit.needed;
-    const std::string might = "namespace " + tenant.name + " might hold ";
-    switch (hit.kind) {
-        case LimitKind::tenant_gpus:
-            tenant.gpu_maximum = GpuMilli{wanted};
-            return might + gpus(wanted) + instead_of(hit.limit);
+            return 1;
         case LimitKind::tenant_cpu:
-            tenant.cpu_maximum = CpuMilli{wanted};
-            return might + format_cpu(CpuMilli{wanted}) + " CPU instead of " +
-                   format_cpu(CpuMilli{hit.limit});
+            return CpuMilli{1'000}.value();
         case LimitKind::tenant_memory:
-            tenant.memory_maximum = Bytes{wanted};
-            return might + format_bytes(Bytes{wanted}) + " memory instead of " +
-                   format_bytes(Bytes{hit.limit});
-        case LimitKind::tenant_pool_gpus:
-            for (PoolQuota& quota : tenant.pools) {
-                if (quota.pool == pool) quota.gpu_maximum = GpuMilli{wanted};
-            }
-            return might + gpus(wanted) + " of pool " + pool + instead_of(hit.limit);
+            return std::int64_t{1} << 30;
+        case LimitKind::queue_budget:
         case LimitKind::tenant_budget:
-            for (PoolQuota& quota : tenant.pools) {
-                if (quota.pool != pool || !quota.budget) continue;
-                return raise_budget(*quota.budget, "namespace " + tenant.name + " in pool " + pool,
-                                    hit);
-            }
-            return "";
+            return kGpuTimePerGpuHour / 10;  // told to the tenth
         default:
-            return "";
+            return kGpuMilliPerGpu;
     }
 }
 
-std::string raise(Policy& policy, const ClusterState& state, const JobRow& job,
-                  const LimitHit& hit) {
-    const std::string& pool = state.pool(job.pool).name;
-    if (!hit.queue.exists()) {
-        // What is kept back for others is theirs.
-        if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) return "";
-        return raise_tenant(tenant_in(policy, state.tenant(job.tenant).name), pool, hit);
+constexpr std::int64_t rounded_up(std::int64_t amount, std::int64_t unit) {
+    return (amount + unit - 1) / unit * unit;
+}
+
+bool can_be_raised(LimitKind kind) {
+    return kind != LimitKind::queue_lending && kind != LimitKind::pool_lending &&
+           kind != LimitKind::pool_reserve;  // what is kept back for others is theirs
+}
+
+LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
+    LimitInWay out{hit, hit.held + hit.needed, unit_of(hit.kind), 0};
+    if (is_budget(hit.kind)) {
+        // What was carried over from the period before is no part of what the policy says.
+        const Budget* budget = hit.queue.exists() ? state.budgets().of(hit.queue)
+                                                  : state.budgets().of(job.tenant, job.pool);
+        out.least -= budget->spending.carried().value();
+        out.least = rounded_up(out.least, out.unit);
     }
-    QueuePolicy* queue = queue_in(policy, pool, state.queue(hit.queue).name);
-    return queue == nullptr ? "" : raise_queue(*queue, state.queue_path(hit.queue), hit);
+    const std::int64_t others = Demand{state, job, hit}.of_others();
+    out.levels = rounded_up(others, out.unit) / out.unit;
+    return out;
 }
 
 }  // namespace
 
-std::optional<RaisedLimits> raise_limits(const ClusterState& state, JobId id) {
+std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId id) {
     const JobRow& job = state.job(id);
     Readiness ready;
     state.read_readiness(id, ready);
     const bool can_be_limited = ready.hold == Reason::none && !ready.pods.empty() &&
                                 job.queue.exists() && job.priority < kSystemPriority;
-    if (!can_be_limited) return std::nullopt;
-    RaisedLimits raised{state.policy(), ""};
+    std::vector<LimitInWay> out;
+    if (!can_be_limited) return out;
     bool all = true;
-    visit_limits(state, job, asked(state, ready), [&](const LimitHit& hit) {
-        const std::string said = raise(raised.policy, state, job, hit);
-        all = all && !said.empty();
-        raised.said += (raised.said.empty() ? "" : ", and ") + said;
-        return true;
-    });
-    if (!all || raised.said.empty()) return std::nullopt;
-    return raised;
+    const auto take = [&](const LimitHit& hit) {
+        all = all && can_be_raised(hit.kind);
+        if (all) out.push_back(in_way(state, job, hit));
+        return all;
+    };
+    visit_limits(state, job, asked(state, ready), take);
+    if (all) visit_model_limits(state, job, asked(state, ready), take);
+    if (!all) out.clear();
+    return out;
 }
+
+namespace {
+
+// Of what waits under the limits, so many parts are let in; more may help less, as others may take
+// the room, so that the small numbers are tried first.
+constexpr std::int64_t kParts = 256;
+
+Levels part(const std::vector<LimitInWay>& limits, std::int64_t parts) {
+    Levels out;
+    for (const LimitInWay& limit : limits) {
+        out.push_back((limit.levels * parts + kParts - 1) / kParts);
+    }
+    return out;
+}
+
+std::optional<Levels> fewest_parts(const std::vector<LimitInWay>& limits,
+                                   const std::function<bool(const Levels&)>& helps_with) {
+    Levels tried;
+    for (std::int64_t parts = 0; parts <= kParts; parts = std::max<std::int64_t>(2 * parts, 1)) {
+        Levels levels = part(limits, parts);
+        if (levels == tried) continue;
+        if (helps_with(levels)) return levels;
+        tried = std::move(levels);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<Remedy> try_higher_limits(Question& question) {
     const ClusterState& state = *question.state();
-    const auto raised = raise_limits(state, state.find_job(question.job().key));
-    if (!raised) return std::nullopt;
-    const Change change = [&](Trial& trial) { trial.happen(PolicyChanged{raised->policy}); };
-    if (!question.helps(change)) return std::nullopt;
-    return Remedy{ChangeKind::higher_limits, "", 0, "it would start if " + raised->said};
+    const std::vector<LimitInWay> limits = limits_in_way(state, question.id());
+    if (limits.empty()) return std::nullopt;
+    const auto helps_with = [&](const Levels& levels) {
+        return question.helps(Change{[&](Trial& trial) {
+            trial.happen(PolicyChanged{raise(state, question.id(), limits, levels).policy});
+        }});
+    };
+    std::optional<Levels> levels = fewest_parts(limits, helps_with);
+    if (!levels) return std::nullopt;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+        const std::int64_t low = limits[i].may_stay() ? kNotRaised : 0;
+        if ((*levels)[i] == low) continue;
+        const auto with_this = [&](std::int64_t level) {
+            Levels less = *levels;
+            less[i] = level;
+            return helps_with(less);
+        };
+        if (const auto found = smallest(low, (*levels)[i], with_this)) (*levels)[i] = *found;
+    }
+    const std::string said = raise(state, question.id(), limits, *levels).said;
+    Remedy out{ChangeKind::higher_limits, "", 0, "it would start if " + said};
+    out.levels = std::move(*levels);
+    return with_stops(question, std::move(out));
 }
 
 }  // namespace gpuctl::whatif

@@ -155,6 +155,7 @@ std::optional<Remedy> try_jobs_move(Question& question) {
     if (!ready.waits || ready.hold != Reason::none || ready.pods.empty()) return std::nullopt;
     const auto needed = static_cast<std::size_t>(ready.all_or_nothing ? ready.ranks_needed : 1);
     ready.pods.resize(std::min(ready.pods.size(), needed));
+    question.note_look();
     std::optional<std::vector<MovedJob>> found;
     int lives = 0;
     MoveSearch search{state, question.id(), ready.pods};

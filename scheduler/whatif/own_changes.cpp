@@ -10,14 +10,6 @@ namespace {
 
 constexpr std::size_t kPlacesTriedMax = 16;
 
-const PodFacts* first_waiting(const Question& question) {
-    for (const PodId id : question.job().pods) {
-        const PodRow& pod = question.state()->pod(id);
-        if (pod.standing == PodStanding::waiting) return &pod.facts;
-    }
-    return nullptr;
-}
-
 bool is_gang(const Question& question) {
     return question.state()->gang_size(question.job()).value_or(0) > 0;
 }
@@ -29,22 +21,24 @@ void ask_for_gpus(PodFacts& pod, std::int64_t gpus) {
 }  // namespace
 
 std::optional<Remedy> try_fewer_gpus(Question& question) {
-    const PodFacts* pod = first_waiting(question);
+    const PodFacts* pod = question.first_waiting();
     if (pod == nullptr || pod->request.gpus.size() != 1) return std::nullopt;
     if (is_gang(question) && !question.waits_whole()) return std::nullopt;  // ranks are alike
     const std::int64_t asked = pod->request.gpus.front().amount.value() / kGpuMilliPerGpu;
     // "So many fewer" grows where "so many" shrinks: the fewer, the easier.
-    const auto less = question.smallest(1, asked - 1, [&](std::int64_t fewer) {
+    const auto less = smallest(1, asked - 1, [&](std::int64_t fewer) {
         const std::int64_t left = asked - fewer;
-        return make_anew(question, {[=](PodFacts& one) { ask_for_gpus(one, left); },
-                                    [=](JobSpec& spec) { spec.gpu.amount = whole_gpus(left); }});
+        return question.helps(
+            make_anew(question, {[=](PodFacts& one) { ask_for_gpus(one, left); },
+                                 [=](JobSpec& spec) { spec.gpu.amount = whole_gpus(left); }}));
     });
     if (!less) return std::nullopt;
     const std::int64_t left = asked - *less;
-    return Remedy{ChangeKind::fewer_gpus, "", left,
-                  question.would_start() + " with " + format_gpus(whole_gpus(left)) +
-                      (left == 1 ? " GPU" : " GPUs") + (is_gang(question) ? " a rank" : " a pod") +
-                      " instead of " + std::to_string(asked)};
+    return with_stops(
+        question, {ChangeKind::fewer_gpus, "", left,
+                   question.would_start() + " with " + format_gpus(whole_gpus(left)) +
+                       (left == 1 ? " GPU" : " GPUs") + (is_gang(question) ? " a rank" : " a pod") +
+                       " instead of " + std::to_string(asked)});
 }
 
 // Only a gang of which nothing runs can become a smaller one.
@@ -71,12 +65,14 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
             anew(trial);
         };
     };
-    const auto less = question.smallest(1, size - 1, fewer_by);
+    const auto less =
+        smallest(1, size - 1, [&](std::int64_t fewer) { return question.helps(fewer_by(fewer)); });
     if (!less) return std::nullopt;
     const std::int64_t left = size - *less;
-    return Remedy{ChangeKind::fewer_ranks, "", left,
-                  question.would_start() + " with " + std::to_string(left) +
-                      (left == 1 ? " rank" : " ranks") + " instead of " + std::to_string(size)};
+    return with_stops(
+        question, {ChangeKind::fewer_ranks, "", left,
+                   question.would_start() + " with " + std::to_string(left) +
+                       (left == 1 ? " rank" : " ranks") + " instead of " + std::to_string(size)});
 }
 
 std::optional<Remedy> try_other_queue(Question& question) {
@@ -92,8 +88,8 @@ std::optional<Remedy> try_other_queue(Question& question) {
         const Change change = make_anew(question, {[&](PodFacts& pod) { pod.queue = name; },
                                                    [&](JobSpec& spec) { spec.queue = name; }});
         if (!question.helps(change)) continue;
-        return Remedy{ChangeKind::other_queue, name, 0,
-                      question.would_start() + " in queue " + name};
+        return with_stops(question, {ChangeKind::other_queue, name, 0,
+                                     question.would_start() + " in queue " + name});
     }
     return std::nullopt;
 }
@@ -127,7 +123,7 @@ void move_to_pool(PodFacts& pod, const std::string& from, const std::string& to)
 
 std::optional<Remedy> try_other_pool(Question& question) {
     const JobRow& job = question.job();
-    const PodFacts* pod = first_waiting(question);
+    const PodFacts* pod = question.first_waiting();
     if (pod == nullptr || !question.waits_whole()) return std::nullopt;
     // A pod bound to its pool by selectors of its own would have to be written anew.
     std::size_t tried = 0;
@@ -138,7 +134,8 @@ std::optional<Remedy> try_other_pool(Question& question) {
             make_anew(question, {[&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); },
                                  [&](JobSpec& spec) { spec.pool = name; }});
         if (!question.helps(change)) continue;
-        return Remedy{ChangeKind::other_pool, name, 0, question.would_start() + " in pool " + name};
+        return with_stops(question, {ChangeKind::other_pool, name, 0,
+                                     question.would_start() + " in pool " + name});
     }
     return std::nullopt;
 }

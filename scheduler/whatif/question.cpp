@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/model/quantity.hpp"
+
 namespace gpuctl::whatif {
 
 Question::Question(std::string_view exported, ObjectKey job, Instant now)
@@ -36,6 +38,14 @@ std::int64_t Question::missing(const ClusterState& state) const {
     return size.ranks > 0 ? std::clamp<std::int64_t>(held.missing(), 0, waiting) : waiting;
 }
 
+const PodFacts* Question::first_waiting() const {
+    for (const PodId id : job().pods) {
+        const PodRow& pod = base_->state().pod(id);
+        if (pod.standing == PodStanding::waiting) return &pod.facts;
+    }
+    return nullptr;
+}
+
 bool Question::is_refused() const {
     const std::vector<PodId>& pods = job().pods;
     return std::any_of(pods.begin(), pods.end(),
@@ -43,7 +53,9 @@ bool Question::is_refused() const {
 }
 
 std::optional<Trial> Question::begin_trial() {
-    if (trials_left_-- <= 0) return std::nullopt;
+    if (trials_left_ <= 0) return std::nullopt;
+    --trials_left_;
+    ++looked_;
     Result<Trial> trial = Trial::of(settled_, now_);
     if (!trial) return std::nullopt;
     return std::move(*trial);
@@ -56,13 +68,34 @@ bool Question::moves_on(const ClusterState& state) const {
     return is_gang ? left == 0 : left < missing_;
 }
 
-bool Question::helps(const Change& change) {
-    std::optional<Trial> trial = begin_trial();
-    if (!trial) return false;
-    change(*trial);
-    trial->settle();
-    if (!moves_on(trial->state())) return false;
-    started_ = missing_ - missing(trial->state());
+namespace {
+
+void add_stops(std::vector<StoppedJob> more, std::vector<StoppedJob>& stops) {
+    for (StoppedJob& job : more) {
+        const bool is_known = std::any_of(
+            stops.begin(), stops.end(), [&](const StoppedJob& one) { return one.key == job.key; });
+        if (!is_known) stops.push_back(std::move(job));
+    }
+}
+
+}  // namespace
+
+bool Question::helps(const Change& change) { return helps(Ways{change}); }
+
+bool Question::helps(const Ways& ways) {
+    std::vector<StoppedJob> stops;
+    std::int64_t started = missing_;
+    for (const Change& change : ways) {
+        std::optional<Trial> trial = begin_trial();
+        if (!trial) return false;
+        change(*trial);
+        trial->settle();
+        if (!moves_on(trial->state())) return false;
+        started = std::min(started, missing_ - missing(trial->state()));
+        add_stops(by_job(trial->stopped()), stops);
+    }
+    started_ = started;
+    stops_ = std::move(stops);
     return true;
 }
 
@@ -79,18 +112,28 @@ bool Question::waits_whole() const {
     });
 }
 
-std::optional<std::int64_t> Question::smallest(std::int64_t low, std::int64_t high,
-                                               const std::function<Change(std::int64_t)>& of) {
-    if (low > high || !helps(of(high))) return std::nullopt;
+std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
+                                     const std::function<bool(std::int64_t)>& helps_with) {
+    if (low > high || !helps_with(high)) return std::nullopt;
     while (low < high) {
         const std::int64_t middle = low + (high - low) / 2;
-        if (helps(of(middle))) {
+        if (helps_with(middle)) {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
     return high;
+}
+
+Remedy with_stops(const Question& question, Remedy remedy) {
+    remedy.stops = question.stops();
+    remedy.sentence += push_out_text(remedy.stops);
+    return remedy;
+}
+
+std::string gpus_text(GpuMilli gpus) {
+    return format_gpus(gpus) + (gpus == whole_gpus(1) ? " GPU" : " GPUs");
 }
 
 namespace {
@@ -135,21 +178,43 @@ Change make_anew(const Question& question, const Rewrite& rewrite) {
     };
 }
 
-Result<std::vector<Remedy>> find_remedies(std::string_view exported, const ObjectKey& job,
-                                          Instant now) {
+namespace {
+
+struct Attempt {
+    ChangeKind kind;
+    std::optional<Remedy> (*search)(Question&);
+};
+constexpr Attempt kAttempts[] = {
+    {ChangeKind::fewer_gpus, try_fewer_gpus},
+    {ChangeKind::fewer_ranks, try_fewer_ranks},
+    {ChangeKind::shorter_run_time, try_shorter_run_time},
+    {ChangeKind::other_queue, try_other_queue},
+    {ChangeKind::other_pool, try_other_pool},
+    {ChangeKind::higher_limits, try_higher_limits},
+    {ChangeKind::jobs_move, try_jobs_move},
+    {ChangeKind::job_ends, try_job_ends},
+    {ChangeKind::more_nodes, try_more_nodes},
+    {ChangeKind::two_changes, try_two_changes},
+};
+
+}  // namespace
+
+Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, Instant now) {
     Question question{exported, job, now};
     if (question.state() == nullptr) {
         return make_error(ErrorCode::JournalDamaged,
                           "copy the engine for a trial: the bytes are not a state");
     }
-    std::vector<Remedy> remedies;
-    if (!question.waits() || question.is_refused()) return remedies;
-    for (const auto attempt :
-         {try_fewer_gpus, try_fewer_ranks, try_shorter_run_time, try_other_queue, try_other_pool,
-          try_higher_limits, try_jobs_move, try_job_ends, try_more_nodes}) {
-        if (std::optional<Remedy> found = attempt(question)) remedies.push_back(std::move(*found));
+    Remedies out;
+    if (!question.waits() || question.is_refused()) return out;
+    for (const Attempt& attempt : kAttempts) {
+        if (attempt.kind == ChangeKind::two_changes && !out.found.empty()) break;
+        const int looked_before = question.looked();
+        std::optional<Remedy> found = attempt.search(question);
+        if (question.looked() > looked_before) out.tried.push_back(attempt.kind);
+        if (found) out.found.push_back(std::move(*found));
     }
-    return remedies;
+    return out;
 }
 
 }  // namespace gpuctl::whatif

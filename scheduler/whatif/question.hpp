@@ -10,6 +10,8 @@
 namespace gpuctl::whatif {
 
 using Change = std::function<void(Trial&)>;
+// Of what people may do in more than one way, all of them: pods end one after the other or at once.
+using Ways = std::vector<Change>;
 
 class Question {
 public:
@@ -20,6 +22,7 @@ public:
     [[nodiscard]] const ClusterState* state() const { return base_ ? &base_->state() : nullptr; }
     [[nodiscard]] const JobRow& job() const { return base_->state().job(id_); }
     [[nodiscard]] JobId id() const { return id_; }
+    [[nodiscard]] const PodFacts* first_waiting() const;  // of its pods
     [[nodiscard]] bool waits() const { return base_ && id_.exists() && missing_ > 0; }
     // By the cluster: a right or a policy forbids the bind of one of its pods, and whether it would
     // elsewhere, no copy of the engine can know.
@@ -28,17 +31,21 @@ public:
     // Lives the change in a copy and looks whether the job moves on. False as well when the trials
     // are used up.
     bool helps(const Change& change);
+    // Whichever way it is done.
+    bool helps(const Ways& ways);
     // "it would start now", or "1 of its 3 pods would start now": as the last change that helped.
     [[nodiscard]] std::string would_start() const;
+    // By the last change that helped, in any of its ways.
+    [[nodiscard]] const std::vector<StoppedJob>& stops() const { return stops_; }
     // Nothing of it runs or is being bound: it could be another job altogether.
     [[nodiscard]] bool waits_whole() const;
+    // How often something was tried, or looked for on the columns.
+    [[nodiscard]] int looked() const { return looked_; }
+    void note_look() { ++looked_; }
     // A copy to live more than one change in; none: the trials are used up.
     std::optional<Trial> begin_trial();
     // In a copy: does the job start, a gang as a whole, any one pod of the others?
     [[nodiscard]] bool moves_on(const ClusterState& state) const;
-    // The smallest amount in [low, high] that helps, if `high` does and more never helps less.
-    std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
-                                         const std::function<Change(std::int64_t)>& of);
 
 private:
     [[nodiscard]] std::int64_t missing(const ClusterState& state) const;
@@ -50,8 +57,19 @@ private:
     JobId id_;
     std::int64_t missing_ = 0;
     std::int64_t started_ = 0;  // by the last change that helped
+    std::vector<StoppedJob> stops_;
     int trials_left_ = 200;
+    int looked_ = 0;
 };
+
+// The smallest amount in [low, high] that helps, if `high` does and more never helps less; at any
+// rate one that does while one less does not. The last that is tried and helps is the one returned.
+std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
+                                     const std::function<bool(std::int64_t)>& helps_with);
+// As found by the last change that helped: with whom that stops.
+Remedy with_stops(const Question& question, Remedy remedy);
+// "1 GPU", "0.5 GPUs".
+std::string gpus_text(GpuMilli gpus);
 
 // What its owner does to a job: there is no way to change one that was made.
 struct Rewrite {
@@ -64,13 +82,28 @@ struct Rewrite {
 // does.
 Change make_anew(const Question& question, const Rewrite& rewrite);
 
-// The policy in which none of the limits that are in the job's way now would be; none: nothing of
-// the kind is.
+// A limit that a job would cross if it started now, and how far one would raise it. Amounts are as
+// people are told them, and such as a configuration can hold.
+struct LimitInWay {
+    LimitHit hit;
+    std::int64_t least = 0;   // lets it in if nobody else comes
+    std::int64_t unit = 1;    // raised further by whole ones of these
+    std::int64_t levels = 0;  // so many more let everybody else in who waits under it
+    // Of one GPU model of several there may be room under another.
+    [[nodiscard]] bool may_stay() const { return hit.kind == LimitKind::queue_model_maximum; }
+};
+// By limit: 0 is its least amount, each one more a unit more; kNotRaised: it stays as it is.
+using Levels = std::vector<std::int64_t>;
+inline constexpr std::int64_t kNotRaised = -1;
+
+// The job's own queue's first, then upwards. Empty: none is, or one that nobody would raise.
+std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId job);
 struct RaisedLimits {
     Policy policy;
-    std::string said;
+    std::string said;  // "the maximum of queue dev were 8 GPUs instead of 4"
 };
-std::optional<RaisedLimits> raise_limits(const ClusterState& state, JobId job);
+RaisedLimits raise(const ClusterState& state, JobId job, const std::vector<LimitInWay>& limits,
+                   const Levels& levels);
 
 // One searcher per kind of change.
 std::optional<Remedy> try_fewer_gpus(Question& question);
@@ -82,5 +115,13 @@ std::optional<Remedy> try_higher_limits(Question& question);
 std::optional<Remedy> try_jobs_move(Question& question);
 std::optional<Remedy> try_job_ends(Question& question);
 std::optional<Remedy> try_more_nodes(Question& question);
+std::optional<Remedy> try_two_changes(Question& question);
+// The same beside another change, for one of two parts: whichever of the two comes first.
+struct Beside {
+    Change change;
+    std::string said;  // "the maximum of queue dev were 8 GPUs instead of 4"
+};
+std::optional<Remedy> try_job_ends(Question& question, const Beside& beside);
+std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside);
 
 }  // namespace gpuctl::whatif

@@ -1,6 +1,6 @@
 #pragma once
 // What would let a waiting job start now: single changes, each tried in a copy of the engine before
-// it is told, each as small as it can be of its kind.
+// it is told, each as small as it can be of its kind; where none does, two of them together.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/pod.hpp"
+#include "scheduler/whatif/stopped.hpp"
 
 namespace gpuctl::whatif {
 
@@ -23,10 +24,11 @@ enum class ChangeKind : std::uint8_t {
     higher_limits,     // of queues and namespaces, each as far as the job needs
     jobs_move,         // amount: jobs that start again on other nodes of the pool (ADR 0023)
     job_ends,          // subject: namespace/name of a job whose end is enough; amount: its GPUs
-    more_nodes         // subject: the node they are like; amount: so many more of them
+    more_nodes,        // subject: the node they are like; amount: so many more of them
+    two_changes        // its parts, together
 };
 BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, shorter_run_time, other_queue, other_pool,
-                    higher_limits, jobs_move, job_ends, more_nodes)
+                    higher_limits, jobs_move, job_ends, more_nodes, two_changes)
 
 struct MovedPod {
     std::string name;
@@ -51,13 +53,19 @@ struct Remedy {
     std::string sentence;  // "it would start now ..."
     // Of jobs_move: stopped together, started again in this order.
     std::vector<MovedJob> moves = {};
-    friend auto operator<=>(const Remedy&, const Remedy&) = default;
+    // Of higher_limits: how far each limit in the way is raised, see limits_in_way().
+    std::vector<std::int64_t> levels = {};
+    std::vector<StoppedJob> stops = {};  // for the job, or for others by what the change brings
+    std::vector<Remedy> parts = {};      // of two_changes
 };
 
-// `exported`: Engine::export_state() of the engine that holds the job. At most one of each kind;
-// empty when the job does not wait, or when no single change would do. At most 200 trials, each a
-// copy of the state. Errors: JournalDamaged.
-Result<std::vector<Remedy>> find_remedies(std::string_view exported, const ObjectKey& job,
-                                          Instant now);
+struct Remedies {
+    std::vector<Remedy> found;  // at most one of each kind; two changes where no single one does
+    std::vector<ChangeKind> tried;  // kinds of which at least one was lived, or looked for in vain
+};
+
+// `exported`: Engine::export_state() of the engine that holds the job. Nothing is tried when the
+// job does not wait. At most 200 trials, each a copy of the state. Errors: JournalDamaged.
+Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, Instant now);
 
 }  // namespace gpuctl::whatif

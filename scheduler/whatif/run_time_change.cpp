@@ -64,15 +64,16 @@ std::optional<Remedy> try_shorter_run_time(Question& question) {
     const std::int64_t steps = steps_up_to(longest);
     const auto limit_with = [steps](std::int64_t fewer) { return limit_at(steps + 1 - fewer); };
     // "So many steps less" grows where the limit shrinks: the shorter, the easier.
-    const auto less = question.smallest(1, steps + 1 - shortest, [&](std::int64_t fewer) {
+    const auto less = smallest(1, steps + 1 - shortest, [&](std::int64_t fewer) {
         const Duration limit = limit_with(fewer);
-        return make_anew(question, {[=](PodFacts& pod) { pod.run_time_max = limit; },
-                                    [=](JobSpec& spec) { spec.run_time_max = limit; }});
+        return question.helps(
+            make_anew(question, {[=](PodFacts& pod) { pod.run_time_max = limit; },
+                                 [=](JobSpec& spec) { spec.run_time_max = limit; }}));
     });
     if (!less) return std::nullopt;
     const Duration limit = limit_with(*less);
-    return Remedy{ChangeKind::shorter_run_time, "", limit.ms() / 1'000,
-                  question.would_start() + said(job, limit)};
+    return with_stops(question, {ChangeKind::shorter_run_time, "", limit.ms() / 1'000,
+                                 question.would_start() + said(job, limit)});
 }
 
 }  // namespace gpuctl::whatif

@@ -11,17 +11,9 @@
 
 #include "scheduler/engine/engine.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/whatif/stopped.hpp"
 
 namespace gpuctl::whatif {
-
-// Whom the engine had stopped for others, or took from an elastic job that goes on without it.
-struct StoppedPod {
-    ObjectKey job;
-    std::string pod;
-    GpuMilli gpus;
-    std::int64_t lost_gpu_ms = 0;  // work that it does again
-    bool job_goes_on = false;
-};
 
 class Trial {
 public:

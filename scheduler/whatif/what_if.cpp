@@ -1,34 +1,8 @@
 #include "scheduler/whatif/what_if.hpp"
 
-#include <algorithm>
-#include <map>
-
 #include "scheduler/whatif/trial.hpp"
 
 namespace gpuctl::whatif {
-namespace {
-
-std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t first) {
-    std::map<ObjectKey, StoppedJob> jobs;
-    for (std::size_t i = first; i < pods.size(); ++i) {
-        const StoppedPod& pod = pods[i];
-        StoppedJob& job = jobs[pod.job];
-        job.key = pod.job;
-        job.gpus += pod.gpus;
-        job.lost_gpu_ms += pod.lost_gpu_ms;
-        job.goes_on = pod.job_goes_on;
-        job.pods.push_back(pod.pod);
-    }
-    std::vector<StoppedJob> out;
-    for (auto& [key, job] : jobs) {
-        std::sort(job.pods.begin(), job.pods.end());
-        out.push_back(std::move(job));
-    }
-    return out;
-}
-
-}  // namespace
-
 Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
                    Instant now) {
     Result<Trial> trial = Trial::of(exported, now);
@@ -57,7 +31,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     if (answer.starts) return answer;
     answer.position = view->position;
     answer.start = view->start;
-    Result<std::vector<Remedy>> remedies = find_remedies(trial->exported(), key, now);
+    Result<Remedies> remedies = find_remedies(trial->exported(), key, now);
     if (!remedies) return remedies.error();
     answer.remedies = std::move(*remedies);
     return answer;

@@ -20,23 +20,14 @@ struct TrialPlacement {
     std::string node;
 };
 
-// A job that would be stopped for it, or lose ranks.
-struct StoppedJob {
-    ObjectKey key;
-    GpuMilli gpus;
-    std::int64_t lost_gpu_ms = 0;  // work that it does again
-    bool goes_on = false;          // with fewer ranks
-    std::vector<std::string> pods;
-};
-
 struct Answer {
     bool starts = false;                     // now, as a whole
     std::vector<TrialPlacement> placements;  // by rank; what could start even if not all could
-    std::vector<StoppedJob> stops;           // by job, if disruption budgets let them go
+    std::vector<StoppedJob> stops;           // for it, if disruption budgets let them go
     std::optional<StartEstimate> start;      // while it waits, as far as it can be told
     std::int64_t position = 0;               // in its queue's line; 0: it does not wait
     std::vector<Explanation> blockers;       // empty when it starts
-    std::vector<Remedy> remedies;            // likewise
+    Remedies remedies;                       // likewise
 };
 
 // `exported`: Engine::export_state(). The job's name must be free there. Nothing is changed.

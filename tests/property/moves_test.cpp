@@ -231,11 +231,11 @@ TEST(Moves, I15_what_is_told_lets_the_job_start_and_the_moved_run_where_it_says)
         const auto remedies = whatif::find_remedies(world.world.engine.export_state(),
                                                     {"team-a", "own"}, world.world.now);
         ASSERT_TRUE(remedies.has_value());
-        const auto move = std::find_if(remedies->begin(), remedies->end(), [](const Remedy& one) {
-            return one.kind == ChangeKind::jobs_move;
-        });
+        const auto move =
+            std::find_if(remedies->found.begin(), remedies->found.end(),
+                         [](const Remedy& one) { return one.kind == ChangeKind::jobs_move; });
         const std::optional<FragmentedWorld::Best> best = world.by_brute_force();
-        if (move == remedies->end()) {
+        if (move == remedies->found.end()) {
             missed += best ? 1 : 0;
             continue;
         }

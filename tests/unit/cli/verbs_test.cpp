@@ -105,6 +105,28 @@ TEST(WhatIf, tells_what_waits_why_and_what_would_help_with_an_exit_code_for_scri
               "  t/wide, which goes on without 1 GPU (wide-3): no work is lost\n");
 }
 
+TEST(WhatIf, says_what_was_tried_when_no_single_change_would_do) {
+    const std::string file = testing::TempDir() + "verbs_test.yaml";
+    std::ofstream{file} << "kind: training\n";
+    const std::string waits =
+        R"({"kind":"training","namespace":"default","jobId":"llm","pool":"p","starts":false,)"
+        R"("position":1,"placements":[],"blockers":[{"reason":"gpu_insufficient",)"
+        R"("sentence":"needs 8 GPUs","nodes":[],"nodesTotal":1}],)"
+        R"("remediesTried":["fewer_gpus","higher_limits","more_nodes","two_changes","new_kind"],)";
+    const std::string head =
+        "training default/llm would wait in pool p, number 1 in line\n"
+        "What keeps it waiting:\n"
+        "  1. needs 8 GPUs  [gpu_insufficient]\n"
+        "No single change that was tried would let it start now: fewer GPUs, higher limits, "
+        "more nodes, new_kind\n";
+    CannedServer none{200, "application/json", waits + R"("remedies":[]})"};
+    EXPECT_EQ(none.run({"what-if", "-f", file}).out, head);
+    CannedServer two{200, "application/json",
+                     waits + R"("remedies":[{"change":"two_changes","sentence":"it would if"}]})"};
+    EXPECT_EQ(two.run({"what-if", "-f", file}).out,
+              head + "Two together would:\n  - it would if\n");
+}
+
 TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {
     const std::string file = testing::TempDir() + "verbs_test.yaml";
     std::ofstream{file} << "kind: training\n";

@@ -144,6 +144,8 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     }
     EXPECT_EQ(remedies["job_ends"], "default/first") << helps.body;
     EXPECT_EQ(remedies["more_nodes"], "train-0") << helps.body;
+    EXPECT_FALSE(parsed(helps)["remediesTried"].empty()) << helps.body;
+    EXPECT_TRUE(named[0]["stops"].empty()) << helps.body;
     net::HttpResponse of_running = co_await daemon.get("/api/v1/jobs/first/remedies");
     EXPECT_TRUE(parsed(of_running)["remedies"].empty()) << of_running.body;
 

@@ -42,10 +42,10 @@ public:
         const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
         EXPECT_TRUE(found.has_value());
         if (!found) return std::nullopt;
-        const auto move = std::find_if(found->begin(), found->end(), [](const Remedy& one) {
-            return one.kind == ChangeKind::jobs_move;
-        });
-        return move == found->end() ? std::nullopt : std::optional{*move};
+        const auto move =
+            std::find_if(found->found.begin(), found->found.end(),
+                         [](const Remedy& one) { return one.kind == ChangeKind::jobs_move; });
+        return move == found->found.end() ? std::nullopt : std::optional{*move};
     }
 
     EngineWorld world;

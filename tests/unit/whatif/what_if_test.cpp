@@ -33,9 +33,9 @@ Answer ask_about(const EngineWorld& world, const JobRecord& record) {
 }
 
 const Remedy* find(const Answer& answer, ChangeKind kind) {
-    const auto found = std::find_if(answer.remedies.begin(), answer.remedies.end(),
+    const auto found = std::find_if(answer.remedies.found.begin(), answer.remedies.found.end(),
                                     [kind](const Remedy& one) { return one.kind == kind; });
-    return found == answer.remedies.end() ? nullptr : &*found;
+    return found == answer.remedies.found.end() ? nullptr : &*found;
 }
 
 TEST(WhatIf, a_job_that_fits_is_told_where_it_would_start_and_nothing_is_changed) {
@@ -48,7 +48,7 @@ TEST(WhatIf, a_job_that_fits_is_told_where_it_would_start_and_nothing_is_changed
     ASSERT_EQ(answer.placements.size(), 2u);
     EXPECT_EQ(answer.placements[0].pod, "llm-0");
     EXPECT_NE(answer.placements[0].node, answer.placements[1].node);
-    EXPECT_TRUE(answer.blockers.empty() && answer.remedies.empty());
+    EXPECT_TRUE(answer.blockers.empty() && answer.remedies.found.empty());
     EXPECT_EQ(world.engine.state_hash(), before);
 }
 
@@ -230,10 +230,10 @@ TEST(Remedies, pods_made_elsewhere_are_told_their_active_deadline) {
     world.run();
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "late"}, world.now);
     ASSERT_TRUE(found);
-    const auto shorter = std::find_if(found->begin(), found->end(), [](const Remedy& one) {
-        return one.kind == ChangeKind::shorter_run_time;
-    });
-    ASSERT_NE(shorter, found->end());
+    const auto shorter =
+        std::find_if(found->found.begin(), found->found.end(),
+                     [](const Remedy& one) { return one.kind == ChangeKind::shorter_run_time; });
+    ASSERT_NE(shorter, found->found.end());
     EXPECT_EQ(shorter->sentence,
               "it would start now with activeDeadlineSeconds 7200 instead of 10800");
 }
@@ -253,7 +253,8 @@ TEST(Remedies, a_smaller_job_that_would_lose_its_place_to_others_is_none) {
     ASSERT_EQ(world.node_of("behind"), "");
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "first"}, world.now);
     ASSERT_TRUE(found);
-    for (const Remedy& one : *found) EXPECT_NE(one.kind, ChangeKind::fewer_gpus) << one.sentence;
+    for (const Remedy& one : found->found)
+        EXPECT_NE(one.kind, ChangeKind::fewer_gpus) << one.sentence;
 }
 
 // Its ranks end one after the other, and whoever needs less takes the room of each.
@@ -268,7 +269,28 @@ TEST(Remedies, the_end_of_a_job_that_others_would_take_the_room_of_is_none) {
     world.run();
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "first"}, world.now);
     ASSERT_TRUE(found);
-    for (const Remedy& one : *found) EXPECT_NE(one.kind, ChangeKind::job_ends) << one.sentence;
+    for (const Remedy& one : found->found)
+        EXPECT_NE(one.kind, ChangeKind::job_ends) << one.sentence;
+}
+
+// All at once the wide gang takes what the small job would get of it rank by rank (reader 12, t6).
+TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(node("b", 4));
+    world.add(gang("runs", 2, 4));
+    world.run();
+    std::vector<PodFacts> wide = gang("wide", 2, 4);
+    for (PodFacts& rank : wide) rank.priority = priority_value(JobPriority::high);
+    world.add(wide);
+    world.add(pod("small", "small", 2));
+    world.run();
+    for (const char* name : {"wide", "small"}) {
+        const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
+        ASSERT_TRUE(found);
+        for (const Remedy& one : found->found)
+            EXPECT_NE(one.kind, ChangeKind::job_ends) << one.sentence;
+    }
 }
 
 TEST(Remedies, new_nodes_are_machines_of_their_own) {
@@ -282,7 +304,8 @@ TEST(Remedies, new_nodes_are_machines_of_their_own) {
     world.run();
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "g"}, world.now);
     ASSERT_TRUE(found);
-    for (const Remedy& one : *found) EXPECT_NE(one.kind, ChangeKind::more_nodes) << one.sentence;
+    for (const Remedy& one : found->found)
+        EXPECT_NE(one.kind, ChangeKind::more_nodes) << one.sentence;
 }
 
 // With many new nodes the wide job fits first and takes them: more helps less (reader 11).
@@ -297,6 +320,180 @@ TEST(WhatIf, the_fewest_nodes_are_told_although_more_would_help_another_instead)
     const Remedy* nodes = find(answer, ChangeKind::more_nodes);
     ASSERT_NE(nodes, nullptr);
     EXPECT_EQ(nodes->amount, 1);
+}
+
+// One by one, the second is for the small job; both at once are for the wide one ahead of it.
+TEST(Remedies, the_fewest_nodes_help_one_by_one_and_all_at_once) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(pod("full", "full", 4));
+    world.run();
+    std::vector<PodFacts> wide = gang("wide", 2, 4);
+    for (PodFacts& rank : wide) rank.priority = priority_value(JobPriority::high);
+    world.add(wide);
+    PodFacts middle = pod("middle", "middle", 3);
+    middle.priority = priority_value(JobPriority::medium);
+    world.add(middle);
+    world.add(pod("small", "small", 2));
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "small"}, world.now);
+    ASSERT_TRUE(found);
+    const auto nodes =
+        std::find_if(found->found.begin(), found->found.end(),
+                     [](const Remedy& one) { return one.kind == ChangeKind::more_nodes; });
+    ASSERT_NE(nodes, found->found.end());
+    EXPECT_EQ(nodes->amount, 4);
+}
+
+std::string sentence_of(const EngineWorld& world, const std::string& name, ChangeKind kind) {
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
+    EXPECT_TRUE(found.has_value());
+    for (const Remedy& one : found->found) {
+        if (one.kind == kind) return one.sentence;
+    }
+    return "";
+}
+
+Policy queue_of_at_most(std::int64_t gpus) {
+    Policy policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = {{"default", 0, 1, {}, whole_gpus(gpus)}, {"free", 0, 1, {}, {}}};
+    policy.pools = {pool};
+    return policy;
+}
+
+// Whom else a limit holds up goes first when it is raised (reader 12, t13).
+TEST(Remedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    TenantPolicy& tenant = policy.tenants.emplace_back();
+    tenant.name = "team-a";
+    tenant.gpu_maximum = whole_gpus(4);
+    world.set(policy);
+    for (const char* name : {"a", "b", "c", "d"}) world.add(node(name, 4));
+    world.add(pod("runs", "runs", 4));
+    world.run();
+    PodFacts ahead = pod("ahead", "ahead", 2);
+    ahead.priority = priority_value(JobPriority::high);
+    world.add(ahead);
+    world.add(pod("second", "second", 4));
+    world.add(pod("third", "third", 3));
+    world.run();
+    EXPECT_EQ(sentence_of(world, "ahead", ChangeKind::higher_limits),
+              "it would start if namespace team-a might hold 6 GPUs instead of 4");
+    EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
+              "it would start if namespace team-a might hold 10 GPUs instead of 4");
+
+    policy.tenants.front().gpu_maximum = std::nullopt;
+    policy.pools.front().queues.front().maximum = whole_gpus(4);
+    world.set(policy);
+    world.plan();
+    EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
+              "it would start if the maximum of queue default were 10 GPUs instead of 4");
+
+    policy.pools.front().queues.front().maximum = std::nullopt;
+    policy.pools.front().queues.front().jobs_maximum = 1;
+    world.set(policy);
+    world.plan();
+    EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
+              "it would start if maxJobs of queue default were 3 instead of 1");
+
+    policy.pools.front().queues.front().jobs_maximum = std::nullopt;
+    policy.pools.front().queues.front().budget =
+        BudgetPolicy{gpu_time(whole_gpus(10), Duration::seconds(3600)), kDay, Instant{}, {}};
+    world.set(policy);
+    world.plan();
+    // What is left of the day: of the 4 GPUs that run, of 2 ahead of it and of its own 4.
+    EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
+              "it would start if the budget of queue default were 237.3 GPU-hours instead of 10");
+}
+
+TEST(Remedies, of_the_limits_of_gpu_models_only_the_one_that_is_enough_is_raised) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    QueuePolicy& queue = policy.pools.front().queues.front();
+    queue.models = {{"A100", {}, whole_gpus(2)}, {"H100", {}, whole_gpus(1)}};
+    world.set(policy);
+    world.add(node("a", 2));
+    NodeFacts h100 = node("h", 8);
+    h100.gpu_model = "H100";
+    world.add(h100);
+    world.add(pod("waits", "waits", 4));
+    world.run();
+    EXPECT_EQ(sentence_of(world, "waits", ChangeKind::higher_limits),
+              "it would start if the maximum of queue default of H100 were 4 GPUs instead of 1");
+}
+
+// A queue's limit and a full node: neither alone is enough (reader 12, t5).
+TEST(Remedies, two_changes_are_told_where_no_single_one_does) {
+    EngineWorld world;
+    world.set(queue_of_at_most(2));
+    world.add(node("a", 4));
+    for (const char* name : {"b1", "b2"}) {
+        PodFacts other = pod(name, name, name[1] == '1' ? 2 : 1);
+        other.queue = "free";
+        world.add(other);
+    }
+    world.add(pod("a1", "a1", 1));
+    world.run();
+    world.add(pod("a2", "a2", 2));
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "a2"}, world.now);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->found.size(), 1u);
+    const Remedy& both = found->found.front();
+    EXPECT_EQ(both.kind, ChangeKind::two_changes);
+    EXPECT_EQ(both.sentence,
+              "it would start if the maximum of queue default were 3 GPUs instead of 2, and "
+              "team-a/b1 ended, which holds 2 GPUs");
+    ASSERT_EQ(both.parts.size(), 2u);
+    EXPECT_EQ(both.parts[0].kind, ChangeKind::higher_limits);
+    EXPECT_EQ(both.parts[1].kind, ChangeKind::job_ends);
+    using enum ChangeKind;
+    EXPECT_EQ(found->tried, (std::vector{fewer_gpus, shorter_run_time, other_queue, higher_limits,
+                                         jobs_move, job_ends, more_nodes, two_changes}));
+}
+
+TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    policy.pools.front().queues.back().guaranteed = whole_gpus(4);
+    world.set(policy);
+    world.add(node("a", 4));
+    PodFacts low = pod("low", "low", 4);
+    low.preemptible = true;
+    world.add(low);
+    world.run();
+    world.add(pod("second", "second", 2));
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "second"}, world.now);
+    ASSERT_TRUE(found);
+    const auto queue =
+        std::find_if(found->found.begin(), found->found.end(),
+                     [](const Remedy& one) { return one.kind == ChangeKind::other_queue; });
+    ASSERT_NE(queue, found->found.end());
+    EXPECT_EQ(queue->sentence,
+              "it would start now in queue free, and that would push out team-a/low (4 GPUs)");
+    ASSERT_EQ(queue->stops.size(), 1u);
+    EXPECT_EQ(queue->stops[0].key, (ObjectKey{"team-a", "low"}));
+    for (const Remedy& one : found->found) {
+        EXPECT_TRUE(one.kind != ChangeKind::job_ends || one.stops.empty()) << one.sentence;
+    }
+}
+
+TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
+    EngineWorld world;
+    NodeFacts a = node("a", 4);
+    a.topology.host = "a";
+    a.topology.rack = "r1";
+    world.add(a);
+    std::vector<PodFacts> ranks = gang("g", 2, 4);
+    for (PodFacts& rank : ranks) rank.rules.topology.required = TopologyLevel::rack;
+    world.add(ranks);
+    world.run();
+    EXPECT_EQ(sentence_of(world, "g", ChangeKind::more_nodes),
+              "it would start with 1 more node like a, in its rack");
 }
 
 TEST(WhatIf, what_can_never_be_is_refused_with_the_reason) {
@@ -336,9 +533,9 @@ TEST(Remedies, another_pool_is_named_only_where_the_pods_own_affinity_lets_it_in
         world.add(waiting);
         world.run();
         const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
-        return found && std::any_of(found->begin(), found->end(), [](const Remedy& one) {
-                   return one.kind == ChangeKind::other_pool;
-               });
+        return found &&
+               std::any_of(found->found.begin(), found->found.end(),
+                           [](const Remedy& one) { return one.kind == ChangeKind::other_pool; });
     };
     EXPECT_TRUE(names_other_pool("any", {in_no_pool}));
     EXPECT_TRUE(
@@ -364,7 +561,7 @@ TEST(Remedies, no_other_pool_is_named_for_what_is_left_of_a_gang) {
     world.plan();
     const auto remedies = find_remedies(world.engine.export_state(), {"team-a", "g"}, world.now);
     ASSERT_TRUE(remedies);
-    for (const Remedy& one : *remedies) EXPECT_NE(one.kind, ChangeKind::other_pool);
+    for (const Remedy& one : remedies->found) EXPECT_NE(one.kind, ChangeKind::other_pool);
 }
 
 TEST(Remedies, how_many_of_its_pods_would_start_is_told_when_it_is_not_all) {
@@ -377,10 +574,10 @@ TEST(Remedies, how_many_of_its_pods_would_start_is_told_when_it_is_not_all) {
     world.plan();
     const auto remedies = find_remedies(world.engine.export_state(), {"team-a", "svc"}, world.now);
     ASSERT_TRUE(remedies);
-    const auto pool = std::find_if(remedies->begin(), remedies->end(), [](const Remedy& one) {
-        return one.kind == ChangeKind::other_pool;
-    });
-    ASSERT_NE(pool, remedies->end());
+    const auto pool =
+        std::find_if(remedies->found.begin(), remedies->found.end(),
+                     [](const Remedy& one) { return one.kind == ChangeKind::other_pool; });
+    ASSERT_NE(pool, remedies->found.end());
     EXPECT_EQ(pool->sentence, "2 of its 3 waiting pods would start now in pool other");
 }
 
@@ -394,7 +591,7 @@ TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
     for (const char* name : {"p", "g", "nobody"}) {
         const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
         ASSERT_TRUE(found.has_value());
-        EXPECT_TRUE(found->empty()) << name << ": " << found->front().sentence;
+        EXPECT_TRUE(found->found.empty()) << name << ": " << found->found.front().sentence;
     }
 }
 

@@ -1,0 +1,49 @@
+#include "scheduler/whatif/stopped.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "scheduler/model/quantity.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+constexpr std::size_t kNamedMost = 4;
+
+}  // namespace
+
+std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t first) {
+    std::map<ObjectKey, StoppedJob> jobs;
+    for (std::size_t i = first; i < pods.size(); ++i) {
+        const StoppedPod& pod = pods[i];
+        StoppedJob& job = jobs[pod.job];
+        job.key = pod.job;
+        job.gpus += pod.gpus;
+        job.lost_gpu_ms += pod.lost_gpu_ms;
+        job.goes_on = pod.job_goes_on;
+        job.pods.push_back(pod.pod);
+    }
+    std::vector<StoppedJob> out;
+    for (auto& [key, job] : jobs) {
+        std::sort(job.pods.begin(), job.pods.end());
+        out.push_back(std::move(job));
+    }
+    return out;
+}
+
+std::string push_out_text(const std::vector<StoppedJob>& stops) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(stops.size(), kNamedMost); ++i) {
+        const StoppedJob& job = stops[i];
+        const std::string gpus =
+            format_gpus(job.gpus) + (job.gpus == whole_gpus(1) ? " GPU" : " GPUs");
+        text += (i == 0 ? ", and that would push out " : ", ") + to_string(job.key) + " (" +
+                (job.goes_on ? gpus + " of it" : gpus) + ")";
+    }
+    if (stops.size() > kNamedMost) {
+        text += " and " + std::to_string(stops.size() - kNamedMost) + " more";
+    }
+    return text;
+}
+
+}  // namespace gpuctl::whatif

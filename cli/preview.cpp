@@ -58,6 +58,21 @@ void print_jobs(std::ostream& out, const char* title, const nlohmann::json& jobs
     table.print(out);
 }
 
+// "queue p/low is not in this configuration, and pool p is not declared: ..."
+void print_gone(std::ostream& out, const nlohmann::json& queues) {
+    for (const auto& gone : queues) {
+        const std::string queue = printable(text_of(gone, "queue"));
+        const std::string pool = queue.substr(0, queue.find('/'));
+        const bool has_queues = text_of(gone, "reason") == "queue_holds_queues";
+        out << "queue " << queue
+            << (has_queues ? " has queues below it in this configuration"
+                           : " is not in this configuration")
+            << (gone.value("poolDeclared", true) ? "" : ", pool " + pool + " is not declared in it")
+            << ": " << jobs_text(integer_of(gone, "jobs"))
+            << " of that time named it, and what waits there never starts\n";
+    }
+}
+
 }  // namespace
 
 void print_preview(std::ostream& out, const nlohmann::json& body) {
@@ -71,6 +86,7 @@ void print_preview(std::ostream& out, const nlohmann::json& body) {
         << ": " << jobs_text(integer_of(all, "jobs"))
         << " came or waited; under this configuration " << number_of(body, "jobsGain")
         << " would have waited less, " << number_of(body, "jobsLose") << " longer\n";
+    print_gone(out, body.value("queuesGone", nlohmann::json::array()));
     Table table{{"ALL", "JOBS", "MEAN WAIT", "95% WAIT", "NOT STARTED", "GPU HOURS"}};
     table.add_row(group_row("", all));
     table.print(out);
@@ -80,10 +96,13 @@ void print_preview(std::ostream& out, const nlohmann::json& body) {
     print_jobs(out, "LOSE MOST", body.value("lose", nlohmann::json::array()));
     const nlohmann::json before = all.value("before", nlohmann::json::object());
     out << "how far to trust it: played under the policy it had, the mean wait is "
-        << span_text(integer_of(before, "waitMeanMs")) << ", in fact it was "
-        << span_text(integer_of(body, "waitMeanInFactMs")) << "; "
+        << span_text(integer_of(before, "waitMeanMs")) << " and "
+        << jobs_text(integer_of(before, "jobsNotStarted"))
+        << " not started by its end, in fact it was "
+        << span_text(integer_of(body, "waitMeanInFactMs")) << " and "
+        << number_of(body, "jobsNotStartedInFact") << "; "
         << jobs_text(integer_of(body, "jobsRunTimeGuessed"))
-        << " never ran, how long they would is guessed\n";
+        << " never ran in fact, how long they would is guessed\n";
 }
 
 aio::Task<int> run_preview(Connection& connection, PreviewOptions options) {

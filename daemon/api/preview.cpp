@@ -89,6 +89,17 @@ Json jobs_json(const std::vector<whatif::PreviewJob>& jobs) {
     return list;
 }
 
+Json gone_json(const std::vector<whatif::GoneQueue>& queues) {
+    Json list = Json::array();
+    for (const whatif::GoneQueue& gone : queues) {
+        list.push_back({{"queue", gone.queue},
+                        {"reason", to_string(gone.reason)},
+                        {"poolDeclared", gone.is_pool_declared},
+                        {"jobs", gone.jobs}});
+    }
+    return list;
+}
+
 Json preview_json(const whatif::Preview& preview) {
     Json body;
     body["begin"] = format_time(preview.begin);
@@ -100,6 +111,8 @@ Json preview_json(const whatif::Preview& preview) {
     body["jobsLose"] = preview.jobs_lose;
     body["gain"] = jobs_json(preview.gain);
     body["lose"] = jobs_json(preview.lose);
+    body["queuesGone"] = gone_json(preview.gone);
+    body["jobsNotStartedInFact"] = preview.not_started_in_fact;
     body["waitMeanInFactMs"] = preview.wait_mean_in_fact.ms();
     body["jobsRunTimeGuessed"] = preview.jobs_run_time_guessed;
     return body;

@@ -101,7 +101,20 @@ PastCollector::Place PastCollector::place_of(const PodFacts& facts) {
     return {facts.key.namespace_name, facts.job.empty() ? facts.key.name : facts.job, facts.rank};
 }
 
+// A controller need not wait until the old one is gone.
+void PastCollector::end_whom_it_stands_for(const PodFacts& facts, Instant now) {
+    const Place place = place_of(facts);
+    const auto old = std::find_if(ending_.begin(), ending_.end(),
+                                  [&](const auto& one) { return one.second == place; });
+    if (old == ending_.end()) return;
+    end_life(by_uid_.at(old->first), now);
+    by_uid_.erase(old->first);
+    replaced_.insert(old->first);
+    ending_.erase(old);
+}
+
 std::size_t PastCollector::place_in_window(const PodFacts& facts, Instant now) {
+    if (!stopped_.contains(place_of(facts))) end_whom_it_stands_for(facts, now);
     if (const auto before = stopped_.find(place_of(facts)); before != stopped_.end()) {
         const std::size_t pod = before->second;
         stopped_.erase(before);
@@ -132,6 +145,7 @@ void PastCollector::end_life(std::size_t pod, Instant now) {
 }
 
 void PastCollector::see(const PodFacts& facts, Instant now) {
+    if (replaced_.contains(facts.uid)) return;
     auto known = by_uid_.find(facts.uid);
     if (known == by_uid_.end()) {
         // Gated: nobody may place it yet. Ended: it is told again after a restart.
@@ -143,6 +157,9 @@ void PastCollector::see(const PodFacts& facts, Instant now) {
     if (!facts.node.empty() && !life.started.happened()) life.started = now;
     if (facts.started_at.happened() && !pod.was_running) life.started = facts.started_at;
     if (!life.was_stopped && life.started.happened()) pod.started = life.started;
+    if (facts.terminating && pod.ran == Duration{} && is_stopped_by_us(facts.uid, facts)) {
+        ending_.emplace(facts.uid, place_of(facts));
+    }
     if (!is_terminal(facts.phase) || pod.ran > Duration{}) return;
     if (facts.terminating && is_stopped_by_us(facts.uid, facts)) return;  // until it is removed
     const Instant ended = facts.finished_at.happened() ? facts.finished_at : now;
@@ -152,6 +169,8 @@ void PastCollector::see(const PodFacts& facts, Instant now) {
 }
 
 void PastCollector::see_removed(const std::string& uid, const Event& event, Instant now) {
+    if (replaced_.erase(uid) > 0) return;
+    ending_.erase(uid);
     const auto known = by_uid_.find(uid);
     if (known == by_uid_.end()) return window_.events.push_back({now, event});
     PastPod& pod = window_.pods[known->second];

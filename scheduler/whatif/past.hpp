@@ -75,6 +75,7 @@ private:
     void see_removed(const std::string& uid, const Event& event, Instant now);
     [[nodiscard]] bool is_stopped_by_us(const std::string& uid, const PodFacts& facts) const;
     void end_life(std::size_t pod, Instant now);
+    void end_whom_it_stands_for(const PodFacts& facts, Instant now);
     static Place place_of(const PodFacts& facts);
 
     Engine engine_;
@@ -84,9 +85,11 @@ private:
     PastWindow window_;
     std::map<std::string, std::size_t, std::less<>> by_uid_;
     std::vector<Life> lives_;
-    std::set<std::string, std::less<>> told_to_stop_;  // uids
-    std::map<ObjectKey, std::int32_t> sizes_;          // told to elastic jobs
-    std::multimap<Place, std::size_t> stopped_;        // and not made again yet
+    std::set<std::string, std::less<>> told_to_stop_;   // uids
+    std::map<ObjectKey, std::int32_t> sizes_;           // told to elastic jobs
+    std::multimap<Place, std::size_t> stopped_;         // and not made again yet
+    std::map<std::string, Place, std::less<>> ending_;  // by uid: told to stop, and still there
+    std::set<std::string, std::less<>> replaced_;       // uids: made again before they were gone
 };
 
 }  // namespace gpuctl::whatif

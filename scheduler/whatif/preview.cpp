@@ -49,7 +49,9 @@ struct Both {
     std::int64_t gpu_ms_before = 0;
     std::int64_t gpu_ms_after = 0;
     bool is_guessed = false;
-    bool is_news = false;  // something of it waited in the window
+    bool is_news = false;    // something of it waited in the window
+    std::string queue_gone;  // that it was in
+    Reason why_gone = Reason::none;
 };
 
 void keep_earliest(Instant& earliest, Instant at) {
@@ -66,6 +68,10 @@ void add_pod(Both& both, const PastPod& pod, const RerunPod& before, const Rerun
     const GpuMilli gpus = gpus_total(pod.facts.request);
     both.gpu_ms_before += gpu_ms(gpus, before.ran_ms);
     both.gpu_ms_after += gpu_ms(gpus, after.ran_ms);
+    if (before.nowhere == Reason::none && after.nowhere != Reason::none) {
+        both.queue_gone = before.queue;
+        both.why_gone = after.nowhere;
+    }
     if (pod.was_running) return;
     PreviewJob& job = both.job;
     if (!both.is_news || pod.arrived < job.arrived) job.arrived = pod.arrived;
@@ -137,6 +143,25 @@ void name_most_changed(std::vector<PreviewJob> jobs, Preview& out) {
     }
 }
 
+std::vector<GoneQueue> gone_queues(const std::map<ObjectKey, Both>& by_job,
+                                   const Policy& proposed) {
+    std::map<std::string, GoneQueue> by_queue;
+    for (const auto& [key, both] : by_job) {
+        if (both.why_gone == Reason::none) continue;
+        const std::string pool = both.queue_gone.substr(0, both.queue_gone.find('/'));
+        GoneQueue& gone = by_queue[both.queue_gone];
+        gone.queue = both.queue_gone;
+        gone.reason = both.why_gone;
+        gone.is_pool_declared =
+            std::any_of(proposed.pools.begin(), proposed.pools.end(),
+                        [&](const PoolPolicy& one) { return one.name == pool; });
+        ++gone.jobs;
+    }
+    std::vector<GoneQueue> out;
+    for (auto& [name, gone] : by_queue) out.push_back(std::move(gone));
+    return out;
+}
+
 void sum_up(std::map<ObjectKey, Both>& by_job, Preview& out) {
     Tally all;
     std::map<std::string, Tally> by_queue;
@@ -156,6 +181,7 @@ void sum_up(std::map<ObjectKey, Both>& by_job, Preview& out) {
         job.wait_before = waited(job.arrived, both.started_before, out.end);
         job.wait_after = waited(job.arrived, both.started_after, out.end);
         waited_in_fact_ms += waited(job.arrived, both.started_in_fact, out.end).ms();
+        out.not_started_in_fact += both.started_in_fact.happened() ? 0 : 1;
         out.jobs_run_time_guessed += both.is_guessed ? 1 : 0;
         all.add(both);
         by_queue[job.queue].add(both);
@@ -190,6 +216,7 @@ Result<Preview> preview(const PastWindow& past, const Policy& proposed) {
     out.begin = past.begin;
     out.end = past.end;
     sum_up(by_job, out);
+    out.gone = gone_queues(by_job, proposed);
     return out;
 }
 

@@ -39,6 +39,14 @@ struct PreviewJob {
     bool started_after = false;
 };
 
+// A queue that jobs of that time were in, and can be in no more: they wait for ever.
+struct GoneQueue {
+    std::string queue;  // "pool/queue/sub-queue", under the policy it had
+    Reason reason{};    // queue_unknown, pool_unknown, queue_holds_queues
+    bool is_pool_declared = false;
+    std::int64_t jobs = 0;
+};
+
 struct Preview {
     Instant begin;
     Instant end;
@@ -49,8 +57,10 @@ struct Preview {
     std::vector<PreviewJob> lose;       // the ten that lose most
     std::int64_t jobs_gain = 0;         // wait less
     std::int64_t jobs_lose = 0;         // wait longer
+    std::vector<GoneQueue> gone;        // by name
     // How much to believe it.
     Duration wait_mean_in_fact;              // of the same jobs
+    std::int64_t not_started_in_fact = 0;    // likewise
     std::int64_t jobs_run_time_guessed = 0;  // never seen to end
 };
 

@@ -55,7 +55,7 @@ private:
     void end(std::size_t pod);
     void schedule(Instant at, Happening::Kind kind, std::size_t index);
     [[nodiscard]] std::string uid_of(std::size_t pod) const;
-    [[nodiscard]] std::string queue_of(const std::string& uid) const;
+    void note_queue(std::size_t pod);
     [[nodiscard]] std::optional<std::size_t> find(const std::string& uid) const;
 
     void answer(const BindPod& bind);
@@ -190,19 +190,30 @@ void Player::arrive(std::size_t pod) {
     facts.uid = uid_of(pod);
     by_uid_[facts.uid] = pod;
     live_[pod].is_there = true;
-    const std::string uid = facts.uid;
     happen(PodObserved{std::move(facts)});
-    out_[pod].queue = queue_of(uid);
+    note_queue(pod);
 }
 
-std::string Player::queue_of(const std::string& uid) const {
+void Player::note_queue(std::size_t pod) {
     const ClusterState& state = engine_.state();
-    const PodId pod = state.find_pod(uid);
-    if (!pod.exists() || !state.pod(pod).job.exists()) return {};
-    const JobRow& job = state.job(state.pod(pod).job);
-    if (!job.pool.exists()) return {};
+    const PodId id = state.find_pod(uid_of(pod));
+    if (!id.exists() || !state.pod(id).job.exists()) return;
+    const JobRow& job = state.job(state.pod(id).job);
+    RerunPod& out = out_[pod];
+    out.nowhere = Reason::none;
+    if (!job.pool.exists()) {
+        out.queue.clear();
+        out.nowhere = Reason::pool_unknown;
+        return;
+    }
     const std::string& pool = state.pool(job.pool).name;
-    return job.queue.exists() ? pool + "/" + state.queue_path(job.queue) : pool;
+    out.queue = job.queue.exists() ? pool + "/" + state.queue_path(job.queue) : pool;
+    if (job.priority >= kSystemPriority) return;  // in none
+    if (!job.queue.exists()) {
+        out.nowhere = Reason::queue_unknown;
+    } else if (!state.queue(job.queue).children.empty()) {
+        out.nowhere = Reason::queue_holds_queues;
+    }
 }
 
 void Player::start(std::size_t pod, const std::string& node) {
@@ -311,7 +322,7 @@ void Player::begin() {
     if (ask_.policy) happen(PolicyChanged{*ask_.policy});
     settle();
     for (std::size_t i = 0; i < live_.size(); ++i) {
-        if (ask_.past.pods[i].was_there) out_[i].queue = queue_of(uid_of(i));
+        if (ask_.past.pods[i].was_there) note_queue(i);
     }
 }
 

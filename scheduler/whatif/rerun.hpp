@@ -7,15 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/model/reason.hpp"
 #include "scheduler/whatif/past.hpp"
 
 namespace gpuctl::whatif {
 
 // What became of the pod of the same index in PastWindow::pods.
 struct RerunPod {
-    Instant started;          // first time; never: it waits to the end
-    std::int64_t ran_ms = 0;  // within the window, all its starts together
-    std::string queue;        // "pool/queue/sub-queue" when it came
+    Instant started;                // first time; never: it waits to the end
+    std::int64_t ran_ms = 0;        // within the window, all its starts together
+    std::string queue;              // "pool/queue/sub-queue" when it came
+    Reason nowhere = Reason::none;  // it can wait in no queue of that name
 };
 
 struct RerunAsk {

@@ -127,6 +127,31 @@ TEST(WhatIf, says_what_was_tried_when_no_single_change_would_do) {
               head + "Two together would:\n  - it would if\n");
 }
 
+TEST(Preview, says_which_queues_are_gone_and_how_many_had_not_started_in_fact) {
+    const std::string file = testing::TempDir() + "verbs_test.yaml";
+    std::ofstream{file} << "policy: {}\n";
+    CannedServer server{
+        200, "application/json",
+        R"({"begin":"B","end":"E","hours":1,"jobsGain":0,"jobsLose":2,"all":{"jobs":4,)"
+        R"("before":{"waitMeanMs":4000,"jobsNotStarted":1},"after":{"jobsNotStarted":3}},)"
+        R"("queuesGone":[{"queue":"p/a","reason":"queue_unknown","poolDeclared":false,"jobs":2},)"
+        R"({"queue":"q/b","reason":"queue_holds_queues","poolDeclared":true,"jobs":1}],)"
+        R"("waitMeanInFactMs":3000,"jobsNotStartedInFact":0,"jobsRunTimeGuessed":1})"};
+    const std::string told = server.run({"preview", "--config", file}).out;
+    EXPECT_NE(told.find("2 longer\n"
+                        "queue p/a is not in this configuration, pool p is not declared in it: "
+                        "2 jobs of that time named it, and what waits there never starts\n"
+                        "queue q/b has queues below it in this configuration: "
+                        "1 job of that time named it, and what waits there never starts\n"),
+              std::string::npos)
+        << told;
+    EXPECT_NE(told.find("how far to trust it: played under the policy it had, the mean wait is 4s "
+                        "and 1 job not started by its end, in fact it was 3s and 0; 1 job never "
+                        "ran in fact, how long they would is guessed\n"),
+              std::string::npos)
+        << told;
+}
+
 TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {
     const std::string file = testing::TempDir() + "verbs_test.yaml";
     std::ofstream{file} << "kind: training\n";

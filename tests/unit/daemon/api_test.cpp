@@ -231,6 +231,8 @@ aio::Task<void> ask_preview(Daemon& daemon) {
     EXPECT_EQ(body["all"]["before"]["jobsNotStarted"], 0);
     EXPECT_EQ(body["all"]["after"]["jobsNotStarted"], 1);
     EXPECT_EQ(body["lose"][0]["jobId"], "first");
+    EXPECT_EQ(body["queuesGone"], nlohmann::json::array()) << told.body;
+    EXPECT_EQ(body["jobsNotStartedInFact"], 0);
     net::HttpResponse wrong = co_await ask("/api/v1/preview", "policy: {pols: 1}\n");
     EXPECT_EQ(error_code(wrong), "InvalidConfiguration");
     net::HttpResponse hours = co_await ask("/api/v1/preview?hours=x", "");

@@ -180,6 +180,66 @@ TEST(Preview, who_was_stopped_by_us_and_made_again_is_one_job_that_comes_once) {
     EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
 }
 
+// Controllers make it again while the old one still ends: it came twice, and the second stood in
+// everybody's way (reader 12, t17b).
+TEST(Preview, who_was_made_again_before_it_was_gone_is_one_job_that_comes_once) {
+    Past past;
+    PodFacts longer = test::pod("long-1", "long", 8);
+    longer.created_at = Past::instant(0);
+    longer.rank = 0;
+    longer.preemptible = true;
+    past.put(0, PodObserved{longer});
+    PodFacts running = longer;
+    running.node = "a";
+    running.phase = PodPhase::running;
+    running.started_at = Past::instant(10);
+    past.put(10, PodObserved{running});
+    PodFacts urgent = test::pod("urgent", "urgent", 8);
+    urgent.created_at = Past::instant(50);
+    urgent.priority = longer.priority + 1'000;
+    past.put(50, PodObserved{urgent});
+    past.put(50, Plan{});
+    running.terminating = true;
+    past.put(50, PodObserved{running});
+    PodFacts again = longer;
+    again.uid += "-again";
+    again.key.name = "long-2";
+    again.created_at = Past::instant(51);
+    past.put(51, PodObserved{again});
+    past.put(52, PodObserved{running});
+    past.put(53, PodRemoved{running.uid});
+    past.runs(urgent, 53, 82);
+    past.runs(again, 82, 182);
+    past.put(300, Plan{});
+    const Preview told = preview_of(past.since(5), Policy{});
+    EXPECT_EQ(told.all.jobs, 2);
+    EXPECT_EQ(told.all.before.not_started, 0);
+    EXPECT_EQ(told.not_started_in_fact, 0);
+    EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
+}
+
+TEST(Preview, says_which_queues_are_gone_and_who_was_in_them) {
+    Policy without_low = queues(0);
+    without_low.pools.front().queues.erase(without_low.pools.front().queues.begin());
+    const Preview told = preview_of(two_wait_for_one().since(5), without_low);
+    ASSERT_EQ(told.gone.size(), 1u);
+    EXPECT_EQ(told.gone[0].queue, std::string{kDefaultPool} + "/low");
+    EXPECT_EQ(told.gone[0].jobs, 2) << "one of them ran when it began";
+    EXPECT_EQ(told.gone[0].reason, Reason::queue_unknown);
+    EXPECT_TRUE(told.gone[0].is_pool_declared);
+    Policy mistyped = queues(0);
+    mistyped.pools.front().name = "defualt";
+    const Preview all_gone = preview_of(two_wait_for_one().since(5), mistyped);
+    ASSERT_EQ(all_gone.gone.size(), 2u);
+    EXPECT_FALSE(all_gone.gone[0].is_pool_declared);
+    EXPECT_TRUE(preview_of(two_wait_for_one().since(5), queues(10)).gone.empty());
+    Policy divided = queues(0);
+    divided.pools.front().queues.push_back({"below", 0, 1, {}, {}, "low"});
+    const Preview below = preview_of(two_wait_for_one().since(5), divided);
+    ASSERT_EQ(below.gone.size(), 1u);
+    EXPECT_EQ(below.gone[0].reason, Reason::queue_holds_queues);
+}
+
 TEST(Preview, what_was_done_to_the_last_checkpoint_is_not_done_again) {
     const Preview told =
         preview_of(one_is_stopped_for_another(Duration::seconds(15)).since(5), Policy{});

@@ -96,10 +96,9 @@ void print_preview(std::ostream& out, const nlohmann::json& body) {
     print_jobs(out, "LOSE MOST", body.value("lose", nlohmann::json::array()));
     const nlohmann::json before = all.value("before", nlohmann::json::object());
     out << "how far to trust it: played under the policy it had, the mean wait is "
-        << span_text(integer_of(before, "waitMeanMs")) << " and "
-        << jobs_text(integer_of(before, "jobsNotStarted"))
-        << " not started by its end, in fact it was "
-        << span_text(integer_of(body, "waitMeanInFactMs")) << " and "
+        << span_text(integer_of(before, "waitMeanMs")) << " with "
+        << jobs_text(integer_of(before, "jobsNotStarted")) << " not started, in fact it was "
+        << span_text(integer_of(body, "waitMeanInFactMs")) << " with "
         << number_of(body, "jobsNotStartedInFact") << "; "
         << jobs_text(integer_of(body, "jobsRunTimeGuessed"))
         << " never ran in fact, how long they would is guessed\n";

@@ -146,7 +146,7 @@ TEST(Preview, says_which_queues_are_gone_and_how_many_had_not_started_in_fact) {
               std::string::npos)
         << told;
     EXPECT_NE(told.find("how far to trust it: played under the policy it had, the mean wait is 4s "
-                        "and 1 job not started by its end, in fact it was 3s and 0; 1 job never "
+                        "with 1 job not started, in fact it was 3s with 0; 1 job never "
                         "ran in fact, how long they would is guessed\n"),
               std::string::npos)
         << told;

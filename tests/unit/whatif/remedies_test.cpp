@@ -1,0 +1,214 @@
+// Changes by those who run the cluster: limits, the end of jobs, nodes.
+
+#include "scheduler/whatif/remedies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+using test::EngineWorld;
+using test::gang;
+using test::node;
+using test::pod;
+
+std::string sentence_of(const EngineWorld& world, const std::string& name, ChangeKind kind) {
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
+    EXPECT_TRUE(found.has_value());
+    for (const Remedy& one : found->found) {
+        if (one.kind == kind) return one.sentence;
+    }
+    return "";
+}
+
+Policy queue_of_at_most(std::int64_t gpus) {
+    Policy policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = {{"default", 0, 1, {}, whole_gpus(gpus)}, {"free", 0, 1, {}, {}}};
+    policy.pools = {pool};
+    return policy;
+}
+
+// All at once the wide gang takes what the small job would get of it rank by rank (reader 12, t6).
+TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(node("b", 4));
+    world.add(gang("runs", 2, 4));
+    world.run();
+    std::vector<PodFacts> wide = gang("wide", 2, 4);
+    for (PodFacts& rank : wide) rank.priority = priority_value(JobPriority::high);
+    world.add(wide);
+    world.add(pod("small", "small", 2));
+    world.run();
+    for (const char* name : {"wide", "small"}) {
+        const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
+        ASSERT_TRUE(found);
+        for (const Remedy& one : found->found)
+            EXPECT_NE(one.kind, ChangeKind::job_ends) << one.sentence;
+    }
+}
+
+// One by one, the second is for the small job; both at once are for the wide one ahead of it.
+TEST(Remedies, the_fewest_nodes_help_one_by_one_and_all_at_once) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(pod("full", "full", 4));
+    world.run();
+    std::vector<PodFacts> wide = gang("wide", 2, 4);
+    for (PodFacts& rank : wide) rank.priority = priority_value(JobPriority::high);
+    world.add(wide);
+    PodFacts middle = pod("middle", "middle", 3);
+    middle.priority = priority_value(JobPriority::medium);
+    world.add(middle);
+    world.add(pod("small", "small", 2));
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "small"}, world.now);
+    ASSERT_TRUE(found);
+    const auto nodes =
+        std::find_if(found->found.begin(), found->found.end(),
+                     [](const Remedy& one) { return one.kind == ChangeKind::more_nodes; });
+    ASSERT_NE(nodes, found->found.end());
+    EXPECT_EQ(nodes->amount, 4);
+}
+
+// Whom else a limit holds up goes first when it is raised (reader 12, t13).
+TEST(Remedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    TenantPolicy& tenant = policy.tenants.emplace_back();
+    tenant.name = "team-a";
+    tenant.gpu_maximum = whole_gpus(4);
+    world.set(policy);
+    for (const char* name : {"a", "b", "c", "d"}) world.add(node(name, 4));
+    world.add(pod("runs", "runs", 4));
+    world.run();
+    PodFacts ahead = pod("ahead", "ahead", 2);
+    ahead.priority = priority_value(JobPriority::high);
+    world.add(ahead);
+    world.add(pod("second", "second", 4));
+    world.add(pod("third", "third", 3));
+    world.run();
+    EXPECT_EQ(sentence_of(world, "ahead", ChangeKind::higher_limits),
+              "it would start if namespace team-a might hold 6 GPUs instead of 4");
+    EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
+              "it would start if namespace team-a might hold 10 GPUs instead of 4");
+
+    policy.tenants.front().gpu_maximum = std::nullopt;
+    policy.pools.front().queues.front().maximum = whole_gpus(4);
+    world.set(policy);
+    world.plan();
+    EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
+              "it would start if the maximum of queue default were 10 GPUs instead of 4");
+
+    policy.pools.front().queues.front().maximum = std::nullopt;
+    policy.pools.front().queues.front().jobs_maximum = 1;
+    world.set(policy);
+    world.plan();
+    EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
+              "it would start if maxJobs of queue default were 3 instead of 1");
+
+    policy.pools.front().queues.front().jobs_maximum = std::nullopt;
+    policy.pools.front().queues.front().budget =
+        BudgetPolicy{gpu_time(whole_gpus(10), Duration::seconds(3600)), kDay, Instant{}, {}};
+    world.set(policy);
+    world.plan();
+    // What is left of the day: of the 4 GPUs that run, of 2 ahead of it and of its own 4.
+    EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
+              "it would start if the budget of queue default were 237.3 GPU-hours instead of 10");
+}
+
+TEST(Remedies, of_the_limits_of_gpu_models_only_the_one_that_is_enough_is_raised) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    QueuePolicy& queue = policy.pools.front().queues.front();
+    queue.models = {{"A100", {}, whole_gpus(2)}, {"H100", {}, whole_gpus(1)}};
+    world.set(policy);
+    world.add(node("a", 2));
+    NodeFacts h100 = node("h", 8);
+    h100.gpu_model = "H100";
+    world.add(h100);
+    world.add(pod("waits", "waits", 4));
+    world.run();
+    EXPECT_EQ(sentence_of(world, "waits", ChangeKind::higher_limits),
+              "it would start if the maximum of queue default of H100 were 4 GPUs instead of 1");
+}
+
+// A queue's limit and a full node: neither alone is enough (reader 12, t5).
+TEST(Remedies, two_changes_are_told_where_no_single_one_does) {
+    EngineWorld world;
+    world.set(queue_of_at_most(2));
+    world.add(node("a", 4));
+    for (const char* name : {"b1", "b2"}) {
+        PodFacts other = pod(name, name, name[1] == '1' ? 2 : 1);
+        other.queue = "free";
+        world.add(other);
+    }
+    world.add(pod("a1", "a1", 1));
+    world.run();
+    world.add(pod("a2", "a2", 2));
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "a2"}, world.now);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->found.size(), 1u);
+    const Remedy& both = found->found.front();
+    EXPECT_EQ(both.kind, ChangeKind::two_changes);
+    EXPECT_EQ(both.sentence,
+              "it would start if the maximum of queue default were 3 GPUs instead of 2, and "
+              "team-a/b1 ended, which holds 2 GPUs");
+    ASSERT_EQ(both.parts.size(), 2u);
+    EXPECT_EQ(both.parts[0].kind, ChangeKind::higher_limits);
+    EXPECT_EQ(both.parts[1].kind, ChangeKind::job_ends);
+    using enum ChangeKind;
+    EXPECT_EQ(found->tried, (std::vector{fewer_gpus, shorter_run_time, other_queue, higher_limits,
+                                         jobs_move, job_ends, more_nodes, two_changes}));
+}
+
+TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    policy.pools.front().queues.back().guaranteed = whole_gpus(4);
+    world.set(policy);
+    world.add(node("a", 4));
+    PodFacts low = pod("low", "low", 4);
+    low.preemptible = true;
+    world.add(low);
+    world.run();
+    world.add(pod("second", "second", 2));
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "second"}, world.now);
+    ASSERT_TRUE(found);
+    const auto queue =
+        std::find_if(found->found.begin(), found->found.end(),
+                     [](const Remedy& one) { return one.kind == ChangeKind::other_queue; });
+    ASSERT_NE(queue, found->found.end());
+    EXPECT_EQ(queue->sentence,
+              "it would start now in queue free, and that would push out team-a/low (4 GPUs)");
+    ASSERT_EQ(queue->stops.size(), 1u);
+    EXPECT_EQ(queue->stops[0].key, (ObjectKey{"team-a", "low"}));
+    for (const Remedy& one : found->found) {
+        EXPECT_TRUE(one.kind != ChangeKind::job_ends || one.stops.empty()) << one.sentence;
+    }
+}
+
+TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
+    EngineWorld world;
+    NodeFacts a = node("a", 4);
+    a.topology.host = "a";
+    a.topology.rack = "r1";
+    world.add(a);
+    std::vector<PodFacts> ranks = gang("g", 2, 4);
+    for (PodFacts& rank : ranks) rank.rules.topology.required = TopologyLevel::rack;
+    world.add(ranks);
+    world.run();
+    EXPECT_EQ(sentence_of(world, "g", ChangeKind::more_nodes),
+              "it would start with 1 more node like a, in its rack");
+}
+
+}  // namespace
+}  // namespace gpuctl::whatif

@@ -165,10 +165,29 @@ std::int64_t pods_waiting(const ClusterState& state) {
     return sum;
 }
 
-// Where they have to stand for a job that is to be in one domain: that of the node they are like.
+// The innermost level above a host at which anybody who waits cares where nodes stand: it decides
+// who may use them, the job itself or one that goes before it.
+TopologyLevel level_that_counts(const Question& question) {
+    const ClusterState& state = *question.state();
+    TopologyLevel least = TopologyLevel::none;
+    const auto count = [&](TopologyLevel level) {
+        if (level <= TopologyLevel::host) return;
+        if (least == TopologyLevel::none || level < least) least = level;
+    };
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (!job.waits_in.exists() || job.pool != question.job().pool || job.pods.empty()) continue;
+        const TopologyRules& rules = state.pod(job.pods.front()).facts.rules.topology;
+        count(rules.required);
+        count(rules.spread);
+    }
+    return least;
+}
+
+// Where new nodes stood when it was tried: beside the one they are like.
 std::string place_of(const Question& question, const NodeFacts& like) {
-    const TopologyLevel level = question.first_waiting()->rules.topology.required;
-    if (level <= TopologyLevel::host || like.topology.of(level).empty()) return "";
+    const TopologyLevel level = level_that_counts(question);
+    if (level == TopologyLevel::none || like.topology.of(level).empty()) return "";
     return level == TopologyLevel::nvlink ? ", in its NVLink island"
                                           : ", in its " + std::string{to_string(level)};
 }

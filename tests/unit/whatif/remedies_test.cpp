@@ -208,6 +208,11 @@ TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
     world.run();
     EXPECT_EQ(sentence_of(world, "g", ChangeKind::more_nodes),
               "it would start with 1 more node like a, in its rack");
+    // Elsewhere the one ahead could not use it, or would take it with nodes that stand there.
+    world.add(gang("behind", 2, 4));
+    world.run();
+    EXPECT_EQ(sentence_of(world, "behind", ChangeKind::more_nodes),
+              "it would start with 3 more nodes like a, in its rack");
 }
 
 }  // namespace

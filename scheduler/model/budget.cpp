@@ -56,18 +56,29 @@ std::string period_in_words(const BudgetPolicy& budget, const Period& period) {
     return "since " + format_utc(period.begin);
 }
 
-std::string format_gpu_hours(GpuTime time) {
+GpuTime as_told(GpuTime time, RoundHours rounding) {
     constexpr std::int64_t per_thousandth = kGpuTimePerGpuHour / 1000;
     const bool is_negative = time < GpuTime{};
     const std::int64_t value = is_negative ? -time.value() : time.value();
-    std::int64_t thousandths = (value + per_thousandth / 2) / per_thousandth;
-    if (thousandths >= 1000) thousandths = (thousandths + 50) / 100 * 100;
+    const bool grows = rounding == (is_negative ? RoundHours::down : RoundHours::up);
+    const auto in_steps_of = [&](std::int64_t step) {
+        const std::int64_t more = rounding == RoundHours::nearest ? step / 2 : grows ? step - 1 : 0;
+        return (value + more) / step * step;
+    };
+    std::int64_t told = in_steps_of(per_thousandth);
+    if (told >= 1000 * per_thousandth) told = in_steps_of(100 * per_thousandth);
+    return GpuTime{is_negative ? -told : told};
+}
+
+std::string format_gpu_hours(GpuTime time, RoundHours rounding) {
+    const std::int64_t told = as_told(time, rounding).value();
+    const std::int64_t thousandths = (told < 0 ? -told : told) / (kGpuTimePerGpuHour / 1000);
     std::string text = std::to_string(thousandths / 1000);
     if (const std::int64_t rest = thousandths % 1000; rest != 0) {
         text += "." + padded(rest, 3);
         text.erase(text.find_last_not_of('0') + 1);
     }
-    return (is_negative && thousandths != 0 ? "-" : "") + text;
+    return (told < 0 ? "-" : "") + text;
 }
 
 std::string format_utc(Instant at) {

@@ -46,8 +46,13 @@ Period period_at(const BudgetPolicy& budget, Instant at);
 
 // "today", "this week", "this month", "since 2026-11-20 00:00 UTC".
 std::string period_in_words(const BudgetPolicy& budget, const Period& period);
-// "480", "0.125", "-12.5": in GPU-hours, rounded to thousandths below one and to tenths above.
-std::string format_gpu_hours(GpuTime time);
+// Where several are told together that add up to more than there is, what counts against it is
+// rounded up and the rest down: else they seem to fit.
+enum class RoundHours : std::uint8_t { nearest, up, down };
+// What is told of it: thousandths of an hour below one, and tenths above.
+GpuTime as_told(GpuTime time, RoundHours rounding);
+// "480", "0.125", "-12.5": in GPU-hours.
+std::string format_gpu_hours(GpuTime time, RoundHours rounding = RoundHours::nearest);
 // "2026-11-23 00:00 UTC", with seconds where they are not zero.
 std::string format_utc(Instant at);
 

@@ -9,11 +9,9 @@
 namespace gpuctl {
 namespace {
 
-enum class Allowed : std::uint8_t { yes, once_others_are_gone, over_budget };
-
-// It is charged already: would it be allowed without?
-Allowed is_allowed(const ClusterState& state, const JobRow& job,
-                   const std::vector<Placement>& claimed) {
+// It is charged already: would it be allowed without? Budgets let it in when it was claimed.
+bool is_allowed(const ClusterState& state, const JobRow& job,
+                const std::vector<Placement>& claimed) {
     Relief own;
     Load ask;
     for (const Placement& one : claimed) {
@@ -21,19 +19,16 @@ Allowed is_allowed(const ClusterState& state, const JobRow& job,
         ask.add({shape.gpus, shape.cpu, shape.memory});
         own.add(state, one.pod, 1);
     }
-    Allowed out = Allowed::yes;
-    const auto note = [&out](const LimitHit& hit) {
-        out = is_budget(hit.kind) ? Allowed::over_budget : Allowed::once_others_are_gone;
-        return out != Allowed::over_budget;
-    };
-    visit_limits(state, job, ask, note, &own);
-    if (out == Allowed::over_budget) return out;
+    bool out = true;
+    visit_limits(
+        state, job, ask, [&out](const LimitHit& hit) { return out = is_budget(hit.kind); }, &own);
+    if (!out) return false;
     visit_model_limits(
         state, job, ask,
         [&](const LimitHit& hit) {
             for (const Placement& one : claimed) {
                 const std::string& model = state.node(one.node).facts.gpu_model;
-                if (same_gpu_model(model, hit.model)) out = Allowed::once_others_are_gone;
+                if (same_gpu_model(model, hit.model)) out = false;
             }
         },
         &own);
@@ -79,10 +74,7 @@ void settle_claim(ClusterState& state, JobId id, EffectList& effects) {
     std::vector<Placement> claimed;
     state.read_claim(job, claimed);
     if (!is_sound(state, job, claimed)) return state.drop_claim(id);
-    const Allowed allowed = is_allowed(state, job, claimed);
-    // Others spent what it needs: nobody's going brings that back, and nobody goes for it.
-    if (allowed == Allowed::over_budget) return state.drop_claim(id);
-    if (!state.is_free(claimed) || allowed != Allowed::yes) {
+    if (!state.is_free(claimed) || !is_allowed(state, job, claimed)) {
         if (job.claim_until <= state.now()) return state.drop_claim(id);
         return state.evict_postponed(id, effects);
     }
@@ -91,7 +83,8 @@ void settle_claim(ClusterState& state, JobId id, EffectList& effects) {
     state.read_readiness(id, ready);
     if (ready.hold != Reason::none) return;
     if (ready.all_or_nothing && !makes_whole(state, ready, claimed)) return;
-    (void)state.assume(id, claimed, ready.all_or_nothing, effects);  // else it waits as others do
+    (void)state.assume(id, claimed, ready.all_or_nothing, effects,
+                       LetIn::when_claimed);  // else it waits as others do
 }
 
 }  // namespace gpuctl

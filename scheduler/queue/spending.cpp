@@ -60,6 +60,21 @@ void Spending::release(GpuMilli gpus, Instant end, Instant now) {
     ending_sum_ -= static_cast<Wide>(gpus.value()) * (end - period_.begin).ms();
 }
 
+void Spending::claim(GpuMilli gpus, Duration limit) { claimed_[limit] += gpus; }
+
+void Spending::unclaim(GpuMilli gpus, Duration limit) {
+    const auto found = claimed_.find(limit);
+    if (found == claimed_.end()) return;  // verify() tells
+    found->second -= gpus;
+    if (found->second == GpuMilli{}) claimed_.erase(found);
+}
+
+GpuMilli Spending::claimed() const {
+    GpuMilli sum;
+    for (const auto& [limit, gpus] : claimed_) sum += gpus;
+    return sum;
+}
+
 // Those who end within the period: another one has others.
 void Spending::sum_up() {
     ending_ = GpuMilli{};
@@ -96,7 +111,14 @@ GpuTime Spending::committed(Instant now) const {
         sum += static_cast<Wide>(gpus.value()) * (now - end).ms();
     }
     sum += static_cast<Wide>(endless.value()) * (period_.end - now).ms();
+    sum += committed_to_claims(now);
     return GpuTime{static_cast<std::int64_t>(std::clamp<Wide>(sum, 0, kGpuTimeMost.value()))};
+}
+
+Wide Spending::committed_to_claims(Instant now) const {
+    Wide sum = 0;
+    for (const auto& [limit, gpus] : claimed_) sum += needed(gpus, limit, now).value();
+    return sum;
 }
 
 GpuTime Spending::needed(GpuMilli gpus, Duration limit, Instant now) const {
@@ -108,6 +130,19 @@ GpuTime Spending::needed(GpuMilli gpus, Duration limit, Instant now) const {
 Instant Spending::fits_from(GpuMilli gpus, GpuTime left) const {
     if (left <= GpuTime{} || gpus <= GpuMilli{}) return period_.end;
     return Instant{period_.end.ms() - left.value() / gpus.value()};
+}
+
+Instant Spending::fits_beside_claims_from(GpuMilli gpus, Duration limit, GpuTime left,
+                                          Instant now) const {
+    const Wide most = left.value() + committed_to_claims(now);
+    Instant too_soon = now;
+    Instant enough = period_.end;
+    while ((enough - too_soon).ms() > 1) {
+        const Instant middle{too_soon.ms() + (enough - too_soon).ms() / 2};
+        const Wide needs = needed(gpus, limit, middle).value() + committed_to_claims(middle);
+        (needs <= most ? enough : too_soon) = middle;
+    }
+    return enough;
 }
 
 }  // namespace gpuctl

@@ -26,7 +26,7 @@ void ClusterState::charge(PodId id, std::int64_t sign) {
         idle_ = false;
     }
     if (!job.queue.exists()) return;
-    if (!budgets_.empty()) budgets_.note(*this, job, shape.gpus, pod.ends_at, sign);
+    if (!budgets_.empty()) budgets_.note(*this, pod, pod.ends_at, sign);
     std::int64_t jobs = 0;  // one more or fewer that holds something
     if (sign > 0) jobs = job.pods_held++ == 0 ? 1 : 0;
     if (sign < 0) jobs = --job.pods_held == 0 ? -1 : 0;

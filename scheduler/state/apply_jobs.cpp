@@ -91,7 +91,9 @@ void ClusterState::resolve(JobRow& job) {
     if (job.record) {
         const JobSpec& spec = job.record->spec;
         // Services and notebooks are not stopped at a limit.
-        job.run_time_max = spec.kind == JobKind::training ? spec.run_time_max : Duration{};
+        const bool is_run = spec.kind == JobKind::training;
+        const Duration limit = is_run ? spec.run_time_max : Duration{};
+        if (budgets_.change_limit(*this, job, limit)) note_room_in_limits(job);
         job.run_time_expected = job.record->spec.run_time_expected;
     }
     const PoolId pool = find_pool(job.pool_wanted);

@@ -153,7 +153,7 @@ void ClusterState::join_job(PodId id) {
     }
     job.pool_wanted = row.facts.pool.empty() ? kDefaultPool : row.facts.pool;
     job.queue_wanted = row.facts.queue;
-    job.run_time_max = row.facts.run_time_max;
+    if (budgets_.change_limit(*this, job, row.facts.run_time_max)) note_room_in_limits(job);
     job.run_time_expected = row.facts.run_time_expected;
     if (job.priority == row.facts.priority) {
         resolve(job);

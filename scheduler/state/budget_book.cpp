@@ -37,6 +37,13 @@ bool restore_one(Budget& budget, const BudgetImage& image, Instant now) {
     return true;
 }
 
+// That would draw on it and were refused.
+GpuMilli gpus_of(const Spending& spending, const JobRow& job, const LimitHit& hit, Instant now) {
+    Duration time = spending.period().end - now;
+    if (job.run_time_max > Duration{}) time = std::min(time, job.run_time_max);
+    return GpuMilli{hit.needed / std::max<std::int64_t>(time.ms(), 1)};
+}
+
 // The same pods as are charged to queues.
 bool draws(const PodRow& pod, const JobRow& job) {
     return pod.node.exists() && job.queue.exists() && job.priority < kSystemPriority;
@@ -61,9 +68,7 @@ const Budget& BudgetBook::of(const JobRow& job, const LimitHit& hit) const {
 
 Instant BudgetBook::suffices_from(const JobRow& job, const LimitHit& hit, Instant now) const {
     const Spending& spending = of(job, hit).spending;
-    Duration time = spending.period().end - now;
-    if (job.run_time_max > Duration{}) time = std::min(time, job.run_time_max);
-    const GpuMilli gpus{hit.needed / std::max<std::int64_t>(time.ms(), 1)};
+    const GpuMilli gpus = gpus_of(spending, job, hit, now);
     return std::max(spending.fits_from(gpus, GpuTime{hit.limit - hit.held}), now + Duration{1});
 }
 
@@ -79,14 +84,20 @@ void BudgetBook::add(TenantId tenant, PoolId pool, const BudgetPolicy& policy,
     find_next_turn();
 }
 
-void BudgetBook::note(const ClusterState& state, const JobRow& job, GpuMilli gpus, Instant end,
+void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
                       std::int64_t sign) {
+    const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
     if (gpus <= GpuMilli{}) return;
+    const JobRow& job = state.job(pod.job);
+    const bool is_claim = pod.standing == PodStanding::claimed;
     const auto change = [&](Budget& budget) {
-        if (sign > 0) {
-            budget.spending.hold(gpus, end, state.now());
+        Spending& spending = budget.spending;
+        if (is_claim) {
+            sign > 0 ? spending.claim(gpus, job.run_time_max)
+                     : spending.unclaim(gpus, job.run_time_max);
         } else {
-            budget.spending.release(gpus, end, state.now());
+            sign > 0 ? spending.hold(gpus, end, state.now())
+                     : spending.release(gpus, end, state.now());
         }
     };
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
@@ -96,10 +107,32 @@ void BudgetBook::note(const ClusterState& state, const JobRow& job, GpuMilli gpu
     if (found != tenants_.end()) change(found->second);
 }
 
+bool BudgetBook::change_limit(const ClusterState& state, JobRow& job, Duration limit) {
+    if (job.run_time_max == limit) return false;
+    const bool claims = !empty() && job.claim_until.happened();
+    const auto note_claims = [&](std::int64_t sign) {
+        for (const PodId id : job.pods) {
+            const PodRow& pod = state.pod(id);
+            const bool is_claim = pod.standing == PodStanding::claimed;
+            if (claims && is_claim && draws(pod, job)) note(state, pod, Instant{}, sign);
+        }
+    };
+    note_claims(-1);
+    job.run_time_max = limit;
+    note_claims(1);
+    return claims;
+}
+
 void BudgetBook::await(const JobRow& job, const LimitHit& hit, Instant now) {
-    const Instant at = suffices_from(job, hit, now);
+    Instant at = suffices_from(job, hit, now);
     Budget& budget = hit.kind == LimitKind::queue_budget ? queues_.at(hit.queue)
                                                          : tenants_.at({job.tenant, job.pool});
+    if (const Spending& spending = budget.spending; spending.claimed() > GpuMilli{}) {
+        const GpuMilli gpus = gpus_of(spending, job, hit, now);
+        const GpuTime left{hit.limit - hit.held};
+        at = std::min(at, spending.fits_beside_claims_from(gpus, job.run_time_max, left, now));
+        at = std::max(at, now + Duration{1});
+    }
     if (!budget.look_again_at.happened() || at < budget.look_again_at) budget.look_again_at = at;
     turns_at_ = std::min(turns_at_, budget.look_again_at);
 }
@@ -182,7 +215,7 @@ void ClusterState::take_budgets() {
     if (budgets_.empty()) return;
     for (const PodRow& pod : pods_) {
         if (!pod.job.exists() || !draws(pod, jobs_[pod.job.value()])) continue;
-        budgets_.note(*this, jobs_[pod.job.value()], shapes_.at(pod.shape).gpus, pod.ends_at, 1);
+        budgets_.note(*this, pod, pod.ends_at, 1);
     }
 }
 
@@ -191,7 +224,6 @@ void ClusterState::turn_budgets() {
     budgets_.turn(
         now_, [this](QueueId queue) { ++queues_[queue.value()].shrinks; },
         [this](TenantId tenant) { ++tenants_[tenant.value()].shrinks; });
-    look_at_claims();  // room that is free may have waited for this
     idle_ = false;
 }
 
@@ -199,13 +231,11 @@ void ClusterState::turn_budgets() {
 void ClusterState::note_other_end(const PodRow& pod, Instant end) {
     if (!pod.job.exists() || !draws(pod, jobs_[pod.job.value()])) return;
     const JobRow& job = jobs_[pod.job.value()];
-    const GpuMilli gpus = shapes_.at(pod.shape).gpus;
-    budgets_.note(*this, job, gpus, pod.ends_at, -1);
-    budgets_.note(*this, job, gpus, end, 1);
+    budgets_.note(*this, pod, pod.ends_at, -1);
+    budgets_.note(*this, pod, end, 1);
     const bool is_sooner = end.happened() && (!pod.ends_at.happened() || end < pod.ends_at);
     if (!is_sooner || pod.standing != PodStanding::bound) return;  // else it was only just placed
     note_room_in_limits(job);
-    look_at_claims();
 }
 
 // Whoever came upon a limit that it counts towards looks again.

@@ -30,7 +30,8 @@ public:
     [[nodiscard]] const Budget* of(QueueId queue) const;
     [[nodiscard]] const Budget* of(TenantId tenant, PoolId pool) const;
     [[nodiscard]] const Budget& of(const JobRow& job, const LimitHit& hit) const;
-    // When what is left of it is enough for what it refused, if nothing else changes.
+    // When what is left of it is enough for what it refused, if nothing else changes and what is
+    // claimed begins now.
     [[nodiscard]] Instant suffices_from(const JobRow& job, const LimitHit& hit, Instant now) const;
     // The next end of a period, or moment to look again; never: there is no budget.
     [[nodiscard]] Instant turns_at() const { return turns_at_; }
@@ -44,9 +45,11 @@ public:
     void add(QueueId queue, const BudgetPolicy& policy, const BudgetBook& before, Instant now);
     void add(TenantId tenant, PoolId pool, const BudgetPolicy& policy, const BudgetBook& before,
              Instant now);
-    // A job holds so many GPUs more (sign 1) or fewer, that come free at `end` by its limit.
-    void note(const ClusterState& state, const JobRow& job, GpuMilli gpus, Instant end,
-              std::int64_t sign);
+    // A pod holds GPUs from now on (sign 1) or no more, that come free at `end` by its limit; or
+    // has claimed them.
+    void note(const ClusterState& state, const PodRow& pod, Instant end, std::int64_t sign);
+    // The job may run for so long from now on. True: what it claims is committed otherwise by it.
+    bool change_limit(const ClusterState& state, JobRow& job, Duration limit);
     // It refused the job, who is to look again when it may not.
     void await(const JobRow& job, const LimitHit& hit, Instant now);
     // False: one of them is damaged.

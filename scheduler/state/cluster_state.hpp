@@ -50,7 +50,7 @@ public:
     // Checks the whole round against the newest state again, then assumes all of it or nothing.
     // False: something does not fit, and nothing was changed.
     bool assume(JobId job, const std::vector<Placement>& round, bool all_or_nothing,
-                EffectList& effects);
+                EffectList& effects, LetIn let_in = LetIn::now);
     // Settles what is left of the job's last round, then puts it into its queue if it can be tried.
     // `ready` is the caller's buffer for what was found.
     void refresh(JobId job, Readiness& ready, EffectList& effects);

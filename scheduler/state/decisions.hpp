@@ -19,6 +19,10 @@ struct Placement {
     std::int32_t device = kNoDevice;  // for a part of a GPU
 };
 
+// When budgets of GPU time are asked whether a round may begin. Room that was claimed was granted
+// by them when it was: what they said then is a promise, as to what runs (ADR 0022).
+enum class LetIn : std::uint8_t { now, when_claimed };
+
 // One to be stopped for another job, and what that costs.
 struct Victim {
     PodId pod;

@@ -15,6 +15,7 @@ void verify_one(const ClusterState& state, const Budget& budget, const std::stri
     const Instant now = state.now();
     const Instant end = spending.period().end;
     GpuMilli held;
+    GpuMilli claimed;
     GpuTime committed;
     for (const auto& [key, id] : state.pods_by_key()) {
         const PodRow& pod = state.pod(id);
@@ -22,11 +23,17 @@ void verify_one(const ClusterState& state, const Budget& budget, const std::stri
         const JobRow& job = state.job(pod.job);
         if (!job.queue.exists() || job.priority >= kSystemPriority || !draws(job)) continue;
         const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
-        held += gpus;
-        const Instant until = pod.ends_at.happened() ? std::min(pod.ends_at, end) : end;
+        Instant until = pod.ends_at.happened() ? std::min(pod.ends_at, end) : end;
+        if (pod.standing == PodStanding::claimed) {
+            claimed += gpus;
+            if (job.run_time_max > Duration{}) until = std::min(until, now + job.run_time_max);
+        } else {
+            held += gpus;
+        }
         committed += gpu_time(gpus, until - now);
     }
-    if (spending.held() != held || spending.committed(now) != committed) {
+    if (spending.held() != held || spending.claimed() != claimed ||
+        spending.committed(now) != committed) {
         found.push_back({"I21", "the budget of " + whose + " is charged wrongly"});
     }
     const Instant turn = state.budgets().turns_at();

@@ -29,7 +29,8 @@ GpuTime committed_to(const ClusterState& state, const Budget* budget, const PodR
     const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
     const Spending& spending = budget->spending;
     const Instant now = state.now();
-    if (is_to_come) return spending.needed(gpus, state.job(pod.job).run_time_max, now);
+    if (is_to_come || pod.standing == PodStanding::claimed)
+        return spending.needed(gpus, state.job(pod.job).run_time_max, now);
     const Instant end = spending.period().end;
     return gpu_time(gpus, (pod.ends_at.happened() ? std::min(pod.ends_at, end) : end) - now);
 }

@@ -9,6 +9,7 @@
 #include "scheduler/base/hash.hpp"
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/limits.hpp"
 #include "scheduler/state/wait_target.hpp"
 
 namespace gpuctl {
@@ -31,7 +32,7 @@ void forget_run(JobRow& job) {
 }  // namespace
 
 bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool all_or_nothing,
-                          EffectList& effects) {
+                          EffectList& effects, LetIn let_in) {
     JobRow& job = jobs_[id.value()];
     Load ask;
     {
@@ -48,7 +49,11 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
             ask.add({shape.gpus, shape.cpu, shape.memory});
         }
     }
-    const bool within = limit_hit(job, ask).kind == LimitKind::none;
+    bool within = true;
+    visit_limits(*this, job, ask, [&](const LimitHit& hit) {
+        within = is_budget(hit.kind) && let_in == LetIn::when_claimed;
+        return within;
+    });
     if (!within && !planted(PlantedBug::grow_past_limits)) return false;
     if (crosses_model_limit(job, round)) return false;
     if (breaks_topology(job, round) || mixes_models(round)) return false;

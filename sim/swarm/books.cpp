@@ -299,10 +299,13 @@ Amounts Books::held_by(const std::string& tenant_name) const {
     return sum;
 }
 
-std::string Books::limit_crossed(const PodFacts& pod, const Amounts& more) const {
+std::string Books::limit_crossed(const PodFacts& pod, const Amounts& more, LetIn let_in) const {
     if (std::string crossed = queue_limit_crossed(pod, more); !crossed.empty()) return crossed;
     if (reserve_crossed(pod, more.gpus)) return "what is left beside the reserve of its pool";
-    if (std::string crossed = budget_crossed(pod, more.gpus); !crossed.empty()) return crossed;
+    if (std::string crossed = budget_crossed(pod, more.gpus);
+        !crossed.empty() && let_in == LetIn::now) {
+        return crossed;
+    }
     const TenantPolicy* of = tenant(pod.key.namespace_name);
     if (of == nullptr) return "";
     const Amounts held = held_by(of->name);

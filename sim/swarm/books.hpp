@@ -174,7 +174,9 @@ public:
     [[nodiscard]] bool has_reserve(const std::string& pool) const;
     [[nodiscard]] bool reserve_crossed(const PodFacts& pod, std::int64_t gpus) const;
     // The limit that `more` on top of what is held would cross; empty: none.
-    [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more) const;
+    // What was claimed before was let in by budgets then: they are not asked again.
+    [[nodiscard]] std::string limit_crossed(const PodFacts& pod, const Amounts& more,
+                                            LetIn let_in = LetIn::now) const;
     [[nodiscard]] Gang gang_of(const ObjectKey& job) const;
     // So many of `pods` pods like this one find room in its pool now (or with all nodes empty),
     // together and apart as they ask, or wherever that is.

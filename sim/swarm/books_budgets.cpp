@@ -60,7 +60,7 @@ void Books::spend(Instant until) {
         const BudgetPolicy& budget = all.at(payer);
         std::int64_t held = 0;
         for (const auto& [uid, pod] : pods) {
-            if (pod.holds() && draws_on(pod.facts, payer)) {
+            if (pod.holds() && pod.is_bound() && draws_on(pod.facts, payer)) {
                 held += amounts_of(pod.facts.request).gpus;
             }
         }
@@ -87,6 +87,10 @@ std::optional<Books::BudgetCount> Books::count_budget(const Payer& payer) const 
     out.used = found->second.used;
     for (const auto& [uid, pod] : pods) {
         if (!pod.holds() || !draws_on(pod.facts, payer)) continue;
+        if (!pod.is_bound()) {  // room that is claimed for it: as if it began now
+            out.committed += needed_of(out, pod.facts, amounts_of(pod.facts.request).gpus);
+            continue;
+        }
         const auto known = ends_.find(uid);
         Instant end = out.end;
         if (known != ends_.end() && known->second.happened()) end = std::min(end, known->second);

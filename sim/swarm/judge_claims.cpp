@@ -225,7 +225,7 @@ void Judge::look_at_claims(const ClusterState& state) {
         for (const std::string& model : models) {
             is_free = is_free && then.model_allowed(like, ask.gpus, model);
         }
-        if (is_free && then.limit_crossed(like, ask).empty()) {
+        if (is_free && then.limit_crossed(like, ask, LetIn::when_claimed).empty()) {
             fail("I14", "job " + to_string(job.key) + " claims room that is free");
         }
         if (job.claim_until <= state.now()) {

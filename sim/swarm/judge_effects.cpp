@@ -122,11 +122,13 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod, const ClusterS
     if (!books_.model_allowed(pod.facts, request.gpus, node->second.gpu_model)) {
         fail("I5", what + " crosses a limit for GPUs of model " + node->second.gpu_model);
     }
-    std::string crossed = books_.limit_crossed(pod.facts, request);
+    const bool was_claimed = books_.claimed_before(bind.pod.uid) == bind.node;
+    const LetIn let_in = was_claimed ? LetIn::when_claimed : LetIn::now;
+    std::string crossed = books_.limit_crossed(pod.facts, request, let_in);
     if (!crossed.empty()) {  // what was claimed before it in this step is kept back no more
         Books claimed = books_;
         claimed.read_claims(after, false);
-        crossed = claimed.limit_crossed(pod.facts, request);
+        crossed = claimed.limit_crossed(pod.facts, request, let_in);
     }
     if (!crossed.empty()) fail("I5", what + " crosses the limit of " + crossed);
 }

@@ -47,6 +47,12 @@ TEST(BudgetPeriod, hours_are_told_as_people_write_them) {
     EXPECT_EQ(format_gpu_hours(GpuTime{kGpuTimePerGpuHour / 8}), "0.125");
     EXPECT_EQ(format_gpu_hours(GpuTime{kGpuTimePerGpuHour * 5 / 4}), "1.3");
     EXPECT_EQ(format_gpu_hours(GpuTime{} - gpu_hours(2)), "-2");
+    EXPECT_EQ(format_gpu_hours(GpuTime{1}, RoundHours::up), "0.001");
+    EXPECT_EQ(format_gpu_hours(gpu_hours(8) + GpuTime{1}, RoundHours::up), "8.1");
+    EXPECT_EQ(format_gpu_hours(gpu_hours(8) - GpuTime{1}, RoundHours::down), "7.9");
+    EXPECT_EQ(format_gpu_hours(gpu_hours(8) - GpuTime{1}, RoundHours::up), "8");
+    EXPECT_EQ(format_gpu_hours(GpuTime{} - gpu_hours(8) + GpuTime{1}, RoundHours::down), "-8");
+    EXPECT_EQ(format_gpu_hours(GpuTime{kGpuTimePerGpuHour - 1}, RoundHours::down), "0.999");
 }
 
 TEST(Spending, time_turns_what_is_committed_into_what_is_used) {
@@ -89,6 +95,36 @@ TEST(Spending, what_fits_from_a_moment_on_fits_then_and_not_before) {
     EXPECT_LE(spending.needed(whole_gpus(7), Duration{}, from), gpu_hours(100));
     EXPECT_GT(spending.needed(whole_gpus(7), Duration{}, Instant{from.ms() - 1}), gpu_hours(100));
     EXPECT_EQ(spending.fits_from(whole_gpus(7), GpuTime{}), utc(2));
+}
+
+TEST(Spending, what_is_claimed_uses_nothing_and_is_committed_as_if_it_began_now) {
+    const BudgetPolicy policy = budget(100, kDay);
+    Spending spending{policy, utc(1)};
+    spending.claim(whole_gpus(4), kHour * 2);
+    spending.claim(whole_gpus(1), Duration{});
+    EXPECT_EQ(spending.committed(utc(1)), gpu_hours(8 + 24));
+    EXPECT_EQ(spending.used(utc(1, 20)), GpuTime{});
+    EXPECT_EQ(spending.committed(utc(1, 20)), gpu_hours(8 + 4));
+    EXPECT_EQ(spending.committed(utc(1, 23)), gpu_hours(4 + 1));
+    EXPECT_TRUE(spending.turn(policy, utc(2)));
+    EXPECT_EQ(spending.carried(), GpuTime{});
+    EXPECT_EQ(spending.committed(utc(2)), gpu_hours(8 + 24)) << "it may begin in the next as well";
+    spending.unclaim(whole_gpus(4), kHour * 2);
+    spending.unclaim(whole_gpus(1), Duration{});
+    EXPECT_EQ(spending.claimed(), GpuMilli{});
+    EXPECT_EQ(spending.committed(utc(2)), GpuTime{});
+}
+
+// Two GPUs for an hour need as much as is left; nothing is while eight are claimed for two hours.
+TEST(Spending, beside_a_claim_there_is_more_left_the_nearer_the_end_comes) {
+    const BudgetPolicy policy = budget(17, kDay);
+    Spending spending{policy, utc(1)};
+    spending.claim(whole_gpus(8), kHour * 2);
+    const Instant from =
+        spending.fits_beside_claims_from(whole_gpus(2), kHour, gpu_hours(1), utc(1));
+    EXPECT_EQ(from, utc(1, 22) + Duration::seconds(450)) << "the claim needs 15 from then on";
+    EXPECT_EQ(spending.fits_beside_claims_from(whole_gpus(2), kHour, gpu_hours(-16), utc(1)),
+              utc(2));
 }
 
 TEST(Spending, any_order_of_holding_and_releasing_counts_as_the_sum_over_all_does) {

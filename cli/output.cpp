@@ -213,6 +213,11 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     const std::string latest = until(job, "latest", now_ms, Rounding::up);
     if (likely.empty() && earliest.empty() && latest.empty()) return "";
     const bool from_now_on = earliest == kAtOnce;
+    if (likely.empty() && !latest.empty()) {
+        if (earliest == latest) return "in " + latest;
+        if (earliest.empty() || from_now_on) return "in " + latest + " at the latest";
+        return "between " + earliest + " and " + latest + " from now";
+    }
     std::string bounds;
     if (!earliest.empty() && !(from_now_on && likely.empty())) {
         bounds = (from_now_on ? "now" : "in " + earliest) + " at the earliest";

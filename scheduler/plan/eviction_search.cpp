@@ -129,14 +129,49 @@ Units EvictionSearch::choose(EvictionTrial& trial, const Units& units) {
     return is_better(cheaper, chosen) ? cheaper : chosen;
 }
 
+namespace {
+
+Duration longest_grace(const ClusterState& state, const EvictionUnit& unit) {
+    Duration longest;
+    for (const PodId pod : unit.pods) longest = std::max(longest, state.pod(pod).facts.stop_grace);
+    return longest;
+}
+
+Duration longest_grace(const ClusterState& state, const Units& units) {
+    Duration longest;
+    for (const EvictionUnit* unit : units) longest = std::max(longest, longest_grace(state, *unit));
+    return longest;
+}
+
+}  // namespace
+
 bool EvictionSearch::find(ClusterState& state, JobId job, const std::vector<PodId>& pods,
                           const Candidates& candidates, EvictionPlan& out) {
-    EvictionTrial trial{state, placer_, log_, job, pods};
-    for (const PodId pod : candidates.leaving) trial.lift(pod);
-    if (trial.fits(NodeId::none())) return false;  // it need only wait
     Units units;
     for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
-    return tell(trial, choose(trial, units), out);
+    const auto search = [&](const Units& among, Duration grace) {
+        EvictionTrial trial{state, placer_, log_, job, pods};
+        for (const PodId pod : candidates.leaving) trial.lift(pod);
+        if (trial.fits(NodeId::none())) return false;  // it need only wait
+        trial.wait_for(grace);
+        return tell(trial, choose(trial, among), out);
+    };
+    // How long the chosen ones take to stop is known when they are: near a window that may be too
+    // long, and others do.
+    Units quick = units;
+    std::stable_sort(quick.begin(), quick.end(), [&](const EvictionUnit* a, const EvictionUnit* b) {
+        return longest_grace(state, *a) < longest_grace(state, *b);
+    });
+    const Duration shortest = units.empty() ? Duration{} : longest_grace(state, *quick.front());
+    if (search(units, shortest)) return true;
+    const Duration longest = longest_grace(state, units);
+    if (!state.has_windows() || longest == shortest) return false;
+    std::erase_if(units,
+                  [&](const EvictionUnit* unit) { return longest_grace(state, *unit) > shortest; });
+    if (search(units, shortest)) return true;
+    units.clear();
+    for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
+    return search(units, longest);
 }
 
 bool EvictionSearch::find_of_lower_priority(ClusterState& state, JobId id, PodId pod,
@@ -148,6 +183,7 @@ bool EvictionSearch::find_of_lower_priority(ClusterState& state, JobId id, PodId
     state.read_leaving(job.pool, leaving);
     for (const PodId one : leaving) trial.lift(one);
     if (trial.is_limited() || trial.has_wishes() || trial.fits(NodeId::none())) return false;
+    trial.wait_for(Duration{});   // theirs is heeded at the end
     std::deque<Candidates> read;  // of the nodes looked at: units stay where they are
     const Units chosen =
         narrow_by_node(trial, bounds_below(state, trial.shape(), job), [&](NodeId node) {
@@ -164,12 +200,14 @@ bool EvictionSearch::find_of_lower_priority(ClusterState& state, JobId id, PodId
 bool EvictionSearch::fits_anew(ClusterState& state, JobId job, const std::vector<PodId>& pods,
                                const EvictionUnit& own) {
     EvictionTrial trial{state, placer_, log_, job, pods};
+    trial.wait_for(longest_grace(state, own));
     trial.lift(own);
     return trial.fits(NodeId::none());
 }
 
 bool EvictionSearch::tell(EvictionTrial& trial, const Units& chosen, EvictionPlan& out) {
     if (chosen.empty()) return false;
+    trial.wait_for(longest_grace(trial.state(), chosen));
     for (const EvictionUnit* unit : chosen) trial.lift(*unit);
     if (!trial.fits(NodeId::none())) return false;
     out.round = trial.round();

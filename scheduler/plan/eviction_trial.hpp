@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,7 +26,8 @@ public:
           placer_(placer),
           job_(state.job(job)),
           pods_(pods),
-          gone_(state.capacity_for_planning(), log) {
+          gone_(state.capacity_for_planning(), log),
+          outside_before_(placer.outside()) {
         for (const PodId pod : pods) {
             const Shape& shape = state.shapes().at(state.pod(pod).shape);
             ask_.add({shape.gpus, shape.cpu, shape.memory});
@@ -34,6 +36,21 @@ public:
         const bool is_uniform = std::all_of(
             pods.begin(), pods.end(), [&](PodId pod) { return state.pod(pod).shape == like; });
         if (pods.size() > 1 && is_uniform) count_ranks();
+    }
+
+    ~EvictionTrial() { placer_.keep_outside(outside_before_); }
+    EvictionTrial(const EvictionTrial&) = delete;
+    EvictionTrial& operator=(const EvictionTrial&) = delete;
+
+    // It starts when those who are stopped for it have gone, and they may take as long as this:
+    // from now on it fits only where no window is in its way by then either.
+    void wait_for(Duration grace) {
+        if (!state_.has_windows()) return;
+        const WindowSet barred =
+            state_.barred(state_.stay_of(job_, pods_), state_.now(), claim_lasts(grace));
+        const bool is_any = (barred & ~state_.calendar().closed) != 0;
+        placer_.keep_outside(is_any ? std::optional{barred} : std::nullopt);
+        if (counts_ranks()) count_ranks();
     }
 
     void lift(PodId id) { change(id, 1); }
@@ -110,6 +127,7 @@ private:
     }
     void count_ranks() {
         allowed_ = placer_.eligible(state_, shape());
+        ranks_ = 0;
         ranks_on_.assign(state_.node_slots(), 0);
         const NodeSet& nodes = state_.capacity().nodes_of(job_.pool);
         for (std::uint32_t slot = nodes.next_common(allowed_, 0); slot != NodeSet::kEnd;
@@ -131,6 +149,7 @@ private:
     Load ask_;
     std::vector<std::string_view> avoided_;
     Transaction gone_;
+    std::optional<WindowSet> outside_before_;
     Relief relief_;
     std::vector<Placement> round_;
     NodeSet allowed_;

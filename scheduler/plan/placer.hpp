@@ -50,6 +50,7 @@ public:
     void avoid(const std::vector<std::string_view>& models) { avoided_ = models; }
     // What follows is placed outside of these windows; absent: of those that have begun.
     void keep_outside(std::optional<WindowSet> windows) { barred_ = windows; }
+    [[nodiscard]] std::optional<WindowSet> outside() const { return barred_; }
 
     // Tries of one pod on one node. Enough for all worlds up to about eight ranks on eight nodes;
     // beyond it a mixed gang may be refused although a placement exists.

@@ -12,8 +12,6 @@
 namespace gpuctl {
 namespace {
 
-// Beyond the longest grace of the victims: for the API server, the kubelet and the watch.
-constexpr Duration kClaimMargin = Duration::seconds(60);
 constexpr Duration kHour = Duration::seconds(3600);
 
 }  // namespace
@@ -40,7 +38,7 @@ void ClusterState::claim(JobId id, const std::vector<Placement>& round,
         send_eviction(victim.pod, effects);
     }
     if (cause == EvictionCause::shrunk) shrink(victims, why, effects);
-    job.claim_until = now_ + grace + kClaimMargin;
+    job.claim_until = now_ + claim_lasts(grace);
     job.claim_pods = static_cast<std::int64_t>(round.size());
     claims_.push_back(id);
     for (const Placement& placement : round) {

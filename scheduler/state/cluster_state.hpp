@@ -176,7 +176,7 @@ public:
     [[nodiscard]] bool has_windows() const { return !policy_.windows.empty(); }
     [[nodiscard]] Stay stay_of(const JobRow& job, const std::vector<PodId>& pods) const;
     // The windows that these pods would be in, or run into against their will, from then on.
-    [[nodiscard]] WindowSet barred(const Stay& stay, Instant from) const;
+    [[nodiscard]] WindowSet barred(const Stay& stay, Instant from, Duration delay = {}) const;
     [[nodiscard]] bool is_barred(const JobRow& job, const std::vector<Placement>& round) const;
     [[nodiscard]] bool is_closed(NodeId node) const;  // to everybody
 

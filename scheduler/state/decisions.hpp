@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/base/ids.hpp"
+#include "scheduler/base/time.hpp"
 #include "scheduler/model/devices.hpp"
 #include "scheduler/model/reason.hpp"
 #include "scheduler/state/gang_tally.hpp"
@@ -29,6 +30,10 @@ struct Victim {
     std::int64_t lost_gpu_ms = 0;  // work that will have to be done again
     std::string why = {};          // for people; empty: as the cause says
 };
+
+// How long room is kept for a job while others stop: as long as the slowest of them may take, and a
+// while for the API server, the kubelet and the watch.
+constexpr Duration claim_lasts(Duration grace) { return grace + Duration::seconds(60); }
 
 enum class EvictionCause : std::uint8_t { reclaimed, preempted, shrunk, stranded };
 

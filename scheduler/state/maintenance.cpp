@@ -166,20 +166,23 @@ Stay ClusterState::stay_of(const JobRow& job, const std::vector<PodId>& pods) co
     return stay;
 }
 
-WindowSet ClusterState::barred(const Stay& stay, Instant from) const {
+// One that starts at any moment up to `delay` after `from`: the nearer a window, the more it bars,
+// and to its end everything.
+WindowSet ClusterState::barred(const Stay& stay, Instant from, Duration delay) const {
+    const Instant last = from + delay;
     WindowSet out = 0;
     for (std::size_t i = 0; i < counted(policy_); ++i) {
         const MaintenanceWindow& window = policy_.windows[i];
         const Occurrence next = next_occurrence(window, from);
         if (!next.end.happened() || (stay.own & bit(i)) != 0) continue;
-        if (next.begin > from) {
+        if (next.begin > last) {
             const bool is_known = stay.time > Duration{};
-            if (is_known && from + stay.time <= next.begin) continue;
+            if (is_known && last + stay.time <= next.begin) continue;
             if (planted(PlantedBug::ignore_windows_to_come)) continue;
             const bool is_stopped = stay.least != Drain::none && window.drain >= stay.least;
-            if (is_stopped && from < stops_at(window, next, stay.grace)) continue;
+            if (is_stopped && last < stops_at(window, next, stay.grace)) continue;
             const Instant closes{next.begin.ms() - window.closes_ahead.ms()};
-            if (!is_stopped && !is_known && from < closes) continue;
+            if (!is_stopped && !is_known && last < closes) continue;
         }
         out |= bit(i);
     }

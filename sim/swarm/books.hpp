@@ -207,6 +207,8 @@ public:
     [[nodiscard]] std::set<std::string> models_beside(const PodFacts& pod,
                                                       const std::set<std::string>& but = {}) const;
 
+    // Of windows: what is tried may begin as much later as this.
+    Duration begins_within;
     std::map<std::string, NodeFacts> nodes;
     std::map<std::string, BookedPod> pods;            // by uid
     std::map<ObjectKey, std::set<std::string>> jobs;  // uids

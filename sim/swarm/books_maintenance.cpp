@@ -53,12 +53,13 @@ bool Books::bars(const MaintenanceWindow& window, const NodeFacts& node,
                  const PodFacts& pod) const {
     const std::optional<Instant> begin = begin_of(window, now);
     if (!begin || !is_in(window, node) || is_for(window, pod)) return false;
-    if (*begin <= now) return true;
+    const Instant last = now + begins_within;
+    if (*begin <= last) return true;
     const auto guess = guesses.find(job_of(pod));
     Duration time = pod.run_time_max;
     if (time == Duration{} && guess != guesses.end()) time = guess->second;
-    if (time > Duration{} && now + time <= *begin) return false;
-    const Duration left = *begin - now;
+    if (time > Duration{} && last + time <= *begin) return false;
+    const Duration left = *begin - last;
     if (stops(window.drain, pod)) return left <= window.notice || left <= pod.stop_grace;
     return time > Duration{} || left <= window.closes_ahead;
 }

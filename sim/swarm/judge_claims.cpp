@@ -131,6 +131,11 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
     const std::string what = "for job " + to_string(beneficiary) + " ";
     const JobRow& row = after.job(after.find_job(beneficiary));
     const std::string pool = after.pool(row.pool).name;
+    // As late as the last of them may be gone.
+    for (const EvictPod& eviction : evictions) {
+        const Duration grace = books_.pods.at(eviction.pod.uid).facts.stop_grace;
+        then.begins_within = std::max(then.begins_within, grace + Duration::seconds(60));
+    }
     Amounts ask;
     Gang gang = books_.gang_of(beneficiary);
     std::int64_t ranks = 0;
@@ -142,7 +147,7 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
         ++ranks;
         ask.add(amounts_of(like.request));
         const NodeFacts& node = books_.nodes.at(after.node(after.pod(id).node).facts.name);
-        if (node.pool != pool || !books_.admits(node, like)) {
+        if (node.pool != pool || !then.admits(node, like)) {
             fail("I17", what + "room is claimed on node " + node.name + ", which it may not use");
         }
         const Amounts left = then.room_on(node);
@@ -279,9 +284,13 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     ask.add(amounts_of(like.request), ranks);
     if (!books_.budget_crossed(like, ask.gpus).empty()) return;  // nobody goes for the sake of one
     const std::string pool = state.pool(state.job(id).pool).name;
+    Duration latest;  // that it may begin, when the slowest who could be stopped have gone
     const auto starts = [&](const Books& books) {
-        return books.limit_crossed(like, ask).empty() &&
-               books.fitting_in_models(like, ranks) >= ranks;
+        if (!books.limit_crossed(like, ask).empty()) return false;
+        if (latest == Duration{}) return books.fitting_in_models(like, ranks) >= ranks;
+        Books late = books;
+        late.begins_within = latest;
+        return late.fitting_in_models(like, ranks) >= ranks;
     };
     auto known = leaving_.find(pool);
     if (known == leaving_.end()) {
@@ -293,6 +302,10 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
         if (pod.holds() != books_.pods.at(uid).holds()) return;
     }
     if (starts(leaving)) return;  // it waits for those who leave anyway
+    for (const auto& [uid, pod] : leaving.pods) {
+        if (books_.policy.windows.empty()) break;
+        latest = std::max(latest, pod.facts.stop_grace + Duration::seconds(60));
+    }
     ++probes.disruptions_tried;
     if (const std::optional<Books> then = without_surplus(state, id, like, leaving)) {
         ++probes.shrinks_tried;

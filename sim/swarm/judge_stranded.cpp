@@ -70,6 +70,8 @@ bool Judge::fits_anew(const ObjectKey& job, const PodFacts& like, std::int64_t r
         BookedPod& pod = then.pods.at(uid);
         if (!pod.stays()) continue;
         pod.facts.phase = PodPhase::failed;
+        const Duration gone_after = pod.facts.stop_grace + Duration::seconds(60);
+        then.begins_within = std::max(then.begins_within, gone_after);
     }
     Amounts ask;
     ask.add(amounts_of(like.request), ranks);

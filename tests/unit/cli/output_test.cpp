@@ -206,7 +206,13 @@ TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
     EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", "2023-11-14T22:18:20Z", nullptr), now_ms),
               "in about 5m (now at the earliest)");
     EXPECT_EQ(start_words(job(nullptr, nullptr, "2023-11-16T22:13:20Z"), now_ms),
-              "at a time that cannot be told yet, in 2d at the latest");
+              "in 2d at the latest");
+    EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", nullptr, "2023-11-16T22:13:20Z"), now_ms),
+              "in 2d at the latest");
+    EXPECT_EQ(start_words(job("2023-11-14T22:33:20Z", nullptr, "2023-11-14T22:34:20Z"), now_ms),
+              "between 20m and 21m from now");
+    EXPECT_EQ(start_words(job("2023-11-14T22:13:41Z", nullptr, "2023-11-14T22:13:41Z"), now_ms),
+              "in 21s");
     EXPECT_EQ(start_words(nlohmann::json{{"estimatedStart", nullptr}}, now_ms), "");
     EXPECT_EQ(start_words(nlohmann::json::object(), now_ms), "");
     EXPECT_EQ(start_short(nlohmann::json::object(), now_ms), "-");

@@ -6,6 +6,7 @@
 #include "scheduler/plan/drain.hpp"
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/plan/settle_claim.hpp"
+#include "scheduler/plan/start_by_budgets.hpp"
 #include "scheduler/policy/queue_order.hpp"
 #include "scheduler/state/limits.hpp"
 
@@ -113,7 +114,9 @@ bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineF
     const std::uint64_t searched = reservation().searches();
     const bool is_made = reservation().make(state, placer_, job, pods_);
     figures.promise_searches += reservation().searches() - searched;
-    if (is_made) {
+    if (is_made && !is_allowed_then(state, job)) {
+        reservation().clear();  // a later period of a budget stops it then
+    } else if (is_made) {
         line_.may_promise = false;
         state.promise(pool, reservation().promise());
         return true;
@@ -121,6 +124,13 @@ bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineF
     line_.passed.push_back(of);
     if (line_.passed.size() == kPassedMost) line_.may_promise = false;
     return true;
+}
+
+bool Planner::is_allowed_then(const ClusterState& state, JobId job) {
+    const Instant at = reservation().promise().at;
+    if (!at.happened() || at <= state.now()) return true;
+    const GpuMilli gpus = load_of(state, pods_).gpus;
+    return begins_by_budgets(state, state.job(job), gpus, at) == at;
 }
 
 void Planner::refresh(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects) {

@@ -73,6 +73,8 @@ private:
     void note_refused(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks);
 
     // Windows that the pods would be in or run into, beyond those that keep everybody out.
+    // What its budgets say of the moment that it would be promised.
+    bool is_allowed_then(const ClusterState& state, JobId job);
     void keep_outside_windows(const ClusterState& state, JobId job);
 
     Placer placer_;

@@ -4,6 +4,8 @@
 #include <queue>
 
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/plan/start_by_budgets.hpp"
+#include "scheduler/queue/budget_forecast.hpp"
 #include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
@@ -164,29 +166,28 @@ public:
     // time. `hit` may count those as holding already who go before it.
     [[nodiscard]] Instant within_budget(const JobRow& job, const LimitHit& hit, Pace pace) const {
         const Budget& budget = state_.budgets().of(job, hit);
-        const Instant period_end = budget.spending.period().end;
-        std::vector<std::pair<Instant, std::int64_t>> back;
+        const Spending& spending = budget.spending;
+        const Instant now = state_.now();
+        std::vector<BudgetDraw> draws;
         for (const PodId id : running_) {
             const PodRow& pod = state_.pod(id);
             const JobRow& other = state_.job(pod.job);
-            const bool draws = hit.kind == LimitKind::queue_budget
-                                   ? is_below(other.queue, hit.queue)
-                                   : other.tenant == job.tenant && other.pool == job.pool;
-            const Instant end = end_of(pod, pace);
-            const Instant limit =
-                pod.ends_at.happened() ? std::min(pod.ends_at, period_end) : period_end;
-            if (!draws || !end.happened() || end >= limit) continue;
-            const GpuTime early = gpu_time(state_.shapes().at(pod.shape).gpus, limit - end);
-            back.emplace_back(std::max(end, state_.now()), early.value());
+            const bool counts = hit.kind == LimitKind::queue_budget
+                                    ? is_below(other.queue, hit.queue)
+                                    : other.tenant == job.tenant && other.pool == job.pool;
+            if (!counts) continue;
+            const bool is_claim = pod.standing == PodStanding::claimed;
+            const bool is_limited = is_claim && other.run_time_max > Duration{};
+            draws.push_back({state_.shapes().at(pod.shape).gpus,
+                             is_limited ? now + other.run_time_max : pod.ends_at,
+                             is_claim ? Instant{} : end_of(pod, pace)});
         }
-        std::sort(back.begin(), back.end());
-        const Instant by_time = state_.budgets().suffices_from(job, hit, state_.now());
-        std::int64_t excess = hit.held + hit.needed - hit.limit;
-        for (const auto& [at, amount] : back) {
-            excess -= amount;
-            if (excess <= 0) return std::min(at, by_time);
-        }
-        return by_time;
+        Duration time = spending.period().end - now;
+        if (job.run_time_max > Duration{}) time = std::min(time, job.run_time_max);
+        const GpuMilli gpus{hit.needed / std::max<std::int64_t>(time.ms(), 1)};
+        const GpuTime ahead = GpuTime{hit.held} - spending.used(now) - spending.committed(now);
+        return begins_by_budget(budget.policy, spending, draws,
+                                {gpus, job.run_time_max, ahead, now, now});
     }
     // By budget, what those in line need of it who go before; by job, of the one that stops it.
     [[nodiscard]] std::map<JobId, std::int64_t> ahead_in_budgets(
@@ -214,6 +215,15 @@ public:
     // What would be asked of its limits.
     [[nodiscard]] LimitHit limit_of(JobId id) const {
         return state_.limit_hit(state_.job(id), Load{GpuMilli{missing(id)}, {}, {}});
+    }
+
+    [[nodiscard]] std::int64_t missing(JobId id) const {
+        std::int64_t gpus = 0;
+        for (const PodId pod : state_.job(id).pods) {
+            if (state_.pod(pod).standing != PodStanding::waiting) continue;
+            gpus += state_.shapes().at(state_.pod(pod).shape).gpus.value();
+        }
+        return gpus;
     }
 
 private:
@@ -266,14 +276,6 @@ private:
             out.push_back({end, gpus.value(), group_of(state_.pod(pod))});
         }
         return out;
-    }
-    [[nodiscard]] std::int64_t missing(JobId id) const {
-        std::int64_t gpus = 0;
-        for (const PodId pod : state_.job(id).pods) {
-            if (state_.pod(pod).standing != PodStanding::waiting) continue;
-            gpus += state_.shapes().at(state_.pod(pod).shape).gpus.value();
-        }
-        return gpus;
     }
     // One that has outlasted the median is taken to last as long again, at most to its limit.
     [[nodiscard]] Instant end_of(const PodRow& pod, Pace pace) const {
@@ -363,6 +365,20 @@ StartEstimate believable(const ClusterState& state, const Forecast& forecast, Jo
     return estimate;
 }
 
+// What room says, and what the budgets say of that moment: those of a period to come may stop it
+// although this one does not.
+void heed_budgets(const ClusterState& state, JobId id, GpuMilli gpus, StartEstimate& estimate) {
+    const auto later = [&](Instant& at) {
+        if (at.happened()) at = begins_by_budgets(state, state.job(id), gpus, at);
+    };
+    later(estimate.likely);
+    later(estimate.latest);
+    if (!estimate.earliest.happened()) return;
+    estimate.earliest =
+        begins_by_budgets(state, state.job(id), gpus, estimate.earliest, Others::end_at_once);
+    if (!estimate.earliest.happened()) estimate = {};
+}
+
 // Of those that pass the first in line, as they are over by when it is promised room: they take
 // turns among themselves.
 std::map<JobId, Instant> passing(const ClusterState& state, const Forecast& forecast,
@@ -406,6 +422,7 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
         if (estimate.likely.happened() && estimate.earliest.happened()) {
             estimate.earliest = std::min(estimate.earliest, estimate.likely);
         }
+        heed_budgets(state, id, GpuMilli{forecast.missing(id)}, estimate);
         const auto before = ahead.find(id);
         estimate =
             believable(state, forecast, id, before == ahead.end() ? 0 : before->second, estimate);

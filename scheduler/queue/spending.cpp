@@ -115,6 +115,20 @@ GpuTime Spending::committed(Instant now) const {
     return GpuTime{static_cast<std::int64_t>(std::clamp<Wide>(sum, 0, kGpuTimeMost.value()))};
 }
 
+std::vector<BudgetDraw> Spending::draws(Instant now) const {
+    std::vector<BudgetDraw> out;
+    GpuMilli endless = held_ - overdue_;
+    for (const auto& [end, gpus] : ends_) {
+        out.push_back({gpus, end, {}});
+        endless -= gpus;
+    }
+    for (const auto& [limit, gpus] : claimed_) {
+        out.push_back({gpus, limit > Duration{} ? now + limit : Instant{}, {}});
+    }
+    if (endless > GpuMilli{}) out.push_back({endless, {}, {}});
+    return out;
+}
+
 Wide Spending::committed_to_claims(Instant now) const {
     Wide sum = 0;
     for (const auto& [limit, gpus] : claimed_) sum += needed(gpus, limit, now).value();

@@ -10,11 +10,19 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "scheduler/base/wide.hpp"
 #include "scheduler/model/budget.hpp"
 
 namespace gpuctl {
+
+// GPUs that are held: until their limit, unless they are thought to end before it; or never.
+struct BudgetDraw {
+    GpuMilli gpus;
+    Instant limit;
+    Instant end;
+};
 
 class Spending {
 public:
@@ -48,6 +56,8 @@ public:
     [[nodiscard]] GpuTime committed(Instant now) const;
     [[nodiscard]] GpuMilli held() const { return held_; }
     [[nodiscard]] GpuMilli claimed() const;
+    // What is held and claimed, each until its limit.
+    [[nodiscard]] std::vector<BudgetDraw> draws(Instant now) const;
     // Of this period, by GPUs that would be held from now on; 0: without a limit.
     [[nodiscard]] GpuTime needed(GpuMilli gpus, Duration limit, Instant now) const;
     // When as many GPUs, whose need is more than `left`, could begin if nothing else changed and

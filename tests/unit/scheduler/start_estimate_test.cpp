@@ -129,6 +129,56 @@ TEST_F(Starts, of_a_job_that_a_limit_stops_wait_for_what_counts_against_it) {
     EXPECT_FALSE(of("next").latest.happened()) << "another of the queue may come before it";
 }
 
+// GPUs of the default queue times seconds, in each hour from a moment on.
+BudgetPolicy budget_of(std::int64_t gpu_seconds, Instant anchor) {
+    return {gpu_time(whole_gpus(gpu_seconds), Duration::seconds(1)),
+            Duration::seconds(3600),
+            anchor,
+            {}};
+}
+
+Policy with_budget(const BudgetPolicy& budget) {
+    Policy policy;
+    PoolPolicy& pool = policy.pools.emplace_back();
+    pool.name = kDefaultPool;
+    pool.queues.resize(1);
+    pool.queues[0].name = kDefaultQueue;
+    pool.queues[0].budget = budget;
+    return policy;
+}
+
+// It was told to start in 16 s at the latest; the period that began before had no room for it.
+TEST_F(Starts, nobody_is_promised_what_the_next_period_of_a_budget_does_not_let_begin) {
+    const Instant boundary = in(12);
+    world.set(with_budget(budget_of(8 * 45, boundary)));
+    submit("runs", 8, 16);
+    submit("next", 8, 60);
+    const ClusterState& state = world.engine.state();
+    EXPECT_FALSE(state.pool(state.find_pool(kDefaultPool)).promise.job.exists());
+    const Instant ends = state.pod(state.find_pod("runs")).placed_at + Duration::seconds(16);
+    const Duration used = ends - boundary;
+    const Instant fits = boundary + Duration::seconds(3600 - 45) + used;
+    EXPECT_EQ(of("next").likely, fits);
+    EXPECT_EQ(of("next").latest, fits);
+    EXPECT_EQ(of("next").earliest, world.now) << "if what runs ended, it would begin in this one";
+}
+
+// It was told to start when the period ended.
+TEST_F(Starts, what_was_overdrawn_is_made_good_in_as_many_periods_as_that_takes) {
+    const Instant boundary = in(200);
+    world.set(with_budget(budget_of(80'000, boundary)));
+    submit("runs", 8, 0);
+    finish("runs", 100);
+    world.set(with_budget(budget_of(80, boundary)));
+    submit("next", 1, 30);
+    // 800 were used: 80 of each of ten periods pay for that, this one among them.
+    EXPECT_EQ(of("next").earliest, boundary + Duration::seconds(3600 * 9));
+    EXPECT_EQ(of("next").likely, of("next").earliest);
+    submit("more", 1, 90);
+    EXPECT_EQ(of("more").earliest, boundary + Duration::seconds(3600 * 10 - 80))
+        << "more than a period has: when 80 s of it are left";
+}
+
 TEST_F(Starts, nothing_is_told_of_what_no_end_of_a_job_with_gpus_brings) {
     PodFacts thirsty = pod("thirsty", "thirsty", 1);
     thirsty.request.cpu = CpuMilli{60'000};

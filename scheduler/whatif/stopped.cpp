@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "scheduler/model/quantity.hpp"
+#include "scheduler/whatif/question.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -35,8 +35,7 @@ std::string push_out_text(const std::vector<StoppedJob>& stops) {
     std::string text;
     for (std::size_t i = 0; i < std::min(stops.size(), kNamedMost); ++i) {
         const StoppedJob& job = stops[i];
-        const std::string gpus =
-            format_gpus(job.gpus) + (job.gpus == whole_gpus(1) ? " GPU" : " GPUs");
+        const std::string gpus = gpus_text(job.gpus);
         text += (i == 0 ? ", and that would push out " : ", ") + to_string(job.key) + " (" +
                 (job.goes_on ? gpus + " of it" : gpus) + ")";
     }

@@ -81,7 +81,7 @@ PodFacts ended(const ObjectKey& job, const std::string& name, std::int64_t from,
     return pod;
 }
 
-// After a restart everything seemed to have happened at that moment (reader 9).
+// After a restart everything seemed to have happened at that moment.
 TEST(History, what_pods_tell_of_their_past_has_the_time_at_which_it_was) {
     const ObjectKey key{"team-a", "llm"};
     History history;

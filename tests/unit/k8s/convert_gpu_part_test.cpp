@@ -27,7 +27,7 @@ TEST(GpuPart, is_read_from_the_annotation_and_its_device_from_the_binding) {
     EXPECT_TRUE(pod.unsupported.empty());
 }
 
-// The device plugin of any other node hands the same card to who asks for a whole one (reader 10).
+// The device plugin of any other node hands the same card to who asks for a whole one.
 TEST(ConvertGpuPart, a_part_is_given_only_by_nodes_that_are_set_apart_for_parts) {
     const PodFacts pod = read(R"("runwhere.ai/gpu-fraction":"0.5")");
     EXPECT_EQ(

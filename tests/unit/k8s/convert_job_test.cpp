@@ -59,7 +59,7 @@ TEST(ConvertJob, a_size_without_a_gang_is_told_and_not_started_alone) {
     EXPECT_TRUE(facts(pod).unsupported.empty());
 }
 
-// Two Deployments with the same `app` were one job, and its queue was charged for both (reader 9).
+// Two Deployments with the same `app` were one job, and its queue was charged for both.
 TEST(ConvertJob, what_makes_the_pods_is_the_job_whatever_their_labels_say) {
     Json pod = basic_pod();
     pod["metadata"]["labels"] = {{"app", "web"}, {"pod-template-hash", "6d8f"}};
@@ -92,7 +92,7 @@ TEST(ConvertJob, pods_that_we_had_made_are_of_the_job_that_they_name) {
 }
 
 // Pods of a user's gang were ranks of the submitted job of that name, whose end they never let
-// come; they could not start either (reader 12).
+// come; they could not start either.
 TEST(ConvertJob, a_gang_that_others_made_is_no_job_of_ours_of_the_same_name) {
     Json pod = basic_pod();
     pod["metadata"]["labels"] = {{"runwhere.ai/gang", "q7"},

@@ -92,7 +92,7 @@ TEST(ClusterViews, what_is_claimed_is_reserved_once_it_is_free) {
     EXPECT_EQ(reserved(), whole_gpus(1)) << "the other three are still held";
     const std::optional<NodeView> there = find_node(world.engine.state(), "a");
     EXPECT_EQ(there->gpus.allocated, whole_gpus(3));
-    // Nothing is used twice while those who are being stopped are still there (reader 10).
+    // Nothing is used twice while those who are being stopped are still there.
     EXPECT_EQ(gpus_total(there->used), whole_gpus(3));
     EXPECT_EQ(there->gpus_claimed, whole_gpus(4));
     EXPECT_EQ(there->excess, Resources{});

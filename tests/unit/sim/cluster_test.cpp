@@ -84,7 +84,7 @@ TEST(SimCluster, a_failed_rank_is_replaced_up_to_the_backoff_limit_then_the_job_
         world.run_for(Duration{10'000});
     }
     EXPECT_EQ(failed, static_cast<std::size_t>(settings.backoff_limit) + 1);
-    // While it is tried again nobody is told that it has failed (reader 11).
+    // While it is tried again nobody is told that it has failed.
     std::vector<WorkloadPhase> told;
     for (const Event& event : world.events) {
         const auto* seen = std::get_if<WorkloadObserved>(&event);

@@ -181,7 +181,7 @@ TEST(Preview, who_was_stopped_by_us_and_made_again_is_one_job_that_comes_once) {
 }
 
 // Controllers make it again while the old one still ends: it came twice, and the second stood in
-// everybody's way (reader 12, t17b).
+// everybody's way.
 TEST(Preview, who_was_made_again_before_it_was_gone_is_one_job_that_comes_once) {
     Past past;
     PodFacts longer = test::pod("long-1", "long", 8);

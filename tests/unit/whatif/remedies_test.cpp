@@ -34,7 +34,7 @@ Policy queue_of_at_most(std::int64_t gpus) {
     return policy;
 }
 
-// All at once the wide gang takes what the small job would get of it rank by rank (reader 12, t6).
+// All at once the wide gang takes what the small job would get of it rank by rank.
 TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
     EngineWorld world;
     world.add(node("a", 4));
@@ -77,7 +77,7 @@ TEST(Remedies, the_fewest_nodes_help_one_by_one_and_all_at_once) {
     EXPECT_EQ(nodes->amount, 4);
 }
 
-// Whom else a limit holds up goes first when it is raised (reader 12, t13).
+// Whom else a limit holds up goes first when it is raised.
 TEST(Remedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too) {
     EngineWorld world;
     Policy policy = queue_of_at_most(64);
@@ -139,7 +139,7 @@ TEST(Remedies, of_the_limits_of_gpu_models_only_the_one_that_is_enough_is_raised
               "it would start if the maximum of queue default of H100 were 4 GPUs instead of 1");
 }
 
-// A queue's limit and a full node: neither alone is enough (reader 12, t5).
+// A queue's limit and a full node: neither alone is enough.
 TEST(Remedies, two_changes_are_told_where_no_single_one_does) {
     EngineWorld world;
     world.set(queue_of_at_most(2));

@@ -288,7 +288,7 @@ TEST(Remedies, new_nodes_are_machines_of_their_own) {
         EXPECT_NE(one.kind, ChangeKind::more_nodes) << one.sentence;
 }
 
-// With many new nodes the wide job fits first and takes them: more helps less (reader 11).
+// With many new nodes the wide job fits first and takes them: more helps less.
 TEST(WhatIf, the_fewest_nodes_are_told_although_more_would_help_another_instead) {
     EngineWorld world;
     world.add(node("a", 4));

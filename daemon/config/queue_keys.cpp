@@ -44,6 +44,7 @@ private:
         }
         if (!field.is_map()) return queue.guaranteed;
         check_maximum(queue, field);
+        check_model_maxima(queue, member(field, "models"));
         const wire::Field below = member(field, kQueues);
         if (below && depth + 1 == kQueueDepthMaximum) {
             below.error("queue " + name + " lies " + std::to_string(depth) +
@@ -89,6 +90,26 @@ private:
                        " GPUs at most, more than the " + format_gpus(*above->maximum) +
                        " of the queue " + above->name + " that it lies below");
         }
+    }
+
+    void check_model_maxima(const QueuePolicy& queue, const wire::Field& models) {
+        for (const ModelLimit& own : queue.models) {
+            for (const QueuePolicy* above = find(queue.parent); own.maximum && above != nullptr;
+                 above = find(above->parent)) {
+                const std::optional<GpuMilli> most = maximum_of(*above, own.model);
+                if (!most || *own.maximum <= *most) continue;
+                return models.error("queue " + queue.name + " may hold " +
+                                    format_gpus(*own.maximum) + " GPUs of model " + own.model +
+                                    " at most, more than the " + format_gpus(*most) +
+                                    " of the queue " + above->name + " that it lies below");
+            }
+        }
+    }
+
+    static std::optional<GpuMilli> maximum_of(const QueuePolicy& queue, std::string_view model) {
+        const auto is_it = [&](const ModelLimit& of) { return same_gpu_model(of.model, model); };
+        const auto found = std::find_if(queue.models.begin(), queue.models.end(), is_it);
+        return found == queue.models.end() ? std::nullopt : found->maximum;
     }
 
     // The first of that name: it stands before all that lies below it, also where a name is given

@@ -122,6 +122,11 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "      - {name: a, models: [{model: A100-100G, guaranteed: 2}]}",
          "the queues below q are guaranteed 2 GPUs of model A100-100G together, more than its own "
          "1"},
+        {"    - name: q\n      models: [{model: A100-100G, maximum: 2}]\n      queues:\n"
+         "      - name: a\n        queues:\n        - name: b\n"
+         "          models: [{model: a100-100g, maximum: 3}]",
+         "test.yaml:11:11: queue b may hold 3 GPUs of model a100-100g at most, more than the 2 of "
+         "the queue q that it lies below"},
         {"    - {name: q, queues: 5}", "policy.pools.0.queues.0.queues must be a list"},
         {"    - ~", "must be a map"},
     };

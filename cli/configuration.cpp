@@ -54,7 +54,7 @@ public:
         take(options.ca_file, "ca-file");
         take(options.certificate_file, "certificate-file");
         take(options.key_file, "key-file");
-        take(options.namespace_name, "namespace");
+        if (!options.is_every_namespace) take(options.namespace_name, "namespace");
         take(options.token, "token");
         const std::string token_file = text(wire::pointer_to(at, "token-file"));
         if (!options.token.empty() || token_file.empty()) return {};

@@ -148,7 +148,7 @@ Result<ConnectionOptions> resolve(ConnectionOptions options) {
     take_environment(options.ca_file, "GPUCTL_CA_FILE");
     take_environment(options.certificate_file, "GPUCTL_CERTIFICATE_FILE");
     take_environment(options.key_file, "GPUCTL_KEY_FILE");
-    take_environment(options.namespace_name, "DEFAULT_NAMESPACE");
+    if (!options.is_every_namespace) take_environment(options.namespace_name, "DEFAULT_NAMESPACE");
     if (options.server.empty() || !options.context.empty()) {
         if (Result<void> applied = apply_context(options); !applied) return applied.error();
     }

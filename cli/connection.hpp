@@ -25,7 +25,8 @@ struct ConnectionOptions {
     std::string certificate_file;  // who we are, to a server with server.tls.clientCaFile
     std::string key_file;
     bool insecure_skip_verify = false;
-    std::string namespace_name;  // -n
+    std::string namespace_name;       // -n
+    bool is_every_namespace = false;  // -A: what context and environment say is left aside
     // More than server.requestTimeout: what the server has to say of a slow request is worth
     // hearing.
     std::chrono::seconds timeout{35};

@@ -100,6 +100,11 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
         command->add_flag("--pods", line.get.pods, "one row per pod (the default)")
             ->group("Output");
         add_scope(*command, line);
+        command
+            ->add_flag("-A,--all-namespaces", line.connection.is_every_namespace,
+                       "of all namespaces, whatever context and environment say")
+            ->excludes("--namespace")
+            ->group("Scope");
     }
     if (kind == "nodes") {
         command->add_option("--gpu-type", line.get.gpu_type, "only nodes with this GPU model")

@@ -46,6 +46,17 @@ TEST_F(Configuration, a_context_gives_what_the_command_line_leaves_open) {
     EXPECT_NE(outcome.request_line.find("namespace=team-a"), std::string::npos);
 }
 
+TEST_F(Configuration, all_namespaces_leaves_that_of_the_context_aside) {
+    write("current-context: lab\ncontexts:\n  lab: {token: secret, namespace: team-a}\n");
+    setenv("DEFAULT_NAMESPACE", "team-c", 1);
+    CannedServer server{200, "application/json", "{}"};
+    const auto outcome = server.run({"get", "jobs", "-A", "--context", "lab"});
+    unsetenv("DEFAULT_NAMESPACE");
+    EXPECT_NE(outcome.request.find("Authorization: Bearer secret\r\n"), std::string::npos);
+    EXPECT_EQ(outcome.request_line.find("namespace"), std::string::npos) << outcome.request_line;
+    EXPECT_EQ(run({"gpuctl", "get", "jobs", "-A", "-n", "team-b"}).exit_code, 2);
+}
+
 TEST_F(Configuration, an_explicit_server_needs_no_file_and_gets_no_token_of_it) {
     write("current-context: gone\ncontexts: {lab: {token: secret}}\n");
     CannedServer server{200, "application/json", R"({"version":"1"})"};

@@ -14,6 +14,7 @@
 
 #include "bench/print/describe.hpp"
 #include "daemon/journal/journal.hpp"
+#include "daemon/wire/hash_text.hpp"
 #include "daemon/wire/problem.hpp"
 #include "scheduler/state/invariants.hpp"
 
@@ -70,7 +71,7 @@ public:
                                 {"effects", report.effects},
                                 {"last_sequence", static_cast<std::uint64_t>(report.last_sequence)},
                                 {"bytes_torn", report.bytes_torn},
-                                {"state_hash", hash_text(report.state_hash)}};
+                                {"state_hash", wire::hash_text(report.state_hash)}};
         if (options_.events) document["events"] = told_events_;
         if (options_.verify) document["violations"] = told_violations_;
         return document;
@@ -85,15 +86,10 @@ public:
                         static_cast<unsigned long long>(report.bytes_torn));
         }
         if (options_.verify) std::printf("violations     %zu\n", violations_);
-        std::printf("state hash     %s\n", hash_text(report.state_hash).c_str());
+        std::printf("state hash     %s\n", wire::hash_text(report.state_hash).c_str());
     }
 
 private:
-    static std::string hash_text(std::uint64_t hash) {
-        char text[17];
-        std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-        return text;
-    }
     void tell_event(const Input& input, const EffectList& effects) {
         const auto sequence = static_cast<std::uint64_t>(input.sequence);
         const std::string event = bench::describe(input.event);

@@ -6,6 +6,7 @@
 #include "daemon/api/readiness.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
+#include "daemon/wire/hash_text.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -115,7 +116,7 @@ net::HttpResponse get_snapshot(Services& services, const Call&) {
     net::HttpResponse response;
     response.fields.set("Content-Type", "application/octet-stream");
     response.fields.set("Content-Disposition", "attachment; filename=\"gpuctld-state.bin\"");
-    response.fields.set("X-State-Hash", std::to_string(services.engine.engine().state_hash()));
+    response.fields.set("X-State-Hash", wire::hash_text(services.engine.engine().state_hash()));
     response.body = services.engine.engine().export_state();
     return response;
 }

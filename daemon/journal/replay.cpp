@@ -1,9 +1,42 @@
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "daemon/journal/journal.hpp"
 #include "daemon/journal/reader.hpp"
 
 namespace gpuctl::journal {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_segment(const fs::path& path) {
+    return path.filename().string().starts_with("journal-") && path.extension() == ".log";
+}
+
+// journal.directory holds a folder for each cluster: naming it instead of one of them is easily
+// done.
+std::string clusters_below(const std::string& directory) {
+    std::string names;
+    std::error_code ignored;
+    for (const fs::directory_entry& below : fs::directory_iterator{directory, ignored}) {
+        const fs::directory_iterator files{below.path(), ignored};
+        const bool has_journal = std::any_of(
+            begin(files), end(files), [](const auto& file) { return is_segment(file.path()); });
+        if (has_journal) names += (names.empty() ? "" : ", ") + below.path().string();
+    }
+    return names;
+}
+
+Error no_journal(const std::string& directory) {
+    const std::string below = clusters_below(directory);
+    return make_error(ErrorCode::NotFound,
+                      "replay " + directory +
+                          ": there is no journal in this folder (files named journal-*.log)" +
+                          (below.empty() ? "" : "; there is one in " + below));
+}
+
+}  // namespace
 
 Result<ReplayReport> replay(const std::string& directory, const ReplayObserver& observer) {
     ReplayReport report;
@@ -25,9 +58,7 @@ Result<ReplayReport> replay(const std::string& directory, const ReplayObserver& 
     const Result<Contents> contents = read_journal(real_disk(), directory, Identity{}, visitor);
     if (!contents) return contents.error();
     if (contents->identity.mode.empty()) {
-        return make_error(ErrorCode::NotFound, "replay " + directory +
-                                                   ": there is no journal in this folder (files "
-                                                   "named journal-*.log)");
+        return no_journal(directory);
     }
     report.inputs = contents->inputs;
     report.last_sequence = Sequence{static_cast<std::uint64_t>(contents->next_sequence) - 1};

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import unittest
+import urllib.request
 
 from support import BINARIES, REPOSITORY, RUNNING_S, Daemon, free_port, merged, wait_for
 
@@ -125,13 +126,37 @@ class Replay(unittest.TestCase):
             folder = next(pathlib.Path(daemon.folder, "journal").rglob("journal-*.log")).parent
             daemon.process.send(15)
             self.assertEqual(daemon.process.wait(25), 0)
+            above = daemon.gpuctl("replay", str(folder.parent), check=False)
             text = daemon.gpuctl("replay", str(folder), "--verify").stdout
             document = json.loads(daemon.gpuctl("replay", str(folder), "--verify", "--events", "-o", "json").stdout)
+        self.assertEqual(above.returncode, 3)
+        self.assertIn(f"there is one in {folder}", above.stderr)
         self.assertIn(f"state hash     {document['state_hash']}\n", text)
         self.assertIn(f"inputs         {document['inputs']}\n", text)
         self.assertEqual(len(document["events"]), document["inputs"])
         self.assertEqual(document["events"][-1]["sequence"], document["last_sequence"])
         self.assertEqual(document["violations"], [])
+
+    def test_a_replay_of_a_running_server_gives_the_state_that_it_has(self):
+        with Daemon() as daemon:
+            for name in "abc":
+                self.assertEqual(daemon.rest("POST", "/api/v1/jobs", JOB % name)[0], 201)
+            folder = next(pathlib.Path(daemon.folder, "journal").rglob("journal-*.log")).parent
+
+            def told():
+                with urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/debug/snapshot", timeout=10) as response:
+                    return response.headers["X-State-Hash"]
+
+            def replayed():
+                return json.loads(daemon.gpuctl("replay", str(folder), "-o", "json").stdout)["state_hash"]
+
+            # Between two equal hashes nothing came in, so that what was read lies between them.
+            def both():
+                before, hashed, after = told(), replayed(), told()
+                return (before, hashed) if before == after else None
+
+            before, hashed = wait_for(both, RUNNING_S, "two equal hashes around a replay")
+            self.assertEqual(hashed, before)
 
     def test_a_folder_without_a_journal_is_told_in_the_document_too(self):
         daemon = Daemon()

@@ -51,6 +51,7 @@ nlohmann::json job_row(const nlohmann::json& item) {
             {"pool", text_of(item, "pool")},
             {"queue", text_of(item, "queue")},
             {"gpu", item.value("gpu", nlohmann::json(0))},
+            {"gpu_total", item.value("gpuTotal", item.value("gpu", nlohmann::json(0)))},
             {"reason", text_of(item, "reason")},
             {"starts_in", start_short(item, aio::Loop::wall_ms())}};
 }
@@ -108,7 +109,7 @@ void print_jobs(const nlohmann::json& rows, bool wide) {
             text_of(row, "node"),   text_of(row, "ip"),     text_of(row, "age")};
         if (wide) {
             cells.insert(cells.end(),
-                         {text_of(row, "pool"), text_of(row, "queue"), number_of(row, "gpu"),
+                         {text_of(row, "pool"), text_of(row, "queue"), number_of(row, "gpu_total"),
                           text_of(row, "reason", "-"), text_of(row, "starts_in", "-")});
         }
         table.add_row(std::move(cells));

@@ -1,5 +1,7 @@
 #include "daemon/api/shapes.hpp"
 
+#include <algorithm>
+
 #include "daemon/api/reply.hpp"
 #include "daemon/wire/period.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
@@ -60,6 +62,18 @@ Json resources_json(const JobView& job) {
     }
     body["pods"] = job.pods_wanted;
     return body;
+}
+
+// What all of its pods ask for, those that are still to be made included.
+GpuMilli gpus_of_all(const JobView& job) {
+    GpuMilli sum;
+    std::int64_t missing = job.pods_wanted;
+    for (const PodView& pod : job.pods) {
+        if (pod.facts.terminating) continue;  // another is made in its place
+        sum += gpus_total(pod.facts.request);
+        --missing;
+    }
+    return sum + job.gpus_per_pod * std::max<std::int64_t>(missing, 0);
 }
 
 void add_common(Json& body, const JobView& job, Instant now) {
@@ -171,6 +185,7 @@ Json job_row(const JobView& job, Instant now) {
     if (!nodes.empty()) body["node"] = nodes;
     body["ip"] = kNotAvailable;
     add_common(body, job, now);
+    body["gpuTotal"] = gpus_json(gpus_of_all(job));
     return body;
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "canned_server.hpp"
 #include "cli/grammar.hpp"
@@ -154,6 +155,21 @@ TEST(Formats, replay_that_cannot_run_says_so_in_its_document) {
         ASSERT_TRUE(document.is_object()) << outcome.out << outcome.err;
         EXPECT_EQ(document["code"], "Internal");
     }
+}
+
+TEST(Formats, wide_of_jobs_tells_the_gpus_of_all_ranks_of_a_job_and_of_each_pod_its_own) {
+    CannedServer server{
+        200, kJson,
+        R"({"items":[{"jobId":"llm","name":"llm","gpu":8,"gpuTotal":24},)"
+        R"({"jobId":"llm-0","name":"llm","gpu":8}],"total":2,"page":1,"pageSize":100})"};
+    const auto outcome = server.run({"get", "jobs", "-o", "wide"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::istringstream words{outcome.out};
+    std::vector<std::string> told;
+    for (std::string word; words >> word;) {
+        if (word == "24" || word == "8") told.push_back(word);
+    }
+    EXPECT_EQ(told, (std::vector<std::string>{"24", "8"})) << outcome.out;
 }
 
 const std::string kNode =

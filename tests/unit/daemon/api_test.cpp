@@ -34,6 +34,7 @@ aio::Task<void> live_one_job(Daemon& daemon) {
     net::HttpResponse jobs = co_await daemon.get("/api/v1/jobs?view=job");
     EXPECT_EQ(parsed(jobs)["total"], 1);
     EXPECT_EQ(parsed(jobs)["items"][0]["ready"], "2/2");
+    EXPECT_EQ(parsed(jobs)["items"][0]["gpuTotal"], 16) << "of all ranks";
 
     const std::string pod = rows["items"][1]["jobId"];
     net::HttpResponse by_pod = co_await daemon.get("/api/v1/jobs/" + pod);

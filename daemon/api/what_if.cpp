@@ -72,6 +72,7 @@ Json stops_json(const std::vector<whatif::StoppedJob>& stops) {
         entry["gpu"] = gpus_json(job.gpus);
         entry["lostGpuSeconds"] = job.lost_gpu_ms / 1'000;
         entry["goesOn"] = job.goes_on;
+        if (job.at_most) entry["atMost"] = true;
         entry["pods"] = job.pods;
         list.push_back(std::move(entry));
     }

@@ -68,22 +68,10 @@ bool Question::moves_on(const ClusterState& state) const {
     return is_gang ? left == 0 : left < missing_;
 }
 
-namespace {
-
-void add_stops(std::vector<StoppedJob> more, std::vector<StoppedJob>& stops) {
-    for (StoppedJob& job : more) {
-        const bool is_known = std::any_of(
-            stops.begin(), stops.end(), [&](const StoppedJob& one) { return one.key == job.key; });
-        if (!is_known) stops.push_back(std::move(job));
-    }
-}
-
-}  // namespace
-
 bool Question::helps(const Change& change) { return helps(Ways{change}); }
 
 bool Question::helps(const Ways& ways) {
-    std::vector<StoppedJob> stops;
+    std::vector<std::vector<StoppedJob>> stops;
     std::int64_t started = missing_;
     for (const Change& change : ways) {
         std::optional<Trial> trial = begin_trial();
@@ -92,10 +80,10 @@ bool Question::helps(const Ways& ways) {
         trial->settle();
         if (!moves_on(trial->state())) return false;
         started = std::min(started, missing_ - missing(trial->state()));
-        add_stops(by_job(trial->stopped()), stops);
+        stops.push_back(by_job(trial->stopped()));
     }
     started_ = started;
-    stops_ = std::move(stops);
+    stops_ = in_any_way(stops);
     return true;
 }
 

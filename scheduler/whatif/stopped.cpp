@@ -31,11 +31,29 @@ std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t 
     return out;
 }
 
+std::vector<StoppedJob> in_any_way(const std::vector<std::vector<StoppedJob>>& ways) {
+    std::map<ObjectKey, StoppedJob> most;
+    for (const std::vector<StoppedJob>& way : ways) {
+        for (const StoppedJob& job : way) {
+            const auto [at, is_new] = most.try_emplace(job.key, job);
+            if (!is_new && at->second.gpus < job.gpus) at->second = job;
+        }
+    }
+    std::vector<StoppedJob> out;
+    for (auto& [key, job] : most) {
+        job.at_most = !std::all_of(ways.begin(), ways.end(), [&one = job](const auto& way) {
+            return std::find(way.begin(), way.end(), one) != way.end();
+        });
+        out.push_back(std::move(job));
+    }
+    return out;
+}
+
 std::string push_out_text(const std::vector<StoppedJob>& stops) {
     std::string text;
     for (std::size_t i = 0; i < std::min(stops.size(), kNamedMost); ++i) {
         const StoppedJob& job = stops[i];
-        const std::string gpus = gpus_text(job.gpus);
+        const std::string gpus = (job.at_most ? "up to " : "") + gpus_text(job.gpus);
         text += (i == 0 ? ", and that would push out " : ", ") + to_string(job.key) + " (" +
                 (job.goes_on ? gpus + " of it" : gpus) + ")";
     }

@@ -196,6 +196,30 @@ TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
     }
 }
 
+// As soon as one rank has gone, the low job is in the way of the other half; with both gone it is
+// not.
+TEST(Remedies, whom_a_change_pushes_out_in_one_way_of_doing_it_is_told_as_up_to) {
+    EngineWorld world;
+    for (const char* name : {"a", "b", "c"}) world.add(node(name, 4));
+    world.add(gang("runs", 2, 4));
+    world.run();
+    PodFacts low = pod("low", "low", 4);
+    low.preemptible = true;
+    low.priority = priority_value(JobPriority::low);
+    world.add(low);
+    world.run();
+    std::vector<PodFacts> high = gang("high", 2, 4);
+    for (PodFacts& rank : high) rank.priority = priority_value(JobPriority::high);
+    world.add(high);
+    world.run();
+    EXPECT_EQ(sentence_of(world, "high", ChangeKind::job_ends),
+              "it would start if team-a/runs ended, which holds 8 GPUs, and that would push out "
+              "team-a/low (up to 4 GPUs)");
+    EXPECT_EQ(
+        sentence_of(world, "high", ChangeKind::more_nodes),
+        "it would start with 1 more node like a, and that would push out team-a/low (4 GPUs)");
+}
+
 TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
     EngineWorld world;
     NodeFacts a = node("a", 4);

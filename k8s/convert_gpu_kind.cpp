@@ -7,8 +7,10 @@
 #include <charconv>
 
 #include "k8s/convert_pod_parts.hpp"
+#include "scheduler/model/gpu_memory.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/model/mig.hpp"
+#include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::k8s {
 namespace {
@@ -129,11 +131,42 @@ void list_models(const MetadataParts& metadata, const SpecParts& spec, const Lab
     rules.gpu_models_next.assign(models.begin() + 1, models.end());
 }
 
+std::vector<std::string> models_meant(const PlacementRules& rules) {
+    std::vector<std::string> models = rules.gpu_models_next;
+    if (!rules.gpu_model.empty()) models.push_back(rules.gpu_model);
+    if (!models.empty()) return models;
+    if (const std::string_view product = selected(rules, kProduct); !product.empty()) {
+        return {std::string{product}};
+    }
+    return required_values(rules, kProduct);
+}
+
+// What its annotation asks of a GPU's memory, in thousandths of the model that it requires.
+void settle_memory(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts) {
+    const std::string_view said = metadata.gpu_memory.text;
+    if (said.empty()) return;
+    std::vector<GpuAmount>& gpus = facts.request.gpus;
+    const auto part = std::find_if(gpus.begin(), gpus.end(),
+                                   [](const GpuAmount& gpu) { return is_part_of_gpu(gpu.amount); });
+    const auto refuse = [&](const std::string& why) {
+        facts.unsupported.push_back("the annotation " + labels.text(OwnKey::gpu_memory) +
+                                    " with the value " + quoted(said) + ": " + why);
+    };
+    if (part == gpus.end()) return refuse("the pod asks for no part of a GPU");
+    const auto memory = parse_bytes(said);
+    if (!memory || memory->value() <= 0) return refuse("it is no amount of memory such as 20Gi");
+    const auto by_memory = part_by_memory(*memory, models_meant(facts.rules));
+    if (!by_memory) return refuse(by_memory.error().message);
+    if (*by_memory >= whole_gpus(1)) return refuse("that is a whole GPU, which a pod requests");
+    part->amount = std::max(part->amount, *by_memory);
+}
+
 }  // namespace
 
 void add_gpu_kind(const MetadataParts& metadata, const SpecParts& spec, const LabelKeys& labels,
                   PodFacts& facts) {
     list_models(metadata, spec, labels, facts);
+    settle_memory(metadata, labels, facts);
     name_slices(facts.request, model_of_slices(facts.rules));
     share_replicas(facts.request,
                    replicas_of(selected(facts.rules, kReplicas), labels.gpu_replicas()));

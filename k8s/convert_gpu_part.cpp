@@ -29,9 +29,11 @@ void keep_to_shared_nodes(const LabelKeys& labels, PodFacts& facts) {
 }  // namespace
 
 void add_gpu_part(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts) {
-    const std::string_view said = metadata.gpu_fraction.text;
-    if (said.empty()) return;
-    const std::string key = labels.text(OwnKey::gpu_fraction);
+    // By its memory alone it is as little else as can be; how much that is, add_gpu_kind() says.
+    const bool is_by_memory = metadata.gpu_fraction.text.empty();
+    if (is_by_memory && metadata.gpu_memory.text.empty()) return;
+    const std::string_view said = is_by_memory ? "0.001" : metadata.gpu_fraction.text;
+    const std::string key = labels.text(is_by_memory ? OwnKey::gpu_memory : OwnKey::gpu_fraction);
     const auto part = parse_gpu_string(said);
     if (!part || !is_part_of_gpu(part->amount) || part->memory || !part->model.empty()) {
         facts.unsupported.push_back("the annotation " + key + " with the value " + quoted(said) +

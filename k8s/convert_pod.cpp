@@ -49,6 +49,7 @@ void keep_own(MetadataParts& parts, LabelKeys::Found found, std::string_view val
         case OwnKey::source:
         case OwnKey::job_uid:
         case OwnKey::gpu_fraction:
+        case OwnKey::gpu_memory:
         case OwnKey::gpu_resource:
         case OwnKey::gpu_device:
         case OwnKey::gpu_sharing:
@@ -100,6 +101,7 @@ constexpr bool is_annotation(OwnKey key) {
 OwnValue* own_annotation(MetadataParts& parts, OwnKey key) {
     if (key == OwnKey::gpu_type) return &parts.gpu_types;
     if (key == OwnKey::gpu_fraction) return &parts.gpu_fraction;
+    if (key == OwnKey::gpu_memory) return &parts.gpu_memory;
     if (key == OwnKey::gpu_resource) return &parts.gpu_resource;
     if (key == OwnKey::gpu_device) return &parts.gpu_device;
     if (key == OwnKey::required_topology) return &parts.required_topology;

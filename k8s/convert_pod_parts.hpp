@@ -116,6 +116,7 @@ struct MetadataParts {
     OwnValue gpu_type;
     OwnValue gpu_types;  // the annotation: a list, the preferred one first
     OwnValue gpu_fraction;
+    OwnValue gpu_memory;
     OwnValue gpu_resource;
     OwnValue gpu_device;
     OwnValue required_topology;

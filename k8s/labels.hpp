@@ -35,6 +35,7 @@ enum class OwnKey : std::uint8_t {
     checkpoint_interval_seconds,
     restart_cost_seconds,
     gpu_fraction,       // annotation on a pod: "0.5"
+    gpu_memory,         // annotation beside it or instead: "20Gi" of the GPU's memory
     gpu_resource,       // annotation beside it: of which resource; without it NVIDIA's
     gpu_device,         // annotation written with the binding: on which of the node's GPUs
     gpu_sharing,        // label and taint of nodes that give parts of GPUs

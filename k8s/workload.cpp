@@ -70,11 +70,10 @@ std::optional<Error> cannot_ask(const JobSpec& spec) {
             "its name and its namespace must be DNS labels (lower-case letters, digits "
             "and hyphens, at most 63)");
     }
-    if ((spec.gpu.mode == GpuMode::shared && spec.gpu.count == 0) || spec.gpu.memory) {
+    if (spec.gpu.mode == GpuMode::shared && spec.gpu.count == 0) {
         return refuse(
-            "all GPUs of a node at once, and shares by memory, need a sharing adapter, which is "
-            "not built yet; ask for a part such as 0.5, for shares such as 2(vgpu) or for whole "
-            "GPUs");
+            "all GPUs of a node at once need a sharing adapter, which is not built yet; ask for a "
+            "part such as 0.5, for shares such as 2(vgpu) or for whole GPUs");
     }
     if (spec.gpu.mode == GpuMode::fraction && visible_devices_variable(spec).empty()) {
         return refuse("parts of GPUs of vendor " + spec.gpu.vendor +

@@ -4,16 +4,12 @@
 
 #include "daemon/wire/job_rules.hpp"
 #include "scheduler/base/ascii.hpp"
-#include "scheduler/model/gpu_string.hpp"
-#include "scheduler/model/mig.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/policy.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::wire {
 namespace {
-
-constexpr std::size_t kGpuTypesMax = 8;
 
 // Kubernetes' limit minus what is put before or behind the name: "svc-" for a Service, the revision
 // hash in a StatefulSet's label, the index of a rank in its host name.
@@ -51,16 +47,6 @@ std::string checked_label(const Field& field, const char* name) {
     return *text;
 }
 
-// "32gi" is accepted as "32Gi": the suffix's case carries no meaning there.
-std::optional<Bytes> read_bytes(std::string text) {
-    if (text.size() > 2 && (text.back() == 'i' || text.back() == 'I')) {
-        text.back() = 'i';
-        char& unit = text[text.size() - 2];
-        if (unit >= 'a' && unit <= 'z') unit = static_cast<char>(unit - 'a' + 'A');
-    }
-    return parse_bytes(text);
-}
-
 void read_cpu(JobReader& reader, const Field& field) {
     const auto text = field.text();
     if (!text) return;
@@ -92,105 +78,16 @@ void read_memory(JobReader& reader, const Field& field) {
     }
 }
 
-void read_gpu(JobReader& reader, const Field& field) {
-    const auto text = field.text();
-    if (!text) return;
-    const std::string range = "from 0 to " + std::to_string(kGpusPerPodMax) + " for one pod";
-    if (text->starts_with('-')) {
-        return field.error("resources.gpu must be " + range + ", not " + *text +
-                           "; -1 is all GPUs of a node, shared, and sharing GPUs is not built yet");
-    }
-    auto request = parse_gpu_string(*text);
-    if (request.has_error()) {
-        return field.error("resources.gpu \"" + *text + "\" is " + request.error().message);
-    }
-    if (request->mode == GpuMode::shared) request->share.of = reader.options.gpu_replicas;
-    if (request->memory) {
-        return field.error("resources.gpu \"" + *text +
-                           "\" asks for a part of a GPU by its memory, which is not built yet; ask "
-                           "for the part alone: \"" +
-                           format_gpus(request->amount) + "\"");
-    }
-    if (request->count > kGpusPerPodMax) {
-        return field.error("resources.gpu must be " + range + ", not " + *text);
-    }
-    reader.spec.gpu = *request;
-}
-
-// One model; false when it cannot be.
-bool check_gpu_type(const JobSpec& spec, const Field& field, const std::string& type) {
-    if (const std::string problem = problem_with_label_value(type); !problem.empty()) {
-        field.error("resources.gpuType \"" + type + "\" " + problem);
-        return false;
-    }
-    // "1(A100)" with gpuType A100-80G says the same twice, the second time more exactly.
-    const std::string model = lower_case(spec.gpu.model);
-    if (lower_case(type).substr(0, model.size()) != model) {
-        field.error("resources.gpuType \"" + type + "\" contradicts the model \"" + spec.gpu.model +
-                    "\" in resources.gpu");
-        return false;
-    }
-    if (spec.gpu.mode != GpuMode::mig) return true;
-    const std::string problem = problem_with_mig(spec.gpu.mig_profile, type);
-    if (problem.empty()) return true;
-    field.error("resources.gpu asks for mig-" + spec.gpu.mig_profile + " and gpuType is \"" + type +
-                "\": " + problem);
-    return false;
-}
-
-// A list: the first is preferred, the next are taken in their order where it has no room.
-void read_gpu_type(JobReader& reader, const Field& field) {
-    JobSpec& spec = reader.spec;
-    spec.gpu_type = spec.gpu.model;
-    if (!field) return;
-    std::vector<std::string> types;
-    if (field.json().is_array()) {
-        types = field.texts();
-    } else if (const auto text = field.text()) {
-        types = {*text};
-    }
-    std::erase(types, "");
-    if (types.empty()) return;
-    if (types.size() > kGpuTypesMax) {
-        return field.error("resources.gpuType lists " + std::to_string(types.size()) + " models; " +
-                           std::to_string(kGpuTypesMax) + " are the most");
-    }
-    for (std::size_t i = 0; i < types.size(); ++i) {
-        if (!check_gpu_type(spec, field, types[i])) return;
-        for (std::size_t j = 0; j < i; ++j) {
-            if (!same_gpu_model(types[i], types[j])) continue;
-            return field.error("resources.gpuType lists \"" + types[i] + "\" twice");
-        }
-    }
-    const auto is_slice = [](const std::string& type) {
-        return !mig_profile_in_model(type).empty();
-    };
-    if (types.size() > 1 && std::any_of(types.begin(), types.end(), is_slice)) {
-        return field.error(
-            "resources.gpuType lists slices of GPUs (-MIG-) beside other models; what "
-            "the job counts would be known only when it is placed");
-    }
-    if (types.size() > 1 && spec.gpu.mode == GpuMode::none) {
-        return field.error("resources.gpuType lists GPU models, and resources.gpu asks for none");
-    }
-    spec.gpu_type = types.front();
-    spec.gpu_types_next.assign(types.begin() + 1, types.end());
-}
-
-void read_gpu_share(JobReader& reader, const Field& field) {
-    const auto text = field.text();
-    if (!text || text->empty()) return;
-    if (!read_bytes(*text)) {
-        return field.error(
-            "resources.gpuShare must be an amount of GPU memory such as 2Gi, not \"" + *text +
-            "\"");
-    }
-    reader.spec.gpu_share = *text;
-    field.warning(
-        "resources.gpuShare is not used: there is no sharing adapter, whole GPUs are given");
-}
-
 }  // namespace
+
+std::optional<Bytes> read_bytes(std::string text) {
+    if (text.size() > 2 && (text.back() == 'i' || text.back() == 'I')) {
+        text.back() = 'i';
+        char& unit = text[text.size() - 2];
+        if (unit >= 'a' && unit <= 'z') unit = static_cast<char>(unit - 'a' + 'A');
+    }
+    return parse_bytes(text);
+}
 
 void note_unused(const Field& field, std::string_view name) {
     if (field) field.warning(std::string{name} + " is accepted, but not used yet");
@@ -267,9 +164,7 @@ void read_resources(JobReader& reader, const Field& section) {
     const Field pool = fields.find("pool");
     spec.pool = checked_label(pool, "resources.pool");
     if (spec.pool == "default-pool" || spec.pool == kDefaultPool) spec.pool.clear();
-    read_gpu(reader, fields.find({"gpu", "accelerator_count"}));
-    read_gpu_type(reader, fields.find("gpuType"));
-    read_gpu_share(reader, fields.find("gpuShare"));
+    read_gpus(reader, fields);
     read_cpu(reader, fields.require("cpu"));
     read_memory(reader, fields.require("memory"));
     const Field nodes = fields.find({"nodeCount", "node_count"});

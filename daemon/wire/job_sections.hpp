@@ -17,6 +17,7 @@ struct JobReader {
 void read_job(JobReader& reader, const Field& section);
 void read_environment(JobReader& reader, const Field& section);
 void read_resources(JobReader& reader, const Field& section);
+void read_gpus(JobReader& reader, Fields& resources);  // gpu, gpuType, gpuShare
 void read_service(JobReader& reader, const Field& section);
 void read_elastic(JobReader& reader, const Field& section, const Field& node_count);
 void read_placement(JobReader& reader, const Field& section);
@@ -24,6 +25,9 @@ void read_storage(JobReader& reader, const Field& section);
 
 // resources.nodeCount, which read_elastic compares with.
 Field node_count_of(const Field& resources);
+
+// "32gi" is accepted as "32Gi": the suffix's case carries no meaning there.
+std::optional<Bytes> read_bytes(std::string text);
 
 // A known key whose feature is not built yet: a warning that says so.
 void note_unused(const Field& field, std::string_view name);

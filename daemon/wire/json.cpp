@@ -41,7 +41,7 @@ private:
     const char** reached_;
 };
 
-class Handler {
+class JsonHandler {
 public:
     using number_integer_t = json::number_integer_t;
     using number_unsigned_t = json::number_unsigned_t;
@@ -49,7 +49,7 @@ public:
     using string_t = json::string_t;
     using binary_t = json::binary_t;
 
-    Handler(std::string_view text, const char* const* reached, Builder& builder)
+    JsonHandler(std::string_view text, const char* const* reached, Builder& builder)
         : text_(text), reached_(reached), builder_(builder) {}
 
     bool null() { return value(nullptr, "null", literal_start()); }
@@ -189,7 +189,7 @@ Result<Document> parse_json(std::string_view text, const DocumentLimits& limits)
         check_text(text, limits);
         Builder builder{limits};
         const char* reached = text.data();
-        Handler handler{text, &reached, builder};
+        JsonHandler handler{text, &reached, builder};
         const char* end = text.data() + text.size();
         json::sax_parse(CountingIterator{text.data(), &reached}, CountingIterator{end, &reached},
                         &handler);

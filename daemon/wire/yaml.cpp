@@ -108,9 +108,9 @@ json resolve(const std::string& text, Position at) {
     return text;
 }
 
-class Handler final : public YAML::EventHandler {
+class YamlHandler final : public YAML::EventHandler {
 public:
-    Handler(std::string_view text, Builder& builder) : text_(text), builder_(builder) {}
+    YamlHandler(std::string_view text, Builder& builder) : text_(text), builder_(builder) {}
 
     void OnDocumentStart(const YAML::Mark& mark) override {
         start_ = mark.pos;
@@ -318,7 +318,7 @@ void read_stream(std::string_view text, const DocumentLimits& limits,
     int last_start = -1;
     for (;;) {
         Builder builder{limits};
-        Handler handler{text, builder};
+        YamlHandler handler{text, builder};
         if (!parser.HandleNextDocument(handler)) return;
         // A character that begins no document (a comma, a closing bracket) makes yaml-cpp 0.7
         // report empty documents at the same place for ever (jbeder/yaml-cpp#1040).

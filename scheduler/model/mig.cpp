@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "scheduler/base/ascii.hpp"
+#include "scheduler/model/model_words.hpp"
 
 namespace gpuctl {
 namespace {
@@ -99,35 +100,13 @@ std::vector<MigFamily> make_families() {
     return out;
 }
 
-constexpr char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-
 // "NVIDIA-A100-SXM4-40GB" -> NVIDIA A100 SXM4 40: a number with its unit is the number.
 std::vector<std::string> words_of(std::string_view model) {
-    std::vector<std::string> out(1);
-    for (const char c : model) {
-        if (c == '-' || c == '_' || c == ' ' || c == '.') {
-            out.emplace_back();
-        } else {
-            out.back() += upper(c);
-        }
-    }
+    std::vector<std::string> out = model_words(model);
     for (std::string& word : out) {
-        const std::size_t digits = word.find_first_not_of("0123456789");
-        const std::string_view unit = digits == std::string::npos
-                                          ? std::string_view{}
-                                          : std::string_view{word}.substr(digits);
-        if (digits != 0 && (unit == "G" || unit == "GB" || unit == "GIB")) word.resize(digits);
+        if (const auto number = gigabytes_of(word)) word = std::to_string(*number);
     }
     return out;
-}
-
-bool has_any(const std::vector<std::string>& words, std::string_view of) {
-    while (!of.empty()) {
-        const std::size_t end = std::min(of.find(' '), of.size());
-        if (std::find(words.begin(), words.end(), of.substr(0, end)) != words.end()) return true;
-        of.remove_prefix(std::min(end + 1, of.size()));
-    }
-    return false;
 }
 
 // As the table names it: without the part of its compute, with "+" where a resource name has ".".
@@ -169,9 +148,9 @@ std::vector<const MigFamily*> mig_families_of(std::string_view gpu_model) {
     std::vector<const MigFamily*> all;
     std::vector<const MigFamily*> told;
     for (std::size_t i = 0; i < kRows.size(); ++i) {
-        if (!has_any(words, kRows[i].words)) continue;
+        if (!has_any_word(words, kRows[i].words)) continue;
         all.push_back(&mig_families()[i]);
-        if (has_any(words, kRows[i].sizes_told)) told.push_back(&mig_families()[i]);
+        if (has_any_word(words, kRows[i].sizes_told)) told.push_back(&mig_families()[i]);
     }
     return told.empty() ? all : told;
 }

@@ -25,8 +25,10 @@ class Parts(unittest.TestCase):
         self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
 
     def create_part(self, name, part, gpus=0):
-        create_pod(self.bed, self.namespace, pod(name, gpus=gpus, pool="training-pool",
-                                                 annotations={f"{PREFIX}/gpu-fraction": part}))
+        self.create_asking(name, {f"{PREFIX}/gpu-fraction": part}, gpus)
+
+    def create_asking(self, name, annotations, gpus=0):
+        create_pod(self.bed, self.namespace, pod(name, gpus=gpus, pool="training-pool", annotations=annotations))
 
     def place_of(self, name):
         """(node, device) of a bound pod."""
@@ -42,6 +44,17 @@ class Parts(unittest.TestCase):
         self.assertEqual(places["a"], places["b"])
         self.assertNotEqual(places["c"], places["a"])
         self.assertEqual(places["d"], places["c"])
+
+    def test_a_part_by_its_memory_shares_with_what_leaves_that_much(self):
+        model = self.bed.get("/api/v1/nodes/training-0")["metadata"]["labels"][f"{PREFIX}/gpu-type"]
+        self.assertEqual(model, "A100-100G")
+        by_memory = {f"{PREFIX}/gpu-memory": "60Gi", f"{PREFIX}/gpu-type": model}  # 0.6
+        places = {}
+        for name, annotations in (("a", by_memory), ("b", {f"{PREFIX}/gpu-fraction": "0.4"}), ("c", by_memory)):
+            self.create_asking(name, annotations)
+            places[name] = self.place_of(name)
+        self.assertEqual(places["b"], places["a"])
+        self.assertNotEqual(places["c"], places["a"])
 
     def test_devices_are_known_again_without_a_journal(self):
         self.create_part("first", "0.6")

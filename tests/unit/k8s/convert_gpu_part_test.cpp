@@ -8,13 +8,13 @@ namespace gpuctl::k8s {
 namespace {
 
 PodFacts read(const std::string& annotations, const std::string& limits = "",
-              const std::string& scheduler = "gpuctl") {
-    const auto pod =
-        read_pod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" +
-                     annotations + R"(}},"spec":{"schedulerName":")" + scheduler +
-                     R"(","nodeName":"a","containers":[{"name":"main","resources":)" +
-                     R"({"requests":{"cpu":"1")" + limits + "}}}]}}",
-                 PodReadSettings{});
+              const std::string& scheduler = "gpuctl", const std::string& selector = "") {
+    const auto pod = read_pod(
+        R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" + annotations +
+            R"(}},"spec":{"schedulerName":")" + scheduler + R"(","nodeSelector":{)" + selector +
+            R"(},"nodeName":"a","containers":[{"name":"main","resources":)" +
+            R"({"requests":{"cpu":"1")" + limits + "}}}]}}",
+        PodReadSettings{});
     EXPECT_TRUE(pod.has_value());
     return pod->facts;
 }
@@ -63,6 +63,31 @@ TEST(GpuPart, what_cannot_be_one_is_said) {
         read(R"("runwhere.ai/gpu-fraction":"0.5","runwhere.ai/gpu-resource":"a/b")");
     ASSERT_EQ(odd.unsupported.size(), 1u);
     EXPECT_NE(odd.unsupported[0].find("which is no GPU"), std::string::npos);
+}
+
+TEST(GpuPart, is_as_much_as_its_memory_is_of_the_model_that_the_pod_requires) {
+    const std::string product = R"("nvidia.com/gpu.product":"NVIDIA-A100-SXM4-80GB")";
+    const auto amount = [](const PodFacts& pod) {
+        EXPECT_TRUE(pod.unsupported.empty());
+        return pod.request.gpus.empty() ? GpuMilli{} : pod.request.gpus[0].amount;
+    };
+    EXPECT_EQ(amount(read(R"("runwhere.ai/gpu-memory":"20Gi")", "", "gpuctl", product)),
+              GpuMilli{250});
+    EXPECT_EQ(amount(read(R"("runwhere.ai/gpu-memory":"20Gi","runwhere.ai/gpu-fraction":"0.4")", "",
+                          "gpuctl", product)),
+              GpuMilli{400});
+    EXPECT_EQ(amount(read(R"("runwhere.ai/gpu-memory":"10Gi","runwhere.ai/gpu-type":"A100-40G")")),
+              GpuMilli{250});
+    const std::pair<const char*, const char*> refused[] = {{"20Gi", "no GPU model is named"},
+                                                           {"lots", "no amount of memory"}};
+    for (const auto& [memory, why] : refused) {
+        const PodFacts pod = read(R"("runwhere.ai/gpu-memory":")" + std::string{memory} + R"(")");
+        ASSERT_EQ(pod.unsupported.size(), 1u) << memory;
+        EXPECT_NE(pod.unsupported[0].find(why), std::string::npos) << pod.unsupported[0];
+    }
+    const PodFacts whole = read(R"("runwhere.ai/gpu-memory":"80Gi")", "", "gpuctl", product);
+    ASSERT_EQ(whole.unsupported.size(), 1u);
+    EXPECT_NE(whole.unsupported[0].find("a whole GPU"), std::string::npos);
 }
 
 TEST(GpuPart, of_another_schedulers_pod_is_not_ours_to_read) {

@@ -177,7 +177,7 @@ service: {port: 80}
     for (const char* key : {"job.epochs", "job.batchSize", "model", "output", "autoscaling"}) {
         EXPECT_TRUE(holds(warnings, std::string{key} + " is accepted, but not used yet")) << key;
     }
-    EXPECT_TRUE(holds(warnings, "gpuShare is not used: there is no sharing adapter"));
+    EXPECT_TRUE(holds(warnings, "gpuShare is not used: it is for a part of one GPU"));
     EXPECT_TRUE(holds(warnings, "service is not used: a training job has no Service"));
     EXPECT_TRUE(holds(problems_of(with_job("{name: a, epochs: 0}")), "job.epochs must be"));
 }

@@ -119,15 +119,46 @@ TEST(JobDocument, a_part_of_a_gpu_is_asked_for_as_a_fraction) {
     EXPECT_EQ(half.gpu.amount, GpuMilli{500});
     EXPECT_EQ(half.gpu.resource, "nvidia.com/gpu");
     EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.25(V100)}")).gpu_type, "V100");
-    const std::pair<const char*, const char*> refused[] = {
-        {"-1", "sharing GPUs is not built yet"},
-        {"'8G,0.5'", "ask for the part alone: \"0.5\""},
-        {"1.5", "resources.gpu"}};
+    const std::pair<const char*, const char*> refused[] = {{"-1", "sharing GPUs is not built yet"},
+                                                           {"'8G,0.5'", "no GPU model is named"},
+                                                           {"1.5", "resources.gpu"}};
     for (const auto& [text, why] : refused) {
         EXPECT_TRUE(holds(
             problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{text} + "}")),
             why))
             << text;
+    }
+}
+
+TEST(JobDocument, a_part_of_a_gpu_is_asked_for_by_its_memory) {
+    const auto gpu_of = [](const std::string& gpus) {
+        return spec_of(with_resources("{cpu: 1, memory: 1Gi, " + gpus + "}")).gpu;
+    };
+    const GpuRequest quarter = gpu_of("gpuShare: 20Gi, gpuType: A100-80G");
+    EXPECT_EQ(quarter.mode, GpuMode::fraction);
+    EXPECT_EQ(quarter.amount, GpuMilli{250});
+    EXPECT_EQ(quarter.memory, Bytes{20ll << 30});
+    EXPECT_EQ(gpu_of("gpu: '20Gi,0.1(A100)', gpuType: A100-80G"), [&] {
+        GpuRequest same = quarter;
+        same.model = "A100";
+        return same;
+    }());
+    EXPECT_EQ(gpu_of("gpu: '20Gi,0.4', gpuType: A100-80G").amount, GpuMilli{400});
+    EXPECT_EQ(gpu_of("gpu: 0.1, gpuShare: 20Gi, gpuType: A100-80G").amount, GpuMilli{250});
+    EXPECT_EQ(gpu_of("gpuShare: 20Gi, gpuType: [A100-80G, A100-40G]").amount, GpuMilli{500});
+    const GpuRequest whole = gpu_of("gpuShare: 16Gi, gpuType: T4");
+    EXPECT_EQ(whole.mode, GpuMode::exclusive);
+    EXPECT_EQ(whole.count, 1);
+    const std::pair<const char*, const char*> refused[] = {
+        {"gpuShare: 20Gi", "name one such as A100-80G"},
+        {"gpuShare: 20Gi, gpuType: warp-9", "the name \"warp-9\" does not tell"},
+        {"gpuShare: 100Gi, gpuType: A100-80G", "a GPU \"A100-80G\" has 80Gi"},
+        {"gpuShare: 0, gpuType: A100-80G", "must be an amount of GPU memory"},
+        {"gpu: '8Gi,0.5', gpuShare: 9Gi, gpuType: A100", "different amounts of memory"}};
+    for (const auto& [gpus, why] : refused) {
+        EXPECT_TRUE(holds(
+            problems_of(with_resources("{cpu: 1, memory: 1Gi, " + std::string{gpus} + "}")), why))
+            << gpus;
     }
 }
 

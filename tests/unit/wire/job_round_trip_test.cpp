@@ -34,9 +34,9 @@ std::vector<std::string> texts() {
 }
 
 GpuRequest any_gpu() {
-    const std::string text =
-        *rc::gen::element<std::string>("0", "1", "8", "2(V100)", "4(npu)", "1(amd,W7900)",
-                                       "1(MI300X)", "3(mig-1g.10gb)", "2(vgpu)");
+    const std::string text = *rc::gen::element<std::string>(
+        "0", "1", "8", "2(V100)", "4(npu)", "1(amd,W7900)", "1(MI300X)", "3(mig-1g.10gb)",
+        "2(vgpu)", "0.5(T4)", "8Gi,0.6(A100)");
     return parse_gpu_string(text).value();
 }
 
@@ -130,7 +130,9 @@ JobSpec any_job() {
     spec.gpu = any_gpu();
     spec.gpu_type = spec.gpu.model;
     if (*rc::gen::arbitrary<bool>()) spec.gpu_type += spec.gpu.model.empty() ? "T4" : "-32G";
-    spec.gpu_share = *rc::gen::element<std::string>("", "2Gi");
+    if (spec.gpu.mode != GpuMode::fraction) {  // of which it becomes a part
+        spec.gpu_share = *rc::gen::element<std::string>("", "2Gi");
+    }
     spec.cpu = CpuMilli{*rc::gen::inRange<std::int64_t>(1, 100'000'000)};
     spec.memory = Bytes{*rc::gen::inRange<std::int64_t>(1 << 20, 1ll << 50)};
     fill_ranks(spec);

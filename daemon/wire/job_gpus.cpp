@@ -1,0 +1,154 @@
+// resources.gpu, .gpuType and .gpuShare of a job document: how many GPUs, of which models, or what
+// part of one, told by its share or by its memory (contract.md 5.1).
+
+#include <algorithm>
+
+#include "daemon/wire/job_rules.hpp"
+#include "daemon/wire/job_sections.hpp"
+#include "scheduler/base/ascii.hpp"
+#include "scheduler/model/gpu_memory.hpp"
+#include "scheduler/model/gpu_string.hpp"
+#include "scheduler/model/mig.hpp"
+#include "scheduler/model/node.hpp"
+
+namespace gpuctl::wire {
+namespace {
+
+constexpr std::size_t kGpuTypesMax = 8;
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+
+void read_gpu(JobReader& reader, const Field& field) {
+    const auto text = field.text();
+    if (!text) return;
+    const std::string range = "from 0 to " + std::to_string(kGpusPerPodMax) + " for one pod";
+    if (text->starts_with('-')) {
+        return field.error("resources.gpu must be " + range + ", not " + *text +
+                           "; -1 is all GPUs of a node, shared, and sharing GPUs is not built yet");
+    }
+    auto request = parse_gpu_string(*text);
+    if (request.has_error()) {
+        return field.error("resources.gpu \"" + *text + "\" is " + request.error().message);
+    }
+    if (request->mode == GpuMode::shared) request->share.of = reader.options.gpu_replicas;
+    if (request->count > kGpusPerPodMax) {
+        return field.error("resources.gpu must be " + range + ", not " + *text);
+    }
+    reader.spec.gpu = *request;
+}
+
+// One model; false when it cannot be.
+bool check_gpu_type(const JobSpec& spec, const Field& field, const std::string& type) {
+    if (const std::string problem = problem_with_label_value(type); !problem.empty()) {
+        field.error("resources.gpuType \"" + type + "\" " + problem);
+        return false;
+    }
+    // "1(A100)" with gpuType A100-80G says the same twice, the second time more exactly.
+    const std::string model = lower_case(spec.gpu.model);
+    if (lower_case(type).substr(0, model.size()) != model) {
+        field.error("resources.gpuType \"" + type + "\" contradicts the model \"" + spec.gpu.model +
+                    "\" in resources.gpu");
+        return false;
+    }
+    if (spec.gpu.mode != GpuMode::mig) return true;
+    const std::string problem = problem_with_mig(spec.gpu.mig_profile, type);
+    if (problem.empty()) return true;
+    field.error("resources.gpu asks for mig-" + spec.gpu.mig_profile + " and gpuType is \"" + type +
+                "\": " + problem);
+    return false;
+}
+
+// A list: the first is preferred, the next are taken in their order where it has no room.
+void read_gpu_type(JobReader& reader, const Field& field) {
+    JobSpec& spec = reader.spec;
+    spec.gpu_type = spec.gpu.model;
+    if (!field) return;
+    std::vector<std::string> types;
+    if (field.json().is_array()) {
+        types = field.texts();
+    } else if (const auto text = field.text()) {
+        types = {*text};
+    }
+    std::erase(types, "");
+    if (types.empty()) return;
+    if (types.size() > kGpuTypesMax) {
+        return field.error("resources.gpuType lists " + std::to_string(types.size()) + " models; " +
+                           std::to_string(kGpuTypesMax) + " are the most");
+    }
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (!check_gpu_type(spec, field, types[i])) return;
+        for (std::size_t j = 0; j < i; ++j) {
+            if (!same_gpu_model(types[i], types[j])) continue;
+            return field.error("resources.gpuType lists \"" + types[i] + "\" twice");
+        }
+    }
+    const auto is_slice = [](const std::string& type) {
+        return !mig_profile_in_model(type).empty();
+    };
+    if (types.size() > 1 && std::any_of(types.begin(), types.end(), is_slice)) {
+        return field.error(
+            "resources.gpuType lists slices of GPUs (-MIG-) beside other models; what "
+            "the job counts would be known only when it is placed");
+    }
+    if (types.size() > 1 && spec.gpu.mode == GpuMode::none) {
+        return field.error("resources.gpuType lists GPU models, and resources.gpu asks for none");
+    }
+    spec.gpu_type = types.front();
+    spec.gpu_types_next.assign(types.begin() + 1, types.end());
+}
+
+// A part told by its memory becomes one in thousandths: of the model that is asked for, and of
+// several the one with the least memory.
+void settle_memory(JobReader& reader, const Field& field) {
+    JobSpec& spec = reader.spec;
+    if (!spec.gpu.memory) return;
+    std::vector<std::string> models = spec.gpu_types_next;
+    if (!spec.gpu_type.empty()) models.push_back(spec.gpu_type);
+    const Result<GpuMilli> part = part_by_memory(*spec.gpu.memory, models);
+    if (!part) {
+        return field.error("resources ask for a part of a GPU by its memory: " +
+                           part.error().message);
+    }
+    spec.gpu.amount = std::max(spec.gpu.amount, *part);
+    if (spec.gpu.amount < whole_gpus(1)) return;
+    spec.gpu.mode = GpuMode::exclusive;
+    spec.gpu.count = 1;
+    spec.gpu.memory.reset();
+}
+
+void read_gpu_share(JobReader& reader, const Field& field, bool asks_for_gpus) {
+    const auto text = field.text();
+    if (!text || text->empty()) return;
+    JobSpec& spec = reader.spec;
+    const auto memory = read_bytes(*text);
+    if (!memory || memory->value() <= 0 || memory->value() > kMemoryBytesMax) {
+        return field.error(
+            "resources.gpuShare must be an amount of GPU memory such as 2Gi, not \"" + *text +
+            "\"");
+    }
+    if (asks_for_gpus && spec.gpu.mode != GpuMode::fraction) {
+        spec.gpu_share = *text;
+        return field.warning(
+            "resources.gpuShare is not used: it is for a part of one GPU, and resources.gpu asks "
+            "for something else");
+    }
+    if (spec.gpu.memory && asks_for_gpus && *spec.gpu.memory != *memory) {
+        return field.error("resources.gpuShare and resources.gpu name different amounts of memory");
+    }
+    if (!asks_for_gpus) {
+        spec.gpu = parse_gpu_string("0.001").value();  // as little of its cores as can be
+    }
+    spec.gpu.memory = Bytes{(memory->value() + kMebibyte - 1) / kMebibyte * kMebibyte};
+}
+
+}  // namespace
+
+void read_gpus(JobReader& reader, Fields& resources) {
+    const Field gpu = resources.find({"gpu", "accelerator_count"});
+    const Field share = resources.find("gpuShare");
+    read_gpu(reader, gpu);
+    read_gpu_share(reader, share, static_cast<bool>(gpu));
+    read_gpu_type(reader, resources.find("gpuType"));
+    settle_memory(reader, share ? share : gpu);
+}
+
+}  // namespace gpuctl::wire

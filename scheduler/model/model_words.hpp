@@ -1,0 +1,19 @@
+#pragma once
+// The words of a GPU model's label, as discovery or an operator writes it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuctl {
+
+// In capitals: "NVIDIA-A100-SXM4-40GB" -> NVIDIA A100 SXM4 40GB.
+std::vector<std::string> model_words(std::string_view model);
+// "40GB", "100G", "96GIB" -> that number; nothing: another word.
+std::optional<std::int32_t> gigabytes_of(std::string_view word);
+// Whether one of the words is one of these, which stand with a space between them.
+bool has_any_word(const std::vector<std::string>& words, std::string_view of);
+
+}  // namespace gpuctl

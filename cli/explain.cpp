@@ -112,7 +112,7 @@ void print_explanation(std::ostream& out, const nlohmann::json& body) {
                           : " in queue " + printable(queue) + " of pool ")
         << printable(text_of(body, "pool"));
     if (const auto position = body.value("position", std::int64_t{0}); position > 0) {
-        out << ", number " << position << " in line";
+        out << ", number " << position << " in its queue";
     }
     out << '\n';
     if (const std::string start = start_words(body, aio::Loop::wall_ms()); !start.empty()) {

@@ -143,7 +143,7 @@ void print_what_if(std::ostream& out, const nlohmann::json& body) {
     out << (starts ? " would start now in pool " : " would wait in pool ")
         << printable(text_of(body, "pool"));
     if (const auto position = body.value("position", std::int64_t{0}); position > 0) {
-        out << ", number " << position << " in line";
+        out << ", number " << position << " in its queue";
     }
     out << '\n';
     for (const auto& placement : body.value("placements", nlohmann::json::array())) {

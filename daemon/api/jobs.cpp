@@ -4,11 +4,13 @@
 
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/missing_pods.hpp"
+#include "daemon/api/open_question.hpp"
 #include "daemon/api/readiness.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/selection.hpp"
 #include "daemon/api/shapes.hpp"
 #include "daemon/api/standing.hpp"
+#include "scheduler/whatif/foresee.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -50,6 +52,20 @@ aio::Task<std::string> words_about(Services& services, Call call) {
     }
     std::string words = co_await controller_words(services, key);
     co_return words;
+}
+
+// When it starts, as its pool would live on; while another question is tried, and of one that does
+// not wait, what the list says.
+aio::Task<std::optional<StartEstimate>> start_of(Services& services, Call call) {
+    const Result<JobView> job = job_named(services, call);
+    if (!job) co_return std::nullopt;
+    if (job->position == 0 || cannot_ask(services)) co_return job->start;
+    const OpenQuestion open{services};
+    std::function<std::optional<StartEstimate>()> work =
+        [state = services.engine.engine().export_state(), key = job->key, told = job->start] {
+            return whatif::foresee_start(state, key, wall_now(), told);
+        };
+    co_return co_await aio::offload(services.loop, std::move(work));
 }
 
 }  // namespace
@@ -94,6 +110,7 @@ aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
 
 aio::Task<net::HttpResponse> explain(Services& services, Call call) {
     const std::string words = co_await words_about(services, call);
+    const std::optional<StartEstimate> start = co_await start_of(services, call);
     Result<JobView> job = job_named(services, call);
     if (!job) co_return problem_reply(job.error(), call);
     if (job->waiting) add_controller_words(words, *job->waiting);
@@ -105,7 +122,7 @@ aio::Task<net::HttpResponse> explain(Services& services, Call call) {
     body["pool"] = job->pool;
     body["queue"] = job->queue;
     body["position"] = job->position;
-    body["estimatedStart"] = start_json(job->start);
+    body["estimatedStart"] = start_json(job->position > 0 ? start : job->start);
     body["startedAt"] = format_time(job->started_at);
     body["finishedAt"] = format_time(job->finished_at);
     body["summary"] = standing_sentence(*job, services.engine.history().of(job->key));

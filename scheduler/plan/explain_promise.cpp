@@ -88,7 +88,8 @@ void explain_promise(const ClusterState& state, JobId id, std::vector<Explanatio
         if (out.empty()) return;
         out.front().figures.push_back({"promised_in_ms", until.ms()});
         out.front().sentence += "; it is first in line and starts in " + span(until) +
-                                " at the latest, if what runs before it uses up its limits";
+                                " at the latest, if what runs uses up its limits and no other "
+                                "comes to be first before";
         return;
     }
     if (!out.empty()) return;

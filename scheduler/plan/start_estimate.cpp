@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/plan/run_pace.hpp"
 #include "scheduler/plan/start_by_budgets.hpp"
 #include "scheduler/queue/budget_forecast.hpp"
 #include "scheduler/state/limits.hpp"
@@ -11,11 +12,31 @@
 namespace gpuctl {
 namespace {
 
-enum class Pace : std::uint8_t { early, median, late };
+// What the pool's free GPUs say something about.
+bool is_about_room(Reason reason) {
+    return reason == Reason::none || reason == Reason::gpu_insufficient ||
+           reason == Reason::gpu_fragmented || reason == Reason::nodes_insufficient ||
+           reason == Reason::reserved || reason == Reason::short_work_first ||
+           reason == Reason::maintenance || reason == Reason::set_aside;
+}
 
-Duration run_time(const RunTimePrediction& told, const RunTimeQuestion& about, Pace pace) {
-    if (pace == Pace::early) return told.low;
-    return pace == Pace::median ? told.likely : about.limit;
+// Whatever the sum of free GPUs says.
+bool lacks_room(Reason reason) {
+    return reason == Reason::gpu_insufficient || reason == Reason::gpu_fragmented ||
+           reason == Reason::nodes_insufficient;
+}
+
+bool is_limit(Reason reason) {
+    return reason == Reason::queue_limit || reason == Reason::tenant_quota ||
+           reason == Reason::budget_spent || reason == Reason::kept_for_growth;
+}
+
+// Why it was refused when it was last tried, if that still holds.
+Reason refusal_of(const ClusterState& state, JobId id) {
+    const ClassId waits_in = state.job(id).waits_in;
+    if (!waits_in.exists()) return Reason::turn;
+    const JobClass& waiting = state.book().at(waits_in);
+    return state.is_blocked(waiting) ? waiting.block.reason : Reason::none;
 }
 
 // GPUs that come free, in thousandths, on the nodes that are in the same windows. None of them: a
@@ -68,11 +89,16 @@ public:
         for (const JobId id : line) {
             const std::int64_t gpus = missing(id);
             const Stay stay = stay_of(id);
-            for (; usable(free, stay, now) < gpus && !releases.empty(); releases.pop()) {
+            const bool was_refused = lacks_room(refusal_of(state_, id));
+            const auto has_room = [&] {
+                const bool is_new = now > state_.now() || !was_refused;
+                return is_new && usable(free, stay, now) >= gpus;
+            };
+            for (; !has_room() && !releases.empty(); releases.pop()) {
                 now = std::max(now, releases.top().at);
                 free[releases.top().group] += releases.top().gpus;
             }
-            if (usable(free, stay, now) < gpus) break;  // nor is told when those behind it start
+            if (!has_room()) break;  // nor is told when those behind it start
             out[id] = now;
             const RunTimeQuestion about = state_.question_about(state_.job(id));
             const Duration run = run_time(state_.history().predict(about), about, pace);
@@ -148,7 +174,7 @@ public:
         for (const PodId id : running_) {
             const PodRow& pod = state_.pod(id);
             if (!is_below(state_.job(pod.job).queue, hit.queue)) continue;
-            const Instant end = end_of(pod, pace);
+            const Instant end = end_of(state_, pod, pace);
             const auto [found, is_new] = ends.try_emplace(pod.job, end);
             const bool is_known = end.happened() && found->second.happened();
             if (!is_new) found->second = is_known ? std::max(found->second, end) : Instant{};
@@ -180,7 +206,7 @@ public:
             const bool is_limited = is_claim && other.run_time_max > Duration{};
             draws.push_back({state_.shapes().at(pod.shape).gpus,
                              is_limited ? now + other.run_time_max : pod.ends_at,
-                             is_claim ? Instant{} : end_of(pod, pace)});
+                             is_claim ? Instant{} : end_of(state_, pod, pace)});
         }
         Duration time = spending.period().end - now;
         if (job.run_time_max > Duration{}) time = std::min(time, job.run_time_max);
@@ -270,26 +296,12 @@ private:
         std::vector<Release> out;
         for (const PodId pod : running_) {
             if (!counts(pod)) continue;
-            const Instant end = end_of(state_.pod(pod), pace);
+            const Instant end = end_of(state_, state_.pod(pod), pace);
             const GpuMilli gpus = state_.shapes().at(state_.pod(pod).shape).gpus;
             if (!end.happened() || gpus <= GpuMilli{0}) continue;
             out.push_back({end, gpus.value(), group_of(state_.pod(pod))});
         }
         return out;
-    }
-    // One that has outlasted the median is taken to last as long again, at most to its limit.
-    [[nodiscard]] Instant end_of(const PodRow& pod, Pace pace) const {
-        if (pace == Pace::late) return pod.ends_at;
-        const RunTimeQuestion about = state_.question_about(state_.job(pod.job));
-        const RunTimePrediction told = state_.history().predict(about);
-        const Duration run = run_time(told, about, pace);
-        const Instant begin = std::max({pod.placed_at, pod.facts.started_at, pod.seen_at});
-        const Instant now = state_.now();
-        if (pace == Pace::early) return std::max(begin + run, now);
-        if (run == Duration{}) return {};
-        Instant end = begin + run;
-        if (end <= now) end = now + (now - begin);
-        return pod.ends_at.happened() ? std::min(end, std::max(pod.ends_at, now)) : end;
     }
 
     const ClusterState& state_;
@@ -298,27 +310,6 @@ private:
     std::vector<PodId> running_;
     std::vector<Release> openings_;
 };
-
-// What the pool's free GPUs say something about.
-bool is_about_room(Reason reason) {
-    return reason == Reason::none || reason == Reason::gpu_insufficient ||
-           reason == Reason::gpu_fragmented || reason == Reason::nodes_insufficient ||
-           reason == Reason::reserved || reason == Reason::short_work_first ||
-           reason == Reason::maintenance || reason == Reason::set_aside;
-}
-
-bool is_limit(Reason reason) {
-    return reason == Reason::queue_limit || reason == Reason::tenant_quota ||
-           reason == Reason::budget_spent || reason == Reason::kept_for_growth;
-}
-
-// Why it was refused when it was last tried, if that still holds.
-Reason refusal_of(const ClusterState& state, JobId id) {
-    const ClassId waits_in = state.job(id).waits_in;
-    if (!waits_in.exists()) return Reason::turn;
-    const JobClass& waiting = state.book().at(waits_in);
-    return state.is_blocked(waiting) ? waiting.block.reason : Reason::none;
-}
 
 // To start at all: of a gang what its missing ranks ask for, of others what one pod does.
 GpuMilli gpus_needed(const ClusterState& state, JobId id) {

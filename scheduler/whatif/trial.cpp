@@ -16,6 +16,8 @@ struct Agree {
     const ClusterState& state;
     std::vector<Event>& answers;
     std::vector<StoppedPod>& stopped;
+    std::vector<std::string>& bound;
+    std::set<Instant>& wakes;
     void note_stop(PodId id, bool job_goes_on) const {
         const PodRow& pod = state.pod(id);
         if (!pod.node.exists()) return;
@@ -25,6 +27,7 @@ struct Agree {
     }
     void operator()(const BindPod& bind) const {
         answers.emplace_back(BindOutcome{bind.id, bind.pod.uid, BindResult::bound, ""});
+        bound.push_back(bind.pod.uid);
     }
     void operator()(const DeletePod& deletion) const {
         answers.emplace_back(PodDeleteOutcome{deletion.id, deletion.pod.uid, true, ""});
@@ -57,7 +60,7 @@ struct Agree {
     }
     void operator()(const ReportPending&) const {}
     void operator()(const ReportStarted&) const {}
-    void operator()(const WakeAt&) const {}
+    void operator()(const WakeAt& wake) const { wakes.insert(wake.at); }
 };
 
 }  // namespace
@@ -78,7 +81,7 @@ void Trial::happen(Event event) {
     effects_.clear();
     engine_.step(Input{Sequence{++sequence_}, now_, sequence_, std::move(event)}, effects_);
     for (const Effect& effect : effects_) {
-        std::visit(Agree{engine_.state(), answers_, stopped_}, effect);
+        std::visit(Agree{engine_.state(), answers_, stopped_, bound_, wakes_}, effect);
     }
 }
 
@@ -97,6 +100,11 @@ void Trial::submit(const JobRecord& job, const std::string& label_prefix) {
         pod.uid = job.uid + "/" + std::to_string(ordinal);
         happen(PodObserved{std::move(pod)});
     }
+}
+
+Instant Trial::next_wake() {
+    wakes_.erase(wakes_.begin(), wakes_.upper_bound(now_));
+    return wakes_.empty() ? Instant{} : *wakes_.begin();
 }
 
 void Trial::settle() {

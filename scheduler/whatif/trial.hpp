@@ -5,8 +5,10 @@
 // Lifecycle: made of exported state (Engine::export_state), used by one owner, thrown away. Knows
 // no clock; deterministic.
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "scheduler/engine/engine.hpp"
@@ -25,6 +27,13 @@ public:
     void submit(const JobRecord& job, const std::string& label_prefix);
     // Plans until nothing more can start now.
     void settle();
+    // Its clock goes on; what is due by then happens with the next event.
+    void advance(Instant now) { now_ = now; }
+    [[nodiscard]] Instant now() const { return now_; }
+    // By uid, those that got a node since this was asked last.
+    [[nodiscard]] std::vector<std::string> take_bound() { return std::exchange(bound_, {}); }
+    // When the engine next wants to be woken, after now; never: it does not.
+    [[nodiscard]] Instant next_wake();
 
     [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
     [[nodiscard]] const std::vector<StoppedPod>& stopped() const { return stopped_; }
@@ -40,6 +49,8 @@ private:
     EffectList effects_;
     std::vector<Event> answers_;
     std::vector<StoppedPod> stopped_;
+    std::vector<std::string> bound_;
+    std::set<Instant> wakes_;
 };
 
 }  // namespace gpuctl::whatif

@@ -1,5 +1,6 @@
 #include "scheduler/whatif/what_if.hpp"
 
+#include "scheduler/whatif/foresee.hpp"
 #include "scheduler/whatif/trial.hpp"
 
 namespace gpuctl::whatif {
@@ -30,7 +31,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     answer.starts = answer.blockers.empty();
     if (answer.starts) return answer;
     answer.position = view->position;
-    answer.start = view->start;
+    answer.start = foresee_start(trial->exported(), key, now, view->start);
     Result<Remedies> remedies = find_remedies(trial->exported(), key, now);
     if (!remedies) return remedies.error();
     answer.remedies = std::move(*remedies);

@@ -80,7 +80,7 @@ TEST(WhatIf, tells_what_waits_why_and_what_would_help_with_an_exit_code_for_scri
     EXPECT_EQ(no.exit_code, 6) << no.err;
     EXPECT_EQ(no.request_line, "POST /api/v1/what-if HTTP/1.1");
     EXPECT_EQ(no.out,
-              "training default/llm would wait in pool p, number 2 in line\n"
+              "training default/llm would wait in pool p, number 2 in its queue\n"
               "What keeps it waiting:\n"
               "  1. needs 8 GPUs  [gpu_insufficient]\n"
               "What would change that, each by itself:\n"
@@ -114,7 +114,7 @@ TEST(WhatIf, says_what_was_tried_when_no_single_change_would_do) {
         R"("sentence":"needs 8 GPUs","nodes":[],"nodesTotal":1}],)"
         R"("remediesTried":["fewer_gpus","higher_limits","more_nodes","two_changes","new_kind"],)";
     const std::string head =
-        "training default/llm would wait in pool p, number 1 in line\n"
+        "training default/llm would wait in pool p, number 1 in its queue\n"
         "What keeps it waiting:\n"
         "  1. needs 8 GPUs  [gpu_insufficient]\n"
         "No single change that was tried would let it start now: fewer GPUs, higher limits, "

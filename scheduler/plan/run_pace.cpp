@@ -1,0 +1,26 @@
+#include "scheduler/plan/run_pace.hpp"
+
+#include <algorithm>
+
+namespace gpuctl {
+
+Duration run_time(const RunTimePrediction& told, const RunTimeQuestion& about, Pace pace) {
+    if (pace == Pace::early) return told.low;
+    return pace == Pace::median ? told.likely : about.limit;
+}
+
+Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace) {
+    if (pace == Pace::late) return pod.ends_at;
+    const RunTimeQuestion about = state.question_about(state.job(pod.job));
+    const RunTimePrediction told = state.history().predict(about);
+    const Duration run = run_time(told, about, pace);
+    const Instant begin = std::max({pod.placed_at, pod.facts.started_at, pod.seen_at});
+    const Instant now = state.now();
+    if (pace == Pace::early) return std::max(begin + run, now);
+    if (run == Duration{}) return {};
+    Instant end = begin + run;
+    if (end <= now) end = now + (now - begin);
+    return pod.ends_at.happened() ? std::min(end, std::max(pod.ends_at, now)) : end;
+}
+
+}  // namespace gpuctl

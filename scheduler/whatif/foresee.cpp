@@ -1,0 +1,145 @@
+#include "scheduler/whatif/foresee.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "scheduler/plan/run_pace.hpp"
+#include "scheduler/whatif/trial.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+// Moments at which something ends or is due, until it is given up.
+constexpr int kMomentsMax = 500;
+
+enum class Fate : std::uint8_t { starts, never_known, too_far };
+struct Foreseen {
+    Fate fate = Fate::never_known;
+    Instant at;
+};
+
+class Life {
+public:
+    Life(Trial trial, ObjectKey job, Pace pace)
+        : trial_(std::move(trial)), job_(std::move(job)), pace_(pace), waited_(waiting()) {}
+
+    Foreseen start() {
+        if (waited_ == 0) return {};
+        for (const auto& [key, id] : trial_.state().jobs_by_key()) {
+            for (const PodId pod : trial_.state().job(id).pods) note_end(pod);
+        }
+        trial_.happen(WokeUp{});
+        for (int moments = 0; moments < kMomentsMax; ++moments) {
+            settle();
+            if (waiting() < waited_) return {Fate::starts, trial_.now()};
+            const Instant next = next_moment();
+            if (!next.happened()) return {};
+            trial_.advance(next);
+            end_what_is_due();
+            trial_.happen(WokeUp{});
+        }
+        return {Fate::too_far, {}};
+    }
+
+private:
+    struct End {
+        Instant at;
+        std::string uid;
+        friend bool operator>(const End& a, const End& b) {
+            return std::tie(a.at, a.uid) > std::tie(b.at, b.uid);
+        }
+    };
+
+    // Ranks that wait; a gang's get their nodes all at once.
+    [[nodiscard]] std::int64_t waiting() const {
+        const ClusterState& state = trial_.state();
+        const JobId id = state.find_job(job_);
+        if (!id.exists()) return 0;
+        const std::vector<PodId>& pods = state.job(id).pods;
+        return std::count_if(pods.begin(), pods.end(), [&](PodId pod) {
+            return state.pod(pod).standing == PodStanding::waiting;
+        });
+    }
+
+    [[nodiscard]] Instant next_moment() {
+        const Instant wake = trial_.next_wake();
+        if (ends_.empty()) return wake;
+        const Instant end = std::max(ends_.top().at, trial_.now());
+        return wake.happened() ? std::min(wake, end) : end;
+    }
+
+    void note_end(PodId id) {
+        const ClusterState& state = trial_.state();
+        const PodRow& pod = state.pod(id);
+        if (!pod.node.exists() || pod.standing == PodStanding::claimed) return;
+        Instant end = end_of(state, pod, pace_);
+        if (pod.facts.terminating) {
+            const Instant gone = state.now() + pod.facts.stop_grace;
+            end = end.happened() ? std::min(end, gone) : gone;
+        }
+        if (end.happened()) ends_.push({end, pod.facts.uid});
+    }
+
+    void end_what_is_due() {
+        while (!ends_.empty() && ends_.top().at <= trial_.now()) {
+            const PodId id = trial_.state().find_pod(ends_.top().uid);
+            ends_.pop();
+            if (!id.exists()) continue;
+            PodFacts facts = trial_.state().pod(id).facts;
+            if (facts.terminating) {
+                trial_.happen(PodRemoved{facts.uid});
+                continue;
+            }
+            facts.phase = PodPhase::succeeded;
+            facts.finished_at = trial_.now();
+            trial_.happen(PodObserved{std::move(facts)});
+        }
+    }
+
+    // What gets a node runs at once.
+    void settle() {
+        trial_.settle();
+        for (auto bound = trial_.take_bound(); !bound.empty(); bound = trial_.take_bound()) {
+            for (const std::string& uid : bound) {
+                const PodId id = trial_.state().find_pod(uid);
+                if (!id.exists() || !trial_.state().pod(id).node.exists()) continue;
+                PodFacts facts = trial_.state().pod(id).facts;
+                facts.node = trial_.state().node(trial_.state().pod(id).node).facts.name;
+                facts.phase = PodPhase::running;
+                facts.started_at = trial_.now();
+                trial_.happen(PodObserved{std::move(facts)});
+                if (const PodId runs = trial_.state().find_pod(uid); runs.exists()) note_end(runs);
+            }
+            trial_.settle();
+        }
+    }
+
+    Trial trial_;
+    ObjectKey job_;
+    Pace pace_;
+    std::int64_t waited_;
+    std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+};
+
+}  // namespace
+
+std::optional<StartEstimate> foresee_start(std::string_view exported, const ObjectKey& job,
+                                           Instant now, const std::optional<StartEstimate>& told) {
+    StartEstimate out = told.value_or(StartEstimate{});
+    const auto live = [&](Pace pace, Instant& at) {
+        Result<Trial> trial = Trial::of(exported, now);
+        if (!trial) return;
+        const Foreseen seen = Life{std::move(*trial), job, pace}.start();
+        if (seen.fate != Fate::too_far) at = seen.at;
+    };
+    live(Pace::median, out.likely);
+    live(Pace::late, out.latest);
+    if (out.likely.happened() && out.latest.happened()) out.latest = std::max(out.latest, out.likely);
+    const Instant first = out.likely.happened() ? out.likely : out.latest;
+    if (first.happened() && out.earliest.happened()) out.earliest = std::min(out.earliest, first);
+    if (out == StartEstimate{}) return std::nullopt;
+    return out;
+}
+
+}  // namespace gpuctl::whatif

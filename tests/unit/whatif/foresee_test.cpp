@@ -1,0 +1,141 @@
+// When a job starts, by a copy of the engine that is lived on. Each of these once told a time that
+// the same engine did not keep.
+
+#include "scheduler/whatif/foresee.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/engine_world.hpp"
+
+namespace gpuctl::whatif {
+namespace {
+
+using test::EngineWorld;
+using test::gang;
+using test::node;
+using test::pod;
+
+std::optional<StartEstimate> start_of(const EngineWorld& world, const std::string& name,
+                                      const std::string& tenant = "team-a") {
+    return foresee_start(world.engine.export_state(), {tenant, name}, world.now, std::nullopt);
+}
+Duration until(const EngineWorld& world, Instant at) { return at - world.now; }
+
+PodFacts limited(const std::string& name, std::int64_t gpus, std::int64_t seconds,
+                 const std::string& queue = "", const std::string& tenant = "team-a") {
+    PodFacts facts = pod(name, name, gpus);
+    facts.key.namespace_name = tenant;
+    facts.queue = queue;
+    facts.run_time_max = facts.run_time_expected = Duration::seconds(seconds);
+    return facts;
+}
+
+Policy policy_of(std::vector<QueuePolicy> queues) {
+    Policy policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = std::move(queues);
+    policy.pools = {pool};
+    return policy;
+}
+
+// While one of x runs y goes first; when it has ended both hold nothing, and x came first.
+TEST(Foresee, that_another_queue_goes_first_once_it_holds_nothing) {
+    EngineWorld world;
+    QueuePolicy x{"x", 0, 3, {}, {}};
+    QueuePolicy y{"y", 0, 1, {}, {}};
+    world.set(policy_of({x, y}));
+    world.add(node("a", 8));
+    world.add(limited("b0", 8, 30, "x", "e1"));
+    world.run();
+    world.add(limited("b1", 8, 240, "x", "e1"));
+    world.run();
+    world.add(limited("b2", 8, 20, "y", "e2"));
+    world.run();
+    const auto first = start_of(world, "b1", "e1");
+    const auto second = start_of(world, "b2", "e2");
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(until(world, first->latest), Duration::seconds(30));
+    EXPECT_EQ(until(world, second->latest), Duration::seconds(30 + 240));
+    EXPECT_EQ(until(world, second->likely), Duration::seconds(30 + 240));
+}
+
+// Two halves of two nodes are free, which is no node.
+TEST(Foresee, that_gaps_on_several_nodes_are_no_room) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(node("b", 4));
+    for (const char* name : {"k1", "k2", "k3", "k4"}) world.add(limited(name, 2, 1'800));
+    world.run();
+    ASSERT_NE(world.node_of("k1"), world.node_of("k3"));
+    world.remove_pod("k1");
+    world.remove_pod("k3");
+    world.run();
+    world.add(limited("kk", 4, 30));
+    world.add(limited("kl", 4, 30));
+    world.run();
+    ASSERT_EQ(world.node_of("kk"), "");
+    const auto first = start_of(world, "kk");
+    ASSERT_TRUE(first);
+    EXPECT_EQ(until(world, first->latest), Duration::seconds(1'800));
+}
+
+// The one with the guarantee goes first, however long the other has waited.
+TEST(Foresee, that_a_guarantee_comes_before_age) {
+    EngineWorld world;
+    QueuePolicy q{"q", 0, 1, {}, {}};
+    QueuePolicy g{"g", 0, 1, whole_gpus(12), {}};
+    world.set(policy_of({q, g}));
+    for (const char* name : {"a", "b", "c", "d"}) world.add(node(name, 4));
+    const auto wide = [](const std::string& name, std::int32_t ranks, std::int64_t seconds,
+                         const std::string& queue, const std::string& tenant) {
+        std::vector<PodFacts> pods = gang(name, ranks, 4);
+        for (PodFacts& rank : pods) {
+            rank.key.namespace_name = tenant;
+            rank.queue = queue;
+            rank.run_time_max = rank.run_time_expected = Duration::seconds(seconds);
+        }
+        return pods;
+    };
+    world.add(wide("ga", 4, 25, "q", "h1"));
+    world.run();
+    world.add(wide("gb", 3, 60, "q", "h2"));
+    world.run();
+    world.add(wide("gc", 3, 60, "g", "h3"));
+    world.run();
+    const auto without = start_of(world, "gb", "h2");
+    const auto with = start_of(world, "gc", "h3");
+    ASSERT_TRUE(without && with);
+    EXPECT_EQ(until(world, with->latest), Duration::seconds(25));
+    EXPECT_EQ(until(world, without->latest), Duration::seconds(25 + 60));
+}
+
+// Of 4 GPUs that the queue may hold 2 come free at a time.
+TEST(Foresee, that_those_ahead_use_up_the_maximum) {
+    EngineWorld world;
+    world.set(policy_of({QueuePolicy{"q", 0, 1, {}, whole_gpus(4)}}));
+    world.add(node("a", 8));
+    world.add(limited("a", 2, 20, "q"));
+    world.add(limited("b", 2, 90, "q"));
+    world.run();
+    world.add(limited("c", 2, 40, "q"));
+    world.run();
+    world.add(limited("d", 2, 40, "q"));
+    world.run();
+    EXPECT_EQ(until(world, start_of(world, "c")->likely), Duration::seconds(20));
+    EXPECT_EQ(until(world, start_of(world, "d")->likely), Duration::seconds(60));
+}
+
+TEST(Foresee, nothing_that_depends_on_an_end_nobody_knows) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(pod("runs", "runs", 4));
+    world.run();
+    world.add(limited("waits", 4, 30));
+    world.run();
+    EXPECT_FALSE(start_of(world, "waits"));
+    EXPECT_FALSE(start_of(world, "runs"));
+}
+
+}  // namespace
+}  // namespace gpuctl::whatif

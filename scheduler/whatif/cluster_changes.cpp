@@ -131,8 +131,18 @@ std::string sentence(const Beside& beside, const std::string& said) {
 
 std::optional<Remedy> try_job_ends(Question& question) { return try_job_ends(question, {}); }
 
-std::optional<Remedy> try_job_ends(Question& question, const Beside& beside) {
+std::optional<Change> end_of(const Question& question, const std::string& name) {
     for (const Holder& holder : holders(question)) {
+        if (to_string(holder.key) != name) continue;
+        return [holder](Trial& trial) { ends(holder).back()(trial); };
+    }
+    return std::nullopt;
+}
+
+std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
+                                   const std::string& only) {
+    for (const Holder& holder : holders(question)) {
+        if (!only.empty() && to_string(holder.key) != only) continue;
         if (!question.helps(beside_other(beside, ends(holder)))) continue;
         const std::string name = to_string(holder.key);
         return with_stops(

@@ -182,14 +182,17 @@ std::optional<Remedy> try_higher_limits(Question& question) {
     std::optional<Levels> levels = fewest_parts(limits, helps_with);
     if (!levels) return std::nullopt;
     for (std::size_t i = 0; i < limits.size(); ++i) {
-        const std::int64_t low = limits[i].may_stay() ? kNotRaised : 0;
+        constexpr std::int64_t kNotAtAll = -1;
+        const std::int64_t low = limits[i].may_stay() ? kNotAtAll : 0;
         if ((*levels)[i] == low) continue;
         const auto with_this = [&](std::int64_t level) {
             Levels less = *levels;
-            less[i] = level;
+            less[i] = level == kNotAtAll ? kNotRaised : level;
             return helps_with(less);
         };
-        if (const auto found = smallest(low, (*levels)[i], with_this)) (*levels)[i] = *found;
+        if (const auto found = smallest(low, (*levels)[i], with_this)) {
+            (*levels)[i] = *found == kNotAtAll ? kNotRaised : *found;
+        }
     }
     const std::string said = raise(state, question.id(), limits, *levels).said;
     Remedy out{ChangeKind::higher_limits, "", 0, "it would start if " + said};

@@ -50,6 +50,7 @@ struct Both {
     std::int64_t gpu_ms_after = 0;
     bool is_guessed = false;
     bool is_news = false;    // something of it waited in the window
+    Instant given_up;        // nothing of it waits from then on; never: something does
     std::string queue_gone;  // that it was in
     Reason why_gone = Reason::none;
 };
@@ -74,6 +75,8 @@ void add_pod(Both& both, const PastPod& pod, const RerunPod& before, const Rerun
     }
     if (pod.was_running) return;
     PreviewJob& job = both.job;
+    const bool goes_on = !pod.given_up.happened() || (both.is_news && !both.given_up.happened());
+    both.given_up = goes_on ? Instant{} : std::max(both.given_up, pod.given_up);
     if (!both.is_news || pod.arrived < job.arrived) job.arrived = pod.arrived;
     both.is_news = true;
     job.gpus += gpus;
@@ -119,7 +122,7 @@ private:
         std::int64_t sum = 0;
         for (const Duration wait : of.waits) sum += wait.ms();
         of.figures.mean = Duration{sum / static_cast<std::int64_t>(of.waits.size())};
-        of.figures.p95 = of.waits[(of.waits.size() - 1) * 95 / 100];
+        of.figures.p95 = of.waits[(of.waits.size() * 95 + 99) / 100 - 1];  // nearest rank
         return of.figures;
     }
     std::int64_t jobs_ = 0;
@@ -178,9 +181,10 @@ void sum_up(std::map<ObjectKey, Both>& by_job, Preview& out) {
         }
         job.started_before = both.started_before.happened();
         job.started_after = both.started_after.happened();
-        job.wait_before = waited(job.arrived, both.started_before, out.end);
-        job.wait_after = waited(job.arrived, both.started_after, out.end);
-        waited_in_fact_ms += waited(job.arrived, both.started_in_fact, out.end).ms();
+        const Instant end = both.given_up.happened() ? both.given_up : out.end;
+        job.wait_before = waited(job.arrived, both.started_before, end);
+        job.wait_after = waited(job.arrived, both.started_after, end);
+        waited_in_fact_ms += waited(job.arrived, both.started_in_fact, end).ms();
         out.not_started_in_fact += both.started_in_fact.happened() ? 0 : 1;
         out.jobs_run_time_guessed += both.is_guessed ? 1 : 0;
         all.add(both);

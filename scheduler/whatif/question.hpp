@@ -2,6 +2,7 @@
 // A waiting job in a frozen world, and whether a change would let it start. Private to whatif/.
 
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "scheduler/whatif/remedies.hpp"
@@ -92,9 +93,10 @@ struct LimitInWay {
     // Of one GPU model of several there may be room under another.
     [[nodiscard]] bool may_stay() const { return hit.kind == LimitKind::queue_model_maximum; }
 };
-// By limit: 0 is its least amount, each one more a unit more; kNotRaised: it stays as it is.
+// By limit: 0 is its least amount, each one more a unit more, and less where another change lets
+// less be held; kNotRaised: it stays as it is.
 using Levels = std::vector<std::int64_t>;
-inline constexpr std::int64_t kNotRaised = -1;
+inline constexpr std::int64_t kNotRaised = std::numeric_limits<std::int64_t>::min();
 
 // The job's own queue's first, then upwards. Empty: none is, or one that nobody would raise.
 std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId job);
@@ -121,7 +123,11 @@ struct Beside {
     Change change;
     std::string said;  // "the maximum of queue dev were 8 GPUs instead of 4"
 };
-std::optional<Remedy> try_job_ends(Question& question, const Beside& beside);
+// `only`: of that job, "namespace/name"; empty: of the smallest that helps.
+std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
+                                   const std::string& only = "");
+// The job of that name is gone, all at once. None: it holds nothing in the pool.
+std::optional<Change> end_of(const Question& question, const std::string& name);
 std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside);
 
 }  // namespace gpuctl::whatif

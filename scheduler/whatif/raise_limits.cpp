@@ -148,7 +148,8 @@ RaisedLimits raise(const ClusterState& state, JobId id, const std::vector<LimitI
                    const Levels& levels) {
     std::vector<std::int64_t> amounts;
     for (std::size_t i = 0; i < limits.size(); ++i) {
-        amounts.push_back(limits[i].least + levels[i] * limits[i].unit);
+        const std::int64_t level = levels[i] == kNotRaised ? 0 : levels[i];
+        amounts.push_back(limits[i].least + level * limits[i].unit);
     }
     RaisedLimits out{state.policy(), ""};
     for (std::size_t i = 0; i < limits.size(); ++i) {

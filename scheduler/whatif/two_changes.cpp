@@ -1,6 +1,8 @@
 // Where two things are in the way at once: a limit, and room. Neither change alone helps, so both
 // are tried together.
 
+#include <algorithm>
+
 #include "scheduler/whatif/question.hpp"
 
 namespace gpuctl::whatif {
@@ -17,6 +19,44 @@ std::optional<Remedy> both(const Beside& limits, const Levels& levels,
     return out;
 }
 
+// With that job gone less is held, so that limits need not be raised so far.
+Levels without(const std::vector<LimitInWay>& limits, const std::vector<LimitInWay>& left) {
+    Levels out;
+    for (const LimitInWay& limit : limits) {
+        const auto same = std::find_if(left.begin(), left.end(), [&](const LimitInWay& one) {
+            return one.hit.kind == limit.hit.kind && one.hit.queue == limit.hit.queue &&
+                   one.hit.model == limit.hit.model;
+        });
+        const bool is_left = same != left.end();
+        out.push_back(is_left ? -((limit.least - same->least) / limit.unit) : kNotRaised);
+    }
+    return out;
+}
+
+Beside raised_to(const Question& question, const std::vector<LimitInWay>& limits,
+                 const Levels& levels) {
+    RaisedLimits raised = raise(*question.state(), question.id(), limits, levels);
+    return {[policy = std::move(raised.policy)](Trial& trial) {
+                trial.happen(PolicyChanged{policy});
+            },
+            std::move(raised.said)};
+}
+
+std::optional<Remedy> lower(Question& question, const std::vector<LimitInWay>& limits,
+                            const std::string& job) {
+    const std::optional<Change> end = end_of(question, job);
+    std::optional<Trial> trial = question.begin_trial();
+    if (!end || !trial) return std::nullopt;
+    (*end)(*trial);
+    const ClusterState& after = trial->state();
+    const JobId id = after.find_job(question.job().key);
+    if (!id.exists()) return std::nullopt;
+    const Levels levels = without(limits, limits_in_way(after, id));
+    const Beside beside = raised_to(question, limits, levels);
+    if (beside.said.empty()) return std::nullopt;
+    return both(beside, levels, try_job_ends(question, beside, job));
+}
+
 }  // namespace
 
 std::optional<Remedy> try_two_changes(Question& question) {
@@ -24,10 +64,11 @@ std::optional<Remedy> try_two_changes(Question& question) {
     const std::vector<LimitInWay> limits = limits_in_way(state, question.id());
     if (limits.empty()) return std::nullopt;
     const Levels levels(limits.size(), 0);
-    const RaisedLimits raised = raise(state, question.id(), limits, levels);
-    const Beside beside{[&](Trial& trial) { trial.happen(PolicyChanged{raised.policy}); },
-                        raised.said};
-    if (auto found = both(beside, levels, try_job_ends(question, beside))) return found;
+    const Beside beside = raised_to(question, limits, levels);
+    if (auto found = both(beside, levels, try_job_ends(question, beside))) {
+        auto less = lower(question, limits, found->parts.back().subject);
+        return less ? less : found;
+    }
     return both(beside, levels, try_more_nodes(question, beside));
 }
 

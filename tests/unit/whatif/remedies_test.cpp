@@ -196,6 +196,23 @@ TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
     }
 }
 
+// With the other of its queue gone the queue holds less, and its maximum needs less.
+TEST(Remedies, beside_the_end_of_a_job_a_limit_is_raised_no_further_than_that_leaves_to_do) {
+    EngineWorld world;
+    world.set(queue_of_at_most(2));
+    world.add(node("a", 8));
+    world.add(pod("a1", "a1", 2));
+    PodFacts other = pod("b1", "b1", 4);
+    other.queue = "free";
+    world.add(other);
+    world.run();
+    world.add(pod("a2", "a2", 4));
+    world.run();
+    EXPECT_EQ(sentence_of(world, "a2", ChangeKind::two_changes),
+              "it would start if the maximum of queue default were 4 GPUs instead of 2, and "
+              "team-a/a1 ended, which holds 2 GPUs");
+}
+
 // As soon as one rank has gone, the low job is in the way of the other half; with both gone it is
 // not.
 TEST(Remedies, whom_a_change_pushes_out_in_one_way_of_doing_it_is_told_as_up_to) {

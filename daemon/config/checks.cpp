@@ -3,12 +3,14 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "daemon/config/known_names.hpp"
 #include "daemon/config/maintenance_keys.hpp"
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
+#include "scheduler/base/ascii.hpp"
 #include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/model/mig.hpp"
 #include "scheduler/model/node.hpp"
@@ -287,24 +289,39 @@ void check(const Policy& policy, const wire::Field& field) {
 
 namespace {
 
-// The models that a list of queues speaks of must be among `known`; at any depth.
-void check_models(const wire::Field& list, const std::vector<std::string>& known) {
+bool is_among(const std::vector<std::string>& models, std::string_view model) {
+    return std::any_of(models.begin(), models.end(),
+                       [model](const std::string& one) { return same_gpu_model(one, model); });
+}
+
+// Which models nodes have, by pool and of all.
+struct KnownModels {
+    std::vector<std::string> all;
+    std::map<std::string, std::vector<std::string>> by_pool;
+};
+
+// The models that a list of queues of a pool speaks of must be on its nodes; at any depth.
+void check_models(const wire::Field& list, const KnownModels& known, const std::string& pool) {
     if (!list || !list.json().is_array()) return;
     for (const wire::Field& queue : list.elements()) {
         if (!queue || !queue.json().is_object()) continue;
         wire::Fields fields{queue};
         const wire::Field models = fields.find("models");
-        check_models(fields.find("queues"), known);
+        check_models(fields.find("queues"), known, pool);
         if (!models || !models.json().is_array()) continue;
         for (const wire::Field& limit : models.elements()) {
             if (!limit || !limit.json().is_object()) continue;
             const wire::Field at = wire::Fields{limit}.find("model");
             const auto model = at ? at.text() : std::nullopt;
-            const auto is_it = [&](const std::string& one) { return same_gpu_model(one, *model); };
-            if (!model || std::any_of(known.begin(), known.end(), is_it)) continue;
-            const std::string nearest = wire::nearest_name(*model, known);
-            at.error("no node has a GPU of model " + *model +
-                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+            if (!model) continue;
+            const auto here = known.by_pool.find(pool);
+            if (here == known.by_pool.end() && is_among(known.all, *model)) continue;
+            if (here != known.by_pool.end() && is_among(here->second, *model)) continue;
+            const std::string nearest = wire::nearest_name(*model, known.all);
+            at.error(is_among(known.all, *model)
+                         ? "no node of pool " + pool + " has a GPU of model " + *model
+                         : "no node has a GPU of model " + *model +
+                               (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
         }
     }
 }
@@ -331,14 +348,52 @@ void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::
                "its queues cannot be guaranteed " + format_gpus(promised));
 }
 
+// What is guaranteed of a model at the top of the pool, by those who say so themselves or below.
+GpuMilli guaranteed_of(const PoolPolicy& pool, const std::string& parent, std::string_view model) {
+    GpuMilli sum;
+    for (const QueuePolicy& queue : pool.queues) {
+        if (queue.parent != parent || queue.name.empty()) continue;
+        GpuMilli own;
+        for (const ModelLimit& limit : queue.models) {
+            if (same_gpu_model(limit.model, model)) own = limit.guaranteed;
+        }
+        sum += std::max(own, guaranteed_of(pool, queue.name, model));
+    }
+    return sum;
+}
+
+void check_model_guarantees(const Config& config, const PoolPolicy& pool,
+                            const wire::Field& field) {
+    std::map<std::string, std::pair<std::string, std::int64_t>> gpus;
+    for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
+        if (nodes.pool != pool.name) continue;
+        auto& [model, count] = gpus[lower_case(nodes.gpu_model)];
+        model = nodes.gpu_model;
+        count += nodes.count * nodes.gpus;
+    }
+    for (const auto& [key, of] : gpus) {
+        const auto& [model, count] = of;
+        const GpuMilli promised = guaranteed_of(pool, "", model);
+        if (promised <= whole_gpus(count)) continue;
+        const wire::Field at = wire::Fields{field}.find("queues");
+        (at ? at : field)
+            .error("pool " + pool.name + " has " + std::to_string(count) + " GPUs of model " +
+                   model + "; its queues cannot be guaranteed " + format_gpus(promised));
+    }
+}
+
 }  // namespace
 
 // Only the embedded cluster's nodes are known before there is one.
 void check(const Config& config, const wire::Field& field) {
     if (config.cluster.mode != ClusterMode::embedded) return;
-    std::vector<std::string> known;
+    KnownModels known;
     for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
-        if (nodes.gpus > 0 && !nodes.gpu_model.empty()) known.push_back(nodes.gpu_model);
+        if (nodes.gpus <= 0) continue;
+        std::vector<std::string>& of_pool = known.by_pool[nodes.pool];
+        if (nodes.gpu_model.empty()) continue;
+        known.all.push_back(nodes.gpu_model);
+        of_pool.push_back(nodes.gpu_model);
     }
     const wire::Field policy = wire::Fields{field}.find("policy");
     if (!policy || !policy.json().is_object()) return;
@@ -348,9 +403,11 @@ void check(const Config& config, const wire::Field& field) {
     const auto elements = pools.elements();
     for (std::size_t i = 0; i < elements.size(); ++i) {
         if (!elements[i] || !elements[i].json().is_object()) continue;
-        check_models(wire::Fields{elements[i]}.find("queues"), known);
         if (i >= config.policy.pools.size()) continue;
-        check_guarantees(config, config.policy.pools[i], elements[i]);
+        const PoolPolicy& pool = config.policy.pools[i];
+        check_models(wire::Fields{elements[i]}.find("queues"), known, pool.name);
+        check_guarantees(config, pool, elements[i]);
+        check_model_guarantees(config, pool, elements[i]);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "scheduler/engine/views.hpp"
 #include "scheduler/model/devices.hpp"
+#include "scheduler/model/mig.hpp"
 #include "scheduler/model/quantity.hpp"
 #include "scheduler/policy/filter.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -147,6 +148,14 @@ std::string model_text(const PlacementRules& rules) {
     return text;
 }
 
+// Its nodes call a whole GPU by that name only where all are cut alike (MIG strategy single).
+std::string slice_hint(std::string_view gpu_model) {
+    const std::string_view profile = mig_profile_in_model(gpu_model);
+    if (profile.empty()) return "";
+    return "; of GPUs that are cut into slices one asks for gpu: \"1(mig-" + std::string{profile} +
+           ")\"";
+}
+
 // Is there room on the pool's nodes were they empty, by model and by size?
 std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                  const Resources& each, std::int64_t pods) {
@@ -185,7 +194,8 @@ std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec,
             rules.gpu_model.empty() ? "whole GPUs" : "a GPU of model " + model_text(rules);
         return make_error(ErrorCode::NeverFits,
                           needs + "; no node of pool " + pool_name + " has " + wanted +
-                              "; there are: " + (known.empty() ? "none" : known));
+                              "; there are: " + (known.empty() ? "none" : known) +
+                              slice_hint(rules.gpu_model));
     }
     return make_error(
         ErrorCode::NeverFits,

@@ -100,7 +100,8 @@ private:
         if (peek() == '-') return everything();
         const std::string written = number();
         if (written.empty()) {
-            return fail(at_, "a number of GPUs is expected, for example 2, 0.5 or 1(A100)");
+            return fail(
+                at_, "a number of GPUs is expected, for example 2, 0.5, 1(A100) or 1(mig-1g.10gb)");
         }
         if (is_letter(peek())) return memory(written);
         const auto milli = parse_quantity(written, 3);

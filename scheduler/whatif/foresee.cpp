@@ -135,7 +135,8 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
     };
     live(Pace::median, out.likely);
     live(Pace::late, out.latest);
-    if (out.likely.happened() && out.latest.happened()) out.latest = std::max(out.latest, out.likely);
+    if (out.likely.happened() && out.latest.happened())
+        out.latest = std::max(out.latest, out.likely);
     const Instant first = out.likely.happened() ? out.likely : out.latest;
     if (first.happened() && out.earliest.happened()) out.earliest = std::min(out.earliest, first);
     if (out == StartEstimate{}) return std::nullopt;

@@ -1,8 +1,8 @@
 #pragma once
-// When a waiting job starts if nothing more is submitted: a copy of the engine is lived on, in which
-// what runs ends and what waits starts by the engine's own decisions, with all limits, guarantees,
-// shares, windows and promises. Slower and truer than estimate_starts(), which knows of GPUs alone
-// and is for lists.
+// When a waiting job starts if nothing more is submitted: a copy of the engine is lived on, in
+// which what runs ends and what waits starts by the engine's own decisions, with all limits,
+// guarantees, shares, windows and promises. Slower and truer than estimate_starts(), which knows of
+// GPUs alone and is for lists.
 //
 // Not foreseen: jobs that are stopped for others do not come back, elastic ones do not grow.
 

@@ -36,10 +36,9 @@ Levels without(const std::vector<LimitInWay>& limits, const std::vector<LimitInW
 Beside raised_to(const Question& question, const std::vector<LimitInWay>& limits,
                  const Levels& levels) {
     RaisedLimits raised = raise(*question.state(), question.id(), limits, levels);
-    return {[policy = std::move(raised.policy)](Trial& trial) {
-                trial.happen(PolicyChanged{policy});
-            },
-            std::move(raised.said)};
+    return {
+        [policy = std::move(raised.policy)](Trial& trial) { trial.happen(PolicyChanged{policy}); },
+        std::move(raised.said)};
 }
 
 std::optional<Remedy> lower(Question& question, const std::vector<LimitInWay>& limits,

@@ -109,6 +109,9 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "the queue default takes the jobs that name none; it can have no queues"},
         {"    - name: q\n      models:\n      - {model: A100-80G, maximum: 1}",
          "test.yaml:7:10: no node has a GPU of model A100-80G; did you mean A100-100G?"},
+        {"    - name: q\n  - name: training-pool\n    queues:\n"
+         "    - {name: c, models: [{model: a10-24g, guaranteed: 3}]}",
+         "no node of pool training-pool has a GPU of model a10-24g"},
         {"    - name: q\n      models:\n      - {model: A100-100G, guaranteed: 3, maximum: 1}",
          "test.yaml:7:9: 3 GPUs of model A100-100G are guaranteed, more than the maximum 1"},
         {"    - name: q\n      guaranteed: 2\n      models: [{model: A100-100G, guaranteed: 4}]",
@@ -139,6 +142,24 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
                               "    - name: q\n      queues: [{name: a}]\n"
                               "  tenants: [{name: t, queue: q}]\n";
     EXPECT_NE(refusal(inner).find("queue q of tenant t holds queues, not jobs"), std::string::npos);
+}
+
+TEST(QueueConfiguration, of_each_model_no_more_is_guaranteed_than_the_pool_has) {
+    const auto with_guarantee = [](int below) {
+        return refusal(
+            "cluster:\n  mode: embedded\n  embedded:\n    nodes:\n"
+            "    - {name: a, count: 1, pool: p, gpuModel: A100-80G, gpus: 8}\n"
+            "    - {name: h, count: 2, pool: p, gpuModel: H100-80G, gpus: 4}\n"
+            "policy:\n  pools:\n  - name: p\n    queues:\n"
+            "    - {name: q, models: [{model: H100-80G, guaranteed: 4}]}\n"
+            "    - {name: r, queues: [{name: s, models: [{model: h100-80g, guaranteed: " +
+            std::to_string(below) + "}]}]}\n");
+    };
+    EXPECT_EQ(with_guarantee(4), "accepted");
+    EXPECT_NE(with_guarantee(5).find("pool p has 8 GPUs of model H100-80G; its queues cannot be "
+                                     "guaranteed 9"),
+              std::string::npos)
+        << with_guarantee(5);
 }
 
 TEST(QueueConfiguration, a_queue_may_have_the_maximum_of_the_one_it_lies_below) {

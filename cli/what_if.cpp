@@ -140,22 +140,30 @@ void print_what_if(std::ostream& out, const nlohmann::json& body) {
     out << printable(text_of(body, "kind", "job")) << ' ' << printable(text_of(body, "namespace"))
         << '/' << printable(text_of(body, "jobId"));
     const bool starts = body.value("starts", false);
-    out << (starts ? " would start now in pool " : " would wait in pool ")
+    const nlohmann::json placements = body.value("placements", nlohmann::json::array());
+    const bool starts_in_part = !starts && !placements.empty();
+    out << (starts           ? " would start now in pool "
+            : starts_in_part ? " would start in part in pool "
+                             : " would wait in pool ")
         << printable(text_of(body, "pool"));
+    if (starts_in_part) {
+        out << ", " << placements.size() << " of its " << number_of(body, "pods") << " pods";
+    }
     if (const auto position = body.value("position", std::int64_t{0}); position > 0) {
         out << ", number " << position << " in its queue";
     }
     out << '\n';
-    for (const auto& placement : body.value("placements", nlohmann::json::array())) {
+    for (const auto& placement : placements) {
         out << "  " << printable(text_of(placement, "pod")) << " on "
             << printable(text_of(placement, "node")) << '\n';
     }
     print_stops(out, body.value("stops", nlohmann::json::array()));
     if (starts) return;
     if (const std::string start = start_words(body, aio::Loop::wall_ms()); !start.empty()) {
-        out << "It would start " << start << '\n';
+        out << (starts_in_part ? "More of it would start " : "It would start ") << start << '\n';
     }
-    print_blockers(out, body.value("blockers", nlohmann::json::array()));
+    print_blockers(out, body.value("blockers", nlohmann::json::array()),
+                   starts_in_part ? "the rest of it" : "it");
     print_remedies(out, body);
 }
 

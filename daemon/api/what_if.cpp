@@ -11,6 +11,7 @@
 #include "daemon/api/open_question.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
+#include "scheduler/model/job_pods.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -124,6 +125,7 @@ Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
     body["kind"] = to_string(spec.kind);
     body["pool"] = spec.pool.empty() ? kDefaultPool : spec.pool;
     body["starts"] = answer.starts;
+    body["pods"] = pods_of(spec);
     body["placements"] = Json::array();
     for (const whatif::TrialPlacement& placement : answer.placements) {
         body["placements"].push_back({{"pod", placement.pod}, {"node", placement.node}});

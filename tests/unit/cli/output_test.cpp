@@ -192,10 +192,10 @@ TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
     nlohmann::json passed = told;
     passed["estimatedStart"]["mayBePassed"] = true;
     EXPECT_EQ(start_words(passed, now_ms),
-              "in about 5m (now at the earliest, in 2d at the latest), unless jobs that need less "
-              "take the room first: none is kept for it");
+              "in about 5m (now at the earliest, in 2d at the latest), unless smaller jobs take "
+              "the room first; none is kept for it");
     passed["estimatedStart"]["roomKeptFrom"] = "2023-11-14T22:53:20Z";
-    EXPECT_NE(start_words(passed, now_ms).find("none is kept for it for another 40m"),
+    EXPECT_NE(start_words(passed, now_ms).find("none is kept for it in the next 40m"),
               std::string::npos);
     passed["estimatedStart"]["roomKeptFrom"] = "2023-11-14T22:13:20Z";
     EXPECT_NE(start_words(passed, now_ms).find("none is kept for it yet"), std::string::npos);

@@ -88,6 +88,16 @@ TEST(WhatIf, tells_what_waits_why_and_what_would_help_with_an_exit_code_for_scri
               "  - it would start now if 1 job moved\n"
               "      1. gpuctl delete job a -n t\n"
               "      2. wait until default/llm runs\n");
+    CannedServer part{
+        200, "application/json",
+        R"({"kind":"inference","namespace":"default","jobId":"web","pool":"p","starts":false,)"
+        R"("pods":3,"placements":[{"pod":"web-0","node":"a"}],"blockers":[)"
+        R"({"reason":"gpu_insufficient","sentence":"needs 1 GPU","nodes":[],"nodesTotal":1}]})"};
+    EXPECT_EQ(part.run({"what-if", "-f", file}).out,
+              "inference default/web would start in part in pool p, 1 of its 3 pods\n"
+              "  web-0 on a\n"
+              "What keeps the rest of it waiting:\n"
+              "  1. needs 1 GPU  [gpu_insufficient]\n");
     CannedServer starts{
         200, "application/json",
         R"({"kind":"training","namespace":"default","jobId":"llm","pool":"p","starts":true,)"

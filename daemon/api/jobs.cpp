@@ -59,7 +59,9 @@ aio::Task<std::string> words_about(Services& services, Call call) {
 aio::Task<std::optional<StartEstimate>> start_of(Services& services, Call call) {
     const Result<JobView> job = job_named(services, call);
     if (!job) co_return std::nullopt;
-    if (job->position == 0 || cannot_ask(services)) co_return job->start;
+    constexpr std::int64_t kAheadMost = 1'000;  // further back the list is as good
+    const bool is_far = job->position > kAheadMost;
+    if (job->position == 0 || is_far || cannot_ask(services)) co_return job->start;
     const OpenQuestion open{services};
     std::function<std::optional<StartEstimate>()> work =
         [state = services.engine.engine().export_state(), key = job->key, told = job->start] {

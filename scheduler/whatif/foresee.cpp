@@ -1,8 +1,8 @@
 #include "scheduler/whatif/foresee.hpp"
 
 #include <algorithm>
-#include <queue>
-#include <tuple>
+#include <iterator>
+#include <map>
 
 #include "scheduler/plan/run_pace.hpp"
 #include "scheduler/whatif/trial.hpp"
@@ -10,8 +10,11 @@
 namespace gpuctl::whatif {
 namespace {
 
-// Moments at which something ends or is due, until it is given up.
-constexpr int kMomentsMax = 500;
+// Moments at which something ends or is due, until it is given up. Each plans the whole pool.
+constexpr int kMomentsMax = 300;
+// What ends within so small a part of the time gone by ends at one moment, the last of them: near
+// moments are exact, far ones are few.
+constexpr std::int64_t kPartOfTime = 64;
 
 enum class Fate : std::uint8_t { starts, never_known, too_far };
 struct Foreseen {
@@ -43,14 +46,6 @@ public:
     }
 
 private:
-    struct End {
-        Instant at;
-        std::string uid;
-        friend bool operator>(const End& a, const End& b) {
-            return std::tie(a.at, a.uid) > std::tie(b.at, b.uid);
-        }
-    };
-
     // Ranks that wait; a gang's get their nodes all at once.
     [[nodiscard]] std::int64_t waiting() const {
         const ClusterState& state = trial_.state();
@@ -65,8 +60,11 @@ private:
     [[nodiscard]] Instant next_moment() {
         const Instant wake = trial_.next_wake();
         if (ends_.empty()) return wake;
-        const Instant end = std::max(ends_.top().at, trial_.now());
-        return wake.happened() ? std::min(wake, end) : end;
+        const Instant first = ends_.begin()->first;
+        const Duration together{std::max(first - begin_, Duration{}).ms() / kPartOfTime};
+        const Instant end = std::prev(ends_.upper_bound(first + together))->first;
+        const Instant next = std::max(end, trial_.now());
+        return wake.happened() ? std::min(wake, next) : next;
     }
 
     void note_end(PodId id) {
@@ -78,13 +76,13 @@ private:
             const Instant gone = state.now() + pod.facts.stop_grace;
             end = end.happened() ? std::min(end, gone) : gone;
         }
-        if (end.happened()) ends_.push({end, pod.facts.uid});
+        if (end.happened()) ends_.emplace(end, pod.facts.uid);
     }
 
     void end_what_is_due() {
-        while (!ends_.empty() && ends_.top().at <= trial_.now()) {
-            const PodId id = trial_.state().find_pod(ends_.top().uid);
-            ends_.pop();
+        while (!ends_.empty() && ends_.begin()->first <= trial_.now()) {
+            const PodId id = trial_.state().find_pod(ends_.begin()->second);
+            ends_.erase(ends_.begin());
             if (!id.exists()) continue;
             PodFacts facts = trial_.state().pod(id).facts;
             if (facts.terminating) {
@@ -119,7 +117,8 @@ private:
     ObjectKey job_;
     Pace pace_;
     std::int64_t waited_;
-    std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+    Instant begin_ = trial_.now();
+    std::multimap<Instant, std::string> ends_;  // uids
 };
 
 }  // namespace

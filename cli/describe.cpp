@@ -167,7 +167,7 @@ void print_pool(nlohmann::json pool) {
     pool.erase("queues");
     print_anything(pool);
     std::cout << "queues:\n";
-    print_queues(std::cout, queues, false);
+    print_queues(std::cout, queues, true);
 }
 
 // The start of one that waits, as `explain` foresees it; what the list says is rougher.

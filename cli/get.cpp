@@ -59,6 +59,7 @@ nlohmann::json job_row(const nlohmann::json& item) {
 nlohmann::json pool_row(const nlohmann::json& item) {
     return {{"name", text_of(item, "name")},
             {"description", text_of(item, "description")},
+            {"order", text_of(item, "order")},
             {"nodes", item.value("nodes", nlohmann::json::array())},
             {"gpu_total", item.value("gpuTotal", nlohmann::json(0))},
             {"gpu_used", item.value("gpuUsed", nlohmann::json(0))},
@@ -130,7 +131,7 @@ void print_pools(const nlohmann::json& rows, bool wide) {
                                     "GPU USED",  "GPU FREE", "NODE COUNT"};
     if (wide) {
         header.insert(header.end(),
-                      {"RESERVED", "MAINTENANCE", "FAILED", "GPU TYPES", "DESCRIPTION"});
+                      {"RESERVED", "MAINTENANCE", "FAILED", "GPU TYPES", "ORDER", "DESCRIPTION"});
     }
     Table table{header};
     for (const auto& row : rows) {
@@ -141,6 +142,7 @@ void print_pools(const nlohmann::json& rows, bool wide) {
         if (wide) {
             add_kept_gpus(row, cells);
             cells.push_back(member_list(row, "gpu_types"));
+            cells.push_back(text_of(row, "order", "-"));
             cells.push_back(text_of(row, "description"));
         }
         table.add_row(std::move(cells));

@@ -267,8 +267,6 @@ Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, I
     return body;
 }
 
-namespace {
-
 std::string_view order_name(QueueOrder order) {
     switch (order) {
         case QueueOrder::fair_share:
@@ -284,8 +282,6 @@ std::string_view order_name(QueueOrder order) {
     }
     return "";
 }
-
-}  // namespace
 
 Json budget_json(const BudgetView& budget) {
     const auto hours = [](GpuTime time) {

@@ -24,6 +24,8 @@ Json start_json(const std::optional<StartEstimate>& start);
 Json pod_json(const PodView& pod);
 Json explanation_json(const Explanation& explanation);
 Json pool_json(const PoolView& pool);
+// As the configuration spells it: "FAIR_SHARE".
+std::string_view order_name(QueueOrder order);
 Json queue_json(const QueueView& queue);
 Json budget_json(const BudgetView& budget);
 Json turn_json(const TurnView& turn);

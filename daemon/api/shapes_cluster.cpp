@@ -35,6 +35,7 @@ Json pool_json(const PoolView& pool) {
     Json body;
     body["name"] = pool.name;
     body["description"] = pool.description;
+    body["order"] = order_name(pool.order);
     const bool is_closed = pool.nodes_closed == static_cast<std::int64_t>(pool.nodes.size());
     body["status"] = pool.nodes.empty() ? "empty" : is_closed ? "maintaining" : "active";
     body["nodesClosed"] = pool.nodes_closed;

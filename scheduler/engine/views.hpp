@@ -137,6 +137,7 @@ struct QueueView {
 struct PoolView {
     std::string name;
     std::string description;
+    QueueOrder order = QueueOrder::fair_share;  // of the queues that lie directly in it
     std::vector<std::string> nodes;
     GpuMilli gpus_total;
     GpuMilli gpus_used;

@@ -215,6 +215,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         PoolView& view = out.emplace_back();
         view.name = name;
         view.description = state.pool(id).description;
+        view.order = state.pool(id).order;
         view.queues = view_parts::queues_of(state, id, work);
         view.budgets = view_parts::budgets_in(state, id);
     }

@@ -156,6 +156,7 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
 
     net::HttpResponse pools = co_await daemon.get("/api/v1/pools/training");
     const nlohmann::json pool = parsed(pools);
+    EXPECT_EQ(pool["order"], "FAIR_SHARE") << "of its queues";
     EXPECT_EQ(pool["gpuTotal"], 16);
     EXPECT_EQ(pool["gpuUsed"], 16);
     EXPECT_EQ(pool["gpuFree"], 0);

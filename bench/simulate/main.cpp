@@ -109,10 +109,17 @@ std::string repeat_command(const Arguments& arguments, const Failure& failure) {
     return command;
 }
 
+std::string history_text(const RunReport& report) {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(report.history));
+    return text;
+}
+
 void print_json(const Arguments& arguments, const RunReport& report) {
     nlohmann::ordered_json out;
     out["seeds"] = report.seeds;
     out["seedsTwice"] = report.seeds_twice;
+    out["history"] = history_text(report);
     out["seconds"] = report.seconds;
     sim::for_each_probe(report.probes, [&out](const char* name, std::uint64_t value) {
         out["counts"][name] = value;
@@ -140,6 +147,7 @@ void print_text(const Arguments& arguments, const RunReport& report) {
     });
     std::printf("%llu seeds lived twice: the same history\n",
                 static_cast<unsigned long long>(report.seeds_twice));
+    std::printf("history %s\n", history_text(report).c_str());
     for (const Failure& failure : report.failures) {
         std::printf("VIOLATION of %s, seed %llu, step %llu: %s\n  repeat: %s\n", failure.id.c_str(),
                     static_cast<unsigned long long>(failure.seed),

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "bench/simulate/open_seeds.hpp"
+#include "scheduler/base/hash.hpp"
 
 namespace gpuctl::bench {
 namespace {
@@ -26,6 +27,7 @@ struct Slot {
     sim::Probes probes;
     std::uint64_t seeds = 0;
     std::uint64_t seeds_twice = 0;
+    std::uint64_t history = 0;
     std::uint64_t seed = 0;  // under way; 0: none
     volatile std::uint64_t step = 0;
     bool failed = false;
@@ -53,6 +55,7 @@ void live_seed(const RunOptions& options, Slot& slot) {
     const sim::Life life = sim::live_one(slot.seed, options.moments, &slot.step);
     slot.probes += life.probes;
     ++slot.seeds;
+    slot.history += hash64(std::to_string(life.history_hash), slot.seed);
     if (!life.violations.empty()) {
         slot.step = life.violation_step;
         // What came after, until the life was broken off, says nothing.
@@ -95,6 +98,7 @@ void collect(Slot& slot, int status, RunReport& report) {
     report.probes += slot.probes;
     report.seeds += slot.seeds;
     report.seeds_twice += slot.seeds_twice;
+    report.history += slot.history;
     if (slot.failed) {
         report.failures.push_back({slot.failed_seed, slot.failed_step, slot.id, slot.what});
     }

@@ -30,6 +30,9 @@ struct Failure {
 struct RunReport {
     std::uint64_t seeds = 0;
     std::uint64_t seeds_twice = 0;
+    // Of every input and effect of every seed, in whatever order the seeds were lived: equal from
+    // one compiler, machine and number of workers to the next.
+    std::uint64_t history = 0;
     double seconds = 0;
     sim::Probes probes;
     std::vector<Failure> failures;

@@ -40,6 +40,17 @@ suitable_go() {
     return 1
 }
 
+# install_clang PROGRAM...: through apt, those that are missing (clang++-19 is in the package clang-19).
+install_clang() {
+    local program packages=() as_root=()
+    for program in "$@"; do command -v "$program" >/dev/null || packages+=("${program/++/}"); done
+    ((${#packages[@]})) || return 0
+    ((EUID == 0)) || as_root=(sudo)
+    say "installing ${packages[*]} through apt"
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+}
+
 # build PRESET TARGET...: configures once, then builds into build/PRESET.
 build() {
     local preset="$1"

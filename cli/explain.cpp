@@ -137,22 +137,27 @@ aio::Task<int> run_explain(Connection& connection, ExplainOptions options) {
     Result<Reply> reply = co_await connection.get(target);
     if (!reply) co_return report(reply.error(), options.format);
     nlohmann::json& body = reply->body;
-    const nlohmann::json blockers = body.value("blockers", nlohmann::json::array());
-    if (!blockers.empty()) {
+    const bool is_text = !is_document(options.format);
+    if (is_text) print_explanation(std::cout, body);
+    if (!body.value("blockers", nlohmann::json::array()).empty()) {
+        std::cout.flush();  // on a large cluster the trials take seconds
         const std::string helpful = "/api/v1/jobs/" + net::percent_encode(options.job) +
                                     "/remedies" +
                                     query({{"namespace", connection.options().namespace_name}});
         Result<Reply> helps = co_await connection.get(helpful);
-        for (const char* field : {"remedies", "remediesTried"}) {
-            if (helps) body[field] = helps->body.value(field, nlohmann::json::array());
+        for (const char* field : {"remedies", "remediesTried", "remediesEndedEarly"}) {
+            if (helps && helps->body.contains(field)) body[field] = helps->body[field];
         }
+        if (!helps) body["remediesMissing"] = helps.error().message;
     }
-    if (is_document(options.format)) {
+    if (!is_text) {
         print_document(std::cout, body, options.format);
         co_return 0;
     }
-    print_explanation(std::cout, body);
     print_remedies(std::cout, body);
+    if (const std::string why = printable(text_of(body, "remediesMissing")); !why.empty()) {
+        std::cout << "What would change that was not tried: " << why << '\n';
+    }
     co_return 0;
 }
 

@@ -79,12 +79,7 @@ std::string tried_text(const nlohmann::json& body) {
     return list.empty() ? "" : "No single change that was tried would let it start now: " + list;
 }
 
-}  // namespace
-
-void print_remedies(std::ostream& out, const nlohmann::json& body) {
-    const nlohmann::json remedies = body.value("remedies", nlohmann::json::array());
-    const std::string tried = tried_text(body);
-    if (!remedies.is_array() || (remedies.empty() && tried.empty())) return;
+void print_found(std::ostream& out, const nlohmann::json& remedies, const std::string& tried) {
     if (remedies.empty()) {
         out << tried << '\n';
         return;
@@ -103,6 +98,19 @@ void print_remedies(std::ostream& out, const nlohmann::json& body) {
             if (!step.is_string()) continue;
             out << "      " << i + 1 << ". " << printable(step.get<std::string>()) << '\n';
         }
+    }
+}
+
+}  // namespace
+
+void print_remedies(std::ostream& out, const nlohmann::json& body) {
+    const nlohmann::json remedies = body.value("remedies", nlohmann::json::array());
+    const std::string tried = tried_text(body);
+    const bool is_told = remedies.is_array() && !(remedies.empty() && tried.empty());
+    if (is_told) print_found(out, remedies, tried);
+    if (body.value("remediesEndedEarly", false)) {
+        out << "The search ended early, after the time or the trials that one question gets: there "
+               "may be other changes, and smaller ones\n";
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/aio/deadline.hpp"
 #include "daemon/aio/loop.hpp"
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/job_body.hpp"
@@ -139,7 +140,14 @@ Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
     }
     body["remedies"] = remedies_json(answer.remedies, spec.key, false);
     body["remediesTried"] = tried_json(answer.remedies);
+    body["remediesEndedEarly"] = answer.remedies.ended_early;
     return body;
+}
+
+// A third of what a request may take: the rest is for the copy and for what is told beside.
+whatif::GoOn for_a_while(const Services& services) {
+    return
+        [end = aio::Deadline::in(services.settings.request_timeout / 3)] { return !end.passed(); };
 }
 
 }  // namespace
@@ -166,11 +174,11 @@ aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
     Result<void> tried =
         co_await services.cluster.try_create(asked->job, services.engine.state().epoch());
     if (!tried) co_return problem_reply(tried.error(), call, warnings);
-    std::function<Result<whatif::Answer>()> work = [state = services.engine.engine().export_state(),
-                                                    job = asked->job,
-                                                    prefix = services.settings.label_prefix] {
-        return whatif::ask(state, job, prefix, job.submitted_at);
-    };
+    std::function<Result<whatif::Answer>()> work =
+        [state = services.engine.engine().export_state(), job = asked->job,
+         prefix = services.settings.label_prefix, go_on = for_a_while(services)] {
+            return whatif::ask(state, job, prefix, job.submitted_at, go_on);
+        };
     const Result<whatif::Answer> answer = co_await aio::offload(services.loop, std::move(work));
     if (!answer) co_return problem_reply(answer.error(), call, warnings);
     Json body = answer_json(asked->job.spec, *answer);
@@ -186,7 +194,8 @@ aio::Task<net::HttpResponse> get_remedies(Services& services, Call call) {
     const OpenQuestion open{services};
     std::function<Result<whatif::Remedies>()> work =
         [state = services.engine.engine().export_state(), key = job->key,
-         now = Instant{aio::Loop::wall_ms()}] { return whatif::find_remedies(state, key, now); };
+         now = Instant{aio::Loop::wall_ms()},
+         go_on = for_a_while(services)] { return whatif::find_remedies(state, key, now, go_on); };
     const Result<whatif::Remedies> found = co_await aio::offload(services.loop, std::move(work));
     if (!found) co_return problem_reply(found.error(), call);
     Json body;
@@ -194,6 +203,7 @@ aio::Task<net::HttpResponse> get_remedies(Services& services, Call call) {
     body["namespace"] = job->key.namespace_name;
     body["remedies"] = remedies_json(*found, job->key, true);
     body["remediesTried"] = tried_json(*found);
+    body["remediesEndedEarly"] = found->ended_early;
     co_return json_reply(200, body);
 }
 

@@ -6,8 +6,8 @@
 
 namespace gpuctl::whatif {
 
-Question::Question(std::string_view exported, ObjectKey job, Instant now)
-    : key_(std::move(job)), now_(now) {
+Question::Question(std::string_view exported, ObjectKey job, Instant now, GoOn go_on)
+    : key_(std::move(job)), now_(now), go_on_(std::move(go_on)) {
     Result<Trial> base = Trial::of(exported, now);
     if (!base) return;
     base->happen(WokeUp{});  // its clock stood since its last input: what runs has done more by now
@@ -53,7 +53,8 @@ bool Question::is_refused() const {
 }
 
 std::optional<Trial> Question::begin_trial() {
-    if (trials_left_ <= 0) return std::nullopt;
+    ended_early_ = ended_early_ || trials_left_ <= 0 || (go_on_ && !go_on_());
+    if (ended_early_) return std::nullopt;
     --trials_left_;
     ++looked_;
     Result<Trial> trial = Trial::of(settled_, now_);
@@ -187,8 +188,9 @@ constexpr Attempt kAttempts[] = {
 
 }  // namespace
 
-Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, Instant now) {
-    Question question{exported, job, now};
+Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, Instant now,
+                               GoOn go_on) {
+    Question question{exported, job, now, std::move(go_on)};
     if (question.state() == nullptr) {
         return make_error(ErrorCode::JournalDamaged,
                           "copy the engine for a trial: the bytes are not a state");
@@ -196,12 +198,14 @@ Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, 
     Remedies out;
     if (!question.waits() || question.is_refused()) return out;
     for (const Attempt& attempt : kAttempts) {
+        if (question.ended_early()) break;
         if (attempt.kind == ChangeKind::two_changes && !out.found.empty()) break;
         const int looked_before = question.looked();
         std::optional<Remedy> found = attempt.search(question);
         if (question.looked() > looked_before) out.tried.push_back(attempt.kind);
         if (found) out.found.push_back(std::move(*found));
     }
+    out.ended_early = question.ended_early();
     return out;
 }
 

@@ -16,7 +16,7 @@ using Ways = std::vector<Change>;
 
 class Question {
 public:
-    Question(std::string_view exported, ObjectKey job, Instant now);
+    Question(std::string_view exported, ObjectKey job, Instant now, GoOn go_on);
 
     // The world before any change, with everything placed that can be. None: the bytes are no
     // state.
@@ -29,8 +29,8 @@ public:
     // elsewhere, no copy of the engine can know.
     [[nodiscard]] bool is_refused() const;
 
-    // Lives the change in a copy and looks whether the job moves on. False as well when the trials
-    // are used up.
+    // Lives the change in a copy and looks whether the job moves on. False as well when the search
+    // is to end.
     bool helps(const Change& change);
     // Whichever way it is done.
     bool helps(const Ways& ways);
@@ -43,8 +43,10 @@ public:
     // How often something was tried, or looked for on the columns.
     [[nodiscard]] int looked() const { return looked_; }
     void note_look() { ++looked_; }
-    // A copy to live more than one change in; none: the trials are used up.
+    // A copy to live more than one change in; none: the search is to end.
     std::optional<Trial> begin_trial();
+    // Something was left untried, as trials or time were used up.
+    [[nodiscard]] bool ended_early() const { return ended_early_; }
     // In a copy: does the job start, a gang as a whole, any one pod of the others?
     [[nodiscard]] bool moves_on(const ClusterState& state) const;
 
@@ -59,7 +61,9 @@ private:
     std::int64_t missing_ = 0;
     std::int64_t started_ = 0;  // by the last change that helped
     std::vector<StoppedJob> stops_;
+    GoOn go_on_;
     int trials_left_ = 200;
+    bool ended_early_ = false;
     int looked_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <boost/describe.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,10 +63,17 @@ struct Remedy {
 struct Remedies {
     std::vector<Remedy> found;  // at most one of each kind; two changes where no single one does
     std::vector<ChangeKind> tried;  // kinds of which at least one was lived, or looked for in vain
+    // Trials or time were used up: there may be other changes, and smaller ones than those found.
+    bool ended_early = false;
 };
+
+// Asked before each trial: may the search go on? False ends it with what was found. Whoever asks
+// the question has a clock; the search has none. Empty: always.
+using GoOn = std::function<bool()>;
 
 // `exported`: Engine::export_state() of the engine that holds the job. Nothing is tried when the
 // job does not wait. At most 200 trials, each a copy of the state. Errors: JournalDamaged.
-Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, Instant now);
+Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, Instant now,
+                               GoOn go_on = {});
 
 }  // namespace gpuctl::whatif

@@ -5,7 +5,7 @@
 
 namespace gpuctl::whatif {
 Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
-                   Instant now) {
+                   Instant now, GoOn go_on) {
     Result<Trial> trial = Trial::of(exported, now);
     if (!trial) return trial.error();
     const ObjectKey& key = job.spec.key;
@@ -32,7 +32,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     if (answer.starts) return answer;
     answer.position = view->position;
     answer.start = foresee_start(trial->exported(), key, now, view->start);
-    Result<Remedies> remedies = find_remedies(trial->exported(), key, now);
+    Result<Remedies> remedies = find_remedies(trial->exported(), key, now, std::move(go_on));
     if (!remedies) return remedies.error();
     answer.remedies = std::move(*remedies);
     return answer;

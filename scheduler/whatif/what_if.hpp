@@ -33,6 +33,6 @@ struct Answer {
 // `exported`: Engine::export_state(). The job's name must be free there. Nothing is changed.
 // Errors: JournalDamaged, JobExists, and those of preflight().
 Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
-                   Instant now);
+                   Instant now, GoOn go_on = {});
 
 }  // namespace gpuctl::whatif

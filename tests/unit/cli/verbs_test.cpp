@@ -131,6 +131,12 @@ TEST(WhatIf, says_what_was_tried_when_no_single_change_would_do) {
         "more nodes, new_kind\n";
     CannedServer none{200, "application/json", waits + R"("remedies":[]})"};
     EXPECT_EQ(none.run({"what-if", "-f", file}).out, head);
+    CannedServer early{200, "application/json",
+                       waits + R"("remediesEndedEarly":true,"remedies":[]})"};
+    EXPECT_EQ(early.run({"what-if", "-f", file}).out,
+              head +
+                  "The search ended early, after the time or the trials that one question gets: "
+                  "there may be other changes, and smaller ones\n");
     CannedServer two{200, "application/json",
                      waits + R"("remedies":[{"change":"two_changes","sentence":"it would if"}]})"};
     EXPECT_EQ(two.run({"what-if", "-f", file}).out,

@@ -34,6 +34,32 @@ Policy queue_of_at_most(std::int64_t gpus) {
     return policy;
 }
 
+TEST(Remedies, a_search_that_is_told_to_end_keeps_what_it_found_and_says_so) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("runs", "runs", 8));
+    world.run();
+    world.add(pod("late", "late", 4));
+    world.run();
+    const std::string state = world.engine.export_state();
+    const auto whole = find_remedies(state, {"team-a", "late"}, world.now);
+    ASSERT_TRUE(whole.has_value());
+    EXPECT_FALSE(whole->ended_early);
+    ASSERT_EQ(whole->found.size(), 2u) << "the end of the job, and a node";
+
+    int asked = 0;
+    const auto first =
+        find_remedies(state, {"team-a", "late"}, world.now, [&] { return ++asked < 4; });
+    ASSERT_TRUE(first.has_value());
+    EXPECT_TRUE(first->ended_early);
+    EXPECT_EQ(asked, 4) << "the search went on after it was told to end";
+    const auto none = find_remedies(state, {"team-a", "late"}, world.now, [] { return false; });
+    ASSERT_TRUE(none.has_value());
+    EXPECT_TRUE(none->found.empty());
+    EXPECT_TRUE(none->tried.empty());
+    EXPECT_TRUE(none->ended_early);
+}
+
 // All at once the wide gang takes what the small job would get of it rank by rank.
 TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
     EngineWorld world;

@@ -255,6 +255,12 @@ namespace gpuctl {
       "A GPU whose last part was given back is not whole again.") \
     X(overfill_a_gpu, \
       "A GPU takes a part that is a tenth of a GPU larger than what is left of it.") \
+    X(last_part_leaves_its_share, \
+      "Whom to stop: the last part of a GPU is thought to leave no more than itself.") \
+    X(claim_no_device, \
+      "Claims for a part of a GPU are settled without the device that they are for.") \
+    X(start_at_once_after_a_claim, \
+      "Whom to stop: the time that victims take is not counted when a window is near.") \
     X(bind_without_device, \
       "A bind does not say on which GPU the pod's part lies.") \
     X(forget_devices_on_disk, \

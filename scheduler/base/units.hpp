@@ -55,5 +55,9 @@ constexpr GpuMilli whole_gpus(std::int64_t count) { return GpuMilli{kGpuMilliPer
 constexpr std::int64_t whole_gpus_floor(GpuMilli amount) {
     return amount.value() / kGpuMilliPerGpu;
 }
+// As many as an amount of zero or more takes when each of them is there for it alone.
+constexpr std::int64_t whole_gpus_ceil(GpuMilli amount) {
+    return (amount.value() + kGpuMilliPerGpu - 1) / kGpuMilliPerGpu;
+}
 
 }  // namespace gpuctl

@@ -76,6 +76,20 @@ bool is_better(const Units& a, const Units& b) {
 
 }  // namespace
 
+// Parts of GPUs help one another only on one device: beside the cheapest of the node those of each
+// device by themselves.
+Units EvictionSearch::narrow_by_device(EvictionTrial& trial, Units units, NodeId node) {
+    Units best = narrow(trial, units, node);
+    for (const std::int32_t device : devices_of(trial.state(), units, node)) {
+        std::stable_partition(units.begin(), units.end(), [&](const EvictionUnit* unit) {
+            return is_on_device(trial.state(), *unit, node, device);
+        });
+        Units found = narrow(trial, units, node);
+        if (is_better(found, best)) best = std::move(found);
+    }
+    return best;
+}
+
 // Best bound first, until no node that is left could be better than what was found. `units_on`:
 // what could be stopped on a node, with those that have to go before one of them.
 template <typename UnitsOn>
@@ -88,7 +102,7 @@ Units EvictionSearch::narrow_by_node(EvictionTrial& trial, std::vector<NodeBound
         const NodeId node = bounds.front().node;
         std::pop_heap(bounds.begin(), bounds.end(), std::greater<>{});
         bounds.pop_back();
-        Units found = narrow(trial, units_on(node), node);
+        Units found = narrow_by_device(trial, units_on(node), node);
         const NodeBound here{weight(found), found.size(), node};
         if (found.empty() || reached < here) continue;
         best = std::move(found);

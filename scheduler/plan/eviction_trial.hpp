@@ -45,7 +45,7 @@ public:
     // It starts when those who are stopped for it have gone, and they may take as long as this:
     // from now on it fits only where no window is in its way by then either.
     void wait_for(Duration grace) {
-        if (!state_.has_windows()) return;
+        if (!state_.has_windows() || planted(PlantedBug::start_at_once_after_a_claim)) return;
         const WindowSet barred =
             state_.barred(state_.stay_of(job_, pods_), state_.now(), claim_lasts(grace));
         const bool is_any = (barred & ~state_.calendar().closed) != 0;
@@ -82,8 +82,10 @@ public:
         } else if (!may_use(node) || !capacity.fits(node.value(), shape().needs)) {
             return false;
         }
-        round_.assign(1, {pods_.front(), node});
-        return node.exists();
+        if (!node.exists()) return false;
+        round_.assign(1,
+                      {pods_.front(), node, capacity.tightest_device(node.value(), shape().needs)});
+        return true;
     }
     // May its one pod use this node at all?
     [[nodiscard]] bool may_use(NodeId node) const {

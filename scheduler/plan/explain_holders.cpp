@@ -31,7 +31,6 @@ enum class Why : std::uint8_t {
     protected_yet,
     spared,
     promise,
-    part,        // of a GPU
     within_also  // its job holds what its own queue is guaranteed, too
 };
 using HeldByReason = std::map<Why, Held>;
@@ -55,8 +54,6 @@ std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, JobId 
             return std::pair{Why::spared, check.until};
         case StopBar::protected_yet:
             return std::pair{Why::protected_yet, check.until};
-        case StopBar::part:
-            return std::pair{Why::part, Instant{}};
         case StopBar::not_now:
             return std::nullopt;
         case StopBar::none:
@@ -89,8 +86,6 @@ std::string words_of(const ClusterState& state, Why why, Instant until,
             return "could not be evicted and are left alone" + rest;
         case Why::promise:
             return "could be stopped, but not for it while room is promised to " + promised_to;
-        case Why::part:
-            return "hold parts of GPUs, for which nobody is stopped";
         case Why::within_also:
             return "stay, as their jobs also hold what their own queues are guaranteed";
     }

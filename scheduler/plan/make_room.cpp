@@ -22,16 +22,32 @@ Load ask_of(const ClusterState& state, PodId pod) {
     return {shape.gpus, shape.cpu, shape.memory};
 }
 
+// Where they stand, in their order; those that hold no part of a GPU under kNoDevice.
+struct Places {
+    std::map<NodeId, Units> by_node;
+    std::map<std::pair<NodeId, std::int32_t>, Units> by_device;
+};
+
+Places places_of(const ClusterState& state, const std::vector<EvictionUnit>& units) {
+    Places out;
+    const auto note = [](Units& here, const EvictionUnit& unit) {
+        if (here.empty() || here.back() != &unit) here.push_back(&unit);
+    };
+    for (const EvictionUnit& unit : units) {
+        for (const PodId id : unit.pods) {
+            const PodRow& pod = state.pod(id);
+            note(out.by_node[pod.node], unit);
+            note(out.by_device[{pod.node, pod.gpu_device}], unit);
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<PodId>& pods,
                         const Load& ask, std::uint8_t& watch) const {
     const JobRow& job = state.job(id);
-    // Nor does it stop others: docs/limits.md.
-    const auto asks_for_a_part = [&state](PodId pod) {
-        return state.shapes().at(state.pod(pod).shape).part > GpuMilli{};
-    };
-    if (std::any_of(pods.begin(), pods.end(), asks_for_a_part)) return false;
     const reclaim::Standing standing = reclaim::standing(state, job, ask.gpus);
     if (standing.has_guarantee) watch |= ClassBlock::kQueueShrinks;
     if (standing.is_owed) watch |= ClassBlock::kPoolVictims;
@@ -159,27 +175,26 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
     if (candidates_.units.size() == all.size()) return false;
     // What a queue has lent may be too little for all of them, and the cheapest may stand where
     // they help nobody: node by node, those that stand there come first. One pod needs no others
-    // where no limit is in its way.
-    std::map<NodeId, std::vector<const EvictionUnit*>> by_node;
-    for (const EvictionUnit& unit : all) {
-        for (const PodId pod : unit.pods) {
-            auto& here = by_node[state.pod(pod).node];
-            if (here.empty() || here.back() != &unit) here.push_back(&unit);
-        }
-    }
+    // where no limit is in its way. Parts of GPUs likewise, device by device.
+    const Places places = places_of(state, all);
     candidates_.units = all;
     const RoomOnceGone room{state, job.pool, candidates_, pods};
     const bool is_one = pods.size() == 1;
     const bool needs_here_only = is_one && !is_limited(state, job, ask_of(state, pods.front()));
     std::size_t tries = 0;
-    for (const auto& [node, here] : by_node) {
+    for (const auto& [place, here] : places.by_device) {
+        const NodeId node = place.first;
         if (is_one && !room.may_suffice_on(node)) continue;
         if (tries++ == (needs_here_only ? kNodesTriedMostForOne : kNodesTriedMost)) return false;
         order = here;
-        if (!needs_here_only) {
-            for (const EvictionUnit& unit : all) {
-                if (!std::binary_search(here.begin(), here.end(), &unit)) order.push_back(&unit);
-            }
+        const auto add = [&, &first = here](const EvictionUnit* unit) {
+            if (!std::binary_search(first.begin(), first.end(), unit)) order.push_back(unit);
+        };
+        if (needs_here_only) {
+            const Units& beside = places.by_node.at(node);
+            std::for_each(beside.begin(), beside.end(), add);
+        } else {
+            for (const EvictionUnit& unit : all) add(&unit);
         }
         if (search(is_one ? node : NodeId::none())) return true;
     }

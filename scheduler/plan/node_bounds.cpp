@@ -67,8 +67,10 @@ std::vector<NodeBound> bounds_below(const ClusterState& state, const Shape& shap
         const std::int64_t price = lost_gpu_ms(pod, pod.gpus, state.now());
         of.least = std::min(of.least, price);
         of.sum += price;
-        of.most_gpus = std::max(of.most_gpus, pod.gpus.value());
-        of.gpus += pod.gpus.value();
+        // The last part of a GPU leaves all of it.
+        const std::int64_t leaves = whole_gpus_ceil(pod.gpus) * kGpuMilliPerGpu;
+        of.most_gpus = std::max(of.most_gpus, leaves);
+        of.gpus += leaves;
         ++of.pods;
         of.has_gangs |= pod.is_gang;
     }

@@ -30,8 +30,7 @@ std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
         const PodRow& pod = state.pod(*entry);
         if (pod.is_surplus || pod.standing != PodStanding::bound) continue;
         const bool answers = state.node(pod.node).facts.ready;
-        // docs/limits.md: parts stay.
-        if (pod.facts.rank < least || !answers || pod.gpu_device != kNoDevice) break;
+        if (pod.facts.rank < least || !answers) break;
         out.push_back(*entry);
     }
     return out;

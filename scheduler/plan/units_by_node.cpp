@@ -24,15 +24,39 @@ void visit_nodes(const ClusterState& state, const Units& units, const Visit& vis
 
 std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId node,
                    Column column) {
+    const ColumnKind kind = state.capacity().kind(column);
+    const bool is_gpu = kind == ColumnKind::gpu || kind == ColumnKind::gpu_part;
     std::int64_t sum = 0;
     for (const PodId id : unit.pods) {
         const PodRow& pod = state.pod(id);
         if (pod.node != node) continue;
         for (const Need& held : state.shapes().at(pod.shape).needs) {
-            if (held.column == column) sum += held.amount;
+            if (held.column == column) {
+                sum += held.amount;
+            } else if (is_gpu) {
+                sum += state.capacity().most_left_by(held, column);
+            }
         }
     }
     return sum;
+}
+
+std::set<std::int32_t> devices_of(const ClusterState& state, const Units& units, NodeId node) {
+    std::set<std::int32_t> out;
+    for (const EvictionUnit* unit : units) {
+        for (const PodId id : unit->pods) {
+            const PodRow& pod = state.pod(id);
+            if (pod.node == node && pod.gpu_device != kNoDevice) out.insert(pod.gpu_device);
+        }
+    }
+    return out;
+}
+
+bool is_on_device(const ClusterState& state, const EvictionUnit& unit, NodeId node,
+                  std::int32_t device) {
+    return std::any_of(unit.pods.begin(), unit.pods.end(), [&](PodId id) {
+        return state.pod(id).node == node && state.pod(id).gpu_device == device;
+    });
 }
 
 UnitsByNode::UnitsByNode(const ClusterState& state, const Units& units) : units_(units) {

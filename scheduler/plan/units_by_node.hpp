@@ -3,6 +3,7 @@
 // is asked of those that stand there, not of all.
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -12,8 +13,14 @@ namespace gpuctl {
 
 using Units = std::vector<const EvictionUnit*>;
 
-// What the unit would leave of this column on the node.
+// The most that the unit could leave of this column on the node: the last part of a GPU leaves all
+// of it.
 std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId node, Column column);
+
+// Of which GPUs of the node the units hold parts, and whether this one does.
+std::set<std::int32_t> devices_of(const ClusterState& state, const Units& units, NodeId node);
+bool is_on_device(const ClusterState& state, const EvictionUnit& unit, NodeId node,
+                  std::int32_t device);
 
 class UnitsByNode {
 public:

@@ -14,7 +14,6 @@ StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod, Consent c
                             planted(PlantedBug::preempt_the_unwilling);
     if (!is_willing) return {StopBar::unwilling, {}};
     if (!pod.facts.has_controller) return {StopBar::bare, {}};
-    if (pod.gpu_device != kNoDevice) return {StopBar::part, {}};
     // Nobody knows when the pods of a node that does not answer will be gone.
     const bool is_settled = pod.standing == PodStanding::bound && pod.eviction == Eviction::none &&
                             !pod.delete_in_flight && state.node(pod.node).facts.ready;
@@ -174,8 +173,11 @@ RoomOnceGone::RoomOnceGone(const ClusterState& state, PoolId pool, const Candida
                                         [&](PodId pod) { return state.pod(pod).shape == like; });
     if (!is_uniform || capacity_.kind(shape_.index_column) != ColumnKind::gpu) return;
     gone_.assign(state.node_slots(), 0);
+    // The last part of a GPU leaves all of it.
     const auto lift = [&](PodId id) {
-        gone_[state.pod(id).node.value()] += state.shapes().at(state.pod(id).shape).gpus.value();
+        const Shape& shape = state.shapes().at(state.pod(id).shape);
+        gone_[state.pod(id).node.value()] +=
+            shape.part > GpuMilli{} ? kGpuMilliPerGpu : shape.gpus.value();
     };
     for (const PodId id : candidates.leaving) lift(id);
     for (const EvictionUnit& unit : candidates.units) {

@@ -37,7 +37,6 @@ enum class StopBar : std::uint8_t {
     none,
     unwilling,      // its user has not said that it may
     bare,           // no controller would make it again
-    part,           // of a GPU: docs/limits.md
     not_now,        // its node is silent, or it is on its way in or out
     protected_yet,  // it began lately (policy.runTimeProtected)
     spared          // it could not be evicted when it was asked last
@@ -51,7 +50,7 @@ struct StopCheck {
 enum class Consent : std::uint8_t { needed, not_needed };
 
 // Pods on the nodes of the pool that answer, of jobs that `may_stop` allows, as far as they may be
-// stopped at all: willing, made again by a controller, whole, not protected.
+// stopped at all: willing, made again by a controller, not protected.
 void find_candidates(const ClusterState& state, PoolId pool,
                      const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
                      Consent consent = Consent::needed);

@@ -129,6 +129,9 @@ public:
         std::int64_t total = 0;
     };
     [[nodiscard]] Gpus gpus_on(std::uint32_t slot) const;
+    // The most that `column` gains when this is given back. Parts and whole GPUs are one another's:
+    // the last part of a device leaves all of it, and a whole one any part.
+    [[nodiscard]] std::int64_t most_left_by(const Need& held, Column column) const;
     // GPUs without work, and what is left of those with some.
     [[nodiscard]] std::int64_t idle_gpus(std::uint32_t slot) const;
     // While closed, the node takes no more parts: a promise counts on its devices.

@@ -129,6 +129,15 @@ std::int64_t Capacity::fitting_by(std::uint32_t slot, const Need& need, std::int
     return std::min(enough, sum);
 }
 
+std::int64_t Capacity::most_left_by(const Need& held, Column column) const {
+    if (held.column == column) return held.amount;
+    const Column beside = columns_[at(held.column)].beside;
+    if (beside == Column::cpu || beside != column) return 0;
+    const bool is_part = kind(held.column) == ColumnKind::gpu_part;
+    if (planted(PlantedBug::last_part_leaves_its_share)) return held.amount;
+    return is_part ? kGpuMilliPerGpu : held.amount;
+}
+
 Capacity::Gpus Capacity::gpus_on(std::uint32_t slot) const {
     Gpus sum;
     for (const ColumnData& column : columns_) {

@@ -185,15 +185,17 @@ void ClusterState::read_claim(const JobRow& job, std::vector<Placement>& round) 
     round.clear();
     for (const PodId id : job.pods) {
         const PodRow& pod = pods_[id.value()];
-        if (pod.standing == PodStanding::claimed) round.push_back({id, pod.node});
+        if (pod.standing != PodStanding::claimed) continue;
+        const bool forgets = planted(PlantedBug::claim_no_device);
+        round.push_back({id, pod.node, forgets ? kNoDevice : pod.gpu_device});
     }
 }
 
 bool ClusterState::is_free(const std::vector<Placement>& round) const {
     return std::all_of(round.begin(), round.end(), [this](const Placement& placement) {
         const Needs& needs = shapes_.at(pods_[placement.pod.value()].shape).needs;
-        return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
-            return capacity_.usable(need.column, placement.node.value()) >= 0;
+        return std::none_of(needs.begin(), needs.end(), [&](const Need& need) {
+            return capacity_.is_overdrawn(placement.node.value(), need, placement.device);
         });
     });
 }

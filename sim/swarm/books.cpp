@@ -87,6 +87,7 @@ void Books::read_claims(const ClusterState& after, bool only_old) {
             const std::string& node = after.node(row.node).facts.name;
             if (only_old && claimed_before(row.facts.uid) != node) continue;
             pods.at(row.facts.uid).claimed = node;
+            pods.at(row.facts.uid).claimed_device = row.gpu_device;
             pods.at(row.facts.uid).claimed_until = after.job(id).claim_until;
         }
     }

@@ -38,16 +38,18 @@ struct BookedPod {
     bool reserved = false;  // it failed, and the engine may keep the room to try again
     bool deleting = false;  // a DeletePod of ours is under way
     std::string claimed;    // node where room is kept for it ...
-    Instant claimed_until;  // ... at the latest
-    bool evicting = false;  // it is being stopped for the sake of others
-    bool surplus = false;   // as a rank that its job, which goes on, is to have no more
+    std::int32_t claimed_device = kNoDevice;  // ... for a part of a GPU on this one ...
+    Instant claimed_until;                    // ... at the latest
+    bool evicting = false;                    // it is being stopped for the sake of others
+    bool surplus = false;  // as a rank that its job, which goes on, is to have no more
     [[nodiscard]] const std::string& where() const {
         if (!facts.node.empty()) return facts.node;
         return promised.empty() ? claimed : promised;
     }
     [[nodiscard]] bool is_bound() const { return !facts.node.empty() || !promised.empty(); }
     [[nodiscard]] std::int32_t device() const {
-        return facts.node.empty() ? promised_device : facts.gpu_device;
+        if (!facts.node.empty()) return facts.gpu_device;
+        return promised.empty() ? claimed_device : promised_device;
     }
     [[nodiscard]] bool holds() const { return !is_terminal(facts.phase) && !where().empty(); }
     [[nodiscard]] bool stays() const {

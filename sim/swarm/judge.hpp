@@ -117,9 +117,14 @@ private:
     [[nodiscard]] std::string guarantee_broken(const Books& then, const QueueName& leaf,
                                                const QueueName& last,
                                                const std::string& model) const;
-    using Places = std::map<std::string, std::string>;  // node by uid
+    struct Place {
+        std::string node;
+        std::int32_t device = kNoDevice;
+    };
+    using Places = std::map<std::string, Place>;  // by uid
     [[nodiscard]] Places claimed_beside(const std::vector<Evictions>& step,
                                         const ClusterState& after) const;
+    static void claim(Books& books, const std::string& uid, const Place& place);
     void check_claim(const Evictions& of, const ClusterState& after, const Places& beside,
                      Books then);
     void undo(const Evictions& of, Books& then) const;

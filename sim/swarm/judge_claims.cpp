@@ -6,6 +6,20 @@
 #include "sim/swarm/judge.hpp"
 
 namespace gpuctl::sim {
+namespace {
+
+bool is_part(const PodFacts& pod) { return amounts_of(pod.request).gpus % kGpuMilliPerGpu != 0; }
+
+// A GPU of which parts are given is no whole one; what lies on one device is no more than it has.
+bool lacks_devices(const Books& books, const NodeFacts& node, const PodFacts& pod,
+                   std::int32_t device) {
+    if (amounts_of(pod.request).gpus == 0) return false;
+    const DeviceCount devices = books.devices_on(node.name);
+    return devices.taken() > amounts_of(node.allocatable).gpus ||
+           (device >= 0 && devices.on_device(device) > kGpuMilliPerGpu);
+}
+
+}  // namespace
 
 void Judge::note_eviction(const EvictPod& eviction, const ClusterState& after,
                           std::vector<Evictions>& step) {
@@ -35,7 +49,7 @@ Judge::Places Judge::claimed_beside(const std::vector<Evictions>& step,
         for (const PodId pod : after.job(id).pods) {
             const PodRow& row = after.pod(pod);
             if (row.standing != PodStanding::claimed) continue;
-            out[row.facts.uid] = after.node(row.node).facts.name;
+            out[row.facts.uid] = {after.node(row.node).facts.name, row.gpu_device};
         }
     }
     return out;
@@ -46,7 +60,7 @@ void Judge::check_evictions(std::vector<Evictions>& step, const ClusterState& af
     Places claimed_in_this_step;
     for (std::size_t i = 0; i < step.size(); ++i) {
         Evictions& of = step[i];
-        for (const auto& [uid, node] : claimed_in_this_step) of.before.pods.at(uid).claimed = node;
+        for (const auto& [uid, place] : claimed_in_this_step) claim(of.before, uid, place);
         const JobId id = after.find_job(of.beneficiary);
         if (!id.exists() || !after.job(id).claim_until.happened()) {
             fail("I17", "pods are stopped for job " + to_string(of.beneficiary) +
@@ -59,20 +73,25 @@ void Judge::check_evictions(std::vector<Evictions>& step, const ClusterState& af
             if (row.standing != PodStanding::claimed) continue;
             if (!books_.claimed_before(row.facts.uid).empty()) continue;
             is_new = true;
-            claimed_in_this_step[row.facts.uid] = after.node(row.node).facts.name;
+            claimed_in_this_step[row.facts.uid] = {after.node(row.node).facts.name, row.gpu_device};
         }
         if (!is_new) continue;
         Books then = without_leaving(of.before, after, after.pool(after.job(id).pool).name);
         for (const PodId pod : after.job(id).pods) {
             const PodRow& row = after.pod(pod);
             if (row.standing != PodStanding::claimed) continue;
-            then.pods.at(row.facts.uid).claimed = after.node(row.node).facts.name;
+            claim(then, row.facts.uid, {after.node(row.node).facts.name, row.gpu_device});
         }
         for (std::size_t later = i + 1; later < step.size(); ++later) {
             undo(step[later], then);
         }
         check_claim(of, after, beside, std::move(then));
     }
+}
+
+void Judge::claim(Books& books, const std::string& uid, const Place& place) {
+    books.pods.at(uid).claimed = place.node;
+    books.pods.at(uid).claimed_device = place.device;
 }
 
 // What was decided after it in the same step is no reason for it or against it.
@@ -151,9 +170,7 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
             fail("I17", what + "room is claimed on node " + node.name + ", which it may not use");
         }
         const Amounts left = then.room_on(node);
-        const bool lacks_gpus =
-            amounts_of(like.request).gpus > 0 &&
-            then.devices_on(node.name).taken() > amounts_of(node.allocatable).gpus;
+        const bool lacks_gpus = lacks_devices(then, node, like, after.pod(id).gpu_device);
         if (left.cpu < 0 || left.memory < 0 || left.slots < 0 || lacks_gpus) {
             fail("I17", what + "more is claimed on node " + node.name + " than will be free");
         }
@@ -171,6 +188,8 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
     for (const EvictPod& eviction : evictions) {
         note_kept(eviction, after);
         const PodFacts& victim = books_.pods.at(eviction.pod.uid).facts;
+        if (is_part(victim)) ++probes.parts_stopped;
+        if (is_part(like)) ++probes.stopped_for_parts;
         if (is_stranded(victim)) {
             ++probes.stranded_stopped;
             continue;
@@ -193,7 +212,7 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
     for (const auto& [name, uids] : units) {
         Books spared = then;
         for (const std::string& uid : uids) spared.pods.at(uid).facts.phase = PodPhase::running;
-        for (const auto& [uid, node] : beside) spared.pods.at(uid).claimed = node;
+        for (const auto& [uid, place] : beside) claim(spared, uid, place);
         if (spared.limit_crossed(like, ask).empty() &&
             spared.fitting_in_models(like, ranks) >= ranks) {
             fail("I17", what + to_string(name) + " is stopped without need");
@@ -220,10 +239,7 @@ void Judge::look_at_claims(const ClusterState& state) {
             if (node == books_.nodes.end()) continue;
             models.push_back(node->second.gpu_model);
             const Amounts left = books_.room_on(node->second);
-            // A GPU of which parts are given is no whole one.
-            const bool lacks_gpus =
-                amounts_of(pod.facts.request).gpus > 0 &&
-                books_.devices_on(node->first).taken() > amounts_of(node->second.allocatable).gpus;
+            const bool lacks_gpus = lacks_devices(books_, node->second, pod.facts, pod.gpu_device);
             is_free =
                 is_free && left.cpu >= 0 && left.memory >= 0 && left.slots >= 0 && !lacks_gpus;
         }
@@ -249,8 +265,7 @@ bool Judge::may_be_stopped(const ClusterState& state, const std::string& uid,
     const std::optional<Instant> from = state.evictable_from(job_of(pod.facts));
     const Instant protected_until =
         std::max(row.placed_at, pod.facts.started_at) + books_.policy.run_time_protected;
-    const bool is_part = amounts_of(pod.facts.request).gpus % kGpuMilliPerGpu != 0;
-    return !is_part && pod.stays() && row.standing == PodStanding::bound && is_willing &&
+    return pod.stays() && row.standing == PodStanding::bound && is_willing &&
            pod.facts.has_controller && row.eviction == Eviction::none &&
            row.spared_until <= state.now() && from && *from <= state.now() &&
            node != books_.nodes.end() && node->second.ready && node->second.pool == pool &&
@@ -278,7 +293,6 @@ bool Judge::unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
 void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness& ready) {
     const PodFacts& like = state.pod(ready.pods.front()).facts;
     if (like.priority >= kSystemPriority) return;
-    if (amounts_of(like.request).gpus % kGpuMilliPerGpu != 0) return;  // parts stop nobody
     const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
     Amounts ask;
     ask.add(amounts_of(like.request), ranks);

@@ -163,7 +163,6 @@ std::optional<Books> Judge::without_surplus(const ClusterState& state, JobId by,
             const auto node = books_.nodes.find(pod.where());
             // One that stays keeps those below it: too much to know by hand.
             if (node == books_.nodes.end() || !node->second.ready) return std::nullopt;
-            if (amounts_of(facts.request).gpus % kGpuMilliPerGpu != 0) return std::nullopt;
             going.insert(facts.uid);
             if (books_.queue_of(facts) != mine) of_others.push_back(&facts);
         }

@@ -44,7 +44,17 @@ BOOST_DESCRIBE_STRUCT(BudgetProbes, (),
                       (budgets_drawn, budgets_recounted, budgets_overdrawn, waits_for_budgets,
                        waits_beside_reserves, guarantees_outgrown))
 
-struct Probes : MaintenanceProbes, BudgetProbes {
+// Parts of GPUs.
+struct PartProbes {
+    std::uint64_t parts_placed = 0;
+    std::uint64_t devices_shared = 0;     // parts placed beside others
+    std::uint64_t parts_stopped = 0;      // for others
+    std::uint64_t stopped_for_parts = 0;  // pods, for a job whose own hold parts
+};
+BOOST_DESCRIBE_STRUCT(PartProbes, (),
+                      (parts_placed, devices_shared, parts_stopped, stopped_for_parts))
+
+struct Probes : MaintenanceProbes, BudgetProbes, PartProbes {
     std::uint64_t steps = 0;
     std::uint64_t plans = 0;
     std::uint64_t jobs_submitted = 0;
@@ -91,8 +101,6 @@ struct Probes : MaintenanceProbes, BudgetProbes {
     std::uint64_t stopped_for_due = 0;      // pods, for a job that was due sooner
     std::uint64_t disruptions_tried = 0;    // for waiting jobs, by hand at a fixed point
     std::uint64_t reclaims_tried = 0;       // likewise, between queues
-    std::uint64_t parts_placed = 0;         // of a GPU
-    std::uint64_t devices_shared = 0;       // parts placed beside others
     std::uint64_t topologies_judged = 0;    // placements that were to be together or apart
     // Elastic jobs.
     std::uint64_t growths_placed = 0;  // rounds of ranks beyond the minimum
@@ -102,7 +110,7 @@ struct Probes : MaintenanceProbes, BudgetProbes {
     std::uint64_t shrinks_tried = 0;   // for waiting jobs, by hand at a fixed point
     std::uint64_t resizes_turned_down = 0;
 };
-BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes),
+BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes, PartProbes),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
                        binds_turned_down, binds_unanswered, answers_stale, kubelet_rejections,
                        creates_failed, deletes_failed, containers_failed, pods_evicted,
@@ -113,8 +121,8 @@ BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes),
                        stopped_for_late, stopped_for_due, disruptions_tried, reclaims_tried,
                        orders_compared, branches_compared, limits_recounted, usages_recounted,
                        waits_tried, explanations_recounted, promises_recounted, rooms_kept,
-                       parts_placed, devices_shared, topologies_judged, growths_placed,
-                       growths_sent, ranks_shrunk, sizes_given, shrinks_tried, resizes_turned_down))
+                       topologies_judged, growths_placed, growths_sent, ranks_shrunk, sizes_given,
+                       shrinks_tried, resizes_turned_down))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

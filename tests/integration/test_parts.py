@@ -5,6 +5,12 @@ import unittest
 
 from support import (BOUND_S, PREFIX, Daemon, bound, condition, create_pod, delete_namespace_pods, node_of, pod,
                      shared_testbed, unique, wait_for)
+from training_jobs import GRACE_S, TrainingJobs
+
+
+def share(bed, value):
+    for node in ("training-0", "training-1"):
+        bed.api("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": {f"{PREFIX}/gpu-sharing": value}}}, expect=(200,))
 
 
 class Parts(unittest.TestCase):
@@ -15,8 +21,7 @@ class Parts(unittest.TestCase):
         cls.addClassCleanup(lambda: cls.daemon.stop())
 
     def share(self, value):
-        for node in ("training-0", "training-1"):
-            self.bed.api("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": {f"{PREFIX}/gpu-sharing": value}}}, expect=(200,))
+        share(self.bed, value)
 
     def setUp(self):
         self.share("true")
@@ -88,6 +93,45 @@ class Parts(unittest.TestCase):
 
         self.assertIn("instead of a part of one GPU", wait_for(said, BOUND_S, "odd is told why it waits")["message"])
         self.assertEqual(bound(self.bed, self.namespace), {})
+
+
+class PartsForOthers(TrainingJobs, unittest.TestCase):
+    """One GPU of the pool is left, and two jobs of low priority share it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bed = shared_testbed()
+        share(cls.bed, "true")
+        cls.addClassCleanup(share, cls.bed, None)
+        cls.daemon = Daemon(bed=cls.bed).start()
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def setUp(self):
+        self.namespace = self.bed.create_namespace(unique("parts-for-others"))
+        for name, gpus in (("eight", 8), ("seven", 7)):
+            self.submit(name, ranks=1, gpus=gpus, priority="high")
+            self.wait_placed(name, 1)
+        for name in ("one", "other"):
+            self.submit(name, ranks=1, gpus=0.5, priority="low")
+            self.wait_running(name, 1)
+        self.assertEqual(self.places("one"), self.places("other"))
+
+    def places(self, name):
+        return {(pod["spec"]["nodeName"], pod["metadata"]["annotations"].get(f"{PREFIX}/gpu-device"))
+                for pod in self.pods(name) if pod["spec"].get("nodeName")}
+
+    def test_a_part_of_higher_priority_gets_the_place_of_another(self):
+        place = self.places("one")
+        self.submit("high", ranks=1, gpus=0.5, priority="high")
+        self.wait_placed("high", 1, GRACE_S + BOUND_S)
+        self.assertEqual(self.places("high"), place)
+        self.assertEqual(sorted(len(self.placed(name)) for name in ("one", "other")), [0, 1])
+
+    def test_both_parts_go_for_a_whole_gpu(self):
+        self.submit("high", ranks=1, gpus=1, priority="high")
+        self.wait_placed("high", 1, GRACE_S + BOUND_S)
+        self.assertEqual(self.placed("one") | self.placed("other"), {})
+        self.assertIn("preempted by job", self.explanation("one"))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 
 #include "scheduler/base/rng.hpp"
 #include "scheduler/plan/placer.hpp"
@@ -25,13 +26,14 @@ PodFacts asking(const std::string& uid, const std::string& job, std::int64_t mil
 // which they are, and it does not matter.
 using Devices = std::vector<std::vector<std::int64_t>>;
 
-Devices devices_of(const EngineWorld& world) {
+Devices devices_of(const EngineWorld& world, const std::set<std::string>& gone = {}) {
     Devices out;
     for (const auto& [name, facts] : world.nodes) {
         std::int64_t untouched = whole_gpus_floor(gpus_total(facts.allocatable));
         std::map<std::int32_t, std::int64_t> open;
         for (const auto& [uid, other] : world.pods) {
-            if (world.node_of(uid) != name || other.request.gpus.empty()) continue;
+            const bool holds = world.node_of(uid) == name && !gone.contains(uid);
+            if (!holds || other.request.gpus.empty()) continue;
             const GpuMilli amount = other.request.gpus[0].amount;
             if (is_part_of_gpu(amount)) {
                 const auto [device, is_new] = open.try_emplace(world.device_of(uid), 1000);
@@ -130,6 +132,97 @@ TEST(Parts, are_placed_exactly_when_some_assignment_to_devices_exists) {
     }
     EXPECT_GT(placed, 1'000);
     EXPECT_GT(refused, 300);
+}
+
+constexpr std::array<std::int64_t, 8> kSizes = {200, 300, 400, 500, 600, 700, 1000, 2000};
+
+// Pods of lower priority fill a small cluster; returns those that may be stopped.
+std::vector<std::string> fill(EngineWorld& world, Rng& rng) {
+    for (std::int64_t i = rng.between(1, 2); i > 0; --i) {
+        world.add(node("n" + std::to_string(i), rng.between(1, 3)));
+    }
+    std::vector<std::string> willing;
+    for (int i = 0; i < 9; ++i) {
+        const std::string name = "w" + std::to_string(i);
+        PodFacts work = asking(name, name, kSizes[rng.below(kSizes.size())]);
+        work.preemptible = !rng.chance(1, 5);
+        work.preempts = false;
+        work.priority = static_cast<std::int32_t>(rng.between(1, 50));
+        world.now = world.now + Duration{rng.between(1, 10'000)};
+        world.add(work);
+        world.run();
+        if (world.node_of(name).empty()) {
+            world.remove_pod(name);
+            continue;
+        }
+        PodFacts& facts = world.pods.at(name);
+        facts.phase = PodPhase::running;
+        facts.started_at = world.now;
+        world.show(name);
+        if (work.preemptible) willing.push_back(name);
+    }
+    return willing;
+}
+
+std::vector<std::int64_t> ask_for_more(EngineWorld& world, Rng& rng) {
+    std::vector<std::int64_t> ranks;
+    const std::int64_t milli = kSizes[rng.below(kSizes.size())];
+    for (std::int64_t i = rng.chance(1, 2) ? 1 : rng.between(2, 3); i > 0; --i) {
+        ranks.push_back(milli);
+    }
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        PodFacts one = asking("own-" + std::to_string(i), "own", milli);
+        one.rank = static_cast<std::int32_t>(i);
+        one.gang = ranks.size() > 1;
+        one.gang_min = one.gang ? static_cast<std::int32_t>(ranks.size()) : 0;
+        one.priority = 90;
+        world.add(one);
+    }
+    return ranks;
+}
+
+TEST(Parts, have_others_stopped_exactly_when_some_subset_makes_room_and_none_for_nothing) {
+    int stopped = 0;
+    int of_parts = 0;
+    for (std::uint64_t seed = 1; seed <= 1'500; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Rng rng{seed};
+        EngineWorld world;
+        const std::vector<std::string> willing = fill(world, rng);
+        const Devices before = devices_of(world);
+        const std::vector<std::int64_t> ranks = ask_for_more(world, rng);
+        const auto fits_without = [&](const std::set<std::string>& gone) {
+            Devices devices = gone.empty() ? before : devices_of(world, gone);
+            return can_place(devices, ranks);
+        };
+        const std::set<std::string> all{willing.begin(), willing.end()};
+        const bool fits_at_once = fits_without({});
+        const bool helps = !fits_at_once && fits_without(all);
+        world.plan();
+        std::set<std::string> chosen;
+        for (const auto& [uid, eviction] : world.evictions) chosen.insert(uid);
+        ASSERT_EQ(!chosen.empty(), helps);
+        if (chosen.empty()) continue;
+        ++stopped;
+        if (ranks.front() < 1000) ++of_parts;
+        for (const std::string& uid : chosen) ASSERT_TRUE(all.contains(uid)) << uid;
+        const std::vector<std::string> list{chosen.begin(), chosen.end()};
+        const auto some = [&](unsigned bits) {
+            std::set<std::string> out{"own-0", "own-1", "own-2"};  // what they claim is not held
+            for (std::size_t i = 0; i < list.size(); ++i) {
+                if (bits >> i & 1U) out.insert(list[i]);
+            }
+            return out;
+        };
+        const unsigned whole = (1U << list.size()) - 1;
+        EXPECT_TRUE(fits_without(some(whole))) << "they are stopped in vain";
+        for (unsigned fewer = 0; fewer < whole; ++fewer) {
+            EXPECT_FALSE(fits_without(some(fewer))) << "fewer would do";
+        }
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(stopped, 300);
+    EXPECT_GT(of_parts, 100);
 }
 
 // Judging every node anew gives the same node, whatever changed in between.

@@ -24,8 +24,7 @@ void visit_nodes(const ClusterState& state, const Units& units, const Visit& vis
 
 std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId node,
                    Column column) {
-    const ColumnKind kind = state.capacity().kind(column);
-    const bool is_gpu = kind == ColumnKind::gpu || kind == ColumnKind::gpu_part;
+    const bool has_beside = state.capacity().has_parts_beside(column);
     std::int64_t sum = 0;
     for (const PodId id : unit.pods) {
         const PodRow& pod = state.pod(id);
@@ -33,7 +32,7 @@ std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId n
         for (const Need& held : state.shapes().at(pod.shape).needs) {
             if (held.column == column) {
                 sum += held.amount;
-            } else if (is_gpu) {
+            } else if (has_beside) {
                 sum += state.capacity().most_left_by(held, column);
             }
         }
@@ -43,6 +42,7 @@ std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId n
 
 std::set<std::int32_t> devices_of(const ClusterState& state, const Units& units, NodeId node) {
     std::set<std::int32_t> out;
+    if (!state.capacity().has_parts()) return out;
     for (const EvictionUnit* unit : units) {
         for (const PodId id : unit->pods) {
             const PodRow& pod = state.pod(id);

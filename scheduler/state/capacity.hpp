@@ -106,6 +106,11 @@ public:
     }
 
     // --- parts of GPUs (capacity_parts.cpp) ---
+    // Did anybody ever ask for one? Of GPUs of this column, or for what this column counts?
+    [[nodiscard]] bool has_parts() const { return !part_columns_.empty(); }
+    [[nodiscard]] bool has_parts_beside(Column column) const {
+        return columns_[at(column)].beside != Column::cpu;
+    }
     // The need for a part of a GPU, if there is one; there is never more than one.
     [[nodiscard]] const Need* part_of(const Needs& needs) const;
     [[nodiscard]] const std::vector<OpenDevice>& open_devices(Column parts,

@@ -136,8 +136,11 @@ public:
     // GPUs that nobody else can have: of a queue, or (no queue named) of a pool's queues together;
     // were `more` held in the queue `in`.
     enum class Claims : std::uint8_t { counted, left_out };
+    // By queue of one pool, in it itself.
+    using HeldGpus = std::map<std::string, std::int64_t>;
+    [[nodiscard]] HeldGpus held_by_queue(const std::string& pool, Claims claims) const;
     [[nodiscard]] std::int64_t kept(const QueueName& queue, const QueueName& in, std::int64_t more,
-                                    Claims claims = Claims::counted) const;
+                                    const HeldGpus& held) const;
     [[nodiscard]] std::int64_t held_of_model(const QueueName& queue,
                                              const std::string& model) const;
     // May `gpus` more of the pod's job go to nodes of this model?

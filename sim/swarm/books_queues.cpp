@@ -83,23 +83,30 @@ std::optional<std::int64_t> Books::cap(const QueueName& queue) const {
     return out;
 }
 
-std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64_t more,
-                         Claims claims) const {
-    std::int64_t sum = queue == in ? more : 0;
+Books::HeldGpus Books::held_by_queue(const std::string& pool, Claims claims) const {
+    HeldGpus held;
     for (const auto& [uid, pod] : pods) {
-        if (claims == Claims::left_out && !pod.claimed.empty()) continue;
-        if (pod.holds() && queue_of(pod.facts) == queue) sum += amounts_of(pod.facts.request).gpus;
+        if (!pod.holds() || (claims == Claims::left_out && !pod.claimed.empty())) continue;
+        const QueueName queue = queue_of(pod.facts);
+        if (queue.pool == pool) held[queue.queue] += amounts_of(pod.facts.request).gpus;
     }
+    return held;
+}
+
+std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64_t more,
+                         const HeldGpus& held) const {
+    std::int64_t sum = queue == in ? more : 0;
+    if (const auto own = held.find(queue.queue); own != held.end()) sum += own->second;
     bool has_default = false;
     for (const PoolPolicy& pool : policy.pools) {
         if (pool.name != queue.pool) continue;
         for (const QueuePolicy& other : pool.queues) {
             has_default = has_default || other.name == kDefaultQueue;
-            if (other.parent == queue.queue) sum += kept({pool.name, other.name}, in, more, claims);
+            if (other.parent == queue.queue) sum += kept({pool.name, other.name}, in, more, held);
         }
     }
     if (queue.queue.empty() && !has_default) {
-        sum += kept({queue.pool, kDefaultQueue}, in, more, claims);
+        sum += kept({queue.pool, kDefaultQueue}, in, more, held);
     }
     const QueuePolicy* known = policy_of(queue);
     if (!known || !known->lending_limit) return sum;
@@ -250,6 +257,7 @@ std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more)
                             const BookedPod& known = pods.at(uid);
                             return known.holds() && (!known.evicting || known.surplus);
                         });
+    const HeldGpus by_queue = held_by_queue(leaf.pool, Claims::counted);
     for (const QueueName& queue : chain(leaf)) {
         const QueuePolicy* known = policy_of(queue);
         if (known == nullptr) continue;
@@ -257,8 +265,8 @@ std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more)
         const std::int64_t has = held_below(queue).gpus;
         const std::optional<std::int64_t> most = cap(queue);
         if (gpus > 0 && most && has + gpus > *most) return "GPUs" + name;
-        const std::int64_t before = kept(queue, leaf, 0);
-        const std::int64_t after = kept(queue, leaf, gpus);
+        const std::int64_t before = kept(queue, leaf, 0, by_queue);
+        const std::int64_t after = kept(queue, leaf, gpus, by_queue);
         if (most && after > *most && after > before) return "GPUs kept back" + name;
         if (known->jobs_maximum && is_new && jobs_held(queue) + 1 > *known->jobs_maximum) {
             return "jobs" + name;
@@ -270,8 +278,8 @@ std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more)
         }
     }
     const QueueName whole{leaf.pool, ""};
-    const std::int64_t before = kept(whole, leaf, 0);
-    const std::int64_t after = kept(whole, leaf, gpus);
+    const std::int64_t before = kept(whole, leaf, 0, by_queue);
+    const std::int64_t after = kept(whole, leaf, gpus, by_queue);
     // What is only claimed may come to nothing, and is still to be kept back then.
     std::int64_t held = 0;
     for (const auto& [uid, other] : pods) {
@@ -281,7 +289,7 @@ std::string Books::queue_limit_crossed(const PodFacts& pod, const Amounts& more)
         }
     }
     const std::int64_t all = offered(leaf.pool).gpus;
-    const bool keeps_back = kept(whole, leaf, 0, Claims::left_out) > held;
+    const bool keeps_back = kept(whole, leaf, 0, held_by_queue(leaf.pool, Claims::left_out)) > held;
     if (all > 0 && keeps_back && after > before && after > all) {
         return "GPUs kept back in pool " + leaf.pool;
     }

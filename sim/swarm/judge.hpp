@@ -138,8 +138,10 @@ private:
     // Something of it holds and may stay, even if it was asked to go.
     [[nodiscard]] bool is_there(const ObjectKey& job) const;
     [[nodiscard]] bool is_stranded(const PodFacts& pod) const;
-    [[nodiscard]] Books without_stranded(const ClusterState& state, const ObjectKey& but,
-                                         const std::string& pool, Books leaving) const;
+    [[nodiscard]] std::optional<Books> without_stranded(const ClusterState& state,
+                                                        const ObjectKey& but,
+                                                        const std::string& pool,
+                                                        const Books& leaving) const;
     void look_at_stranded(const ClusterState& state);
     void look_at_wait_targets(const ClusterState& state);
     void check_started_anew(const ObjectKey& job, const PodFacts& like);

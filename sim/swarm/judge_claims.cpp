@@ -300,11 +300,12 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     const std::string pool = state.pool(state.job(id).pool).name;
     Duration latest;  // that it may begin, when the slowest who could be stopped have gone
     const auto starts = [&](const Books& books) {
-        if (!books.limit_crossed(like, ask).empty()) return false;
-        if (latest == Duration{}) return books.fitting_in_models(like, ranks) >= ranks;
-        Books late = books;
-        late.begins_within = latest;
-        return late.fitting_in_models(like, ranks) >= ranks;
+        return books.limit_crossed(like, ask).empty() &&
+               books.fitting_in_models(like, ranks) >= ranks;
+    };
+    const auto starts_then = [&](std::optional<Books> then) {
+        if (then && latest > Duration{}) then->begins_within = latest;
+        return then && starts(*then);
     };
     auto known = leaving_.find(pool);
     if (known == leaving_.end()) {
@@ -321,23 +322,23 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
         latest = std::max(latest, pod.facts.stop_grace + Duration::seconds(60));
     }
     ++probes.disruptions_tried;
-    if (const std::optional<Books> then = without_surplus(state, id, like, leaving)) {
+    if (std::optional<Books> then = without_surplus(state, id, like, leaving)) {
         ++probes.shrinks_tried;
-        if (starts(*then)) {
+        if (starts_then(std::move(then))) {
             return fail("I14", "job " + to_string(state.job(id).key) +
                                    " could have elastic jobs shrunk for it and nobody tries");
         }
     }
     const std::string name = "job " + to_string(state.job(id).key);
-    if (starts(without_stranded(state, state.job(id).key, pool, leaving))) {
+    if (starts_then(without_stranded(state, state.job(id).key, pool, leaving))) {
         return fail("I14", name + " could have gangs stopped that lack ranks and nobody tries");
     }
     if (could_start_anew(state, id, ready, like)) {
         return fail("I14", name + " could start elsewhere as a whole and nobody tries");
     }
-    if (const std::optional<Books> then = without_loans(state, like, ask, leaving)) {
+    if (std::optional<Books> then = without_loans(state, like, ask, leaving)) {
         ++probes.reclaims_tried;
-        if (starts(*then)) {
+        if (starts_then(std::move(then))) {
             return fail("I14", name + " could have what was lent taken back and nobody tries");
         }
     }
@@ -351,9 +352,9 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     }
     if (victims.empty()) victims = longer_ones(state, id, like);
     if (victims.empty()) return;
-    Books then = leaving;
-    for (const std::string& uid : victims) then.pods.at(uid).facts.phase = PodPhase::failed;
-    if (starts(then)) {
+    std::optional<Books> then = leaving;
+    for (const std::string& uid : victims) then->pods.at(uid).facts.phase = PodPhase::failed;
+    if (starts_then(std::move(then))) {
         fail("I14", name + " could have " + std::to_string(victims.size()) + " pods, one of them " +
                         to_string(books_.pods.at(victims.front()).facts.key) +
                         ", stopped for it and nobody tries");

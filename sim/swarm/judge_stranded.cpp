@@ -49,8 +49,9 @@ bool Judge::is_stranded(const PodFacts& pod) const {
            since->second + deadline <= books_.now && pod.priority < kSystemPriority;
 }
 
-Books Judge::without_stranded(const ClusterState& state, const ObjectKey& but,
-                              const std::string& pool, Books leaving) const {
+std::optional<Books> Judge::without_stranded(const ClusterState& state, const ObjectKey& but,
+                                             const std::string& pool, const Books& leaving) const {
+    std::optional<Books> then;  // copied when there is somebody: seldom
     for (const auto& [uid, pod] : books_.pods) {
         if (!pod.holds() || pod.facts.terminating || pod.facts.priority >= kSystemPriority)
             continue;
@@ -58,9 +59,10 @@ Books Judge::without_stranded(const ClusterState& state, const ObjectKey& but,
         if (!id.exists() || state.job(id).key == but || !state.job(id).is_stranded) continue;
         if (books_.queue_of(pod.facts).pool != pool) continue;
         if (!unit_may_be_stopped(state, pod, pool, Consent::not_needed)) continue;
-        leaving.pods.at(uid).facts.phase = PodPhase::failed;
+        if (!then) then = leaving;
+        then->pods.at(uid).facts.phase = PodPhase::failed;
     }
-    return leaving;
+    return then;
 }
 
 // Without what it holds now: so many of its ranks, which are alike.

@@ -218,7 +218,8 @@ bool Judge::is_queue_limit(const PodFacts& pod, const Explanation& told, const s
     const QueueName leaf = books_.queue_of(pod);
     const QueueName whole{leaf.pool, ""};
     if (told.subject == leaf.pool && limit == books_.offered(leaf.pool).gpus &&
-        held == books_.kept(whole, leaf, 0)) {
+        held ==
+            books_.kept(whole, leaf, 0, books_.held_by_queue(leaf.pool, Books::Claims::counted))) {
         return true;
     }
     const std::string last = told.subject.substr(told.subject.rfind('/') + 1);
@@ -244,7 +245,9 @@ bool Judge::is_queue_limit(const PodFacts& pod, const Explanation& told, const s
             return true;
         }
     }
-    return books_.cap(queue) == limit && held == books_.kept(queue, leaf, 0);
+    return books_.cap(queue) == limit &&
+           held ==
+               books_.kept(queue, leaf, 0, books_.held_by_queue(leaf.pool, Books::Claims::counted));
 }
 
 bool Judge::is_tenant_limit(const PodFacts& pod, const std::string& unit, std::int64_t limit,

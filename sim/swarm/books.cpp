@@ -53,11 +53,12 @@ void Books::take(const Input& input, const ClusterState& after) {
     let_go_of_reservations(after);
     claimed_before_.clear();
     for (const auto& [uid, pod] : pods) {
+        if (pod.claimed.empty()) continue;
         const PodId id = after.find_pod(uid);
         // Given up and made anew in one step, it is another.
         const bool is_another = id.exists() && after.pod(id).standing == PodStanding::claimed &&
                                 after.job(after.pod(id).job).claim_until != pod.claimed_until;
-        if (!pod.claimed.empty() && !is_another) claimed_before_[uid] = pod.claimed;
+        if (!is_another) claimed_before_[uid] = pod.claimed;
     }
     read_claims(after, true);
     for (const auto& [uid, pod] : pods) {
@@ -91,12 +92,16 @@ void Books::read_claims(const ClusterState& after, bool only_old) {
             pods.at(row.facts.uid).claimed_until = after.job(id).claim_until;
         }
     }
-    for (auto& [uid, pod] : pods) {
-        const PodId id = after.find_pod(uid);
-        if (!id.exists() || (only_old && !evicting_before.contains(uid))) continue;
-        const PodRow& row = after.pod(id);
-        pod.evicting = row.eviction != Eviction::none && row.is_leaving();
-        if (pod.evicting) evicting_.insert(uid);
+    for (const auto& [key, id] : after.jobs_by_key()) {
+        for (const PodId pod : after.job(id).pods) {
+            const PodRow& row = after.pod(pod);
+            if (row.eviction == Eviction::none || !row.is_leaving()) continue;
+            if (only_old && !evicting_before.contains(row.facts.uid)) continue;
+            const auto known = pods.find(row.facts.uid);
+            if (known == pods.end()) continue;
+            known->second.evicting = true;
+            evicting_.insert(row.facts.uid);
+        }
     }
     for (const auto& [arrival, id] : after.elastic_jobs()) {
         for (const PodId pod : after.job(id).pods) {

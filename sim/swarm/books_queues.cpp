@@ -203,16 +203,19 @@ void Books::read_growing(const ClusterState& after) {
     services_.clear();
     elastic_.clear();
     for (const auto& [key, id] : after.jobs_by_key()) {
+        for (const PodId pod : after.job(id).pods) {
+            const PodRow& row = after.pod(pod);
+            if (!row.node.exists()) continue;
+            if (row.grows_with_demand) {
+                growing_.insert(row.facts.uid);
+            } else if (!growing_.empty()) {
+                growing_.erase(row.facts.uid);
+            }
+        }
         if (!after.job(id).record) continue;
         const JobSpec& spec = after.job(id).record->spec;
         if (spec.kind == JobKind::inference || spec.kind == JobKind::compute) services_.insert(key);
         if (spec.replicas_max > spec.replicas_min) elastic_[key] = spec.replicas_min;
-    }
-    for (const auto& [uid, pod] : pods) {
-        const PodId id = after.find_pod(uid);
-        if (!id.exists() || !after.pod(id).node.exists()) continue;
-        growing_.erase(uid);
-        if (after.pod(id).grows_with_demand) growing_.insert(uid);
     }
 }
 

@@ -38,9 +38,9 @@ private:
         QueuePolicy& queue = pool_.queues.back();
         queue.parent = parent;
         const std::string name = queue.name;
-        if (!name.empty() && !names_.insert(name).second) {
-            field.error("the queue " + name + " is given twice in pool " + pool_.name +
-                        "; names are unique in their pool, whatever they lie below");
+        if (!has_own_name(field, name)) {
+            pool_.queues.resize(position);  // what walks the tree by name would not come to an end
+            return {};
         }
         if (!field.is_map()) return queue.guaranteed;
         check_maximum(queue, field);
@@ -79,6 +79,19 @@ private:
         return std::max(own.guaranteed, least);
     }
 
+    bool has_own_name(const wire::Field& field, const std::string& name) {
+        if (name.empty()) {  // one that is missing was complained of where it was looked for
+            if (const wire::Field given = member(field, "name")) {
+                given.error("a queue needs a name");
+            }
+            return false;
+        }
+        if (names_.insert(name).second) return true;
+        field.error("the queue " + name + " is given twice in pool " + pool_.name +
+                    "; names are unique in their pool, whatever they lie below");
+        return false;
+    }
+
     // A queue holds no more than those that it lies below: what it may beyond would never be held.
     void check_maximum(const QueuePolicy& queue, const wire::Field& field) {
         if (!queue.maximum) return;
@@ -112,8 +125,6 @@ private:
         return found == queue.models.end() ? std::nullopt : found->maximum;
     }
 
-    // The first of that name: it stands before all that lies below it, also where a name is given
-    // twice by mistake, so that the way up ends.
     [[nodiscard]] const QueuePolicy* find(const std::string& name) const {
         const auto is_it = [&](const QueuePolicy& queue) { return queue.name == name; };
         const auto found = std::find_if(pool_.queues.begin(), pool_.queues.end(), is_it);

@@ -97,6 +97,12 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "test.yaml:10:9: the queue a is given twice in pool p; names are unique in their pool"},
         {"    - name: q\n      queues:\n      - {name: q}",
          "test.yaml:7:9: the queue q is given twice in pool p"},
+        // In a pool with nodes its tree is walked by name: a ring there was walked without end.
+        {"    - name: q\n  - name: training-pool\n    queues:\n"
+         "    - {name: a, queues: [{name: b, queues: [{name: a}]}]}",
+         "the queue a is given twice in pool training-pool"},
+        {"    - name: q\n  - name: training-pool\n    queues:\n    - {name: ''}",
+         "a queue needs a name"},
         {"    - name: q\n      queues:\n      - {name: a, wieght: 2}",
          "test.yaml:7:19: unknown key \"wieght\"; did you mean weight?"},
         {"    - {name: q, parent: x}", "test.yaml:5:17: unknown key \"parent\""},

@@ -255,6 +255,8 @@ namespace gpuctl {
       "A GPU whose last part was given back is not whole again.") \
     X(overfill_a_gpu, \
       "A GPU takes a part that is a tenth of a GPU larger than what is left of it.") \
+    X(forget_who_leaves, \
+      "Nobody knows when pods that are being deleted are gone.") \
     X(last_part_leaves_its_share, \
       "Whom to stop: the last part of a GPU is thought to leave no more than itself.") \
     X(claim_no_device, \

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 
+#include "scheduler/base/wide.hpp"
 #include "scheduler/plan/cheapest_nodes.hpp"
 #include "scheduler/plan/eviction_trial.hpp"
 #include "scheduler/plan/node_bounds.hpp"
@@ -68,6 +69,13 @@ std::int64_t weight(const Units& units) {
     return sum;
 }
 
+bool is_cheaper_for_a_gpu(const EvictionUnit* a, const EvictionUnit* b) {
+    const auto gpus = [](const EvictionUnit* unit) {
+        return std::max<std::int64_t>(unit->gpus.value(), 1);
+    };
+    return static_cast<Wide>(a->weight) * gpus(b) < static_cast<Wide>(b->weight) * gpus(a);
+}
+
 bool is_better(const Units& a, const Units& b) {
     if (a.empty() || b.empty()) return !a.empty();
     if (weight(a) != weight(b)) return weight(a) < weight(b);
@@ -76,16 +84,29 @@ bool is_better(const Units& a, const Units& b) {
 
 }  // namespace
 
-// Parts of GPUs help one another only on one device: beside the cheapest of the node those of each
-// device by themselves.
-Units EvictionSearch::narrow_by_device(EvictionTrial& trial, Units units, NodeId node) {
+// The cheapest first may be many small ones where one large one is cheaper than all of them: so
+// the cheapest for a GPU first are tried, too. Parts of GPUs help one another only on one device:
+// those of each device first. What goes in an order of its own (ranks of an elastic job) keeps it.
+Units EvictionSearch::narrow_on_node(EvictionTrial& trial, Units units, NodeId node) {
     Units best = narrow(trial, units, node);
+    const auto goes_in_order = [](const EvictionUnit* unit) { return unit->in_order; };
+    if (best.empty() || std::any_of(units.begin(), units.end(), goes_in_order)) return best;
+    const auto try_order = [&] {
+        Units found = narrow(trial, units, node);
+        if (is_better(found, best)) best = std::move(found);
+    };
+    const auto is_of_another_size = [&](const EvictionUnit* unit) {
+        return unit->gpus != units.front()->gpus;
+    };
+    if (std::any_of(units.begin(), units.end(), is_of_another_size)) {
+        std::stable_sort(units.begin(), units.end(), is_cheaper_for_a_gpu);
+        try_order();
+    }
     for (const std::int32_t device : devices_of(trial.state(), units, node)) {
         std::stable_partition(units.begin(), units.end(), [&](const EvictionUnit* unit) {
             return is_on_device(trial.state(), *unit, node, device);
         });
-        Units found = narrow(trial, units, node);
-        if (is_better(found, best)) best = std::move(found);
+        try_order();
     }
     return best;
 }
@@ -102,7 +123,7 @@ Units EvictionSearch::narrow_by_node(EvictionTrial& trial, std::vector<NodeBound
         const NodeId node = bounds.front().node;
         std::pop_heap(bounds.begin(), bounds.end(), std::greater<>{});
         bounds.pop_back();
-        Units found = narrow_by_device(trial, units_on(node), node);
+        Units found = narrow_on_node(trial, units_on(node), node);
         const NodeBound here{weight(found), found.size(), node};
         if (found.empty() || reached < here) continue;
         best = std::move(found);

@@ -40,7 +40,7 @@ private:
     // The fewest of the cheapest of `units` that suffice on `node` (none: anywhere), then without
     // those that turn out not to be needed. Empty: all of them do not suffice.
     static Units narrow(EvictionTrial& trial, const Units& units, NodeId node);
-    static Units narrow_by_device(EvictionTrial& trial, Units units, NodeId node);
+    static Units narrow_on_node(EvictionTrial& trial, Units units, NodeId node);
     // For one pod: what is cheap elsewhere helps nobody here.
     template <typename UnitsOn>
     static Units narrow_by_node(EvictionTrial& trial, std::vector<NodeBound> bounds,

@@ -63,6 +63,13 @@ bool has_waited_for_long(const ClusterState& state, const JobRow& job) {
     return after > Duration{} && state.now() - job.submitted_at >= after;
 }
 
+// Its grace was over long ago: a finalizer, or a container that nobody can stop. When it will be
+// gone is not known, and nothing is promised of it.
+bool is_stuck(const ClusterState& state, const PodRow& pod) {
+    constexpr Duration kLate = Duration::seconds(60);
+    return pod.leaves_at.happened() && pod.leaves_at + kLate <= state.now();
+}
+
 }  // namespace
 
 bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
@@ -174,7 +181,7 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, Poo
         for (; next != ends.end() && next->first == at; ++next) {  // all that end at this moment
             const PodRow& pod = state.pod(next->second);
             const std::uint32_t slot = pod.node.value();
-            if (state.node(pod.node).pool != pool) continue;
+            if (state.node(pod.node).pool != pool || is_stuck(state, pod)) continue;
             const std::int64_t before = fitting.on(slot);
             attempt.take(slot, state.shapes().at(pod.shape).needs, -1, pod.gpu_device);
             fitting.changed(slot, before);

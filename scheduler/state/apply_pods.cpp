@@ -48,6 +48,8 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
     }
     PodRow& row = pods_[id.value()];
     const bool starts_to_leave = facts.terminating && !row.facts.terminating;
+    if (starts_to_leave) row.leaves_at = now_ + facts.stop_grace;
+    if (!facts.terminating) row.leaves_at = Instant{};
     if (changes_what_it_is(row.facts, facts)) {
         const std::string held_on = row.node.exists() ? nodes_[row.node.value()].facts.name : "";
         release(id);
@@ -96,6 +98,7 @@ PodId ClusterState::make_pod(PodFacts facts) {
     row = PodRow{};
     row.facts = std::move(facts);
     row.seen_at = now_;
+    if (row.facts.terminating) row.leaves_at = now_ + row.facts.stop_grace;
     row.standing = row.facts.ours ? PodStanding::waiting : PodStanding::foreign;
     // Where a foreign pod may go is its own scheduler's business.
     row.shape = shapes_.acquire(row.facts.request,

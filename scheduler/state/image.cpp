@@ -81,6 +81,7 @@ void copy_pod(To& to, const From& from) {
     to.unsure_until = from.unsure_until;
     to.placed_at = from.placed_at;
     to.seen_at = from.seen_at;
+    to.leaves_at = from.leaves_at;
     to.reported = from.reported;
     to.message = from.message;
 }

@@ -44,6 +44,7 @@ struct PodImage {
     Instant unsure_until;
     Instant placed_at;
     Instant seen_at;
+    Instant leaves_at;
     std::uint64_t reported = 0;
     std::string message;
     std::int32_t gpu_device = kNoDevice;
@@ -52,8 +53,8 @@ struct PodImage {
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, eviction,
                        evict_effect, evicted_for, spared_until, barred_until, node, effect,
-                       bind_deadline, unsure_until, placed_at, seen_at, reported, message,
-                       gpu_device, grows_with_demand))
+                       bind_deadline, unsure_until, placed_at, seen_at, leaves_at, reported,
+                       message, gpu_device, grows_with_demand))
 
 struct JobImage {
     ObjectKey key;

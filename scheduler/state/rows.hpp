@@ -104,9 +104,10 @@ struct PodRow {
     Instant unsure_until;   // a bind of an earlier term that was never answered may land until then
     Instant placed_at;
     Instant seen_at;             // first
+    Instant leaves_at;           // it is terminating: when its grace is over; never: it is not
     std::uint64_t reported = 0;  // fingerprint of the explanation it was last told of
-    Instant ends_at;             // while it holds: by its limit, at the latest; never: it has none
-    std::string message;         // of the last unhappy outcome
+    Instant ends_at;      // while it holds: by its limit, or when it leaves; never: nobody knows
+    std::string message;  // of the last unhappy outcome
     PodFacts facts;
     std::int32_t gpu_device = kNoDevice;      // while it holds a part of a GPU
     bool grows_with_demand = false;           // while it holds: so it may use its pool's reserve

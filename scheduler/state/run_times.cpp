@@ -15,7 +15,9 @@ RunTimeQuestion ClusterState::question_about(const JobRow& job) const {
 }
 
 // The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds); until it is
-// known, from its placement. Room that is only claimed has no end: nobody runs there yet.
+// known, from its placement. Room that is only claimed has no end: nobody runs there yet. One that
+// is being deleted is gone when its grace is over: so the first in line can be promised its room,
+// and nobody behind has others stopped to take it.
 void ClusterState::note_end(PodId id) {
     PodRow& row = pods_[id.value()];
     if (counts_work_ && row.job.exists()) work_stale_.push_back(row.job);
@@ -26,6 +28,9 @@ void ClusterState::note_end(PodId id) {
         Instant begin = std::max(row.placed_at, row.facts.started_at);
         if (!begin.happened()) begin = row.seen_at;  // bound before we came, and not running yet
         if (limit > Duration{}) end = begin + limit;
+        const bool leaves_sooner =
+            row.leaves_at.happened() && (!end.happened() || row.leaves_at < end);
+        if (leaves_sooner && !planted(PlantedBug::forget_who_leaves)) end = row.leaves_at;
     }
     if (end == row.ends_at) return;
     if (row.node.exists()) note_change(nodes_[row.node.value()].pool);

@@ -124,6 +124,8 @@ void Books::observe(const PodFacts& facts) {
     BookedPod& pod = pods[facts.uid];
     const bool is_new = pod.facts.node.empty() && !facts.node.empty();
     if (is_new && pod.promised.empty() && pod.effect != EffectId{}) ++binds_landed_late;
+    const bool is_leaving_since = facts.terminating && !pod.facts.terminating;
+    if (is_leaving_since) pod.leaves_at = now + facts.stop_grace;
     pod.facts = facts;
     jobs[job_of(facts)].insert(facts.uid);
     if (!facts.node.empty()) {

@@ -35,6 +35,7 @@ struct BookedPod {
     bool open = false;                         // its answer has not come
     Instant deadline;                          // of the bind sent last
     Instant lands_until;    // a bind before it, never answered, may land until then
+    Instant leaves_at;      // it is terminating: when its grace is over
     bool reserved = false;  // it failed, and the engine may keep the room to try again
     bool deleting = false;  // a DeletePod of ours is under way
     std::string claimed;    // node where room is kept for it ...

@@ -8,16 +8,18 @@
 namespace gpuctl::sim {
 namespace {
 
-// By its limit, counted from when it was placed or, later, from when it started; never: it has
-// none.
+// By its limit, counted from when it was placed or, later, from when it started, or when the grace
+// of one that is being deleted is over; never: nobody knows.
 Instant end_of(const BookedPod& pod, const ClusterState& state) {
     const PodId id = state.find_pod(pod.facts.uid);
-    if (!id.exists() || !pod.facts.ours || !pod.is_bound() || pod.facts.run_time_max <= Duration{})
-        return {};
+    if (!id.exists() || !pod.facts.ours || !pod.is_bound()) return {};
+    const Instant leaves = pod.facts.terminating ? pod.leaves_at : Instant{};
+    if (pod.facts.run_time_max <= Duration{}) return leaves;
     const PodRow& row = state.pod(id);
     Instant begin = std::max(row.placed_at, pod.facts.started_at);
     if (!begin.happened()) begin = row.seen_at;
-    return begin + pod.facts.run_time_max;
+    const Instant end = begin + pod.facts.run_time_max;
+    return leaves.happened() ? std::min(end, leaves) : end;
 }
 
 }  // namespace

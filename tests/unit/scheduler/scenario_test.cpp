@@ -308,6 +308,13 @@ private:
         one.node = part[0];
         world_.add(one);
     }
+    void start(const std::string& uid) {
+        PodFacts& pod = world_.pods.at(uid);
+        if (pod.phase == PodPhase::running) return;
+        pod.started_at = world_.now;
+        pod.phase = PodPhase::running;
+        world_.show(uid);
+    }
     void act(const std::vector<std::string>& part) {
         const std::string& verb = part[0];
         if (verb == "submit") {
@@ -335,12 +342,10 @@ private:
                 if (verb == "terminate") facts.terminating = true;
                 world_.show(one.uid);
             }
-        } else if (verb == "start") {  // its containers run
-            for (const PodFacts& one : jobs_.at(part[1])) {
-                world_.pods.at(one.uid).started_at = world_.now;
-                world_.pods.at(one.uid).phase = PodPhase::running;
-                world_.show(one.uid);
-            }
+        } else if (verb == "start") {  // its containers run, or those of one pod of it
+            const auto job = jobs_.find(part[1]);
+            if (job == jobs_.end()) return start(part[1]);
+            for (const PodFacts& one : job->second) start(one.uid);
         } else if (verb == "stop") {  // all that are being evicted stop, and are made anew
             while (!world_.evictions.empty()) stop(world_.evictions.begin()->first);
         } else if (verb == "lose") {  // a pod goes with its node, and is made anew

@@ -36,10 +36,13 @@ struct Terms {
 
 constexpr Terms terms_of(QueueOrder order) {
     switch (order) {
+        // Whoever is owed a guarantee takes it back in any case: who went before would be stopped
+        // at once.
         case QueueOrder::fifo:
-            return {};
+            return {{}, {QueueTerm::under_guarantee}};
         case QueueOrder::priority:
-            return {{JobTerm::priority}, {QueueTerm::priority, QueueTerm::next_job}};
+            return {{JobTerm::priority},
+                    {QueueTerm::priority, QueueTerm::under_guarantee, QueueTerm::next_job}};
         case QueueOrder::fair_share:
             return {{JobTerm::priority, JobTerm::tenant_share},
                     {QueueTerm::priority, QueueTerm::under_guarantee, QueueTerm::share}};

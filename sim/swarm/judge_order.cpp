@@ -182,6 +182,10 @@ void Judge::compare_queues(const Turn& first, const Turn& later, const Held& hel
     const bool owed_b = held_b.gpus < promised_b;
     const QueueOrder order = books_.order_of(above);
     if (order == QueueOrder::fifo) {
+        if (owed_a != owed_b) {
+            if (owed_b) fail("I8", what + "whose queue is under its guarantee");
+            return;
+        }
         const bool all_fifo = std::all_of(up_b.begin(), up_b.end(), [this](const QueueName& one) {
             return books_.order_of(one) == QueueOrder::fifo;
         });
@@ -204,6 +208,10 @@ void Judge::compare_queues(const Turn& first, const Turn& later, const Held& hel
         return;
     }
     if (order == QueueOrder::priority) {
+        if (owed_a != owed_b) {
+            if (owed_b) fail("I8", what + "whose queue is under its guarantee");
+            return;
+        }
         const QueueOrder of_leaf = books_.order_of(b);
         const bool next_is_known = up_b.size() == 1 && (of_leaf == QueueOrder::priority ||
                                                         of_leaf == QueueOrder::fair_share ||

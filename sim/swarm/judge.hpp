@@ -205,6 +205,7 @@ private:
     void compare_waiting(const Turn& placed, const ClusterState& after);
 
     // judge_promises.cpp
+    void check_who_leaves(const ClusterState& state);
     void check_promises(const ClusterState& state);
     void check_kept(const ClusterState& state, const JobRow& job, const PodFacts& pod,
                     std::int64_t ranks);

@@ -53,7 +53,21 @@ void Judge::check_kept(const ClusterState& state, const JobRow& job, const PodFa
     }
 }
 
+// Else who waits for them is promised nothing, and the next one has others stopped to take it.
+void Judge::check_who_leaves(const ClusterState& state) {
+    for (const auto& [uid, pod] : books_.pods) {
+        if (!pod.facts.terminating || !pod.facts.ours || !pod.is_bound() || !pod.holds()) continue;
+        const PodId id = state.find_pod(uid);
+        if (!id.exists() || !state.pod(id).job.exists()) continue;
+        if (!state.pod(id).ends_at.happened()) {
+            fail("I16", "pod " + to_string(pod.facts.key) +
+                            " is being deleted and nobody knows when it will be gone");
+        }
+    }
+}
+
 void Judge::check_promises(const ClusterState& state) {
+    check_who_leaves(state);
     for (const auto& [name, pool] : state.pools_by_name()) {
         const Promise& promise = state.pool(pool).promise;
         if (!promise.job.exists()) continue;

@@ -100,6 +100,16 @@ WorldSettings settings_for(const SuiteRequest& request) {
     return settings;
 }
 
+void add_effort(const EngineEffort& more, Effort& effort) {
+    if (!effort.engine) effort.engine.emplace();
+    effort.engine->inputs += more.inputs;
+    effort.engine->plans += more.plans;
+    effort.engine->attempts += more.attempts;
+    effort.engine->starts += more.starts;
+    effort.engine->stops += more.stops;
+    effort.engine->seconds += more.seconds;
+}
+
 Result<World> replay_jobs(const SuiteRequest& request, const Trace& trace, Effort& effort) {
     const WorldSettings settings = settings_for(request);
     auto policy = make_policy(request, trace, settings);
@@ -109,9 +119,9 @@ Result<World> replay_jobs(const SuiteRequest& request, const Trace& trace, Effor
     if (auto error = world.run(**policy)) return *error;
     effort.wall_s += stopwatch.elapsed_s();
     if (const auto* engine = dynamic_cast<const EnginePolicy*>(policy->get())) {
-        effort.engine = engine->effort();
+        add_effort(engine->effort(), effort);
     } else if (const auto* elastic = dynamic_cast<const ElasticPolicy*>(policy->get())) {
-        effort.engine = elastic->effort();
+        add_effort(elastic->effort(), effort);
     }
     effort.jobs += trace.jobs.size();
     effort.decisions += world.decisions();
@@ -230,15 +240,6 @@ Result<Figures> run_elastic(const SuiteRequest& request, const SuiteInput& input
     figures.add("jct_max_s", maximum(all));
     figures.add("preemptions", stops);
     return figures;
-}
-
-void add_effort(const EngineEffort& more, Effort& effort) {
-    if (!effort.engine) effort.engine.emplace();
-    effort.engine->inputs += more.inputs;
-    effort.engine->plans += more.plans;
-    effort.engine->attempts += more.attempts;
-    effort.engine->starts += more.starts;
-    effort.engine->seconds += more.seconds;
 }
 
 double deviation(const std::vector<double>& values) {

@@ -1,0 +1,40 @@
+// What a suite says of itself, on files of a few lines.
+
+#include "bench/replay/suite.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuctl::replay {
+namespace {
+
+constexpr const char* kElasticHeader = "workload,job,submit_s,app,rigid_gpus,rigid_run_s\n";
+
+// Two workloads of one job each.
+SuiteInput elastic_input() {
+    SuiteInput input;
+    input.jobs = {"w.csv", kElasticHeader + std::string{"1,a,0,net,2,9\n2,b,5,net,4,9\n"}};
+    input.epochs = {"e.csv", "app,epoch,s1,s2,s4\nnet,0,100,60,40\n"};
+    return input;
+}
+
+Figures replayed(const SuiteRequest& request, const SuiteInput& input) {
+    auto figures = run_suite(request, input);
+    EXPECT_TRUE(figures) << figures.error().message;
+    return figures ? std::move(*figures) : Figures{};
+}
+
+TEST(Elastic, the_effort_is_that_of_all_workloads) {
+    SuiteRequest request;
+    request.suite = Suite::elastic;
+    request.gpus = 4;
+    const Figures both = replayed(request, elastic_input());
+    SuiteInput alone = elastic_input();
+    alone.jobs.text = kElasticHeader + std::string{"1,a,0,net,2,9\n"};
+    const Figures one = replayed(request, alone);
+    EXPECT_EQ(both.number("decisions"), 2 * one.number("decisions"));
+    EXPECT_EQ(both.number("engine_inputs"), 2 * one.number("engine_inputs"));
+    EXPECT_EQ(both.number("engine_plans"), 2 * one.number("engine_plans"));
+}
+
+}  // namespace
+}  // namespace gpuctl::replay

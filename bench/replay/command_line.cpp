@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "bench/replay/comparison.hpp"
@@ -25,6 +26,15 @@ struct Arguments {
     std::optional<std::int32_t> gpus, nodes_count, gpus_per_node;
 };
 
+// CLI::Range lets through what is not a number.
+std::string refuse_share(const std::string& text) {
+    double share = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), share);
+    const bool is_number = fault == std::errc{} && end == text.data() + text.size();
+    if (is_number && share >= 0.01 && share <= 100) return "";
+    return "`" + text + "` is not a number between 0.01 and 100";
+}
+
 void declare(CLI::App& app, Arguments& to) {
     const auto sizes = CLI::Range(1, 1'000'000);
     app.add_option("suite", to.suite, "openb, philly64, backfill, elastic, fairness, vc; or all")
@@ -40,7 +50,7 @@ void declare(CLI::App& app, Arguments& to) {
         ->check(sizes);
     app.add_option("--seed", to.seed, "openb: one seed instead of the mean over 42 to 51");
     app.add_option("--arrivals", to.arrivals, "openb: GPUs asked for, of those there are")
-        ->check(CLI::Range(0.01, 100.0))
+        ->check(refuse_share, "0.01 to 100")
         ->capture_default_str();
     app.add_option("--policy", to.policy, "engine, or a reference planner")->capture_default_str();
     app.add_option("--overhead", to.overhead, "cost of a start: the house rule, or Muri's")

@@ -200,12 +200,14 @@ Result<Trace> read_trace(Suite suite, const SuiteInput& input) {
     return make_error(ErrorCode::Internal, "this suite reads its trace elsewhere");
 }
 
+Error no_jobs_in(const NamedText& file) {
+    return make_error(ErrorCode::ValidationFailed, file.name + " has no jobs");
+}
+
 Result<Figures> run_one_trace(const SuiteRequest& request, const SuiteInput& input) {
     const auto trace = read_trace(request.suite, input);
     if (!trace) return trace.error();
-    if (trace->jobs.empty()) {
-        return make_error(ErrorCode::ValidationFailed, input.jobs.name + " has no jobs");
-    }
+    if (trace->jobs.empty()) return no_jobs_in(input.jobs);
     Effort effort;
     const auto world = replay_jobs(request, *trace, effort);
     if (!world) return world.error();
@@ -220,6 +222,7 @@ Result<Figures> run_one_trace(const SuiteRequest& request, const SuiteInput& inp
 Result<Figures> run_elastic(const SuiteRequest& request, const SuiteInput& input) {
     const auto traces = read_elastic(input.jobs, input.epochs, kElasticRestart);
     if (!traces) return traces.error();
+    if (traces->empty()) return no_jobs_in(input.jobs);
     Effort effort;
     std::vector<double> means;
     std::vector<double> all;
@@ -259,16 +262,17 @@ Result<Figures> run_openb(const SuiteRequest& request, const SuiteInput& input) 
     for (std::uint64_t seed = request.seed.value_or(kSeedFirst);
          seed <= request.seed.value_or(kSeedLast); ++seed) {
         const auto arrivals = draw_arrivals(*trace, request.arrivals_percent, seed);
+        if (!arrivals) return arrivals.error();
         auto packer = make_packer(request, *trace, seed);
         if (!packer) return packer.error();
         const Stopwatch stopwatch;
-        const PackOutcome outcome = run_packing(*trace, arrivals, **packer);
+        const PackOutcome outcome = run_packing(*trace, *arrivals, **packer);
         effort.wall_s += stopwatch.elapsed_s();
         if (const auto* engine = dynamic_cast<const EnginePacker*>(packer->get())) {
             add_effort(engine->effort(), effort);
         }
-        effort.jobs += arrivals.size();
-        effort.decisions += arrivals.size();
+        effort.jobs += arrivals->size();
+        effort.decisions += arrivals->size();
         const auto total = static_cast<double>(outcome.gpus_milli);
         const auto idle = total - static_cast<double>(outcome.allocated_milli);
         const auto waste = static_cast<double>(outcome.fragmented_micro) / 1000.0;
@@ -276,6 +280,12 @@ Result<Figures> run_openb(const SuiteRequest& request, const SuiteInput& input) 
         fragmented.push_back(waste / total);
         fragmented_of_idle.push_back(idle > 0 ? waste / idle : 0);
         dropped_though_fitting += outcome.dropped_though_fitting;
+    }
+    if (effort.jobs == 0) {
+        return make_error(ErrorCode::ValidationFailed,
+                          "no task arrives: the first one drawn asks for more than " +
+                              std::to_string(request.arrivals_percent) +
+                              " % of the cluster's GPUs; say more --arrivals");
     }
     Figures figures = begin_figures(request, effort);
     figures.add("seeds", static_cast<std::int64_t>(allocated.size()));

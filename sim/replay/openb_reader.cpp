@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "sim/replay/packing.hpp"
 #include "sim/replay/rows.hpp"
@@ -18,8 +19,10 @@ std::vector<PackNode> read_nodes(CsvReader& csv, std::vector<std::string>& model
     const auto memory = csv.column("memory_mib");
     const auto gpus = csv.column("gpu");
     const auto model = csv.column("model");
+    std::set<std::string> known_names;
     return read_rows<PackNode>(csv, [&](PackNode& node) {
         node.name = csv.text(name);
+        if (!known_names.insert(node.name).second) csv.refuse(name, "is there twice");
         node.cpu_free = CpuMilli{csv.integer(cpu, 0, kCpuMilliMax)};
         node.memory_free = Bytes{csv.integer(memory, 0, kMemoryMibMax) * kBytesPerMib};
         node.gpus = static_cast<std::int32_t>(csv.integer(gpus, 0, kGpusPerNodeMax));
@@ -74,6 +77,23 @@ std::vector<PackTask> read_tasks(CsvReader& csv, const std::vector<std::string>&
     });
 }
 
+// What a file lacks without which nothing could be measured.
+std::string missing_part(const PackTrace& trace, const NamedText& tasks, const NamedText& nodes) {
+    if (trace.nodes.empty()) return nodes.name + " has no nodes";
+    if (trace.tasks.empty()) return tasks.name + " has no tasks";
+    const auto has_gpu = [](const PackNode& node) { return node.gpus > 0; };
+    if (std::none_of(trace.nodes.begin(), trace.nodes.end(), has_gpu)) {
+        return "no node of " + nodes.name +
+               " has a GPU, and the share of GPUs that are allocated is what is measured";
+    }
+    const auto wants_gpu = [](const PackTask& task) { return task.gpus > 0; };
+    if (std::none_of(trace.tasks.begin(), trace.tasks.end(), wants_gpu)) {
+        return "no task of " + tasks.name +
+               " asks for a GPU, and tasks arrive until they ask for a share of the cluster's GPUs";
+    }
+    return "";
+}
+
 }  // namespace
 
 Result<PackTrace> read_openb(const NamedText& tasks, const NamedText& nodes) {
@@ -84,6 +104,8 @@ Result<PackTrace> read_openb(const NamedText& tasks, const NamedText& nodes) {
     CsvReader task_csv(tasks.name, tasks.text);
     trace.tasks = read_tasks(task_csv, trace.models);
     if (task_csv.error()) return *task_csv.error();
+    const std::string missing = missing_part(trace, tasks, nodes);
+    if (!missing.empty()) return make_error(ErrorCode::ValidationFailed, missing);
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
     std::stable_sort(trace.nodes.begin(), trace.nodes.end(), by_name);
     std::stable_sort(trace.tasks.begin(), trace.tasks.end(), by_name);

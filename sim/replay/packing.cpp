@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/wide.hpp"
 #include "sim/replay/fragmentation.hpp"
 
 namespace gpuctl::replay {
@@ -55,11 +56,21 @@ void Packing::place(const PackTask& task, Spot spot) {
     node = with_task(node, task, spot.gpu);
 }
 
-std::vector<PackTask> draw_arrivals(const PackTrace& trace, std::int64_t percent,
-                                    std::uint64_t seed) {
+Result<std::vector<PackTask>> draw_arrivals(const PackTrace& trace, std::int64_t percent,
+                                            std::uint64_t seed) {
     std::int64_t limit_milli = 0;
     for (const PackNode& node : trace.nodes) limit_milli += node.gpu_free_total_milli();
     limit_milli = limit_milli * percent / 100;
+    std::int64_t once_milli = 0;  // asked for when each has arrived once
+    for (const PackTask& task : trace.tasks) once_milli += task.gpu_total().value();
+    if (Wide{limit_milli} * std::ssize(trace.tasks) > Wide{once_milli} * kArrivalsMax) {
+        return make_error(ErrorCode::ValidationFailed,
+                          "more than " + std::to_string(kArrivalsMax) +
+                              " tasks would have to arrive before they ask for " +
+                              std::to_string(percent) +
+                              " % of the cluster's GPUs: hardly any of them asks for one; take a "
+                              "smaller share or leave tasks without GPUs out");
+    }
     std::vector<PackTask> pool = trace.tasks;
     Rng rng(seed);
     for (std::size_t i = pool.size(); i > 1; --i) std::swap(pool[i - 1], pool[rng.below(i)]);

@@ -57,9 +57,11 @@ struct PackTrace {
 Result<PackTrace> read_openb(const NamedText& tasks, const NamedText& nodes);
 
 // The trace shuffled, then drawn from with replacement, up to `percent` of the cluster's GPUs; ends
-// before the first task that would exceed it.
-std::vector<PackTask> draw_arrivals(const PackTrace& trace, std::int64_t percent,
-                                    std::uint64_t seed);
+// before the first task that would exceed it. An error: so few of its tasks ask for GPUs that more
+// than kArrivalsMax would have to arrive.
+inline constexpr std::int64_t kArrivalsMax = 5'000'000;
+Result<std::vector<PackTask>> draw_arrivals(const PackTrace& trace, std::int64_t percent,
+                                            std::uint64_t seed);
 
 // A node and, for a task with a share of a GPU, which one. Whole GPUs are the first free ones.
 struct Spot {

@@ -103,6 +103,24 @@ TEST(CommandLine, says_what_is_missing) {
               "replay: read /nonexistent: No such file or directory\n");
 }
 
+TEST(CommandLine, arrivals_are_a_number) {
+    for (const char* share : {"nan", "inf", "-1", "0", "1.3x", "101"}) {
+        const Answer given = answer({"openb", "--jobs", "@openb_tasks.csv", "--nodes",
+                                     "@openb_nodes.csv", "--arrivals", share});
+        EXPECT_EQ(given.exit_code, 2) << share;
+        EXPECT_EQ(given.complaint, "replay: --arrivals: `" + std::string{share} +
+                                       "` is not a number between 0.01 and 100\n");
+    }
+}
+
+TEST(CommandLine, a_file_without_jobs_has_no_figures) {
+    const std::string path = testing::TempDir() + "no_jobs.csv";
+    std::ofstream(path) << "workload,job,submit_s,app,rigid_gpus,rigid_batch,rigid_run_s\n";
+    const Answer given = answer({"elastic", "--jobs", path, "--epochs", "@elastic_epochs.csv"});
+    EXPECT_EQ(given.exit_code, 1);
+    EXPECT_EQ(given.complaint, "replay: " + path + " has no jobs\n");
+}
+
 TEST(CommandLine, policy_that_reads_the_future_must_be_allowed_to) {
     const Answer given = answer({"philly64", "--jobs", "@philly64.csv", "--policy", "srtf"});
     EXPECT_EQ(given.exit_code, 1);

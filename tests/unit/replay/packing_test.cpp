@@ -50,15 +50,26 @@ TEST(Fragmentation, is_the_idle_gpu_that_typical_tasks_cannot_use) {
 
 TEST(Arrivals, are_the_shuffled_trace_then_draws_up_to_the_share_asked_for) {
     const PackTrace trace = trace_of("a,1,1,1,500,\nb,1,1,1,250,\n");
-    const auto half = draw_arrivals(trace, 50, 7);  // two of four GPUs
+    const auto half = *draw_arrivals(trace, 50, 7);  // two of four GPUs
     std::int64_t asked = 0;
     for (const PackTask& task : half) asked += task.gpu_total().value();
     EXPECT_LE(asked, 2000);
     EXPECT_GT(asked, 2000 - 500);
     EXPECT_NE(half[0].name, half[1].name);  // each once before any again
-    const auto again = draw_arrivals(trace, 50, 7);
+    const auto again = *draw_arrivals(trace, 50, 7);
     ASSERT_EQ(again.size(), half.size());
     for (std::size_t i = 0; i < half.size(); ++i) EXPECT_EQ(again[i].name, half[i].name);
+}
+
+TEST(Arrivals, of_tasks_that_hardly_ask_for_gpus_are_refused_instead_of_drawn_without_end) {
+    PackTrace trace = trace_of("a,1,1,1,1,\n");
+    PackTask without_gpu = trace.tasks[0];
+    without_gpu.gpus = 0;
+    trace.tasks.resize(2'000, without_gpu);
+    const auto refused = draw_arrivals(trace, 130, 7);  // 5,200 times the one task, of 2,000
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("hardly any of them asks for one"), std::string::npos);
+    EXPECT_TRUE(draw_arrivals(trace, 1, 7));
 }
 
 TEST(BestFit, takes_the_fullest_node_and_the_fullest_gpu_on_it) {

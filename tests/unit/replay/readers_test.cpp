@@ -51,6 +51,23 @@ TEST(Readers, openb_wants_whole_gpus_when_there_are_several_and_models_that_exis
     EXPECT_EQ(message(read_openb({"p.csv", header + "a,1,1,1,500,T4|T4\n"}, nodes)), "");
 }
 
+TEST(Readers, openb_says_what_a_file_lacks_for_anything_to_be_measured) {
+    const std::string node_header = "sn,cpu_milli,memory_mib,gpu,model\n";
+    const NamedText nodes{"n.csv", node_header + "n0,1000,10,2,T4\n"};
+    const std::string header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n";
+    const NamedText tasks{"p.csv", header + "a,1,1,1,500\n"};
+    EXPECT_EQ(message(read_openb({"p.csv", header}, nodes)), "p.csv has no tasks");
+    EXPECT_EQ(message(read_openb({"p.csv", header + "a,1,1,0,0\n"}, nodes)),
+              "no task of p.csv asks for a GPU, and tasks arrive until they ask for a share of the "
+              "cluster's GPUs");
+    EXPECT_EQ(message(read_openb(tasks, {"n.csv", node_header})), "n.csv has no nodes");
+    EXPECT_EQ(message(read_openb(tasks, {"n.csv", node_header + "n0,1000,10,0,T4\n"})),
+              "no node of n.csv has a GPU, and the share of GPUs that are allocated is what is "
+              "measured");
+    EXPECT_EQ(message(read_openb(tasks, {"n.csv", nodes.text + "n0,9,9,1,T4\n"})),
+              "n.csv:3:1: sn `n0` is there twice");
+}
+
 TEST(Curve, size_that_is_not_listed_is_the_next_smaller) {
     const Curve curve{"net", {1, 2, 4}, {{Duration{100}, Duration{60}, Duration{40}}}};
     EXPECT_EQ(curve.epoch_time(0, 3), Duration{60});

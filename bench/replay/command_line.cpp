@@ -2,11 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "bench/replay/comparison.hpp"
 #include "bench/replay/files.hpp"
+#include "bench/replay/flag_numbers.hpp"
 
 namespace gpuctl::replay {
 namespace {
@@ -26,17 +27,8 @@ struct Arguments {
     std::optional<std::int32_t> gpus, nodes_count, gpus_per_node;
 };
 
-// CLI::Range lets through what is not a number.
-std::string refuse_share(const std::string& text) {
-    double share = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), share);
-    const bool is_number = fault == std::errc{} && end == text.data() + text.size();
-    if (is_number && share >= 0.01 && share <= 100) return "";
-    return "`" + text + "` is not a number between 0.01 and 100";
-}
-
 void declare(CLI::App& app, Arguments& to) {
-    const auto sizes = CLI::Range(1, 1'000'000);
+    const auto size = whole_number(1, 1'000'000);
     app.add_option("suite", to.suite, "openb, philly64, backfill, elastic, fairness, vc; or all")
         ->required();
     app.add_option("--jobs", to.jobs, "the trace's jobs or tasks (CSV)");
@@ -44,13 +36,15 @@ void declare(CLI::App& app, Arguments& to) {
     app.add_option("--quotas", to.quotas, "vc: GPUs of each virtual cluster (CSV)");
     app.add_option("--epochs", to.epochs, "elastic: seconds per epoch by number of GPUs (CSV)");
     app.add_option("--gpus", to.gpus, "backfill, elastic, fairness: size of the cluster")
-        ->check(sizes);
-    app.add_option("--nodes-count", to.nodes_count, "philly64, vc: how many nodes")->check(sizes);
+        ->transform(size);
+    app.add_option("--nodes-count", to.nodes_count, "philly64, vc: how many nodes")
+        ->transform(size);
     app.add_option("--gpus-per-node", to.gpus_per_node, "philly64, vc: GPUs of each node")
-        ->check(sizes);
-    app.add_option("--seed", to.seed, "openb: one seed instead of the mean over 42 to 51");
+        ->transform(size);
+    app.add_option("--seed", to.seed, "openb: one seed instead of the mean over 42 to 51")
+        ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
     app.add_option("--arrivals", to.arrivals, "openb: GPUs asked for, of those there are")
-        ->check(refuse_share, "0.01 to 100")
+        ->check(share())
         ->capture_default_str();
     app.add_option("--policy", to.policy, "engine, or a reference planner")->capture_default_str();
     app.add_option("--overhead", to.overhead, "cost of a start: the house rule, or Muri's")

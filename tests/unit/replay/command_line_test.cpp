@@ -113,6 +113,34 @@ TEST(CommandLine, arrivals_are_a_number) {
     }
 }
 
+TEST(CommandLine, whole_numbers_are_digits_in_their_range) {
+    for (const char* seed : {"-1", "18446744073709551616", "1.5", "0x10", "+1"}) {
+        const Answer given = answer(
+            {"openb", "--jobs", "@openb_tasks.csv", "--nodes", "@openb_nodes.csv", "--seed", seed});
+        EXPECT_EQ(given.exit_code, 2) << seed;
+        EXPECT_EQ(given.complaint, "replay: --seed: `" + std::string{seed} +
+                                       "` is not a whole number between 0 and "
+                                       "18446744073709551615\n");
+    }
+    for (const char* gpus : {"-4", "0", "1000001", "4294967300", "99999999999999999999"}) {
+        EXPECT_EQ(answer({"fairness", "--jobs", "@fairness.csv", "--gpus", gpus}).exit_code, 2);
+    }
+    const std::vector<std::string> fairness{"fairness", "--jobs", "@fairness.csv", "-o", "json"};
+    std::vector<std::string> of_ten = fairness;
+    of_ten.insert(of_ten.end(), {"--gpus", "010"});  // not in octal
+    std::vector<std::string> same = fairness;
+    same.insert(same.end(), {"--gpus", "10"});
+    EXPECT_EQ(without_times(answer(of_ten).output), without_times(answer(same).output));
+}
+
+TEST(CommandLine, the_largest_seed_is_one_seed) {
+    const Answer given =
+        answer({"openb", "--jobs", "@openb_tasks.csv", "--nodes", "@openb_nodes.csv", "--seed",
+                "18446744073709551615", "--policy", "best_fit", "-o", "json"});
+    ASSERT_EQ(given.exit_code, 0) << given.complaint;
+    EXPECT_EQ(nlohmann::json::parse(given.output).at("seeds"), 1);
+}
+
 TEST(CommandLine, a_file_without_jobs_has_no_figures) {
     const std::string path = testing::TempDir() + "no_jobs.csv";
     std::ofstream(path) << "workload,job,submit_s,app,rigid_gpus,rigid_batch,rigid_run_s\n";

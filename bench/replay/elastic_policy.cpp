@@ -8,25 +8,21 @@
 
 #include "bench/replay/trace_resources.hpp"
 #include "scheduler/base/check.hpp"
+#include "scheduler/base/wide.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl::replay {
 namespace {
 
 constexpr const char* kNamespace = "everybody";
+// No number of GPUs in a table (at most 1,024) is honestly faster than that.
+constexpr std::int64_t kSpeedMax = 1'000 * std::int64_t{kSpeedOfOne};
 
 std::string name_of_job(JobIndex index) { return "j" + std::to_string(index.value()); }
 JobIndex job_named(const std::string& name) {
     return JobIndex{static_cast<std::uint32_t>(std::stoul(name.substr(1)))};
 }
 std::string uid_of_job(JobIndex index) { return "job-" + std::to_string(index.value()); }
-
-bool runs_on(const Curve& curve, std::int32_t gpus) {
-    for (std::size_t epoch = 0; epoch < curve.epochs.size(); ++epoch) {
-        if (curve.epoch_time(epoch, gpus) == Curve::kNotAllowed) return false;
-    }
-    return true;
-}
 
 std::int64_t whole_run_ms(const Curve& curve, std::int32_t gpus) {
     std::int64_t sum = 0;
@@ -39,10 +35,11 @@ std::int64_t whole_run_ms(const Curve& curve, std::int32_t gpus) {
 // What its user would write: from the smallest size that it runs on to the one that it is fastest
 // on, as far as there is no gap.
 std::pair<std::int32_t, std::int32_t> sizes_of(const Curve& curve, std::int32_t gpus_total) {
-    std::int32_t least = 1;
-    while (least < gpus_total && !runs_on(curve, least)) ++least;
+    const std::int32_t least = curve.size_min().value();  // the world refuses jobs without
     std::int32_t most = least;
-    for (std::int32_t gpus = least; gpus <= gpus_total && runs_on(curve, gpus); ++gpus) {
+    for (const std::int32_t gpus : curve.sizes) {  // between two of them nothing gets faster
+        if (gpus < least) continue;
+        if (gpus > gpus_total || !curve.allows(gpus)) break;
         if (whole_run_ms(curve, gpus) < whole_run_ms(curve, most)) most = gpus;
     }
     return {least, most};
@@ -54,8 +51,8 @@ std::vector<SizeSpeed> speeds_of(const Curve& curve, std::int32_t least, std::in
     const std::int64_t alone = whole_run_ms(curve, least);
     for (const std::int32_t gpus : curve.sizes) {
         if (gpus < least || gpus > most) continue;
-        speeds.push_back(
-            {gpus, static_cast<std::int32_t>(alone * kSpeedOfOne / whole_run_ms(curve, gpus))});
+        const Wide speed = Wide{alone} * kSpeedOfOne / whole_run_ms(curve, gpus);
+        speeds.push_back({gpus, static_cast<std::int32_t>(std::clamp<Wide>(speed, 1, kSpeedMax))});
     }
     return speeds;
 }

@@ -21,10 +21,7 @@ std::int64_t times_over_floor(std::int64_t a, std::int64_t b, std::int64_t divis
 
 bool Progress::can_run_on(std::int32_t gpus) const {
     if (curve_ == nullptr) return gpus == job_->gpus;
-    for (std::size_t epoch = epoch_; epoch < curve_->epochs.size(); ++epoch) {
-        if (curve_->epoch_time(epoch, gpus) == Curve::kNotAllowed) return false;
-    }
-    return gpus > 0;
+    return curve_->allows(gpus, epoch_);
 }
 
 void Progress::start_on(std::int32_t gpus, Overhead rule) {

@@ -3,6 +3,7 @@
 // below from text; nothing here opens a file (the name is for messages only).
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,10 @@ struct Curve {
 
     // Of the next smaller listed size; kNotAllowed when there is none.
     [[nodiscard]] Duration epoch_time(std::size_t epoch, std::int32_t gpus) const;
+    // All epochs from this one on, so that it may run to its end there.
+    [[nodiscard]] bool allows(std::int32_t gpus, std::size_t from_epoch = 0) const;
+    // The smallest size that all epochs allow; none: it can never run.
+    [[nodiscard]] std::optional<std::int32_t> size_min() const;
 };
 
 struct Owner {

@@ -31,6 +31,13 @@ Result<std::vector<Owner>> read_quotas(const NamedText& quotas) {
     return owners;
 }
 
+// Of a curve that no size is allowed in all of: the first epoch at which none is left.
+std::size_t epoch_without_size(const Curve& curve) {
+    Curve begin = curve;
+    while (!begin.epochs.empty() && !begin.size_min()) begin.epochs.pop_back();
+    return begin.epochs.size();
+}
+
 Result<std::vector<Curve>> read_curves(const NamedText& epochs) {
     CsvReader csv(epochs.name, epochs.text);
     const auto app = csv.column("app");
@@ -45,8 +52,12 @@ Result<std::vector<Curve>> read_curves(const NamedText& epochs) {
     }
     if (sizes.empty()) csv.column("s1");  // says what is missing
     std::vector<Curve> curves;
+    std::set<std::string> known;
     while (csv.next_row()) {
         if (curves.empty() || curves.back().name != csv.text(app)) {
+            if (!known.insert(csv.text(app)).second) {
+                csv.refuse(app, "is there twice; its epochs must stand together");
+            }
             curves.push_back(Curve{csv.text(app), sizes, {}});
         }
         Curve& curve = curves.back();
@@ -81,6 +92,19 @@ Duration Curve::epoch_time(std::size_t epoch, std::int32_t gpus) const {
     const auto above = std::upper_bound(sizes.begin(), sizes.end(), gpus);
     if (above == sizes.begin()) return kNotAllowed;
     return epochs[epoch][static_cast<std::size_t>(above - sizes.begin()) - 1];
+}
+
+bool Curve::allows(std::int32_t gpus, std::size_t from_epoch) const {
+    for (std::size_t epoch = from_epoch; epoch < epochs.size(); ++epoch) {
+        if (epoch_time(epoch, gpus) == kNotAllowed) return false;
+    }
+    return gpus > 0;
+}
+
+std::optional<std::int32_t> Curve::size_min() const {
+    const auto found = std::find_if(sizes.begin(), sizes.end(),
+                                    [this](std::int32_t size) { return allows(size); });
+    return found == sizes.end() ? std::nullopt : std::optional{*found};
 }
 
 Result<Trace> read_philly(const NamedText& jobs) {
@@ -163,7 +187,14 @@ Result<std::vector<Trace>> read_elastic(const NamedText& jobs, const NamedText& 
         for (std::uint32_t i = 0; i < curves->size(); ++i) {
             if ((*curves)[i].name == csv.text(app)) job.curve = CurveIndex{i};
         }
-        if (!job.curve.exists()) csv.refuse(app, "has no line in " + epochs.name);
+        if (!job.curve.exists()) {
+            csv.refuse(app, "has no line in " + epochs.name);
+        } else if (const Curve& curve = (*curves)[job.curve.value()]; !curve.size_min()) {
+            csv.refuse(app, "has no number of GPUs that all of its epochs allow: in " +
+                                epochs.name +
+                                " none that its epochs before allow is left in epoch " +
+                                std::to_string(epoch_without_size(curve)));
+        }
         workloads[csv.integer(workload, 0, kGpusMax)].jobs.push_back(std::move(job));
     }
     if (csv.error()) return *csv.error();

@@ -68,6 +68,30 @@ TEST(Readers, openb_says_what_a_file_lacks_for_anything_to_be_measured) {
               "n.csv:3:1: sn `n0` is there twice");
 }
 
+TEST(Readers, elastic_app_must_have_a_size_on_which_it_can_run_to_its_end) {
+    const std::string header = "workload,job,submit_s,app,rigid_gpus,rigid_run_s\n";
+    const NamedText epochs{"e.csv", "app,epoch,s1,s2\nnet,0,5,\nnet,1,5,4\nnet,2,,3\nsolo,0,5,\n"};
+    EXPECT_EQ(message(read_elastic({"w.csv", header + "1,a,0,net,1,9\n"}, epochs, Duration{0})),
+              "w.csv:2:7: app `net` has no number of GPUs that all of its epochs allow: in e.csv "
+              "none that its epochs before allow is left in epoch 2");
+    EXPECT_TRUE(read_elastic({"w.csv", header + "1,a,0,solo,1,9\n"}, epochs, Duration{0}));
+    EXPECT_EQ(message(read_elastic({"w.csv", header + "1,a,0,solo,1,9\n"},
+                                   {"e.csv", "app,epoch,s1\na,0,5\nb,0,5\na,0,6\n"}, Duration{0})),
+              "e.csv:4:1: app `a` is there twice; its epochs must stand together");
+}
+
+TEST(Curve, allows_a_size_only_where_all_epochs_do) {
+    constexpr Duration kNo = Curve::kNotAllowed;
+    const Curve curve{"net", {1, 2, 4}, {{Duration{9}, Duration{6}, kNo}, {kNo, kNo, Duration{4}}}};
+    EXPECT_FALSE(curve.allows(1));
+    EXPECT_FALSE(curve.allows(4));
+    EXPECT_TRUE(curve.allows(4, 1));
+    EXPECT_EQ(curve.size_min(), std::nullopt);
+    const Curve from_two{"net", {1, 2, 4}, {{kNo, Duration{6}, kNo}}};
+    EXPECT_EQ(from_two.size_min(), 2);
+    EXPECT_TRUE(from_two.allows(3));  // as two
+}
+
 TEST(Curve, size_that_is_not_listed_is_the_next_smaller) {
     const Curve curve{"net", {1, 2, 4}, {{Duration{100}, Duration{60}, Duration{40}}}};
     EXPECT_EQ(curve.epoch_time(0, 3), Duration{60});

@@ -36,5 +36,18 @@ TEST(Elastic, the_effort_is_that_of_all_workloads) {
     EXPECT_EQ(both.number("engine_plans"), 2 * one.number("engine_plans"));
 }
 
+// Some sizes are left out, one is far slower than the rest, one far faster.
+TEST(Elastic, an_odd_table_of_epochs_is_replayed) {
+    SuiteRequest request;
+    request.suite = Suite::elastic;
+    request.gpus = 8;
+    SuiteInput input = elastic_input();
+    for (const char* row : {"net,0,,60,,40", "net,0,100,,40,30", "net,0,5,900000,0.001,",
+                            "net,0,1000000000,0.001,0.001,0.001"}) {
+        input.epochs.text = "app,epoch,s1,s2,s4,s8\n" + std::string{row} + "\n";
+        EXPECT_EQ(replayed(request, input).number("jobs"), 2) << row;
+    }
+}
+
 }  // namespace
 }  // namespace gpuctl::replay

@@ -45,10 +45,17 @@ std::optional<Error> World::run(Policy& policy) {
 std::optional<Error> World::find_impossible() const {
     Places empty(settings_.nodes, settings_.gpus_per_node, settings_.placing);
     for (const TraceJob& job : trace_->jobs) {
-        empty.clear();
-        if (empty.take(job.gpus)) continue;
+        // By its curve it may run on other sizes than the one that its user chose.
+        const bool by_curve = settings_.elastic && job.curve.exists();
+        const auto least = by_curve ? trace_->curves[job.curve.value()].size_min() : job.gpus;
+        const std::optional<Spread> spread = least ? empty.take(*least) : std::nullopt;
+        if (spread) {
+            empty.give_back(*spread);
+            continue;
+        }
         return make_error(ErrorCode::NeverFits,
-                          "job " + job.id + " asks for " + std::to_string(job.gpus) + " GPUs of " +
+                          "job " + job.id + (by_curve ? " needs at least " : " asks for ") +
+                              std::to_string(least.value_or(0)) + " GPUs of " +
                               std::to_string(empty.total()) + "; give the replay a larger cluster");
     }
     return std::nullopt;

@@ -49,5 +49,24 @@ TEST(Elastic, an_odd_table_of_epochs_is_replayed) {
     }
 }
 
+TEST(Elastic, a_cluster_below_the_sizes_that_users_chose_will_do_where_those_are_not_used) {
+    SuiteRequest request;
+    request.suite = Suite::elastic;
+    request.gpus = 2;  // one user chose 4
+    EXPECT_EQ(replayed(request, elastic_input()).number("jobs"), 2);
+    SuiteRequest rigid = request;
+    rigid.policy = "tiresias";
+    const auto refused = run_suite(rigid, elastic_input());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message,
+              "job b asks for 4 GPUs of 2; give the replay a larger cluster");
+    SuiteInput from_four = elastic_input();
+    from_four.epochs.text = "app,epoch,s1,s2,s4\nnet,0,,,40\n";
+    const auto too_small = run_suite(request, from_four);
+    ASSERT_FALSE(too_small);
+    EXPECT_EQ(too_small.error().message,
+              "job a needs at least 4 GPUs of 2; give the replay a larger cluster");
+}
+
 }  // namespace
 }  // namespace gpuctl::replay

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/replay/cluster.hpp"
 #include "bench/replay/comparison.hpp"
 #include "bench/replay/files.hpp"
 #include "bench/replay/flag_numbers.hpp"
+#include "bench/replay/flag_use.hpp"
 
 namespace gpuctl::replay {
 namespace {
@@ -25,6 +27,7 @@ struct Arguments {
     bool clairvoyant = false;
     std::optional<std::uint64_t> seed;
     std::optional<std::int32_t> gpus, nodes_count, gpus_per_node;
+    std::vector<std::string> flags;  // that were given, by their long names
 };
 
 void declare(CLI::App& app, Arguments& to) {
@@ -35,12 +38,13 @@ void declare(CLI::App& app, Arguments& to) {
     app.add_option("--nodes", to.nodes, "openb: its nodes (CSV)");
     app.add_option("--quotas", to.quotas, "vc: GPUs of each virtual cluster (CSV)");
     app.add_option("--epochs", to.epochs, "elastic: seconds per epoch by number of GPUs (CSV)");
-    app.add_option("--gpus", to.gpus, "backfill, elastic, fairness: size of the cluster")
+    app.add_option("--gpus", to.gpus,
+                   "size of the cluster; philly64, vc: in whole nodes (openb: --nodes)")
         ->transform(size);
-    app.add_option("--nodes-count", to.nodes_count, "philly64, vc: how many nodes")
+    app.add_option("--nodes-count", to.nodes_count,
+                   "philly64, vc: its nodes; others: times --gpus-per-node")
         ->transform(size);
-    app.add_option("--gpus-per-node", to.gpus_per_node, "philly64, vc: GPUs of each node")
-        ->transform(size);
+    app.add_option("--gpus-per-node", to.gpus_per_node, "GPUs of each node")->transform(size);
     app.add_option("--seed", to.seed, "openb: one seed instead of the mean over 42 to 51")
         ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
     app.add_option("--arrivals", to.arrivals, "openb: GPUs asked for, of those there are")
@@ -70,6 +74,16 @@ std::string missing_option(Suite suite, const Arguments& arguments) {
     return "";
 }
 
+// A file that the suite does not use need not even be there.
+InputPaths paths_for(Suite suite, const Arguments& arguments) {
+    InputPaths paths;
+    paths.jobs = arguments.jobs;
+    if (suite == Suite::openb) paths.nodes = arguments.nodes;
+    if (suite == Suite::vc) paths.quotas = arguments.quotas;
+    if (suite == Suite::elastic) paths.epochs = arguments.epochs;
+    return paths;
+}
+
 Answer replay_one(const Arguments& arguments) {
     const auto suite = suite_named(arguments.suite);
     if (!suite) return complain(kWrongUsage, "there is no suite `" + arguments.suite + "`");
@@ -87,12 +101,26 @@ Answer replay_one(const Arguments& arguments) {
     request.gpus = arguments.gpus;
     request.nodes = arguments.nodes_count;
     request.gpus_per_node = arguments.gpus_per_node;
-    const auto input =
-        read_input({arguments.jobs, arguments.nodes, arguments.quotas, arguments.epochs});
+    if (*suite != Suite::openb) {
+        const auto cluster = settings_for(request);
+        if (!cluster) return complain(kWrongUsage, cluster.error().message);
+    }
+    const auto input = read_input(paths_for(*suite, arguments));
     if (!input) return complain(kFailed, input.error().message);
     const auto figures = run_suite(request, *input);
     if (!figures) return complain(kFailed, figures.error().message);
     return {0, arguments.output == "json" ? figures->as_json() : figures->as_table(), ""};
+}
+
+std::string warnings_for(const Arguments& arguments) {
+    const auto suite = suite_named(arguments.suite);
+    if (!suite && arguments.suite != "all") return "";
+    std::string warnings;
+    for (const std::string& flag : unused_flags(arguments.flags, suite)) {
+        warnings += "replay: " + flag + " means nothing for suite " + arguments.suite +
+                    " and is not used\n";
+    }
+    return warnings;
 }
 
 Answer replay_all(const Arguments& arguments) {
@@ -121,7 +149,13 @@ Answer answer_command(const std::vector<std::string>& arguments) {
     } catch (const CLI::ParseError& error) {
         return complain(kWrongUsage, error.what());
     }
-    return given.suite == "all" ? replay_all(given) : replay_one(given);
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->count() == 0 || option->get_lnames().empty()) continue;
+        given.flags.push_back("--" + option->get_lnames().front());
+    }
+    Answer answer = given.suite == "all" ? replay_all(given) : replay_one(given);
+    answer.complaint.insert(0, warnings_for(given));
+    return answer;
 }
 
 }  // namespace gpuctl::replay

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "bench/replay/cluster.hpp"
 #include "bench/replay/elastic_policy.hpp"
 #include "bench/replay/engine_packer.hpp"
 #include "bench/replay/engine_setup.hpp"
@@ -41,7 +42,17 @@ struct Effort {
     std::optional<EngineEffort> engine;  // its own share of that, when it is the policy
 };
 
-Figures begin_figures(const SuiteRequest& request, const Effort& effort) {
+struct ClusterSize {
+    std::int64_t nodes = 0;
+    std::int64_t gpus = 0;
+};
+
+ClusterSize size_of(const WorldSettings& settings) {
+    return {settings.nodes, std::int64_t{settings.nodes} * settings.gpus_per_node};
+}
+
+Figures begin_figures(const SuiteRequest& request, const ClusterSize& cluster,
+                      const Effort& effort) {
     Figures figures;
     figures.add("suite", std::string{name_of(request.suite)});
     figures.add("policy", request.policy);
@@ -50,6 +61,8 @@ Figures begin_figures(const SuiteRequest& request, const Effort& effort) {
         figures.add("overhead",
                     std::string{request.overhead == Overhead::clean ? "clean" : "muri"});
     }
+    figures.add("nodes", cluster.nodes);
+    figures.add("gpus", cluster.gpus);
     figures.add("jobs", static_cast<std::int64_t>(effort.jobs));
     figures.add("decisions", static_cast<std::int64_t>(effort.decisions));
     const double deciding_s = effort.engine ? effort.engine->seconds : effort.wall_s;
@@ -65,41 +78,6 @@ Figures begin_figures(const SuiteRequest& request, const Effort& effort) {
     return figures;
 }
 
-// How many GPUs, on what nodes, when nothing else is said: quality.md's set-ups.
-WorldSettings settings_for(const SuiteRequest& request) {
-    WorldSettings settings;
-    switch (request.suite) {
-        case Suite::philly64:
-            settings = {8, 8, Placing::packed, {}, {}, {}};
-            break;
-        case Suite::vc:
-            settings = {96, 8, Placing::packed, {}, {}, {}};
-            break;
-        case Suite::backfill:
-            settings = {1, 100, Placing::pooled, {}, {}, {}};
-            break;
-        case Suite::elastic:
-            settings = {1, 64, Placing::pooled, {}, {}, {}};
-            break;
-        case Suite::fairness:
-            settings = {1, 32, Placing::pooled, {}, {}, {}};
-            break;
-        case Suite::openb:
-            break;  // its nodes come from a file
-    }
-    if (settings.placing == Placing::packed) {
-        settings.nodes = request.nodes.value_or(settings.nodes);
-        settings.gpus_per_node = request.gpus_per_node.value_or(settings.gpus_per_node);
-    } else {
-        settings.gpus_per_node = request.gpus.value_or(settings.gpus_per_node);
-    }
-    settings.overhead = request.overhead;
-    settings.clairvoyant = request.clairvoyant;
-    // The planners of papers run them on the sizes that their users chose.
-    settings.elastic = request.suite == Suite::elastic && request.policy == "engine";
-    return settings;
-}
-
 void add_effort(const EngineEffort& more, Effort& effort) {
     if (!effort.engine) effort.engine.emplace();
     effort.engine->inputs += more.inputs;
@@ -110,8 +88,8 @@ void add_effort(const EngineEffort& more, Effort& effort) {
     effort.engine->seconds += more.seconds;
 }
 
-Result<World> replay_jobs(const SuiteRequest& request, const Trace& trace, Effort& effort) {
-    const WorldSettings settings = settings_for(request);
+Result<World> replay_jobs(const SuiteRequest& request, const WorldSettings& settings,
+                          const Trace& trace, Effort& effort) {
     auto policy = make_policy(request, trace, settings);
     if (!policy) return policy.error();
     World world(trace, settings);
@@ -208,10 +186,12 @@ Result<Figures> run_one_trace(const SuiteRequest& request, const SuiteInput& inp
     const auto trace = read_trace(request.suite, input);
     if (!trace) return trace.error();
     if (trace->jobs.empty()) return no_jobs_in(input.jobs);
+    const auto settings = settings_for(request);
+    if (!settings) return settings.error();
     Effort effort;
-    const auto world = replay_jobs(request, *trace, effort);
+    const auto world = replay_jobs(request, *settings, *trace, effort);
     if (!world) return world.error();
-    Figures figures = begin_figures(request, effort);
+    Figures figures = begin_figures(request, size_of(*settings), effort);
     if (request.suite == Suite::philly64) add_philly(*world, figures);
     if (request.suite == Suite::backfill) add_backfill(*world, figures);
     if (request.suite == Suite::fairness) add_fairness(*world, figures);
@@ -223,19 +203,21 @@ Result<Figures> run_elastic(const SuiteRequest& request, const SuiteInput& input
     const auto traces = read_elastic(input.jobs, input.epochs, kElasticRestart);
     if (!traces) return traces.error();
     if (traces->empty()) return no_jobs_in(input.jobs);
+    const auto settings = settings_for(request);
+    if (!settings) return settings.error();
     Effort effort;
     std::vector<double> means;
     std::vector<double> all;
     std::int64_t stops = 0;
     for (const Trace& trace : *traces) {
-        const auto world = replay_jobs(request, trace, effort);
+        const auto world = replay_jobs(request, *settings, trace, effort);
         if (!world) return world.error();
         const auto completion = completion_times_s(*world);
         means.push_back(mean(completion));
         all.insert(all.end(), completion.begin(), completion.end());
         stops += preemptions(*world);
     }
-    Figures figures = begin_figures(request, effort);
+    Figures figures = begin_figures(request, size_of(*settings), effort);
     figures.add("jct_mean_s", mean(means));
     figures.add("workload_jct_mean_s", means);
     figures.add("jct_p50_s", percentile(all, 50));
@@ -249,6 +231,12 @@ double deviation(const std::vector<double>& values) {
     double squares = 0;
     for (const double value : values) squares += (value - mean(values)) * (value - mean(values));
     return values.empty() ? 0 : std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+ClusterSize size_of(const PackTrace& trace) {
+    ClusterSize size{std::ssize(trace.nodes), 0};
+    for (const PackNode& node : trace.nodes) size.gpus += node.gpus;
+    return size;
 }
 
 Result<Figures> run_openb(const SuiteRequest& request, const SuiteInput& input) {
@@ -288,7 +276,7 @@ Result<Figures> run_openb(const SuiteRequest& request, const SuiteInput& input) 
                               std::to_string(request.arrivals_percent) +
                               " % of the cluster's GPUs; say more --arrivals");
     }
-    Figures figures = begin_figures(request, effort);
+    Figures figures = begin_figures(request, size_of(*trace), effort);
     figures.add("seeds", static_cast<std::int64_t>(allocated.size()));
     figures.add("allocation_ratio", mean(allocated));
     figures.add("allocation_ratio_deviation", deviation(allocated));

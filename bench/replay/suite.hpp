@@ -25,8 +25,9 @@ struct SuiteRequest {
     Overhead overhead = Overhead::clean;
     std::optional<std::uint64_t> seed;    // openb; absent: the ten published ones, 42 to 51
     std::int64_t arrivals_percent = 130;  // openb
-    std::optional<std::int32_t> gpus;     // pooled suites
-    std::optional<std::int32_t> nodes;    // packed suites
+    // All but openb, in either form (bench/replay/cluster.hpp).
+    std::optional<std::int32_t> gpus;
+    std::optional<std::int32_t> nodes;
     std::optional<std::int32_t> gpus_per_node;
 };
 

@@ -149,6 +149,26 @@ TEST(CommandLine, a_file_without_jobs_has_no_figures) {
     EXPECT_EQ(given.complaint, "replay: " + path + " has no jobs\n");
 }
 
+TEST(CommandLine, a_flag_that_a_suite_has_no_use_for_is_told_and_left_aside) {
+    const Answer given = answer({"vc", "--jobs", "@vc.csv", "--quotas", "@vc_quotas.csv",
+                                 "--arrivals", "2", "--seed", "4", "--epochs", "/nonexistent",
+                                 "--nodes", "/nonexistent", "-o", "json"});
+    EXPECT_EQ(given.exit_code, 0);
+    EXPECT_TRUE(nlohmann::json::accept(given.output));
+    EXPECT_EQ(given.complaint,
+              "replay: --nodes means nothing for suite vc and is not used\n"
+              "replay: --epochs means nothing for suite vc and is not used\n"
+              "replay: --seed means nothing for suite vc and is not used\n"
+              "replay: --arrivals means nothing for suite vc and is not used\n");
+    EXPECT_EQ(answer({"openb", "--jobs", "@openb_tasks.csv", "--nodes", "@openb_nodes.csv",
+                      "--seed", "1", "--gpus", "5", "--overhead", "muri"})
+                  .complaint,
+              "replay: --gpus means nothing for suite openb and is not used\n"
+              "replay: --overhead means nothing for suite openb and is not used\n");
+    EXPECT_EQ(answer({"all", "--data", "/nonexistent", "--gpus", "5"}).complaint.substr(0, 54),
+              "replay: --gpus means nothing for suite all and is not ");
+}
+
 TEST(CommandLine, policy_that_reads_the_future_must_be_allowed_to) {
     const Answer given = answer({"philly64", "--jobs", "@philly64.csv", "--policy", "srtf"});
     EXPECT_EQ(given.exit_code, 1);

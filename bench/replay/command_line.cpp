@@ -109,7 +109,12 @@ Answer replay_one(const Arguments& arguments) {
     if (!input) return complain(kFailed, input.error().message);
     const auto figures = run_suite(request, *input);
     if (!figures) return complain(kFailed, figures.error().message);
-    return {0, arguments.output == "json" ? figures->as_json() : figures->as_table(), ""};
+    Answer answer;
+    answer.output = arguments.output == "json" ? figures->as_json() : figures->as_table();
+    for (const std::string& remark : figures->remarks()) {
+        answer.complaint += "replay: " + remark + "\n";
+    }
+    return answer;
 }
 
 std::string warnings_for(const Arguments& arguments) {

@@ -14,7 +14,7 @@ namespace gpuctl::replay {
 struct Answer {
     int exit_code = 0;
     std::string output;     // to stdout
-    std::string complaint;  // to stderr
+    std::string complaint;  // to stderr; warnings, too, where the exit code is 0
 };
 
 Answer answer_command(const std::vector<std::string>& arguments);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,11 +24,16 @@ public:
     // Of a figure that is a number; NaN when there is none.
     [[nodiscard]] double number(std::string_view name) const;
 
+    // What one must know to read them, as a sentence; no figure, so that it goes to stderr.
+    void remark(std::string sentence) { remarks_.push_back(std::move(sentence)); }
+    [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
+
     [[nodiscard]] std::string as_json() const;  // one object, one line
     [[nodiscard]] std::string as_table() const;
 
 private:
     std::vector<Figure> figures_;
+    std::vector<std::string> remarks_;
 };
 
 }  // namespace gpuctl::replay

@@ -159,6 +159,14 @@ void add_virtual_clusters(const World& world, Figures& figures) {
     figures.add("preemptions", preemptions(world));
     figures.add("guarantee_violations", guarantee_violations(world, kReclaimGrace));
     figures.add("vc_queue_delay_mean_s", std::move(by_owner));
+    std::int64_t quota_gpus = 0;
+    for (const Owner& owner : world.trace().owners) quota_gpus += owner.quota_gpus;
+    figures.add("quota_gpus", quota_gpus);
+    if (quota_gpus <= world.gpus_total()) return;
+    figures.remark(
+        "the quotas come to " + std::to_string(quota_gpus) + " GPUs of a cluster with " +
+        std::to_string(world.gpus_total()) +
+        ": not all of them can be guaranteed, and guarantee_violations may be due to that");
 }
 
 Result<Trace> read_trace(Suite suite, const SuiteInput& input) {

@@ -68,5 +68,24 @@ TEST(Elastic, a_cluster_below_the_sizes_that_users_chose_will_do_where_those_are
               "job a needs at least 4 GPUs of 2; give the replay a larger cluster");
 }
 
+TEST(VirtualClusters, quotas_that_the_cluster_cannot_hold_together_are_told) {
+    SuiteRequest request;
+    request.suite = Suite::vc;
+    request.nodes = 2;
+    SuiteInput input;
+    input.jobs = {"v.csv", "job_id,submit_s,num_gpu,run_s,vc\n1,0,8,9,x\n2,0,8,9,y\n"};
+    input.quotas = {"q.csv", "vc,quota_gpus\nx,8\ny,8\n"};
+    const Figures held = replayed(request, input);
+    EXPECT_EQ(held.number("quota_gpus"), 16);
+    EXPECT_TRUE(held.remarks().empty());
+    request.nodes = 1;
+    const Figures beyond = replayed(request, input);
+    EXPECT_EQ(beyond.number("quota_gpus"), 16);
+    EXPECT_EQ(beyond.number("gpus"), 8);
+    ASSERT_EQ(beyond.remarks().size(), 1u);
+    EXPECT_EQ(beyond.remarks()[0].substr(0, 74),
+              "the quotas come to 16 GPUs of a cluster with 8: not all of them can be gua");
+}
+
 }  // namespace
 }  // namespace gpuctl::replay

@@ -67,14 +67,14 @@ private:
         const bool whole = task.gpus != 1 || task.gpu_each.value() == kGpuMilliPerGpu;
         if (whole) {
             if (node.cpu_free < task.cpu || node.gpus_wholly_free() < task.gpus) return best;
-            best.score = score(fragmented_[index], with_task(node, task, 0));
+            best.score = score_with(task, 0, node, index);
             return best;
         }
         if (node.cpu_free < task.cpu) return best;
         for (std::int32_t gpu = 0; gpu < node.gpus; ++gpu) {
             const auto free = node.gpu_free_milli[static_cast<std::size_t>(gpu)];
             if (free < task.gpu_each.value()) continue;
-            const std::int32_t found = score(fragmented_[index], with_task(node, task, gpu));
+            const std::int32_t found = score_with(task, gpu, node, index);
             if (found <= best.score) continue;
             best.score = found;
             best.gpu = gpu;
@@ -82,8 +82,11 @@ private:
         return best;
     }
 
-    [[nodiscard]] std::int32_t score(std::int64_t before, const PackNode& after) const {
-        const std::int64_t removed = before - fragmentation_.weighted_milli(after);
+    [[nodiscard]] std::int32_t score_with(const PackTask& task, std::int32_t gpu,
+                                          const PackNode& node, std::uint32_t index) {
+        after_ = node;
+        put_task(after_, task, gpu);
+        const std::int64_t removed = fragmented_[index] - fragmentation_.weighted_milli(after_);
         const double gpus = static_cast<double>(removed) / 1000.0 /
                             static_cast<double>(fragmentation_.weight_total());
         return static_cast<std::int32_t>(100.0 / (1.0 + std::exp(-gpus)));
@@ -94,6 +97,7 @@ private:
     std::vector<std::int64_t> fragmented_;
     std::map<Request, std::vector<Judgement>> judgements_;
     NodeIndex changed_;
+    PackNode after_;  // kept for its memory
 };
 
 }  // namespace

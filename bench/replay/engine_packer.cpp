@@ -13,6 +13,7 @@ namespace gpuctl::replay {
 namespace {
 
 constexpr const char* kModelLabel = "model";
+constexpr const char* kNoSuchModel = "a model that no node has";
 constexpr std::int64_t kPodsPerNode = 100'000;  // the trace knows no such limit
 constexpr Instant kNow{1'000'000};
 
@@ -76,6 +77,7 @@ PodFacts EnginePacker::pod_of(const PackTask& task) const {
             wanted.values.push_back(trace_->models[model]);
         }
     }
+    if (wanted.values.empty()) wanted.values.emplace_back(kNoSuchModel);
     SelectorTerm term;
     term.labels.push_back(std::move(wanted));
     pod.rules.required_affinity = std::vector<SelectorTerm>{std::move(term)};

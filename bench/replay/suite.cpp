@@ -247,6 +247,18 @@ ClusterSize size_of(const PackTrace& trace) {
     return size;
 }
 
+void remark_unknown_models(const PackTrace& trace, const NamedText& tasks, Figures& figures) {
+    if (trace.tasks_of_unknown_models == 0) return;
+    std::string models;
+    for (const std::string& model : trace.models_unknown) {
+        models += (models.empty() ? "" : ", ") + model;
+    }
+    figures.remark(std::to_string(trace.tasks_of_unknown_models) + " tasks of " + tasks.name +
+                   " ask for GPU models that no node has (" + models + "); " +
+                   std::to_string(trace.tasks_fitting_nowhere) +
+                   " of them ask for no other, so that they fit nowhere and are dropped");
+}
+
 Result<Figures> run_openb(const SuiteRequest& request, const SuiteInput& input) {
     const auto trace = read_openb(input.jobs, input.nodes);
     if (!trace) return trace.error();
@@ -291,6 +303,7 @@ Result<Figures> run_openb(const SuiteRequest& request, const SuiteInput& input) 
     figures.add("fragmentation_ratio", mean(fragmented));
     figures.add("fragmentation_of_idle_ratio", mean(fragmented_of_idle));
     figures.add("dropped_though_fitting", dropped_though_fitting);
+    remark_unknown_models(*trace, input.jobs, figures);
     return figures;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kCpuMilliMax = 100'000'000;
 constexpr std::int64_t kMemoryMibMax = 1'000'000'000;
 constexpr std::int64_t kBytesPerMib = 1024 * 1024;
-constexpr std::size_t kModelsMax = 31;
+constexpr std::size_t kModelsMax = 63;
 
 std::vector<PackNode> read_nodes(CsvReader& csv, std::vector<std::string>& models) {
     const auto name = csv.column("sn");
@@ -26,9 +26,7 @@ std::vector<PackNode> read_nodes(CsvReader& csv, std::vector<std::string>& model
         node.cpu_free = CpuMilli{csv.integer(cpu, 0, kCpuMilliMax)};
         node.memory_free = Bytes{csv.integer(memory, 0, kMemoryMibMax) * kBytesPerMib};
         node.gpus = static_cast<std::int32_t>(csv.integer(gpus, 0, kGpusPerNodeMax));
-        for (std::size_t i = 0; i < static_cast<std::size_t>(node.gpus); ++i) {
-            node.gpu_free_milli[i] = kGpuMilliPerGpu;
-        }
+        node.gpu_free_milli.assign(static_cast<std::size_t>(node.gpus), kGpuMilliPerGpu);
         auto known = std::find(models.begin(), models.end(), csv.text(model));
         if (known == models.end()) {
             if (models.size() == kModelsMax) csv.refuse(model, "is one GPU model too many");
@@ -38,28 +36,34 @@ std::vector<PackNode> read_nodes(CsvReader& csv, std::vector<std::string>& model
     });
 }
 
-// "V100M16|V100M32", empty for any. A model that no node has is refused: most likely a typing
-// error, and its tasks would silently be dropped.
-GpuModels read_models(CsvReader& csv, CsvReader::Column column,
-                      const std::vector<std::string>& models) {
-    std::string_view rest = csv.text(column);
+// "V100M16|V100M32", empty for any. Of models that no node has a count is kept, to be told: there
+// are traces that go with part of their nodes, and typing errors.
+GpuModels read_models(std::string_view rest, bool wants_gpu, PackTrace& trace) {
     if (rest.empty()) return kAnyModel;
     GpuModels wanted = 0;
+    bool is_unknown = false;
     while (!rest.empty()) {
         const std::size_t end = std::min(rest.find('|'), rest.size());
         const std::string_view word = rest.substr(0, end);
         rest.remove_prefix(std::min(end + 1, rest.size()));
-        const auto known = std::find(models.begin(), models.end(), word);
-        if (known == models.end()) {
-            csv.refuse(column, "names the model " + std::string{word} + ", which no node has");
-            return wanted;
+        const auto known = std::find(trace.models.begin(), trace.models.end(), word);
+        if (known != trace.models.end()) {
+            wanted |= GpuModels{1} << static_cast<unsigned>(known - trace.models.begin());
+            continue;
         }
-        wanted |= GpuModels{1} << static_cast<unsigned>(known - models.begin());
+        if (!wants_gpu) continue;  // any node will do
+        is_unknown = true;
+        auto& unknown = trace.models_unknown;
+        if (std::find(unknown.begin(), unknown.end(), word) == unknown.end()) {
+            unknown.emplace_back(word);
+        }
     }
+    if (is_unknown) ++trace.tasks_of_unknown_models;
+    if (is_unknown && wanted == 0) ++trace.tasks_fitting_nowhere;
     return wanted;
 }
 
-std::vector<PackTask> read_tasks(CsvReader& csv, const std::vector<std::string>& models) {
+std::vector<PackTask> read_tasks(CsvReader& csv, PackTrace& trace) {
     const auto name = csv.column("name");
     const auto cpu = csv.column("cpu_milli");
     const auto memory = csv.column("memory_mib");
@@ -73,7 +77,7 @@ std::vector<PackTask> read_tasks(CsvReader& csv, const std::vector<std::string>&
         task.gpus = static_cast<std::int32_t>(csv.integer(gpus, 0, kGpusPerNodeMax));
         const std::int64_t share_min = task.gpus == 0 ? 0 : task.gpus == 1 ? 1 : kGpuMilliPerGpu;
         task.gpu_each = GpuMilli{csv.integer(share, share_min, kGpuMilliPerGpu)};
-        if (spec) task.models = read_models(csv, *spec, models);
+        if (spec) task.models = read_models(csv.text(*spec), task.gpus > 0, trace);
     });
 }
 
@@ -102,7 +106,7 @@ Result<PackTrace> read_openb(const NamedText& tasks, const NamedText& nodes) {
     trace.nodes = read_nodes(node_csv, trace.models);
     if (node_csv.error()) return *node_csv.error();
     CsvReader task_csv(tasks.name, tasks.text);
-    trace.tasks = read_tasks(task_csv, trace.models);
+    trace.tasks = read_tasks(task_csv, trace);
     if (task_csv.error()) return *task_csv.error();
     const std::string missing = missing_part(trace, tasks, nodes);
     if (!missing.empty()) return make_error(ErrorCode::ValidationFailed, missing);

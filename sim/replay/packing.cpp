@@ -30,30 +30,34 @@ bool PackNode::fits(const PackTask& task) const {
 
 PackNode with_task(const PackNode& node, const PackTask& task, std::int32_t gpu) {
     PackNode after = node;
-    after.cpu_free -= task.cpu;
-    after.memory_free -= task.memory;
-    if (task.gpus == 0) return after;
+    put_task(after, task, gpu);
+    return after;
+}
+
+void put_task(PackNode& node, const PackTask& task, std::int32_t gpu) {
+    node.cpu_free -= task.cpu;
+    node.memory_free -= task.memory;
+    if (task.gpus == 0) return;
     const auto each = static_cast<std::int32_t>(task.gpu_each.value());
     if (each < kGpuMilliPerGpu) {
-        auto& free = after.gpu_free_milli.at(static_cast<std::size_t>(gpu));
+        auto& free = node.gpu_free_milli.at(static_cast<std::size_t>(gpu));
         GPUCTL_CHECK(free >= each, "a packer must choose a GPU with room");
         free -= each;
-        return after;
+        return;
     }
     std::int32_t left = task.gpus;
-    for (std::int32_t& free : after.gpu_free_milli) {
+    for (std::int32_t& free : node.gpu_free_milli) {
         if (left == 0 || free != kGpuMilliPerGpu) continue;
         free = 0;
         --left;
     }
     GPUCTL_CHECK(left == 0, "a packer must choose a node with room");
-    return after;
 }
 
 void Packing::place(const PackTask& task, Spot spot) {
     PackNode& node = nodes_[spot.node.value()];
     GPUCTL_CHECK(node.fits(task), "a packer must choose a node with room");
-    node = with_task(node, task, spot.gpu);
+    put_task(node, task, spot.gpu);
 }
 
 Result<std::vector<PackTask>> draw_arrivals(const PackTrace& trace, std::int64_t percent,

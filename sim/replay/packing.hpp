@@ -2,7 +2,6 @@
 // Placing tasks that never leave, one by one, on nodes of whole and shared GPUs: the world of the
 // openb traces. A task that does not fit is dropped.
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,8 +17,8 @@ namespace gpuctl::replay {
 
 using NodeIndex = DenseId<struct PackNodeTag>;  // position in PackTrace::nodes
 
-inline constexpr std::size_t kGpusPerNodeMax = 8;
-using GpuModels = std::uint32_t;  // a bit for each entry of PackTrace::models
+inline constexpr std::int64_t kGpusPerNodeMax = 1'024;
+using GpuModels = std::uint64_t;  // a bit for each entry of PackTrace::models; 0: none there is
 inline constexpr GpuModels kAnyModel = ~GpuModels{0};
 
 struct PackTask {
@@ -38,8 +37,8 @@ struct PackNode {
     CpuMilli cpu_free;
     Bytes memory_free;
     std::int32_t gpus = 0;
-    GpuModels model = 0;  // one bit
-    std::array<std::int32_t, kGpusPerNodeMax> gpu_free_milli{};
+    GpuModels model = 0;                       // one bit
+    std::vector<std::int32_t> gpu_free_milli;  // by GPU
 
     [[nodiscard]] std::int64_t gpu_free_total_milli() const;
     [[nodiscard]] std::int32_t gpus_wholly_free() const;
@@ -51,6 +50,9 @@ struct PackTrace {
     std::vector<PackNode> nodes;  // empty of tasks, by name
     std::vector<PackTask> tasks;  // by name
     std::vector<std::string> models;
+    std::vector<std::string> models_unknown;   // asked for, though no node has them
+    std::int64_t tasks_of_unknown_models = 0;  // that ask for one of those ...
+    std::int64_t tasks_fitting_nowhere = 0;    // ... and for no other
 };
 
 // `tasks` may lack gpu_spec and the time columns.
@@ -83,6 +85,7 @@ private:
 
 // What remains of the node with the task on it.
 [[nodiscard]] PackNode with_task(const PackNode& node, const PackTask& task, std::int32_t gpu);
+void put_task(PackNode& node, const PackTask& task, std::int32_t gpu);
 
 class Packer {
 public:

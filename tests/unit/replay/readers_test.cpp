@@ -41,14 +41,27 @@ TEST(Readers, refuse_what_contradicts_itself) {
               "e.csv:3:5: epoch `2` is not 1, the next in order");
 }
 
-TEST(Readers, openb_wants_whole_gpus_when_there_are_several_and_models_that_exist) {
+TEST(Readers, openb_wants_whole_gpus_when_there_are_several) {
     const NamedText nodes{"n.csv", "sn,cpu_milli,memory_mib,gpu,model\nn0,1000,10,2,T4\n"};
     const std::string header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n";
     EXPECT_EQ(message(read_openb({"p.csv", header + "a,1,1,2,500,\n"}, nodes)),
               "p.csv:2:9: gpu_milli `500` is not between 1000 and 1000");
-    EXPECT_EQ(message(read_openb({"p.csv", header + "a,1,1,1,500,T4|H9\n"}, nodes)),
-              "p.csv:2:13: gpu_spec `T4|H9` names the model H9, which no node has");
     EXPECT_EQ(message(read_openb({"p.csv", header + "a,1,1,1,500,T4|T4\n"}, nodes)), "");
+}
+
+TEST(Readers, openb_tasks_of_a_model_that_no_node_has_are_counted_and_fit_nowhere) {
+    const NamedText nodes{"n.csv", "sn,cpu_milli,memory_mib,gpu,model\nn0,1000,10,2,T4\n"};
+    const auto trace = read_openb({"p.csv",
+                                   "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
+                                   "a,1,1,1,500,T4|H9\nb,1,1,1,500,H9|H8\nc,1,1,0,0,H7\n"},
+                                  nodes);
+    ASSERT_TRUE(trace) << message(trace);
+    EXPECT_EQ(trace->models_unknown, (std::vector<std::string>{"H9", "H8"}));
+    EXPECT_EQ(trace->tasks_of_unknown_models, 2);
+    EXPECT_EQ(trace->tasks_fitting_nowhere, 1);
+    EXPECT_TRUE(trace->nodes[0].fits(trace->tasks[0]));
+    EXPECT_FALSE(trace->nodes[0].fits(trace->tasks[1]));
+    EXPECT_TRUE(trace->nodes[0].fits(trace->tasks[2]));
 }
 
 TEST(Readers, openb_says_what_a_file_lacks_for_anything_to_be_measured) {

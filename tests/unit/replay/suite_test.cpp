@@ -87,5 +87,28 @@ TEST(VirtualClusters, quotas_that_the_cluster_cannot_hold_together_are_told) {
               "the quotas come to 16 GPUs of a cluster with 8: not all of them can be gua");
 }
 
+TEST(Openb, nodes_may_be_large_and_tasks_want_models_that_are_not_there) {
+    SuiteRequest request;
+    request.suite = Suite::openb;
+    SuiteInput input;
+    input.nodes = {"n.csv",
+                   "sn,cpu_milli,memory_mib,gpu,model\nn0,9000000,9000000,72,B200\n"
+                   "n1,64000,100000,1024,T4\nn2,64000,100000,0,\n"};
+    input.jobs = {"p.csv",
+                  "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1000,10,16,1000,\n"
+                  "b,1000,10,1,500,T4|H9\nc,1000,10,1,300,\nd,1000,10,2,1000,H9\n"};
+    for (const char* policy : {"engine", "random", "best_fit", "fgd"}) {
+        request.policy = policy;
+        const Figures figures = replayed(request, input);
+        EXPECT_EQ(figures.number("gpus"), 1096) << policy;
+        EXPECT_EQ(figures.number("dropped_though_fitting"), 0) << policy;
+        EXPECT_GT(figures.number("allocation_ratio"), 0) << policy;
+        ASSERT_EQ(figures.remarks().size(), 1u);
+        EXPECT_EQ(figures.remarks()[0],
+                  "2 tasks of p.csv ask for GPU models that no node has (H9); 1 of them ask for no "
+                  "other, so that they fit nowhere and are dropped");
+    }
+}
+
 }  // namespace
 }  // namespace gpuctl::replay

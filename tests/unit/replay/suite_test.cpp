@@ -68,6 +68,18 @@ TEST(Elastic, a_cluster_below_the_sizes_that_users_chose_will_do_where_those_are
               "job a needs at least 4 GPUs of 2; give the replay a larger cluster");
 }
 
+// To tell it of the nodes takes the engine longer here than all that follows.
+TEST(Philly, the_engines_time_is_part_of_the_replays) {
+    SuiteRequest request;
+    request.suite = Suite::philly64;
+    request.nodes = 2'000;
+    SuiteInput input;
+    input.jobs = {"t.csv", "job_id,submit_s,num_gpu,run_s,restart_s\na,0,1,1,1\n"};
+    const Figures figures = replayed(request, input);
+    EXPECT_GT(figures.number("engine_s"), 0);
+    EXPECT_GE(figures.number("wall_s"), figures.number("engine_s"));
+}
+
 TEST(VirtualClusters, quotas_that_the_cluster_cannot_hold_together_are_told) {
     SuiteRequest request;
     request.suite = Suite::vc;

@@ -2,6 +2,8 @@
 // others wait before it under the same limits, as far as they and it need.
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include "scheduler/state/limits.hpp"
 #include "scheduler/whatif/question.hpp"
@@ -40,6 +42,21 @@ public:
         }
         return sum;
     }
+    // Of which whatever its pods hold or would hold is a whole number: no amount between two of
+    // them lets anybody in whom the smaller does not.
+    [[nodiscard]] std::int64_t grain() const {
+        std::int64_t grain = 0;
+        std::set<ShapeId> seen;
+        for (const auto& [key, id] : state_.jobs_by_key()) {
+            const JobRow& job = state_.job(id);
+            if (!lies_under(job)) continue;
+            for (const PodId pod : job.pods) {
+                if (!seen.insert(state_.pod(pod).shape).second) continue;
+                grain = std::gcd(grain, of(job, load_of(state_, {pod})));
+            }
+        }
+        return grain;
+    }
 
 private:
     [[nodiscard]] bool lies_under(const JobRow& job) const {
@@ -52,7 +69,9 @@ private:
         return id.exists();
     }
     [[nodiscard]] std::int64_t of(const JobRow& job, const Readiness& ready) const {
-        const Load load = ready.all_or_nothing ? asked(state_, ready) : load_of(state_, ready.pods);
+        return of(job, ready.all_or_nothing ? asked(state_, ready) : load_of(state_, ready.pods));
+    }
+    [[nodiscard]] std::int64_t of(const JobRow& job, const Load& load) const {
         switch (hit_.kind) {
             case LimitKind::queue_jobs:
                 return job.pods_held == 0 ? 1 : 0;
@@ -81,19 +100,20 @@ private:
     const LimitHit& hit_;
 };
 
-std::int64_t unit_of(LimitKind kind) {
+// The least by which raising a limit may make a difference, and not less than a file can hold.
+std::int64_t unit_of(LimitKind kind, const Demand& demand) {
+    constexpr std::int64_t kMemoryLeast = std::int64_t{1} << 20;
     switch (kind) {
         case LimitKind::queue_jobs:
+        case LimitKind::queue_gpus_per_job:
             return 1;
-        case LimitKind::tenant_cpu:
-            return CpuMilli{1'000}.value();
-        case LimitKind::tenant_memory:
-            return std::int64_t{1} << 30;
         case LimitKind::queue_budget:
         case LimitKind::tenant_budget:
-            return kGpuTimePerGpuHour / 10;  // told to the tenth
+            return kGpuTimePerGpuHour / 1000;
+        case LimitKind::tenant_memory:
+            return std::max(demand.grain(), kMemoryLeast);
         default:
-            return kGpuMilliPerGpu;
+            return std::max<std::int64_t>(demand.grain(), 1);
     }
 }
 
@@ -107,7 +127,8 @@ bool can_be_raised(LimitKind kind) {
 }
 
 LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
-    LimitInWay out{hit, hit.held + hit.needed, unit_of(hit.kind), 0};
+    const Demand demand{state, job, hit};
+    LimitInWay out{hit, hit.held + hit.needed, unit_of(hit.kind, demand), 0};
     if (is_budget(hit.kind)) {
         // What was carried over from the period before is no part of what the policy says.
         const Budget* budget = hit.queue.exists() ? state.budgets().of(hit.queue)
@@ -115,8 +136,7 @@ LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& 
         out.least -= budget->spending.carried().value();
         out.least = rounded_up(out.least, out.unit);
     }
-    const std::int64_t others = Demand{state, job, hit}.of_others();
-    out.levels = rounded_up(others, out.unit) / out.unit;
+    out.levels = rounded_up(demand.of_others(), out.unit) / out.unit;
     return out;
 }
 

@@ -38,13 +38,17 @@ void fill(EngineWorld& world, std::uint64_t seed) {
     }
     const std::int64_t jobs = rng.between(1, 8);
     const bool is_flat = rng.chance(1, 2);  // nobody gives way: the first in line is promised room
+    const bool has_parts = rng.chance(1, 3);
     for (std::int64_t i = 0; i < jobs; ++i) {
         std::vector<PodFacts> ranks =
             gang("j" + std::to_string(i), static_cast<int>(rng.between(1, 4)), rng.between(0, 8));
         const bool is_gang = rng.chance(2, 3);
         const Duration limit = Duration::seconds(rng.between(0, 4) * 37 * 60 + 11);
         const bool is_limited = rng.chance(4, 5);
+        const bool is_part = has_parts && rng.chance(1, 2);
+        const GpuMilli part{rng.between(1, 19) * 50};
         for (PodFacts& rank : ranks) {
+            if (is_part && !rank.request.gpus.empty()) rank.request.gpus.front().amount = part;
             rank.gang = is_gang;
             if (is_limited) rank.run_time_max = limit;
             rank.priority = is_flat ? 0 : static_cast<std::int32_t>(100 * (i % 3));

@@ -146,7 +146,60 @@ TEST(Remedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too) {
     world.plan();
     // What is left of the day: of the 4 GPUs that run, of 2 ahead of it and of its own 4.
     EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
-              "it would start if the budget of queue default were 237.3 GPU-hours instead of 10");
+              "it would start if the budget of queue default were 237.223 GPU-hours instead of 10");
+}
+
+PodFacts part(const std::string& name, std::int64_t thousandths) {
+    PodFacts out = pod(name, name, 1);
+    out.request.gpus.front().amount = GpuMilli{thousandths};
+    return out;
+}
+
+TEST(Remedies, limits_are_raised_by_parts_of_gpus_where_parts_are_held) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(2);
+    world.set(policy);
+    for (const char* name : {"a", "b"}) world.add(node(name, 8));
+    world.add(pod("x", "x", 2));
+    world.run();
+    for (const PodFacts& waits : {part("y", 100), pod("w", "w", 1), pod("z", "z", 1)}) {
+        world.add(waits);
+        world.run();
+    }
+    EXPECT_EQ(sentence_of(world, "w", ChangeKind::higher_limits),
+              "it would start if the maximum of queue default were 3.1 GPUs instead of 2");
+    EXPECT_EQ(sentence_of(world, "z", ChangeKind::higher_limits),
+              "it would start if the maximum of queue default were 4.1 GPUs instead of 2");
+    policy.pools.front().queues.front().jobs_maximum = 1;
+    world.set(policy);
+    world.run();
+    EXPECT_EQ(sentence_of(world, "z", ChangeKind::higher_limits),
+              "it would start if the maximum of queue default were 4.1 GPUs instead of 2, and "
+              "maxJobs of queue default were 4 instead of 1");
+}
+
+TEST(Remedies, a_budget_is_raised_by_the_thousandth) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    const auto gpu_seconds = [](std::int64_t seconds) {
+        return gpu_time(whole_gpus(1), Duration::seconds(seconds));
+    };
+    policy.pools.front().queues.front().budget =
+        BudgetPolicy{gpu_seconds(108), kDay, Instant{}, {}};
+    world.set(policy);
+    world.add(node("a", 8));
+    PodFacts runs = pod("runs", "runs", 2);
+    runs.run_time_max = Duration::seconds(50);
+    world.add(runs);
+    world.run();
+    PodFacts waits = pod("waits", "waits", 1);
+    waits.run_time_max = Duration::seconds(20);
+    world.add(waits);
+    world.run();
+    // 100 s are committed, 20 s needed: 12 s more are 0.00333 GPU-hours.
+    EXPECT_EQ(sentence_of(world, "waits", ChangeKind::higher_limits),
+              "it would start if the budget of queue default were 0.034 GPU-hours instead of "
+              "0.03");
 }
 
 TEST(Remedies, of_the_limits_of_gpu_models_only_the_one_that_is_enough_is_raised) {

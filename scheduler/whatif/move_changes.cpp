@@ -93,13 +93,13 @@ std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& pl
     if (!trial) return std::nullopt;
     for (const EvictionUnit* unit : plan.moved) stop(*trial, before, unit->job);
     trial->settle();
-    if (!question.moves_on(trial->state())) return std::nullopt;
+    if (!question.moves_on(*trial)) return std::nullopt;
     for (const EvictionUnit* unit : plan.moved) {
         start(*trial, before, unit->job);
         trial->settle();
     }
     const ClusterState& after = trial->state();
-    if (!question.moves_on(after) || !are_left_alone(before, after, plan.moved)) {
+    if (!question.moves_on(*trial) || !are_left_alone(before, after, plan.moved)) {
         return std::nullopt;
     }
     std::vector<MovedJob> out;

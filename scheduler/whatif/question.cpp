@@ -62,9 +62,13 @@ std::optional<Trial> Question::begin_trial() {
     return std::move(*trial);
 }
 
-bool Question::moves_on(const ClusterState& state) const {
-    if (!state.find_job(key_).exists()) return false;
-    const std::int64_t left = missing(state);
+bool Question::moves_on(const Trial& trial) const {
+    if (!trial.state().find_job(key_).exists()) return false;
+    const std::vector<StoppedPod>& stopped = trial.stopped();
+    const bool is_stopped = std::any_of(stopped.begin(), stopped.end(),
+                                        [this](const StoppedPod& pod) { return pod.job == key_; });
+    if (is_stopped) return false;  // it started and gave way again, or lost what it had
+    const std::int64_t left = missing(trial.state());
     const bool is_gang = base_->state().gang_size(job()).value_or(0) > 0;
     return is_gang ? left == 0 : left < missing_;
 }
@@ -79,7 +83,7 @@ bool Question::helps(const Ways& ways) {
         if (!trial) return false;
         change(*trial);
         trial->settle();
-        if (!moves_on(trial->state())) return false;
+        if (!moves_on(*trial)) return false;
         started = std::min(started, missing_ - missing(trial->state()));
         stops.push_back(by_job(trial->stopped()));
     }

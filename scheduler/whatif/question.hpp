@@ -47,8 +47,9 @@ public:
     std::optional<Trial> begin_trial();
     // Something was left untried, as trials or time were used up.
     [[nodiscard]] bool ended_early() const { return ended_early_; }
-    // In a copy: does the job start, a gang as a whole, any one pod of the others?
-    [[nodiscard]] bool moves_on(const ClusterState& state) const;
+    // In a copy: does the job start, a gang as a whole, any one pod of the others, and is none of
+    // it stopped for others?
+    [[nodiscard]] bool moves_on(const Trial& trial) const;
 
 private:
     [[nodiscard]] std::int64_t missing(const ClusterState& state) const;

@@ -316,6 +316,47 @@ TEST(Remedies, whom_a_change_pushes_out_in_one_way_of_doing_it_is_told_as_up_to)
         "it would start with 1 more node like a, and that would push out team-a/low (4 GPUs)");
 }
 
+// As soon as the rank that runs has gone, the small job starts in its place and gives way again to
+// the other rank.
+TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    policy.pools.front().order = QueueOrder::fifo;
+    policy.pools.front().queues.front().order = QueueOrder::fifo;
+    world.set(policy);
+    world.add(node("a", 2));
+    world.add(pod("fix", "fix", 1));
+    world.add(part("fix2", 600));
+    world.run();
+    std::vector<PodFacts> service = {part("svc-0", 400), part("svc-1", 400)};
+    for (PodFacts& replica : service) {
+        replica.job = "svc";
+        replica.created_at = world.now;
+        replica.priority = priority_value(JobPriority::high);
+        world.add(replica);
+        world.run();
+    }
+    JobRecord record;  // it stays when its pod is stopped
+    record.uid = "uid-of-v";
+    record.spec.key = {"team-a", "v"};
+    record.spec.gpu.resource = test::kGpu;
+    record.spec.gpu.amount = GpuMilli{300};
+    record.submitted_at = Instant{world.now.ms() - 10'000};
+    world.send(JobSubmitted{record});
+    PodFacts waits = part("v", 300);
+    waits.preemptible = true;
+    waits.created_at = Instant{world.now.ms() - 10'000};  // first in line
+    world.add(waits);
+    world.run();
+    const auto found = find_remedies(world.engine.export_state(), {"team-a", "v"}, world.now);
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(found->found.empty());
+    for (const Remedy& one : found->found) {
+        for (const StoppedJob& stopped : one.stops)
+            EXPECT_NE(stopped.key.name, "v") << one.sentence;
+    }
+}
+
 TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
     EngineWorld world;
     NodeFacts a = node("a", 4);

@@ -68,9 +68,10 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
     X(pending_jobs, "gpuctld_pending_jobs", gauge, "", "reason", none,                             \
       "Waiting jobs by what keeps them waiting.")                                                  \
     X(pool_gpus, "gpuctld_pool_gpus", gauge, "", "pool state", none,                               \
-      "GPUs of a pool by state (total, used, free, excess: asked for beyond what there is).")      \
+      "GPUs of a pool by state (total, used, free with what is left of GPUs in parts, excess: "    \
+      "asked for beyond what there is).")                                                          \
     X(pool_largest_free, "gpuctld_pool_largest_free_gpus", gauge, "", "pool", none,                \
-      "Most free GPUs on one node of the pool: what a single pod can still get.")                  \
+      "Most wholly free GPUs on one node of the pool: what a single pod can get.")                 \
     X(pool_nodes, "gpuctld_pool_nodes", gauge, "", "pool", none, "Nodes of a pool.")               \
     X(pool_nodes_excess, "gpuctld_pool_overcommitted_nodes", gauge, "", "pool", none,              \
       "Nodes whose pods, other schedulers' included, ask for more than the node offers.")          \

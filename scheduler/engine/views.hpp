@@ -141,8 +141,9 @@ struct PoolView {
     std::vector<std::string> nodes;
     GpuMilli gpus_total;
     GpuMilli gpus_used;
-    GpuMilli gpus_free;  // on nodes that take work
-    GpuMilli gpus_free_largest_on_a_node;
+    // Neither used nor claimed, on nodes that take work; with what is left of GPUs in parts.
+    GpuMilli gpus_free;
+    GpuMilli gpus_free_largest_on_a_node;  // whole ones only
     GpuStates gpus;
     GpuMilli gpus_excess;                            // NodeView::excess, summed
     std::int64_t nodes_excess = 0;                   // with an excess of anything

@@ -112,28 +112,55 @@ GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
     return sum;
 }
 
-// Room that is claimed is reserved as far as those who are being stopped for it have left.
-GpuStates gpu_states(const ClusterState& state, NodeId id) {
+// What a node's GPUs are in for, in thousandths of whole ones: of a GPU of which parts are held,
+// the rest is free like any other.
+struct NodeGpus {
+    GpuMilli total;
+    GpuMilli used;  // never more than there is
+    GpuMilli claimed;
+    [[nodiscard]] GpuMilli free() const { return std::max(total - used - claimed, GpuMilli{}); }
+};
+
+NodeGpus gpus_of(const ClusterState& state, NodeId id, const Resources& used,
+                 const Resources& excess) {
     const NodeRow& node = state.node(id);
     const Capacity& capacity = state.capacity();
-    GpuMilli total;
-    GpuMilli free;  // less than nothing where more is held than there is
+    NodeGpus out;
     for (std::size_t i = 0; i < capacity.columns(); ++i) {
         const auto column = static_cast<Column>(i);
         if (capacity.kind(column) != ColumnKind::gpu) continue;
-        const auto whole = [&](std::int64_t amount) {
-            const std::string& resource = capacity.resource(column);
-            return in_whole_gpus(
-                {resource, GpuMilli{amount}, share_offered(node.facts.allocatable, resource)});
-        };
-        total += whole(capacity.allocatable(column, id.value()));
-        free += whole(capacity.free(column, id.value()));
+        const std::string& resource = capacity.resource(column);
+        out.total += in_whole_gpus({resource, GpuMilli{capacity.allocatable(column, id.value())},
+                                    share_offered(node.facts.allocatable, resource)});
     }
-    const GpuMilli claimed = gpus_claimed_on(state, node);
+    const GpuMilli fitting = whole_gpus_of(node, used) - whole_gpus_of(node, excess);
+    out.used = std::clamp(fitting, GpuMilli{}, out.total);
+    out.claimed = gpus_claimed_on(state, node);
+    return out;
+}
+
+// What a pod that asks for GPUs can have of them: no rests.
+GpuMilli wholly_free_on(const ClusterState& state, NodeId id) {
+    const Capacity& capacity = state.capacity();
+    const Resources& offered = state.node(id).facts.allocatable;
+    GpuMilli sum;
+    for (std::size_t i = 0; i < capacity.columns(); ++i) {
+        const auto column = static_cast<Column>(i);
+        const std::int64_t free = capacity.free(column, id.value());
+        if (capacity.kind(column) != ColumnKind::gpu || free <= 0) continue;
+        const std::string& resource = capacity.resource(column);
+        sum += in_whole_gpus({resource, GpuMilli{free}, share_offered(offered, resource)});
+    }
+    return sum;
+}
+
+// Room that is claimed is reserved as far as those who are being stopped for it have left.
+GpuStates states_of(const ClusterState& state, NodeId id, const NodeGpus& gpus) {
+    const NodeRow& node = state.node(id);
     GpuStates out;
-    out.allocated = std::clamp(total - free - claimed, GpuMilli{}, total);
-    out.reserved = std::min(total - out.allocated, claimed);
-    const GpuMilli idle = total - out.allocated - out.reserved;
+    out.allocated = gpus.used;
+    out.reserved = std::min(gpus.total - gpus.used, gpus.claimed);
+    const GpuMilli idle = gpus.free();
     if (!node.facts.ready || !node.facts.unhealthy.empty()) {
         out.failed = idle;
     } else if (node.facts.unschedulable || state.is_closed(id)) {
@@ -156,7 +183,7 @@ NodeView view_of(const ClusterState& state, NodeId id) {
     view.gpus_claimed = gpus_claimed_on(state, node);
     view.maintenance = maintenance_of(state, id);
     view.takes_work = takes_work(state, id);
-    view.gpus = gpu_states(state, id);
+    view.gpus = states_of(state, id, gpus_of(state, id, view.used, view.excess));
     for (const PodId pod : node.pods) view.pods.push_back(view_parts::pod_view(state, pod));
     std::sort(view.pods.begin(), view.pods.end(),
               [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
@@ -219,42 +246,28 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.queues = view_parts::queues_of(state, id, work);
         view.budgets = view_parts::budgets_in(state, id);
     }
-    const Capacity& capacity = state.capacity();
     for (const auto& [name, id] : state.nodes_by_name()) {
         const NodeRow& node = state.node(id);
         if (!node.known) continue;
         PoolView& view = out[position.at(node.pool)];
         view.nodes.push_back(name);
-        std::int64_t total = 0;
-        std::int64_t free = 0;
         const Resources used = used_on(state, node);
         const Resources excess = beyond(used, node.facts.allocatable);
-        for (std::size_t i = 0; i < capacity.columns(); ++i) {
-            const auto column = static_cast<Column>(i);
-            const std::int64_t left = capacity.free(column, id.value());
-            if (capacity.kind(column) != ColumnKind::gpu) continue;
-            const auto share = [&](std::int64_t amount) {
-                const std::string& resource = capacity.resource(column);
-                return in_whole_gpus({resource, GpuMilli{amount},
-                                      share_offered(node.facts.allocatable, resource)})
-                    .value();
-            };
-            total += share(capacity.allocatable(column, id.value()));
-            free += share(std::max<std::int64_t>(left, 0));
-        }
-        const GpuMilli too_much = whole_gpus_of(node, excess);
-        view.gpus_total += GpuMilli{total};
-        view.gpus_excess += too_much;
+        const NodeGpus gpus = gpus_of(state, id, used, excess);
+        view.gpus_total += gpus.total;
+        view.gpus_excess += whole_gpus_of(node, excess);
         view.nodes_excess += excess == Resources{} ? 0 : 1;
-        view.gpus_used += whole_gpus_of(node, used) - too_much;
-        view.gpus.add(gpu_states(state, id));
+        view.gpus_used += gpus.used;
+        view.gpus.add(states_of(state, id, gpus));
         if (state.is_closed(id) || !node.facts.unhealthy.empty()) ++view.nodes_closed;
         if (takes_work(state, id)) {
-            view.gpus_free += GpuMilli{free};
+            view.gpus_free += gpus.free();
             view.gpus_free_largest_on_a_node =
-                std::max(view.gpus_free_largest_on_a_node, GpuMilli{free});
+                std::max(view.gpus_free_largest_on_a_node, wholly_free_on(state, id));
         }
-        if (total > 0) view.gpu_models[node.facts.gpu_model] += total / kGpuMilliPerGpu;
+        if (gpus.total > GpuMilli{}) {
+            view.gpu_models[node.facts.gpu_model] += whole_gpus_floor(gpus.total);
+        }
     }
     for (const auto& [pool, at] : position) {
         set_reserve_aside(state.pool(pool), out[at]);

@@ -166,17 +166,34 @@ void say_never_fits(const Capacity& capacity, const std::string& pool, const Nod
                     amount_text(kind, resource, too_much->largest_node);
 }
 
+// Of GPUs of which others hold parts something is left: no whole one, and so none for whom wants
+// those.
+bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
+    if (!capacity.has_parts_beside(whole)) return false;
+    const Column parts = capacity.whole_column(whole);  // each is beside the other
+    const NodeSet& nodes = capacity.nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        const std::vector<OpenDevice>& open = capacity.open_devices(parts, slot);
+        const bool has_rest = std::any_of(open.begin(), open.end(),
+                                          [](const OpenDevice& one) { return one.free > 0; });
+        if (has_rest) return true;
+    }
+    return false;
+}
+
 void say_gpus_short(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,
                     const NodeSurvey::OfNeed& of, const Wants& wants, Explanation& out) {
     if (seen.gpus_free >= wants.gpus_each * wants.ranks) {
         out.reason = of.ranks_fitting_so_far == 0 || wants.ranks == 1 ? Reason::gpu_fragmented
                                                                       : Reason::nodes_insufficient;
     }
+    const bool is_part = is_part_of_gpu(GpuMilli{wants.gpus_each});
+    const bool has_rest = !is_part && has_rests(state.capacity(), job.pool, of.need.column);
     out.sentence = wants.text + "; " + pool_part(state, job.pool, seen) + gpus(seen.gpus_free) +
-                   " of " + gpus_noun(out.subject, seen.gpus_total) + " free, at most " +
-                   (is_part_of_gpu(GpuMilli{wants.gpus_each})
-                        ? part_of_gpu(seen.gpu_free_on_one_device) + " on one GPU"
-                        : gpus(seen.gpus_free_on_one_node) + " on one node");
+                   " of " + gpus_noun(out.subject, seen.gpus_total) +
+                   (has_rest ? " wholly free, at most " : " free, at most ") +
+                   (is_part ? part_of_gpu(seen.gpu_free_on_one_device) + " on one GPU"
+                            : gpus(seen.gpus_free_on_one_node) + " on one node");
     if (wants.ranks > 1) out.sentence += room_part(state.capacity(), seen, of, wants.ranks);
 }
 

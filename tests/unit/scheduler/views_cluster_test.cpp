@@ -104,6 +104,37 @@ TEST(ClusterViews, what_is_claimed_is_reserved_once_it_is_free) {
     EXPECT_EQ(find_job(world.engine.state(), "", "high")->pods.front().node, "");
 }
 
+PodFacts part(const std::string& name, std::int64_t thousandths) {
+    PodFacts out = test::pod(name, name, 1);
+    out.request.gpus.front().amount = GpuMilli{thousandths};
+    return out;
+}
+
+TEST(ClusterViews, what_is_left_of_gpus_in_parts_is_free) {
+    EngineWorld world;
+    world.add(test::node("a", 2));
+    world.add(test::node("b", 1));
+    for (const char* name : {"p", "q"}) world.add(part(name, 600));
+    world.run();
+    const PoolView pool = list_pools(world.engine.state()).front();
+    EXPECT_EQ(pool.gpus_total, whole_gpus(3));
+    EXPECT_EQ(pool.gpus_used, GpuMilli{1'200});
+    EXPECT_EQ(pool.gpus_free, GpuMilli{1'800});
+    EXPECT_EQ(pool.gpus.allocated, GpuMilli{1'200});
+    EXPECT_EQ(pool.gpus.available, GpuMilli{1'800});
+    EXPECT_EQ(pool.gpus_free_largest_on_a_node, whole_gpus(1)) << "a rest is no whole GPU";
+
+    world.add(part("r", 1'000));
+    world.add(part("s", 300));
+    world.run();
+    EXPECT_EQ(list_pools(world.engine.state()).front().gpus_free, GpuMilli{500});
+    world.add(part("w", 1'000));
+    world.run();
+    EXPECT_EQ(find_job(world.engine.state(), "", "w")->waiting->sentence,
+              "needs 1 GPU on one node; pool default has 0 of 3 GPUs wholly free, at most 0 on one "
+              "node");
+}
+
 TEST(ClusterViews, what_a_pool_reserves_is_not_available) {
     EngineWorld world;
     world.add(test::node("a", 8));

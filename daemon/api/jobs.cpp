@@ -106,16 +106,23 @@ aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
     const std::string words = co_await words_about(services, call);
     Result<JobView> job = job_named(services, call);
     if (!job) co_return problem_reply(job.error(), call);
-    if (job->waiting) add_controller_words(words, *job->waiting);
+    if (job->waiting) {
+        add_controller_words(words, *job->waiting);
+        whatif::keep_to(job->start, *job->waiting);
+    }
     co_return json_reply(200, job_detail(*job, services.engine.history().of(job->key), wall_now()));
 }
 
 aio::Task<net::HttpResponse> explain(Services& services, Call call) {
     const std::string words = co_await words_about(services, call);
-    const std::optional<StartEstimate> start = co_await start_of(services, call);
+    const std::optional<StartEstimate> foreseen = co_await start_of(services, call);
     Result<JobView> job = job_named(services, call);
     if (!job) co_return problem_reply(job.error(), call);
-    if (job->waiting) add_controller_words(words, *job->waiting);
+    const std::optional<StartEstimate> start = job->position > 0 ? foreseen : job->start;
+    if (job->waiting) {
+        add_controller_words(words, *job->waiting);
+        whatif::keep_to(start, *job->waiting);
+    }
     Json body;
     body["jobId"] = shown_name(job->key);
     body["name"] = shown_name(job->key);
@@ -124,7 +131,7 @@ aio::Task<net::HttpResponse> explain(Services& services, Call call) {
     body["pool"] = job->pool;
     body["queue"] = job->queue;
     body["position"] = job->position;
-    body["estimatedStart"] = start_json(job->position > 0 ? start : job->start);
+    body["estimatedStart"] = start_json(start);
     body["startedAt"] = format_time(job->started_at);
     body["finishedAt"] = format_time(job->finished_at);
     body["summary"] = standing_sentence(*job, services.engine.history().of(job->key));
@@ -133,6 +140,7 @@ aio::Task<net::HttpResponse> explain(Services& services, Call call) {
     body["blockers"] = Json::array();
     for (Explanation& blocker : explain_job(services.engine.state(), job->key)) {
         add_controller_words(words, blocker);
+        whatif::keep_to(start, blocker);
         Json entry = explanation_json(blocker);
         entry["kubernetesMessage"] = kubernetes_message(blocker);
         body["blockers"].push_back(std::move(entry));

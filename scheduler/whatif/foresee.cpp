@@ -142,4 +142,17 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
     return out;
 }
 
+void keep_to(const std::optional<StartEstimate>& told, Explanation& blocker) {
+    // As explain_promise() has it.
+    constexpr std::string_view kFirst = "; it is first in line";
+    constexpr std::string_view kBegin = " and starts in ";
+    constexpr std::string_view kEnd = " comes to be first before";
+    std::string& text = blocker.sentence;
+    const std::size_t first = text.find(std::string{kFirst} + std::string{kBegin});
+    if (!told || !told->latest.happened() || first == text.npos) return;
+    const std::size_t begin = first + kFirst.size();
+    const std::size_t end = text.find(kEnd, begin);
+    if (end != text.npos) text.erase(begin, end + kEnd.size() - begin);
+}
+
 }  // namespace gpuctl::whatif

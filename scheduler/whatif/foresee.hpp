@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "scheduler/model/pod.hpp"
+#include "scheduler/model/reason.hpp"
 #include "scheduler/plan/start_estimate.hpp"
 
 namespace gpuctl::whatif {
@@ -18,5 +19,9 @@ namespace gpuctl::whatif {
 // stands where too much happens before it starts. Nothing: it does not wait there.
 std::optional<StartEstimate> foresee_start(std::string_view exported, const ObjectKey& job,
                                            Instant now, const std::optional<StartEstimate>& told);
+
+// Where `told` says by when the job starts, the reason beside it says nothing else: what the first
+// in line is promised reckons with limits alone, and may be later.
+void keep_to(const std::optional<StartEstimate>& told, Explanation& blocker);
 
 }  // namespace gpuctl::whatif

@@ -137,5 +137,22 @@ TEST(Foresee, nothing_that_depends_on_an_end_nobody_knows) {
     EXPECT_FALSE(start_of(world, "runs"));
 }
 
+TEST(Foresee, that_a_reason_beside_it_tells_no_other_time) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(limited("runs", 6, 100));
+    world.run();
+    world.add(limited("wide", 8, 100));
+    world.run();
+    Explanation blocker = explain_job(world.engine.state(), {"team-a", "wide"}).front();
+    const std::string before = blocker.sentence;
+    keep_to(std::nullopt, blocker);
+    EXPECT_EQ(blocker.sentence, before) << "nothing else says when";
+    keep_to(start_of(world, "wide"), blocker);
+    EXPECT_EQ(blocker.sentence,
+              "needs 8 GPUs on one node; pool default has 2 of 8 GPUs free, at most 2 on one node; "
+              "it is first in line");
+}
+
 }  // namespace
 }  // namespace gpuctl::whatif

@@ -6,7 +6,8 @@ namespace gpuctl::cli {
 namespace {
 
 std::string span_text(std::int64_t ms) {
-    return ms < 0 ? "-" + format_span(-ms / 1000) : format_span(ms / 1000);
+    const std::string text = format_span(((ms < 0 ? -ms : ms) + 500) / 1000);
+    return ms < 0 && text != format_span(0) ? "-" + text : text;
 }
 
 std::int64_t integer_of(const nlohmann::json& object, std::string_view key) {
@@ -73,6 +74,24 @@ void print_gone(std::ostream& out, const nlohmann::json& queues) {
     }
 }
 
+// What the same play makes of the policy that was, beside what happened.
+void print_trust(std::ostream& out, const nlohmann::json& body) {
+    const nlohmann::json before = body.at("all").value("before", nlohmann::json::object());
+    const auto told = [](std::int64_t wait_ms, const std::string& not_started) {
+        return span_text(wait_ms) + " with " + not_started;
+    };
+    const std::string played =
+        told(integer_of(before, "waitMeanMs"), number_of(before, "jobsNotStarted"));
+    const std::string in_fact =
+        told(integer_of(body, "waitMeanInFactMs"), number_of(body, "jobsNotStartedInFact"));
+    out << "how far to trust it: played under the policy it had, the mean wait is "
+        << span_text(integer_of(before, "waitMeanMs")) << " with "
+        << jobs_text(integer_of(before, "jobsNotStarted")) << " not started, "
+        << (played == in_fact ? "as it was in fact" : "in fact it was " + in_fact) << "; "
+        << jobs_text(integer_of(body, "jobsRunTimeGuessed"))
+        << " never ran in fact, how long they would is guessed\n";
+}
+
 }  // namespace
 
 void print_preview(std::ostream& out, const nlohmann::json& body) {
@@ -94,14 +113,7 @@ void print_preview(std::ostream& out, const nlohmann::json& body) {
     print_groups(out, "NAMESPACES", body.value("tenants", nlohmann::json::array()));
     print_jobs(out, "GAIN MOST", body.value("gain", nlohmann::json::array()));
     print_jobs(out, "LOSE MOST", body.value("lose", nlohmann::json::array()));
-    const nlohmann::json before = all.value("before", nlohmann::json::object());
-    out << "how far to trust it: played under the policy it had, the mean wait is "
-        << span_text(integer_of(before, "waitMeanMs")) << " with "
-        << jobs_text(integer_of(before, "jobsNotStarted")) << " not started, in fact it was "
-        << span_text(integer_of(body, "waitMeanInFactMs")) << " with "
-        << number_of(body, "jobsNotStartedInFact") << "; "
-        << jobs_text(integer_of(body, "jobsRunTimeGuessed"))
-        << " never ran in fact, how long they would is guessed\n";
+    print_trust(out, body);
 }
 
 aio::Task<int> run_preview(Connection& connection, PreviewOptions options) {

@@ -168,6 +168,22 @@ TEST(Preview, says_which_queues_are_gone_and_how_many_had_not_started_in_fact) {
         << told;
 }
 
+TEST(Preview, what_is_told_alike_is_told_to_be_alike) {
+    const std::string file = testing::TempDir() + "verbs_test.yaml";
+    std::ofstream{file} << "policy: {}\n";
+    CannedServer server{
+        200, "application/json",
+        R"({"begin":"B","end":"E","hours":1,"jobsGain":0,"jobsLose":0,"all":{"jobs":4,)"
+        R"("before":{"waitMeanMs":2997,"jobsNotStarted":0},)"
+        R"("after":{"waitMeanMs":2997,"jobsNotStarted":0}},)"
+        R"("waitMeanInFactMs":3006,"jobsNotStartedInFact":0,"jobsRunTimeGuessed":0})"};
+    const std::string told = server.run({"preview", "--config", file}).out;
+    EXPECT_NE(told.find("the mean wait is 3s with 0 jobs not started, as it was in fact; "),
+              std::string::npos)
+        << told;
+    EXPECT_NE(told.find("3s -> 3s"), std::string::npos) << told;
+}
+
 TEST(Create, a_refusal_shows_its_errors_and_then_its_warnings) {
     const std::string file = testing::TempDir() + "verbs_test.yaml";
     std::ofstream{file} << "kind: training\n";

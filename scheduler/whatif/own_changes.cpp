@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/model/quantity.hpp"
+#include "scheduler/plan/explain_parts.hpp"
 #include "scheduler/whatif/question.hpp"
 
 namespace gpuctl::whatif {
@@ -34,11 +34,12 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     });
     if (!less) return std::nullopt;
     const std::int64_t left = asked - *less;
-    return with_stops(
-        question, {ChangeKind::fewer_gpus, "", left,
-                   question.would_start() + " with " + format_gpus(whole_gpus(left)) +
-                       (left == 1 ? " GPU" : " GPUs") + (is_gang(question) ? " a rank" : " a pod") +
-                       " instead of " + std::to_string(asked)});
+    return with_stops(question, {ChangeKind::fewer_gpus, "", left,
+                                 question.would_start() + " with " +
+                                     explain_parts::gpus_noun(pod->request.gpus.front().resource,
+                                                              whole_gpus(left).value()) +
+                                     (is_gang(question) ? " a rank" : " a pod") + " instead of " +
+                                     std::to_string(asked)});
 }
 
 // Only a gang of which nothing runs can become a smaller one.

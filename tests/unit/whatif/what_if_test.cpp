@@ -401,5 +401,28 @@ TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
     }
 }
 
+TEST(WhatIf, fewer_slices_are_told_as_slices) {
+    constexpr const char* kSlice = "nvidia.com/mig-1g.10gb";
+    EngineWorld world;
+    NodeFacts node = test::node("a", 0);
+    node.gpu_model = "A100-80GB";
+    node.allocatable.gpus.push_back({kSlice, whole_gpus(1)});
+    world.add(node);
+    NodeFacts taken = node;
+    taken.name = "b";
+    taken.allocatable.gpus.front().amount = whole_gpus(2);
+    world.add(taken);
+    PodFacts runs = test::pod("runs", "runs", 0);
+    runs.request.gpus.push_back({kSlice, whole_gpus(2)});
+    world.add(runs);
+    world.run();
+    JobRecord asked = job("sliced", 1, 2);
+    asked.spec.gpu.resource = kSlice;
+    const Answer answer = ask_about(world, asked);
+    const Remedy* fewer = find(answer, ChangeKind::fewer_gpus);
+    ASSERT_NE(fewer, nullptr);
+    EXPECT_EQ(fewer->sentence, "it would start now with 1 mig-1g.10gb slice a rank instead of 2");
+}
+
 }  // namespace
 }  // namespace gpuctl::whatif

@@ -224,6 +224,13 @@ void check(const QueuePolicy& queue, const wire::Field& field) {
                 .error("the GPU model " + queue.models[i].model + " is given twice");
         }
     }
+    for (const ModelLimit& of : queue.models) {
+        if (!queue.maximum || !of.maximum || *of.maximum <= *queue.maximum) continue;
+        member(field, "models")
+            .error("queue " + queue.name + " may hold " + format_gpus(*of.maximum) +
+                   " GPUs of model " + of.model + " at most, more than the " +
+                   format_gpus(*queue.maximum) + " that it may hold of all");
+    }
     if (queue.maximum && queue.guaranteed > *queue.maximum) {
         member(field, "guaranteed")
             .error("queue " + queue.name + " is guaranteed " + format_gpus(queue.guaranteed) +
@@ -248,8 +255,15 @@ void check(const TenantPolicy& tenant, const wire::Field& field) {
     check_label(field, "queue", tenant.queue);
     std::set<std::string> pools;
     for (const PoolQuota& quota : tenant.pools) {
-        if (pools.insert(quota.pool).second) continue;
-        member(field, "pools").error("the pool " + quota.pool + " is given twice");
+        if (!pools.insert(quota.pool).second) {
+            member(field, "pools").error("the pool " + quota.pool + " is given twice");
+        }
+        if (!tenant.gpu_maximum || !quota.gpu_maximum) continue;
+        if (*quota.gpu_maximum <= *tenant.gpu_maximum) continue;
+        member(field, "pools")
+            .error("tenant " + tenant.name + " may hold " + format_gpus(*quota.gpu_maximum) +
+                   " GPUs of pool " + quota.pool + ", more than the " +
+                   format_gpus(*tenant.gpu_maximum) + " that it may hold of all pools");
     }
 }
 

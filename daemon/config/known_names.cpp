@@ -1,6 +1,7 @@
 #include "daemon/config/known_names.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace gpuctl::config {
 namespace {
@@ -57,6 +58,34 @@ KnownNames known_nodes(const Config& config) {
             "the nodes of a group of cluster.embedded.nodes are called name-0, name-1, ..."};
 }
 
+// The pools of nodes, by name; only these can be told from a configuration.
+std::map<std::string, std::string> pools_of_nodes(const Config& config) {
+    std::map<std::string, std::string> out;
+    for (const EmbeddedNodes& group : config.cluster.embedded.nodes) {
+        for (std::int64_t number = 0; number < group.count; ++number) {
+            out[group.name + "-" + std::to_string(number)] = group.pool;
+        }
+    }
+    return out;
+}
+
+// A window is for the nodes that meet all it names: one that lies elsewhere would stay open.
+void check_pool_of_nodes(const Config& config, const wire::Field& window) {
+    const wire::Field pool = member_of(window, "pool");
+    const std::vector<wire::Field> nodes = elements_of(member_of(window, "nodes"));
+    if (!pool || pool.json().is_structured() || nodes.empty()) return;
+    const std::string wanted = pool.text().value_or("");
+    if (wanted.empty()) return;
+    const std::map<std::string, std::string> pools = pools_of_nodes(config);
+    for (const wire::Field& node : nodes) {
+        if (!node || node.json().is_structured()) continue;
+        const auto known = pools.find(node.text().value_or(""));
+        if (known == pools.end() || known->second == wanted) continue;
+        node.error("node " + known->first + " is in pool " + known->second + ", not in pool " +
+                   wanted + " of this window: leave out the pool, or name a node of it");
+    }
+}
+
 }  // namespace
 
 void check_known_names(const Config& config, const wire::Field& policy) {
@@ -69,6 +98,7 @@ void check_known_names(const Config& config, const wire::Field& policy) {
                 if (!nodes) nodes = known_nodes(config);
                 nodes->check(node);
             }
+            check_pool_of_nodes(config, window);
         }
     }
     for (const wire::Field& tenant : elements_of(member_of(policy, "tenants"))) {

@@ -45,6 +45,7 @@ private:
         if (!field.is_map()) return queue.guaranteed;
         check_maximum(queue, field);
         check_model_maxima(queue, member(field, "models"));
+        check_budget(queue, member(field, "budget"));
         const wire::Field below = member(field, kQueues);
         if (below && depth + 1 == kQueueDepthMaximum) {
             below.error("queue " + name + " lies " + std::to_string(depth) +
@@ -117,6 +118,27 @@ private:
                                     " of the queue " + above->name + " that it lies below");
             }
         }
+    }
+
+    // Of the same periods a queue has no more time to use than those that it lies below, with what
+    // they may take over from the period before.
+    void check_budget(const QueuePolicy& queue, const wire::Field& field) {
+        for (const QueuePolicy* above = find(queue.parent); queue.budget && above != nullptr;
+             above = find(above->parent)) {
+            if (!above->budget || above->budget->period != queue.budget->period ||
+                above->budget->anchor != queue.budget->anchor) {
+                continue;
+            }
+            const GpuTime most = above->budget->amount + above->budget->carry_over;
+            if (queue.budget->amount <= most) continue;
+            return field.error("queue " + queue.name + " may use " + hours(queue.budget->amount) +
+                               " GPU-hours in a period, more than the " + hours(most) +
+                               " of the queue " + above->name + " that it lies below");
+        }
+    }
+
+    static std::string hours(GpuTime time) {
+        return format_gpus(GpuMilli{time.value() / (kGpuTimePerGpuHour / 1000)});
     }
 
     static std::optional<GpuMilli> maximum_of(const QueuePolicy& queue, std::string_view model) {

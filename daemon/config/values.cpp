@@ -14,7 +14,14 @@ void read_text(const wire::Field& field, std::string& value) {
 }
 
 void read_texts(const wire::Field& field, std::vector<std::string>& value) {
-    if (field.is_list()) value = field.texts();
+    if (!field.is_list()) return;
+    value = field.texts();
+    for (const wire::Field& element : field.elements()) {
+        if (!element || !element.json().is_string()) continue;
+        if (element.json().get_ref<const std::string&>().empty()) {
+            element.error("must not be empty; leave it out of the list");
+        }
+    }
 }
 
 void read_text_map(const wire::Field& field, std::map<std::string, std::string>& value) {
@@ -64,7 +71,14 @@ std::optional<std::int64_t> read_thousandths(const wire::Field& field, std::stri
     const auto written = field.text();
     if (!written) return std::nullopt;
     const auto milli = parse_quantity(*written, 3);
-    if (milli && *milli >= 0 && *milli <= kMax) return milli;
+    if (milli && *milli >= 0 && *milli <= kMax) {
+        constexpr std::int64_t kFinest = 1'000'000;  // to see what was rounded up
+        const auto exact = parse_quantity(*written, 9);
+        if (!exact || *exact == *milli * kFinest) return milli;
+        field.error("must be a number of " + std::string{unit} +
+                    " with three digits behind the point at most, not \"" + *written + "\"");
+        return std::nullopt;
+    }
     field.error("must be a number of " + std::string{unit} + ", 0 or more, not \"" + *written +
                 "\"");
     return std::nullopt;

@@ -92,5 +92,23 @@ TEST(BudgetConfiguration, a_start_is_for_spans_only) {
     EXPECT_TRUE(parse(begun("7d"), "test.yaml"));
 }
 
+TEST(BudgetConfiguration, none_is_above_that_of_a_queue_above_for_the_same_periods) {
+    const auto nested = [](const std::string& above, const std::string& below) {
+        return "policy:\n  pools:\n  - name: p\n    queues:\n    - name: q\n      budget: {" +
+               above + "}\n      queues:\n      - name: a\n        budget: {" + below + "}\n";
+    };
+    expect_refusal(nested("gpuHours: 10, period: week", "gpuHours: 10.5, period: week"),
+                   "test.yaml:9:9: queue a may use 10.5 GPU-hours in a period, more than the 10 of "
+                   "the queue q that it lies below");
+    const char* const fine[][2] = {
+        {"gpuHours: 10, period: week", "gpuHours: 10, period: week"},
+        {"gpuHours: 10, period: week, carryOver: 1", "gpuHours: 11, period: week"},
+        {"gpuHours: 10, period: day", "gpuHours: 20, period: week"}};
+    for (const auto& [above, below] : fine) {
+        const Result<Config> read = parse(nested(above, below), "test.yaml");
+        EXPECT_TRUE(read) << read.error().message;
+    }
+}
+
 }  // namespace
 }  // namespace gpuctl::config

@@ -27,18 +27,18 @@ void expect_refusal(const std::string& yaml, const std::string& text) {
 }
 
 TEST(MaintenanceConfiguration, a_window_is_read_with_all_it_says) {
-    const Result<Config> config = parse(
-        with_window(
-            "name: rack-7, nodes: [training-0, dev-1], nodeSelector: {rack: r7}, pool: default, "
-            "start: 2026-12-01T09:00:00+01:00, duration: 4h, repeat: weekly, drain: all, "
-            "notice: 10m, closesAhead: 2d",
-            "  drainUnhealthy: preemptible\n"),
-        "test.yaml");
+    const Result<Config> config =
+        parse(with_window(
+                  "name: rack-7, nodes: [dev-0, dev-1], nodeSelector: {rack: r7}, pool: dev-pool, "
+                  "start: 2026-12-01T09:00:00+01:00, duration: 4h, repeat: weekly, drain: all, "
+                  "notice: 10m, closesAhead: 2d",
+                  "  drainUnhealthy: preemptible\n"),
+              "test.yaml");
     ASSERT_TRUE(config) << config.error().message;
     MaintenanceWindow window;
     window.name = "rack-7";
-    window.pool = "default";
-    window.nodes = {"training-0", "dev-1"};
+    window.pool = "dev-pool";
+    window.nodes = {"dev-0", "dev-1"};
     window.labels = {{"rack", "r7"}};
     window.begin = *wire::parse_time("2026-12-01T08:00:00Z");
     window.length = Duration::seconds(4 * 3600);
@@ -134,6 +134,18 @@ TEST(WindowNames, nodes_are_those_that_the_embedded_cluster_has) {
     expect_refusal(window_on("[b]"), "there is no node b;");
     expect_refusal(kNodes + with_reservation("nodes: [a-7], duration: 2d, queues: [lab]"),
                    "there is no node a-7");
+}
+
+TEST(WindowNames, nodes_are_of_the_pool_that_is_named_with_them) {
+    EXPECT_EQ(refusal(window_on("[a-0], pool: p")), "accepted");
+    EXPECT_EQ(refusal(window_on("[a-0, b-0], pool: p")),
+              "test.yaml:4:30: node b-0 is in pool rest, not in pool p of this window: leave out "
+              "the pool, or name a node of it");
+}
+
+TEST(WindowNames, nobody_has_an_empty_name) {
+    expect_refusal(kNodes + with_reservation("nodes: [a-1], duration: 2d, tenants: ['']"),
+                   "policy.reservations.0.tenants.0 must not be empty; leave it out of the list");
 }
 
 TEST(WindowNames, nodes_of_kubernetes_are_not_known_before) {

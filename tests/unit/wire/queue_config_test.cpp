@@ -136,6 +136,12 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "          models: [{model: a100-100g, maximum: 3}]",
          "test.yaml:11:11: queue b may hold 3 GPUs of model a100-100g at most, more than the 2 of "
          "the queue q that it lies below"},
+        {"    - name: q\n      maximum: 2\n      models: [{model: A100-100G, maximum: 3}]",
+         "test.yaml:7:7: queue q may hold 3 GPUs of model A100-100G at most, more than the 2 that "
+         "it may hold of all"},
+        {"    - {name: q, maximum: 0.0001}",
+         "test.yaml:5:17: policy.pools.0.queues.0.maximum must be a number of GPUs with three "
+         "digits behind the point at most, not \"0.0001\""},
         {"    - {name: q, queues: 5}", "policy.pools.0.queues.0.queues must be a list"},
         {"    - ~", "must be a map"},
     };
@@ -248,6 +254,18 @@ TEST(QueueConfiguration, quotas_of_namespaces_are_in_pools_that_there_are) {
               "and policy.pools");
     EXPECT_EQ(refusal("cluster: {mode: kubernetes}\n" + with_quota("zzzz")), "accepted")
         << "there the labels of nodes that come later say what pools there are";
+}
+
+TEST(QueueConfiguration, a_namespace_may_hold_no_more_of_a_pool_than_of_all) {
+    const auto with = [](const char* of_pool) {
+        return refusal("policy:\n  pools: [{name: p}]\n  tenants:\n  - name: t\n" +
+                       std::string{"    gpuMaximum: 8\n    pools: [{pool: p, gpuMaximum: "} +
+                       of_pool + "}]\n");
+    };
+    EXPECT_EQ(with("8"), "accepted");
+    EXPECT_EQ(with("8.5"),
+              "test.yaml:6:5: tenant t may hold 8.5 GPUs of pool p, more than the 8 that it may "
+              "hold of all pools");
 }
 
 }  // namespace

@@ -54,8 +54,7 @@ private:
     std::vector<BesideGpu> pools_;
     std::uint64_t parts_read_ = 0;  // ShapeTable::part_changes() then
     std::uint64_t parts_version_ = 1;
-    bool parts_about_ = false;       // somebody asks for parts of GPUs
-    std::uint32_t parts_known_ = 0;  // how many do, as far as it matters
+    bool parts_about_ = false;  // somebody asks for parts of GPUs
     std::vector<std::int64_t> common_parts_;
     std::array<std::int64_t, kGpuMilliPerGpu + 1>
         left_over_{};                                 // of a rest, filled as well as may be

@@ -87,6 +87,9 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"forgive_overdrafts", 24},
     {"no_timer_for_budgets", 53},
     {"forget_budgets_on_disk", 17},
+    {"last_part_leaves_its_share", 38},
+    {"claim_no_device", 23},
+    {"start_at_once_after_a_claim", 6},
     // end
 };
 

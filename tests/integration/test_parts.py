@@ -3,7 +3,7 @@ would read it from there."""
 
 import unittest
 
-from support import (BOUND_S, PREFIX, Daemon, bound, condition, create_pod, delete_namespace_pods, node_of, pod,
+from support import (BOUND_S, PREFIX, RUNNING_S, Daemon, bound, condition, create_pod, delete_namespace_pods, node_of, pod,
                      shared_testbed, unique, wait_for)
 from training_jobs import GRACE_S, TrainingJobs
 
@@ -125,13 +125,16 @@ class PartsForOthers(TrainingJobs, unittest.TestCase):
         self.submit("high", ranks=1, gpus=0.5, priority="high")
         self.wait_placed("high", 1, GRACE_S + BOUND_S)
         self.assertEqual(self.places("high"), place)
-        self.assertEqual(sorted(len(self.placed(name)) for name in ("one", "other")), [0, 1])
+        wait_for(lambda: sorted(map(len, map(self.placed, ("one", "other")))) == [0, 1], RUNNING_S,
+                 lambda: f"the other part stays: {bound(self.bed, self.namespace)}")
 
     def test_both_parts_go_for_a_whole_gpu(self):
         self.submit("high", ranks=1, gpus=1, priority="high")
         self.wait_placed("high", 1, GRACE_S + BOUND_S)
-        self.assertEqual(self.placed("one") | self.placed("other"), {})
-        self.assertIn("preempted by job", self.explanation("one"))
+        # What stopped is to be seen until its controller has taken note of it.
+        wait_for(lambda: not self.placed("one") | self.placed("other"), RUNNING_S,
+                 lambda: f"both parts are gone: {bound(self.bed, self.namespace)}")
+        wait_for(lambda: "preempted by job" in self.explanation("one"), BOUND_S, lambda: self.explanation("one"))
 
 
 if __name__ == "__main__":

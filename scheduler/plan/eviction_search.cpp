@@ -98,7 +98,12 @@ Units EvictionSearch::narrow_on_node(EvictionTrial& trial, Units units, NodeId n
     const auto is_of_another_size = [&](const EvictionUnit* unit) {
         return unit->gpus != units.front()->gpus;
     };
-    if (std::any_of(units.begin(), units.end(), is_of_another_size)) {
+    // Weights by what is left of work are no prices: the largest of them goes first for a reason.
+    const auto goes_by_price = [](const EvictionUnit* unit) {
+        return unit->weight == unit->price_gpu_ms;
+    };
+    if (std::any_of(units.begin(), units.end(), is_of_another_size) &&
+        std::all_of(units.begin(), units.end(), goes_by_price)) {
         std::stable_sort(units.begin(), units.end(), is_cheaper_for_a_gpu);
         try_order();
     }

@@ -47,17 +47,6 @@ KnownNames known_pools(const Config& config) {
     return {"pool", std::move(names), "pools are those of cluster.embedded.nodes and policy.pools"};
 }
 
-KnownNames known_nodes(const Config& config) {
-    std::vector<std::string> names;
-    for (const EmbeddedNodes& group : config.cluster.embedded.nodes) {
-        for (std::int64_t number = 0; number < group.count; ++number) {
-            names.push_back(group.name + "-" + std::to_string(number));
-        }
-    }
-    return {"node", std::move(names),
-            "the nodes of a group of cluster.embedded.nodes are called name-0, name-1, ..."};
-}
-
 // The pools of nodes, by name; only these can be told from a configuration.
 std::map<std::string, std::string> pools_of_nodes(const Config& config) {
     std::map<std::string, std::string> out;
@@ -67,6 +56,13 @@ std::map<std::string, std::string> pools_of_nodes(const Config& config) {
         }
     }
     return out;
+}
+
+KnownNames known_nodes(const Config& config) {
+    std::vector<std::string> names;
+    for (const auto& [name, pool] : pools_of_nodes(config)) names.push_back(name);
+    return {"node", std::move(names),
+            "the nodes of a group of cluster.embedded.nodes are called name-0, name-1, ..."};
 }
 
 // A window is for the nodes that meet all it names: one that lies elsewhere would stay open.

@@ -131,14 +131,11 @@ private:
             }
             const GpuTime most = above->budget->amount + above->budget->carry_over;
             if (queue.budget->amount <= most) continue;
-            return field.error("queue " + queue.name + " may use " + hours(queue.budget->amount) +
-                               " GPU-hours in a period, more than the " + hours(most) +
+            return field.error("queue " + queue.name + " may use " +
+                               exact_gpu_hours(queue.budget->amount) +
+                               " GPU-hours in a period, more than the " + exact_gpu_hours(most) +
                                " of the queue " + above->name + " that it lies below");
         }
-    }
-
-    static std::string hours(GpuTime time) {
-        return format_gpus(GpuMilli{time.value() / (kGpuTimePerGpuHour / 1000)});
     }
 
     static std::optional<GpuMilli> maximum_of(const QueuePolicy& queue, std::string_view model) {

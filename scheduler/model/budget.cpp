@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "scheduler/base/wide.hpp"
+#include "scheduler/model/quantity.hpp"
 
 namespace gpuctl {
 namespace {
@@ -79,6 +80,10 @@ std::string format_gpu_hours(GpuTime time, RoundHours rounding) {
         text.erase(text.find_last_not_of('0') + 1);
     }
     return (told < 0 ? "-" : "") + text;
+}
+
+std::string exact_gpu_hours(GpuTime time) {
+    return format_gpus(GpuMilli{time.value() / (kGpuTimePerGpuHour / 1000)});
 }
 
 std::string format_utc(Instant at) {

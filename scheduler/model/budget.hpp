@@ -53,6 +53,8 @@ enum class RoundHours : std::uint8_t { nearest, up, down };
 GpuTime as_told(GpuTime time, RoundHours rounding);
 // "480", "0.125", "-12.5": in GPU-hours.
 std::string format_gpu_hours(GpuTime time, RoundHours rounding = RoundHours::nearest);
+// "520.025": to the thousandth, as a file holds it.
+std::string exact_gpu_hours(GpuTime time);
 // "2026-11-23 00:00 UTC", with seconds where they are not zero.
 std::string format_utc(Instant at);
 

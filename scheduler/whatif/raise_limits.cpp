@@ -35,11 +35,6 @@ QueuePolicy* queue_in(Policy& policy, const std::string& pool, const std::string
 
 std::string instead_of(std::int64_t limit) { return " instead of " + format_gpus(GpuMilli{limit}); }
 
-// To the thousandth, as a file has it: elsewhere hours are told less exactly.
-std::string exact_gpu_hours(GpuTime time) {
-    return format_gpus(GpuMilli{time.value() / (kGpuTimePerGpuHour / 1000)});
-}
-
 // "the budget of queue dev were 520.25 GPU-hours instead of 500".
 std::string raise_budget(BudgetPolicy& budget, const std::string& whose, std::int64_t wanted) {
     const GpuTime before = budget.amount;

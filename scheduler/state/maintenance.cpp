@@ -240,12 +240,15 @@ void ClusterState::note_drain_outcome(PodRow& pod, EvictResult result) {
     if (!clock.turns_at.happened() || again < clock.turns_at) clock.turns_at = again;
 }
 
-// The reason why they were asked may be gone; if not, they are asked again.
+// The reason why they were asked may be gone; if not, they are asked again. Until then they may be
+// stopped for others, who look again.
 void ClusterState::forget_postponed_drains() {
-    for (PodRow& pod : pods_) {
+    for (std::uint32_t i = 0; i < pods_.size(); ++i) {
+        PodRow& pod = pods_[i];
         if (pod.eviction != Eviction::postponed || pod.evicted_for != ObjectKey{}) continue;
         pod.eviction = Eviction::none;
         if (pod.job.exists()) mark_dirty(pod.job);
+        note_leaving(PodId{i});
     }
 }
 

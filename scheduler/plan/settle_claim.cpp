@@ -42,11 +42,12 @@ bool may_stay(const ClusterState& state, const JobRow& job, const Placement& cla
            first_refusal(pod.rules, node.facts) == NodeRefusal::none;
 }
 
-// Whole, on nodes that may still be used, for pods that still wait.
+// Whole, on nodes that may still be used, for pods that still wait and a job that is not deleted.
 bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Placement>& claimed) {
     if (static_cast<std::int64_t>(claimed.size()) != job.claim_pods || job.victim_refused) {
         return false;
     }
+    if (job.workload == WorkloadState::deleting) return false;
     if (planted(PlantedBug::keep_stale_claims)) return true;
     return std::all_of(claimed.begin(), claimed.end(),
                        [&](const Placement& one) { return may_stay(state, job, one); }) &&

@@ -29,7 +29,8 @@ std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
     for (auto entry = job.pods.rbegin(); entry != job.pods.rend(); ++entry) {
         const PodRow& pod = state.pod(*entry);
         if (pod.is_surplus || pod.standing != PodStanding::bound) continue;
-        const bool answers = state.node(pod.node).facts.ready;
+        const NodeRow& node = state.node(pod.node);
+        const bool answers = node.known && node.facts.ready;
         if (pod.facts.rank < least || !answers) break;
         out.push_back(*entry);
     }

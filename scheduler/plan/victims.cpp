@@ -14,9 +14,10 @@ StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod, Consent c
                             planted(PlantedBug::preempt_the_unwilling);
     if (!is_willing) return {StopBar::unwilling, {}};
     if (!pod.facts.has_controller) return {StopBar::bare, {}};
-    // Nobody knows when the pods of a node that does not answer will be gone.
+    // Nobody knows when the pods of a node that is gone or does not answer will be.
+    const NodeRow& node = state.node(pod.node);
     const bool is_settled = pod.standing == PodStanding::bound && pod.eviction == Eviction::none &&
-                            !pod.delete_in_flight && state.node(pod.node).facts.ready;
+                            !pod.delete_in_flight && node.known && node.facts.ready;
     if (!is_settled) return {StopBar::not_now, {}};
     const Instant began = std::max(pod.placed_at, pod.facts.started_at);
     const Instant from = began + state.policy().run_time_protected;

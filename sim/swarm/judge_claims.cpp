@@ -220,10 +220,13 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
     }
 }
 
-// I14: room that is free is not merely kept, and nobody keeps room for ever.
+// I14: room that is free is not merely kept, and nobody keeps room for ever, or to no purpose.
 void Judge::look_at_claims(const ClusterState& state) {
     for (const JobId id : state.claims()) {
         const JobRow& job = state.job(id);
+        if (job.workload == WorkloadState::deleting) {
+            fail("I14", "job " + to_string(job.key) + " is being deleted and claims room");
+        }
         bool is_free = true;
         std::vector<std::string> models;  // of the nodes that it claims
         Books then = books_;

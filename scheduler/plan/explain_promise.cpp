@@ -87,9 +87,7 @@ void explain_promise(const ClusterState& state, JobId id, std::vector<Explanatio
     if (promise.job == id) {
         if (out.empty()) return;
         out.front().figures.push_back({"promised_in_ms", until.ms()});
-        out.front().sentence += "; it is first in line and starts in " + span(until) +
-                                " at the latest, if what runs uses up its limits and no other "
-                                "comes to be first before";
+        out.front().sentence += "; it is first in line" + promised_bound(until);
         return;
     }
     if (!out.empty()) return;
@@ -106,3 +104,12 @@ void explain_promise(const ClusterState& state, JobId id, std::vector<Explanatio
 }
 
 }  // namespace gpuctl::explain_parts
+
+namespace gpuctl {
+
+std::string promised_bound(Duration until) {
+    return " and starts in " + explain_parts::span(until) +
+           " at the latest, if what runs uses up its limits and no other comes to be first before";
+}
+
+}  // namespace gpuctl

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "scheduler/plan/explain.hpp"
 #include "scheduler/plan/run_pace.hpp"
 #include "scheduler/whatif/trial.hpp"
 
@@ -143,16 +144,12 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
 }
 
 void keep_to(const std::optional<StartEstimate>& told, Explanation& blocker) {
-    // As explain_promise() has it.
-    constexpr std::string_view kFirst = "; it is first in line";
-    constexpr std::string_view kBegin = " and starts in ";
-    constexpr std::string_view kEnd = " comes to be first before";
-    std::string& text = blocker.sentence;
-    const std::size_t first = text.find(std::string{kFirst} + std::string{kBegin});
-    if (!told || !told->latest.happened() || first == text.npos) return;
-    const std::size_t begin = first + kFirst.size();
-    const std::size_t end = text.find(kEnd, begin);
-    if (end != text.npos) text.erase(begin, end + kEnd.size() - begin);
+    if (!told || !told->latest.happened()) return;
+    const auto promised = std::ranges::find(blocker.figures, "promised_in_ms", &Figure::name);
+    if (promised == blocker.figures.end()) return;
+    const std::string bound = promised_bound(Duration{promised->value});
+    if (const std::size_t at = blocker.sentence.find(bound); at != std::string::npos)
+        blocker.sentence.erase(at, bound.size());
 }
 
 }  // namespace gpuctl::whatif

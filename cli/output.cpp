@@ -228,13 +228,10 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     }
     // Whoever behind it needs less would take the room: a time alone would be a promise.
     const bool may_be_passed = job.at("estimatedStart").value("mayBePassed", false);
-    const std::string kept_in = until(job, "roomKeptFrom", now_ms, Rounding::up);
-    std::string passed = ", unless smaller jobs take the room first; ";
-    if (kept_in.empty() || kept_in == kAtOnce) {
-        passed += kept_in.empty() ? "none is kept for it" : "none is kept for it yet";
-    } else {
-        passed += "none is kept for it in the next " + kept_in;
-    }
+    const bool is_kept_later = !text_of(job.at("estimatedStart"), "roomKeptFrom").empty();
+    const std::string passed =
+        std::string{", unless smaller jobs take the room first; none is kept for it"} +
+        (is_kept_later ? " before it is first in line" : "");
     return "in about " + likely + (bounds.empty() ? "" : " (" + bounds + ")") +
            (may_be_passed ? passed : "");
 }

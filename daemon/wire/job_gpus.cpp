@@ -125,6 +125,10 @@ void read_gpu_share(JobReader& reader, const Field& field, bool asks_for_gpus) {
             "resources.gpuShare must be an amount of GPU memory such as 2Gi, not \"" + *text +
             "\"");
     }
+    if (memory->value() < kMemoryBytesMin) {
+        return field.error("resources.gpuShare is " + std::to_string(memory->value()) +
+                           " bytes, less than 1Mi; a unit such as Gi is missing, perhaps");
+    }
     if (asks_for_gpus && spec.gpu.mode != GpuMode::fraction) {
         spec.gpu_share = *text;
         return field.warning(

@@ -79,10 +79,26 @@ Error over_limit(std::int64_t pods, const std::string& each, const std::string& 
                           " of " + each + "; " + holder + " may never hold more than " + limit);
 }
 
+// Which all of the pool's GPUs are of; empty: of none, or of several.
+std::string only_model(const ClusterState& state, PoolId pool) {
+    std::string model;
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        const NodeRow& node = state.node(id);
+        const bool has_gpus = gpus_total(node.facts.allocatable) > GpuMilli{};
+        if (!node.known || node.pool != pool || !has_gpus) continue;
+        if (!model.empty() && !same_gpu_model(model, node.facts.gpu_model)) return "";
+        if (node.facts.gpu_model.empty()) return "";
+        model = node.facts.gpu_model;
+    }
+    return model;
+}
+
 std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                   QueueId queue, const Resources& each, std::int64_t pods) {
     const GpuMilli gpus = gpus_total(each);
     const std::string gpus_text = format_gpus(gpus) + " GPUs";
+    const std::string model =
+        gpu_model_of(spec).empty() ? only_model(state, pool) : gpu_model_of(spec);
     for (QueueId id = queue; id.exists(); id = state.queue(id).parent) {
         const QueueRow& row = state.queue(id);
         const std::string holder =
@@ -92,7 +108,7 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
         }
         for (const ModelHolding& of : row.models) {
             if (!spec.gpu_types_next.empty()) break;  // another model may do
-            if (same_gpu_model(of.limit.model, gpu_model_of(spec)) &&
+            if (same_gpu_model(of.limit.model, model) &&
                 exceeds(of.limit.maximum, gpus, pods)) {
                 return over_limit(pods, gpus_text, holder,
                                   format_gpus(*of.limit.maximum) + " of model " + of.limit.model);
@@ -156,6 +172,15 @@ std::string slice_hint(std::string_view gpu_model) {
            ")\"";
 }
 
+// Who asks for a slice is told of slices there are.
+bool has_slices_as(const Resources& offered, const Resources& asked) {
+    const auto is_slice = [](const GpuAmount& gpu) {
+        return gpu.amount > GpuMilli{} && gpu.resource.find("/mig-") != std::string::npos;
+    };
+    return std::any_of(asked.gpus.begin(), asked.gpus.end(), is_slice) &&
+           std::any_of(offered.gpus.begin(), offered.gpus.end(), is_slice);
+}
+
 // Is there room on the pool's nodes were they empty, by model and by size?
 std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                  const Resources& each, std::int64_t pods) {
@@ -169,8 +194,10 @@ std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec,
         const NodeRow& node = state.node(id);
         if (!node.known || node.pool != pool) continue;
         const auto size = [&each](const NodeFacts& facts) {
-            return std::tuple{part_offered(facts.allocatable, each), gpus_total(facts.allocatable),
-                              facts.allocatable.cpu, facts.allocatable.memory};
+            return std::tuple{part_offered(facts.allocatable, each),
+                              has_slices_as(facts.allocatable, each),
+                              gpus_total(facts.allocatable), facts.allocatable.cpu,
+                              facts.allocatable.memory};
         };
         if (!node.facts.gpu_model.empty()) models.insert(node.facts.gpu_model);
         if (!matches_gpu_model(rules, node.facts) || !has_whole_gpus(rules, node.facts)) continue;

@@ -109,6 +109,7 @@ private:
             return fail(amount_at_, "more than " + std::to_string(kCountMax) + " GPUs");
         }
         milli_ = *milli;
+        if (!check_thousandths(amount_at_, written)) return false;  // before 0.9999 counts as one
         if (milli_ % kGpuMilliPerGpu == 0) {
             form_ = Form::count;
             return true;
@@ -118,7 +119,7 @@ private:
                         "a fraction is only possible below one GPU; ask for whole GPUs");
         }
         form_ = Form::ratio;
-        return check_thousandths(amount_at_, written);
+        return true;
     }
 
     bool check_thousandths(std::size_t start, std::string_view written) {

@@ -50,9 +50,8 @@ Cause cause_of(const ClusterState& state, const NodeRow& node, const PodRow& pod
         join(out, {window.drain, has_begun,
                    std::string{"stopped for "} +
                        (window.is_reservation() ? "reservation " : "maintenance ") + window.name +
-                       ", which " +
-                       (has_begun ? "has begun"
-                                  : "begins in " + explain_parts::span(next.begin - state.now()))});
+                       // Told for as long as the job waits: no time counts from now.
+                       (has_begun ? ", which had begun" : ", which was to begin")});
     }
     return out;
 }

@@ -58,6 +58,15 @@ std::string model_asked(const ClusterState& state, const std::vector<Group>& gro
     return is_one ? first : "";
 }
 
+bool has_other_model(const ClusterState& state, PoolId pool, std::string_view model) {
+    const NodeSet& nodes = state.capacity().nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        const std::string& here = state.node(NodeId{slot}).facts.gpu_model;
+        if (!here.empty() && !same_gpu_model(here, model)) return true;
+    }
+    return false;
+}
+
 bool takes_model(const ClusterState& state, const std::vector<Group>& groups,
                  std::string_view model) {
     return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
@@ -139,7 +148,8 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
             state, job, asked(state, groups, ready.all_or_nothing), [&](const LimitHit& hit) {
                 if (model.empty() == is_asked_for) return;
                 if (!takes_model(state, groups, hit.model)) return;
-                const bool is_split = !is_asked_for && ready.all_or_nothing;
+                const bool is_split = !is_asked_for && ready.all_or_nothing &&
+                                      has_other_model(state, job.pool, hit.model);
                 out.push_back(explain_parts::explain_limit(state, job, hit, is_split));
             });
     };

@@ -171,8 +171,8 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
         promised_to = shown_name(state.job(state.pool(job.pool).promise.job).key);
     }
     std::string& story = out.front().sentence;
-    tell(state, held_on_loan(state, id), "beyond other queues' guarantees by pods", promised_to,
-         story);
+    tell(state, held_on_loan(state, id), "in queues that have more than their guarantees by pods",
+         promised_to, story);
     if (below == GpuMilli{}) return;
     const bool preempts = std::any_of(job.pods.begin(), job.pods.end(),
                                       [&](PodId pod) { return state.pod(pod).facts.preempts; });

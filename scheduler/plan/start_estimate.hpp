@@ -30,8 +30,9 @@ struct StartEstimate {  // never: cannot be said
     // No room is kept for it, and it needs more than one GPU: whoever needs less may start before
     // it in what comes free, again and again.
     bool may_be_passed = false;
-    Instant
-        room_kept_from;  // with may_be_passed: then some is kept for it when it is first in line
+    // With may_be_passed: from then on some is kept for it once it is first in line; before that
+    // only if it can be promised some, as what is in its way is known to end.
+    Instant room_kept_from;
     friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
 };
 

@@ -123,8 +123,8 @@ Ways beside_other(const Beside& beside, Ways ways) {
 }
 
 // "it would start if ..."
-std::string sentence(const Beside& beside, const std::string& said) {
-    return "it would start if " + (beside.change ? beside.said + ", and " : "") + said;
+std::string sentence(const Question& question, const Beside& beside, const std::string& said) {
+    return question.would_start() + " if " + (beside.change ? beside.said + ", and " : "") + said;
 }
 
 }  // namespace
@@ -147,7 +147,8 @@ std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
         const std::string name = to_string(holder.key);
         return with_stops(
             question, {ChangeKind::job_ends, name, holder.gpus.value() / kGpuMilliPerGpu,
-                       sentence(beside, name + " ended, which holds " + gpus_text(holder.gpus))});
+                       sentence(question, beside,
+                                name + " ended, which holds " + gpus_text(holder.gpus))});
     }
     return std::nullopt;
 }
@@ -219,8 +220,9 @@ std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside) {
                               (*count == 1 ? " more node" : " more nodes") + " like " + like->name +
                               place_of(question, *like);
     return with_stops(question, {ChangeKind::more_nodes, like->name, *count,
-                                 beside.change ? sentence(beside, "there were " + nodes)
-                                               : "it would start with " + nodes});
+                                 beside.change
+                                     ? sentence(question, beside, "there were " + nodes)
+                                     : question.would_start() + " with " + nodes});
 }
 
 }  // namespace gpuctl::whatif

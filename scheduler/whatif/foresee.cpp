@@ -28,12 +28,22 @@ public:
     Life(Trial trial, ObjectKey job, Pace pace)
         : trial_(std::move(trial)), job_(std::move(job)), pace_(pace), waited_(waiting()) {}
 
+    // No room is kept for it, and who needs less may be first again and again.
+    [[nodiscard]] bool may_be_passed() const {
+        const ClusterState& state = trial_.state();
+        const JobId id = state.find_job(job_);
+        if (!id.exists()) return false;
+        const JobRow& row = state.job(id);
+        const bool is_promised = row.pool.exists() && state.pool(row.pool).promise.job == id;
+        return !is_promised && row.gpus_waiting > whole_gpus(1);
+    }
+
     Foreseen start() {
         if (waited_ == 0) return {};
+        trial_.happen(WokeUp{});  // first: what outlived its guess ends later, from now on
         for (const auto& [key, id] : trial_.state().jobs_by_key()) {
             for (const PodId pod : trial_.state().job(id).pods) note_end(pod);
         }
-        trial_.happen(WokeUp{});
         for (int moments = 0; moments < kMomentsMax; ++moments) {
             settle();
             if (waiting() < waited_) return {Fate::starts, trial_.now()};
@@ -130,7 +140,9 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
     const auto live = [&](Pace pace, Instant& at) {
         Result<Trial> trial = Trial::of(exported, now);
         if (!trial) return;
-        const Foreseen seen = Life{std::move(*trial), job, pace}.start();
+        Life life{std::move(*trial), job, pace};
+        if (!told) out.may_be_passed = life.may_be_passed();  // the list knows nothing of it
+        const Foreseen seen = life.start();
         if (seen.fate != Fate::too_far) at = seen.at;
     };
     live(Pace::median, out.likely);
@@ -139,8 +151,9 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
         out.latest = std::max(out.latest, out.likely);
     const Instant first = out.likely.happened() ? out.likely : out.latest;
     if (first.happened() && out.earliest.happened()) out.earliest = std::min(out.earliest, first);
-    if (out == StartEstimate{}) return std::nullopt;
-    return out;
+    const bool is_known =
+        out.earliest.happened() || out.likely.happened() || out.latest.happened();
+    return is_known ? std::optional{out} : std::nullopt;
 }
 
 void keep_to(const std::optional<StartEstimate>& told, Explanation& blocker) {

@@ -150,15 +150,14 @@ std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId id) {
                                 job.queue.exists() && job.priority < kSystemPriority;
     std::vector<LimitInWay> out;
     if (!can_be_limited) return out;
-    bool all = true;
+    // What is kept back for others is not the queue's to raise, but may be made room in by stopping
+    // them: whether the rest is enough is tried.
     const auto take = [&](const LimitHit& hit) {
-        all = all && can_be_raised(hit.kind);
-        if (all) out.push_back(in_way(state, job, hit));
-        return all;
+        if (can_be_raised(hit.kind)) out.push_back(in_way(state, job, hit));
+        return true;
     };
     visit_limits(state, job, asked(state, ready), take);
-    if (all) visit_model_limits(state, job, asked(state, ready), take);
-    if (!all) out.clear();
+    visit_model_limits(state, job, asked(state, ready), take);
     return out;
 }
 
@@ -215,7 +214,7 @@ std::optional<Remedy> try_higher_limits(Question& question) {
         }
     }
     const std::string said = raise(state, question.id(), limits, *levels).said;
-    Remedy out{ChangeKind::higher_limits, "", 0, "it would start if " + said};
+    Remedy out{ChangeKind::higher_limits, "", 0, question.would_start() + " if " + said};
     out.levels = std::move(*levels);
     return with_stops(question, std::move(out));
 }

@@ -86,12 +86,20 @@ std::optional<MovedJob> look_at(const EvictionUnit& unit, const ClusterState& be
     return has_moved ? std::optional{std::move(out)} : std::nullopt;
 }
 
+// Who stops them may be quick or slow: what comes free by the first may be taken by others before
+// the last has stopped.
+enum class Stopping : std::uint8_t { together, one_by_one };
+
 // They stop; the job that waits starts; they start again, one after another, and all find a place.
-std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan) {
+// Nobody is stopped for any of that, whether he ran before or has just begun.
+std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan, Stopping how) {
     const ClusterState& before = *question.state();
     std::optional<Trial> trial = question.begin_trial();
     if (!trial) return std::nullopt;
-    for (const EvictionUnit* unit : plan.moved) stop(*trial, before, unit->job);
+    for (const EvictionUnit* unit : plan.moved) {
+        stop(*trial, before, unit->job);
+        if (how == Stopping::one_by_one) trial->settle();
+    }
     trial->settle();
     if (!question.moves_on(*trial)) return std::nullopt;
     for (const EvictionUnit* unit : plan.moved) {
@@ -99,7 +107,8 @@ std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& pl
         trial->settle();
     }
     const ClusterState& after = trial->state();
-    if (!question.moves_on(*trial) || !are_left_alone(before, after, plan.moved)) {
+    if (!question.moves_on(*trial) || !trial->stopped().empty() ||
+        !are_left_alone(before, after, plan.moved)) {
         return std::nullopt;
     }
     std::vector<MovedJob> out;
@@ -109,6 +118,12 @@ std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& pl
         out.push_back(std::move(*job));
     }
     return out;
+}
+
+// Both ways; told is how it ends for those who do as the steps say, one by one.
+std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan) {
+    if (plan.moved.size() > 1 && !live(question, plan, Stopping::together)) return std::nullopt;
+    return live(question, plan, Stopping::one_by_one);
 }
 
 // "n1, n2", each once.

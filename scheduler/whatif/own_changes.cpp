@@ -35,7 +35,7 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     if (!less) return std::nullopt;
     const std::int64_t left = asked - *less;
     return with_stops(question, {ChangeKind::fewer_gpus, "", left,
-                                 question.would_start() + " with " +
+                                 question.would_start() + " now with " +
                                      explain_parts::gpus_noun(pod->request.gpus.front().resource,
                                                               whole_gpus(left).value()) +
                                      (is_gang(question) ? " a rank" : " a pod") + " instead of " +
@@ -72,7 +72,7 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
     const std::int64_t left = size - *less;
     return with_stops(
         question, {ChangeKind::fewer_ranks, "", left,
-                   question.would_start() + " with " + std::to_string(left) +
+                   question.would_start() + " now with " + std::to_string(left) +
                        (left == 1 ? " rank" : " ranks") + " instead of " + std::to_string(size)});
 }
 
@@ -90,7 +90,7 @@ std::optional<Remedy> try_other_queue(Question& question) {
                                                    [&](JobSpec& spec) { spec.queue = name; }});
         if (!question.helps(change)) continue;
         return with_stops(question, {ChangeKind::other_queue, name, 0,
-                                     question.would_start() + " in queue " + name});
+                                     question.would_start() + " now in queue " + name});
     }
     return std::nullopt;
 }
@@ -136,7 +136,7 @@ std::optional<Remedy> try_other_pool(Question& question) {
                                  [&](JobSpec& spec) { spec.pool = name; }});
         if (!question.helps(change)) continue;
         return with_stops(question, {ChangeKind::other_pool, name, 0,
-                                     question.would_start() + " in pool " + name});
+                                     question.would_start() + " now in pool " + name});
     }
     return std::nullopt;
 }

@@ -93,9 +93,9 @@ bool Question::helps(const Ways& ways) {
 }
 
 std::string Question::would_start() const {
-    if (started_ >= missing_) return "it would start now";
+    if (started_ >= missing_) return "it would start";
     return std::to_string(started_) + " of its " + std::to_string(missing_) +
-           " waiting pods would start now";
+           " waiting pods would start";
 }
 
 bool Question::waits_whole() const {

@@ -34,7 +34,7 @@ public:
     bool helps(const Change& change);
     // Whichever way it is done.
     bool helps(const Ways& ways);
-    // "it would start now", or "1 of its 3 pods would start now": as the last change that helped.
+    // "it would start", or "1 of its 3 waiting pods would start": as the last change that helped.
     [[nodiscard]] std::string would_start() const;
     // By the last change that helped, in any of its ways.
     [[nodiscard]] const std::vector<StoppedJob>& stops() const { return stops_; }
@@ -103,7 +103,7 @@ struct LimitInWay {
 using Levels = std::vector<std::int64_t>;
 inline constexpr std::int64_t kNotRaised = std::numeric_limits<std::int64_t>::min();
 
-// The job's own queue's first, then upwards. Empty: none is, or one that nobody would raise.
+// The job's own queue's first, then upwards; without those that nobody would raise.
 std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId job);
 struct RaisedLimits {
     Policy policy;

@@ -73,7 +73,7 @@ std::optional<Remedy> try_shorter_run_time(Question& question) {
     if (!less) return std::nullopt;
     const Duration limit = limit_with(*less);
     return with_stops(question, {ChangeKind::shorter_run_time, "", limit.ms() / 1'000,
-                                 question.would_start() + said(job, limit)});
+                                 question.would_start() + " now" + said(job, limit)});
 }
 
 }  // namespace gpuctl::whatif

@@ -85,5 +85,26 @@ TEST(Explain, the_times_of_a_window_come_with_how_many_nodes_it_closes_itself) {
     EXPECT_EQ(figures["closed_for_ms"], 25'000);
 }
 
+TEST(Explain, a_gang_is_told_of_other_gpu_models_only_where_there_are_some) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    Policy policy = world.policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = {{"default", 0, 1, {}, {}}};
+    pool.queues.front().models = {{"A100", GpuMilli{}, whole_gpus(2)}};
+    policy.pools = {pool};
+    world.set(policy);
+    world.add(gang("wide", 6, 1));
+    world.plan();
+    const auto told = [&world] { return world.why("wide").front().sentence; };
+    EXPECT_TRUE(told().ends_with("it needs 6, more than may ever be held")) << told();
+    NodeFacts other = node("b", 4);
+    other.gpu_model = "V100";
+    world.add(other);
+    world.plan();
+    EXPECT_NE(told().find(", and so is placed on other GPU models alone"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpuctl::test

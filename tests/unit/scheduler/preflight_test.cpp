@@ -104,6 +104,40 @@ TEST(Preflight, a_quota_is_named_with_its_number) {
         "memory");
 }
 
+TEST(Preflight, who_asks_for_a_slice_is_told_of_a_node_that_has_slices) {
+    EngineWorld world;
+    world.add(node("whole", 8));
+    NodeFacts cut = node("cut", 0);
+    cut.allocatable.gpus = {{"nvidia.com/mig-1g.10gb", GpuMilli{1'000}}};
+    world.add(cut);
+    JobSpec spec = training(1);
+    spec.gpu.resource = "nvidia.com/mig-3g.40gb";
+    EXPECT_NE(said(world, spec).find("(cut) offers 1 nvidia.com/mig-1g.10gb"), std::string::npos)
+        << said(world, spec);
+}
+
+TEST(Preflight, a_limit_of_the_only_gpu_model_there_is_binds_also_who_names_none) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    Policy policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    QueuePolicy queue;
+    queue.name = "default";
+    queue.models = {{"A100", GpuMilli{}, whole_gpus(5)}};
+    pool.queues = {queue};
+    policy.pools = {pool};
+    world.set(policy);
+    EXPECT_EQ(said(world, training(6)),
+              "the job needs 1 pod of 6 GPUs; queue default of pool default may never hold more "
+              "than 5 of model A100");
+    EXPECT_EQ(said(world, training(5)), "");
+    NodeFacts other = node("b", 8);
+    other.gpu_model = "V100";
+    world.add(other);
+    EXPECT_EQ(said(world, training(6)), "") << "there it may be";
+}
+
 TEST(Preflight, the_node_that_is_named_is_the_one_that_offers_most_of_what_is_asked_for) {
     EngineWorld world;
     const auto add = [&world](const char* name, std::int64_t gpus, std::int64_t cores) {

@@ -110,6 +110,21 @@ TEST(Foresee, that_a_guarantee_comes_before_age) {
     EXPECT_EQ(until(world, without->latest), Duration::seconds(25 + 60));
 }
 
+// Nothing has happened for a minute, in which it should have ended.
+TEST(Foresee, that_what_outlived_its_guess_ends_later_also_when_nothing_happened_since) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    PodFacts runs = limited("runs", 4, 10);
+    runs.run_time_max = Duration{};
+    world.add(runs);
+    world.run();
+    world.add(limited("waits", 4, 30));
+    world.run();
+    EXPECT_EQ(until(world, start_of(world, "waits")->likely), Duration::seconds(10));
+    world.now = world.now + Duration::seconds(60);
+    EXPECT_EQ(until(world, start_of(world, "waits")->likely), Duration::seconds(60));
+}
+
 // Of 4 GPUs that the queue may hold 2 come free at a time.
 TEST(Foresee, that_those_ahead_use_up_the_maximum) {
     EngineWorld world;
@@ -124,6 +139,22 @@ TEST(Foresee, that_those_ahead_use_up_the_maximum) {
     world.run();
     EXPECT_EQ(until(world, start_of(world, "c")->likely), Duration::seconds(20));
     EXPECT_EQ(until(world, start_of(world, "d")->likely), Duration::seconds(60));
+}
+
+// Under a limit nothing is kept for the first: what it is told is no promise.
+TEST(Foresee, that_under_a_limit_smaller_work_may_come_first) {
+    EngineWorld world;
+    world.set(policy_of({QueuePolicy{"q", 0, 1, {}, whole_gpus(4)}}));
+    world.add(node("a", 8));
+    world.add(limited("runs", 2, 20, "q"));
+    world.run();
+    world.add(limited("wide", 4, 40, "q"));
+    world.add(limited("small", 1, 40, "q"));
+    world.run();
+    ASSERT_EQ(world.node_of("wide"), "");
+    const auto told = start_of(world, "wide");
+    ASSERT_TRUE(told);
+    EXPECT_TRUE(told->may_be_passed);
 }
 
 TEST(Foresee, nothing_that_depends_on_an_end_nobody_knows) {

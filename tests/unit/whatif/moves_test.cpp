@@ -115,6 +115,24 @@ TEST(Moves, stop_nobody_for_who_comes_back) {
     EXPECT_EQ(move->moves[1].key.name, "small");
 }
 
+// What the first leaves is taken by one that waits behind, before the second has stopped.
+TEST(Moves, are_not_told_when_they_help_only_if_all_stop_at_one_moment) {
+    for (const bool is_contested : {false, true}) {
+        FourEach halves{4};
+        halves.run_on("n0", FourEach::work("first", 2, true));
+        halves.run_on("n1", FourEach::work("second", 2, true));
+        halves.run_on("n2", FourEach::work("stays-2", 2));
+        halves.run_on("n3", FourEach::work("stays-3", 2));
+        std::vector<PodFacts> wide = test::gang("wide", 2, 4);
+        for (PodFacts& rank : wide) rank.preempts = false;
+        halves.world.add(wide);
+        halves.world.run();
+        if (is_contested) halves.world.add(FourEach::work("narrow", 4));
+        halves.world.run();
+        EXPECT_EQ(halves.move_for("wide").has_value(), !is_contested);
+    }
+}
+
 TEST(Moves, say_of_a_job_that_it_was_submitted_here_and_change_nothing) {
     FourEach halves;
     JobRecord record;

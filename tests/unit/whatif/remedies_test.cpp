@@ -155,6 +155,46 @@ PodFacts part(const std::string& name, std::int64_t thousandths) {
     return out;
 }
 
+// 6 GPUs are used, 2 kept back: no more may be held. But what was lent is taken back for it then.
+TEST(Remedies, a_limit_is_raised_also_where_others_keep_the_rest_back) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(2);
+    QueuePolicy own{"own", 0, 1, {}, whole_gpus(2)};
+    own.parent = "owed";
+    QueuePolicy kept{"kept", 0, 1, whole_gpus(2), {}};
+    kept.lending_limit = GpuMilli{};
+    policy.pools[0].queues = {{"owed", 0, 1, whole_gpus(3), {}}, own, {"free", 0, 1, {}, {}}, kept};
+    world.set(policy);
+    world.add(node("a", 8));
+    const auto in = [](PodFacts facts, const char* queue) {
+        facts.queue = queue;
+        facts.preemptible = facts.queue == "free";
+        return facts;
+    };
+    world.add(in(pod("first", "first", 2), "own"));
+    for (const char* name : {"b0", "b1", "b2", "b3"}) world.add(in(pod(name, name, 1), "free"));
+    world.run();
+    ASSERT_EQ(world.node_of("b3"), "a");
+    world.add(in(pod("late", "late", 1), "own"));
+    world.run();
+    ASSERT_EQ(world.node_of("late"), "");
+    EXPECT_TRUE(
+        sentence_of(world, "late", ChangeKind::higher_limits)
+            .starts_with("it would start if the maximum of queue owed/own were 3 GPUs instead of 2"))
+        << sentence_of(world, "late", ChangeKind::higher_limits);
+}
+
+TEST(Remedies, the_end_of_a_job_that_starts_only_some_of_the_pods_says_how_many) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(pod("runs", "runs", 6));
+    world.run();
+    for (int i = 0; i < 3; ++i) world.add(pod("many-" + std::to_string(i), "many", 3));
+    world.run();
+    EXPECT_EQ(sentence_of(world, "many", ChangeKind::job_ends),
+              "2 of its 3 waiting pods would start if team-a/runs ended, which holds 6 GPUs");
+}
+
 TEST(Remedies, limits_are_raised_by_parts_of_gpus_where_parts_are_held) {
     EngineWorld world;
     Policy policy = queue_of_at_most(2);

@@ -27,6 +27,8 @@ TEST(JobDocument, quantities_are_bounded) {
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, nodeCount: two}"), "not \"two\""));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpuType: 'a b'}"), "resources.gpuType"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpuShare: lots}"), "resources.gpuShare"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpuShare: 20}"), "a unit such as Gi"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 1Gi, gpu: 0.9999}"), "at most three decimals"));
 }
 
 TEST(JobDocument, gpus_come_as_number_or_string_and_their_model_becomes_the_type) {

@@ -108,8 +108,7 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
         }
         for (const ModelHolding& of : row.models) {
             if (!spec.gpu_types_next.empty()) break;  // another model may do
-            if (same_gpu_model(of.limit.model, model) &&
-                exceeds(of.limit.maximum, gpus, pods)) {
+            if (same_gpu_model(of.limit.model, model) && exceeds(of.limit.maximum, gpus, pods)) {
                 return over_limit(pods, gpus_text, holder,
                                   format_gpus(*of.limit.maximum) + " of model " + of.limit.model);
             }
@@ -195,9 +194,8 @@ std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec,
         if (!node.known || node.pool != pool) continue;
         const auto size = [&each](const NodeFacts& facts) {
             return std::tuple{part_offered(facts.allocatable, each),
-                              has_slices_as(facts.allocatable, each),
-                              gpus_total(facts.allocatable), facts.allocatable.cpu,
-                              facts.allocatable.memory};
+                              has_slices_as(facts.allocatable, each), gpus_total(facts.allocatable),
+                              facts.allocatable.cpu, facts.allocatable.memory};
         };
         if (!node.facts.gpu_model.empty()) models.insert(node.facts.gpu_model);
         if (!matches_gpu_model(rules, node.facts) || !has_whole_gpus(rules, node.facts)) continue;

@@ -50,8 +50,8 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId job, const Re
                                   EligibilityCache* eligibility = nullptr);
 std::vector<Explanation> explain(const ClusterState& state, JobId job);
 
-// How the sentence of the first in line tells by when it starts (its figure promised_in_ms), for who
-// knows a better time and tells that instead.
+// How the sentence of the first in line tells by when it starts (its figure promised_in_ms), for
+// who knows a better time and tells that instead.
 std::string promised_bound(Duration until);
 
 // Why an elastic job that runs has as many ranks as it has, and what keeps it from having more;

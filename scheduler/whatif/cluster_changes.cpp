@@ -146,9 +146,9 @@ std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
         if (!question.helps(beside_other(beside, ends(holder)))) continue;
         const std::string name = to_string(holder.key);
         return with_stops(
-            question, {ChangeKind::job_ends, name, holder.gpus.value() / kGpuMilliPerGpu,
-                       sentence(question, beside,
-                                name + " ended, which holds " + gpus_text(holder.gpus))});
+            question,
+            {ChangeKind::job_ends, name, holder.gpus.value() / kGpuMilliPerGpu,
+             sentence(question, beside, name + " ended, which holds " + gpus_text(holder.gpus))});
     }
     return std::nullopt;
 }
@@ -220,9 +220,8 @@ std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside) {
                               (*count == 1 ? " more node" : " more nodes") + " like " + like->name +
                               place_of(question, *like);
     return with_stops(question, {ChangeKind::more_nodes, like->name, *count,
-                                 beside.change
-                                     ? sentence(question, beside, "there were " + nodes)
-                                     : question.would_start() + " with " + nodes});
+                                 beside.change ? sentence(question, beside, "there were " + nodes)
+                                               : question.would_start() + " with " + nodes});
 }
 
 }  // namespace gpuctl::whatif

@@ -151,8 +151,7 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
         out.latest = std::max(out.latest, out.likely);
     const Instant first = out.likely.happened() ? out.likely : out.latest;
     if (first.happened() && out.earliest.happened()) out.earliest = std::min(out.earliest, first);
-    const bool is_known =
-        out.earliest.happened() || out.likely.happened() || out.latest.happened();
+    const bool is_known = out.earliest.happened() || out.likely.happened() || out.latest.happened();
     return is_known ? std::optional{out} : std::nullopt;
 }
 

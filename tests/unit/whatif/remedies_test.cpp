@@ -178,9 +178,9 @@ TEST(Remedies, a_limit_is_raised_also_where_others_keep_the_rest_back) {
     world.add(in(pod("late", "late", 1), "own"));
     world.run();
     ASSERT_EQ(world.node_of("late"), "");
-    EXPECT_TRUE(
-        sentence_of(world, "late", ChangeKind::higher_limits)
-            .starts_with("it would start if the maximum of queue owed/own were 3 GPUs instead of 2"))
+    EXPECT_TRUE(sentence_of(world, "late", ChangeKind::higher_limits)
+                    .starts_with(
+                        "it would start if the maximum of queue owed/own were 3 GPUs instead of 2"))
         << sentence_of(world, "late", ChangeKind::higher_limits);
 }
 

@@ -7,6 +7,7 @@
 
 #include "scheduler/engine/views.hpp"
 #include "scheduler/model/devices.hpp"
+#include "scheduler/model/gpu_vendor.hpp"
 #include "scheduler/model/mig.hpp"
 #include "scheduler/model/quantity.hpp"
 #include "scheduler/policy/filter.hpp"
@@ -174,7 +175,7 @@ std::string slice_hint(std::string_view gpu_model) {
 // Who asks for a slice is told of slices there are.
 bool has_slices_as(const Resources& offered, const Resources& asked) {
     const auto is_slice = [](const GpuAmount& gpu) {
-        return gpu.amount > GpuMilli{} && gpu.resource.find("/mig-") != std::string::npos;
+        return gpu.amount > GpuMilli{} && is_mig_resource(gpu.resource);
     };
     return std::any_of(asked.gpus.begin(), asked.gpus.end(), is_slice) &&
            std::any_of(offered.gpus.begin(), offered.gpus.end(), is_slice);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "bench/print/describe.hpp"
 #include "sim/swarm/random_world.hpp"
@@ -24,6 +25,19 @@ void print_promises(const ClusterState& state, std::map<std::string, Promise>& t
     }
 }
 
+void print_limits_kept(const ClusterState& state, std::map<std::string, std::string>& told) {
+    for (const auto& [name, id] : state.pools_by_name()) {
+        std::string now;
+        for (const Promise& kept : state.pool(id).limits_kept) {
+            now += " for " + to_string(state.job(kept.job).key) + " until " +
+                   std::to_string(kept.at.ms());
+        }
+        if (std::exchange(told[name], now) == now) continue;
+        std::printf("         -> limits of pool %s kept%s\n", name.c_str(),
+                    now.empty() ? " for nobody" : now.c_str());
+    }
+}
+
 // Neither is how many ranks a job is to have.
 void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& told) {
     for (const auto& [arrival, id] : state.elastic_jobs()) {
@@ -42,6 +56,7 @@ void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& to
 
 void trace_seed(std::uint64_t seed, int moments) {
     std::map<std::string, Promise> promises;
+    std::map<std::string, std::string> limits_kept;
     std::map<ObjectKey, std::string> sizes;
     const auto print = [&](const Engine& engine, const Input& input,
                            const std::vector<Effect>& effects) {
@@ -51,6 +66,7 @@ void trace_seed(std::uint64_t seed, int moments) {
         for (const Effect& effect : effects)
             std::printf("         -> %s\n", describe(effect).c_str());
         print_promises(engine.state(), promises);
+        print_limits_kept(engine.state(), limits_kept);
         print_sizes(engine.state(), sizes);
     };
     const sim::Life life = sim::live_one(seed, moments, nullptr, print);

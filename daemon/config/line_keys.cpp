@@ -8,9 +8,9 @@ const std::vector<Key<BackfillPolicy>>& keys<BackfillPolicy>() {
     static const std::vector<Key<BackfillPolicy>> table = {
         choice("head", &BackfillPolicy::head,
                {{"reserve", HeadOfLine::reserve}, {"stepAside", HeadOfLine::step_aside}},
-               "reserve: it is promised GPUs by the limits of what runs; stepAside: it waits"),
+               "reserve: it is promised GPUs, or what that limit leaves; stepAside: it waits"),
         span("keepAfter", &BackfillPolicy::keep_after, 0, 365 * kMsPerDay,
-             "where no limits tell when: one that came so long ago is kept nodes; 0: never"),
+             "where no limits tell when: one that came so long ago is kept both; 0: never"),
         span("ageing", &BackfillPolicy::ageing, kMsPerSecond, 365 * kMsPerDay,
              "with order: SHORTEST, waiting so long counts like half the run time"),
         span("patience", &BackfillPolicy::patience, kMsPerSecond, 365 * kMsPerDay,

@@ -257,7 +257,8 @@ const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
         text("description", &PoolPolicy::description, "for people"),
         order(&PoolPolicy::order),
         queue_tree("a queue called default exists anyway"),
-        section("backfill", &PoolPolicy::backfill, "when the first in line finds no room"),
+        section("backfill", &PoolPolicy::backfill,
+                "when the first in line finds no room, or a limit stops it"),
         section("preemption", &PoolPolicy::preemption, "whom a job that finds no room has stopped"),
         reserve(),
     };

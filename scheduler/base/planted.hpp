@@ -217,6 +217,8 @@ namespace gpuctl {
       "Nodes are kept for the first in line however short it has waited.") \
     X(keep_behind_services, \
       "Nodes are kept that services hold, which do not end.") \
+    X(pass_under_limits, \
+      "Work passes whoever a limit stops, by using up what that leaves.") \
     X(keep_old_searches, \
       "What was found for a promise is told again when the pool has changed.") \
     X(evict_all_but_one, \

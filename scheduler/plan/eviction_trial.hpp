@@ -72,6 +72,7 @@ public:
         visit_model_limits(
             state_, job_, ask_, [this](const LimitHit& hit) { avoided_.push_back(hit.model); },
             &relief_);
+        avoided_.insert(avoided_.end(), placer_.kept_off().begin(), placer_.kept_off().end());
         placer_.avoid(avoided_);
         Capacity& capacity = state_.capacity_for_planning();
         if (pods_.size() > 1 || (has_wishes() && !node.exists())) {

@@ -192,6 +192,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
         explain_parts::add_role_figures(ready, half.figures);
     }
     explain_parts::explain_short_work(state, id, out);
+    explain_parts::explain_limits_kept(state, id, out);
     explain_parts::explain_promise(state, id, out);
     if (out.empty()) {
         out.push_back(plain(Reason::turn, job.queue.exists() ? state.queue(job.queue).name : "",

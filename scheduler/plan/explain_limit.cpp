@@ -96,34 +96,39 @@ GpuMilli claimed_below(const ClusterState& state, QueueId queue) {
 
 namespace explain_parts {
 
+std::string limit_holder(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
+    const std::string& pool = state.pool(job.pool).name;
+    if (hit.queue.exists()) return "queue " + state.queue_path(hit.queue) + " of pool " + pool;
+    if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) {
+        return "pool " + pool;
+    }
+    const std::string holder = "namespace " + state.tenant(job.tenant).name;
+    const bool is_in_pool =
+        hit.kind == LimitKind::tenant_pool_gpus || hit.kind == LimitKind::tenant_budget;
+    return is_in_pool ? holder + " in pool " + pool : holder;
+}
+
 Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit,
                           bool takes_others) {
     if (hit.kind == LimitKind::queue_budget || hit.kind == LimitKind::tenant_budget) {
         return explain_budget(state, job, hit);
     }
     Explanation out;
-    const std::string pool = state.pool(job.pool).name;
-    const std::string& tenant = state.tenant(job.tenant).name;
-    std::string holder;
     out.reason = Reason::queue_limit;
     if (hit.queue.exists()) {
         out.subject = state.queue_path(hit.queue);
-        holder = "queue " + out.subject + " of pool " + pool;
     } else if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) {
         if (hit.kind == LimitKind::pool_reserve) out.reason = Reason::kept_for_growth;
-        out.subject = pool;
-        holder = "pool " + pool;
+        out.subject = state.pool(job.pool).name;
     } else {
         out.reason = Reason::tenant_quota;
-        out.subject = tenant;
-        holder = "namespace " + tenant;
-        if (hit.kind == LimitKind::tenant_pool_gpus) holder += " in pool " + pool;
+        out.subject = state.tenant(job.tenant).name;
     }
     const std::string of = unit(hit.kind);
     const GpuMilli claimed = hit.queue.exists() ? claimed_below(state, hit.queue) : GpuMilli{};
     out.figures = {
         {of + "_limit", hit.limit}, {of + "_held", hit.held}, {of + "_needed", hit.needed}};
-    out.sentence = holder + arithmetic(hit);
+    out.sentence = limit_holder(state, job, hit) + arithmetic(hit);
     if (claimed > GpuMilli{} && of == std::string{"gpus"}) {
         out.sentence += ", " + explain_parts::gpus(claimed.value()) +
                         " of them claimed for jobs that others are being stopped for";

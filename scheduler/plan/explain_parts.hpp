@@ -51,6 +51,8 @@ void add_role_figures(const Readiness& ready, std::vector<Figure>& figures);
 // `takes_others`: the limit of a GPU model, of a gang that may be on others as well.
 Explanation explain_limit(const ClusterState& state, const JobRow& job, const LimitHit& hit,
                           bool takes_others = false);
+// Whose limit it is: "queue a of pool gpu", "namespace team".
+std::string limit_holder(const ClusterState& state, const JobRow& job, const LimitHit& hit);
 // The same of a budget of GPU time (explain_budget.cpp).
 Explanation explain_budget(const ClusterState& state, const JobRow& job, const LimitHit& hit);
 // Ranks that take several GPU models, and find room on none of them (explain_models.cpp); `room` is
@@ -82,6 +84,9 @@ std::optional<Explanation> explain_mix(const ClusterState& state, const JobRow& 
 
 // Tells the first in line what it is promised, and one that finds room what that room is kept for.
 void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out);
+
+// Likewise of what limits leave (explain_limits_kept.cpp).
+void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explanation>& out);
 
 // Tells long work, whose room it is that it may not have.
 void explain_short_work(const ClusterState& state, JobId id, std::vector<Explanation>& out);

@@ -29,10 +29,11 @@ bool anybody_leaves(const ClusterState& state, PoolId pool) {
 
 }  // namespace
 
-void Grower::run(ClusterState& state, PoolId pool, Reservation& promised, ShortWork& short_work,
-                 EngineFigures& figures, EffectList& effects) {
+void Grower::run(ClusterState& state, PoolId pool, Reservation& promised, LimitHolds& limits_kept,
+                 ShortWork& short_work, EngineFigures& figures, EffectList& effects) {
     if (state.elastic_jobs().empty()) return;
     promised_ = &promised;
+    limits_kept_ = &limits_kept;
     short_work_ = &short_work;
     find_jobs(state, pool);
     if (jobs_.empty()) return;
@@ -89,6 +90,8 @@ bool Grower::fits(ClusterState& state, const JobRow& job, const Relief* with) {
     models_.clear();
     visit_model_limits(
         state, job, ask, [this](const LimitHit& hit) { models_.push_back(hit.model); }, with);
+    const JobId id = state.pod(pod_.front()).job;
+    if (limits_kept_->keeps_out(state, id, pod_, models_, with).is_out) return false;
     placer_.avoid(models_);
     if (state.has_windows()) {
         placer_.keep_outside(state.barred(state.stay_of(job, pod_), state.now()));
@@ -124,6 +127,7 @@ void Grower::place_pods(ClusterState& state, Grown& one, EngineFigures& figures,
         const bool is_over = promised_->is_over_by_then(state.now(), job.run_time_max);
         promised_->note_placed(state, placed_, is_over);
     }
+    limits_kept_->note_placed(state, one.job, placed_);
     const auto placed = std::ssize(placed_);
     one.further.erase(one.further.begin(), one.further.begin() + placed);
     one.more -= placed;

@@ -13,6 +13,7 @@
 
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/figures.hpp"
+#include "scheduler/plan/limit_holds.hpp"
 #include "scheduler/plan/placer.hpp"
 #include "scheduler/plan/reservation.hpp"
 #include "scheduler/plan/short_work.hpp"
@@ -27,8 +28,8 @@ class Grower {
 public:
     explicit Grower(Placer& placer) : placer_(placer) {}
 
-    void run(ClusterState& state, PoolId pool, Reservation& promised, ShortWork& short_work,
-             EngineFigures& figures, EffectList& effects);
+    void run(ClusterState& state, PoolId pool, Reservation& promised, LimitHolds& limits_kept,
+             ShortWork& short_work, EngineFigures& figures, EffectList& effects);
 
 private:
     struct Grown {
@@ -71,6 +72,7 @@ private:
 
     Placer& placer_;
     Reservation* promised_ = nullptr;  // of this run
+    LimitHolds* limits_kept_ = nullptr;
     ShortWork* short_work_ = nullptr;
     std::vector<Grown> jobs_;
     std::vector<Choice> choosing_;

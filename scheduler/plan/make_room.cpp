@@ -46,7 +46,7 @@ Places places_of(const ClusterState& state, const std::vector<EvictionUnit>& uni
 }  // namespace
 
 bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<PodId>& pods,
-                        const Load& ask, std::uint8_t& watch) const {
+                        const Load& ask, std::uint16_t& watch) const {
     const JobRow& job = state.job(id);
     const reclaim::Standing standing = reclaim::standing(state, job, ask.gpus);
     if (standing.has_guarantee) watch |= ClassBlock::kQueueShrinks;

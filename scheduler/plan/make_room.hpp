@@ -20,7 +20,7 @@ public:
     void open() { stoppable_.forget(); }
     // Cheap: could there be anybody? Adds to `watch` what must move before the answer is another.
     bool may_try(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
-                 const Load& ask, std::uint8_t& watch) const;
+                 const Load& ask, std::uint16_t& watch) const;
     // True when pods are being stopped for it now.
     bool make(ClusterState& state, JobId job, const std::vector<PodId>& pods, const Load& ask,
               EngineFigures& figures, EffectList& effects);

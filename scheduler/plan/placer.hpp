@@ -47,7 +47,13 @@ public:
     [[nodiscard]] bool keeps_topology(const ClusterState& state, PodId pod, NodeId node);
 
     // Nodes with these GPU models are left alone by what follows; the names must live as long.
-    void avoid(const std::vector<std::string_view>& models) { avoided_ = models; }
+    void avoid(const std::vector<std::string_view>& models) {
+        avoided_ = models;
+        avoided_.insert(avoided_.end(), kept_off_.begin(), kept_off_.end());
+    }
+    // The same, whatever else is to be avoided: what is left of them is kept for somebody.
+    void keep_off(const std::vector<std::string_view>& models) { kept_off_ = models; }
+    [[nodiscard]] const std::vector<std::string_view>& kept_off() const { return kept_off_; }
     // What follows is placed outside of these windows; absent: of those that have begun.
     void keep_outside(std::optional<WindowSet> windows) { barred_ = windows; }
     [[nodiscard]] std::optional<WindowSet> outside() const { return barred_; }
@@ -152,6 +158,7 @@ private:
     Fragmentation fragmentation_;
     BestNode best_node_;
     std::vector<std::string_view> avoided_;
+    std::vector<std::string_view> kept_off_;
     std::string_view only_model_;  // empty: any; what is tried now of several (placer_models.cpp)
     std::optional<WindowSet> barred_;
     std::vector<Transaction::Entry> log_;

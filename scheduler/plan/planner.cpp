@@ -16,6 +16,7 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     ++figures.plans;
     told_.clear();
     has_shifted_ = false;
+    has_moved_limits_ = false;
     placer_.keep_outside(std::nullopt);
     room_maker_.open();
     const bool is_new_term = state.resend_due();
@@ -43,7 +44,8 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     }
     state.set_unfinished(false);
     // Ranks that grew are held now, and nobody had waited for them.
-    state.set_idle(state.with_new_demand().empty() || planted(PlantedBug::forget_new_demand));
+    const bool has_news = !state.with_new_demand().empty() || has_moved_limits_;
+    state.set_idle(!has_news || planted(PlantedBug::forget_new_demand));
     figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
 }
 
@@ -54,16 +56,19 @@ void Planner::go_on_later(ClusterState& state) {
 
 void Planner::grow(ClusterState& state, PoolId pool, EngineFigures& figures, EffectList& effects) {
     short_work_.open(state, pool);
-    grower_.run(state, pool, reservations_[pool.value()], short_work_, figures, effects);
+    note_heads(state, pool);
+    grower_.run(state, pool, reservations_[pool.value()], limit_holds_, short_work_, figures,
+                effects);
 }
 
 bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_left,
                     EngineFigures& figures, EffectList& effects) {
     const PoolRow& row = state.pool(pool);
     // Where long work is stopped for short, whoever goes first has others stopped instead.
-    line_.may_promise =
-        row.backfill.head == HeadOfLine::reserve && !row.preemption.stops_by_run_time();
+    line_.may_promise = line_.keeps_limits = keeps_limits(row);
+    line_.heads = {};
     line_.passed.clear();
+    limit_holds_.clear();
     if (reservations_.size() < state.pools()) reservations_.resize(state.pools());
     pool_ = pool;
     reservation().clear();
@@ -76,17 +81,20 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
         if (!chosen.exists()) {
             // Nobody is first in line any more: those held back by an old promise may go.
             const bool is_stale = !reservation().exists() && state.pool(pool).promise.job.exists();
-            if (!is_stale) return true;
-            state.promise(pool, {});
+            if (is_stale) state.promise(pool, {});
+            if (!limit_holds_.tell(state, pool) && !is_stale) return true;
             continue;
         }
         const JobClass& of = state.book().at(chosen);
-        const bool is_refused_room =
-            state.is_blocked(of) && (of.block.watch & ClassBlock::kPromise) == 0;
+        const bool is_refused_room = state.is_blocked(of) && !of.block.is_limited &&
+                                     (of.block.watch & ClassBlock::kPromise) == 0;
         // One that a limit has come before since then is tried once more, to be told so.
+        if (note_head(state, chosen)) continue;
         if (is_refused_room && make_promise(state, pool, chosen, figures)) continue;
+        if (look_for_heads(state, chosen)) continue;
         if (attempts_left-- == 0) return false;
         attempt(state, chosen, figures, effects);
+        line_.heads.forget_tried();
         if (has_shifted_) return false;
     }
 }
@@ -118,6 +126,8 @@ bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineF
         reservation().clear();  // a later period of a budget stops it then
     } else if (is_made) {
         line_.may_promise = false;
+        line_.heads.note_promised(job);
+        limit_holds_.add_promised(reservation().promise());
         state.promise(pool, reservation().promise());
         return true;
     }
@@ -160,6 +170,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     // What this Plan decided of others may have changed it: a claim that fell left it its ranks.
     if (ready_.pods.empty()) return refresh(state, job, figures, effects);
     watch_ = 0;
+    behind_ = {};
     over_budget_.clear();
     keep_outside_windows(state, job);
     is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
@@ -168,6 +179,8 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
     if (!placed && make_room(state, job, figures, effects)) {
+        limit_holds_.note_claimed();
+        note_limits_moved(state, job);
         has_shifted_ = std::any_of(
             room_maker_.victims().begin(), room_maker_.victims().end(),
             [&](const Victim& one) { return loses_its_turn(state, state.pod(one.pod).job); });
@@ -180,7 +193,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
 namespace {
 
 // What must move before a limit of this kind may let more through.
-std::uint8_t watched_for(LimitKind kind) {
+std::uint16_t watched_for(LimitKind kind) {
     switch (kind) {
         case LimitKind::none:
             return 0;
@@ -219,9 +232,10 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
         models_.push_back(hit.model);
         watch_ |= watched_for(hit.kind);
     });
-    placer_.avoid(models_);
     const LimitHit hit = state.limit_hit(job, ask);
-    if (hit.kind == LimitKind::none) return true;
+    const bool is_within = hit.kind == LimitKind::none && is_beside_heads(state, pods);
+    placer_.avoid(models_);
+    if (hit.kind == LimitKind::none) return is_within;
     watch_ |= watched_for(hit.kind);
     if (is_budget(hit.kind)) over_budget_.push_back(hit);
     return false;
@@ -264,6 +278,8 @@ bool Planner::assume(ClusterState& state, JobId id, bool all_or_nothing, EffectL
         }
     }
     if (reservation().exists()) reservation().note_placed(state, round_, !is_held_back_);
+    limit_holds_.note_placed(state, id, round_);
+    note_limits_moved(state, id);
     return true;
 }
 
@@ -359,8 +375,13 @@ bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
         watch_ |= ClassBlock::kPromise;
         return false;
     }
+    models_.clear();
+    if (!is_beside_heads(state, pods_)) return false;
     if (is_long_ && short_work_.keeps_out(state, state.job(id), ask.gpus)) return false;
-    return room_maker_.make(state, id, pods_, ask, figures, effects);
+    placer_.keep_off(models_);
+    const bool is_made = room_maker_.make(state, id, pods_, ask, figures, effects);
+    placer_.keep_off({});
+    return is_made;
 }
 
 // The whole class rests until what it lacks may have come. Users are told: the one that was tried
@@ -373,10 +394,20 @@ void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigur
     for (const LimitHit& hit : over_budget_) {
         state.budgets_for_planning().await(state.job(job), hit, state.now());
     }
-    state.block(chosen, before, watch_, is_limit);  // what it watches is part of the story
+    ClassBlock block;  // what it watches is part of the story
+    block.reason = before;
+    block.watch = watch_;
+    block.is_limited = is_limit;
+    block.limits = is_limit ? limits_hit(state, state.job(job)) : 0;
+    if (behind_.job.exists()) {
+        if (is_limit) block.behind = behind_.job;
+        state.keep_limits(pool_, behind_);
+    }
+    state.block(chosen, block);
     const Explanation& story = explanation_of(state, job);
     ++figures.refusals[static_cast<std::size_t>(story.reason)];
-    state.block(chosen, story.reason, watch_, is_limit);
+    block.reason = story.reason;
+    state.block(chosen, block);
     state.report_pending(job, story, effects);
     if (before == story.reason) return;
     for (const WaitingJob& other : state.book().at(chosen).jobs) {

@@ -16,6 +16,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/figures.hpp"
 #include "scheduler/plan/grow.hpp"
+#include "scheduler/plan/limit_holds.hpp"
 #include "scheduler/plan/make_room.hpp"
 #include "scheduler/plan/placer.hpp"
 #include "scheduler/plan/reservation.hpp"
@@ -52,6 +53,14 @@ private:
     bool make_room(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
     bool is_within_limits(const ClusterState& state, const JobRow& job,
                           const std::vector<PodId>& pods);
+    // It may have what limits leave beside those who come before it: behind_ otherwise.
+    bool is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods);
+    void note_heads(ClusterState& state, PoolId pool);  // all of them, for growth
+    // Whoever a limit stops and comes before the class is a head now; then it is its turn.
+    bool look_for_heads(const ClusterState& state, ClassId chosen);
+    bool note_head(const ClusterState& state, ClassId chosen);
+    void note_limits_moved(ClusterState& state, JobId job);
+    [[nodiscard]] std::uint16_t limits_hit(const ClusterState& state, const JobRow& job) const;
     // True when room would not help the job of ready_: a limit stops the least that it can start
     // with, which is in pods_ then.
     bool is_limited(const ClusterState& state, const JobRow& job);
@@ -80,13 +89,17 @@ private:
     Placer placer_;
     bool is_barred_ = false;                 // this attempt keeps out of windows to come
     Line line_;                              // of the pool that is being served
+    Line heads_;                             // of it once all were tried, see note_heads()
     std::vector<Reservation> reservations_;  // by pool, for the first in it
     PoolId pool_;                            // that is being served
     Reservation& reservation() { return reservations_[pool_.value()]; }
-    ShortWork short_work_;       // what of the pool is kept for it
-    bool has_shifted_ = false;   // the next Plan goes on: see loses_its_turn()
-    bool is_long_ = false;       // the job of this attempt
-    bool is_held_back_ = false;  // this attempt leaves alone what is promised
+    LimitHolds limit_holds_;         // for the heads of line_
+    Promise behind_;                 // for whom this attempt leaves what is under a limit
+    ShortWork short_work_;           // what of the pool is kept for it
+    bool has_shifted_ = false;       // the next Plan goes on: see loses_its_turn()
+    bool has_moved_limits_ = false;  // of a namespace, for who waits in another pool
+    bool is_long_ = false;           // the job of this attempt
+    bool is_held_back_ = false;      // this attempt leaves alone what is promised
     RoomMaker room_maker_{placer_};
     Grower grower_{placer_};
     std::vector<std::vector<Refused>> refused_;  // by pool, then shape
@@ -101,7 +114,7 @@ private:
     std::vector<PodId> pods_;
     std::vector<std::string_view> models_;  // that the pods under trial may not go to
     std::vector<LimitHit> over_budget_;     // by this attempt
-    std::uint8_t watch_ = 0;  // what the refusals of this attempt depend on, see ClassBlock
+    std::uint16_t watch_ = 0;  // what the refusals of this attempt depend on, see ClassBlock
 };
 
 }  // namespace gpuctl

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/plan/promise_rules.hpp"
 
 namespace gpuctl {
 namespace {
@@ -54,23 +55,6 @@ private:
     std::vector<std::int64_t> totals_;
     std::int64_t most_ = 0;
 };
-
-namespace {
-
-bool has_waited_for_long(const ClusterState& state, const JobRow& job) {
-    const Duration after = state.pool(job.pool).backfill.keep_after;
-    if (planted(PlantedBug::keep_room_at_once)) return true;
-    return after > Duration{} && state.now() - job.submitted_at >= after;
-}
-
-// Its grace was over long ago: a finalizer, or a container that nobody can stop. When it will be
-// gone is not known, and nothing is promised of it.
-bool is_stuck(const ClusterState& state, const PodRow& pod) {
-    constexpr Duration kLate = Duration::seconds(60);
-    return pod.leaves_at.happened() && pod.leaves_at + kLate <= state.now();
-}
-
-}  // namespace
 
 bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
                        const std::vector<PodId>& pods) {
@@ -204,11 +188,7 @@ bool Reservation::release_the_oldest(ClusterState& state, Placer& placer, PoolId
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
-            const bool runs =
-                pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
-            if (!runs || !pod.job.exists() || pod.ends_at.happened()) continue;  // or released
-            if (!pod.facts.runs_to_end && !planted(PlantedBug::keep_behind_services)) continue;
-            endless_.emplace_back(pod.placed_at.happened() ? pod.placed_at : pod.seen_at, id);
+            if (ends_some_day(pod)) endless_.emplace_back(began_at(pod), id);  // else released
         }
     }
     std::sort(endless_.begin(), endless_.end());
@@ -254,9 +234,7 @@ void Reservation::note_left(const ClusterState& state, const Capacity& capacity)
 }
 
 bool Reservation::is_over_by_then(Instant now, Duration limit) const {
-    if (planted(PlantedBug::ignore_promises)) return true;
-    if (limit == Duration{} && planted(PlantedBug::promise_without_limit)) return true;
-    return limit > Duration{} && now + limit <= promise_.at;
+    return is_over_by(promise_.at, now, limit);
 }
 
 void Reservation::note_placed(const ClusterState& state, const std::vector<Placement>& round,

@@ -423,7 +423,7 @@ std::map<JobId, StartEstimate> estimate_starts(const ClusterState& state, PoolId
     const bool keeps = row.backfill.head == HeadOfLine::reserve &&
                        row.backfill.keep_after > Duration{} && !row.preemption.stops_by_run_time();
     for (auto& [id, estimate] : out) {
-        estimate.may_be_passed = id != promise.job && gpus_needed(state, id) > whole_gpus(1);
+        estimate.may_be_passed = !row.keeps_for(id) && gpus_needed(state, id) > whole_gpus(1);
         if (!estimate.may_be_passed || !keeps) continue;
         estimate.room_kept_from = state.job(id).submitted_at + row.backfill.keep_after;
     }

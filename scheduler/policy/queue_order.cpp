@@ -215,11 +215,13 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
 
 }  // namespace
 
-// One that was refused for want of room and nothing else may still be first in line.
+// One that was refused for want of room and nothing else may still be first in line, and so may
+// one that a limit stops, for what that leaves.
 bool Line::offers(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.book().at(id);
-    if (!state.is_blocked(of)) return true;
-    return may_promise && !of.block.is_limited && (of.block.watch & ClassBlock::kPoolGains) != 0 &&
+    if (!state.is_blocked(of)) return !has_only_heads;
+    if (of.block.is_limited) return keeps_limits && heads.offers(state, of);
+    return may_promise && (of.block.watch & ClassBlock::kPoolGains) != 0 &&
            std::find(passed.begin(), passed.end(), id) == passed.end();
 }
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "scheduler/policy/limit_heads.hpp"
 #include "scheduler/policy/shortest_first.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -15,6 +16,10 @@ struct Line {
     // Nobody has a promise yet in this Plan: the first in line may be one that was refused before.
     bool may_promise = false;
     std::vector<ClassId> passed;  // that can be promised nothing
+    // What limits leave is kept for the first in line for it: `heads`, as far as they are found.
+    bool keeps_limits = false;
+    bool has_only_heads = false;  // nobody else is looked for
+    LimitHeads heads;
     ShortestFirst scores;
 
     [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;

@@ -34,12 +34,20 @@ void QueueBook::remove(ClassId id, const WaitingJob& job) {
     GPUCTL_CHECK(held.jobs.erase(job) == 1, "a job leaves the class it is in");
     --jobs_waiting_;
     if (!held.jobs.empty()) return;
+    block(id, {});
     std::vector<ClassId>& siblings = by_queue_[held.key.queue.value()];
     const auto position = std::find(siblings.begin(), siblings.end(), id);
     *position = siblings.back();
     siblings.pop_back();
     by_key_.erase(held.key);
     vacant_.push_back(id);
+}
+
+void QueueBook::block(ClassId id, const ClassBlock& block) {
+    ClassBlock& known = classes_[id.value()].block;
+    if (known.limits != 0) --classes_limited_;
+    known = block;
+    if (known.limits != 0) ++classes_limited_;
 }
 
 const std::vector<ClassId>& QueueBook::of_queue(QueueId queue) const {

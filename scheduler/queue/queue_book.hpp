@@ -44,21 +44,30 @@ struct WaitingJob {
 // Why a class rests, which counters it watches, and their sum when it was refused: while that
 // stands still, trying again would give the same answer.
 struct ClassBlock {
-    static constexpr std::uint8_t kPoolGains =
+    static constexpr std::uint16_t kPoolGains =
         1;  // room may have come, or a queue of it holds less
-    static constexpr std::uint8_t kQueueShrinks =
+    static constexpr std::uint16_t kQueueShrinks =
         2;  // its queue or one above holds less, or may hold more
-    static constexpr std::uint8_t kTenantShrinks = 4;  // its tenant likewise
-    static constexpr std::uint8_t kPromise = 8;        // what is promised to the first in line
-    static constexpr std::uint8_t kShortWork = 16;     // room may have come beside what is for that
-    static constexpr std::uint8_t kPoolLending = 32;   // what the pool's queues keep back
-    static constexpr std::uint8_t kVictims = 64;       // more of its queue could be stopped for it
-    static constexpr std::uint8_t kPoolVictims = 128;  // more could be taken back from other queues
+    static constexpr std::uint16_t kTenantShrinks = 4;  // its tenant likewise
+    static constexpr std::uint16_t kPromise = 8;        // what is promised to the first in line
+    static constexpr std::uint16_t kShortWork = 16;    // room may have come beside what is for that
+    static constexpr std::uint16_t kPoolLending = 32;  // what the pool's queues keep back
+    static constexpr std::uint16_t kVictims = 64;      // more of its queue could be stopped for it
+    static constexpr std::uint16_t kPoolVictims =
+        128;                                           // more could be taken back from other queues
+    static constexpr std::uint16_t kLimitsKept = 256;  // for whom what limits leave is kept
     Reason reason = Reason::none;
-    std::uint8_t watch = 0;  // 0: not blocked
-    // A limit stops it, room would not help: nothing is promised to it.
+    std::uint16_t watch = 0;  // 0: not blocked
+    // A limit stops it, room would not help: no room is promised to it.
     bool is_limited = false;
-    std::uint64_t revision = 0;
+    // Whose limits those are: one bit for each queue of its chain, its own the lowest, and two.
+    static constexpr std::uint16_t kOfPool = 1U << 14;
+    static constexpr std::uint16_t kOfTenant = 1U << 15;
+    std::uint16_t limits = 0;
+    // This job, which comes before it, is kept what it would take of a limit, or what others would
+    // leave if they were stopped for it.
+    JobId behind;
+    std::uint64_t revision = 0;  // ClusterState::block() fills it in
 };
 
 struct JobClass {
@@ -78,7 +87,10 @@ public:
     ClassId add(const ClassKey& key, const WaitingJob& job);
     // True when the class went with it.
     void remove(ClassId id, const WaitingJob& job);
-    void block(ClassId id, ClassBlock block) { classes_[id.value()].block = block; }
+    void block(ClassId id, const ClassBlock& block);
+    // Classes that a limit stopped when they were tried last: none, and nobody can be first in line
+    // for what a limit leaves.
+    [[nodiscard]] std::size_t classes_limited() const { return classes_limited_; }
 
     [[nodiscard]] const JobClass& at(ClassId id) const { return classes_[id.value()]; }
     // Classes of one queue, in no particular order: every choice among them is by full comparison.
@@ -94,6 +106,7 @@ private:
     std::pmr::map<ClassKey, ClassId> by_key_;
     std::vector<std::vector<ClassId>> by_queue_;
     std::size_t jobs_waiting_ = 0;
+    std::size_t classes_limited_ = 0;
     std::uint64_t next_serial_ = 1;
 };
 

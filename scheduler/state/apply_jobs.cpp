@@ -59,6 +59,11 @@ void ClusterState::drop_job_if_unused(JobId id) {
     if (row.is_dirty) std::erase(dirty_, id);
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
         if (pools_[pool].promise.job == id) promise(PoolId{pool}, {});
+        const std::size_t kept = std::erase_if(pools_[pool].limits_kept,
+                                               [id](const Promise& one) { return one.job == id; });
+        if (kept == 0) continue;
+        ++pools_[pool].promises;
+        idle_ = false;
     }
     if (!row.finished.empty() && !row.record) {
         std::erase_if(finished_, [this](const auto& entry) {

@@ -46,6 +46,10 @@ void ClusterState::note_change(PoolId pool) {
     if (!pool.exists()) return;
     ++pools_[pool.value()].changes;
     if (pools_[pool.value()].promise.job.exists()) idle_ = false;
+    // What a namespace may hold is the same in all pools.
+    const bool keeps = std::any_of(pools_.begin(), pools_.end(),
+                                   [](const PoolRow& row) { return !row.limits_kept.empty(); });
+    if (keeps) idle_ = false;
 }
 
 void ClusterState::note_eligibility_change(NodeId id) {

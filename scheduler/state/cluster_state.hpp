@@ -68,7 +68,7 @@ public:
     void note_drained() { calendar_.clock.drain_due = false; }
     // Somebody whom jobs of the queue might have stopped is protected until then.
     void look_again(QueueId queue, Instant at);
-    void block(ClassId id, Reason reason, std::uint8_t watch, bool is_limited);
+    void block(ClassId id, ClassBlock block);
     void report_pending(JobId job, Explanation explanation, EffectList& effects);
     // Jobs that changed since the last Plan, oldest first; the list is then empty.
     std::vector<JobId> take_dirty();
@@ -86,6 +86,11 @@ public:
     Capacity& capacity_for_planning() { return capacity_; }
     BudgetBook& budgets_for_planning() { return budgets_; }
     void promise(PoolId pool, Promise promise);  // a default one: to nobody
+    // What is left under its limits is kept for the job by now: somebody behind it was refused for
+    // it. From now on for these, as the line is; true when that is news.
+    void keep_limits(PoolId pool, Promise of);
+    bool keep_limits_as(PoolId pool, std::vector<Promise> kept);
+    void note_limits_moved(PoolId pool) { ++pools_[pool.value()].promises; }
     void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 
     // --- reading ---
@@ -379,7 +384,7 @@ private:
     void visit_accounts(Visit visit);  // with the pool of each
 
     // policy
-    [[nodiscard]] std::uint64_t revision(const ClassKey& key, std::uint8_t watch) const;
+    [[nodiscard]] std::uint64_t revision(const ClassKey& key, std::uint16_t watch) const;
     PoolId pool_named(std::string_view name);
     QueueId queue_named(PoolId pool, std::string_view name);
     TenantId tenant_named(std::string_view name);

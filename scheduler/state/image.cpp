@@ -160,7 +160,11 @@ StateImage ClusterState::image() const {
         image.block_reason = waiting.block.reason;
         image.is_blocked = is_blocked(waiting);
         image.block_watch = image.is_blocked ? waiting.block.watch : 0;
-        image.is_limited = image.is_blocked && waiting.block.is_limited;
+        if (!image.is_blocked) continue;
+        image.is_limited = waiting.block.is_limited;
+        image.block_limits = waiting.block.limits;
+        const JobId behind = waiting.block.behind;
+        if (behind.exists()) image.behind = jobs_[behind.value()].key;
     }
     for (std::uint32_t i = 0; i < history_.owners().size(); ++i) {
         const RunTimeHistory::Kept& kept = history_.owners()[i];
@@ -169,9 +173,12 @@ StateImage ClusterState::image() const {
     std::sort(out.run_times.begin(), out.run_times.end(),
               [](const OwnerRuns& a, const OwnerRuns& b) { return a.owner < b.owner; });
     for (const auto& [name, id] : pool_ids_) {
-        const Promise& promise = pools_[id.value()].promise;
-        if (!promise.job.exists()) continue;
-        out.promises.push_back({name, jobs_[promise.job.value()].key, promise.at});
+        const PoolRow& pool = pools_[id.value()];
+        for (const Promise& kept : pool.limits_kept) {
+            out.limits_kept.push_back({name, jobs_[kept.job.value()].key, kept.at});
+        }
+        if (!pool.promise.job.exists()) continue;
+        out.promises.push_back({name, jobs_[pool.promise.job.value()].key, pool.promise.at});
     }
     out.calendar = calendar_.clock;
     out.budgets = budgets_.image(*this);
@@ -306,9 +313,13 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         }
         enter_queue(id, ready);
         if (image.is_blocked) {
-            block(row.waits_in, image.block_reason, image.block_watch, image.is_limited);
+            const JobId behind = image.behind ? find_job(*image.behind) : JobId::none();
+            block(row.waits_in, {image.block_reason, image.block_watch, image.is_limited,
+                                 image.block_limits, behind, 0});
         } else {
-            book_.block(row.waits_in, {image.block_reason, 0, false, 0});
+            ClassBlock told;
+            told.reason = image.block_reason;
+            book_.block(row.waits_in, told);
         }
     }
 }

@@ -104,8 +104,10 @@ struct JobImage {
     bool is_queued = false;
     // Of its class: what it was refused for, and whether that still stands.
     Reason block_reason{};
-    std::uint8_t block_watch = 0;
+    std::uint16_t block_watch = 0;
     bool is_limited = false;
+    std::uint16_t block_limits = 0;
+    std::optional<ObjectKey> behind;
     bool is_blocked = false;
 };
 BOOST_DESCRIBE_STRUCT(JobImage, (),
@@ -118,7 +120,7 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        earlier_runs_until, finished_at, last_phase, claim_until, claim_pods,
                        victims, victim_refused, eviction_failures, evict_again_at, elastic,
                        timer_at, is_long, is_dirty, is_queued, block_reason, block_watch,
-                       is_limited, is_blocked))
+                       is_limited, block_limits, behind, is_blocked))
 
 struct PromiseImage {
     std::string pool;
@@ -174,6 +176,7 @@ struct StateImage {
     std::vector<UsageImage> usage;       // by name, those that used something
     std::vector<OwnerRuns> run_times;    // by owner
     std::vector<PromiseImage> promises;  // by pool
+    std::vector<PromiseImage> limits_kept;
     CalendarClock calendar;
     std::vector<BudgetImage> budgets;  // by name
 };
@@ -181,6 +184,6 @@ BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
                        next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
                        finished, look_again, beyond_guarantee, nodes, pods, jobs, usage, run_times,
-                       promises, calendar, budgets))
+                       promises, limits_kept, calendar, budgets))
 
 }  // namespace gpuctl

@@ -350,10 +350,10 @@ void ClusterState::enter_queue(JobId id, const Readiness& ready) {
     idle_ = false;
 }
 
-std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) const {
+std::uint64_t ClusterState::revision(const ClassKey& key, std::uint16_t watch) const {
     const PoolRow& pool = pools_[queues_[key.queue.value()].pool.value()];
     std::uint64_t sum = 0;
-    constexpr std::uint8_t room =
+    constexpr std::uint16_t room =
         ClassBlock::kPoolGains | ClassBlock::kPoolLending | ClassBlock::kShortWork;
     if (watch & room) sum += pool.gains;
     if (watch & ClassBlock::kPoolLending) {
@@ -361,7 +361,7 @@ std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) co
         // pool keeps less.
         for (const QueueId root : pool.roots) sum += queues_[root.value()].shrinks;
     }
-    if (watch & ClassBlock::kPromise) sum += pool.promises;
+    if (watch & (ClassBlock::kPromise | ClassBlock::kLimitsKept)) sum += pool.promises;
     if (watch & ClassBlock::kQueueShrinks) {
         for (QueueId id = key.queue; id.exists(); id = queues_[id.value()].parent) {
             sum += queues_[id.value()].shrinks;
@@ -374,8 +374,9 @@ std::uint64_t ClusterState::revision(const ClassKey& key, std::uint8_t watch) co
     return sum;
 }
 
-void ClusterState::block(ClassId id, Reason reason, std::uint8_t watch, bool is_limited) {
-    book_.block(id, {reason, watch, is_limited, revision(book_.at(id).key, watch)});
+void ClusterState::block(ClassId id, ClassBlock block) {
+    block.revision = revision(book_.at(id).key, block.watch);
+    book_.block(id, block);
 }
 
 bool ClusterState::is_blocked(const JobClass& waiting) const {

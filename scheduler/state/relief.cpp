@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
 
@@ -42,23 +43,48 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     if (!pod.job.exists()) return;
     const JobRow& job = state.job(pod.job);
     if (job.priority >= kSystemPriority) return;
+    add_to_job(state, job, pod, on.exists() ? Kind::further : Kind::holds, sign);
+    const GpuMilli gpus = state.shapes().at(pod.shape).gpus * sign;
+    for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
+        if (state.queue(queue).models.empty()) continue;
+        const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
+        of(queue).models.emplace_back(model, gpus);
+    }
+}
+
+void Relief::add_to_come(const ClusterState& state, PodId id, std::int64_t sign) {
+    const PodRow& pod = state.pod(id);
+    const JobRow& job = state.job(pod.job);
+    if (job.priority >= kSystemPriority) return;
+    add_to_job(state, job, pod, Kind::to_come, sign);
+}
+
+void Relief::add_in_pool(const std::pair<TenantId, PoolId>& where, GpuMilli gpus) {
+    const auto known = std::find_if(in_pools_.begin(), in_pools_.end(),
+                                    [&](const auto& entry) { return entry.first == where; });
+    if (known == in_pools_.end()) {
+        in_pools_.emplace_back(where, gpus);
+    } else {
+        known->second += gpus;
+    }
+}
+
+void Relief::add_to_job(const ClusterState& state, const JobRow& job, const PodRow& pod, Kind kind,
+                        std::int64_t sign) {
     const Shape& shape = state.shapes().at(pod.shape);
     const Load load{shape.gpus, shape.cpu, shape.memory};
     if (tenants_.size() <= job.tenant.value()) tenants_.resize(job.tenant.value() + 1);
     tenants_[job.tenant.value()].add(load, sign);
     if (!job.queue.exists()) return;
     const std::pair in_pool{job.tenant, job.pool};
-    const auto known = std::find_if(in_pools_.begin(), in_pools_.end(),
-                                    [&](const auto& entry) { return entry.first == in_pool; });
-    if (known == in_pools_.end()) {
-        in_pools_.emplace_back(in_pool, shape.gpus * sign);
-    } else {
-        known->second += shape.gpus * sign;
-    }
+    add_in_pool(in_pool, shape.gpus * sign);
     // One more like it is a further rank, whatever the one that it is like is.
-    if (!pod.grows_with_demand && !on.exists()) rest_[job.pool] += shape.gpus * sign;
+    const bool grows = kind == Kind::to_come ? limits::would_grow(job, job.pods_held)
+                                             : pod.grows_with_demand || kind == Kind::further;
+    if (!grows) rest_[job.pool] += shape.gpus * sign;
+    const bool is_to_come = kind != Kind::holds;
     if (const Budget* budget = state.budgets().of(job.tenant, job.pool); budget != nullptr) {
-        committed_[in_pool] += committed_to(state, budget, pod, on.exists()) * sign;
+        committed_[in_pool] += committed_to(state, budget, pod, is_to_come) * sign;
     }
     OfJob& of_job = jobs_[pod.job];
     const bool held_nothing = of_job.pods == job.pods_held;
@@ -67,17 +93,38 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     const bool holds_nothing = of_job.pods == job.pods_held;
     const std::int64_t jobs = (holds_nothing ? 1 : 0) - (held_nothing ? 1 : 0);
     of(job.queue).direct += shape.gpus * sign;
-    if (pod.standing == PodStanding::claimed) of(job.queue).claimed += shape.gpus * sign;
+    if (!is_to_come && pod.standing == PodStanding::claimed)
+        of(job.queue).claimed += shape.gpus * sign;
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         of(queue).held.add(load, sign);
         of(queue).jobs += jobs;
         if (const Budget* budget = state.budgets().of(queue); budget != nullptr) {
-            of(queue).committed += committed_to(state, budget, pod, on.exists()) * sign;
+            of(queue).committed += committed_to(state, budget, pod, is_to_come) * sign;
         }
-        if (state.queue(queue).models.empty()) continue;
-        const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
-        of(queue).models.emplace_back(model, shape.gpus * sign);
     }
+}
+
+void Relief::add_all(const Relief& other) {
+    for (std::size_t i = 0; i < other.queues_.size(); ++i) {
+        const OfQueue& from = other.queues_[i];
+        OfQueue& to = of(QueueId{static_cast<std::uint32_t>(i)});
+        to.held.add(from.held);
+        to.direct += from.direct;
+        to.claimed += from.claimed;
+        to.jobs += from.jobs;
+        to.committed += from.committed;
+        to.models.insert(to.models.end(), from.models.begin(), from.models.end());
+    }
+    if (tenants_.size() < other.tenants_.size()) tenants_.resize(other.tenants_.size());
+    for (std::size_t i = 0; i < other.tenants_.size(); ++i) tenants_[i].add(other.tenants_[i]);
+    for (const auto& [where, gpus] : other.in_pools_) add_in_pool(where, gpus);
+    for (const auto& [job, part] : other.jobs_) {
+        OfJob& to = jobs_[job];
+        to.pods += part.pods;
+        to.gpus += part.gpus;
+    }
+    for (const auto& [where, time] : other.committed_) committed_[where] += time;
+    for (const auto& [pool, gpus] : other.rest_) rest_[pool] += gpus;
 }
 
 Load Relief::of_queue(QueueId queue) const {

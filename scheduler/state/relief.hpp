@@ -19,6 +19,10 @@ public:
     // Takes the pod's part off (sign 1) or puts it back (sign -1).
     // Were there one more like it on a node, that is less than nothing off: sign -1, `on` the node.
     void add(const ClusterState& state, PodId pod, std::int64_t sign, NodeId on = NodeId::none());
+    // Were the pod, which waits, to hold what it asks for: on which node is not said, so that it
+    // counts for no GPU model. Sign 1 takes it off again.
+    void add_to_come(const ClusterState& state, PodId pod, std::int64_t sign);
+    void add_all(const Relief& other);
     void clear();
 
     [[nodiscard]] Load of_queue(QueueId queue) const;  // with every queue below
@@ -64,6 +68,11 @@ private:
         return queue.value() < queues_.size() ? &queues_[queue.value()] : nullptr;
     }
     OfQueue& of(QueueId queue);
+    // Of a pod that holds nothing yet, like one of the job, or of one that does.
+    enum class Kind : std::uint8_t { holds, further, to_come };
+    void add_to_job(const ClusterState& state, const JobRow& job, const PodRow& pod, Kind kind,
+                    std::int64_t sign);
+    void add_in_pool(const std::pair<TenantId, PoolId>& where, GpuMilli gpus);
     // Searches for whom to stop add and take off thousands of times: no tree, no allocation each.
     std::vector<OfQueue> queues_;  // by QueueId
     std::vector<Load> tenants_;    // by TenantId

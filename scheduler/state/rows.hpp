@@ -281,8 +281,15 @@ struct PoolRow {
     std::string description;
     BackfillPolicy backfill;
     PreemptionPolicy preemption;
-    Promise promise;              // to the first in line, while there is one
-    std::uint64_t promises = 1;   // moves with every change of it
+    Promise promise;  // to the first in line, while there is one
+    // For whom what is left under limits is kept, which stop them; `at` is when it will be enough.
+    std::vector<Promise> limits_kept;
+    // Nobody who comes later may take what it waits for, room or what a limit leaves.
+    [[nodiscard]] bool keeps_for(JobId job) const {
+        const auto is_it = [job](const Promise& one) { return one.job == job; };
+        return promise.job == job || std::any_of(limits_kept.begin(), limits_kept.end(), is_it);
+    }
+    std::uint64_t promises = 1;   // moves with every change of these
     std::uint64_t gains = 1;      // moves when something here may now fit that did not
     std::uint64_t changes = 1;    // moves with every change of what is free
     std::uint64_t victims = 1;    // moves when more could be taken back from a queue of it
@@ -369,6 +376,8 @@ struct QueueRow {
         const GpuMilli most = guaranteed + *borrowing_limit;
         return maximum ? std::min(*maximum, most) : most;
     }
+    // What work of it and below it holds may keep other work of those from starting.
+    [[nodiscard]] bool has_limits() const { return cap() || jobs_maximum || !models.empty(); }
     // What nobody else can have: held by it, or kept back for it, or for what is below it; and the
     // same if what its children keep, or its own jobs hold, were `more`.
     [[nodiscard]] GpuMilli kept_with(GpuMilli more) const {
@@ -419,6 +428,9 @@ struct TenantRow {
     CpuMilli cpu_held;
     Bytes memory_held;
     std::uint64_t shrinks = 1;
+    [[nodiscard]] bool has_limits() const {
+        return gpu_maximum || cpu_maximum || memory_maximum || !pool_quotas.empty();
+    }
 };
 
 }  // namespace gpuctl

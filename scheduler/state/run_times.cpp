@@ -186,6 +186,29 @@ void ClusterState::promise(PoolId pool, Promise promise) {
     idle_ = false;
 }
 
+void ClusterState::keep_limits(PoolId pool, Promise of) {
+    PoolRow& row = pools_[pool.value()];
+    const auto known = std::find_if(row.limits_kept.begin(), row.limits_kept.end(),
+                                    [&](const Promise& one) { return one.job == of.job; });
+    if (known != row.limits_kept.end() && *known == of) return;
+    if (known != row.limits_kept.end()) {
+        *known = of;
+    } else {
+        row.limits_kept.push_back(of);
+    }
+    ++row.promises;
+    idle_ = false;
+}
+
+bool ClusterState::keep_limits_as(PoolId pool, std::vector<Promise> kept) {
+    PoolRow& row = pools_[pool.value()];
+    if (row.limits_kept == kept) return false;
+    row.limits_kept = std::move(kept);
+    ++row.promises;
+    idle_ = false;
+    return true;
+}
+
 Result<bool> ClusterState::restore_run_times(const StateImage& image) {
     for (const OwnerRuns& owner : image.run_times) {
         const bool is_one = std::all_of(owner.runs.begin(), owner.runs.end(),
@@ -200,6 +223,11 @@ Result<bool> ClusterState::restore_run_times(const StateImage& image) {
         const PoolId pool = pool_named(kept.pool);
         const JobId job = find_job(kept.job);
         if (job.exists()) pools_[pool.value()].promise = {job, kept.at};
+    }
+    for (const PromiseImage& kept : image.limits_kept) {
+        const JobId job = find_job(kept.job);
+        if (job.exists())
+            pools_[pool_named(kept.pool).value()].limits_kept.push_back({job, kept.at});
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "scheduler/plan/explain.hpp"
+#include "scheduler/plan/first_under_limits.hpp"
 #include "scheduler/plan/run_pace.hpp"
 #include "scheduler/whatif/trial.hpp"
 
@@ -34,8 +35,9 @@ public:
         const JobId id = state.find_job(job_);
         if (!id.exists()) return false;
         const JobRow& row = state.job(id);
-        const bool is_promised = row.pool.exists() && state.pool(row.pool).promise.job == id;
-        return !is_promised && row.gpus_waiting > whole_gpus(1);
+        const bool is_kept = row.pool.exists() && (state.pool(row.pool).keeps_for(id) ||
+                                                   is_first_under_its_limits(state, id));
+        return !is_kept && row.gpus_waiting > whole_gpus(1);
     }
 
     Foreseen start() {

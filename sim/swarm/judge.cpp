@@ -76,6 +76,7 @@ void Judge::look_around(const Engine& engine) {
     check_reservations(state);
     check_refusals(state);
     check_promises(state);
+    check_limits_kept(state);
     check_queues(state);
     look_at_demand(state);
     look_at_claims(state);

@@ -210,6 +210,14 @@ private:
     void check_kept(const ClusterState& state, const JobRow& job, const PodFacts& pod,
                     std::int64_t ranks);
     [[nodiscard]] bool is_held_back(const ClusterState& state, JobId id) const;
+    // judge_limits.cpp
+    [[nodiscard]] bool is_behind_a_limit(const ClusterState& state, JobId id) const;
+    void check_limits_kept(const ClusterState& state);
+    void check_passing(const std::vector<Turn>& turns, const ClusterState& after);
+    void check_passing(const std::vector<Turn>& turns, const ClusterState& after, JobId head,
+                       Books before);
+    [[nodiscard]] bool is_before(const JobRow& job, const Turn& turn) const;
+    [[nodiscard]] bool share_an_account(const PodFacts& a, const PodFacts& b) const;
 
     // judge_waits.cpp
     void check_under_way(const ClusterState& state);
@@ -256,5 +264,8 @@ private:
     std::uint64_t sequence_ = 0;                 // of the input under judgement
     std::uint64_t first_step_ = 0;
 };
+
+// When the pod will have ended at the latest; never: nobody knows.
+Instant end_of(const BookedPod& pod, const ClusterState& state);
 
 }  // namespace gpuctl::sim

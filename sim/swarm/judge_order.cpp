@@ -86,6 +86,7 @@ void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& afte
         change(turns[i], 1);
     }
     check_late(turns, after);
+    check_passing(turns, after);
 }
 
 Amounts Judge::held_below(const QueueName& queue, const Held& held) const {

@@ -6,7 +6,6 @@
 #include "sim/swarm/judge.hpp"
 
 namespace gpuctl::sim {
-namespace {
 
 // By its limit, counted from when it was placed or, later, from when it started, or when the grace
 // of one that is being deleted is over; never: nobody knows.
@@ -22,10 +21,9 @@ Instant end_of(const BookedPod& pod, const ClusterState& state) {
     return leaves.happened() ? std::min(end, leaves) : end;
 }
 
-}  // namespace
-
 bool Judge::is_held_back(const ClusterState& state, JobId id) const {
     const JobRow& job = state.job(id);
+    if (is_behind_a_limit(state, id)) return true;
     const Promise& promise = state.pool(job.pool).promise;
     if (!promise.job.exists() || promise.job == id) return false;
     const Duration limit = state.pod(job.pods.front()).facts.run_time_max;

@@ -95,6 +95,8 @@ struct Probes : MaintenanceProbes, BudgetProbes, PartProbes {
     std::uint64_t explanations_recounted = 0;
     std::uint64_t promises_recounted = 0;   // to the first in line of a pool
     std::uint64_t rooms_kept = 0;           // for one that nothing can be promised
+    std::uint64_t limits_kept = 0;          // for the first in line for what one leaves
+    std::uint64_t passings_judged = 0;      // of those, by what was placed
     std::uint64_t pods_reclaimed = 0;       // of another queue, for what it is guaranteed
     std::uint64_t stopped_for_shorter = 0;  // pods, of which more was left
     std::uint64_t stopped_for_late = 0;     // pods, for a job that had to begin
@@ -121,8 +123,8 @@ BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes, PartProbes),
                        stopped_for_late, stopped_for_due, disruptions_tried, reclaims_tried,
                        orders_compared, branches_compared, limits_recounted, usages_recounted,
                        waits_tried, explanations_recounted, promises_recounted, rooms_kept,
-                       topologies_judged, growths_placed, growths_sent, ranks_shrunk, sizes_given,
-                       shrinks_tried, resizes_turned_down))
+                       limits_kept, passings_judged, topologies_judged, growths_placed,
+                       growths_sent, ranks_shrunk, sizes_given, shrinks_tried, resizes_turned_down))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

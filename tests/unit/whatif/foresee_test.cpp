@@ -142,19 +142,37 @@ TEST(Foresee, that_those_ahead_use_up_the_maximum) {
 }
 
 // Under a limit nothing is kept for the first: what it is told is no promise.
-TEST(Foresee, that_under_a_limit_smaller_work_may_come_first) {
-    EngineWorld world;
-    world.set(policy_of({QueuePolicy{"q", 0, 1, {}, whole_gpus(4)}}));
+// A job of 4 GPUs waits under a limit of 4, behind one of 2 that ends.
+void wait_under_a_limit(EngineWorld& world, HeadOfLine head) {
+    Policy policy = policy_of({QueuePolicy{"q", 0, 1, {}, whole_gpus(4)}});
+    policy.pools.front().backfill.head = head;
+    world.set(policy);
     world.add(node("a", 8));
     world.add(limited("runs", 2, 20, "q"));
     world.run();
     world.add(limited("wide", 4, 40, "q"));
-    world.add(limited("small", 1, 40, "q"));
     world.run();
     ASSERT_EQ(world.node_of("wide"), "");
+}
+
+TEST(Foresee, that_under_a_limit_smaller_work_may_come_first_where_nothing_is_kept) {
+    EngineWorld world;
+    wait_under_a_limit(world, HeadOfLine::step_aside);
     const auto told = start_of(world, "wide");
     ASSERT_TRUE(told);
     EXPECT_TRUE(told->may_be_passed);
+}
+
+TEST(Foresee, that_nobody_passes_the_first_in_line_under_a_limit) {
+    EngineWorld world;
+    wait_under_a_limit(world, HeadOfLine::reserve);
+    const auto told = start_of(world, "wide");
+    ASSERT_TRUE(told);
+    EXPECT_FALSE(told->may_be_passed) << "should somebody come, it is kept for it";
+    world.add(limited("small", 1, 40, "q"));
+    world.run();
+    EXPECT_EQ(world.node_of("small"), "");
+    EXPECT_FALSE(start_of(world, "wide")->may_be_passed);
 }
 
 TEST(Foresee, nothing_that_depends_on_an_end_nobody_knows) {

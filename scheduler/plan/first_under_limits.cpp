@@ -1,0 +1,26 @@
+#include "scheduler/plan/first_under_limits.hpp"
+
+#include "scheduler/plan/limit_holds.hpp"
+#include "scheduler/policy/queue_order.hpp"
+
+namespace gpuctl {
+
+bool is_first_under_its_limits(const ClusterState& state, JobId job) {
+    const PoolId pool = state.job(job).pool;
+    if (!pool.exists() || !state.job(job).waits_in.exists()) return false;
+    Line line;
+    line.keeps_limits = keeps_limits(state.pool(pool));
+    line.has_only_heads = true;
+    line.heads.look_for_all();
+    for (;;) {
+        const ClassId head = next_class(state, pool, line);
+        if (!head.exists()) return false;
+        line.heads.note(state, head);
+        if (line.heads.jobs().back() != job) continue;
+        LimitHolds holds;
+        holds.add(job);
+        return holds.are_kept(state, job);
+    }
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,203 @@
+#include "scheduler/plan/limit_holds.hpp"
+
+#include <algorithm>
+
+#include "scheduler/plan/limited.hpp"
+#include "scheduler/plan/promise_rules.hpp"
+
+namespace gpuctl {
+namespace {
+
+bool is_below(const ClusterState& state, QueueId queue, QueueId top) {
+    for (QueueId up = queue; up.exists(); up = state.queue(up).parent) {
+        if (up == top) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+// What no limit of the head counts need not be looked at.
+void LimitHolds::find_what_counts(const ClusterState& state, Hold& hold) {
+    const JobRow& head = state.job(hold.head);
+    hold.counts_tenant = state.tenant(head.tenant).has_limits();
+    const PoolRow& pool = state.pool(head.pool);
+    bool counts_all = pool.reserve() > GpuMilli{};
+    for (const QueueId queue : pool.queues) {
+        counts_all = counts_all || state.queue(queue).keeps > GpuMilli{};
+    }
+    QueueId top;  // the highest above it that has limits
+    for (QueueId up = head.queue; up.exists(); up = state.queue(up).parent) {
+        if (state.queue(up).has_limits()) top = up;
+    }
+    hold.counts_queue.clear();
+    for (const QueueId queue : pool.queues) {
+        if (!counts_all && !(top.exists() && is_below(state, queue, top))) continue;
+        if (hold.counts_queue.size() <= queue.value()) hold.counts_queue.resize(queue.value() + 1);
+        hold.counts_queue[queue.value()] = true;
+    }
+}
+
+bool LimitHolds::may_count(const ClusterState& state, const Hold& hold, const JobRow& other) {
+    if (other.priority >= kSystemPriority) return false;  // is under no limit
+    if (hold.counts_tenant && other.tenant == state.job(hold.head).tenant) return true;
+    return other.queue.exists() && other.queue.value() < hold.counts_queue.size() &&
+           hold.counts_queue[other.queue.value()];
+}
+
+void LimitHolds::add(JobId head) {
+    Hold& hold = holds_.emplace_back();
+    hold.head = head;
+}
+
+void LimitHolds::add_promised(const Promise& promise) {
+    Hold& hold = holds_.emplace_back();
+    hold.head = promise.job;
+    hold.at = promise.at;
+    hold.is_promised = true;
+}
+
+LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
+                                       const std::vector<PodId>& pods,
+                                       std::vector<std::string_view>& models, const Relief* with) {
+    Kept kept;
+    const JobRow& row = state.job(job);
+    for (Hold& hold : holds_) {
+        if (hold.head == job) continue;
+        if (hold.counts_queue.empty()) find_what_counts(state, hold);
+        if (!may_count(state, hold, row)) continue;
+        if (hold.answer == Answer::not_asked) work_out(state, hold);
+        if (hold.answer == Answer::nothing) continue;
+        if (is_over_by(hold.at, state.now(), row.run_time_max)) continue;
+        const std::size_t barred = models.size();
+        kept.is_out = slips(state, hold, job, pods, models, with);
+        if (!kept.is_out && models.size() == barred) continue;
+        kept.for_whom = {hold.head, hold.at};
+        if (kept.is_out) break;
+    }
+    return kept;
+}
+
+// Whether the head could not start at its moment if these pods still ran then.
+bool LimitHolds::slips(const ClusterState& state, Hold& hold, JobId job,
+                       const std::vector<PodId>& pods, std::vector<std::string_view>& models,
+                       const Relief* with) {
+    const JobRow& head = state.job(hold.head);
+    trial_ = hold.later;
+    if (with != nullptr) trial_.add_all(*with);
+    Load both = hold.ask;
+    both.add(load_of(state, pods));
+    visit_model_limits(
+        state, head, both,
+        [&](const LimitHit& hit) {
+            if (is_below(state, state.job(job).queue, hit.queue)) models.push_back(hit.model);
+        },
+        &trial_);
+    for (const PodId pod : pods) trial_.add_to_come(state, pod, -1);
+    bool is_hit = false;
+    visit_limits(state, head, hold.ask, [&](const LimitHit&) { return !(is_hit = true); }, &trial_);
+    return is_hit;
+}
+
+void LimitHolds::work_out(const ClusterState& state, Hold& hold) {
+    hold.answer = Answer::nothing;
+    state.read_readiness(hold.head, ready_);
+    if (ready_.hold != Reason::none || ready_.pods.empty()) return;
+    ready_.pods.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
+    hold.ask = load_of(state, ready_.pods);
+    find_what_counts(state, hold);
+    if (planted(PlantedBug::pass_under_limits)) return;
+    if (release_until_free(state, hold)) hold.answer = Answer::kept;
+}
+
+bool LimitHolds::release_until_free(const ClusterState& state, Hold& hold) {
+    const JobRow& head = state.job(hold.head);
+    if (!hold.is_promised && !is_limited(state, head, hold.ask)) return false;
+    const auto& ends = state.ends();
+    for (auto next = ends.begin(); next != ends.end();) {
+        const Instant at = next->first;
+        if (hold.is_promised && at > hold.at) break;
+        bool is_news = false;
+        for (; next != ends.end() && next->first == at; ++next) {  // all that end at this moment
+            const PodRow& pod = state.pod(next->second);
+            if (!pod.job.exists() || is_stuck(state, pod)) continue;
+            if (!may_count(state, hold, state.job(pod.job))) continue;
+            hold.later.add(state, next->second, 1);
+            is_news = true;
+        }
+        if (!is_news || hold.is_promised || is_limited(state, head, hold.ask, &hold.later)) {
+            continue;
+        }
+        hold.at = at;
+        return true;
+    }
+    if (hold.is_promised) return !is_limited(state, head, hold.ask, &hold.later);
+    return has_waited_for_long(state, head) && release_the_oldest(state, hold);
+}
+
+bool LimitHolds::release_the_oldest(const ClusterState& state, Hold& hold) {
+    const JobRow& head = state.job(hold.head);
+    endless_.clear();
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (job.pods_held == 0 || !may_count(state, hold, job)) continue;
+        for (const PodId pod : job.pods) {
+            const PodRow& row = state.pod(pod);
+            if (ends_some_day(row)) endless_.emplace_back(began_at(row), pod);
+        }
+    }
+    std::sort(endless_.begin(), endless_.end());
+    for (std::size_t i = 0; i < endless_.size();) {
+        for (const Instant began = endless_[i].first;
+             i < endless_.size() && endless_[i].first == began; ++i) {
+            hold.later.add(state, endless_[i].second, 1);
+        }
+        if (is_limited(state, head, hold.ask, &hold.later)) continue;
+        hold.at = Instant{};
+        return true;
+    }
+    return false;
+}
+
+bool LimitHolds::are_kept(const ClusterState& state, JobId head) {
+    const auto hold = std::find_if(holds_.begin(), holds_.end(),
+                                   [head](const Hold& one) { return one.head == head; });
+    if (hold == holds_.end()) return false;
+    if (hold->answer == Answer::not_asked) work_out(state, *hold);
+    return hold->answer == Answer::kept;
+}
+
+bool LimitHolds::tell(ClusterState& state, PoolId pool) {
+    if (state.pool(pool).limits_kept.empty()) return false;
+    const std::vector<Promise>& known = state.pool(pool).limits_kept;
+    std::vector<Promise> kept;
+    for (Hold& hold : holds_) {
+        const bool is_known = std::any_of(known.begin(), known.end(),
+                                          [&](const Promise& one) { return one.job == hold.head; });
+        if (!is_known) continue;
+        if (hold.answer == Answer::not_asked) work_out(state, hold);
+        if (hold.answer == Answer::nothing) continue;
+        kept.push_back({hold.head, hold.at});
+    }
+    return state.keep_limits_as(pool, std::move(kept));
+}
+
+void LimitHolds::note_placed(const ClusterState& state, JobId job,
+                             const std::vector<Placement>& round) {
+    const JobRow& row = state.job(job);
+    for (Hold& hold : holds_) {
+        if (hold.answer != Answer::kept || !may_count(state, hold, row)) continue;
+        if (!is_over_by(hold.at, state.now(), row.run_time_max)) continue;
+        for (const Placement& placement : round) hold.later.add(state, placement.pod, 1);
+    }
+}
+
+void LimitHolds::note_claimed() {
+    for (Hold& hold : holds_) {
+        hold.answer = Answer::not_asked;
+        hold.later.clear();
+        if (!hold.is_promised) hold.at = Instant{};
+    }
+}
+
+}  // namespace gpuctl

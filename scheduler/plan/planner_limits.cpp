@@ -1,0 +1,99 @@
+// The planner and what limits leave (docs/adr/0028): who is first in line for it is found as the
+// line is gone through, and who comes later is tried beside that.
+
+#include "scheduler/plan/planner.hpp"
+#include "scheduler/policy/queue_order.hpp"
+#include "scheduler/state/limits.hpp"
+
+namespace gpuctl {
+
+bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods) {
+    if (limit_holds_.empty()) return true;
+    const LimitHolds::Kept kept =
+        limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods, models_);
+    if (!kept.for_whom.job.exists()) return true;
+    behind_ = kept.for_whom;
+    watch_ |= ClassBlock::kLimitsKept | ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks;
+    const ClassId of = state.job(behind_.job).waits_in;
+    const bool is_of_pool = of.exists() && (state.book().at(of).block.limits & ClassBlock::kOfPool);
+    if (is_of_pool) watch_ |= ClassBlock::kPoolLending;
+    return !kept.is_out;  // to other GPU models it may go
+}
+
+bool Planner::note_head(const ClusterState& state, ClassId chosen) {
+    const JobClass& of = state.book().at(chosen);
+    if (!state.is_blocked(of) || of.block.limits == 0) return false;
+    const JobId behind = of.block.behind;
+    if (behind.exists() && !line_.heads.is_known(behind)) return false;  // not any more
+    line_.heads.note(state, chosen);
+    limit_holds_.add(of.jobs.begin()->job);
+    return true;
+}
+
+bool Planner::look_for_heads(const ClusterState& state, ClassId chosen) {
+    if (!line_.keeps_limits || state.book().classes_limited() == 0) return false;
+    if (line_.heads.looked_before(chosen)) return false;
+    line_.heads.look_before(chosen);
+    return true;
+}
+
+void Planner::note_heads(ClusterState& state, PoolId pool) {
+    limit_holds_.clear();
+    const Reservation& promised = reservations_[pool.value()];
+    if (promised.exists()) limit_holds_.add_promised(promised.promise());
+    heads_.keeps_limits = keeps_limits(state.pool(pool));
+    if (!heads_.keeps_limits || state.book().classes_limited() == 0) return;
+    heads_.has_only_heads = true;
+    heads_.heads = {};
+    heads_.heads.look_for_all();
+    if (promised.exists()) heads_.heads.note_promised(promised.promise().job);
+    for (;;) {
+        const ClassId head = next_class(state, pool, heads_);
+        if (!head.exists()) return;
+        heads_.heads.note(state, head);
+        limit_holds_.add(heads_.heads.jobs().back());
+    }
+}
+
+// What was promised to those behind heads that come later in the line may have changed with it.
+void Planner::note_limits_moved(ClusterState& state, JobId id) {
+    const JobRow& job = state.job(id);
+    ClassKey key;
+    key.queue = job.queue;
+    key.tenant = job.tenant;
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        for (const Promise& kept : state.pool(pool).limits_kept) {
+            const ClassId of = state.job(kept.job).waits_in;
+            if (!of.exists() || (pool == pool_ && line_.heads.is_known(kept.job))) continue;
+            if (!is_under_limit_of(state, state.book().at(of), key)) continue;
+            state.note_limits_moved(pool);
+            has_moved_limits_ = has_moved_limits_ || pool != pool_;  // its turn may be over
+            break;
+        }
+    }
+}
+
+// ClassBlock::limits of the least that it can start with, in pods_: none where what stops it does
+// not end by others' going.
+std::uint16_t Planner::limits_hit(const ClusterState& state, const JobRow& job) const {
+    std::uint16_t limits = 0;
+    bool can_end = true;
+    const auto note = [&](const LimitHit& hit) {
+        can_end = can_end && !is_budget(hit.kind) && hit.kind != LimitKind::queue_gpus_per_job;
+        std::uint16_t bit = 1;
+        for (QueueId up = job.queue; up.exists() && up != hit.queue; up = state.queue(up).parent) {
+            bit = static_cast<std::uint16_t>(bit << 1U);
+        }
+        const bool is_of_pool =
+            hit.kind == LimitKind::pool_reserve || hit.kind == LimitKind::pool_lending;
+        if (!hit.queue.exists()) bit = is_of_pool ? ClassBlock::kOfPool : ClassBlock::kOfTenant;
+        limits |= bit;
+        return true;
+    };
+    const Load ask = load_of(state, pods_);
+    visit_limits(state, job, ask, note);
+    visit_model_limits(state, job, ask, note);
+    return can_end ? limits : 0;
+}
+
+}  // namespace gpuctl

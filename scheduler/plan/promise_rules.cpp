@@ -1,0 +1,34 @@
+#include "scheduler/plan/promise_rules.hpp"
+
+#include "scheduler/base/planted.hpp"
+
+namespace gpuctl {
+
+bool has_waited_for_long(const ClusterState& state, const JobRow& job) {
+    const Duration after = state.pool(job.pool).backfill.keep_after;
+    if (planted(PlantedBug::keep_room_at_once)) return true;
+    return after > Duration{} && state.now() - job.submitted_at >= after;
+}
+
+bool is_stuck(const ClusterState& state, const PodRow& pod) {
+    constexpr Duration kLate = Duration::seconds(60);
+    return pod.leaves_at.happened() && pod.leaves_at + kLate <= state.now();
+}
+
+bool ends_some_day(const PodRow& pod) {
+    const bool runs = pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+    if (!runs || !pod.job.exists() || pod.ends_at.happened()) return false;
+    return pod.facts.runs_to_end || planted(PlantedBug::keep_behind_services);
+}
+
+Instant began_at(const PodRow& pod) {
+    return pod.placed_at.happened() ? pod.placed_at : pod.seen_at;
+}
+
+bool is_over_by(Instant moment, Instant now, Duration limit) {
+    if (planted(PlantedBug::ignore_promises)) return true;
+    if (limit == Duration{} && planted(PlantedBug::promise_without_limit)) return true;
+    return limit > Duration{} && now + limit <= moment;
+}
+
+}  // namespace gpuctl

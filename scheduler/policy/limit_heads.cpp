@@ -1,0 +1,82 @@
+#include "scheduler/policy/limit_heads.hpp"
+
+#include <algorithm>
+
+namespace gpuctl {
+namespace {
+
+bool is_below(const ClusterState& state, QueueId queue, QueueId top) {
+    for (QueueId up = queue; up.exists(); up = state.queue(up).parent) {
+        if (up == top) return true;
+    }
+    return false;
+}
+
+// Visits the queues whose limits stopped the class; `visit(QueueId)` returns true to end.
+template <typename Visit>
+bool any_queue(const ClusterState& state, const JobClass& of, Visit visit) {
+    std::uint16_t bit = 1;
+    for (QueueId up = of.key.queue; up.exists(); up = state.queue(up).parent) {
+        if ((of.block.limits & bit) != 0 && visit(up)) return true;
+        bit = static_cast<std::uint16_t>(bit << 1U);
+    }
+    return false;
+}
+
+bool both(const JobClass& a, const JobClass& b, std::uint16_t bit) {
+    return (a.block.limits & b.block.limits & bit) != 0;
+}
+
+// One limit stopped both.
+bool share_a_limit(const ClusterState& state, const JobClass& a, const JobClass& b) {
+    if (both(a, b, ClassBlock::kOfPool)) return true;
+    if (both(a, b, ClassBlock::kOfTenant) && a.key.tenant == b.key.tenant) return true;
+    return any_queue(state, a, [&](QueueId of_a) {
+        return any_queue(state, b, [&](QueueId of_b) { return of_a == of_b; });
+    });
+}
+
+}  // namespace
+
+bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const ClassKey& other) {
+    const std::uint16_t limits = stopped.block.limits;
+    const auto pool_of = [&](const ClassKey& key) { return state.queue(key.queue).pool; };
+    if ((limits & ClassBlock::kOfPool) != 0 && pool_of(stopped.key) == pool_of(other)) return true;
+    if (stopped.key.tenant == other.tenant && state.tenant(other.tenant).has_limits()) return true;
+    for (QueueId up = stopped.key.queue; up.exists(); up = state.queue(up).parent) {
+        if (state.queue(up).has_limits() && is_below(state, other.queue, up)) return true;
+    }
+    return false;
+}
+
+void LimitHeads::note(const ClusterState& state, ClassId head) {
+    heads_.push_back(head);
+    jobs_.push_back(state.book().at(head).jobs.begin()->job);
+}
+
+bool LimitHeads::looked_before(ClassId tried) const {
+    return std::find(tried_.begin(), tried_.end(), tried) != tried_.end();
+}
+
+bool LimitHeads::is_known(JobId job) const {
+    return std::find(jobs_.begin(), jobs_.end(), job) != jobs_.end();
+}
+
+bool LimitHeads::offers(const ClusterState& state, const JobClass& of) const {
+    const bool was_behind = of.block.behind.exists() && !is_known(of.block.behind);
+    if (was_behind && !looks_for_all_) return true;
+    if (of.block.limits == 0) return false;
+    const PoolRow& pool = state.pool(state.queue(of.key.queue).pool);
+    const JobId job = of.jobs.begin()->job;
+    const bool is_wanted = looks_for_all_ ||
+                           std::any_of(pool.limits_kept.begin(), pool.limits_kept.end(),
+                                       [job](const Promise& kept) { return kept.job == job; }) ||
+                           std::any_of(tried_.begin(), tried_.end(), [&](ClassId tried) {
+                               return is_under_limit_of(state, of, state.book().at(tried).key);
+                           });
+    return is_wanted && std::none_of(heads_.begin(), heads_.end(), [&](ClassId head) {
+               return share_a_limit(state, of, state.book().at(head));
+           });
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,49 @@
+#pragma once
+// Who is first in line for what a limit leaves: of the classes that a limit stops, the first in the
+// pool's order for each limit (docs/adr/0028). One limit has one head; who hits a limit that has a
+// head already is behind that one, whatever else stops it.
+//
+// Lives in a Line, for one Plan: heads are found as the line is gone through.
+
+#include <vector>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+class LimitHeads {
+public:
+    // Of all limits that a class which is about to be tried is under. Who comes before it may put
+    // another class first, which is asked for, too: so they add up until one is tried.
+    void look_before(ClassId tried) { tried_.push_back(tried); }
+    [[nodiscard]] bool looked_before(ClassId tried) const;
+    void forget_tried() { tried_.clear(); }
+    // Of all, and nobody but heads is looked for.
+    void look_for_all() { looks_for_all_ = true; }
+    // Room on nodes is promised to it: its limits are kept for it, too.
+    void note_promised(JobId job) { jobs_.push_back(job); }
+    void note(const ClusterState& state, ClassId head);
+    [[nodiscard]] const std::vector<JobId>& jobs() const { return jobs_; }
+    [[nodiscard]] bool is_known(JobId job) const;
+
+    // Whether a class that is blocked by a limit has a turn all the same: to become a head, or
+    // because the one that it was refused for does not come before it any more.
+    [[nodiscard]] bool offers(const ClusterState& state, const JobClass& of) const;
+
+private:
+    std::vector<ClassId> heads_;
+    std::vector<JobId> jobs_;
+    std::vector<ClassId> tried_;
+    bool looks_for_all_ = false;
+};
+
+// Else whoever a limit stops steps aside; or has others stopped, where long work is for short.
+inline bool keeps_limits(const PoolRow& pool) {
+    return pool.backfill.head == HeadOfLine::reserve && !pool.preemption.stops_by_run_time();
+}
+
+// True when a job like `other` counts against a limit that the class is under, whether it was that
+// one that stopped it or another; what the pool's queues keep back from each other only if it was.
+bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const ClassKey& other);
+
+}  // namespace gpuctl

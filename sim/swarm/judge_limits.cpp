@@ -1,0 +1,241 @@
+// I16, of what limits leave: it is kept for who cannot start for want of it and is first in line,
+// who has enough by the moment that was told; and nobody takes it who would keep it from that.
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/swarm/judge.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+struct Wish {
+    const PodFacts* pod = nullptr;
+    std::int64_t ranks = 0;
+    Amounts amounts;
+};
+
+std::optional<Wish> wish_of(const ClusterState& state, JobId id) {
+    Readiness ready;
+    state.read_readiness(id, ready);
+    if (ready.hold != Reason::none || ready.pods.empty()) return std::nullopt;
+    Wish wish;
+    wish.pod = &state.pod(ready.pods.front()).facts;
+    wish.ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
+    wish.amounts.add(amounts_of(wish.pod->request), wish.ranks);
+    return wish;
+}
+
+// As the engine has it: a job that may not be on one of its GPU models is stopped by that.
+bool is_stopped(const Books& books, const Wish& wish) {
+    if (!books.limit_crossed(*wish.pod, wish.amounts).empty()) return true;
+    for (const QueueName& queue : books.chain(books.queue_of(*wish.pod))) {
+        const QueuePolicy* known = books.policy_of(queue);
+        if (known == nullptr) continue;
+        for (const ModelLimit& of : known->models) {
+            if (of.maximum && !books.model_allowed(*wish.pod, wish.amounts.gpus, of.model)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void end_until(Books& books, Instant at, const ClusterState& state) {
+    for (auto& [uid, pod] : books.pods) {
+        const Instant end = pod.holds() ? end_of(pod, state) : Instant{};
+        if (end.happened() && end <= at) pod.facts.phase = PodPhase::succeeded;
+    }
+}
+
+}  // namespace
+
+// It would take what is kept for somebody, and still holds it when that is to start.
+bool Judge::is_behind_a_limit(const ClusterState& state, JobId id) const {
+    const JobRow& job = state.job(id);
+    const PoolRow& pool = state.pool(job.pool);
+    std::vector<Promise> kept = pool.limits_kept;
+    if (pool.promise.job.exists()) kept.push_back(pool.promise);
+    const std::optional<Wish> wish = wish_of(state, id);
+    if (!wish) return false;
+    const Duration limit = wish->pod->run_time_max;
+    for (const Promise& one : kept) {
+        if (one.job == id) continue;
+        const std::optional<Wish> head = wish_of(state, one.job);
+        if (!head) continue;
+        // Of a class of limits nearly alike, the first is tried for all.
+        if (limit > Duration{} && state.now() + limit <= one.at &&
+            state.book().at(job.waits_in).jobs.size() == 1) {
+            continue;
+        }
+        Books later = books_;
+        end_until(later, one.at, state);
+        std::int64_t ranks = 0;
+        for (const PodId pod : job.pods) {
+            const PodRow& row = state.pod(pod);
+            if (row.standing != PodStanding::waiting || ranks++ == wish->ranks) continue;
+            later.pods.at(row.facts.uid).promised = later.nodes.begin()->first;
+        }
+        if (is_stopped(later, *head)) return true;
+        // On which model it will be is not known here.
+        for (const QueueName& queue : later.chain(later.queue_of(*head->pod))) {
+            const QueuePolicy* known = later.policy_of(queue);
+            if (known != nullptr && !known->models.empty()) return true;
+        }
+    }
+    return false;
+}
+
+void Judge::check_limits_kept(const ClusterState& state) {
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        for (const Promise& kept : state.pool(pool).limits_kept) {
+            if (kept.job == state.pool(pool).promise.job) continue;  // room is promised to it
+            ++probes.limits_kept;
+            const JobRow& job = state.job(kept.job);
+            const std::string who = "job " + to_string(job.key) + " is kept what limits leave and ";
+            const std::optional<Wish> wish = wish_of(state, kept.job);
+            if (!wish || job.pool != pool) {
+                fail("I16", who + "does not wait for any");
+                continue;
+            }
+            if (!is_stopped(books_, *wish)) fail("I16", who + "is stopped by none");
+            const BackfillPolicy policy = books_.backfill_of(name);
+            const bool is_due = policy.keep_after > Duration{} &&
+                                state.now() - job.submitted_at >= policy.keep_after;
+            if (policy.head != HeadOfLine::reserve) fail("I16", who + "is to step aside");
+            if (!kept.at.happened()) {
+                if (!is_due) fail("I16", who + "has not waited long enough");
+                continue;
+            }
+            Books later = books_;
+            end_until(later, kept.at, state);
+            if (is_stopped(later, *wish)) {
+                fail("I16", who + "has not enough of them at " + std::to_string(kept.at.ms()));
+            }
+        }
+    }
+}
+
+// Before it in the order of their queue, both of one namespace; where that is plain.
+bool Judge::is_before(const JobRow& job, const Turn& turn) const {
+    const auto rank = [&](std::int64_t priority, Instant since, std::uint64_t arrival) {
+        const bool is_by_age = books_.order_of(books_.queue_of(turn.pod)) == QueueOrder::fifo;
+        return std::tuple{is_by_age ? 0 : -books_.aged(static_cast<std::int32_t>(priority), since),
+                          since, arrival};
+    };
+    return rank(job.priority, job.submitted_at, job.arrival) <
+           rank(turn.pod.priority, turn.submitted_at, turn.arrival);
+}
+
+// A limit may count both.
+bool Judge::share_an_account(const PodFacts& a, const PodFacts& b) const {
+    if (a.key.namespace_name == b.key.namespace_name &&
+        books_.tenant(a.key.namespace_name) != nullptr) {
+        return true;
+    }
+    const QueueName x = books_.queue_of(a);
+    const QueueName y = books_.queue_of(b);
+    if (x.pool != y.pool) return false;
+    const std::vector<QueueName> above = books_.chain(y);
+    for (const QueueName& queue : books_.chain(x)) {
+        if (std::find(above.begin(), above.end(), queue) != above.end()) return true;
+    }
+    // What queues keep back from each other, and what a reserve leaves.
+    if (books_.has_reserve(x.pool)) return true;
+    for (const PoolPolicy& pool : books_.policy.pools) {
+        if (pool.name != x.pool) continue;
+        for (const QueuePolicy& queue : pool.queues) {
+            if (queue.lending_limit) return true;
+        }
+    }
+    return false;
+}
+
+// Only where what has to be judged is plain: of the jobs that a limit stops and that share one with
+// it, it is the first, as all of them are of one queue and namespace.
+void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& after) {
+    for (const auto& [uid, pod] : books_.pods) {
+        const bool leaves = pod.facts.terminating && pod.holds();
+        if (leaves && pod.leaves_at + Duration::seconds(60) <= after.now()) return;  // it is stuck
+    }
+    Books before = books_;
+    for (const Turn& turn : turns) {
+        for (const std::string& uid : turn.uids) before.pods.at(uid).promised.clear();
+    }
+    for (const auto& [key, id] : after.jobs_by_key()) {
+        const std::optional<Wish> wish = wish_of(after, id);
+        if (!wish || !is_stopped(before, *wish)) continue;
+        const QueueName queue = books_.queue_of(*wish->pod);
+        const BackfillPolicy backfill = books_.backfill_of(queue.pool);
+        if (backfill.head != HeadOfLine::reserve) continue;
+        if (books_.preemption_of(queue.pool).stops_by_run_time()) continue;
+        if (books_.order_of(queue) == QueueOrder::shortest) continue;
+        check_passing(turns, after, id, before);
+    }
+}
+
+void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& after, JobId id,
+                          Books before) {
+    const std::optional<Wish> wish = wish_of(after, id);
+    const JobRow& head = after.job(id);
+    const QueueName queue = books_.queue_of(*wish->pod);
+    const auto is_alike = [&](const PodFacts& other) {
+        return books_.queue_of(other) == queue &&
+               other.key.namespace_name == wish->pod->key.namespace_name;
+    };
+    Readiness ready;
+    after.read_readiness(id, ready);
+    if (ready.resume) return;
+    for (const auto& [key, other_id] : after.jobs_by_key()) {
+        if (other_id == id) continue;
+        const std::optional<Wish> other = wish_of(after, other_id);
+        if (!other || !share_an_account(*wish->pod, *other->pod)) continue;
+        if (!is_stopped(before, *other)) continue;
+        if (!is_alike(*other->pod)) return;
+        Turn as;
+        as.pod = *wish->pod;
+        as.submitted_at = head.submitted_at;
+        as.arrival = head.arrival;
+        if (is_before(after.job(other_id), as)) return;
+    }
+    std::vector<const Turn*> passing;
+    for (const Turn& turn : turns) {
+        if (!share_an_account(*wish->pod, turn.pod)) continue;
+        if (!is_alike(turn.pod) || turn.resumes || turn.grows) return;
+        for (const std::string& uid : turn.uids) {
+            if (!books_.claimed_before(uid).empty()) return;
+        }
+        if (is_before(head, turn)) {
+            passing.push_back(&turn);
+            continue;
+        }
+        for (const std::string& uid : turn.uids) {
+            before.pods.at(uid).promised = books_.pods.at(uid).promised;
+        }
+    }
+    if (passing.empty()) return;
+    std::set<Instant> ends;
+    for (const auto& [uid, pod] : before.pods) {
+        const Instant end = pod.holds() ? end_of(pod, after) : Instant{};
+        if (end.happened()) ends.insert(end);
+    }
+    for (const Instant end : ends) {
+        end_until(before, end, after);
+        if (is_stopped(before, *wish)) continue;
+        ++probes.passings_judged;
+        for (const Turn* turn : passing) {
+            const Duration limit = turn->pod.run_time_max;
+            if (limit > Duration{} && after.now() + limit <= end) continue;
+            for (const std::string& uid : turn->uids) {
+                before.pods.at(uid).promised = books_.pods.at(uid).promised;
+            }
+            if (!is_stopped(before, *wish)) continue;
+            return fail("I16", "job " + to_string(turn->job) + " passes job " +
+                                   to_string(head.key) + ", which could start at " +
+                                   std::to_string(end.ms()) + " and now cannot");
+        }
+        return;
+    }
+}
+
+}  // namespace gpuctl::sim

@@ -52,6 +52,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
     leave_queue(id);
     if (row.claim_until.happened()) drop_claim(id);
+    if (row.record) churn_.erase(row.key);  // who is submitted under its name is another job
     elastic_jobs_.erase({row.arrival, id});
     stranded_gangs_.erase({row.arrival, id});
     if (counts_work_) work_stale_.push_back(id);

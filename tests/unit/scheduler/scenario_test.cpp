@@ -342,9 +342,12 @@ private:
                 if (verb == "terminate") facts.terminating = true;
                 world_.show(one.uid);
             }
-        } else if (verb == "withdraw") {  // its user wants it deleted
+        } else if (verb == "withdraw") {  // its user wants it deleted, and its workload is
             world_.send(
                 JobDeleteRequested{{jobs_.at(part[1]).front().key.namespace_name, part[1]}});
+            for (const DeleteWorkload& removal : world_.sent<DeleteWorkload>()) {
+                world_.send(WorkloadOutcome{removal.id, removal.key, true, false, "", {}});
+            }
         } else if (verb == "start") {  // its containers run, or those of one pod of it
             const auto job = jobs_.find(part[1]);
             if (job == jobs_.end()) return start(part[1]);

@@ -68,10 +68,9 @@ void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explan
     if (!job.pool.exists()) return;
     if (!out.empty()) return tell_head(state, id, out);
     if (!job.waits_in.exists()) return;
-    const JobClass& waiting = state.book().at(job.waits_in);
-    const JobId behind = waiting.block.behind;
-    if (!behind.exists() || !state.is_blocked(waiting)) return;
-    const Promise* kept = kept_for(state, behind);
+    // As it was told last: what has changed since may give it another turn, and has not yet.
+    const JobId behind = state.book().at(job.waits_in).block.behind;
+    const Promise* kept = behind.exists() ? kept_for(state, behind) : nullptr;
     if (kept == nullptr) return;
     const JobRow& head = state.job(behind);
     const std::string holder = stopped_by(state, behind);

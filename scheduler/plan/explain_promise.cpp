@@ -85,7 +85,7 @@ void explain_promise(const ClusterState& state, JobId id, std::vector<Explanatio
     if (!promise.at.happened()) return explain_kept(state, id, promise.job, out);
     const Duration until = std::max(promise.at - state.now(), Duration{});
     if (promise.job == id) {
-        if (out.empty()) return;
+        if (out.empty() || out.front().reason == Reason::reserved) return;
         out.front().figures.push_back({"promised_in_ms", until.ms()});
         out.front().sentence += "; it is first in line" + promised_bound(until);
         return;

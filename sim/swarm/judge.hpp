@@ -211,7 +211,8 @@ private:
                     std::int64_t ranks);
     [[nodiscard]] bool is_held_back(const ClusterState& state, JobId id) const;
     // judge_limits.cpp
-    [[nodiscard]] bool is_behind_a_limit(const ClusterState& state, JobId id) const;
+    [[nodiscard]] static bool is_behind_a_limit(const ClusterState& state, JobId id,
+                                                const Books& books);
     void check_limits_kept(const ClusterState& state);
     void check_passing(const std::vector<Turn>& turns, const ClusterState& after);
     void check_passing(const std::vector<Turn>& turns, const ClusterState& after, JobId head,

@@ -41,8 +41,26 @@ bool is_stopped(const Books& books, const Wish& wish) {
     return false;
 }
 
+// By something that no end of others lifts: the engine keeps nothing for it then.
+bool is_stopped_for_good(const Books& books, const Wish& wish) {
+    if (!books.budget_crossed(*wish.pod, wish.amounts.gpus).empty()) return true;
+    const std::int64_t held = books.gpus_of_job(job_of(*wish.pod)) + wish.amounts.gpus;
+    for (const QueueName& queue : books.chain(books.queue_of(*wish.pod))) {
+        const QueuePolicy* known = books.policy_of(queue);
+        if (known == nullptr || !known->gpus_per_job_maximum) continue;
+        if (held > known->gpus_per_job_maximum->value()) return true;
+    }
+    return false;
+}
+
+// Its grace was over long ago: when it goes nobody knows.
+bool is_stuck(const BookedPod& pod, Instant now) {
+    return pod.facts.terminating && pod.leaves_at + Duration::seconds(60) <= now;
+}
+
 void end_until(Books& books, Instant at, const ClusterState& state) {
     for (auto& [uid, pod] : books.pods) {
+        if (is_stuck(pod, state.now())) continue;
         const Instant end = pod.holds() ? end_of(pod, state) : Instant{};
         if (end.happened() && end <= at) pod.facts.phase = PodPhase::succeeded;
     }
@@ -51,7 +69,7 @@ void end_until(Books& books, Instant at, const ClusterState& state) {
 }  // namespace
 
 // It would take what is kept for somebody, and still holds it when that is to start.
-bool Judge::is_behind_a_limit(const ClusterState& state, JobId id) const {
+bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& books) {
     const JobRow& job = state.job(id);
     const PoolRow& pool = state.pool(job.pool);
     std::vector<Promise> kept = pool.limits_kept;
@@ -68,12 +86,12 @@ bool Judge::is_behind_a_limit(const ClusterState& state, JobId id) const {
             state.book().at(job.waits_in).jobs.size() == 1) {
             continue;
         }
-        Books later = books_;
+        Books later = books;
         end_until(later, one.at, state);
         std::int64_t ranks = 0;
         for (const PodId pod : job.pods) {
             const PodRow& row = state.pod(pod);
-            if (row.standing != PodStanding::waiting || ranks++ == wish->ranks) continue;
+            if (row.standing != PodStanding::waiting || ranks++ >= wish->ranks) continue;
             later.pods.at(row.facts.uid).promised = later.nodes.begin()->first;
         }
         if (is_stopped(later, *head)) return true;
@@ -155,8 +173,7 @@ bool Judge::share_an_account(const PodFacts& a, const PodFacts& b) const {
 // it, it is the first, as all of them are of one queue and namespace.
 void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& after) {
     for (const auto& [uid, pod] : books_.pods) {
-        const bool leaves = pod.facts.terminating && pod.holds();
-        if (leaves && pod.leaves_at + Duration::seconds(60) <= after.now()) return;  // it is stuck
+        if (pod.holds() && is_stuck(pod, after.now())) return;
     }
     Books before = books_;
     for (const Turn& turn : turns) {
@@ -164,7 +181,10 @@ void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& af
     }
     for (const auto& [key, id] : after.jobs_by_key()) {
         const std::optional<Wish> wish = wish_of(after, id);
-        if (!wish || !is_stopped(before, *wish)) continue;
+        if (!wish || !is_stopped(before, *wish) || is_stopped_for_good(before, *wish)) continue;
+        // When it was tried last it was room that it lacked, and others may have used up the limit.
+        const ClassId of = after.job(id).waits_in;
+        if (!of.exists() || !after.book().at(of).block.is_limited) continue;
         const QueueName queue = books_.queue_of(*wish->pod);
         const BackfillPolicy backfill = books_.backfill_of(queue.pool);
         if (backfill.head != HeadOfLine::reserve) continue;

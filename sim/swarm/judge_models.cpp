@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/policy/limit_heads.hpp"
 #include "sim/swarm/judge.hpp"
 
 namespace gpuctl::sim {
@@ -11,6 +12,18 @@ bool somebody_claims(const ClusterState& state) {
     return std::any_of(
         state.jobs_by_key().begin(), state.jobs_by_key().end(),
         [&](const auto& job) { return state.job(job.second).claim_until.happened(); });
+}
+
+// What is left of a model may be kept for somebody, too.
+bool limits_models(const Books& books, const PodFacts& pod) {
+    for (const QueueName& queue : books.chain(books.queue_of(pod))) {
+        const QueuePolicy* known = books.policy_of(queue);
+        if (known == nullptr) continue;
+        for (const ModelLimit& of : known->models) {
+            if (of.maximum) return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -24,6 +37,7 @@ void Judge::check_model_preferred(const BindPod& bind, const BookedPod& pod,
     const JobRow& job = after.job(after.find_job(job_of(pod.facts)));
     if (pod.facts.gang || rules.gpu_models_next.empty()) return;
     if (after.pool(job.pool).promise.job.exists() || somebody_claims(after)) return;
+    if (keeps_limits(after.pool(job.pool)) && limits_models(books_, pod.facts)) return;
     ++probes.models_judged;
     const std::string& taken = books_.nodes.at(bind.node).gpu_model;
     const Amounts request = amounts_of(pod.facts.request);

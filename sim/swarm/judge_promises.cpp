@@ -23,7 +23,7 @@ Instant end_of(const BookedPod& pod, const ClusterState& state) {
 
 bool Judge::is_held_back(const ClusterState& state, JobId id) const {
     const JobRow& job = state.job(id);
-    if (is_behind_a_limit(state, id)) return true;
+    if (is_behind_a_limit(state, id, books_)) return true;
     const Promise& promise = state.pool(job.pool).promise;
     if (!promise.job.exists() || promise.job == id) return false;
     const Duration limit = state.pod(job.pods.front()).facts.run_time_max;

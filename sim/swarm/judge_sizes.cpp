@@ -109,7 +109,7 @@ void Judge::check_growth(const std::vector<Turn>& turns, const ClusterState& aft
     for (const auto& [key, id] : after.jobs_by_key()) {
         after.read_readiness(id, ready);
         if (!ready.waits || ready.hold != Reason::none || ready.pods.empty()) continue;
-        if (is_held_back(after, id)) continue;
+        if (is_held_back(after, id) || is_behind_a_limit(after, id, before)) continue;
         const PodFacts& pod = after.pod(ready.pods.front()).facts;
         const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
         Amounts ask;

@@ -15,11 +15,15 @@ bool is_first_under_its_limits(const ClusterState& state, JobId job) {
     for (;;) {
         const ClassId head = next_class(state, pool, line);
         if (!head.exists()) return false;
-        line.heads.note(state, head);
-        if (line.heads.jobs().back() != job) continue;
+        const JobId first = state.book().at(head).jobs.begin()->job;
         LimitHolds holds;
-        holds.add(job);
-        return holds.are_kept(state, job);
+        const bool is_kept = holds.add(state, first);
+        if (first == job) return is_kept;
+        if (is_kept) {
+            line.heads.note(state, head);
+        } else {
+            line.heads.pass(head);
+        }
     }
 }
 

@@ -45,9 +45,13 @@ bool LimitHolds::may_count(const ClusterState& state, const Hold& hold, const Jo
            hold.counts_queue[other.queue.value()];
 }
 
-void LimitHolds::add(JobId head) {
+bool LimitHolds::add(const ClusterState& state, JobId head) {
     Hold& hold = holds_.emplace_back();
     hold.head = head;
+    work_out(state, hold);
+    const bool is_kept = hold.answer == Answer::kept;
+    if (!is_kept) holds_.pop_back();
+    return is_kept;
 }
 
 void LimitHolds::add_promised(const Promise& promise) {
@@ -157,14 +161,6 @@ bool LimitHolds::release_the_oldest(const ClusterState& state, Hold& hold) {
         return true;
     }
     return false;
-}
-
-bool LimitHolds::are_kept(const ClusterState& state, JobId head) {
-    const auto hold = std::find_if(holds_.begin(), holds_.end(),
-                                   [head](const Hold& one) { return one.head == head; });
-    if (hold == holds_.end()) return false;
-    if (hold->answer == Answer::not_asked) work_out(state, *hold);
-    return hold->answer == Answer::kept;
 }
 
 bool LimitHolds::tell(ClusterState& state, PoolId pool) {

@@ -23,7 +23,8 @@ namespace gpuctl {
 class LimitHolds {
 public:
     void clear() { holds_.clear(); }
-    void add(JobId head);
+    // False: nothing can be kept for it.
+    bool add(const ClusterState& state, JobId head);
     // One that room on nodes is promised to, and that no limit stops.
     void add_promised(const Promise& promise);
     [[nodiscard]] bool empty() const { return holds_.empty(); }
@@ -35,8 +36,6 @@ public:
     };
     Kept keeps_out(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
                    std::vector<std::string_view>& models, const Relief* with = nullptr);
-    // Its moment is known, or it has waited for long.
-    [[nodiscard]] bool are_kept(const ClusterState& state, JobId head);
     void note_placed(const ClusterState& state, JobId job, const std::vector<Placement>& round);
     // Moments of those behind whom somebody is are told anew; who is no head any more, or has no
     // moment, is forgotten: true.

@@ -25,8 +25,11 @@ bool Planner::note_head(const ClusterState& state, ClassId chosen) {
     if (!state.is_blocked(of) || of.block.limits == 0) return false;
     const JobId behind = of.block.behind;
     if (behind.exists() && !line_.heads.is_known(behind)) return false;  // not any more
-    line_.heads.note(state, chosen);
-    limit_holds_.add(of.jobs.begin()->job);
+    if (limit_holds_.add(state, of.jobs.begin()->job)) {
+        line_.heads.note(state, chosen);
+    } else {
+        line_.heads.pass(chosen);
+    }
     return true;
 }
 
@@ -50,8 +53,11 @@ void Planner::note_heads(ClusterState& state, PoolId pool) {
     for (;;) {
         const ClassId head = next_class(state, pool, heads_);
         if (!head.exists()) return;
-        heads_.heads.note(state, head);
-        limit_holds_.add(heads_.heads.jobs().back());
+        if (limit_holds_.add(state, state.book().at(head).jobs.begin()->job)) {
+            heads_.heads.note(state, head);
+        } else {
+            heads_.heads.pass(head);
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 namespace gpuctl {
 namespace {
 
+constexpr std::size_t kPassedMost = 16;
+
 bool is_below(const ClusterState& state, QueueId queue, QueueId top) {
     for (QueueId up = queue; up.exists(); up = state.queue(up).parent) {
         if (up == top) return true;
@@ -62,10 +64,12 @@ bool LimitHeads::is_known(JobId job) const {
     return std::find(jobs_.begin(), jobs_.end(), job) != jobs_.end();
 }
 
-bool LimitHeads::offers(const ClusterState& state, const JobClass& of) const {
+bool LimitHeads::offers(const ClusterState& state, ClassId id) const {
+    const JobClass& of = state.book().at(id);
     const bool was_behind = of.block.behind.exists() && !is_known(of.block.behind);
     if (was_behind && !looks_for_all_) return true;
-    if (of.block.limits == 0) return false;
+    if (of.block.limits == 0 || passed_.size() == kPassedMost) return false;
+    if (std::find(passed_.begin(), passed_.end(), id) != passed_.end()) return false;
     const PoolRow& pool = state.pool(state.queue(of.key.queue).pool);
     const JobId job = of.jobs.begin()->job;
     const bool is_wanted = looks_for_all_ ||

@@ -1,7 +1,8 @@
 #pragma once
 // Who is first in line for what a limit leaves: of the classes that a limit stops, the first in the
 // pool's order for each limit (docs/adr/0028). One limit has one head; who hits a limit that has a
-// head already is behind that one, whatever else stops it.
+// head already is behind that one, whatever else stops it. Those are passed over for whom nothing
+// can be kept, so many at most.
 //
 // Lives in a Line, for one Plan: heads are found as the line is gone through.
 
@@ -23,16 +24,19 @@ public:
     // Room on nodes is promised to it: its limits are kept for it, too.
     void note_promised(JobId job) { jobs_.push_back(job); }
     void note(const ClusterState& state, ClassId head);
+    // Nothing can be kept for it, as nobody knows when it would be enough: the next one is asked.
+    void pass(ClassId head) { passed_.push_back(head); }
     [[nodiscard]] const std::vector<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] bool is_known(JobId job) const;
 
     // Whether a class that is blocked by a limit has a turn all the same: to become a head, or
     // because the one that it was refused for does not come before it any more.
-    [[nodiscard]] bool offers(const ClusterState& state, const JobClass& of) const;
+    [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;
 
 private:
     std::vector<ClassId> heads_;
     std::vector<JobId> jobs_;
+    std::vector<ClassId> passed_;
     std::vector<ClassId> tried_;
     bool looks_for_all_ = false;
 };

@@ -219,8 +219,10 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
 // one that a limit stops, for what that leaves.
 bool Line::offers(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.book().at(id);
-    if (!state.is_blocked(of)) return !has_only_heads;
-    if (of.block.is_limited) return keeps_limits && heads.offers(state, of);
+    // What moved meanwhile may give it another turn; as long as it has had none, it is a head.
+    if (has_only_heads) return keeps_limits && heads.offers(state, id);
+    if (!state.is_blocked(of)) return true;
+    if (of.block.is_limited) return keeps_limits && heads.offers(state, id);
     return may_promise && (of.block.watch & ClassBlock::kPoolGains) != 0 &&
            std::find(passed.begin(), passed.end(), id) == passed.end();
 }

@@ -179,9 +179,10 @@ private:
             const std::set<std::string> stops = oracle_.stopped_by(*head, without);
             const bool is_first = std::none_of(
                 stops.begin(), stops.end(), [&](const auto& one) { return taken.contains(one); });
-            taken.insert(stops.begin(), stops.end());
             const std::optional<Instant> promise = oracle_.start_of(*head, without);
-            if (stops.empty() || !is_first || !promise) continue;
+            if (!promise) continue;  // it is passed over
+            taken.insert(stops.begin(), stops.end());
+            if (stops.empty() || !is_first) continue;
             LimitedJobs with = without;
             for (const LimitedJob& job : started) {
                 const std::set<std::string> accounts = accounts_of(job);

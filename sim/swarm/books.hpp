@@ -178,6 +178,13 @@ public:
     // beyond what is left to the others.
     [[nodiscard]] bool would_grow(const PodFacts& pod) const;
     [[nodiscard]] bool has_reserve(const std::string& pool) const;
+    // As if it held what it asks for, on some node; as a rank beyond the least of its job only if
+    // that holds as much already.
+    void suppose_held(const std::string& uid) {
+        BookedPod& pod = pods.at(uid);
+        if (!would_grow(pod.facts)) growing_.erase(uid);
+        pod.promised = nodes.begin()->first;
+    }
     [[nodiscard]] bool reserve_crossed(const PodFacts& pod, std::int64_t gpus) const;
     // The limit that `more` on top of what is held would cross; empty: none.
     // What was claimed before was let in by budgets then: they are not asked again.

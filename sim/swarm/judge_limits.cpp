@@ -58,9 +58,11 @@ bool is_stuck(const BookedPod& pod, Instant now) {
     return pod.facts.terminating && pod.leaves_at + Duration::seconds(60) <= now;
 }
 
-void end_until(Books& books, Instant at, const ClusterState& state) {
+// Who is stuck by now may not have been when it was told.
+enum class Stuck : std::uint8_t { stays, goes };
+void end_until(Books& books, Instant at, const ClusterState& state, Stuck stuck = Stuck::stays) {
     for (auto& [uid, pod] : books.pods) {
-        if (is_stuck(pod, state.now())) continue;
+        if (stuck == Stuck::stays && is_stuck(pod, state.now())) continue;
         const Instant end = pod.holds() ? end_of(pod, state) : Instant{};
         if (end.happened() && end <= at) pod.facts.phase = PodPhase::succeeded;
     }
@@ -92,7 +94,7 @@ bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& 
         for (const PodId pod : job.pods) {
             const PodRow& row = state.pod(pod);
             if (row.standing != PodStanding::waiting || ranks++ >= wish->ranks) continue;
-            later.pods.at(row.facts.uid).promised = later.nodes.begin()->first;
+            later.suppose_held(row.facts.uid);
         }
         if (is_stopped(later, *head)) return true;
         // On which model it will be is not known here.
@@ -126,7 +128,7 @@ void Judge::check_limits_kept(const ClusterState& state) {
                 continue;
             }
             Books later = books_;
-            end_until(later, kept.at, state);
+            end_until(later, kept.at, state, Stuck::goes);
             if (is_stopped(later, *wish)) {
                 fail("I16", who + "has not enough of them at " + std::to_string(kept.at.ms()));
             }

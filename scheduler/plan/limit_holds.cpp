@@ -45,9 +45,10 @@ bool LimitHolds::may_count(const ClusterState& state, const Hold& hold, const Jo
            hold.counts_queue[other.queue.value()];
 }
 
-bool LimitHolds::add(const ClusterState& state, JobId head) {
+bool LimitHolds::add(const ClusterState& state, JobId head, Instant room_at) {
     Hold& hold = holds_.emplace_back();
     hold.head = head;
+    hold.room_at = room_at;
     work_out(state, hold);
     const bool is_kept = hold.answer == Answer::kept;
     if (!is_kept) holds_.pop_back();
@@ -129,10 +130,13 @@ bool LimitHolds::release_until_free(const ClusterState& state, Hold& hold) {
             hold.later.add(state, next->second, 1);
             is_news = true;
         }
-        if (!is_news || hold.is_promised || is_limited(state, head, hold.ask, &hold.later)) {
-            continue;
-        }
+        if (!is_news || hold.is_promised || at < hold.room_at) continue;
+        if (is_limited(state, head, hold.ask, &hold.later)) continue;
         hold.at = at;
+        return true;
+    }
+    if (!hold.is_promised && !is_limited(state, head, hold.ask, &hold.later)) {
+        hold.at = hold.room_at;  // nothing of it ends at that very moment
         return true;
     }
     if (hold.is_promised) return !is_limited(state, head, hold.ask, &hold.later);

@@ -58,7 +58,8 @@ private:
     void note_heads(ClusterState& state, PoolId pool);  // all of them, for growth
     // Whoever a limit stops and comes before the class is a head now; then it is its turn.
     bool look_for_heads(const ClusterState& state, ClassId chosen);
-    bool note_head(const ClusterState& state, ClassId chosen);
+    bool note_head(ClusterState& state, ClassId chosen);
+    bool keep_limits_for(ClusterState& state, PoolId pool, JobId head);  // false: none can be
     void note_limits_moved(ClusterState& state, JobId job);
     [[nodiscard]] std::uint16_t limits_hit(const ClusterState& state, const JobRow& job) const;
     // True when room would not help the job of ready_: a limit stops the least that it can start
@@ -91,6 +92,7 @@ private:
     Line line_;                              // of the pool that is being served
     Line heads_;                             // of it once all were tried, see note_heads()
     std::vector<Reservation> reservations_;  // by pool, for the first in it
+    std::vector<Reservation> probes_;        // by pool, for those that limits stop
     PoolId pool_;                            // that is being served
     Reservation& reservation() { return reservations_[pool_.value()]; }
     LimitHolds limit_holds_;         // for the heads of line_

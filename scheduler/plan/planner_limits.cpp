@@ -1,6 +1,9 @@
 // The planner and what limits leave (docs/adr/0028): who is first in line for it is found as the
 // line is gone through, and who comes later is tried beside that.
 
+#include <algorithm>
+#include <optional>
+
 #include "scheduler/plan/planner.hpp"
 #include "scheduler/policy/queue_order.hpp"
 #include "scheduler/state/limits.hpp"
@@ -20,12 +23,30 @@ bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId
     return !kept.is_out;  // to other GPU models it may go
 }
 
-bool Planner::note_head(const ClusterState& state, ClassId chosen) {
+// Where nobody knows when nodes have room for it, others would wait for nothing.
+bool Planner::keep_limits_for(ClusterState& state, PoolId pool, JobId job) {
+    state.read_readiness(job, ready_);
+    if (ready_.hold != Reason::none || ready_.pods.empty()) return false;
+    pods_ = ready_.pods;
+    pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
+    placer_.avoid({});
+    keep_outside_windows(state, job);
+    Capacity& capacity = state.capacity_for_planning();
+    const bool fits = placer_.place_all(state, capacity, pool, pods_, round_);
+    placer_.keep_outside(std::nullopt);
+    if (fits) return limit_holds_.add(state, job, state.now());
+    if (probes_.size() < state.pools()) probes_.resize(state.pools());
+    Reservation& probe = probes_[pool.value()];
+    const bool is_known = probe.make(state, placer_, job, pods_) && probe.promise().at.happened();
+    return is_known && limit_holds_.add(state, job, std::max(probe.promise().at, state.now()));
+}
+
+bool Planner::note_head(ClusterState& state, ClassId chosen) {
     const JobClass& of = state.book().at(chosen);
     if (!state.is_blocked(of) || of.block.limits == 0) return false;
     const JobId behind = of.block.behind;
     if (behind.exists() && !line_.heads.is_known(behind)) return false;  // not any more
-    if (limit_holds_.add(state, of.jobs.begin()->job)) {
+    if (keep_limits_for(state, pool_, of.jobs.begin()->job)) {
         line_.heads.note(state, chosen);
     } else {
         line_.heads.pass(chosen);
@@ -53,7 +74,7 @@ void Planner::note_heads(ClusterState& state, PoolId pool) {
     for (;;) {
         const ClassId head = next_class(state, pool, heads_);
         if (!head.exists()) return;
-        if (limit_holds_.add(state, state.book().at(head).jobs.begin()->job)) {
+        if (keep_limits_for(state, pool, state.book().at(head).jobs.begin()->job)) {
             heads_.heads.note(state, head);
         } else {
             heads_.heads.pass(head);

@@ -15,8 +15,9 @@ Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace) {
     const RunTimePrediction told = state.history().predict(about);
     const Duration run = run_time(told, about, pace);
     // What others of its namespace took says nothing of when a service is taken away.
-    const bool is_endless = !pod.facts.runs_to_end && about.expected == Duration{};
-    if (is_endless && pace == Pace::median) return pod.ends_at;
+    const bool is_endless =
+        !pod.facts.runs_to_end && about.expected == Duration{} && !pod.ends_at.happened();
+    if (is_endless && pace == Pace::median) return {};
     const Instant begin = std::max({pod.placed_at, pod.facts.started_at, pod.seen_at});
     const Instant now = state.now();
     if (pace == Pace::early) return std::max(begin + run, now);

@@ -8,8 +8,9 @@
 namespace gpuctl::explain_parts {
 namespace {
 
-const Promise* kept_for(const ClusterState& state, JobId id) {
-    const PoolRow& pool = state.pool(state.job(id).pool);
+// By those of the pool that are behind it.
+const Promise* kept_for(const ClusterState& state, PoolId of, JobId id) {
+    const PoolRow& pool = state.pool(of);
     if (pool.promise.job == id) return &pool.promise;
     const auto found = std::find_if(pool.limits_kept.begin(), pool.limits_kept.end(),
                                     [id](const Promise& one) { return one.job == id; });
@@ -35,14 +36,17 @@ std::string stopped_by(const ClusterState& state, JobId id) {
 }
 
 void tell_head(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
-    const std::vector<Promise>& kept = state.pool(state.job(id).pool).limits_kept;
-    const auto own =
-        std::find_if(kept.begin(), kept.end(), [id](const Promise& one) { return one.job == id; });
+    const Promise* own = nullptr;
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        for (const Promise& one : state.pool(pool).limits_kept) {
+            if (one.job == id && own == nullptr) own = &one;
+        }
+    }
     Explanation& told = out.front();
     const bool is_limit = told.reason == Reason::queue_limit ||
                           told.reason == Reason::tenant_quota ||
                           told.reason == Reason::kept_for_growth;
-    if (own == kept.end() || !is_limit) return;
+    if (own == nullptr || !is_limit) return;
     if (!own->at.happened()) {
         const Duration waited = state.now() - state.job(id).submitted_at;
         told.figures.push_back({"waited_ms", waited.ms()});
@@ -70,7 +74,7 @@ void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explan
     if (!job.waits_in.exists()) return;
     // As it was told last: what has changed since may give it another turn, and has not yet.
     const JobId behind = state.book().at(job.waits_in).block.behind;
-    const Promise* kept = behind.exists() ? kept_for(state, behind) : nullptr;
+    const Promise* kept = behind.exists() ? kept_for(state, job.pool, behind) : nullptr;
     if (kept == nullptr) return;
     const JobRow& head = state.job(behind);
     const std::string holder = stopped_by(state, behind);

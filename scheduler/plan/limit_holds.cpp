@@ -117,7 +117,10 @@ void LimitHolds::work_out(const ClusterState& state, Hold& hold) {
 
 bool LimitHolds::release_until_free(const ClusterState& state, Hold& hold) {
     const JobRow& head = state.job(hold.head);
-    if (!hold.is_promised && !is_limited(state, head, hold.ask)) return false;
+    if (!hold.is_promised && hold.room_at <= state.now() && !is_limited(state, head, hold.ask)) {
+        hold.at = state.now();  // its turn comes, in another pool or in the next Plan
+        return true;
+    }
     const auto& ends = state.ends();
     for (auto next = ends.begin(); next != ends.end();) {
         const Instant at = next->first;

@@ -74,6 +74,7 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
     reservation().clear();
     short_work_.open(state, pool);
     const bool keeps = state.is_unfinished() && !planted(PlantedBug::promise_past_the_untried);
+    note_heads_elsewhere(state);
     if (keeps && line_.may_promise) keep_promise(state, pool, figures);
     if (planted(PlantedBug::grow_before_others)) grow(state, pool, figures, effects);
     for (;;) {

@@ -57,9 +57,15 @@ private:
     bool is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods);
     void note_heads(ClusterState& state, PoolId pool);  // all of them, for growth
     // Whoever a limit stops and comes before the class is a head now; then it is its turn.
-    bool look_for_heads(const ClusterState& state, ClassId chosen);
+    bool look_for_heads(ClusterState& state, ClassId chosen);
     bool note_head(ClusterState& state, ClassId chosen);
     bool keep_limits_for(ClusterState& state, PoolId pool, JobId head);  // false: none can be
+    // Of other pools, that wait for what the namespace may hold: those behind whom somebody is here,
+    // and the first that came before a class.
+    void note_heads_elsewhere(ClusterState& state);
+    void note_head_elsewhere(ClusterState& state, PoolId pool, Line& line, TenantId tenant,
+                             const WaitingJob* before);
+    void note_or_pass(ClusterState& state, PoolId pool, Line& line, ClassId head);
     void note_limits_moved(ClusterState& state, JobId job);
     [[nodiscard]] std::uint16_t limits_hit(const ClusterState& state, const JobRow& job) const;
     // True when room would not help the job of ready_: a limit stops the least that it can start

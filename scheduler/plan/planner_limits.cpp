@@ -46,18 +46,49 @@ bool Planner::note_head(ClusterState& state, ClassId chosen) {
     if (!state.is_blocked(of) || of.block.limits == 0) return false;
     const JobId behind = of.block.behind;
     if (behind.exists() && !line_.heads.is_known(behind)) return false;  // not any more
-    if (keep_limits_for(state, pool_, of.jobs.begin()->job)) {
-        line_.heads.note(state, chosen);
-    } else {
-        line_.heads.pass(chosen);
-    }
+    note_or_pass(state, pool_, line_, chosen);
     return true;
 }
 
-bool Planner::look_for_heads(const ClusterState& state, ClassId chosen) {
+void Planner::note_or_pass(ClusterState& state, PoolId pool, Line& line, ClassId head) {
+    if (keep_limits_for(state, pool, state.book().at(head).jobs.begin()->job)) {
+        line.heads.note(state, head);
+    } else {
+        line.heads.pass(head);
+    }
+}
+
+void Planner::note_head_elsewhere(ClusterState& state, PoolId pool, Line& line, TenantId tenant,
+                                  const WaitingJob* before) {
+    if (state.pools() == 1 || !state.tenant(tenant).has_limits()) return;
+    for (;;) {
+        const ClassId head = first_elsewhere(state, pool, tenant, before, line.heads);
+        if (!head.exists()) return;
+        note_or_pass(state, state.queue(state.book().at(head).key.queue).pool, line, head);
+    }
+}
+
+void Planner::note_heads_elsewhere(ClusterState& state) {
+    if (!line_.keeps_limits) return;
+    const std::vector<Promise> kept = state.pool(pool_).limits_kept;
+    for (const Promise& one : kept) {
+        const ClassId of = state.job(one.job).waits_in;
+        if (state.job(one.job).pool == pool_ || !of.exists()) continue;
+        const bool waits = (state.book().at(of).block.limits & ClassBlock::kOfTenant) != 0;
+        const bool is_first = state.book().at(of).jobs.begin()->job == one.job;
+        if (waits && is_first && !line_.heads.has_answer_for(state, of)) {
+            note_or_pass(state, state.job(one.job).pool, line_, of);
+        }
+    }
+}
+
+bool Planner::look_for_heads(ClusterState& state, ClassId chosen) {
     if (!line_.keeps_limits || state.book().classes_limited() == 0) return false;
     if (line_.heads.looked_before(chosen)) return false;
     line_.heads.look_before(chosen);
+    const JobClass& of = state.book().at(chosen);
+    const WaitingJob first = *of.jobs.begin();
+    note_head_elsewhere(state, pool_, line_, of.key.tenant, &first);
     return true;
 }
 
@@ -73,12 +104,11 @@ void Planner::note_heads(ClusterState& state, PoolId pool) {
     if (promised.exists()) heads_.heads.note_promised(promised.promise().job);
     for (;;) {
         const ClassId head = next_class(state, pool, heads_);
-        if (!head.exists()) return;
-        if (keep_limits_for(state, pool, state.book().at(head).jobs.begin()->job)) {
-            heads_.heads.note(state, head);
-        } else {
-            heads_.heads.pass(head);
-        }
+        if (!head.exists()) break;
+        note_or_pass(state, pool, heads_, head);
+    }
+    for (const auto& [arrival, id] : state.elastic_jobs()) {
+        note_head_elsewhere(state, pool, heads_, state.job(id).tenant, nullptr);
     }
 }
 

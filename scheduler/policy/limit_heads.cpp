@@ -51,6 +51,35 @@ bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const
     return false;
 }
 
+ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
+                        const WaitingJob* before, const LimitHeads& known) {
+    ClassId best;
+    for (const auto& [name, other] : state.pools_by_name()) {
+        if (other == pool || !keeps_limits(state.pool(other))) continue;
+        for (const QueueId queue : state.pool(other).queues) {
+            for (const ClassId id : state.book().of_queue(queue)) {
+                const JobClass& of = state.book().at(id);
+                if (of.key.tenant != tenant) continue;
+                if ((of.block.limits & ClassBlock::kOfTenant) == 0) continue;
+                const WaitingJob& first = *of.jobs.begin();
+                if (before != nullptr && !(first < *before)) continue;
+                if (best.exists() && !(first < *state.book().at(best).jobs.begin())) continue;
+                if (!known.has_answer_for(state, id)) best = id;
+            }
+        }
+    }
+    return best;
+}
+
+bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
+    if (passed_.size() == kPassedMost) return true;
+    if (std::find(passed_.begin(), passed_.end(), id) != passed_.end()) return true;
+    const JobClass& of = state.book().at(id);
+    return std::any_of(heads_.begin(), heads_.end(), [&](ClassId head) {
+        return share_a_limit(state, of, state.book().at(head));
+    });
+}
+
 void LimitHeads::note(const ClusterState& state, ClassId head) {
     heads_.push_back(head);
     jobs_.push_back(state.book().at(head).jobs.begin()->job);
@@ -68,8 +97,7 @@ bool LimitHeads::offers(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.book().at(id);
     const bool was_behind = of.block.behind.exists() && !is_known(of.block.behind);
     if (was_behind && !looks_for_all_) return true;
-    if (of.block.limits == 0 || passed_.size() == kPassedMost) return false;
-    if (std::find(passed_.begin(), passed_.end(), id) != passed_.end()) return false;
+    if (of.block.limits == 0) return false;
     const PoolRow& pool = state.pool(state.queue(of.key.queue).pool);
     const JobId job = of.jobs.begin()->job;
     const bool is_wanted = looks_for_all_ ||
@@ -78,9 +106,7 @@ bool LimitHeads::offers(const ClusterState& state, ClassId id) const {
                            std::any_of(tried_.begin(), tried_.end(), [&](ClassId tried) {
                                return is_under_limit_of(state, of, state.book().at(tried).key);
                            });
-    return is_wanted && std::none_of(heads_.begin(), heads_.end(), [&](ClassId head) {
-               return share_a_limit(state, of, state.book().at(head));
-           });
+    return is_wanted && !has_answer_for(state, id);
 }
 
 }  // namespace gpuctl

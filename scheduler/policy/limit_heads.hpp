@@ -26,6 +26,8 @@ public:
     void note(const ClusterState& state, ClassId head);
     // Nothing can be kept for it, as nobody knows when it would be enough: the next one is asked.
     void pass(ClassId head) { passed_.push_back(head); }
+    // It is one, or was passed over, or is behind one.
+    [[nodiscard]] bool has_answer_for(const ClusterState& state, ClassId id) const;
     [[nodiscard]] const std::vector<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] bool is_known(JobId job) const;
 
@@ -45,6 +47,12 @@ private:
 inline bool keeps_limits(const PoolRow& pool) {
     return pool.backfill.head == HeadOfLine::reserve && !pool.preemption.stops_by_run_time();
 }
+
+// What a namespace may hold is the same in all pools, and those have no order among each other: of
+// what waits for it in other pools than this one, who came first. Who came after `before` is left
+// out, and who has an answer.
+ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
+                        const WaitingJob* before, const LimitHeads& known);
 
 // True when a job like `other` counts against a limit that the class is under, whether it was that
 // one that stopped it or another; what the pool's queues keep back from each other only if it was.

@@ -114,12 +114,13 @@ void Judge::check_limits_kept(const ClusterState& state) {
             const JobRow& job = state.job(kept.job);
             const std::string who = "job " + to_string(job.key) + " is kept what limits leave and ";
             const std::optional<Wish> wish = wish_of(state, kept.job);
-            if (!wish || job.pool != pool) {
+            if (!wish) {
                 fail("I16", who + "does not wait for any");
                 continue;
             }
-            if (!is_stopped(books_, *wish)) fail("I16", who + "is stopped by none");
-            const BackfillPolicy policy = books_.backfill_of(name);
+            const bool is_here = job.pool == pool;  // else its turn may be over for this Plan
+            if (is_here && !is_stopped(books_, *wish)) fail("I16", who + "is stopped by none");
+            const BackfillPolicy policy = books_.backfill_of(state.pool(job.pool).name);
             const bool is_due = policy.keep_after > Duration{} &&
                                 state.now() - job.submitted_at >= policy.keep_after;
             if (policy.head != HeadOfLine::reserve) fail("I16", who + "is to step aside");
@@ -187,6 +188,8 @@ void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& af
         // When it was tried last it was room that it lacked, and others may have used up the limit.
         const ClassId of = after.job(id).waits_in;
         if (!of.exists() || !after.book().at(of).block.is_limited) continue;
+        // When there will be room for it is not counted here.
+        if (before.fitting_in_models(*wish->pod, wish->ranks) < wish->ranks) continue;
         const QueueName queue = books_.queue_of(*wish->pod);
         const BackfillPolicy backfill = books_.backfill_of(queue.pool);
         if (backfill.head != HeadOfLine::reserve) continue;

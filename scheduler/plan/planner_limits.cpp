@@ -120,6 +120,8 @@ void Planner::note_limits_moved(ClusterState& state, JobId id) {
     key.tenant = job.tenant;
     for (const auto& [name, pool] : state.pools_by_name()) {
         for (const Promise& kept : state.pool(pool).limits_kept) {
+            // Who is told that something is kept for it is told that it is no longer.
+            has_moved_limits_ = has_moved_limits_ || (kept.job == id && pool != pool_);
             const ClassId of = state.job(kept.job).waits_in;
             if (!of.exists() || (pool == pool_ && line_.heads.is_known(kept.job))) continue;
             if (!is_under_limit_of(state, state.book().at(of), key)) continue;

@@ -4,18 +4,9 @@
 
 #include "scheduler/plan/limited.hpp"
 #include "scheduler/plan/promise_rules.hpp"
+#include "scheduler/policy/limit_heads.hpp"
 
 namespace gpuctl {
-namespace {
-
-bool is_below(const ClusterState& state, QueueId queue, QueueId top) {
-    for (QueueId up = queue; up.exists(); up = state.queue(up).parent) {
-        if (up == top) return true;
-    }
-    return false;
-}
-
-}  // namespace
 
 // What no limit of the head counts need not be looked at.
 void LimitHolds::find_what_counts(const ClusterState& state, Hold& hold) {

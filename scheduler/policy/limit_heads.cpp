@@ -7,13 +7,6 @@ namespace {
 
 constexpr std::size_t kPassedMost = 16;
 
-bool is_below(const ClusterState& state, QueueId queue, QueueId top) {
-    for (QueueId up = queue; up.exists(); up = state.queue(up).parent) {
-        if (up == top) return true;
-    }
-    return false;
-}
-
 // Visits the queues whose limits stopped the class; `visit(QueueId)` returns true to end.
 template <typename Visit>
 bool any_queue(const ClusterState& state, const JobClass& of, Visit visit) {
@@ -39,6 +32,13 @@ bool share_a_limit(const ClusterState& state, const JobClass& a, const JobClass&
 }
 
 }  // namespace
+
+bool is_below(const ClusterState& state, QueueId queue, QueueId top) {
+    for (QueueId up = queue; up.exists(); up = state.queue(up).parent) {
+        if (up == top) return true;
+    }
+    return false;
+}
 
 bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const ClassKey& other) {
     const std::uint16_t limits = stopped.block.limits;

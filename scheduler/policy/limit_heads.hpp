@@ -48,6 +48,9 @@ inline bool keeps_limits(const PoolRow& pool) {
     return pool.backfill.head == HeadOfLine::reserve && !pool.preemption.stops_by_run_time();
 }
 
+// The queue is `top`, or lies below it.
+bool is_below(const ClusterState& state, QueueId queue, QueueId top);
+
 // What a namespace may hold is the same in all pools, and those have no order among each other: of
 // what waits for it in other pools than this one, who came first. Who came after `before` is left
 // out, and who has an answer.

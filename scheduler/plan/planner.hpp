@@ -60,8 +60,8 @@ private:
     bool look_for_heads(ClusterState& state, ClassId chosen);
     bool note_head(ClusterState& state, ClassId chosen);
     bool keep_limits_for(ClusterState& state, PoolId pool, JobId head);  // false: none can be
-    // Of other pools, that wait for what the namespace may hold: those behind whom somebody is here,
-    // and the first that came before a class.
+    // Of other pools, that wait for what the namespace may hold: those behind whom somebody is
+    // here, and the first that came before a class.
     void note_heads_elsewhere(ClusterState& state);
     void note_head_elsewhere(ClusterState& state, PoolId pool, Line& line, TenantId tenant,
                              const WaitingJob* before);

@@ -59,19 +59,16 @@ public:
                EvictionCause cause, EffectList& effects);
     // Gives the room back; victims that could not be evicted yet are spared.
     void drop_claim(JobId job);
-    // Asks again for the victims that could not be evicted when they were asked, if it is time.
-    void evict_postponed(JobId job, EffectList& effects);
+    void evict_postponed(JobId job, EffectList& effects);  // who could not be yet, if it is time
     // An elastic job is to have so many ranks (sizes.cpp).
     void resize(JobId job, std::int32_t ranks, std::string why, EffectList& effects);
     // Has pods of the job stopped for a window, or because their node is unhealthy.
     void drain(JobId job, const std::vector<PodId>& pods, std::string why, EffectList& effects);
     void note_drained() { calendar_.clock.drain_due = false; }
-    // Somebody whom jobs of the queue might have stopped is protected until then.
-    void look_again(QueueId queue, Instant at);
+    void look_again(QueueId queue, Instant at);  // its jobs may stop somebody from then on
     void block(ClassId id, ClassBlock block);
     void report_pending(JobId job, Explanation explanation, EffectList& effects);
-    // Jobs that changed since the last Plan, oldest first; the list is then empty.
-    std::vector<JobId> take_dirty();
+    std::vector<JobId> take_dirty();  // changed since the last Plan, oldest first; then none are
     [[nodiscard]] bool has_dirty() const { return !dirty_.empty(); }
     void note_demand();  // once those are in line: whose guarantees hold in this Plan (demand.cpp)
     [[nodiscard]] std::vector<QueueId> with_new_demand() const;  // since then
@@ -86,10 +83,8 @@ public:
     Capacity& capacity_for_planning() { return capacity_; }
     BudgetBook& budgets_for_planning() { return budgets_; }
     void promise(PoolId pool, Promise promise);  // a default one: to nobody
-    // What is left under its limits is kept for the job by now: somebody behind it was refused for
-    // it. From now on for these, as the line is; true when that is news.
-    void keep_limits(PoolId pool, Promise of);
-    bool keep_limits_as(PoolId pool, std::vector<Promise> kept);
+    void keep_limits(PoolId pool, Promise of);   // somebody behind it was refused for that
+    bool keep_limits_as(PoolId pool, std::vector<Promise> kept);  // all of them; true: it is news
     void note_limits_moved(PoolId pool) { ++pools_[pool.value()].promises; }
     void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 

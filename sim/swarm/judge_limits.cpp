@@ -242,7 +242,7 @@ void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& af
     std::set<Instant> ends;
     for (const auto& [uid, pod] : before.pods) {
         const Instant end = pod.holds() ? end_of(pod, after) : Instant{};
-        if (end.happened()) ends.insert(end);
+        if (end.happened()) ends.insert(std::max(end, after.now()));  // at any moment, if overdue
     }
     for (const Instant end : ends) {
         end_until(before, end, after);

@@ -102,6 +102,15 @@ void Planner::note_heads(ClusterState& state, PoolId pool) {
     heads_.heads = {};
     heads_.heads.look_for_all();
     if (promised.exists()) heads_.heads.note_promised(promised.promise().job);
+    // Those who were told so first: in a Plan that tried nobody, who comes before them was not
+    // asked.
+    const std::vector<Promise> kept = state.pool(pool).limits_kept;
+    for (const Promise& one : kept) {
+        const ClassId of = state.job(one.job).waits_in;
+        if (!of.exists() || state.book().at(of).block.limits == 0) continue;
+        const bool is_first = state.book().at(of).jobs.begin()->job == one.job;
+        if (is_first) note_or_pass(state, state.job(one.job).pool, heads_, of);
+    }
     for (;;) {
         const ClassId head = next_class(state, pool, heads_);
         if (!head.exists()) break;

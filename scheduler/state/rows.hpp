@@ -284,6 +284,8 @@ struct PoolRow {
     Promise promise;  // to the first in line, while there is one
     // For whom what is left under limits is kept, which stop them; `at` is when it will be enough.
     std::vector<Promise> limits_kept;
+    Instant limits_told_at;        // since then news of it were told so often: two heads that put
+    std::int32_t limits_told = 0;  // each other first would be told of for ever
     // Nobody who comes later may take what it waits for, room or what a limit leaves.
     [[nodiscard]] bool keeps_for(JobId job) const {
         const auto is_it = [job](const Promise& one) { return one.job == job; };

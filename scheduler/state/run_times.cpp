@@ -186,6 +186,20 @@ void ClusterState::promise(PoolId pool, Promise promise) {
     idle_ = false;
 }
 
+namespace {
+
+// Those behind who were told before try again when something else happens.
+bool may_tell_of_limits(PoolRow& row, Instant now) {
+    constexpr std::int32_t kTimesMost = 32;  // a second
+    if (now - row.limits_told_at >= Duration::seconds(1)) {
+        row.limits_told_at = now;
+        row.limits_told = 0;
+    }
+    return row.limits_told++ < kTimesMost;
+}
+
+}  // namespace
+
 void ClusterState::keep_limits(PoolId pool, Promise of) {
     PoolRow& row = pools_[pool.value()];
     const auto known = std::find_if(row.limits_kept.begin(), row.limits_kept.end(),
@@ -196,6 +210,7 @@ void ClusterState::keep_limits(PoolId pool, Promise of) {
     } else {
         row.limits_kept.push_back(of);
     }
+    if (!may_tell_of_limits(row, now_)) return;
     ++row.promises;
     idle_ = false;
 }
@@ -204,6 +219,7 @@ bool ClusterState::keep_limits_as(PoolId pool, std::vector<Promise> kept) {
     PoolRow& row = pools_[pool.value()];
     if (row.limits_kept == kept) return false;
     row.limits_kept = std::move(kept);
+    if (!may_tell_of_limits(row, now_)) return false;
     ++row.promises;
     idle_ = false;
     return true;

@@ -16,6 +16,7 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     told_.clear();
     has_shifted_ = false;
     has_moved_limits_ = false;
+    has_taken_ = false;
     placer_.keep_outside(std::nullopt);
     room_maker_.open();
     const bool is_new_term = state.resend_due();
@@ -37,10 +38,13 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     // Those whom this Plan itself changed are tried in the next: one whom a claim left alone, for
     // instance.
     const bool was_everybody_tried = !state.has_dirty();
+    const std::uint64_t grown = figures.ranks_grown;
     for (const auto& [name, pool] : state.pools_by_name()) {
         if (state.elastic_jobs().empty() || !was_everybody_tried) break;
         grow(state, pool, figures, effects);
     }
+    const bool is_elsewhere = has_taken_ && state.pools() > 1;  // some were told before that
+    if (is_elsewhere || figures.ranks_grown != grown) tell_heads_anew(state);
     state.set_unfinished(false);
     // Ranks that grew are held now, and nobody had waited for them.
     const bool has_news = !state.with_new_demand().empty() || has_moved_limits_;

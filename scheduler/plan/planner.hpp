@@ -56,6 +56,8 @@ private:
     // It may have what limits leave beside those who come before it: behind_ otherwise.
     bool is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods);
     void note_heads(ClusterState& state, PoolId pool);  // all of them, for growth
+    void note_told_heads(ClusterState& state, PoolId pool);
+    void tell_heads_anew(ClusterState& state);  // what came since they were told may stay longer
     // Whoever a limit stops and comes before the class is a head now; then it is its turn.
     bool look_for_heads(ClusterState& state, ClassId chosen);
     bool note_head(ClusterState& state, ClassId chosen);
@@ -105,6 +107,7 @@ private:
     Promise behind_;                 // for whom this attempt leaves what is under a limit
     ShortWork short_work_;           // what of the pool is kept for it
     bool has_shifted_ = false;       // the next Plan goes on: see loses_its_turn()
+    bool has_taken_ = false;         // this Plan placed or claimed something
     bool has_moved_limits_ = false;  // of a namespace, for who waits in another pool
     bool is_long_ = false;           // the job of this attempt
     bool is_held_back_ = false;      // this attempt leaves alone what is promised

@@ -92,18 +92,15 @@ bool Planner::look_for_heads(ClusterState& state, ClassId chosen) {
     return true;
 }
 
-void Planner::note_heads(ClusterState& state, PoolId pool) {
+// Before others: in a Plan that tried nobody, who comes before them was not asked.
+void Planner::note_told_heads(ClusterState& state, PoolId pool) {
+    heads_.heads = {};
     limit_holds_.clear();
     const Reservation& promised = reservations_[pool.value()];
-    if (promised.exists()) limit_holds_.add_promised(promised.promise());
-    heads_.keeps_limits = keeps_limits(state.pool(pool));
-    if (!heads_.keeps_limits || state.book().classes_limited() == 0) return;
-    heads_.has_only_heads = true;
-    heads_.heads = {};
-    heads_.heads.look_for_all();
-    if (promised.exists()) heads_.heads.note_promised(promised.promise().job);
-    // Those who were told so first: in a Plan that tried nobody, who comes before them was not
-    // asked.
+    if (promised.exists()) {
+        limit_holds_.add_promised(promised.promise());
+        heads_.heads.note_promised(promised.promise().job);
+    }
     const std::vector<Promise> kept = state.pool(pool).limits_kept;
     for (const Promise& one : kept) {
         const ClassId of = state.job(one.job).waits_in;
@@ -111,6 +108,22 @@ void Planner::note_heads(ClusterState& state, PoolId pool) {
         const bool is_first = state.book().at(of).jobs.begin()->job == one.job;
         if (is_first) note_or_pass(state, state.job(one.job).pool, heads_, of);
     }
+}
+
+void Planner::tell_heads_anew(ClusterState& state) {
+    for (const auto& [name, pool] : state.pools_by_name()) {
+        if (state.pool(pool).limits_kept.empty()) continue;
+        note_told_heads(state, pool);
+        has_moved_limits_ = limit_holds_.tell(state, pool) || has_moved_limits_;
+    }
+}
+
+void Planner::note_heads(ClusterState& state, PoolId pool) {
+    note_told_heads(state, pool);
+    heads_.keeps_limits = keeps_limits(state.pool(pool));
+    if (!heads_.keeps_limits || state.book().classes_limited() == 0) return;
+    heads_.has_only_heads = true;
+    heads_.heads.look_for_all();
     for (;;) {
         const ClassId head = next_class(state, pool, heads_);
         if (!head.exists()) break;
@@ -123,6 +136,7 @@ void Planner::note_heads(ClusterState& state, PoolId pool) {
 
 // What was promised to those behind heads that come later in the line may have changed with it.
 void Planner::note_limits_moved(ClusterState& state, JobId id) {
+    has_taken_ = true;
     const JobRow& job = state.job(id);
     ClassKey key;
     key.queue = job.queue;

@@ -110,6 +110,9 @@ void Judge::check_growth(const std::vector<Turn>& turns, const ClusterState& aft
         after.read_readiness(id, ready);
         if (!ready.waits || ready.hold != Reason::none || ready.pods.empty()) continue;
         if (is_held_back(after, id) || is_behind_a_limit(after, id, before)) continue;
+        // Behind a head that finds room on nodes later now: its turn comes in the next Plan.
+        const ClassId of = after.job(id).waits_in;
+        if (of.exists() && after.book().at(of).block.behind.exists()) continue;
         const PodFacts& pod = after.pod(ready.pods.front()).facts;
         const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
         Amounts ask;

@@ -84,6 +84,10 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
     print_run_time(out, turn.value("runTime", nlohmann::json{}));
     if (const std::string due = printable(text_of(turn, "dueAt")); !due.empty()) {
         out << "  it is due at " << due << ": what is due sooner goes first\n";
+        if (const auto times = turn.value("dueTimes", std::int64_t{1}); times > 1) {
+            out << "  that is " << times << " times what the pool allows: it could not be done "
+                << "any sooner, and lets those go first that can be done in time\n";
+        }
     }
     if (const std::string by = printable(text_of(turn, "beginBy")); !by.empty()) {
         out << "  it has to begin by " << by

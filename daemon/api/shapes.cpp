@@ -350,6 +350,7 @@ Json turn_json(const TurnView& turn) {
     body["priorityByWaiting"] = turn.priority_by_waiting;
     body["waitedMs"] = turn.waited.ms();
     body.update({{"dueAt", format_time(turn.due_at)},
+                 {"dueTimes", turn.due_times},
                  {"beginBy", format_time(turn.begin_by)},
                  {"soonerFrom", format_time(turn.sooner_from)},
                  {"soonerUntil", format_time(turn.sooner_until)}});

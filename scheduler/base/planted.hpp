@@ -305,6 +305,10 @@ namespace gpuctl {
       "Who would run on alone when all else is done is stopped for shorter work all the same.") \
     X(due_by_length_alone, \
       "When a job came has no say in when it is due.") \
+    X(late_work_first, \
+      "Work that cannot be done when it is due goes before work that can.") \
+    X(no_timer_for_the_late, \
+      "Nobody looks up when a job can no longer be done when it is due: a lost wake-up.") \
     X(ignore_health, \
       "Maintenance: a node that is told to be unhealthy takes work.") \
     X(ignore_windows_to_come, \

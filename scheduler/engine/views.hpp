@@ -194,8 +194,9 @@ struct TurnView {
     std::int64_t priority = 0;                  // as submitted
     std::int64_t priority_by_waiting = 0;
     Duration waited;
-    Instant due_at;    // where the pool goes by that; or never
-    Instant begin_by;  // or it would run on alone, where the pool minds that; or never
+    Instant due_at;              // where the pool goes by that; or never
+    std::int64_t due_times = 1;  // of what the pool allows: it could not be done any sooner
+    Instant begin_by;            // or it would run on alone, where the pool minds that; or never
     // Where the pool has a target for waiting: from when until when it goes sooner for it; or
     // never.
     Instant sooner_from;

@@ -90,6 +90,7 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
         WorkLeft work;
         if (pool.preemption.mode == PreemptionMode::due) {
             turn.due_at = Instant{work.of_waiting(state, job)};
+            turn.due_times = std::int64_t{1} << static_cast<unsigned>(job.lateness.doublings);
         }
         turn.begin_by = WorkLeft::begin_by(state, job).value_or(Instant{});
         const auto target = wait_target_of(state, job);

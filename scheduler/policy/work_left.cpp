@@ -4,6 +4,7 @@
 
 #include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
+#include "scheduler/state/lateness.hpp"
 #include "scheduler/state/wait_target.hpp"
 
 namespace gpuctl {
@@ -71,9 +72,8 @@ std::int64_t WorkLeft::due_ms(const ClusterState& state, const JobRow& job) {
     const Duration done = state.progress_of(job);
     const Duration whole = about.expected > Duration{} ? ClusterState::rounded_up(about.expected)
                                                        : done + time_left(state, about, done);
-    const std::int64_t percent = state.pool(job.pool).preemption.slowdown_percent;
     const Instant came = planted(PlantedBug::due_by_length_alone) ? Instant{} : job.submitted_at;
-    return came.ms() + whole.ms() / 100 * percent;
+    return came.ms() + allowed_ms(state, job, whole);
 }
 
 Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {

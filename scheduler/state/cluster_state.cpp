@@ -93,6 +93,7 @@ void ClusterState::set_timer(JobId id) {
         if (!planted(PlantedBug::no_timer_for_wait_targets)) consider(target->near_from);
         consider(target->missed_from);
     }
+    if (!planted(PlantedBug::no_timer_for_the_late)) consider(job.lateness.again_at);
     if (next == job.timer_at) return;
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
     job.timer_at = next;

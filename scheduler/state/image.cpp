@@ -41,6 +41,7 @@ void copy_job(To& to, const From& from) {
     if (!planted(PlantedBug::forget_stranded_gangs_on_disk)) to.short_since = from.short_since;
     to.is_stranded = from.is_stranded;
     to.nears_wait_target = from.nears_wait_target;
+    to.lateness = from.lateness;
     to.gang_deadline = from.gang_deadline;
     to.member_refused = from.member_refused;
     to.bind_failures = from.bind_failures;

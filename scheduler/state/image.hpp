@@ -80,6 +80,7 @@ struct JobImage {
     Instant short_since;
     bool is_stranded = false;
     bool nears_wait_target = false;
+    Lateness lateness;
     FinishedRanks finished;
     Instant gang_deadline;
     bool member_refused = false;
@@ -115,11 +116,11 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        workload, workload_due, workload_in_flight, force_delete, workload_effect,
                        workload_failures, workload_not_before, create_deadline, create_lands_until,
                        message, workload_facts, gang_attempt, gang_started, short_since,
-                       is_stranded, nears_wait_target, finished, gang_deadline, member_refused,
-                       bind_failures, not_before, reported, reported_reason, started_at,
-                       earlier_runs_until, finished_at, last_phase, claim_until, claim_pods,
-                       victims, victim_refused, eviction_failures, evict_again_at, elastic,
-                       timer_at, is_long, is_dirty, is_queued, block_reason, block_watch,
+                       is_stranded, nears_wait_target, lateness, finished, gang_deadline,
+                       member_refused, bind_failures, not_before, reported, reported_reason,
+                       started_at, earlier_runs_until, finished_at, last_phase, claim_until,
+                       claim_pods, victims, victim_refused, eviction_failures, evict_again_at,
+                       elastic, timer_at, is_long, is_dirty, is_queued, block_reason, block_watch,
                        is_limited, block_limits, behind, is_blocked))
 
 struct PromiseImage {

@@ -293,6 +293,7 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
         const RunTimeQuestion about = question_about(job);
         const Duration done = progress_of(job);
         ask.push_back(static_cast<std::uint32_t>(about.gpus.value()));
+        ask.push_back(static_cast<std::uint32_t>(job.lateness.doublings));
         const PreemptionPolicy& policy = pools_[job.pool.value()].preemption;
         if (is_paced(job) && job.pods_held > 0) {  // it has less left from moment to moment
             add_long(static_cast<std::int64_t>(job.arrival), ask);

@@ -9,6 +9,7 @@
 #include "scheduler/base/hash.hpp"
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/lateness.hpp"
 #include "scheduler/state/limits.hpp"
 #include "scheduler/state/wait_target.hpp"
 
@@ -163,6 +164,7 @@ void ClusterState::refresh(JobId id, Readiness& ready, EffectList& effects) {
     settle_round(id, effects);
     settle_size(id, effects);
     jobs_[id.value()].nears_wait_target = nears_wait_target(*this, jobs_[id.value()]);
+    jobs_[id.value()].lateness = lateness_of(*this, jobs_[id.value()]);
     read_readiness(id, ready);
     if (ready.hold == Reason::none && !ready.pods.empty()) enter_queue(id, ready);
     note_stranded(id, ready);

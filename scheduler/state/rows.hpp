@@ -172,6 +172,15 @@ struct ElasticRanks {
 // is decided otherwise then (I12).
 using Arrived = std::pair<std::uint64_t, JobId>;
 
+// What was allowed is doubled so often until the job could keep to it, and that may be once more
+// from a moment on (docs/adr/0018).
+struct Lateness {
+    std::int32_t doublings = 0;
+    Instant again_at;  // while it waits; else never
+    friend auto operator<=>(const Lateness&, const Lateness&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Lateness, (), (doublings, again_at))
+
 struct JobRow {
     bool live = false;
     ObjectKey key;
@@ -203,6 +212,7 @@ struct JobRow {
     Instant short_since;        // it ran as a whole, lacks ranks and waits for them since; or never
     bool is_stranded = false;   // for too long (stranded.cpp)
     bool nears_wait_target = false;  // wait_target.hpp
+    Lateness lateness;               // when it waited last; where pools go by when work is due
     FinishedRanks finished;          // whose pods are gone
     Instant gang_deadline;           // of the open round or of being half bound; else never
     bool member_refused = false;     // in the open round

@@ -85,6 +85,7 @@ void Judge::look_around(const Engine& engine) {
     look_at_windows(state);
     look_at_stranded(state);
     look_at_wait_targets(state);
+    look_at_the_late(state);
     look_at_budgets(state);
     leaving_.clear();
     Readiness ready;

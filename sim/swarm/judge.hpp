@@ -144,6 +144,7 @@ private:
                                                         const Books& leaving) const;
     void look_at_stranded(const ClusterState& state);
     void look_at_wait_targets(const ClusterState& state);
+    void look_at_the_late(const ClusterState& state);
     void check_started_anew(const ObjectKey& job, const PodFacts& like);
     [[nodiscard]] bool fits_anew(const ObjectKey& job, const PodFacts& like,
                                  std::int64_t ranks) const;

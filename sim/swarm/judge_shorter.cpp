@@ -20,8 +20,9 @@ std::pair<std::int64_t, std::int64_t> due_between(const ClusterState& state, con
     const Duration whole = job.run_time_expected > Duration{}
                                ? job.run_time_expected
                                : state.progress_of(job) + time_left(state, job);
-    const std::int64_t due = job.submitted_at.ms() + whole.ms() * percent / 100;
-    return {due, due + whole.ms() / 8 * percent / 100 + percent};
+    const std::int64_t times = std::int64_t{1} << static_cast<unsigned>(job.lateness.doublings);
+    const std::int64_t due = job.submitted_at.ms() + whole.ms() * percent / 100 * times;
+    return {due, due + (whole.ms() / 8 * percent / 100 + percent) * times};
 }
 
 // Who nears the pool's target for waiting counts for an eighth of what is left of it.
@@ -140,6 +141,39 @@ void Judge::look_at_wait_targets(const ClusterState& state) {
         if (nears != job.nears_wait_target) {
             fail("I17", "job " + to_string(key) + (nears ? " nears" : " does not near") +
                             " the wait target and is taken for another");
+        }
+    }
+}
+
+// At a fixed point it is known of each that holds nothing how often what it is allowed was doubled:
+// as often as was needed until it could be done in half as much again, where its user says how long
+// it takes. By the books, with an eighth of doubt for the engine's steps of run times.
+void Judge::look_at_the_late(const ClusterState& state) {
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (!job.waits_in.exists() || job.pods_held > 0 || job.priority >= kSystemPriority)
+            continue;
+        const std::string& pool = state.pool(job.pool).name;
+        const PreemptionPolicy policy = books_.preemption_of(pool);
+        const std::int32_t doublings = job.lateness.doublings;
+        const bool is_asked = policy.mode == PreemptionMode::due &&
+                              stops_long_for_short({pool, state.queue(job.queue).name});
+        if (!is_asked && doublings != 0) fail("I17", "job " + to_string(key) + " is late for none");
+        if (!is_asked || job.run_time_expected <= Duration{} || doublings == 16) continue;
+        const std::int64_t whole = job.run_time_expected.ms();
+        const std::int64_t takes =
+            state.now().ms() - job.submitted_at.ms() + time_left(state, job).ms();
+        const auto may_take = [&](std::int64_t run, int times) {
+            return (run * policy.slowdown_percent / 100 << times) * 3 / 2;
+        };
+        const std::int64_t doubt = policy.slowdown_percent << doublings;  // divided before or after
+        if (takes > may_take(whole + whole / 8 + 1, doublings) + doubt) {
+            fail("I17", "job " + to_string(key) + " cannot be done when it is due");
+        }
+        if (doublings == 0) continue;
+        ++probes.late_judged;
+        if (takes + doubt < may_take(whole, doublings - 1)) {
+            fail("I17", "job " + to_string(key) + " could be done sooner than it is due");
         }
     }
 }

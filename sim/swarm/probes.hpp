@@ -13,8 +13,10 @@ struct ModelProbes {
     std::uint64_t models_judged = 0;            // placements of jobs that take several GPU models
     std::uint64_t gangs_with_roles = 0;         // that started
     std::uint64_t stopped_for_wait_target = 0;  // for jobs that neared it
+    std::uint64_t late_judged = 0;              // that cannot be done when they were due first
 };
-BOOST_DESCRIBE_STRUCT(ModelProbes, (), (models_judged, gangs_with_roles, stopped_for_wait_target))
+BOOST_DESCRIBE_STRUCT(ModelProbes, (),
+                      (models_judged, gangs_with_roles, stopped_for_wait_target, late_judged))
 
 struct MaintenanceProbes : ModelProbes {
     std::uint64_t windows_drawn = 0;

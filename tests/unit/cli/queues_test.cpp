@@ -101,6 +101,7 @@ TEST(Turn, every_term_that_decides_is_told) {
                          {"priorityByWaiting", 40},
                          {"waitedMs", 240'000},
                          {"dueAt", "2026-11-22T10:00:00Z"},
+                         {"dueTimes", 4},
                          {"beginBy", "2026-11-22T09:00:00Z"},
                          {"soonerFrom", "2026-11-22T08:24:00Z"},
                          {"soonerUntil", "2026-11-22T08:30:00Z"},

@@ -1,5 +1,6 @@
 #include "bench/replay/comparison.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -57,26 +58,42 @@ bool Comparison::is_reached() const {
     return metric == "allocation_ratio" ? ours >= *wanted : ours <= *wanted;
 }
 
-Result<std::vector<Comparison>> compare_all(const std::string& data) {
-    std::vector<Comparison> rows;
+namespace {
+
+Result<Figures> figures_of(const PublishedRun& run, const std::string& data) {
+    const auto input = read_input(paths_of(run, data));
+    if (!input) return input.error();
+    SuiteRequest request;
+    request.suite = run.suite;
+    request.policy = run.policy;
+    request.clairvoyant = run.clairvoyant;
+    request.overhead = run.overhead;
+    const auto figures = run_suite(request, *input);
+    if (!figures) return while_doing("replay " + run.jobs + " by " + run.policy, figures.error());
+    return figures;
+}
+
+}  // namespace
+
+Comparisons compare_all(const std::string& data) {
+    Comparisons all;
     for (const PublishedRun& run : published_runs()) {
-        const auto input = read_input(paths_of(run, data));
-        if (!input) return input.error();
-        SuiteRequest request;
-        request.suite = run.suite;
-        request.policy = run.policy;
-        request.clairvoyant = run.clairvoyant;
-        request.overhead = run.overhead;
-        const auto figures = run_suite(request, *input);
-        if (!figures)
-            return while_doing("replay " + run.jobs + " by " + run.policy, figures.error());
+        const auto figures = figures_of(run, data);
+        if (!figures) {
+            const std::string& why = figures.error().message;  // the same for each policy
+            if (std::find(all.failed.begin(), all.failed.end(), why) == all.failed.end()) {
+                all.failed.push_back(why);
+            }
+            continue;
+        }
         for (const PublishedFigure& published : run.figures) {
-            rows.push_back({std::string{name_of(run.suite)}, run.jobs, run.policy, rule_of(run),
-                            published.metric, published.value, figures->number(published.metric),
-                            published.tolerance, published.wanted});
+            all.rows.push_back({std::string{name_of(run.suite)}, run.jobs, run.policy, rule_of(run),
+                                published.metric, published.value,
+                                figures->number(published.metric), published.tolerance,
+                                published.wanted});
         }
     }
-    return rows;
+    return all;
 }
 
 std::string as_table(const std::vector<Comparison>& rows) {

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/base/result.hpp"
-
 namespace gpuctl::replay {
 
 struct Comparison {
@@ -25,9 +23,13 @@ struct Comparison {
     [[nodiscard]] bool is_reached() const;  // what is wanted
 };
 
+struct Comparisons {
+    std::vector<Comparison> rows;
+    std::vector<std::string> failed;  // a sentence for each input that could not be run
+};
 // Runs everything; `data` is laid out as openb/, philly64/, kth_sp2/, elastic64/, fairness32/ and
-// philly_vc/.
-Result<std::vector<Comparison>> compare_all(const std::string& data);
+// philly_vc/. What cannot be run does not keep the rest from it.
+Comparisons compare_all(const std::string& data);
 
 std::string as_table(const std::vector<Comparison>& rows);  // Markdown
 std::string as_json(const std::vector<Comparison>& rows);

@@ -24,7 +24,7 @@ public:
     CsvReader(std::string file, std::string_view text);
 
     using Column = std::size_t;
-    Column column(std::string_view name);  // an error when the header has no such column
+    Column column(std::string_view name);  // an error unless the header has it once
     [[nodiscard]] std::optional<Column> column_if_any(std::string_view name) const;
     [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
 

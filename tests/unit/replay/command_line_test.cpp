@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -167,6 +168,20 @@ TEST(CommandLine, a_flag_that_a_suite_has_no_use_for_is_told_and_left_aside) {
               "replay: --overhead means nothing for suite openb and is not used\n");
     EXPECT_EQ(answer({"all", "--data", "/nonexistent", "--gpus", "5"}).complaint.substr(0, 54),
               "replay: --gpus means nothing for suite all and is not ");
+}
+
+TEST(CommandLine, all_runs_what_is_there_and_names_what_is_not) {
+    namespace fs = std::filesystem;
+    const fs::path data = fs::path(::testing::TempDir()) / "replay_all";
+    fs::create_directories(data / "fairness32");
+    fs::copy_file(kFolder + "fairness.csv", data / "fairness32" / "jobs.csv",
+                  fs::copy_options::overwrite_existing);
+    const Answer given = answer({"all", "--data", data.string()});
+    fs::remove_all(data);
+    EXPECT_EQ(given.exit_code, 1);
+    EXPECT_NE(given.output.find("| fairness | fairness32/jobs.csv | engine |"), std::string::npos);
+    EXPECT_EQ(given.output.find("kth_sp2"), std::string::npos);
+    EXPECT_NE(given.complaint.find("/kth_sp2/"), std::string::npos) << given.complaint;
 }
 
 TEST(CommandLine, policy_that_reads_the_future_must_be_allowed_to) {

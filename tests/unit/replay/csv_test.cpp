@@ -29,6 +29,8 @@ TEST(Csv, names_file_line_and_column_of_what_is_wrong) {
               "jobs.csv:2:1: a quote is opened and not closed on this line");
     EXPECT_EQ(first_error("run_s,gpus\n10,1\n"),
               "jobs.csv:1:1: there is no column num_gpu (there are: run_s, gpus)");
+    EXPECT_EQ(first_error("run_s,num_gpu,run_s\n10,1,20\n"),
+              "jobs.csv:1:1: column run_s is there twice");
     EXPECT_EQ(first_error(""),
               "jobs.csv:1:1: the file is empty; the first line must name the columns");
 }

@@ -356,9 +356,13 @@ void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::
     if (total == GpuMilli{} || promised + reserve <= total) return;
     const bool reserves = reserve > GpuMilli{};
     const wire::Field at = wire::Fields{field}.find(reserves ? "reserve" : "queues");
+    const std::string has = "pool " + pool.name + " has " + format_gpus(total) + " GPUs";
+    if (promised == GpuMilli{}) {
+        return (at ? at : field).error(has + " and cannot keep " + format_gpus(reserve) +
+                                       " of them in reserve");
+    }
     (at ? at : field)
-        .error("pool " + pool.name + " has " + format_gpus(total) + " GPUs; " +
-               (reserves ? "with " + format_gpus(reserve) + " of them reserved " : "") +
+        .error(has + "; " + (reserves ? "with " + format_gpus(reserve) + " of them reserved " : "") +
                "its queues cannot be guaranteed " + format_gpus(promised));
 }
 

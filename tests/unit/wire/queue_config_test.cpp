@@ -239,6 +239,15 @@ TEST(QueueConfiguration, what_is_guaranteed_must_be_there_beside_the_reserve) {
               "test.yaml:8:7: pool p has 16 GPUs; its queues cannot be guaranteed 17");
 }
 
+TEST(QueueConfiguration, a_reserve_is_no_more_than_there_is) {
+    const std::string text =
+        "cluster:\n  embedded: {nodes: [{name: n, count: 2, gpus: 8, pool: p}]}\n"
+        "policy:\n  pools: [{name: p, reserve: 1000}]\n";
+    EXPECT_NE(refusal(text).find("pool p has 16 GPUs and cannot keep 1000 of them in reserve"),
+              std::string::npos)
+        << refusal(text);
+}
+
 TEST(QueueConfiguration, quotas_of_namespaces_are_in_pools_that_there_are) {
     const auto with_quota = [](const std::string& pool) {
         return "policy:\n  pools: [{name: p}]\n  tenants:\n    - {name: t, pools: [{pool: " + pool +

@@ -26,9 +26,12 @@ std::vector<std::string> existing_pools(const ClusterState& state) {
     return names;
 }
 
+// That a job may be in.
 std::vector<std::string> existing_queues(const ClusterState& state, PoolId pool) {
     std::vector<std::string> names;
-    for (const QueueId id : state.pool(pool).queues) names.push_back(state.queue(id).name);
+    for (const QueueId id : state.pool(pool).queues) {
+        if (state.queue(id).children.empty()) names.push_back(state.queue(id).name);
+    }
     std::sort(names.begin(), names.end());
     return names;
 }

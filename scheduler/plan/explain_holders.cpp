@@ -35,8 +35,8 @@ enum class Why : std::uint8_t {
 };
 using HeldByReason = std::map<Why, Held>;
 
-// Behind a promise nobody has others stopped (docs/adr/0013): what they leave would belong to the
-// first in line.
+// Behind a promise others are stopped only where it is not (docs/adr/0013): what they leave there
+// belongs to the first in line.
 bool is_behind_a_promise(const ClusterState& state, JobId id) {
     const Promise& promise = state.pool(state.job(id).pool).promise;
     return promise.job.exists() && promise.job != id;
@@ -85,7 +85,7 @@ std::string words_of(const ClusterState& state, Why why, Instant until,
         case Why::spared:
             return "could not be evicted and are left alone" + rest;
         case Why::promise:
-            return "could be stopped, but not for it while room is promised to " + promised_to;
+            return "could be stopped, but not where room is promised to " + promised_to + ", and elsewhere that is not enough";
         case Why::within_also:
             return "stay, as their jobs also hold what their own queues are guaranteed";
     }

@@ -17,7 +17,7 @@ bool is_first_under_its_limits(const ClusterState& state, JobId job) {
         if (!head.exists()) return false;
         const JobId first = state.book().at(head).jobs.begin()->job;
         LimitHolds holds;
-        const bool is_kept = holds.add(state, first, state.now());
+        const bool is_kept = holds.add(state, first);
         if (first == job) return is_kept;
         if (is_kept) {
             line.heads.note(state, head);

@@ -36,10 +36,9 @@ bool LimitHolds::may_count(const ClusterState& state, const Hold& hold, const Jo
            hold.counts_queue[other.queue.value()];
 }
 
-bool LimitHolds::add(const ClusterState& state, JobId head, Instant room_at) {
+bool LimitHolds::add(const ClusterState& state, JobId head) {
     Hold& hold = holds_.emplace_back();
     hold.head = head;
-    hold.room_at = room_at;
     work_out(state, hold);
     const bool is_kept = hold.answer == Answer::kept;
     if (!is_kept) holds_.pop_back();
@@ -108,7 +107,7 @@ void LimitHolds::work_out(const ClusterState& state, Hold& hold) {
 
 bool LimitHolds::release_until_free(const ClusterState& state, Hold& hold) {
     const JobRow& head = state.job(hold.head);
-    if (!hold.is_promised && hold.room_at <= state.now() && !is_limited(state, head, hold.ask)) {
+    if (!hold.is_promised && !is_limited(state, head, hold.ask)) {
         hold.at = state.now();  // its turn comes, in another pool or in the next Plan
         return true;
     }
@@ -124,13 +123,9 @@ bool LimitHolds::release_until_free(const ClusterState& state, Hold& hold) {
             hold.later.add(state, next->second, 1);
             is_news = true;
         }
-        if (!is_news || hold.is_promised || at < hold.room_at) continue;
+        if (!is_news || hold.is_promised) continue;
         if (is_limited(state, head, hold.ask, &hold.later)) continue;
         hold.at = at;
-        return true;
-    }
-    if (!hold.is_promised && !is_limited(state, head, hold.ask, &hold.later)) {
-        hold.at = hold.room_at;  // nothing of it ends at that very moment
         return true;
     }
     if (hold.is_promised) return !is_limited(state, head, hold.ask, &hold.later);

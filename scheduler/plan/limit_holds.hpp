@@ -23,8 +23,8 @@ namespace gpuctl {
 class LimitHolds {
 public:
     void clear() { holds_.clear(); }
-    // With when nodes have room for it: it cannot start before. False: nothing can be kept for it.
-    bool add(const ClusterState& state, JobId head, Instant room_at);
+    // False: nothing can be kept for it.
+    bool add(const ClusterState& state, JobId head);
     // One that room on nodes is promised to, and that no limit stops.
     void add_promised(const Promise& promise);
     [[nodiscard]] bool empty() const { return holds_.empty(); }
@@ -48,10 +48,9 @@ private:
         JobId head;
         Answer answer = Answer::not_asked;
         bool is_promised = false;
-        Instant room_at;  // when there is room for it
-        Instant at;       // when its limits let it start; never: no moment can be told
-        Relief later;     // what has ended by then
-        Load ask;         // the least that it starts with
+        Instant at;    // when its limits let it start; never: no moment can be told
+        Relief later;  // what has ended by then
+        Load ask;      // the least that it starts with
         std::vector<bool> counts_queue;  // by QueueId: a limit of the head counts what it holds
         bool counts_tenant = false;      // likewise of its namespace, wherever that is
     };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/plan/limited.hpp"
@@ -70,8 +71,24 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     return true;
 }
 
+void RoomMaker::leave_what_is_promised(const ClusterState& state) {
+    if (beside_ == nullptr) return;
+    const auto is_there = [&](PodId pod) { return beside_->is_on(state.pod(pod).node); };
+    std::erase_if(candidates_.units, [&](const EvictionUnit& unit) {
+        return std::any_of(unit.pods.begin(), unit.pods.end(), is_there);
+    });
+    std::erase_if(candidates_.leaving, is_there);
+}
+
+bool RoomMaker::find(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
+    std::optional<Reservation::Withholding> kept;
+    if (beside_ != nullptr) kept.emplace(*beside_, state.capacity_for_planning());
+    return search_.find(state, id, pods, candidates_, plan_);
+}
+
 bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& pods, const Load& ask,
-                     EngineFigures& figures, EffectList& effects) {
+                     Reservation* beside, EngineFigures& figures, EffectList& effects) {
+    beside_ = beside;
     if (shrink(state, id, pods, ask.gpus)) {
         figures.ranks_shrunk += plan_.victims.size();
         state.claim(id, plan_.round, plan_.victims, EvictionCause::shrunk, effects);
@@ -104,7 +121,8 @@ bool RoomMaker::shrink(ClusterState& state, JobId id, const std::vector<PodId>& 
                        GpuMilli ask) {
     if (!shrink::may_try(state, state.job(id)) || planted(PlantedBug::never_shrink)) return false;
     shrink::find_surplus(state, state.job(id), ask, candidates_);
-    return !candidates_.units.empty() && search_.find(state, id, pods, candidates_, plan_);
+    leave_what_is_promised(state);
+    return !candidates_.units.empty() && find(state, id, pods);
 }
 
 bool RoomMaker::undo_stranded(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
@@ -114,9 +132,8 @@ bool RoomMaker::undo_stranded(ClusterState& state, JobId id, const std::vector<P
         state, job.pool, [&](const JobRow& other) { return stranded::may_stop(job, other); },
         candidates_, Consent::not_needed);
     look_again_later(state, id);
-    if (candidates_.units.empty() || !search_.find(state, id, pods, candidates_, plan_)) {
-        return false;
-    }
+    leave_what_is_promised(state);
+    if (candidates_.units.empty() || !find(state, id, pods)) return false;
     for (Victim& victim : plan_.victims) {
         victim.why = stranded::why(state, job, state.job(state.pod(victim.pod).job));
     }
@@ -128,7 +145,7 @@ bool RoomMaker::undo_stranded(ClusterState& state, JobId id, const std::vector<P
 bool RoomMaker::start_anew(ClusterState& state, JobId id, const std::vector<PodId>& pods,
                            EffectList& effects) {
     const JobRow& job = state.job(id);
-    if (!stranded::may_start_anew(job)) return false;
+    if (beside_ != nullptr || !stranded::may_start_anew(job)) return false;
     find_candidates(
         state, job.pool, [&](const JobRow& other) { return other.key == job.key; }, candidates_,
         Consent::not_needed);
@@ -154,6 +171,7 @@ bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId
         [&](const JobRow& other) { return reclaim::may_stop(state, job, ask, other); },
         candidates_);
     look_again_later(state, id);
+    leave_what_is_promised(state);
     return search_lent(state, id, pods);
 }
 
@@ -168,7 +186,7 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
         for (const EvictionUnit* unit : order) candidates_.units.push_back(*unit);
         const RoomOnceGone room{state, job.pool, candidates_, pods};
         return (node.exists() ? room.may_suffice_on(node) : room.may_suffice()) &&
-               search_.find(state, id, pods, candidates_, plan_);
+               find(state, id, pods);
     };
     for (const EvictionUnit& unit : all) order.push_back(&unit);
     if (search(NodeId::none())) return true;
@@ -204,19 +222,21 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
 bool RoomMaker::preempt(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
     const JobRow& job = state.job(id);
     if (!preempt::may_try(state, job, pods.front())) return false;
-    if (pods.size() == 1 && search_.find_of_lower_priority(state, id, pods.front(), plan_)) {
+    if (pods.size() == 1 && beside_ == nullptr &&
+        search_.find_of_lower_priority(state, id, pods.front(), plan_)) {
         return true;
     }
     find_candidates(
         state, job.pool, [&](const JobRow& other) { return preempt::may_stop(job, other); },
         candidates_);
     look_again_later(state, id);
-    return search_.find(state, id, pods, candidates_, plan_);
+    leave_what_is_promised(state);
+    return find(state, id, pods);
 }
 
 bool RoomMaker::stop_longer(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
     const JobRow& job = state.job(id);
-    if (!Shorter::may_try(state, job, pods.front())) return false;
+    if (beside_ != nullptr || !Shorter::may_try(state, job, pods.front())) return false;
     stoppable_.read(state, job.pool, left_);
     Shorter shorter{state, job, left_};
     shorter.choose(stoppable_, candidates_);

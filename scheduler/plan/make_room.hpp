@@ -8,6 +8,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/eviction_search.hpp"
 #include "scheduler/plan/figures.hpp"
+#include "scheduler/plan/reservation.hpp"
 #include "scheduler/plan/shorter.hpp"
 
 namespace gpuctl {
@@ -21,10 +22,11 @@ public:
     // Cheap: could there be anybody? Adds to `watch` what must move before the answer is another.
     bool may_try(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
                  const Load& ask, std::uint16_t& watch) const;
-    // True when pods are being stopped for it now.
+    // True when pods are being stopped for it now. Beside a promise: of which nothing may be taken.
     bool make(ClusterState& state, JobId job, const std::vector<PodId>& pods, const Load& ask,
-              EngineFigures& figures, EffectList& effects);
+              Reservation* beside, EngineFigures& figures, EffectList& effects);
     [[nodiscard]] const std::vector<Victim>& victims() const { return plan_.victims; }  // of it
+    [[nodiscard]] const std::vector<Placement>& round() const { return plan_.round; }
 
 private:
     bool shrink(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);
@@ -34,11 +36,15 @@ private:
     bool take_back(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);
     bool preempt(ClusterState& state, JobId job, const std::vector<PodId>& pods);
     bool stop_longer(ClusterState& state, JobId job, const std::vector<PodId>& pods);
+    // Who stands where room is promised, or leaves there, is left out: that room is not theirs.
+    void leave_what_is_promised(const ClusterState& state);
+    bool find(ClusterState& state, JobId job, const std::vector<PodId>& pods);  // of candidates_
     // Among the candidates, as far as queues keep what they are guaranteed.
     bool search_lent(ClusterState& state, JobId job, const std::vector<PodId>& pods);
     void look_again_later(ClusterState& state, JobId job);
 
     EvictionSearch search_;
+    Reservation* beside_ = nullptr;  // of this make()
     StoppableWork stoppable_;
     WorkLeft left_;
     Candidates candidates_;  // buffers

@@ -16,7 +16,6 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     told_.clear();
     has_shifted_ = false;
     has_moved_limits_ = false;
-    has_taken_ = false;
     placer_.keep_outside(std::nullopt);
     room_maker_.open();
     const bool is_new_term = state.resend_due();
@@ -43,8 +42,8 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
         if (state.elastic_jobs().empty() || !was_everybody_tried) break;
         grow(state, pool, figures, effects);
     }
-    const bool is_elsewhere = has_taken_ && state.pools() > 1;  // some were told before that
-    if (is_elsewhere || figures.ranks_grown != grown) tell_heads_anew(state);
+    // Some were told before another pool was served.
+    if (state.pools() > 1 || figures.ranks_grown != grown) tell_heads_anew(state);
     state.set_unfinished(false);
     // Ranks that grew are held now, and nobody had waited for them.
     const bool has_news = !state.with_new_demand().empty() || has_moved_limits_;
@@ -335,17 +334,18 @@ bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
         return true;
     });
     if (!has_time) return false;
-    // What comes after the first in line takes no room that others leave before that is served.
-    if (is_held_back_) {
-        watch_ |= ClassBlock::kPromise;
-        return false;
-    }
+    // What comes after the first in line takes no room that others leave where that is to start.
+    if (is_held_back_) watch_ |= ClassBlock::kPromise;
     models_.clear();
     if (!is_beside_heads(state, pods_)) return false;
     if (is_long_ && short_work_.keeps_out(state, state.job(id), ask.gpus)) return false;
     placer_.keep_off(models_);
-    const bool is_made = room_maker_.make(state, id, pods_, ask, figures, effects);
+    Reservation* const beside = is_held_back_ ? &reservation() : nullptr;
+    const bool is_made = room_maker_.make(state, id, pods_, ask, beside, figures, effects);
     placer_.keep_off({});
+    if (is_made && reservation().exists()) {
+        reservation().note_placed(state, room_maker_.round(), !is_held_back_);
+    }
     return is_made;
 }
 

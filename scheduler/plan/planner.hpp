@@ -65,6 +65,8 @@ private:
     // Of other pools, that wait for what the namespace may hold: those behind whom somebody is
     // here, and the first that came before a class.
     void note_heads_elsewhere(ClusterState& state);
+    // Likewise, whoever is promised room there.
+    void note_promised_elsewhere(const ClusterState& state, PoolId pool, LimitHeads& heads);
     void note_head_elsewhere(ClusterState& state, PoolId pool, Line& line, TenantId tenant,
                              const WaitingJob* before);
     void note_or_pass(ClusterState& state, PoolId pool, Line& line, ClassId head);
@@ -107,7 +109,6 @@ private:
     Promise behind_;                 // for whom this attempt leaves what is under a limit
     ShortWork short_work_;           // what of the pool is kept for it
     bool has_shifted_ = false;       // the next Plan goes on: see loses_its_turn()
-    bool has_taken_ = false;         // this Plan placed or claimed something
     bool has_moved_limits_ = false;  // of a namespace, for who waits in another pool
     bool is_long_ = false;           // the job of this attempt
     bool is_held_back_ = false;      // this attempt leaves alone what is promised

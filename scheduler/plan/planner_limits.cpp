@@ -23,7 +23,8 @@ bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId
     return !kept.is_out;  // to other GPU models it may go
 }
 
-// Where nobody knows when nodes have room for it, others would wait for nothing.
+// Where nobody knows that nodes will have room for it, others would wait for nothing. When that is
+// does not count: others would move it while it is nobody's (docs/adr/0028).
 bool Planner::keep_limits_for(ClusterState& state, PoolId pool, JobId job) {
     state.read_readiness(job, ready_);
     if (ready_.hold != Reason::none || ready_.pods.empty()) return false;
@@ -34,11 +35,10 @@ bool Planner::keep_limits_for(ClusterState& state, PoolId pool, JobId job) {
     Capacity& capacity = state.capacity_for_planning();
     const bool fits = placer_.place_all(state, capacity, pool, pods_, round_);
     placer_.keep_outside(std::nullopt);
-    if (fits) return limit_holds_.add(state, job, state.now());
+    if (fits) return limit_holds_.add(state, job);
     if (probes_.size() < state.pools()) probes_.resize(state.pools());
     Reservation& probe = probes_[pool.value()];
-    const bool is_known = probe.make(state, placer_, job, pods_) && probe.promise().at.happened();
-    return is_known && limit_holds_.add(state, job, std::max(probe.promise().at, state.now()));
+    return probe.make(state, placer_, job, pods_) && limit_holds_.add(state, job);
 }
 
 bool Planner::note_head(ClusterState& state, ClassId chosen) {
@@ -68,8 +68,21 @@ void Planner::note_head_elsewhere(ClusterState& state, PoolId pool, Line& line, 
     }
 }
 
+void Planner::note_promised_elsewhere(const ClusterState& state, PoolId pool, LimitHeads& heads) {
+    if (state.pools() == 1 || !keeps_limits(state.pool(pool))) return;
+    for (const auto& [name, other] : state.pools_by_name()) {
+        const Promise& promise = state.pool(other).promise;
+        if (other == pool || !promise.job.exists()) continue;
+        const JobRow& job = state.job(promise.job);
+        if (!job.waits_in.exists() || !state.tenant(job.tenant).has_limits()) continue;
+        limit_holds_.add_promised(promise);
+        heads.note_promised(promise.job);
+    }
+}
+
 void Planner::note_heads_elsewhere(ClusterState& state) {
     if (!line_.keeps_limits) return;
+    note_promised_elsewhere(state, pool_, line_.heads);
     const std::vector<Promise> kept = state.pool(pool_).limits_kept;
     for (const Promise& one : kept) {
         const ClassId of = state.job(one.job).waits_in;
@@ -101,6 +114,7 @@ void Planner::note_told_heads(ClusterState& state, PoolId pool) {
         limit_holds_.add_promised(promised.promise());
         heads_.heads.note_promised(promised.promise().job);
     }
+    note_promised_elsewhere(state, pool, heads_.heads);
     const std::vector<Promise> kept = state.pool(pool).limits_kept;
     for (const Promise& one : kept) {
         const ClassId of = state.job(one.job).waits_in;
@@ -136,7 +150,6 @@ void Planner::note_heads(ClusterState& state, PoolId pool) {
 
 // What was promised to those behind heads that come later in the line may have changed with it.
 void Planner::note_limits_moved(ClusterState& state, JobId id) {
-    has_taken_ = true;
     const JobRow& job = state.job(id);
     ClassKey key;
     key.queue = job.queue;

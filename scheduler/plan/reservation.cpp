@@ -233,6 +233,12 @@ void Reservation::note_left(const ClusterState& state, const Capacity& capacity)
     }
 }
 
+bool Reservation::is_on(NodeId node) const {
+    const auto end = left_.begin() + static_cast<std::ptrdiff_t>(nodes_);
+    return std::any_of(left_.begin(), end,
+                       [node](const Left& left) { return left.slot == node.value(); });
+}
+
 bool Reservation::is_over_by_then(Instant now, Duration limit) const {
     return is_over_by(promise_.at, now, limit);
 }

@@ -213,8 +213,9 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
         Books spared = then;
         for (const std::string& uid : uids) spared.pods.at(uid).facts.phase = PodPhase::running;
         for (const auto& [uid, place] : beside) claim(spared, uid, place);
-        if (spared.limit_crossed(like, ask).empty() &&
-            spared.fitting_in_models(like, ranks) >= ranks) {
+        // Behind a promise room is not to be had where that is, and the books do not know where.
+        if (!after.pool(row.pool).promise.job.exists() &&
+            spared.limit_crossed(like, ask).empty() && spared.fitting_in_models(like, ranks) >= ranks) {
             fail("I17", what + to_string(name) + " is stopped without need");
         }
     }

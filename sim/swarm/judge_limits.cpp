@@ -75,7 +75,14 @@ bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& 
     const JobRow& job = state.job(id);
     const PoolRow& pool = state.pool(job.pool);
     std::vector<Promise> kept = pool.limits_kept;
-    if (pool.promise.job.exists()) kept.push_back(pool.promise);
+    for (const auto& [name, other] : state.pools_by_name()) {
+        const Promise& promise = state.pool(other).promise;
+        if (!promise.job.exists()) continue;
+        // In another pool it keeps what their namespace may hold.
+        if (other == job.pool || state.job(promise.job).tenant == job.tenant) {
+            kept.push_back(promise);
+        }
+    }
     const std::optional<Wish> wish = wish_of(state, id);
     if (!wish) return false;
     const Duration limit = wish->pod->run_time_max;
@@ -109,7 +116,8 @@ bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& 
 void Judge::check_limits_kept(const ClusterState& state) {
     for (const auto& [name, pool] : state.pools_by_name()) {
         for (const Promise& kept : state.pool(pool).limits_kept) {
-            if (kept.job == state.pool(pool).promise.job) continue;  // room is promised to it
+            const PoolId its = state.job(kept.job).pool;
+            if (kept.job == state.pool(its).promise.job) continue;  // room is promised to it
             ++probes.limits_kept;
             const JobRow& job = state.job(kept.job);
             const std::string who = "job " + to_string(job.key) + " is kept what limits leave and ";

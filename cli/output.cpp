@@ -228,10 +228,13 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     }
     // Whoever behind it needs less would take the room: a time alone would be a promise.
     const bool may_be_passed = job.at("estimatedStart").value("mayBePassed", false);
-    const bool is_kept_later = !text_of(job.at("estimatedStart"), "roomKeptFrom").empty();
-    const std::string passed =
-        std::string{", unless smaller jobs take the room first; none is kept for it"} +
-        (is_kept_later ? " before it is first in line" : "");
+    std::string passed = ", unless smaller jobs take the room first; none is kept for it";
+    if (!text_of(job.at("estimatedStart"), "roomKeptFrom").empty()) {
+        const std::string kept_in = until(job, "roomKeptFrom", now_ms, Rounding::up);
+        const bool is_to_come = !kept_in.empty() && kept_in != kAtOnce;
+        passed += is_to_come ? " in the next " + kept_in + ", nor before it is first in line"
+                             : " before it is first in line";
+    }
     return "in about " + likely + (bounds.empty() ? "" : " (" + bounds + ")") +
            (may_be_passed ? passed : "");
 }

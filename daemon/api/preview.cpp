@@ -34,7 +34,7 @@ Result<std::int64_t> hours_of(const Call& call) {
     return hours;
 }
 
-Result<whatif::Preview> make_preview(const std::string& directory, Instant since,
+Result<whatif::Preview> make_preview(const std::string& directory, Instant since, Instant until,
                                      const Policy& proposed) {
     std::optional<whatif::PastCollector> collector;
     journal::PastReader reader;
@@ -42,7 +42,7 @@ Result<whatif::Preview> make_preview(const std::string& directory, Instant since
     reader.next = [&](const Input& input) { collector->take(input); };
     const Result<void> read = journal::read_past(directory, since, reader);
     if (!read) return read.error();
-    const whatif::PastWindow past = std::move(*collector).finish();
+    const whatif::PastWindow past = std::move(*collector).finish(until);
     if (past.exported.empty()) return whatif::Preview{};
     return whatif::preview(past, proposed);
 }
@@ -138,8 +138,8 @@ aio::Task<net::HttpResponse> preview_policy(Services& services, Call call) {
     const Instant now{aio::Loop::wall_ms()};
     std::function<Result<whatif::Preview>()> work =
         [directory = services.settings.journal_directory, policy = proposed->policy,
-         since = Instant{now.ms() - *hours * 3'600'000}] {
-            return make_preview(directory, since, policy);
+         since = Instant{now.ms() - *hours * 3'600'000}, until = now] {
+            return make_preview(directory, since, until, policy);
         };
     const Result<whatif::Preview> preview = co_await aio::offload(services.loop, std::move(work));
     if (!preview) co_return problem_reply(preview.error(), call);

@@ -186,6 +186,10 @@ void PastCollector::see_removed(const std::string& uid, const Event& event, Inst
     }
 }
 
-PastWindow PastCollector::finish() && { return std::move(window_); }
+PastWindow PastCollector::finish(Instant until) && {
+    if (window_.exported.empty() && leads_up_) begin_window(since_);
+    window_.end = std::max(window_.end, until);
+    return std::move(window_);
+}
 
 }  // namespace gpuctl::whatif

@@ -55,8 +55,9 @@ class PastCollector {
 public:
     PastCollector(Engine engine, Instant since) : engine_(std::move(engine)), since_(since) {}
     void take(const Input& input);
-    // An empty `exported`: nothing happened since.
-    [[nodiscard]] PastWindow finish() &&;
+    // The window ends then, however long ago the last input came: who waits waits all the while.
+    // An empty `exported`: there is no journal of it.
+    [[nodiscard]] PastWindow finish(Instant until) &&;
 
 private:
     // Between two stops of ours; by the pod's place in the window.

@@ -195,8 +195,14 @@ TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
               "in about 5m (now at the earliest, in 2d at the latest), unless smaller jobs take "
               "the room first; none is kept for it");
     passed["estimatedStart"]["roomKeptFrom"] = "2023-11-14T22:53:20Z";
+    EXPECT_NE(start_words(passed, now_ms)
+                  .find("none is kept for it in the next 40m, nor before it is first in line"),
+              std::string::npos)
+        << start_words(passed, now_ms);
+    passed["estimatedStart"]["roomKeptFrom"] = "2023-11-14T22:03:20Z";
     EXPECT_NE(start_words(passed, now_ms).find("none is kept for it before it is first in line"),
-              std::string::npos);
+              std::string::npos)
+        << start_words(passed, now_ms);
     EXPECT_EQ(start_words(job("2023-11-14T22:13:50Z", nullptr, nullptr), now_ms),
               "at a time that cannot be told yet, in 30s at the earliest");
     EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", nullptr, nullptr), now_ms),

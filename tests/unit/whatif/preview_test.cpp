@@ -39,7 +39,7 @@ public:
         pod.finished_at = instant(to);
         put(to, PodObserved{pod});
     }
-    [[nodiscard]] PastWindow since(std::int64_t at) {
+    [[nodiscard]] PastWindow since(std::int64_t at, std::int64_t until = 0) {
         std::stable_sort(told_.begin(), told_.end(),
                          [](const auto& x, const auto& y) { return x.first < y.first; });
         PastCollector collector{Engine{}, instant(at)};
@@ -48,7 +48,7 @@ public:
             ++sequence;
             collector.take(Input{Sequence{sequence}, instant(when), sequence, event});
         }
-        return std::move(collector).finish();
+        return std::move(collector).finish(instant(until));
     }
     static Instant instant(std::int64_t seconds) { return Instant{kStart + 1'000 * seconds}; }
 
@@ -100,6 +100,19 @@ TEST(Preview, who_was_given_up_waited_until_then) {
     EXPECT_EQ(told.all.before.mean, Duration::seconds(15));
     EXPECT_EQ(told.all.before.p95, Duration::seconds(20));
     EXPECT_EQ(told.wait_mean_in_fact, Duration::seconds(15));
+}
+
+// A reader saw a job that had waited for nine minutes told as five: nothing had happened since.
+TEST(Preview, who_waits_in_silence_waits_until_now) {
+    Past past;
+    past.put(0, PolicyChanged{queues(0)});
+    past.comes(10, "waits", 16, "low");
+    EXPECT_EQ(preview_of(past.since(5, 1'010), queues(10)).all.before.mean,
+              Duration::seconds(1'000));
+    // The whole window was silent.
+    const PastWindow silent = past.since(500, 1'010);
+    EXPECT_FALSE(silent.exported.empty());
+    EXPECT_EQ(silent.end, Past::instant(1'010));
 }
 
 TEST(Preview, tells_who_gains_and_who_loses_when_a_queue_gets_priority) {
@@ -294,10 +307,11 @@ TEST(Preview, what_nodes_and_users_did_happens_again) {
     EXPECT_EQ(told.wait_mean_in_fact, told.all.before.mean);
 }
 
-TEST(Preview, of_a_window_without_anything_is_empty) {
+TEST(Preview, of_a_window_without_jobs_tells_none) {
     Past past;
-    const PastWindow nothing = past.since(50);
-    EXPECT_TRUE(nothing.exported.empty());
+    EXPECT_EQ(preview_of(past.since(50, 100), queues(10)).all.jobs, 0);
+    PastCollector without_journal{Engine{}, Past::instant(0)};
+    EXPECT_TRUE(std::move(without_journal).finish(Past::instant(100)).exported.empty());
 }
 
 }  // namespace

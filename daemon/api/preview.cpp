@@ -138,9 +138,8 @@ aio::Task<net::HttpResponse> preview_policy(Services& services, Call call) {
     const Instant now{aio::Loop::wall_ms()};
     std::function<Result<whatif::Preview>()> work =
         [directory = services.settings.journal_directory, policy = proposed->policy,
-         since = Instant{now.ms() - *hours * 3'600'000}, until = now] {
-            return make_preview(directory, since, until, policy);
-        };
+         since = Instant{now.ms() - *hours * 3'600'000},
+         until = now] { return make_preview(directory, since, until, policy); };
     const Result<whatif::Preview> preview = co_await aio::offload(services.loop, std::move(work));
     if (!preview) co_return problem_reply(preview.error(), call);
     Json body = preview_json(*preview);

@@ -358,11 +358,12 @@ void check_guarantees(const Config& config, const PoolPolicy& pool, const wire::
     const wire::Field at = wire::Fields{field}.find(reserves ? "reserve" : "queues");
     const std::string has = "pool " + pool.name + " has " + format_gpus(total) + " GPUs";
     if (promised == GpuMilli{}) {
-        return (at ? at : field).error(has + " and cannot keep " + format_gpus(reserve) +
-                                       " of them in reserve");
+        return (at ? at : field)
+            .error(has + " and cannot keep " + format_gpus(reserve) + " of them in reserve");
     }
     (at ? at : field)
-        .error(has + "; " + (reserves ? "with " + format_gpus(reserve) + " of them reserved " : "") +
+        .error(has + "; " +
+               (reserves ? "with " + format_gpus(reserve) + " of them reserved " : "") +
                "its queues cannot be guaranteed " + format_gpus(promised));
 }
 

@@ -85,7 +85,8 @@ std::string words_of(const ClusterState& state, Why why, Instant until,
         case Why::spared:
             return "could not be evicted and are left alone" + rest;
         case Why::promise:
-            return "could be stopped, but not where room is promised to " + promised_to + ", and elsewhere that is not enough";
+            return "could be stopped, but not where room is promised to " + promised_to +
+                   ", and elsewhere that is not enough";
         case Why::within_also:
             return "stay, as their jobs also hold what their own queues are guaranteed";
     }

@@ -214,8 +214,8 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
         for (const std::string& uid : uids) spared.pods.at(uid).facts.phase = PodPhase::running;
         for (const auto& [uid, place] : beside) claim(spared, uid, place);
         // Behind a promise room is not to be had where that is, and the books do not know where.
-        if (!after.pool(row.pool).promise.job.exists() &&
-            spared.limit_crossed(like, ask).empty() && spared.fitting_in_models(like, ranks) >= ranks) {
+        if (!after.pool(row.pool).promise.job.exists() && spared.limit_crossed(like, ask).empty() &&
+            spared.fitting_in_models(like, ranks) >= ranks) {
             fail("I17", what + to_string(name) + " is stopped without need");
         }
     }

@@ -170,6 +170,28 @@ void check(const MaintenanceWindow& window, const wire::Field& field) {
     }
 }
 
+namespace {
+
+// A reservation for a queue that is nowhere on its nodes would close them to everybody.
+void check_queues_of(const MaintenanceWindow& window, const Policy& policy,
+                     const wire::Field& field) {
+    std::vector<std::string> queues{kDefaultQueue};
+    for (const PoolPolicy& pool : policy.pools) {
+        if (!window.pool.empty() && window.pool != pool.name) continue;
+        for (const QueuePolicy& queue : pool.queues) queues.push_back(queue.name);
+    }
+    const std::string who =
+        window.pool.empty() ? "no pool has" : "pool " + window.pool + " does not have";
+    for (const std::string& queue : window.queues) {
+        if (std::find(queues.begin(), queues.end(), queue) != queues.end()) continue;
+        const std::string nearest = wire::nearest_name(queue, queues);
+        field.error(who + " the queue " + queue + " of reservation " + window.name +
+                    (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    }
+}
+
+}  // namespace
+
 void check_windows(const Policy& policy, const wire::Field& field) {
     std::set<std::string> names;
     for (const MaintenanceWindow& window : policy.windows) {
@@ -181,17 +203,8 @@ void check_windows(const Policy& policy, const wire::Field& field) {
                     " windows of maintenance and reservations; " + std::to_string(kWindowsMaximum) +
                     " are the most");
     }
-    std::vector<std::string> queues{kDefaultQueue};
-    for (const PoolPolicy& pool : policy.pools) {
-        for (const QueuePolicy& queue : pool.queues) queues.push_back(queue.name);
-    }
     for (const MaintenanceWindow& window : policy.windows) {
-        for (const std::string& queue : window.queues) {
-            if (std::find(queues.begin(), queues.end(), queue) != queues.end()) continue;
-            const std::string nearest = wire::nearest_name(queue, queues);
-            field.error("no pool has the queue " + queue + " of reservation " + window.name +
-                        (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
-        }
+        check_queues_of(window, policy, field);
     }
 }
 

@@ -191,7 +191,10 @@ bool EvictionSearch::find(ClusterState& state, JobId job, const std::vector<PodI
     for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
     const auto search = [&](const Units& among, Duration grace) {
         EvictionTrial trial{state, placer_, log_, job, pods};
-        for (const PodId pod : candidates.leaving) trial.lift(pod);
+        for (const PodId pod : candidates.leaving) {
+            const bool is_promised = beside_ != nullptr && beside_->is_on(state.pod(pod).node);
+            is_promised ? trial.lift_from_limits(pod) : trial.lift(pod);
+        }
         if (trial.fits(NodeId::none())) return false;  // it need only wait
         trial.wait_for(grace);
         return tell(trial, choose(trial, among), out);

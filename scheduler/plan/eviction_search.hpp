@@ -6,6 +6,7 @@
 
 #include "scheduler/plan/node_bounds.hpp"
 #include "scheduler/plan/placer.hpp"
+#include "scheduler/plan/reservation.hpp"
 #include "scheduler/plan/units_by_node.hpp"
 #include "scheduler/plan/victims.hpp"
 
@@ -24,6 +25,8 @@ class EvictionSearch {
 public:
     explicit EvictionSearch(Placer& placer) : placer_(placer) {}
 
+    // What leaves where this room is promised leaves none to what follows; null: none is.
+    void leave_room_of(const Reservation* promised) { beside_ = promised; }
     // False when stopping nobody of them would help, or when what is leaving anyway is enough.
     bool find(ClusterState& state, JobId job, const std::vector<PodId>& pods,
               const Candidates& candidates, EvictionPlan& out);
@@ -51,6 +54,7 @@ private:
     static bool tell(EvictionTrial& trial, const Units& chosen, EvictionPlan& out);
 
     Placer& placer_;
+    const Reservation* beside_ = nullptr;
     std::vector<Transaction::Entry> log_;
 };
 

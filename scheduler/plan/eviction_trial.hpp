@@ -54,6 +54,8 @@ public:
     }
 
     void lift(PodId id) { change(id, 1); }
+    // Its room is somebody else's; what it counts against limits is gone with it.
+    void lift_from_limits(PodId id) { relief_.add(state_, id, 1); }
     void lift(const EvictionUnit& unit) {
         for (const PodId pod : unit.pods) change(pod, 1);
     }

@@ -9,6 +9,7 @@
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/plan/explain_parts.hpp"
 #include "scheduler/plan/preempt.hpp"
+#include "scheduler/plan/promise_rules.hpp"
 #include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/victims.hpp"
 #include "scheduler/state/limits.hpp"
@@ -39,7 +40,8 @@ using HeldByReason = std::map<Why, Held>;
 // belongs to the first in line.
 bool is_behind_a_promise(const ClusterState& state, JobId id) {
     const Promise& promise = state.pool(state.job(id).pool).promise;
-    return promise.job.exists() && promise.job != id;
+    return promise.job.exists() && promise.job != id &&
+           !is_over_by(promise.at, state.now(), state.job(id).run_time_max);
 }
 
 std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, JobId beneficiary,

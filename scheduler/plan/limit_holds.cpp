@@ -166,7 +166,8 @@ bool LimitHolds::tell(ClusterState& state, PoolId pool) {
         if (!is_known) continue;
         if (hold.answer == Answer::not_asked) work_out(state, hold);
         if (hold.answer == Answer::nothing) continue;
-        kept.push_back({hold.head, hold.at});
+        const Promise told{hold.head, hold.at};
+        if (std::find(kept.begin(), kept.end(), told) == kept.end()) kept.push_back(told);
     }
     return state.keep_limits_as(pool, std::move(kept));
 }

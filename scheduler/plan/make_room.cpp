@@ -74,15 +74,20 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
 void RoomMaker::leave_what_is_promised(const ClusterState& state) {
     if (beside_ == nullptr) return;
     const auto is_there = [&](PodId pod) { return beside_->is_on(state.pod(pod).node); };
+    std::vector<JobId> stay;  // whose further ranks go in order, and one that stays came before
     std::erase_if(candidates_.units, [&](const EvictionUnit& unit) {
-        return std::any_of(unit.pods.begin(), unit.pods.end(), is_there);
+        const bool has_to_stay = unit.job == beside_->promise().job ||
+                                 std::any_of(unit.pods.begin(), unit.pods.end(), is_there) ||
+                                 std::find(stay.begin(), stay.end(), unit.job) != stay.end();
+        if (has_to_stay && unit.in_order) stay.push_back(unit.job);
+        return has_to_stay;
     });
-    std::erase_if(candidates_.leaving, is_there);
 }
 
 bool RoomMaker::find(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
     std::optional<Reservation::Withholding> kept;
     if (beside_ != nullptr) kept.emplace(*beside_, state.capacity_for_planning());
+    search_.leave_room_of(beside_);
     return search_.find(state, id, pods, candidates_, plan_);
 }
 

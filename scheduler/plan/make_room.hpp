@@ -36,7 +36,7 @@ private:
     bool take_back(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);
     bool preempt(ClusterState& state, JobId job, const std::vector<PodId>& pods);
     bool stop_longer(ClusterState& state, JobId job, const std::vector<PodId>& pods);
-    // Who stands where room is promised, or leaves there, is left out: that room is not theirs.
+    // Who stands where room is promised is left out, and what leaves there leaves no room.
     void leave_what_is_promised(const ClusterState& state);
     bool find(ClusterState& state, JobId job, const std::vector<PodId>& pods);  // of candidates_
     // Among the candidates, as far as queues keep what they are guaranteed.

@@ -138,7 +138,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     over_budget_.clear();
     keep_outside_windows(state, job);
     is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
-    is_held_back_ = reservation().exists() &&
+    is_held_back_ = reservation().exists() && reservation().promise().job != job &&
                     !reservation().is_over_by_then(state.now(), state.job(job).run_time_max);
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);

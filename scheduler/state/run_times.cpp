@@ -217,7 +217,11 @@ void ClusterState::keep_limits(PoolId pool, Promise of) {
 
 bool ClusterState::keep_limits_as(PoolId pool, std::vector<Promise> kept) {
     PoolRow& row = pools_[pool.value()];
-    if (row.limits_kept == kept) return false;
+    // In whatever order they were found.
+    if (std::is_permutation(row.limits_kept.begin(), row.limits_kept.end(), kept.begin(),
+                            kept.end())) {
+        return false;
+    }
     row.limits_kept = std::move(kept);
     if (!may_tell_of_limits(row, now_)) return false;
     ++row.promises;

@@ -90,6 +90,9 @@ bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& 
         if (one.job == id) continue;
         const std::optional<Wish> head = wish_of(state, one.job);
         if (!head) continue;
+        // Kept after a long wait, until work has ended in the order in which it began: that is not
+        // lived on here.
+        if (!one.at.happened()) return true;
         // Of a class of limits nearly alike, the first is tried for all.
         if (limit > Duration{} && state.now() + limit <= one.at &&
             state.book().at(job.waits_in).jobs.size() == 1) {

@@ -109,7 +109,16 @@ TEST(ReservationConfiguration, mistakes_are_told_with_what_to_do) {
     expect_refusal(with_reservation("duration: 2d"),
                    "reservation r is for nobody; give queues or tenants");
     expect_refusal(with_reservation("duration: 2d, queues: [lba]"),
-                   "no pool has the queue lba of reservation r; did you mean lab?");
+                   "pool p does not have the queue lba of reservation r; did you mean lab?");
+    // A reader saw it: it closed pool p to all its jobs.
+    const std::string elsewhere =
+        "policy:\n  pools: [{name: p}, {name: q, queues: [{name: lab}]}]\n  reservations:\n"
+        "    - {name: r, pool: POOL, start: 2026-12-01T08:00:00Z, duration: 2d, queues: [lab]}\n";
+    const auto in_pool = [&](const std::string& name) {
+        return std::string{elsewhere}.replace(elsewhere.find("POOL"), 4, name);
+    };
+    expect_refusal(in_pool("p"), "pool p does not have the queue lab of reservation r");
+    EXPECT_EQ(refusal(in_pool("q")), "accepted");
     expect_refusal(
         with_window("name: w, nodes: [dev-0], start: 2026-12-01T08:00:00Z, duration: 1h, "
                     "queues: [default]"),

@@ -72,7 +72,7 @@ void Planner::note_promised_elsewhere(const ClusterState& state, PoolId pool, Li
     if (state.pools() == 1 || !keeps_limits(state.pool(pool))) return;
     for (const auto& [name, other] : state.pools_by_name()) {
         const Promise& promise = state.pool(other).promise;
-        if (other == pool || !promise.job.exists()) continue;
+        if (other == pool || !promise.job.exists() || !keeps_limits(state.pool(other))) continue;
         const JobRow& job = state.job(promise.job);
         if (!job.waits_in.exists() || !state.tenant(job.tenant).has_limits()) continue;
         limit_holds_.add_promised(promise);
@@ -86,7 +86,8 @@ void Planner::note_heads_elsewhere(ClusterState& state) {
     const std::vector<Promise> kept = state.pool(pool_).limits_kept;
     for (const Promise& one : kept) {
         const ClassId of = state.job(one.job).waits_in;
-        if (state.job(one.job).pool == pool_ || !of.exists()) continue;
+        const PoolId its = state.job(one.job).pool;
+        if (its == pool_ || !of.exists() || !keeps_limits(state.pool(its))) continue;
         const bool waits = (state.book().at(of).block.limits & ClassBlock::kOfTenant) != 0;
         const bool is_first = state.book().at(of).jobs.begin()->job == one.job;
         if (waits && is_first && !line_.heads.has_answer_for(state, of)) {
@@ -119,6 +120,7 @@ void Planner::note_told_heads(ClusterState& state, PoolId pool) {
     for (const Promise& one : kept) {
         const ClassId of = state.job(one.job).waits_in;
         if (!of.exists() || state.book().at(of).block.limits == 0) continue;
+        if (!keeps_limits(state.pool(state.job(one.job).pool))) continue;
         const bool is_first = state.book().at(of).jobs.begin()->job == one.job;
         if (is_first) note_or_pass(state, state.job(one.job).pool, heads_, of);
     }

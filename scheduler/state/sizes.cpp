@@ -139,7 +139,8 @@ Instant ClusterState::next_size_change(const JobRow& job) {
     const ElasticRow& elastic = job.elastic;
     if (elastic.wanted != elastic.size) return elastic.not_before;
     const bool may_change = elastic.size < job.record->spec.replicas_max || is_paced(job);
-    return may_change ? std::max(elastic.grow_from, elastic.not_before) : Instant{};
+    // At its largest, too: its ranks may go for others once its controller hears again.
+    return may_change ? std::max(elastic.grow_from, elastic.not_before) : elastic.not_before;
 }
 
 void ClusterState::mark_surplus(PodId id) {

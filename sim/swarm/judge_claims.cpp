@@ -213,7 +213,9 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
         Books spared = then;
         for (const std::string& uid : uids) spared.pods.at(uid).facts.phase = PodPhase::running;
         for (const auto& [uid, place] : beside) claim(spared, uid, place);
-        // Behind a promise room is not to be had where that is, and the books do not know where.
+        // Where room is promised, and of GPU models that are kept for somebody, none is to be had;
+        // the books do not know where that is.
+        if (!after.pool(row.pool).limits_kept.empty()) continue;
         if (!after.pool(row.pool).promise.job.exists() && spared.limit_crossed(like, ask).empty() &&
             spared.fitting_in_models(like, ranks) >= ranks) {
             fail("I17", what + to_string(name) + " is stopped without need");

@@ -381,11 +381,35 @@ GpuMilli guaranteed_of(const PoolPolicy& pool, const std::string& parent, std::s
     return sum;
 }
 
+using GpusByModel = std::map<std::string, std::pair<std::string, std::int64_t>>;
+
+// Where each model of the pool has a maximum in a queue, it holds no more than all of these.
+void check_model_maxima(const PoolPolicy& pool, const GpusByModel& gpus, const wire::Field& field) {
+    for (const QueuePolicy& queue : pool.queues) {
+        GpuMilli most;
+        bool is_bounded = !gpus.empty();
+        for (const auto& [key, of] : gpus) {
+            const auto limit = std::find_if(
+                queue.models.begin(), queue.models.end(), [&of = of](const ModelLimit& one) {
+                    return same_gpu_model(one.model, of.first) && one.maximum;
+                });
+            is_bounded = is_bounded && limit != queue.models.end();
+            if (is_bounded) most += std::min(*limit->maximum, whole_gpus(of.second));
+        }
+        if (!is_bounded || queue.guaranteed <= most) continue;
+        const wire::Field at = wire::Fields{field}.find("queues");
+        (at ? at : field)
+            .error("queue " + queue.name + " of pool " + pool.name + " is guaranteed " +
+                   format_gpus(queue.guaranteed) +
+                   " GPUs, and its maxima of GPU models let it hold " + format_gpus(most));
+    }
+}
+
 void check_model_guarantees(const Config& config, const PoolPolicy& pool,
                             const wire::Field& field) {
-    std::map<std::string, std::pair<std::string, std::int64_t>> gpus;
+    GpusByModel gpus;
     for (const EmbeddedNodes& nodes : config.cluster.embedded.nodes) {
-        if (nodes.pool != pool.name) continue;
+        if (nodes.pool != pool.name || nodes.gpus <= 0) continue;
         auto& [model, count] = gpus[lower_case(nodes.gpu_model)];
         model = nodes.gpu_model;
         count += nodes.count * nodes.gpus;
@@ -399,6 +423,7 @@ void check_model_guarantees(const Config& config, const PoolPolicy& pool,
             .error("pool " + pool.name + " has " + std::to_string(count) + " GPUs of model " +
                    model + "; its queues cannot be guaranteed " + format_gpus(promised));
     }
+    check_model_maxima(pool, gpus, field);
 }
 
 }  // namespace

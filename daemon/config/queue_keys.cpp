@@ -72,6 +72,7 @@ private:
                        format_gpus(own.guaranteed) + " that it is guaranteed of all");
         }
         check_models(position, below, name);
+        check_children_maxima(own, below);
         if (own.lending_limit && *own.lending_limit > own.guaranteed) {
             member(field, "lendingLimit")
                 .error("queue " + name + " cannot lend " + format_gpus(*own.lending_limit) +
@@ -154,6 +155,23 @@ private:
         GpuMilli sum;
         for (const ModelLimit& model : queue.models) sum += model.guaranteed;
         return sum;
+    }
+
+    // Only those below it hold anything: what it is guaranteed beyond their maxima would be kept
+    // for nobody.
+    void check_children_maxima(const QueuePolicy& queue, const wire::Field& below) {
+        GpuMilli most;
+        bool has_children = false;
+        for (const QueuePolicy& child : pool_.queues) {
+            if (child.parent != queue.name) continue;
+            if (!child.maximum) return;
+            has_children = true;
+            most += *child.maximum;
+        }
+        if (!has_children || queue.guaranteed <= most) return;
+        below.error("the queues below " + queue.name + " may hold " + format_gpus(most) +
+                    " GPUs together at most, less than the " + format_gpus(queue.guaranteed) +
+                    " that it is guaranteed");
     }
 
     // What is guaranteed of a model below a queue is no more than the queue is guaranteed of it.

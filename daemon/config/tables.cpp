@@ -238,7 +238,9 @@ const std::vector<Key<QueuePolicy>>& keys<QueuePolicy>() {
         gpus("borrowingLimit", &QueuePolicy::borrowing_limit,
              "GPUs above the guarantee; left out: up to the maximum"),
         gpus("lendingLimit", &QueuePolicy::lending_limit,
-             "GPUs of the guarantee that others may use while they are idle; left out: all"),
+             "GPUs of the guarantee, and of each model's, that others may use while they are idle; "
+             "left "
+             "out: all"),
         optional_count("maxJobs", &QueuePolicy::jobs_maximum, 1, 1'000'000,
                        "jobs that run at once; left out: no limit"),
         gpus("maxGpuPerJob", &QueuePolicy::gpus_per_job_maximum, "left out: no limit"),

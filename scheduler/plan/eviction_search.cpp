@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "scheduler/base/wide.hpp"
 #include "scheduler/plan/cheapest_nodes.hpp"
@@ -191,10 +192,11 @@ bool EvictionSearch::find(ClusterState& state, JobId job, const std::vector<PodI
     for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
     const auto search = [&](const Units& among, Duration grace) {
         EvictionTrial trial{state, placer_, log_, job, pods};
-        for (const PodId pod : candidates.leaving) {
-            const bool is_promised = beside_ != nullptr && beside_->is_on(state.pod(pod).node);
-            is_promised ? trial.lift_from_limits(pod) : trial.lift(pod);
-        }
+        for (const PodId pod : candidates.leaving) trial.lift(pod);
+        // Counted after what leaves: of that the promise may leave a part.
+        std::optional<Reservation::Withholding> kept;
+        if (beside_ != nullptr) kept.emplace(*beside_, state.capacity_for_planning());
+        trial.count_anew();
         if (trial.fits(NodeId::none())) return false;  // it need only wait
         trial.wait_for(grace);
         return tell(trial, choose(trial, among), out);

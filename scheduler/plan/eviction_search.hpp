@@ -25,8 +25,8 @@ class EvictionSearch {
 public:
     explicit EvictionSearch(Placer& placer) : placer_(placer) {}
 
-    // What leaves where this room is promised leaves none to what follows; null: none is.
-    void leave_room_of(const Reservation* promised) { beside_ = promised; }
+    // What this promises is kept out of what follows, but for what leaves beside it; null: nothing.
+    void leave_room_of(Reservation* promised) { beside_ = promised; }
     // False when stopping nobody of them would help, or when what is leaving anyway is enough.
     bool find(ClusterState& state, JobId job, const std::vector<PodId>& pods,
               const Candidates& candidates, EvictionPlan& out);
@@ -54,7 +54,7 @@ private:
     static bool tell(EvictionTrial& trial, const Units& chosen, EvictionPlan& out);
 
     Placer& placer_;
-    const Reservation* beside_ = nullptr;
+    Reservation* beside_ = nullptr;
     std::vector<Transaction::Entry> log_;
 };
 

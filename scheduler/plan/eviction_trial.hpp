@@ -50,12 +50,14 @@ public:
             state_.barred(state_.stay_of(job_, pods_), state_.now(), claim_lasts(grace));
         const bool is_any = (barred & ~state_.calendar().closed) != 0;
         placer_.keep_outside(is_any ? std::optional{barred} : std::nullopt);
+        count_anew();
+    }
+    // The columns were changed beside this.
+    void count_anew() {
         if (counts_ranks()) count_ranks();
     }
 
     void lift(PodId id) { change(id, 1); }
-    // Its room is somebody else's; what it counts against limits is gone with it.
-    void lift_from_limits(PodId id) { relief_.add(state_, id, 1); }
     void lift(const EvictionUnit& unit) {
         for (const PodId pod : unit.pods) change(pod, 1);
     }

@@ -62,6 +62,9 @@ std::string arithmetic(const LimitHit& hit) {
                    gpus + " left to them";
         case LimitKind::pool_lending:
             return " has " + gpus + " held, or kept back for queues that do not lend them";
+        case LimitKind::pool_model_lending:
+            return " has " + held + " of " + limit + " " + std::string{hit.model} +
+                   " GPUs held, or kept back for queues that do not lend them";
         case LimitKind::tenant_gpus:
             return " holds " + gpus + " it may hold";
         case LimitKind::tenant_cpu:
@@ -99,9 +102,7 @@ namespace explain_parts {
 std::string limit_holder(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
     const std::string& pool = state.pool(job.pool).name;
     if (hit.queue.exists()) return "queue " + state.queue_path(hit.queue) + " of pool " + pool;
-    if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) {
-        return "pool " + pool;
-    }
+    if (is_of_pools(hit.kind)) return "pool " + pool;
     const std::string holder = "namespace " + state.tenant(job.tenant).name;
     const bool is_in_pool =
         hit.kind == LimitKind::tenant_pool_gpus || hit.kind == LimitKind::tenant_budget;
@@ -117,7 +118,7 @@ Explanation explain_limit(const ClusterState& state, const JobRow& job, const Li
     out.reason = Reason::queue_limit;
     if (hit.queue.exists()) {
         out.subject = state.queue_path(hit.queue);
-    } else if (hit.kind == LimitKind::pool_lending || hit.kind == LimitKind::pool_reserve) {
+    } else if (is_of_pools(hit.kind)) {
         if (hit.kind == LimitKind::pool_reserve) out.reason = Reason::kept_for_growth;
         out.subject = state.pool(job.pool).name;
     } else {

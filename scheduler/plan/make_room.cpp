@@ -85,8 +85,6 @@ void RoomMaker::leave_what_is_promised(const ClusterState& state) {
 }
 
 bool RoomMaker::find(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
-    std::optional<Reservation::Withholding> kept;
-    if (beside_ != nullptr) kept.emplace(*beside_, state.capacity_for_planning());
     search_.leave_room_of(beside_);
     return search_.find(state, id, pods, candidates_, plan_);
 }

@@ -171,6 +171,7 @@ std::uint16_t watched_for(LimitKind kind) {
             return ClassBlock::kQueueShrinks;
         case LimitKind::pool_reserve:
         case LimitKind::pool_lending:  // a queue of it holds less, or a node came
+        case LimitKind::pool_model_lending:
             return ClassBlock::kPoolLending;
         case LimitKind::tenant_gpus:
         case LimitKind::tenant_cpu:

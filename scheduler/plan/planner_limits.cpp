@@ -181,8 +181,7 @@ std::uint16_t Planner::limits_hit(const ClusterState& state, const JobRow& job) 
         for (QueueId up = job.queue; up.exists() && up != hit.queue; up = state.queue(up).parent) {
             bit = static_cast<std::uint16_t>(bit << 1U);
         }
-        const bool is_of_pool =
-            hit.kind == LimitKind::pool_reserve || hit.kind == LimitKind::pool_lending;
+        const bool is_of_pool = is_of_pools(hit.kind);
         if (!hit.queue.exists()) bit = is_of_pool ? ClassBlock::kOfPool : ClassBlock::kOfTenant;
         limits |= bit;
         return true;

@@ -107,7 +107,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         row.facts.unhealthy != facts.unhealthy || row.facts.ready != facts.ready ||
         calls_slices_gpus(row.facts.allocatable) != calls_slices_gpus(facts.allocatable);
     const bool had_gpus = row.known && gpus_total(row.facts.allocatable) > GpuMilli{0};
-    if (row.known) offer_to_pool(row.pool, row.facts.allocatable, -1);
+    if (row.known) offer_to_pool(row.pool, row.facts, -1);
     const bool model_changed = row.facts.gpu_model != facts.gpu_model;
     if (model_changed) charge_pods_of(row, -1);
     const bool moved = !row.known || row.facts.topology != facts.topology;
@@ -130,7 +130,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     }
     place_in_pool(id);
     if (rules_changed) place_in_windows(id);
-    offer_to_pool(row.pool, row.facts.allocatable, 1);
+    offer_to_pool(row.pool, row.facts, 1);
     // A pool without GPUs keeps none back for anybody: that limit is gone (limits.hpp).
     const bool was_last = had_gpus && pools_[row.pool.value()].offered.gpus == GpuMilli{0};
     if (was_last) note_gain(row.pool);
@@ -141,7 +141,7 @@ void ClusterState::on(const NodeRemoved& event, EffectList&) {
     const NodeId id = find_node(event.name);
     if (!id.exists() || !nodes_[id.value()].known) return;
     NodeRow& row = nodes_[id.value()];
-    offer_to_pool(row.pool, row.facts.allocatable, -1);
+    offer_to_pool(row.pool, row.facts, -1);
     row.known = false;
     NodeFacts nameless;
     nameless.name = row.facts.name;

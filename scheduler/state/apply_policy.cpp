@@ -91,8 +91,11 @@ void ClusterState::apply_queue_policy(QueueRow& row, const QueuePolicy& asked) {
     row.gpus_per_job_maximum = asked.gpus_per_job_maximum;
     row.models.clear();
     for (const ModelLimit& limit : asked.models) {
-        row.models.push_back({limit, GpuMilli{}});
-        row.models.back().limit.guaranteed = std::max(limit.guaranteed, GpuMilli{});
+        ModelHolding& model = row.models.emplace_back();
+        model.limit = limit;
+        model.limit.guaranteed = std::max(limit.guaranteed, GpuMilli{});
+        if (!asked.lending_limit) continue;
+        model.keeps = std::max(model.limit.guaranteed - *asked.lending_limit, GpuMilli{});
     }
 }
 

@@ -265,6 +265,9 @@ private:
     void charge_models(QueueId queue, std::string_view model, GpuMilli gpus, std::int64_t sign);
     void charge_pods_of(const NodeRow& node, std::int64_t sign);
     void sum_up_models();
+    void list_models_kept();
+    // Null: no queue of the pool keeps any of it back.
+    ModelRoom* model_kept(PoolId pool, std::string_view model);
     [[nodiscard]] bool crosses_model_limit(const JobRow& job,
                                            const std::vector<Placement>& round) const;
     void change_account(Account& account, const Load& load, std::int64_t sign);
@@ -374,7 +377,9 @@ private:
     void start_usage_clock(Duration half_life_before);
     void finish_ticks();
     void refresh_shares();
-    void offer_to_pool(PoolId pool, const Resources& allocatable, std::int64_t sign);
+    // What shares are shares of.
+    static Load offered_load(const NodeFacts& node);
+    void offer_to_pool(PoolId pool, const NodeFacts& node, std::int64_t sign);
     template <typename Visit>
     void visit_accounts(Visit visit);  // with the pool of each
 

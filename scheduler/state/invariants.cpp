@@ -297,6 +297,7 @@ private:
         if (pool.held != held || pool.kept != kept) {
             fail("I5", "what the queues of pool " + pool.name + " keep is summed up wrongly");
         }
+        for (const ModelRoom& room : pool.models_kept) check_model_kept(id, room);
         Load offered;
         for (const NodeRow& node : state_.nodes_) {
             if (!node.known || node.pool != id) continue;
@@ -308,6 +309,24 @@ private:
             if (pool.held_by_tenant[t] != held_in_pool[{id, TenantId{t}}]) {
                 fail("I5", "a tenant of pool " + pool.name + " is charged wrongly");
             }
+        }
+    }
+
+    void check_model_kept(PoolId pool, const ModelRoom& room) {
+        GpuMilli held;
+        for (const QueueId root : state_.pools_[pool.value()].roots) {
+            held += held_of_model(root, room.model);
+        }
+        GpuMilli offered;
+        for (const NodeRow& node : state_.nodes_) {
+            if (!node.known || node.pool != pool) continue;
+            if (same_gpu_model(node.facts.gpu_model, room.model)) {
+                offered += gpus_total(node.facts.allocatable);
+            }
+        }
+        if (room.held != held || room.offered != offered) {
+            fail("I5", "GPUs " + room.model + " of pool " + state_.pools_[pool.value()].name +
+                           " are summed up wrongly");
         }
     }
 

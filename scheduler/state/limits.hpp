@@ -30,8 +30,9 @@ template <typename Visit>
 void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
                   const Relief* relief = nullptr);
 
-// Visits every GPU model of which a queue of the chain may not hold `ask` more: no part of the job
-// is placed on its nodes then. That is stricter than the limit for a job that could be split over
+// Visits every GPU model of which a queue of the chain may not hold `ask` more, or of which that
+// would leave other queues less than they do not lend: no part of the job is placed on its nodes
+// then. That is stricter than the limit for a job that could be split over
 // models, and never laxer.
 template <typename Visit>
 void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
@@ -189,6 +190,59 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
                           kept.value(), ask.gpus.value()});
 }
 
+// What the queue and those below it would still keep back of the model, were `more` of it held in
+// `leaf`.
+inline GpuMilli kept_back(const ClusterState& state, QueueId id, std::string_view model,
+                          QueueId leaf, GpuMilli more, const Relief* relief) {
+    const QueueRow& queue = state.queue(id);
+    GpuMilli kept;
+    for (const QueueId child : queue.children) {
+        kept += kept_back(state, child, model, leaf, more, relief);
+    }
+    for (const ModelHolding& of : queue.models) {
+        if (of.keeps == GpuMilli{} || !same_gpu_model(of.limit.model, model)) continue;
+        GpuMilli held = of.held - (relief ? relief->of_model(id, model) : GpuMilli{});
+        for (QueueId up = leaf; up.exists(); up = state.queue(up).parent) {
+            if (up == id) held += more;
+        }
+        kept = std::max(kept, of.keeps - held);
+    }
+    return kept;
+}
+
+inline GpuMilli kept_back(const ClusterState& state, PoolId pool, std::string_view model,
+                          QueueId leaf, GpuMilli more, const Relief* relief) {
+    GpuMilli kept;
+    for (const QueueId root : state.pool(pool).roots) {
+        kept += kept_back(state, root, model, leaf, more, relief);
+    }
+    return kept;
+}
+
+inline bool keeps_back(const ClusterState& state, PoolId pool, const ModelRoom& room) {
+    return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, nullptr) > GpuMilli{};
+}
+
+// Were so much more of the model held by the job's queue.
+inline LimitHit model_lending(const ClusterState& state, const JobRow& job, const ModelRoom& room,
+                              GpuMilli ask, const Relief* relief) {
+    const GpuMilli kept = kept_back(state, job.pool, room.model, job.queue, GpuMilli{}, relief);
+    const GpuMilli then = kept_back(state, job.pool, room.model, job.queue, ask, relief);
+    const GpuMilli held =
+        room.held - (relief ? relief->of_model(job.pool, room.model) : GpuMilli{});
+    const bool is_any = kept > GpuMilli{} && room.offered > GpuMilli{};
+    return {is_any ? LimitKind::pool_model_lending : LimitKind::none,
+            QueueId::none(),
+            room.offered.value(),
+            (held + kept).value(),
+            (ask + then - kept).value(),
+            room.model};
+}
+
+inline bool is_hit(const LimitHit& hit) {
+    return hit.kind != LimitKind::none && crosses(hit.limit, hit.held, hit.needed);
+}
+
 template <typename Visit>
 void visit_tenant(const ClusterState& state, const JobRow& job, const Load& ask,
                   const Relief* relief, Visit& visit) {
@@ -249,6 +303,11 @@ void visit_model_limits(const ClusterState& state, const JobRow& job, const Load
                                model.limit.model};
             if (limits::crosses(hit.limit, hit.held, hit.needed)) visit(hit);
         }
+    }
+    if (planted(PlantedBug::keep_no_model_back)) return;
+    for (const ModelRoom& room : state.pool(job.pool).models_kept) {
+        const LimitHit hit = limits::model_lending(state, job, room, ask.gpus, relief);
+        if (limits::is_hit(hit)) visit(hit);
     }
 }
 

@@ -14,6 +14,7 @@ void Relief::clear() {
     committed_.clear();
     rest_.clear();
     jobs_.clear();
+    models_.clear();
 }
 
 Relief::OfQueue& Relief::of(QueueId queue) {
@@ -45,6 +46,10 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     if (job.priority >= kSystemPriority) return;
     add_to_job(state, job, pod, on.exists() ? Kind::further : Kind::holds, sign);
     const GpuMilli gpus = state.shapes().at(pod.shape).gpus * sign;
+    if (job.queue.exists() && !state.pool(job.pool).models_kept.empty()) {
+        models_.push_back(
+            {job.pool, state.node(on.exists() ? on : pod.node).facts.gpu_model, gpus});
+    }
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         if (state.queue(queue).models.empty()) continue;
         const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
@@ -125,6 +130,7 @@ void Relief::add_all(const Relief& other) {
     }
     for (const auto& [where, time] : other.committed_) committed_[where] += time;
     for (const auto& [pool, gpus] : other.rest_) rest_[pool] += gpus;
+    models_.insert(models_.end(), other.models_.begin(), other.models_.end());
 }
 
 Load Relief::of_queue(QueueId queue) const {
@@ -138,6 +144,14 @@ GpuMilli Relief::of_model(QueueId queue, std::string_view model) const {
     if (found == nullptr) return sum;
     for (const auto& [name, gpus] : found->models) {
         if (same_gpu_model(name, model)) sum += gpus;
+    }
+    return sum;
+}
+
+GpuMilli Relief::of_model(PoolId pool, std::string_view model) const {
+    GpuMilli sum;
+    for (const OfModel& one : models_) {
+        if (one.pool == pool && same_gpu_model(one.model, model)) sum += one.gpus;
     }
     return sum;
 }

@@ -30,6 +30,7 @@ public:
     [[nodiscard]] Load of_tenant(TenantId tenant) const;
     [[nodiscard]] GpuMilli of_tenant(TenantId tenant, PoolId pool) const;
     [[nodiscard]] GpuMilli of_model(QueueId queue, std::string_view model) const;
+    [[nodiscard]] GpuMilli of_model(PoolId pool, std::string_view model) const;  // if it is kept
     // What is committed to them of a budget.
     [[nodiscard]] GpuTime of_budget(QueueId queue) const;
     [[nodiscard]] GpuTime of_budget(TenantId tenant, PoolId pool) const;
@@ -80,6 +81,12 @@ private:
     boost::container::flat_map<JobId, OfJob> jobs_;
     boost::container::flat_map<std::pair<TenantId, PoolId>, GpuTime> committed_;
     boost::container::flat_map<PoolId, GpuMilli> rest_;
+    struct OfModel {
+        PoolId pool;
+        std::string model;
+        GpuMilli gpus;
+    };
+    std::vector<OfModel> models_;  // where queues keep some back
 };
 
 }  // namespace gpuctl

@@ -284,6 +284,14 @@ struct Promise {
     friend bool operator==(const Promise&, const Promise&) = default;
 };
 
+// Of a GPU model that some queue of the pool keeps back.
+struct ModelRoom {
+    std::string model;
+    GpuMilli offered;  // by the pool's known nodes
+    GpuMilli held;     // by its queues
+    friend bool operator==(const ModelRoom&, const ModelRoom&) = default;
+};
+
 struct PoolRow {
     std::string name;
     std::int64_t nodes = 0;  // known ones
@@ -309,11 +317,12 @@ struct PoolRow {
     std::vector<QueueId> queues;  // of the policy, by name, "default" among them
     std::vector<QueueId> roots;   // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
-    Load offered;               // by its known nodes: what shares are shares of
-    bool shares_stale = false;  // `offered` changed since they were computed
-    GpuMilli held;              // by its queues
-    GpuMilli kept;              // with what they keep back
-    GpuMilli held_by_growing;   // of `held`: by what may use the reserve
+    Load offered;                        // by its known nodes: what shares are shares of
+    bool shares_stale = false;           // `offered` changed since they were computed
+    GpuMilli held;                       // by its queues
+    GpuMilli kept;                       // with what they keep back
+    std::vector<ModelRoom> models_kept;  // by the policy, in the order of its queues
+    GpuMilli held_by_growing;            // of `held`: by what may use the reserve
     std::int32_t reserve_percent = 0;
     GpuMilli reserve_gpus;
     std::vector<GpuMilli> held_by_tenant;  // by TenantId
@@ -336,6 +345,7 @@ struct Account {
 struct ModelHolding {
     ModelLimit limit;
     GpuMilli held;
+    GpuMilli keeps;  // of its guarantee, not lent while it is idle
 };
 
 struct QueueRow {
@@ -407,15 +417,22 @@ enum class LimitKind : std::uint8_t {
     queue_jobs,
     queue_gpus_per_job,
     queue_model_maximum,
-    queue_budget,  // GPU time of the period, see LimitHit
-    pool_reserve,  // the rest is for what grows with demand
-    pool_lending,  // the pool's GPUs are kept back for other queues
+    queue_budget,        // GPU time of the period, see LimitHit
+    pool_reserve,        // the rest is for what grows with demand
+    pool_lending,        // the pool's GPUs are kept back for other queues
+    pool_model_lending,  // those of one model
     tenant_gpus,
     tenant_cpu,
     tenant_memory,
     tenant_pool_gpus,
     tenant_budget  // in a pool
 };
+
+// What a pool keeps for others is no queue's limit.
+constexpr bool is_of_pools(LimitKind kind) {
+    return kind == LimitKind::pool_reserve || kind == LimitKind::pool_lending ||
+           kind == LimitKind::pool_model_lending;
+}
 
 struct LimitHit {
     LimitKind kind = LimitKind::none;
@@ -425,7 +442,7 @@ struct LimitHit {
     // three are GpuTime then.
     std::int64_t held = 0;
     std::int64_t needed = 0;
-    std::string_view model = {};  // of queue_model_maximum; lives as long as the policy
+    std::string_view model = {};  // of limits of one; lives as long as the policy
 };
 
 struct TenantRow {

@@ -122,8 +122,7 @@ constexpr std::int64_t rounded_up(std::int64_t amount, std::int64_t unit) {
 }
 
 bool can_be_raised(LimitKind kind) {
-    return kind != LimitKind::queue_lending && kind != LimitKind::pool_lending &&
-           kind != LimitKind::pool_reserve;  // what is kept back for others is theirs
+    return kind != LimitKind::queue_lending && !is_of_pools(kind);  // what is kept is others'
 }
 
 LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& hit) {

@@ -144,6 +144,20 @@ public:
                                     const HeldGpus& held) const;
     [[nodiscard]] std::int64_t held_of_model(const QueueName& queue,
                                              const std::string& model) const;
+    // Models that some queue of the pool keeps back.
+    [[nodiscard]] std::set<std::string> models_kept(const std::string& pool) const;
+    // What is held of a model in a pool, what its queues keep of it besides, and by how much both
+    // would grow were `more` held in `in`.
+    struct ModelLent {
+        std::int64_t offered = 0;
+        std::int64_t held = 0;
+        std::int64_t kept = 0;
+        std::int64_t needed = 0;
+    };
+    [[nodiscard]] ModelLent model_lent(const QueueName& in, const std::string& model,
+                                       std::int64_t more) const;
+    [[nodiscard]] std::int64_t kept_of_model(const QueueName& queue, const std::string& model,
+                                             const QueueName& in, std::int64_t more) const;
     // May `gpus` more of the pod's job go to nodes of this model?
     [[nodiscard]] bool model_allowed(const PodFacts& pod, std::int64_t gpus,
                                      const std::string& model) const;

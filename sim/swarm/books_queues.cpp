@@ -139,7 +139,66 @@ bool Books::model_allowed(const PodFacts& pod, std::int64_t gpus, const std::str
             }
         }
     }
-    return true;
+    const ModelLent lent = model_lent(queue_of(pod), model, gpus);
+    return lent.needed <= 0 || lent.kept == 0 ||
+           lent.held + lent.kept + lent.needed <= lent.offered;
+}
+
+std::set<std::string> Books::models_kept(const std::string& pool) const {
+    std::set<std::string> out;
+    for (const PoolPolicy& one : policy.pools) {
+        if (one.name != pool) continue;
+        for (const QueuePolicy& queue : one.queues) {
+            if (!queue.lending_limit) continue;
+            for (const ModelLimit& limit : queue.models) {
+                if (limit.guaranteed > *queue.lending_limit) out.insert(limit.model);
+            }
+        }
+    }
+    return out;
+}
+
+std::int64_t Books::kept_of_model(const QueueName& queue, const std::string& model,
+                                  const QueueName& in, std::int64_t more) const {
+    std::int64_t below = 0;
+    for (const PoolPolicy& pool : policy.pools) {
+        if (pool.name != queue.pool) continue;
+        for (const QueuePolicy& other : pool.queues) {
+            if (other.parent != queue.queue) continue;
+            below += kept_of_model({pool.name, other.name}, model, in, more);
+        }
+    }
+    const QueuePolicy* known = policy_of(queue);
+    if (known == nullptr || !known->lending_limit) return below;
+    const std::vector<QueueName> of = chain(in);
+    const bool is_above = std::find(of.begin(), of.end(), queue) != of.end();
+    for (const ModelLimit& limit : known->models) {
+        if (limit.model != model) continue;
+        const std::int64_t keeps = limit.guaranteed.value() - known->lending_limit->value();
+        below = std::max(below, keeps - held_of_model(queue, model) - (is_above ? more : 0));
+    }
+    return below;
+}
+
+Books::ModelLent Books::model_lent(const QueueName& in, const std::string& model,
+                                   std::int64_t more) const {
+    ModelLent out;
+    const QueueName whole{in.pool, ""};
+    out.kept = kept_of_model(whole, model, in, 0);
+    out.needed = more + kept_of_model(whole, model, in, more) - out.kept;
+    for (const auto& [name, node] : nodes) {
+        const bool counts = node.pool == in.pool && node.gpu_model == model;
+        if (counts) out.offered += amounts_of(node.allocatable).gpus;
+    }
+    for (const auto& [uid, pod] : pods) {
+        const QueueName queue = queue_of(pod.facts);
+        if (!pod.holds() || queue.pool != in.pool || !exists(queue)) continue;
+        const auto node = nodes.find(pod.where());
+        if (node == nodes.end() || node->second.gpu_model != model) continue;
+        out.held += amounts_of(pod.facts.request).gpus;
+    }
+    if (out.offered == 0) out.kept = 0;
+    return out;
 }
 
 std::int64_t Books::fitting_in_models(const PodFacts& pod, std::int64_t pods_asked,

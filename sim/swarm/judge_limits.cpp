@@ -38,6 +38,12 @@ bool is_stopped(const Books& books, const Wish& wish) {
             }
         }
     }
+    const QueueName leaf = books.queue_of(*wish.pod);
+    for (const std::string& model : books.models_kept(leaf.pool)) {
+        const Books::ModelLent lent = books.model_lent(leaf, model, wish.amounts.gpus);
+        const std::int64_t all = lent.held + lent.kept + lent.needed;
+        if (lent.kept > 0 && lent.needed > 0 && all > lent.offered) return true;
+    }
     return false;
 }
 

@@ -222,6 +222,11 @@ bool Judge::is_queue_limit(const PodFacts& pod, const Explanation& told, const s
             books_.kept(whole, leaf, 0, books_.held_by_queue(leaf.pool, Books::Claims::counted))) {
         return true;
     }
+    for (const std::string& model : books_.models_kept(leaf.pool)) {
+        const Books::ModelLent lent = books_.model_lent(leaf, model, 0);
+        const bool is_it = told.subject == leaf.pool && limit == lent.offered;
+        if (is_it && lent.kept > 0 && held == lent.held + lent.kept) return true;
+    }
     const std::string last = told.subject.substr(told.subject.rfind('/') + 1);
     const QueuePolicy* known = books_.policy_of({leaf.pool, last});
     if (known == nullptr) return false;

@@ -127,6 +127,7 @@ constexpr std::uint64_t kRefusalStream = 0x72656675;
 constexpr std::uint64_t kGuaranteeStream = 0x67756172;
 constexpr std::uint64_t kRolesStream = 0x726f6c65;
 constexpr std::uint64_t kRepairStream = 0x72657061;
+constexpr std::uint64_t kKeptModelsStream = 0x6b70746d;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -219,6 +220,9 @@ SwarmOptions draw_options(Rng& rng) {
     Rng whose{cluster.seed ^ kGuaranteeStream};
     options.guarantees = whose.chance(1, 3);
     if (options.guarantees) draw_guarantees(whose, policy);
+    Rng what{cluster.seed ^ kKeptModelsStream};
+    options.models_kept = what.chance(1, 4);
+    if (options.models_kept) draw_kept_models(what, policy);
     Rng who{cluster.seed ^ kRolesStream};
     options.roles = who.chance(1, 3);
     Rng how_soon{cluster.seed ^ kRepairStream};
@@ -262,6 +266,20 @@ std::optional<GangRoles> draw_roles(Rng& rng, const JobSpec& spec) {
 void draw_guarantees(Rng& rng, Policy& policy) {
     for (PoolPolicy& pool : policy.pools) {
         if (rng.chance(2, 3)) pool.preemption.guarantees = GuaranteeRule::when_demand_fits;
+    }
+}
+
+// Some of what they are guaranteed of a GPU model, queues do not lend.
+void draw_kept_models(Rng& rng, Policy& policy) {
+    for (PoolPolicy& pool : policy.pools) {
+        for (QueuePolicy& queue : pool.queues) {
+            if (queue.name == kDefaultQueue || !rng.chance(1, 2)) continue;
+            if (queue.models.empty()) queue.models.push_back({kModels[rng.below(2)], {}, {}});
+            ModelLimit& limit = queue.models.front();
+            limit.guaranteed = whole_gpus(rng.between(1, 3));
+            if (limit.maximum) limit.maximum = std::max(*limit.maximum, limit.guaranteed);
+            queue.lending_limit = whole_gpus(rng.between(0, 1));
+        }
     }
 }
 

@@ -23,9 +23,10 @@ struct SwarmOptions {
     bool speeds = false;  // elastic jobs say how fast they are by size
     bool budgets = false;
     bool reserves = false;
-    bool guarantees = false;  // in some pools, for those only who want no more
-    bool models = false;      // some jobs take several GPU models
-    bool roles = false;       // ranks of some gangs have roles, and not all of them are needed
+    bool guarantees = false;   // in some pools, for those only who want no more
+    bool models_kept = false;  // queues lend not all that they are guaranteed of GPU models
+    bool models = false;       // some jobs take several GPU models
+    bool roles = false;        // ranks of some gangs have roles, and not all of them are needed
 };
 
 // What the pods of a gang say of their roles (ADR 0026).
@@ -56,6 +57,8 @@ void draw_budgets(Rng& rng, Instant start, Policy& policy);
 void draw_reserves(Rng& rng, Policy& policy);
 // Whose guarantees hold; likewise.
 void draw_guarantees(Rng& rng, Policy& policy);
+// Which GPU models queues keep back; likewise.
+void draw_kept_models(Rng& rng, Policy& policy);
 // A job of a random kind; `number` makes its name unique.
 JobSpec draw_job(Rng& rng, std::uint64_t number);
 

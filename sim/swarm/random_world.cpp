@@ -47,6 +47,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       budget_rng_(seed),
       reserve_rng_(seed),
       guarantee_rng_(seed),
+      kept_models_rng_(seed ^ 0x6b70746d),
       roles_rng_(seed),
       progress_(progress),
       also_(std::move(also)),
@@ -144,6 +145,7 @@ void RandomWorld::act() {
         }
         if (options_.reserves) draw_reserves(reserve_rng_, policy);
         if (options_.guarantees) draw_guarantees(guarantee_rng_, policy);
+        if (options_.models_kept) draw_kept_models(kept_models_rng_, policy);
         if (options_.budgets) {
             draw_budgets(budget_rng_, options_.settings.start, policy);
             judge_.probes.budgets_drawn += Books::budgets_in(policy).size();

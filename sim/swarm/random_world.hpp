@@ -68,6 +68,7 @@ private:
     Rng budget_rng_;
     Rng reserve_rng_;
     Rng guarantee_rng_;
+    Rng kept_models_rng_;
     Rng roles_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;

@@ -239,6 +239,25 @@ TEST(QueueConfiguration, what_is_guaranteed_must_be_there_beside_the_reserve) {
               "test.yaml:8:7: pool p has 16 GPUs; its queues cannot be guaranteed 17");
 }
 
+TEST(QueueConfiguration, what_a_queue_is_guaranteed_it_may_hold) {
+    const auto with = [](const std::string& queue) {
+        return "cluster:\n  embedded:\n    nodes:\n      - {name: n, count: 2, gpus: 8, pool: p, "
+               "gpuModel: A100}\n      - {name: c, count: 2, pool: p, gpus: 0}\n"
+               "policy:\n  pools:\n    - name: p\n      queues: [{name: a, " +
+               queue + "}]\n";
+    };
+    EXPECT_EQ(refusal(with("guaranteed: 6, models: [{model: A100, maximum: 2}]")),
+              "test.yaml:9:7: queue a of pool p is guaranteed 6 GPUs, and its maxima of GPU models "
+              "let it hold 2");
+    EXPECT_EQ(refusal(with("guaranteed: 2, models: [{model: A100, maximum: 2}]")), "accepted");
+    EXPECT_EQ(
+        refusal(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d, maximum: 3}]")),
+        "test.yaml:9:41: the queues below a may hold 5 GPUs together at most, less than the 6 "
+        "that it is guaranteed");
+    EXPECT_EQ(refusal(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d}]")),
+              "accepted");
+}
+
 TEST(QueueConfiguration, a_reserve_is_no_more_than_there_is) {
     const std::string text =
         "cluster:\n  embedded: {nodes: [{name: n, count: 2, gpus: 8, pool: p}]}\n"

@@ -75,11 +75,12 @@ std::string gang_text(const ClusterState& state, const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodFacts& facts = state.pod(id).facts;
         if (!facts.gang_min_problem.empty()) {
-            return "there is no PodGroup " + shown_name(job.key) + ", and " +
+            return "no PodGroup " + shown_name(job.key) + " says it (a size of at least 1), and " +
                    facts.gang_min_problem;
         }
     }
-    return "there is no PodGroup " + shown_name(job.key) + ", and its pods do not say it";
+    return "no PodGroup " + shown_name(job.key) +
+           " says it (a size of at least 1), and its pods do not";
 }
 
 // Pods of one gang are to say the same; where they do not, the largest number counts.
@@ -130,9 +131,12 @@ void say_claimed(const ClusterState& state, const JobRow& job, Explanation& out)
         {"victims_left", number}, {"gpus_claimed", gpus.value()}, {"claim_ends_in_ms", left.ms()}};
     out.sentence = (gpus > GpuMilli{} ? explain_parts::gpus_noun(gpus.value()) : "room") + " on " +
                    listed(nodes) + (gpus == whole_gpus(1) || gpus == GpuMilli{} ? " is" : " are") +
-                   " claimed for it; it waits for " + count(number, "pod", "pods") + " to stop (" +
-                   listed(pods) + "), at the latest for " +
-                   std::to_string((left.ms() + 999) / 1000) + " s";
+                   " claimed for it; " +
+                   (pods.empty() ? "those who were to stop have, and other pods hold room there "
+                                   "meanwhile: it waits for them"
+                                 : "it waits for " + count(number, "pod", "pods") + " to stop (" +
+                                       listed(pods) + ")") +
+                   ", at the latest for " + std::to_string((left.ms() + 999) / 1000) + " s";
 }
 
 }  // namespace

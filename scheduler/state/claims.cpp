@@ -13,6 +13,10 @@ namespace gpuctl {
 namespace {
 
 constexpr Duration kHour = Duration::seconds(3600);
+// Of victims of which a disruption budget lets none go: then others are looked for.
+constexpr std::int32_t kAskedInVainMost = 2;
+// Before a claim ends its victims are asked once more, though their pause is longer.
+constexpr Duration kAskedLast{-5'000};  // from its end
 
 }  // namespace
 
@@ -82,7 +86,8 @@ void ClusterState::resend_evictions(EffectId before, EffectList& effects) {
         for (const PodId pod_id : jobs_[id.value()].pods) {
             PodRow& pod = pods_[pod_id.value()];
             const bool is_open =
-                pod.eviction == Eviction::asked || pod.eviction == Eviction::accepted;
+                pod.eviction == Eviction::asked || pod.eviction == Eviction::accepted ||
+                (pod.eviction == Eviction::postponed && pod.evicted_for != ObjectKey{});
             if (!is_open || pod.facts.terminating || !(pod.evict_effect < before)) continue;
             send_eviction(pod_id, effects);
         }
@@ -318,12 +323,60 @@ void ClusterState::note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResul
         case EvictResult::disruption_budget:
         case EvictResult::failed:
             pod.eviction = Eviction::postponed;
-            if (job.evict_again_at > now_) return;  // one backoff for all that are asked together
-            ++job.eviction_failures;
-            job.evict_again_at =
-                now_ + backoff_after(job.eviction_failures, policy_.backoff_initial,
-                                     policy_.backoff_maximum);
-            return set_timer(beneficiary);
+            postpone(job, beneficiary);
+            if (result == EvictResult::disruption_budget && is_asked_in_vain(job)) {
+                job.victim_refused = true;
+                forget_asking(job);
+            }
+            return;
+    }
+}
+
+void ClusterState::postpone(JobRow& job, JobId id) {
+    if (job.evict_again_at > now_) return;  // one backoff for all that are asked together
+    ++job.eviction_failures;
+    job.evict_again_at = now_ + backoff_after(job.eviction_failures, policy_.backoff_initial,
+                                              policy_.backoff_maximum);
+    const Instant last = job.claim_until + kAskedLast;
+    if (job.evict_again_at >= job.claim_until && last > now_) job.evict_again_at = last;
+    set_timer(id);
+}
+
+// Again and again, and none of them goes: while one is on its way the others may follow.
+bool ClusterState::is_asked_in_vain(const JobRow& job) const {
+    if (planted(PlantedBug::ask_in_vain)) return false;
+    return job.eviction_failures >= kAskedInVainMost &&
+           std::all_of(job.victims.begin(), job.victims.end(), [this](const std::string& uid) {
+               const PodId victim = find_pod(uid);
+               if (!victim.exists()) return false;
+               const PodRow& pod = pods_[victim.value()];
+               return pod.eviction == Eviction::postponed && !pod.facts.terminating;
+           });
+}
+
+// Who was asked and stays was not moved.
+void ClusterState::forget_asking(const JobRow& beneficiary) {
+    Duration grace;
+    for (const std::string& uid : beneficiary.victims) {
+        grace = std::max(grace, pods_[find_pod(uid).value()].facts.stop_grace);
+    }
+    const Instant asked_at{beneficiary.claim_until.ms() - claim_lasts(grace).ms()};
+    for (const std::string& uid : beneficiary.victims) {
+        const JobRow& job = jobs_[pods_[find_pod(uid).value()].job.value()];
+        const auto found = churn_.find(job.key);
+        const bool others_ask = std::any_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
+            const ObjectKey& by = pods_[id.value()].evicted_for;
+            return by != ObjectKey{} && by != beneficiary.key;
+        });
+        if (found == churn_.end() || others_ask) continue;
+        Churn& churn = found->second;
+        if (std::erase(churn.evicted_at, asked_at) == 0 || !churn.evicted_at.empty()) continue;
+        if (churn.done_before > Duration{}) {  // of a run that was stopped before
+            churn.evicted_at.emplace_back(asked_at.ms() - kHour.ms());
+        } else {
+            history_.touch(job.tenant);
+            churn_.erase(found);
+        }
     }
 }
 

@@ -297,6 +297,9 @@ private:
     void note_eviction(const JobRow& job, std::string why);
     void spare(PodRow& pod, Duration length);
     void note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result);
+    void postpone(JobRow& beneficiary, JobId id);
+    [[nodiscard]] bool is_asked_in_vain(const JobRow& beneficiary) const;
+    void forget_asking(const JobRow& beneficiary);
     void note_victim(QueueId queue);
     void note_longer(const PodRow& pod);
     void note_loan(PoolId pool);

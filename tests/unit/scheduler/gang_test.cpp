@@ -115,10 +115,10 @@ TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
     ranks[0].gang_min_problem = "the annotation size on its pods is \"four\"";
     world.add(ranks[0]);
     world.plan();
-    EXPECT_EQ(
-        world.why("g").front().sentence,
-        "nothing says how many ranks its gang has: there is no PodGroup g, and the annotation "
-        "size on its pods is \"four\"");
+    EXPECT_EQ(world.why("g").front().sentence,
+              "nothing says how many ranks its gang has: no PodGroup g says it (a size of at least "
+              "1), and the annotation "
+              "size on its pods is \"four\"");
     ranks[0].gang_min_problem = "the annotation size on its pods is missing";
     world.add(ranks[0]);
     world.plan();

@@ -187,8 +187,6 @@ namespace gpuctl {
       "What a queue holds is not charged to the queues above it.") \
     X(borrow_one_too_many, \
       "One GPU more than the borrowing limit of a queue.") \
-    X(ask_in_vain, \
-      "Who may not go for now is asked until the claim ends, though others would go.") \
     X(keep_no_model_back, \
       "A guarantee of a GPU model is lent in full, whatever the lending limit.") \
     X(keep_nothing_back, \

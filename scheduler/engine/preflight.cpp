@@ -267,13 +267,15 @@ std::pair<std::string, std::int64_t> roomiest_domain(const ClusterState& state, 
 std::optional<Error> check_topology(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                     const Resources& each, std::int64_t pods) {
     const TopologyRules& rules = spec.topology;
-    const bool is_free =
-        rules.required == TopologyLevel::none && rules.spread == TopologyLevel::none;
-    if (pods == 1 || is_free) return std::nullopt;
+    // One alone is apart from all others, but what it is to be in has to be there.
+    const bool is_apart = rules.spread == TopologyLevel::none || pods == 1;
+    if (rules.required == TopologyLevel::none && is_apart) return std::nullopt;
     const auto [best, fits] = roomiest_domain(state, spec, pool, each, pods);
     if (fits >= pods) return std::nullopt;
-    std::string needs =
-        "the job needs room for " + std::to_string(pods) + " ranks of " + describe(each) + " each";
+    std::string needs = "the job needs ";
+    needs += pods == 1
+                 ? describe(each)
+                 : "room for " + std::to_string(pods) + " ranks of " + describe(each) + " each";
     if (rules.spread != TopologyLevel::none) {
         needs += ", no two in one " + std::string{to_string(rules.spread)};
     }
@@ -282,9 +284,11 @@ std::optional<Error> check_topology(const ClusterState& state, const JobSpec& sp
         needs += ", within one " + level;
         if (!best.empty()) needs += "; " + level + " " + best + " has most";
     }
-    return make_error(ErrorCode::NeverFits, needs + "; pool " + state.pool(pool).name +
-                                                " has room for " + std::to_string(fits) +
-                                                " even when empty");
+    return make_error(
+        ErrorCode::NeverFits,
+        needs + "; pool " + state.pool(pool).name +
+            (pods == 1 ? " has no such node" : " has room for " + std::to_string(fits)) +
+            " even when empty");
 }
 
 }  // namespace

@@ -344,7 +344,6 @@ void ClusterState::postpone(JobRow& job, JobId id) {
 
 // Again and again, and none of them goes: while one is on its way the others may follow.
 bool ClusterState::is_asked_in_vain(const JobRow& job) const {
-    if (planted(PlantedBug::ask_in_vain)) return false;
     return job.eviction_failures >= kAskedInVainMost &&
            std::all_of(job.victims.begin(), job.victims.end(), [this](const std::string& uid) {
                const PodId victim = find_pod(uid);

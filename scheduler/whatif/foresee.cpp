@@ -143,7 +143,8 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
         Result<Trial> trial = Trial::of(exported, now);
         if (!trial) return;
         Life life{std::move(*trial), job, pace};
-        if (!told) out.may_be_passed = life.may_be_passed();  // the list knows nothing of it
+        // The list knows neither a job that is not submitted yet nor what limits leave to whom.
+        if (!told || out.may_be_passed) out.may_be_passed = life.may_be_passed();
         const Foreseen seen = life.start();
         if (seen.fate != Fate::too_far) at = seen.at;
     };

@@ -5,6 +5,8 @@ import unittest
 from support import BOUND_S, PREFIX, RUNNING_S, Daemon, bound, condition, shared_testbed, unique, wait_for
 from training_jobs import GRACE_S, POOL, TrainingJobs
 
+LEFT_ALONE_S = 60  # policy.backoffMaximum
+
 POLICY = {"policy": {"pools": [{"name": POOL, "queues": [
     {"name": "owners", "guaranteed": 8}, {"name": "guests"}]}]}}
 
@@ -35,19 +37,20 @@ class Disruption(TrainingJobs, unittest.TestCase):
         before = {pod["metadata"]["uid"] for pod in self.pods("low")}
         self.submit("high", ranks=2, gpus=8, priority="high")
 
-        wait_for(lambda: "room_claimed" in self.explanation("high"), BOUND_S, lambda: self.explanation("high"))
         refused = lambda: [event for event in self.bed.audit_events("system:serviceaccount:gpuctl-system:gpuctld")  # noqa: E731
                            if (event.get("objectRef") or {}).get("subresource") == "eviction"
                            and event["objectRef"]["namespace"] == self.namespace
                            and event["responseStatus"]["code"] == 429]
-        # Each of the four is asked again, later and later, and none of them goes.
+        # Each of the four is asked twice, none of them goes, and all are left alone for a minute.
         wait_for(lambda: len(refused()) >= 8, BOUND_S, lambda: f"asked again; so far {len(refused())} times")
         self.assertEqual({pod["metadata"]["uid"] for pod in self.pods("low")}, before)
         self.assertFalse(any(condition(pod, "DisruptionTarget") for pod in self.pods("low")))
+        wait_for(lambda: "could not be evicted and are left alone" in self.explanation("high"), BOUND_S,
+                 lambda: self.explanation("high"))
         self.assertEqual(self.placed("high"), {})
 
         self.bed.api("PATCH", budget, {"spec": {"minAvailable": 0}}, expect=(200,))
-        self.wait_placed("high", 2, GRACE_S + BOUND_S)
+        self.wait_placed("high", 2, LEFT_ALONE_S + GRACE_S + BOUND_S)
         wait_for(lambda: not before & {pod["metadata"]["uid"] for pod in self.pods("low")}, RUNNING_S, "all of the gang is gone")
         told = [event for pod in before for event in self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
                 if event.get("reason") == "Preempted" and event["involvedObject"].get("uid") == pod]
@@ -56,6 +59,23 @@ class Disruption(TrainingJobs, unittest.TestCase):
         # A disruption is no failure of the job: its controller makes the ranks again, after its pause.
         status = self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/low")["status"]
         self.assertFalse(status.get("failed") or status.get("conditions"), status)
+
+    def test_who_is_kept_by_a_disruption_budget_is_passed_over_for_one_who_is_not(self):
+        for name in ("kept", "free"):
+            self.submit(name, ranks=1, gpus=8, priority="low")
+            self.wait_running(name, 1)
+        budget = self.budget("kept", 1)
+        wait_for(lambda: self.bed.get(budget).get("status", {}).get("currentHealthy") == 1, RUNNING_S,
+                 lambda: f"the budget counts them: {self.bed.get(budget).get('status')}")
+        before = {pod["metadata"]["uid"] for pod in self.pods("kept")}
+        self.submit("high", ranks=1, gpus=8, priority="high")
+        self.wait_placed("high", 1, GRACE_S + BOUND_S)
+        self.assertTrue([event for event in self.bed.audit_events("system:serviceaccount:gpuctl-system:gpuctld")
+                         if (event.get("objectRef") or {}).get("subresource") == "eviction"
+                         and event["objectRef"]["namespace"] == self.namespace
+                         and event["responseStatus"]["code"] == 429], "kept was asked")
+        self.assertEqual({pod["metadata"]["uid"] for pod in self.pods("kept")}, before)
+        wait_for(lambda: not self.placed("free"), RUNNING_S, lambda: f"free is stopped: {bound(self.bed, self.namespace)}")
 
     def test_a_guaranteed_share_comes_back_from_who_borrowed_it(self):
         for index in range(4):

@@ -54,6 +54,24 @@ TEST(Preflight, ranks_that_could_never_stand_as_they_must_are_refused) {
     EXPECT_EQ(said(world, wide), "");
 }
 
+TEST(Preflight, one_rank_that_must_be_in_a_rack_needs_one) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    JobSpec one = training(4, 1);
+    one.topology.required = TopologyLevel::rack;
+    EXPECT_TRUE(said(world, one)
+                    .ends_with(", within one rack; pool default has no such node even when empty"))
+        << said(world, one);
+    one.topology = {};
+    one.topology.spread = TopologyLevel::rack;
+    EXPECT_EQ(said(world, one), "");
+    NodeFacts racked = node("b", 8);
+    racked.topology.rack = "r1";
+    world.add(racked);
+    one.topology.required = TopologyLevel::rack;
+    EXPECT_EQ(said(world, one), "");
+}
+
 TEST(Preflight, a_gpu_model_that_no_node_has_is_refused_however_it_is_asked_for) {
     EngineWorld world;
     world.add(node("a", 8));

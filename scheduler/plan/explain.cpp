@@ -1,6 +1,7 @@
 #include "scheduler/plan/explain.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/plan/explain_parts.hpp"
 #include "scheduler/state/limits.hpp"
@@ -143,6 +144,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     });
     // A job that names a model waits for that; for one that takes any, it comes after the room.
     const std::string model = model_asked(state, groups);
+    std::vector<Explanation> beside;  // others are left, and what is said of those comes first
     const auto add_model_limits = [&](bool is_asked_for) {
         visit_model_limits(
             state, job, asked(state, groups, ready.all_or_nothing), [&](const LimitHit& hit) {
@@ -150,7 +152,8 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
                 if (!takes_model(state, groups, hit.model)) return;
                 const bool is_split = !is_asked_for && ready.all_or_nothing &&
                                       has_other_model(state, job.pool, hit.model);
-                out.push_back(explain_parts::explain_limit(state, job, hit, is_split));
+                (hit.leaves_others ? beside : out)
+                    .push_back(explain_parts::explain_limit(state, job, hit, is_split));
             });
     };
     add_model_limits(true);
@@ -176,6 +179,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
         }
     }
     add_model_limits(false);
+    if (ready.resume && out.empty()) out = std::exchange(beside, {});
     if (ready.resume && !out.empty()) {
         Explanation& half = out.front();
         half.reason = Reason::gang_half_bound;
@@ -194,6 +198,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     explain_parts::explain_short_work(state, id, out);
     explain_parts::explain_limits_kept(state, id, out);
     explain_parts::explain_promise(state, id, out);
+    out.insert(out.end(), beside.begin(), beside.end());
     if (out.empty()) {
         out.push_back(plain(Reason::turn, job.queue.exists() ? state.queue(job.queue).name : "",
                             "nothing stands in its way; it is tried at the next turn of its "

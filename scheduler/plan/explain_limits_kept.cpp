@@ -27,7 +27,7 @@ std::string stopped_by(const ClusterState& state, JobId id) {
     const Load ask = load_of(state, ready.pods);
     std::string holder;
     const auto note = [&](const LimitHit& hit) {
-        if (holder.empty()) holder = limit_holder(state, job, hit);
+        if (holder.empty() && !hit.leaves_others) holder = limit_holder(state, job, hit);
         return false;
     };
     visit_limits(state, job, ask, note);

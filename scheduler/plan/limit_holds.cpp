@@ -88,10 +88,31 @@ bool LimitHolds::slips(const ClusterState& state, Hold& hold, JobId job,
             if (is_below(state, state.job(job).queue, hit.queue)) models.push_back(hit.model);
         },
         &trial_);
+    read_models_kept(state, hold, job, pods, models);
     for (const PodId pod : pods) trial_.add_to_come(state, pod, -1);
     bool is_hit = false;
     visit_limits(state, head, hold.ask, [&](const LimitHit&) { return !(is_hit = true); }, &trial_);
     return is_hit;
+}
+
+// What queues keep back of a model is no queue's limit: both may be in its way.
+void LimitHolds::read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
+                                  const std::vector<PodId>& pods,
+                                  std::vector<std::string_view>& models) const {
+    const JobRow& head = state.job(hold.head);
+    if (head.pool != state.job(job).pool) return;
+    visit_model_limits(state, head, hold.ask, [&](const LimitHit& hit) {
+        if (hit.kind != LimitKind::pool_model_lending || hit.leaves_others) return;
+        for (const ModelRoom& room : state.pool(head.pool).models_kept) {
+            if (room.model != hit.model) continue;
+            const GpuMilli more = load_of(state, pods).gpus;
+            const LimitHit own = limits::model_lending(state, state.job(job), room, more, &trial_);
+            const LimitHit its = limits::model_lending(state, head, room, hold.ask.gpus, &trial_);
+            const bool count = own.needed > 0 && its.needed > 0 && its.kind != LimitKind::none;
+            if (count && its.held + its.needed + own.needed > its.limit)
+                models.push_back(hit.model);
+        }
+    });
 }
 
 void LimitHolds::work_out(const ClusterState& state, Hold& hold) {

@@ -59,6 +59,9 @@ private:
     void work_out(const ClusterState& state, Hold& hold);
     bool release_until_free(const ClusterState& state, Hold& hold);
     bool release_the_oldest(const ClusterState& state, Hold& hold);
+    void read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
+                          const std::vector<PodId>& pods,
+                          std::vector<std::string_view>& models) const;
     bool slips(const ClusterState& state, Hold& hold, JobId job, const std::vector<PodId>& pods,
                std::vector<std::string_view>& models, const Relief* with);
 

@@ -9,7 +9,9 @@ inline bool is_limited(const ClusterState& state, const JobRow& job, const Load&
                        const Relief* relief = nullptr) {
     bool is_hit = false;
     visit_limits(state, job, ask, [&](const LimitHit&) { return !(is_hit = true); }, relief);
-    visit_model_limits(state, job, ask, [&](const LimitHit&) { is_hit = true; }, relief);
+    visit_model_limits(
+        state, job, ask, [&](const LimitHit& hit) { is_hit = is_hit || !hit.leaves_others; },
+        relief);
     return is_hit;
 }
 

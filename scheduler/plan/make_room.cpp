@@ -67,7 +67,8 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     const bool keeps = std::any_of(queues.begin(), queues.end(), [&state](QueueId queue) {
         return state.queue(queue).keeps > GpuMilli{};
     });
-    watch |= keeps ? ClassBlock::kPoolLending : ClassBlock::kPoolGains;
+    const bool keeps_models = !state.pool(job.pool).models_kept.empty();
+    watch |= keeps || keeps_models ? ClassBlock::kPoolLending : ClassBlock::kPoolGains;
     return true;
 }
 

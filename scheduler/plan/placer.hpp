@@ -51,6 +51,7 @@ public:
         avoided_ = models;
         avoided_.insert(avoided_.end(), kept_off_.begin(), kept_off_.end());
     }
+    [[nodiscard]] const std::vector<std::string_view>& avoided() const { return avoided_; }
     // The same, whatever else is to be avoided: what is left of them is kept for somebody.
     void keep_off(const std::vector<std::string_view>& models) { kept_off_ = models; }
     [[nodiscard]] const std::vector<std::string_view>& kept_off() const { return kept_off_; }

@@ -193,8 +193,10 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
         return false;
     }
     models_.clear();
+    models_beside_ = 0;
     visit_model_limits(state, job, ask, [this](const LimitHit& hit) {
         models_.push_back(hit.model);
+        if (hit.leaves_others) ++models_beside_;
         watch_ |= watched_for(hit.kind);
     });
     const LimitHit hit = state.limit_hit(job, ask);
@@ -217,7 +219,7 @@ void Planner::keep_outside_windows(const ClusterState& state, JobId job) {
 bool Planner::is_limited(const ClusterState& state, const JobRow& job) {
     pods_ = ready_.pods;
     pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
-    return !is_within_limits(state, job, pods_) || !models_.empty();
+    return !is_within_limits(state, job, pods_) || models_.size() > models_beside_;
 }
 
 // What a job watches that found no room: whether that was looked for or known makes no difference.

@@ -125,6 +125,7 @@ private:
     std::vector<Placement> round_;
     std::vector<PodId> pods_;
     std::vector<std::string_view> models_;  // that the pods under trial may not go to
+    std::size_t models_beside_ = 0;         // of which others that they take are left
     std::vector<LimitHit> over_budget_;     // by this attempt
     std::uint16_t watch_ = 0;  // what the refusals of this attempt depend on, see ClassBlock
 };

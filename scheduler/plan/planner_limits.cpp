@@ -176,6 +176,7 @@ std::uint16_t Planner::limits_hit(const ClusterState& state, const JobRow& job) 
     std::uint16_t limits = 0;
     bool can_end = true;
     const auto note = [&](const LimitHit& hit) {
+        if (hit.leaves_others) return true;
         can_end = can_end && !is_budget(hit.kind) && hit.kind != LimitKind::queue_gpus_per_job;
         std::uint16_t bit = 1;
         for (QueueId up = job.queue; up.exists() && up != hit.queue; up = state.queue(up).parent) {

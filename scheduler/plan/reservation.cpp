@@ -62,7 +62,7 @@ bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
     may_keep_ = has_waited_for_long(state, state.job(job));
     if (state.ends().empty() && !state.has_windows() && !may_keep_) return false;
     const PoolId pool = state.job(job).pool;
-    const Answer* known = known_answer(state, pool, pods);
+    const Answer* known = known_answer(state, placer, pool, pods);
     if (known == nullptr) {
         ++searches_;
         nodes_ = 0;
@@ -77,7 +77,8 @@ bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
 
 // In the pool as it is now. What is placed beside a promise changes the pool, so that an answer
 // that is still good has `left_` as it was found.
-const Reservation::Answer* Reservation::known_answer(const ClusterState& state, PoolId pool,
+const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
+                                                     const Placer& placer, PoolId pool,
                                                      const std::vector<PodId>& pods) {
     const Basis basis{state.pool(pool).changes, state.eligibility_epoch(),
                       state.eligibility_log().size()};
@@ -100,6 +101,10 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state, 
         std::vector<NodeId> anchors;
         state.read_anchors(state.job(state.pod(pods.front()).job), anchors);
         for (const NodeId anchor : anchors) shapes_.push_back(anchor.value());
+    }
+    for (const std::string_view model : placer.avoided()) {  // of which others are left for it
+        shapes_.push_back(model.size());
+        shapes_.insert(shapes_.end(), model.begin(), model.end());
     }
     const auto found = std::find_if(answers_.begin(), answers_.end(), [this](const Answer& one) {
         return one.may_keep == may_keep_ && one.shapes == shapes_;

@@ -76,7 +76,7 @@ private:
         bool is_found = false;
         Instant at;  // never: no moment can be told
     };
-    const Answer* known_answer(const ClusterState& state, PoolId pool,
+    const Answer* known_answer(const ClusterState& state, const Placer& placer, PoolId pool,
                                const std::vector<PodId>& pods);
     bool search(ClusterState& state, Placer& placer, PoolId pool, const std::vector<PodId>& pods);
     bool release_until_it_fits(ClusterState& state, Placer& placer, PoolId pool,

@@ -79,36 +79,6 @@ LimitHit ClusterState::limit_hit(const JobRow& job, const Load& ask) const {
     return first;
 }
 
-// Where the round goes is known by now, so each model is asked for what it would have to give.
-bool ClusterState::crosses_model_limit(const JobRow& job,
-                                       const std::vector<Placement>& round) const {
-    if (job.priority >= kSystemPriority || planted(PlantedBug::skip_model_limits)) return false;
-    const auto asked_of = [&](std::string_view model) {
-        GpuMilli more;
-        for (const Placement& placement : round) {
-            const NodeRow& node = nodes_[placement.node.value()];
-            if (!same_gpu_model(node.facts.gpu_model, model)) continue;
-            more += shapes_.at(pods_[placement.pod.value()].shape).gpus;
-        }
-        return more;
-    };
-    for (QueueId id = job.queue; id.exists(); id = queues_[id.value()].parent) {
-        for (const ModelHolding& model : queues_[id.value()].models) {
-            if (!model.limit.maximum) continue;
-            const GpuMilli more = asked_of(model.limit.model);
-            if (limits::crosses(model.limit.maximum->value(), model.held.value(), more.value())) {
-                return true;
-            }
-        }
-    }
-    if (planted(PlantedBug::keep_no_model_back)) return false;
-    const std::vector<ModelRoom>& kept = pools_[job.pool.value()].models_kept;
-    return std::any_of(kept.begin(), kept.end(), [&](const ModelRoom& room) {
-        return limits::is_hit(
-            limits::model_lending(*this, job, room, asked_of(room.model), nullptr));
-    });
-}
-
 std::optional<GpuMilli> ClusterState::pool_quota(TenantId tenant, PoolId pool) const {
     for (const auto& [of, quota] : tenants_[tenant.value()].pool_quotas) {
         if (of == pool) return quota;

@@ -107,6 +107,14 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
         row.facts.unhealthy != facts.unhealthy || row.facts.ready != facts.ready ||
         calls_slices_gpus(row.facts.allocatable) != calls_slices_gpus(facts.allocatable);
     const bool had_gpus = row.known && gpus_total(row.facts.allocatable) > GpuMilli{0};
+    const std::string model_before = row.facts.gpu_model;
+    const auto has_kept = [&](PoolId pool) {
+        const ModelRoom* room =
+            pool.exists() ? pools_[pool.value()].kept_of(model_before) : nullptr;
+        return room != nullptr && room->offered > GpuMilli{};
+    };
+    const PoolId pool_before = row.known ? row.pool : PoolId::none();
+    const bool had_kept = has_kept(pool_before);
     if (row.known) offer_to_pool(row.pool, row.facts, -1);
     const bool model_changed = row.facts.gpu_model != facts.gpu_model;
     if (model_changed) charge_pods_of(row, -1);
@@ -134,6 +142,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     // A pool without GPUs keeps none back for anybody: that limit is gone (limits.hpp).
     const bool was_last = had_gpus && pools_[row.pool.value()].offered.gpus == GpuMilli{0};
     if (was_last) note_gain(row.pool);
+    if (had_kept && !has_kept(pool_before)) note_gain(pool_before);
     look_at_claims();
 }
 

@@ -18,6 +18,17 @@ constexpr std::int32_t kAskedInVainMost = 2;
 // Before a claim ends its victims are asked once more, though their pause is longer.
 constexpr Duration kAskedLast{-5'000};  // from its end
 
+// Again and again, and none of them goes: while one is on its way the others may follow.
+bool is_asked_in_vain(const ClusterState& state, const JobRow& job) {
+    return job.eviction_failures >= kAskedInVainMost &&
+           std::all_of(job.victims.begin(), job.victims.end(), [&state](const std::string& uid) {
+               const PodId victim = state.find_pod(uid);
+               if (!victim.exists()) return false;
+               const PodRow& pod = state.pod(victim);
+               return pod.eviction == Eviction::postponed && !pod.facts.terminating;
+           });
+}
+
 }  // namespace
 
 void ClusterState::claim(JobId id, const std::vector<Placement>& round,
@@ -324,7 +335,7 @@ void ClusterState::note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResul
         case EvictResult::failed:
             pod.eviction = Eviction::postponed;
             postpone(job, beneficiary);
-            if (result == EvictResult::disruption_budget && is_asked_in_vain(job)) {
+            if (result == EvictResult::disruption_budget && is_asked_in_vain(*this, job)) {
                 job.victim_refused = true;
                 forget_asking(job);
             }
@@ -342,17 +353,6 @@ void ClusterState::postpone(JobRow& job, JobId id) {
     set_timer(id);
 }
 
-// Again and again, and none of them goes: while one is on its way the others may follow.
-bool ClusterState::is_asked_in_vain(const JobRow& job) const {
-    return job.eviction_failures >= kAskedInVainMost &&
-           std::all_of(job.victims.begin(), job.victims.end(), [this](const std::string& uid) {
-               const PodId victim = find_pod(uid);
-               if (!victim.exists()) return false;
-               const PodRow& pod = pods_[victim.value()];
-               return pod.eviction == Eviction::postponed && !pod.facts.terminating;
-           });
-}
-
 // Who was asked and stays was not moved.
 void ClusterState::forget_asking(const JobRow& beneficiary) {
     Duration grace;
@@ -363,14 +363,17 @@ void ClusterState::forget_asking(const JobRow& beneficiary) {
     for (const std::string& uid : beneficiary.victims) {
         const JobRow& job = jobs_[pods_[find_pod(uid).value()].job.value()];
         const auto found = churn_.find(job.key);
-        const bool others_ask = std::any_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
-            const ObjectKey& by = pods_[id.value()].evicted_for;
-            return by != ObjectKey{} && by != beneficiary.key;
+        // Of a part of its pods others may have been moved at that moment, which counts once.
+        const bool all_stay = std::all_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
+            return pods_[id.value()].evicted_for == beneficiary.key;
         });
-        if (found == churn_.end() || others_ask) continue;
+        if (found == churn_.end() || !all_stay) continue;
         Churn& churn = found->second;
-        if (std::erase(churn.evicted_at, asked_at) == 0 || !churn.evicted_at.empty()) continue;
-        if (churn.done_before > Duration{}) {  // of a run that was stopped before
+        if (std::erase(churn.evicted_at, asked_at) == 0) continue;
+        churn.why.clear();
+        if (!churn.evicted_at.empty()) continue;
+        const bool is_of_this_run = churn.done == Duration{} || churn.run_began == began(job);
+        if (churn.done_before > Duration{} || !is_of_this_run) {  // of one that was stopped before
             churn.evicted_at.emplace_back(asked_at.ms() - kHour.ms());
         } else {
             history_.touch(job.tenant);

@@ -265,11 +265,6 @@ private:
     void charge_models(QueueId queue, std::string_view model, GpuMilli gpus, std::int64_t sign);
     void charge_pods_of(const NodeRow& node, std::int64_t sign);
     void sum_up_models();
-    void list_models_kept();
-    // Null: no queue of the pool keeps any of it back.
-    ModelRoom* model_kept(PoolId pool, std::string_view model);
-    [[nodiscard]] bool crosses_model_limit(const JobRow& job,
-                                           const std::vector<Placement>& round) const;
     void change_account(Account& account, const Load& load, std::int64_t sign);
     void recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority);
     void leave_job(PodId id);
@@ -298,7 +293,6 @@ private:
     void spare(PodRow& pod, Duration length);
     void note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result);
     void postpone(JobRow& beneficiary, JobId id);
-    [[nodiscard]] bool is_asked_in_vain(const JobRow& beneficiary) const;
     void forget_asking(const JobRow& beneficiary);
     void note_victim(QueueId queue);
     void note_longer(const PodRow& pod);
@@ -380,8 +374,6 @@ private:
     void start_usage_clock(Duration half_life_before);
     void finish_ticks();
     void refresh_shares();
-    // What shares are shares of.
-    static Load offered_load(const NodeFacts& node);
     void offer_to_pool(PoolId pool, const NodeFacts& node, std::int64_t sign);
     template <typename Visit>
     void visit_accounts(Visit visit);  // with the pool of each

@@ -31,6 +31,16 @@ struct Victim {
     std::string why = {};          // for people; empty: as the cause says
 };
 
+// What shares are shares of.
+inline Load offered_load(const NodeFacts& node) {
+    const auto clamp = [](std::int64_t amount) {
+        return std::clamp<std::int64_t>(amount, 0, kAmountMax);
+    };
+    return {GpuMilli{clamp(gpus_total(node.allocatable).value())},
+            CpuMilli{clamp(node.allocatable.cpu.value())},
+            Bytes{clamp(node.allocatable.memory.value())}};
+}
+
 // How long room is kept for a job while others stop: as long as the slowest of them may take, and a
 // while for the API server, the kubelet and the watch.
 constexpr Duration claim_lasts(Duration grace) { return grace + Duration::seconds(60); }

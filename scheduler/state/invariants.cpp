@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/invariants_models.hpp"
 
 namespace gpuctl {
 
@@ -251,7 +252,7 @@ private:
                 fail("I5", "what is claimed for queue " + queue.name + " is charged wrongly");
             }
             for (const ModelHolding& model : queue.models) {
-                if (model.held != held_of_model(QueueId{i}, model.limit.model)) {
+                if (model.held != models::held_below(state_, QueueId{i}, model.limit.model)) {
                     fail("I5", "a GPU model of queue " + queue.name + " is charged wrongly");
                 }
             }
@@ -297,7 +298,10 @@ private:
         if (pool.held != held || pool.kept != kept) {
             fail("I5", "what the queues of pool " + pool.name + " keep is summed up wrongly");
         }
-        for (const ModelRoom& room : pool.models_kept) check_model_kept(id, room);
+        for (const ModelRoom& room : pool.models_kept) {
+            if (models::is_summed_up(state_, id, room)) continue;
+            fail("I5", "GPUs " + room.model + " of pool " + pool.name + " are summed up wrongly");
+        }
         Load offered;
         for (const NodeRow& node : state_.nodes_) {
             if (!node.known || node.pool != id) continue;
@@ -310,38 +314,6 @@ private:
                 fail("I5", "a tenant of pool " + pool.name + " is charged wrongly");
             }
         }
-    }
-
-    void check_model_kept(PoolId pool, const ModelRoom& room) {
-        GpuMilli held;
-        for (const QueueId root : state_.pools_[pool.value()].roots) {
-            held += held_of_model(root, room.model);
-        }
-        GpuMilli offered;
-        for (const NodeRow& node : state_.nodes_) {
-            if (!node.known || node.pool != pool) continue;
-            if (same_gpu_model(node.facts.gpu_model, room.model)) {
-                offered += gpus_total(node.facts.allocatable);
-            }
-        }
-        if (room.held != held || room.offered != offered) {
-            fail("I5", "GPUs " + room.model + " of pool " + state_.pools_[pool.value()].name +
-                           " are summed up wrongly");
-        }
-    }
-
-    GpuMilli held_of_model(QueueId queue, const std::string& model) const {
-        GpuMilli sum;
-        for (const PodRow& pod : state_.pods_) {
-            if (pod.facts.uid.empty() || !pod.node.exists() || !pod.job.exists()) continue;
-            const JobRow& job = state_.jobs_[pod.job.value()];
-            if (job.priority >= kSystemPriority) continue;
-            if (!same_gpu_model(state_.nodes_[pod.node.value()].facts.gpu_model, model)) continue;
-            for (QueueId id = job.queue; id.exists(); id = state_.queues_[id.value()].parent) {
-                if (id == queue) sum += state_.shapes_.at(pod.shape).gpus;
-            }
-        }
-        return sum;
     }
 
     GpuMilli kept_by(QueueId id) const {

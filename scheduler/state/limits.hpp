@@ -32,8 +32,8 @@ void visit_limits(const ClusterState& state, const JobRow& job, const Load& ask,
 
 // Visits every GPU model of which a queue of the chain may not hold `ask` more, or of which that
 // would leave other queues less than they do not lend: no part of the job is placed on its nodes
-// then. That is stricter than the limit for a job that could be split over
-// models, and never laxer.
+// then (it is stopped by that unless others are left: LimitHit::leaves_others). That is stricter
+// than the limit for a job that could be split over models, and never laxer.
 template <typename Visit>
 void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
                         const Relief* relief = nullptr);
@@ -219,8 +219,21 @@ inline GpuMilli kept_back(const ClusterState& state, PoolId pool, std::string_vi
     return kept;
 }
 
+// A claim may still come to nothing, and then what was lent in its stead would be held by others.
+inline bool is_kept_beside_claims(const ClusterState& state, PoolId pool, const ModelRoom& room) {
+    if (state.claims().empty()) return false;
+    Relief claimed;
+    for (const JobId id : state.claims()) {
+        for (const PodId pod : state.job(id).pods) {
+            if (state.pod(pod).standing == PodStanding::claimed) claimed.add(state, pod, 1);
+        }
+    }
+    return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, &claimed) > GpuMilli{};
+}
+
 inline bool keeps_back(const ClusterState& state, PoolId pool, const ModelRoom& room) {
-    return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, nullptr) > GpuMilli{};
+    return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, nullptr) > GpuMilli{} ||
+           is_kept_beside_claims(state, pool, room);
 }
 
 // Were so much more of the model held by the job's queue.
@@ -230,7 +243,9 @@ inline LimitHit model_lending(const ClusterState& state, const JobRow& job, cons
     const GpuMilli then = kept_back(state, job.pool, room.model, job.queue, ask, relief);
     const GpuMilli held =
         room.held - (relief ? relief->of_model(job.pool, room.model) : GpuMilli{});
-    const bool is_any = kept > GpuMilli{} && room.offered > GpuMilli{};
+    const bool is_any =
+        room.offered > GpuMilli{} &&
+        (kept > GpuMilli{} || (!relief && is_kept_beside_claims(state, job.pool, room)));
     return {is_any ? LimitKind::pool_model_lending : LimitKind::none,
             QueueId::none(),
             room.offered.value(),
@@ -241,6 +256,37 @@ inline LimitHit model_lending(const ClusterState& state, const JobRow& job, cons
 
 inline bool is_hit(const LimitHit& hit) {
     return hit.kind != LimitKind::none && crosses(hit.limit, hit.held, hit.needed);
+}
+
+// Of the models that the job takes.
+template <typename Visit>
+void visit_models_kept(const ClusterState& state, const JobRow& job, const Load& ask, Visit& visit,
+                       const Relief* relief) {
+    const PoolRow& pool = state.pool(job.pool);
+    if (pool.models_kept.empty() || job.pods.empty()) return;
+    const Shape& shape = state.shapes().at(state.pod(job.pods.front()).shape);
+    const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
+    std::vector<LimitHit> hits;
+    GpuMilli others = pool.offered.gpus;
+    for (const ModelRoom& room : pool.models_kept) {
+        if (!takes_gpu_model(rules, room.model)) continue;
+        const LimitHit hit = model_lending(state, job, room, ask.gpus, relief);
+        if (!is_hit(hit)) continue;
+        hits.push_back(hit);
+        others -= room.offered;
+    }
+    if (hits.empty()) return;
+    const auto is_hit_of = [&](const std::string& model) {
+        return std::any_of(hits.begin(), hits.end(),
+                           [&](const LimitHit& hit) { return same_gpu_model(hit.model, model); });
+    };
+    const std::vector<std::string> named = gpu_models(rules);
+    const bool leaves_others =
+        named.empty() ? others > GpuMilli{} : !std::all_of(named.begin(), named.end(), is_hit_of);
+    for (LimitHit& hit : hits) {
+        hit.leaves_others = leaves_others;
+        visit(hit);
+    }
 }
 
 template <typename Visit>
@@ -305,10 +351,37 @@ void visit_model_limits(const ClusterState& state, const JobRow& job, const Load
         }
     }
     if (planted(PlantedBug::keep_no_model_back)) return;
-    for (const ModelRoom& room : state.pool(job.pool).models_kept) {
-        const LimitHit hit = limits::model_lending(state, job, room, ask.gpus, relief);
-        if (limits::is_hit(hit)) visit(hit);
+    limits::visit_models_kept(state, job, ask, visit, relief);
+}
+
+// Where the round goes is known by now, so each model is asked for what it would have to give.
+inline bool crosses_model_limit(const ClusterState& state, const JobRow& job,
+                                const std::vector<Placement>& round) {
+    if (job.priority >= kSystemPriority || planted(PlantedBug::skip_model_limits)) return false;
+    const auto asked_of = [&](std::string_view model) {
+        GpuMilli more;
+        for (const Placement& placement : round) {
+            const NodeRow& node = state.node(placement.node);
+            if (!same_gpu_model(node.facts.gpu_model, model)) continue;
+            more += state.shapes().at(state.pod(placement.pod).shape).gpus;
+        }
+        return more;
+    };
+    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
+        for (const ModelHolding& model : state.queue(id).models) {
+            if (!model.limit.maximum) continue;
+            const GpuMilli more = asked_of(model.limit.model);
+            if (limits::crosses(model.limit.maximum->value(), model.held.value(), more.value())) {
+                return true;
+            }
+        }
     }
+    if (planted(PlantedBug::keep_no_model_back)) return false;
+    const std::vector<ModelRoom>& kept = state.pool(job.pool).models_kept;
+    return std::any_of(kept.begin(), kept.end(), [&](const ModelRoom& room) {
+        return limits::is_hit(
+            limits::model_lending(state, job, room, asked_of(room.model), nullptr));
+    });
 }
 
 }  // namespace gpuctl

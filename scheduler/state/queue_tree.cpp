@@ -119,7 +119,7 @@ void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load
 void ClusterState::charge_models(QueueId leaf, std::string_view model, GpuMilli gpus,
                                  std::int64_t sign) {
     const PoolId pool = queues_[leaf.value()].pool;
-    ModelRoom* const room = model_kept(pool, model);
+    ModelRoom* const room = pools_[pool.value()].kept_of(model);
     const bool kept_something_back = room != nullptr && limits::keeps_back(*this, pool, *room);
     if (room != nullptr) room->held += gpus * sign;
     for (QueueId id = leaf; id.exists(); id = queues_[id.value()].parent) {
@@ -130,35 +130,22 @@ void ClusterState::charge_models(QueueId leaf, std::string_view model, GpuMilli 
     if (kept_something_back && !limits::keeps_back(*this, pool, *room)) note_gain(pool);
 }
 
-ModelRoom* ClusterState::model_kept(PoolId pool, std::string_view model) {
-    std::vector<ModelRoom>& rooms = pools_[pool.value()].models_kept;
-    const auto found = std::find_if(rooms.begin(), rooms.end(), [model](const ModelRoom& room) {
-        return same_gpu_model(room.model, model);
-    });
-    return found == rooms.end() ? nullptr : &*found;
-}
-
-void ClusterState::list_models_kept() {
+// Models are counted only where they are limited, so a new policy counts anew.
+void ClusterState::sum_up_models() {
     for (PoolRow& pool : pools_) {
         pool.models_kept.clear();
         for (const QueueId id : pool.queues) {
-            const PoolId own = queues_[id.value()].pool;
             for (const ModelHolding& of : queues_[id.value()].models) {
-                if (of.keeps == GpuMilli{} || model_kept(own, of.limit.model) != nullptr) continue;
+                if (of.keeps == GpuMilli{} || pool.kept_of(of.limit.model) != nullptr) continue;
                 pool.models_kept.push_back({of.limit.model, {}, {}});
             }
         }
     }
     for (const NodeRow& node : nodes_) {
         if (!node.known || !node.pool.exists()) continue;
-        ModelRoom* const room = model_kept(node.pool, node.facts.gpu_model);
+        ModelRoom* const room = pools_[node.pool.value()].kept_of(node.facts.gpu_model);
         if (room != nullptr) room->offered += offered_load(node.facts).gpus;
     }
-}
-
-// Models are counted only where they are limited, so a new policy counts anew.
-void ClusterState::sum_up_models() {
-    list_models_kept();
     if (std::none_of(queues_.begin(), queues_.end(),
                      [](const QueueRow& queue) { return !queue.models.empty(); })) {
         return;

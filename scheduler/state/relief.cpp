@@ -47,8 +47,7 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     add_to_job(state, job, pod, on.exists() ? Kind::further : Kind::holds, sign);
     const GpuMilli gpus = state.shapes().at(pod.shape).gpus * sign;
     if (job.queue.exists() && !state.pool(job.pool).models_kept.empty()) {
-        models_.push_back(
-            {job.pool, state.node(on.exists() ? on : pod.node).facts.gpu_model, gpus});
+        add_of_model({job.pool, state.node(on.exists() ? on : pod.node).facts.gpu_model, gpus});
     }
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         if (state.queue(queue).models.empty()) continue;
@@ -130,7 +129,7 @@ void Relief::add_all(const Relief& other) {
     }
     for (const auto& [where, time] : other.committed_) committed_[where] += time;
     for (const auto& [pool, gpus] : other.rest_) rest_[pool] += gpus;
-    models_.insert(models_.end(), other.models_.begin(), other.models_.end());
+    for (const OfModel& one : other.models_) add_of_model(one);
 }
 
 Load Relief::of_queue(QueueId queue) const {
@@ -146,6 +145,16 @@ GpuMilli Relief::of_model(QueueId queue, std::string_view model) const {
         if (same_gpu_model(name, model)) sum += gpus;
     }
     return sum;
+}
+
+void Relief::add_of_model(const OfModel& more) {
+    for (OfModel& one : models_) {
+        if (one.pool == more.pool && one.model == more.model) {
+            one.gpus += more.gpus;
+            return;
+        }
+    }
+    models_.push_back(more);
 }
 
 GpuMilli Relief::of_model(PoolId pool, std::string_view model) const {

@@ -86,6 +86,7 @@ private:
         std::string model;
         GpuMilli gpus;
     };
+    void add_of_model(const OfModel& more);
     std::vector<OfModel> models_;  // where queues keep some back
 };
 

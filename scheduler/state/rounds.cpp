@@ -56,7 +56,7 @@ bool ClusterState::assume(JobId id, const std::vector<Placement>& round, bool al
         return within;
     });
     if (!within && !planted(PlantedBug::grow_past_limits)) return false;
-    if (crosses_model_limit(job, round)) return false;
+    if (crosses_model_limit(*this, job, round)) return false;
     if (breaks_topology(job, round) || mixes_models(round)) return false;
     if (has_windows() && is_barred(job, round)) return false;
     leave_queue(id);

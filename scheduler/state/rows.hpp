@@ -22,6 +22,7 @@
 #include "scheduler/queue/queue_book.hpp"
 #include "scheduler/queue/usage.hpp"
 #include "scheduler/state/finished_ranks.hpp"
+#include "scheduler/state/limit_hit.hpp"
 
 namespace gpuctl {
 
@@ -322,7 +323,14 @@ struct PoolRow {
     GpuMilli held;                       // by its queues
     GpuMilli kept;                       // with what they keep back
     std::vector<ModelRoom> models_kept;  // by the policy, in the order of its queues
-    GpuMilli held_by_growing;            // of `held`: by what may use the reserve
+    // Null: no queue of it keeps any of the model back.
+    ModelRoom* kept_of(std::string_view model) {
+        const auto found = std::find_if(models_kept.begin(), models_kept.end(), [&](auto& room) {
+            return same_gpu_model(room.model, model);
+        });
+        return found == models_kept.end() ? nullptr : &*found;
+    }
+    GpuMilli held_by_growing;  // of `held`: by what may use the reserve
     std::int32_t reserve_percent = 0;
     GpuMilli reserve_gpus;
     std::vector<GpuMilli> held_by_tenant;  // by TenantId
@@ -406,43 +414,6 @@ struct QueueRow {
         return std::max(keeps, kept_below + direct.gpus + more);
     }
     [[nodiscard]] GpuMilli kept() const { return kept_with(GpuMilli{}); }
-};
-
-// What stopped a job, at which level.
-enum class LimitKind : std::uint8_t {
-    none,
-    queue_maximum,
-    queue_borrowing,  // above its guarantee
-    queue_lending,    // the queue's room is kept back for its other sub-queues
-    queue_jobs,
-    queue_gpus_per_job,
-    queue_model_maximum,
-    queue_budget,        // GPU time of the period, see LimitHit
-    pool_reserve,        // the rest is for what grows with demand
-    pool_lending,        // the pool's GPUs are kept back for other queues
-    pool_model_lending,  // those of one model
-    tenant_gpus,
-    tenant_cpu,
-    tenant_memory,
-    tenant_pool_gpus,
-    tenant_budget  // in a pool
-};
-
-// What a pool keeps for others is no queue's limit.
-constexpr bool is_of_pools(LimitKind kind) {
-    return kind == LimitKind::pool_reserve || kind == LimitKind::pool_lending ||
-           kind == LimitKind::pool_model_lending;
-}
-
-struct LimitHit {
-    LimitKind kind = LimitKind::none;
-    QueueId queue;  // whose limit it is; none: the pool's or the tenant's
-    std::int64_t limit = 0;
-    // With what is kept back, where that is the point; of a budget, what is used and committed. All
-    // three are GpuTime then.
-    std::int64_t held = 0;
-    std::int64_t needed = 0;
-    std::string_view model = {};  // of limits of one; lives as long as the policy
 };
 
 struct TenantRow {

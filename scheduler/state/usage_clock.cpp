@@ -68,21 +68,13 @@ void ClusterState::refresh_shares() {
     for (PoolRow& pool : pools_) pool.shares_stale = false;
 }
 
-Load ClusterState::offered_load(const NodeFacts& node) {
-    const auto clamp = [](std::int64_t amount) {
-        return std::clamp<std::int64_t>(amount, 0, kAmountMax);
-    };
-    return {GpuMilli{clamp(gpus_total(node.allocatable).value())},
-            CpuMilli{clamp(node.allocatable.cpu.value())},
-            Bytes{clamp(node.allocatable.memory.value())}};
-}
-
 void ClusterState::offer_to_pool(PoolId pool, const NodeFacts& node, std::int64_t sign) {
     if (!pool.exists()) return;
     const Load load = offered_load(node);
     pools_[pool.value()].offered.add(load, sign);
     pools_[pool.value()].shares_stale = true;
-    if (ModelRoom* const room = model_kept(pool, node.gpu_model)) room->offered += load.gpus * sign;
+    ModelRoom* const room = pools_[pool.value()].kept_of(node.gpu_model);
+    if (room != nullptr) room->offered += load.gpus * sign;
 }
 
 std::vector<UsageImage> ClusterState::usage_image() const {

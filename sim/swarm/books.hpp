@@ -142,8 +142,8 @@ public:
     [[nodiscard]] HeldGpus held_by_queue(const std::string& pool, Claims claims) const;
     [[nodiscard]] std::int64_t kept(const QueueName& queue, const QueueName& in, std::int64_t more,
                                     const HeldGpus& held) const;
-    [[nodiscard]] std::int64_t held_of_model(const QueueName& queue,
-                                             const std::string& model) const;
+    [[nodiscard]] std::int64_t held_of_model(const QueueName& queue, const std::string& model,
+                                             Claims claims = Claims::counted) const;
     // Models that some queue of the pool keeps back.
     [[nodiscard]] std::set<std::string> models_kept(const std::string& pool) const;
     // What is held of a model in a pool, what its queues keep of it besides, and by how much both
@@ -153,11 +153,13 @@ public:
         std::int64_t held = 0;
         std::int64_t kept = 0;
         std::int64_t needed = 0;
+        bool is_kept = false;  // some is, were claims to come to nothing
     };
     [[nodiscard]] ModelLent model_lent(const QueueName& in, const std::string& model,
                                        std::int64_t more) const;
     [[nodiscard]] std::int64_t kept_of_model(const QueueName& queue, const std::string& model,
-                                             const QueueName& in, std::int64_t more) const;
+                                             const QueueName& in, std::int64_t more,
+                                             Claims claims) const;
     // May `gpus` more of the pod's job go to nodes of this model?
     [[nodiscard]] bool model_allowed(const PodFacts& pod, std::int64_t gpus,
                                      const std::string& model) const;

@@ -113,10 +113,11 @@ std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64
     return std::max(sum, known->guaranteed.value() - known->lending_limit->value());
 }
 
-std::int64_t Books::held_of_model(const QueueName& queue, const std::string& model) const {
+std::int64_t Books::held_of_model(const QueueName& queue, const std::string& model,
+                                  Claims claims) const {
     std::int64_t sum = 0;
     for (const auto& [uid, pod] : pods) {
-        if (!pod.holds()) continue;
+        if (!pod.holds() || (claims == Claims::left_out && !pod.claimed.empty())) continue;
         const auto node = nodes.find(pod.where());
         if (node == nodes.end() || node->second.gpu_model != model) continue;
         const std::vector<QueueName> of = chain(queue_of(pod.facts));
@@ -140,7 +141,7 @@ bool Books::model_allowed(const PodFacts& pod, std::int64_t gpus, const std::str
         }
     }
     const ModelLent lent = model_lent(queue_of(pod), model, gpus);
-    return lent.needed <= 0 || lent.kept == 0 ||
+    return lent.needed <= 0 || !lent.is_kept ||
            lent.held + lent.kept + lent.needed <= lent.offered;
 }
 
@@ -159,13 +160,13 @@ std::set<std::string> Books::models_kept(const std::string& pool) const {
 }
 
 std::int64_t Books::kept_of_model(const QueueName& queue, const std::string& model,
-                                  const QueueName& in, std::int64_t more) const {
+                                  const QueueName& in, std::int64_t more, Claims claims) const {
     std::int64_t below = 0;
     for (const PoolPolicy& pool : policy.pools) {
         if (pool.name != queue.pool) continue;
         for (const QueuePolicy& other : pool.queues) {
             if (other.parent != queue.queue) continue;
-            below += kept_of_model({pool.name, other.name}, model, in, more);
+            below += kept_of_model({pool.name, other.name}, model, in, more, claims);
         }
     }
     const QueuePolicy* known = policy_of(queue);
@@ -175,7 +176,8 @@ std::int64_t Books::kept_of_model(const QueueName& queue, const std::string& mod
     for (const ModelLimit& limit : known->models) {
         if (limit.model != model) continue;
         const std::int64_t keeps = limit.guaranteed.value() - known->lending_limit->value();
-        below = std::max(below, keeps - held_of_model(queue, model) - (is_above ? more : 0));
+        below =
+            std::max(below, keeps - held_of_model(queue, model, claims) - (is_above ? more : 0));
     }
     return below;
 }
@@ -184,8 +186,8 @@ Books::ModelLent Books::model_lent(const QueueName& in, const std::string& model
                                    std::int64_t more) const {
     ModelLent out;
     const QueueName whole{in.pool, ""};
-    out.kept = kept_of_model(whole, model, in, 0);
-    out.needed = more + kept_of_model(whole, model, in, more) - out.kept;
+    out.kept = kept_of_model(whole, model, in, 0, Claims::counted);
+    out.needed = more + kept_of_model(whole, model, in, more, Claims::counted) - out.kept;
     for (const auto& [name, node] : nodes) {
         const bool counts = node.pool == in.pool && node.gpu_model == model;
         if (counts) out.offered += amounts_of(node.allocatable).gpus;
@@ -197,7 +199,8 @@ Books::ModelLent Books::model_lent(const QueueName& in, const std::string& model
         if (node == nodes.end() || node->second.gpu_model != model) continue;
         out.held += amounts_of(pod.facts.request).gpus;
     }
-    if (out.offered == 0) out.kept = 0;
+    out.is_kept = out.offered > 0 &&
+                  (out.kept > 0 || kept_of_model(whole, model, in, 0, Claims::left_out) > 0);
     return out;
 }
 

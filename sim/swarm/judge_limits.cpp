@@ -27,24 +27,35 @@ std::optional<Wish> wish_of(const ClusterState& state, JobId id) {
 }
 
 // As the engine has it: a job that may not be on one of its GPU models is stopped by that.
-bool is_stopped(const Books& books, const Wish& wish) {
+enum class When : std::uint8_t { now, later };
+
+bool is_stopped(const Books& books, const Wish& wish, When when) {
     if (!books.limit_crossed(*wish.pod, wish.amounts).empty()) return true;
     for (const QueueName& queue : books.chain(books.queue_of(*wish.pod))) {
         const QueuePolicy* known = books.policy_of(queue);
         if (known == nullptr) continue;
         for (const ModelLimit& of : known->models) {
-            if (of.maximum && !books.model_allowed(*wish.pod, wish.amounts.gpus, of.model)) {
-                return true;
-            }
+            const std::int64_t held = books.held_of_model(queue, of.model) + wish.amounts.gpus;
+            if (of.maximum && wish.amounts.gpus > 0 && held > of.maximum->value()) return true;
         }
     }
     const QueueName leaf = books.queue_of(*wish.pod);
-    for (const std::string& model : books.models_kept(leaf.pool)) {
+    std::set<std::string> taken;  // that it takes and are there
+    for (const auto& [name, node] : books.nodes) {
+        const bool has_gpus = node.pool == leaf.pool && amounts_of(node.allocatable).gpus > 0;
+        const std::vector<std::string> named = gpu_models(wish.pod->rules);
+        if (has_gpus && named.empty()) taken.insert(node.gpu_model);
+        if (named.empty()) continue;
+        taken.insert(named.begin(), named.end());
+    }
+    const std::set<std::string> kept = books.models_kept(leaf.pool);
+    return !taken.empty() && std::all_of(taken.begin(), taken.end(), [&](const auto& model) {
+        if (!kept.contains(model)) return false;
         const Books::ModelLent lent = books.model_lent(leaf, model, wish.amounts.gpus);
         const std::int64_t all = lent.held + lent.kept + lent.needed;
-        if (lent.kept > 0 && lent.needed > 0 && all > lent.offered) return true;
-    }
-    return false;
+        const bool is_kept = when == When::now ? lent.is_kept : lent.kept > 0;
+        return is_kept && lent.needed > 0 && all > lent.offered;
+    });
 }
 
 // By something that no end of others lifts: the engine keeps nothing for it then.
@@ -112,12 +123,13 @@ bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& 
             if (row.standing != PodStanding::waiting || ranks++ >= wish->ranks) continue;
             later.suppose_held(row.facts.uid);
         }
-        if (is_stopped(later, *head)) return true;
+        if (is_stopped(later, *head, When::later)) return true;
         // On which model it will be is not known here.
         for (const QueueName& queue : later.chain(later.queue_of(*head->pod))) {
             const QueuePolicy* known = later.policy_of(queue);
             if (known != nullptr && !known->models.empty()) return true;
         }
+        if (!later.models_kept(later.queue_of(*head->pod).pool).empty()) return true;
     }
     return false;
 }
@@ -136,7 +148,8 @@ void Judge::check_limits_kept(const ClusterState& state) {
                 continue;
             }
             const bool is_here = job.pool == pool;  // else its turn may be over for this Plan
-            if (is_here && !is_stopped(books_, *wish)) fail("I16", who + "is stopped by none");
+            if (is_here && !is_stopped(books_, *wish, When::now))
+                fail("I16", who + "is stopped by none");
             const BackfillPolicy policy = books_.backfill_of(state.pool(job.pool).name);
             const bool is_due = policy.keep_after > Duration{} &&
                                 state.now() - job.submitted_at >= policy.keep_after;
@@ -147,7 +160,7 @@ void Judge::check_limits_kept(const ClusterState& state) {
             }
             Books later = books_;
             end_until(later, kept.at, state, Stuck::goes);
-            if (is_stopped(later, *wish)) {
+            if (is_stopped(later, *wish, When::later)) {
                 fail("I16", who + "has not enough of them at " + std::to_string(kept.at.ms()));
             }
         }
@@ -201,7 +214,8 @@ void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& af
     }
     for (const auto& [key, id] : after.jobs_by_key()) {
         const std::optional<Wish> wish = wish_of(after, id);
-        if (!wish || !is_stopped(before, *wish) || is_stopped_for_good(before, *wish)) continue;
+        if (!wish || !is_stopped(before, *wish, When::now) || is_stopped_for_good(before, *wish))
+            continue;
         // When it was tried last it was room that it lacked, and others may have used up the limit.
         const ClassId of = after.job(id).waits_in;
         if (!of.exists() || !after.book().at(of).block.is_limited) continue;
@@ -232,7 +246,7 @@ void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& af
         if (other_id == id) continue;
         const std::optional<Wish> other = wish_of(after, other_id);
         if (!other || !share_an_account(*wish->pod, *other->pod)) continue;
-        if (!is_stopped(before, *other)) continue;
+        if (!is_stopped(before, *other, When::now)) continue;
         if (!is_alike(*other->pod)) return;
         Turn as;
         as.pod = *wish->pod;
@@ -263,7 +277,7 @@ void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& af
     }
     for (const Instant end : ends) {
         end_until(before, end, after);
-        if (is_stopped(before, *wish)) continue;
+        if (is_stopped(before, *wish, When::now)) continue;
         ++probes.passings_judged;
         for (const Turn* turn : passing) {
             const Duration limit = turn->pod.run_time_max;
@@ -271,7 +285,7 @@ void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& af
             for (const std::string& uid : turn->uids) {
                 before.pods.at(uid).promised = books_.pods.at(uid).promised;
             }
-            if (!is_stopped(before, *wish)) continue;
+            if (!is_stopped(before, *wish, When::now)) continue;
             return fail("I16", "job " + to_string(turn->job) + " passes job " +
                                    to_string(head.key) + ", which could start at " +
                                    std::to_string(end.ms()) + " and now cannot");

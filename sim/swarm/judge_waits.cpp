@@ -225,7 +225,7 @@ bool Judge::is_queue_limit(const PodFacts& pod, const Explanation& told, const s
     for (const std::string& model : books_.models_kept(leaf.pool)) {
         const Books::ModelLent lent = books_.model_lent(leaf, model, 0);
         const bool is_it = told.subject == leaf.pool && limit == lent.offered;
-        if (is_it && lent.kept > 0 && held == lent.held + lent.kept) return true;
+        if (is_it && lent.is_kept && held == lent.held + lent.kept) return true;
     }
     const std::string last = told.subject.substr(told.subject.rfind('/') + 1);
     const QueuePolicy* known = books_.policy_of({leaf.pool, last});

@@ -36,6 +36,9 @@ struct GangRoles {
     void annotate(PodFacts& pod) const;
 };
 
+// Of which some jobs ask for one.
+inline constexpr const char* kModels[] = {"A100", "H100"};
+
 SwarmOptions draw_options(Rng& rng);
 // One of the policies a world may have; a policy change draws another.
 Policy draw_policy(Rng& rng);

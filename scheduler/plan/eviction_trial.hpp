@@ -104,7 +104,7 @@ public:
     }
     // Does a limit stand in its way as it is?
     [[nodiscard]] bool is_limited() const {
-        return gpuctl::is_limited(state_, job_, ask_, &relief_);
+        return is_limited_somewhere(state_, job_, ask_, &relief_);
     }
     // For a gang of equal ranks it is known at any time how many would find room if nothing but
     // room mattered: most tries end there.

@@ -15,4 +15,12 @@ inline bool is_limited(const ClusterState& state, const JobRow& job, const Load&
     return is_hit;
 }
 
+// Likewise, or kept off some GPU model: others elsewhere may have to go before it may be there.
+inline bool is_limited_somewhere(const ClusterState& state, const JobRow& job, const Load& ask,
+                                 const Relief* relief = nullptr) {
+    bool is_hit = is_limited(state, job, ask, relief);
+    visit_model_limits(state, job, ask, [&](const LimitHit&) { is_hit = true; }, relief);
+    return is_hit;
+}
+
 }  // namespace gpuctl

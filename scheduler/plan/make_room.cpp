@@ -202,7 +202,8 @@ bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<Pod
     candidates_.units = all;
     const RoomOnceGone room{state, job.pool, candidates_, pods};
     const bool is_one = pods.size() == 1;
-    const bool needs_here_only = is_one && !is_limited(state, job, ask_of(state, pods.front()));
+    const bool needs_here_only =
+        is_one && !is_limited_somewhere(state, job, ask_of(state, pods.front()));
     std::size_t tries = 0;
     for (const auto& [place, here] : places.by_device) {
         const NodeId node = place.first;

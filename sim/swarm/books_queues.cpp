@@ -141,8 +141,7 @@ bool Books::model_allowed(const PodFacts& pod, std::int64_t gpus, const std::str
         }
     }
     const ModelLent lent = model_lent(queue_of(pod), model, gpus);
-    return lent.needed <= 0 || !lent.is_kept ||
-           lent.held + lent.kept + lent.needed <= lent.offered;
+    return lent.needed <= 0 || !lent.is_kept || lent.held + lent.kept + lent.needed <= lent.offered;
 }
 
 std::set<std::string> Books::models_kept(const std::string& pool) const {

@@ -13,7 +13,7 @@ void LimitHolds::find_what_counts(const ClusterState& state, Hold& hold) {
     const JobRow& head = state.job(hold.head);
     hold.counts_tenant = state.tenant(head.tenant).has_limits();
     const PoolRow& pool = state.pool(head.pool);
-    bool counts_all = pool.reserve() > GpuMilli{};
+    bool counts_all = pool.reserve() > GpuMilli{} || !pool.models_kept.empty();
     for (const QueueId queue : pool.queues) {
         counts_all = counts_all || state.queue(queue).keeps > GpuMilli{};
     }
@@ -101,8 +101,10 @@ void LimitHolds::read_models_kept(const ClusterState& state, const Hold& hold, J
                                   std::vector<std::string_view>& models) const {
     const JobRow& head = state.job(hold.head);
     if (head.pool != state.job(job).pool) return;
+    const PlacementRules& rules = limits::rules_of(state, state.job(job));
     visit_model_limits(state, head, hold.ask, [&](const LimitHit& hit) {
         if (hit.kind != LimitKind::pool_model_lending || hit.leaves_others) return;
+        if (!takes_gpu_model(rules, hit.model)) return;
         for (const ModelRoom& room : state.pool(head.pool).models_kept) {
             if (room.model != hit.model) continue;
             const GpuMilli more = load_of(state, pods).gpus;

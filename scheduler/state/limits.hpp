@@ -258,31 +258,50 @@ inline bool is_hit(const LimitHit& hit) {
     return hit.kind != LimitKind::none && crosses(hit.limit, hit.held, hit.needed);
 }
 
+inline bool crosses_model_maximum(const ClusterState& state, const JobRow& job,
+                                  std::string_view model, GpuMilli ask, const Relief* relief) {
+    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
+        for (const ModelHolding& of : state.queue(id).models) {
+            if (!of.limit.maximum || !same_gpu_model(of.limit.model, model)) continue;
+            const GpuMilli gone = relief ? relief->of_model(id, of.limit.model) : GpuMilli{};
+            if (crosses(of.limit.maximum->value(), (of.held - gone).value(), ask.value())) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+inline const PlacementRules& rules_of(const ClusterState& state, const JobRow& job) {
+    const Shape& shape = state.shapes().at(state.pod(job.pods.front()).shape);
+    return state.shapes().constraint(shape.constraint).rules;
+}
+
 // Of the models that the job takes.
 template <typename Visit>
 void visit_models_kept(const ClusterState& state, const JobRow& job, const Load& ask, Visit& visit,
                        const Relief* relief) {
     const PoolRow& pool = state.pool(job.pool);
     if (pool.models_kept.empty() || job.pods.empty()) return;
-    const Shape& shape = state.shapes().at(state.pod(job.pods.front()).shape);
-    const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
+    const PlacementRules& rules = rules_of(state, job);
     std::vector<LimitHit> hits;
-    GpuMilli others = pool.offered.gpus;
     for (const ModelRoom& room : pool.models_kept) {
         if (!takes_gpu_model(rules, room.model)) continue;
         const LimitHit hit = model_lending(state, job, room, ask.gpus, relief);
-        if (!is_hit(hit)) continue;
-        hits.push_back(hit);
-        others -= room.offered;
+        if (is_hit(hit)) hits.push_back(hit);
     }
     if (hits.empty()) return;
-    const auto is_hit_of = [&](const std::string& model) {
-        return std::any_of(hits.begin(), hits.end(),
-                           [&](const LimitHit& hit) { return same_gpu_model(hit.model, model); });
+    const auto is_left = [&](const auto& entry) {
+        const NodeRow& node = state.node(entry.second);
+        const std::string& model = node.facts.gpu_model;
+        const bool counts = node.known && node.pool == job.pool && takes_gpu_model(rules, model) &&
+                            gpus_total(node.facts.allocatable) > GpuMilli{};
+        return counts && !crosses_model_maximum(state, job, model, ask.gpus, relief) &&
+               std::none_of(hits.begin(), hits.end(),
+                            [&](const LimitHit& hit) { return same_gpu_model(hit.model, model); });
     };
-    const std::vector<std::string> named = gpu_models(rules);
-    const bool leaves_others =
-        named.empty() ? others > GpuMilli{} : !std::all_of(named.begin(), named.end(), is_hit_of);
+    const auto& nodes = state.nodes_by_name();
+    const bool leaves_others = std::any_of(nodes.begin(), nodes.end(), is_left);
     for (LimitHit& hit : hits) {
         hit.leaves_others = leaves_others;
         visit(hit);

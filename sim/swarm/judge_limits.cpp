@@ -44,9 +44,9 @@ bool is_stopped(const Books& books, const Wish& wish, When when) {
     for (const auto& [name, node] : books.nodes) {
         const bool has_gpus = node.pool == leaf.pool && amounts_of(node.allocatable).gpus > 0;
         const std::vector<std::string> named = gpu_models(wish.pod->rules);
-        if (has_gpus && named.empty()) taken.insert(node.gpu_model);
-        if (named.empty()) continue;
-        taken.insert(named.begin(), named.end());
+        const bool is_taken =
+            named.empty() || std::find(named.begin(), named.end(), node.gpu_model) != named.end();
+        if (has_gpus && is_taken) taken.insert(node.gpu_model);
     }
     const std::set<std::string> kept = books.models_kept(leaf.pool);
     return !taken.empty() && std::all_of(taken.begin(), taken.end(), [&](const auto& model) {

@@ -258,18 +258,22 @@ inline bool is_hit(const LimitHit& hit) {
     return hit.kind != LimitKind::none && crosses(hit.limit, hit.held, hit.needed);
 }
 
-inline bool crosses_model_maximum(const ClusterState& state, const JobRow& job,
-                                  std::string_view model, GpuMilli ask, const Relief* relief) {
+template <typename Visit>
+void visit_model_maxima(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
+                        const Relief* relief) {
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
-        for (const ModelHolding& of : state.queue(id).models) {
-            if (!of.limit.maximum || !same_gpu_model(of.limit.model, model)) continue;
-            const GpuMilli gone = relief ? relief->of_model(id, of.limit.model) : GpuMilli{};
-            if (crosses(of.limit.maximum->value(), (of.held - gone).value(), ask.value())) {
-                return true;
-            }
+        for (const ModelHolding& model : state.queue(id).models) {
+            if (!model.limit.maximum) continue;
+            const GpuMilli gone = relief ? relief->of_model(id, model.limit.model) : GpuMilli{};
+            const LimitHit hit{LimitKind::queue_model_maximum,
+                               id,
+                               model.limit.maximum->value(),
+                               (model.held - gone).value(),
+                               ask.gpus.value(),
+                               model.limit.model};
+            if (crosses(hit.limit, hit.held, hit.needed)) visit(hit);
         }
     }
-    return false;
 }
 
 inline const PlacementRules& rules_of(const ClusterState& state, const JobRow& job) {
@@ -291,14 +295,16 @@ void visit_models_kept(const ClusterState& state, const JobRow& job, const Load&
         if (is_hit(hit)) hits.push_back(hit);
     }
     if (hits.empty()) return;
+    std::vector<std::string_view> barred;
+    const auto bar = [&barred](const LimitHit& hit) { barred.push_back(hit.model); };
+    visit_model_maxima(state, job, ask, bar, relief);
+    std::for_each(hits.begin(), hits.end(), bar);
     const auto is_left = [&](const auto& entry) {
         const NodeRow& node = state.node(entry.second);
         const std::string& model = node.facts.gpu_model;
         const bool counts = node.known && node.pool == job.pool && takes_gpu_model(rules, model) &&
                             gpus_total(node.facts.allocatable) > GpuMilli{};
-        return counts && !crosses_model_maximum(state, job, model, ask.gpus, relief) &&
-               std::none_of(hits.begin(), hits.end(),
-                            [&](const LimitHit& hit) { return same_gpu_model(hit.model, model); });
+        return counts && !is_model_among(barred, model);
     };
     const auto& nodes = state.nodes_by_name();
     const bool leaves_others = std::any_of(nodes.begin(), nodes.end(), is_left);
@@ -356,19 +362,7 @@ template <typename Visit>
 void visit_model_limits(const ClusterState& state, const JobRow& job, const Load& ask, Visit visit,
                         const Relief* relief) {
     if (job.priority >= kSystemPriority || planted(PlantedBug::skip_model_limits)) return;
-    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
-        for (const ModelHolding& model : state.queue(id).models) {
-            if (!model.limit.maximum) continue;
-            const GpuMilli gone = relief ? relief->of_model(id, model.limit.model) : GpuMilli{};
-            const LimitHit hit{LimitKind::queue_model_maximum,
-                               id,
-                               model.limit.maximum->value(),
-                               (model.held - gone).value(),
-                               ask.gpus.value(),
-                               model.limit.model};
-            if (limits::crosses(hit.limit, hit.held, hit.needed)) visit(hit);
-        }
-    }
+    limits::visit_model_maxima(state, job, ask, visit, relief);
     if (planted(PlantedBug::keep_no_model_back)) return;
     limits::visit_models_kept(state, job, ask, visit, relief);
 }

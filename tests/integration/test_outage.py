@@ -114,6 +114,7 @@ class Outage(unittest.TestCase):
         role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/gpuctld"
         self.bed.api("PATCH", role, {"rules": without}, expect=(200,))
         try:
+            self.bed.wait_allowed(False, "create", "pods/binding")
             create_pod(self.bed, self.namespace, pod("refused"))
             wait_for(lambda: any(event["responseStatus"]["code"] == 403 and event.get("objectRef", {}).get("subresource") == "binding"
                                  for event in self.bed.audit_events("system:serviceaccount:gpuctl-system:gpuctld")),

@@ -33,6 +33,8 @@ class RefusedWrites(unittest.TestCase):
         for rule in rules:
             rule["resources"] = [one for one in rule.get("resources", []) if one not in resources]
         self.bed.api("PATCH", ROLE, {"rules": [rule for rule in rules if rule["resources"]]}, expect=(200,))
+        for resource in resources:
+            self.bed.wait_allowed(False, "patch" if resource == "pods/status" else "create", resource)
 
     def member(self, index):
         return pod(f"g-{index}", gpus=1, pool="training-pool", labels={f"{PREFIX}/gang": "g"}, annotations={f"{PREFIX}/gang-min": "2"})

@@ -352,6 +352,16 @@ class Testbed:
             raise ApiError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
         return done.stdout
 
+    def wait_allowed(self, expected, verb, resource, role="gpuctld", deadline_s=READY_DEADLINE_S):
+        """Until the authorizer says `expected`: it learns of a changed role by a watch, a moment after the write was answered."""
+        resource, _, subresource = resource.partition("/")
+        user = SERVICE_ACCOUNT if role == "gpuctld" else role
+        review = {"spec": {"user": user, "resourceAttributes": {
+            "namespace": "default", "verb": verb, "resource": resource, "subresource": subresource}}}
+        wait_for(lambda: self.api("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review,
+                                  expect=(201,))[1]["status"]["allowed"] == expected,
+                 deadline_s, f"{user} {'may' if expected else 'may not'} {verb} {resource}/{subresource}")
+
     def create_namespace(self, name):
         self.api("POST", "/api/v1/namespaces", {"metadata": {"name": name}}, expect=(201, 409))
         if self.with_controllers and "kube-controller-manager" in self.processes:

@@ -64,9 +64,9 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
         if (hold.answer == Answer::not_asked) work_out(state, hold);
         if (hold.answer == Answer::nothing) continue;
         if (is_over_by(hold.at, state.now(), row.run_time_max)) continue;
-        const std::size_t barred = models.size();
-        kept.is_out = slips(state, hold, job, pods, models, with);
-        if (!kept.is_out && models.size() == barred) continue;
+        const std::size_t barred = models.size() - kept.models_beside;
+        read(state, hold, job, pods, models, with, kept);
+        if (!kept.is_out && models.size() - kept.models_beside == barred) continue;
         kept.for_whom = {hold.head, hold.at};
         if (kept.is_out) break;
     }
@@ -74,9 +74,9 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
 }
 
 // Whether the head could not start at its moment if these pods still ran then.
-bool LimitHolds::slips(const ClusterState& state, Hold& hold, JobId job,
-                       const std::vector<PodId>& pods, std::vector<std::string_view>& models,
-                       const Relief* with) {
+void LimitHolds::read(const ClusterState& state, Hold& hold, JobId job,
+                      const std::vector<PodId>& pods, std::vector<std::string_view>& models,
+                      const Relief* with, Kept& out) {
     const JobRow& head = state.job(hold.head);
     trial_ = hold.later;
     if (with != nullptr) trial_.add_all(*with);
@@ -88,33 +88,35 @@ bool LimitHolds::slips(const ClusterState& state, Hold& hold, JobId job,
             if (is_below(state, state.job(job).queue, hit.queue)) models.push_back(hit.model);
         },
         &trial_);
-    read_models_kept(state, hold, job, pods, models);
+    out.models_beside += read_models_kept(state, hold, job, pods, models);
     for (const PodId pod : pods) trial_.add_to_come(state, pod, -1);
-    bool is_hit = false;
-    visit_limits(state, head, hold.ask, [&](const LimitHit&) { return !(is_hit = true); }, &trial_);
-    return is_hit;
+    visit_limits(
+        state, head, hold.ask, [&](const LimitHit&) { return !(out.is_out = true); }, &trial_);
 }
 
-// What queues keep back of a model is no queue's limit: both may be in its way.
-void LimitHolds::read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
-                                  const std::vector<PodId>& pods,
-                                  std::vector<std::string_view>& models) const {
+// What queues keep back of a model is no queue's limit: both may be in its way. A head that takes
+// others, too, is not waiting for this one.
+std::size_t LimitHolds::read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
+                                         const std::vector<PodId>& pods,
+                                         std::vector<std::string_view>& models) const {
     const JobRow& head = state.job(hold.head);
-    if (head.pool != state.job(job).pool) return;
-    const PlacementRules& rules = limits::rules_of(state, state.job(job));
-    visit_model_limits(state, head, hold.ask, [&](const LimitHit& hit) {
-        if (hit.kind != LimitKind::pool_model_lending || hit.leaves_others) return;
-        if (!takes_gpu_model(rules, hit.model)) return;
-        for (const ModelRoom& room : state.pool(head.pool).models_kept) {
-            if (room.model != hit.model) continue;
-            const GpuMilli more = load_of(state, pods).gpus;
-            const LimitHit own = limits::model_lending(state, state.job(job), room, more, &trial_);
-            const LimitHit its = limits::model_lending(state, head, room, hold.ask.gpus, &trial_);
-            const bool count = own.needed > 0 && its.needed > 0 && its.kind != LimitKind::none;
-            if (count && its.held + its.needed + own.needed > its.limit)
-                models.push_back(hit.model);
-        }
-    });
+    const JobRow& row = state.job(job);
+    if (head.pool != row.pool || planted(PlantedBug::keep_no_model_back)) return 0;
+    const std::size_t barred = models.size();
+    const GpuMilli more = load_of(state, pods).gpus;
+    for (const ModelRoom& room : state.pool(head.pool).models_kept) {
+        if (!takes_gpu_model(limits::rules_of(state, head), room.model)) continue;
+        if (!takes_gpu_model(limits::rules_of(state, row), room.model)) continue;
+        const LimitHit its = limits::model_lending(state, head, room, hold.ask.gpus, &trial_);
+        const LimitHit own = limits::model_lending(state, row, room, more, &trial_);
+        if (its.kind == LimitKind::none || limits::is_hit(its)) continue;
+        if (own.needed <= 0 || its.needed <= 0) continue;
+        if (its.held + its.needed + own.needed <= its.limit) continue;
+        if (!limits::leaves_other_models(state, head, {room.model})) models.push_back(room.model);
+    }
+    const bool leaves_others =
+        models.size() > barred && limits::leaves_other_models(state, row, models);
+    return leaves_others ? models.size() - barred : 0;
 }
 
 void LimitHolds::work_out(const ClusterState& state, Hold& hold) {

@@ -33,6 +33,7 @@ public:
     struct Kept {
         Promise for_whom;  // no job: for nobody
         bool is_out = false;
+        std::size_t models_beside = 0;  // of those added that leave it others
     };
     Kept keeps_out(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
                    std::vector<std::string_view>& models, const Relief* with = nullptr);
@@ -59,11 +60,12 @@ private:
     void work_out(const ClusterState& state, Hold& hold);
     bool release_until_free(const ClusterState& state, Hold& hold);
     bool release_the_oldest(const ClusterState& state, Hold& hold);
-    void read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
-                          const std::vector<PodId>& pods,
-                          std::vector<std::string_view>& models) const;
-    bool slips(const ClusterState& state, Hold& hold, JobId job, const std::vector<PodId>& pods,
-               std::vector<std::string_view>& models, const Relief* with);
+    // How many of those added leave the job others.
+    std::size_t read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
+                                 const std::vector<PodId>& pods,
+                                 std::vector<std::string_view>& models) const;
+    void read(const ClusterState& state, Hold& hold, JobId job, const std::vector<PodId>& pods,
+              std::vector<std::string_view>& models, const Relief* with, Kept& out);
 
     std::vector<Hold> holds_;
     Readiness ready_;  // buffers

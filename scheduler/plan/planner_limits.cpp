@@ -14,6 +14,8 @@ bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId
     if (limit_holds_.empty()) return true;
     const LimitHolds::Kept kept =
         limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods, models_);
+    models_beside_ += kept.models_beside;
+    if (kept.models_beside > 0) watch_ |= ClassBlock::kLimitsKept | ClassBlock::kPoolLending;
     if (!kept.for_whom.job.exists()) return true;
     behind_ = kept.for_whom;
     watch_ |= ClassBlock::kLimitsKept | ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks;

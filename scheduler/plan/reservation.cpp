@@ -87,6 +87,7 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
         answers_.clear();
     }
     shapes_.clear();
+    shapes_.push_back(pods.size());
     for (const PodId pod : pods) shapes_.push_back(state.shapes().at(state.pod(pod).shape).serial);
     if (state.has_windows()) {  // what it needs of the time before one is part of the question
         stay_ = state.stay_of(state.job(state.pod(pods.front()).job), pods);
@@ -100,6 +101,7 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
         // Where others of the job are is part of the question.
         std::vector<NodeId> anchors;
         state.read_anchors(state.job(state.pod(pods.front()).job), anchors);
+        shapes_.push_back(anchors.size());
         for (const NodeId anchor : anchors) shapes_.push_back(anchor.value());
     }
     for (const std::string_view model : placer.avoided()) {  // of which others are left for it

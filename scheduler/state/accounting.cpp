@@ -47,7 +47,7 @@ void ClusterState::charge(PodId id, std::int64_t sign) {
         note_loan(job.pool);
         look_at_claims();  // what is kept back counts as long as it is not held
     }
-    charge_models(job.queue, nodes_[pod.node.value()].facts.gpu_model, shape.gpus, sign);
+    charge_models(job.queue, pod, sign);
 }
 
 void ClusterState::charge_pods_of(const NodeRow& node, std::int64_t sign) {

@@ -262,7 +262,7 @@ private:
     [[nodiscard]] bool keeps_something_back(const PoolRow& pool) const;
     void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,
                        std::int64_t jobs);
-    void charge_models(QueueId queue, std::string_view model, GpuMilli gpus, std::int64_t sign);
+    void charge_models(QueueId queue, const PodRow& pod, std::int64_t sign);
     void charge_pods_of(const NodeRow& node, std::int64_t sign);
     void sum_up_models();
     void change_account(Account& account, const Load& load, std::int64_t sign);

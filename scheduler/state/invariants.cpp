@@ -252,7 +252,7 @@ private:
                 fail("I5", "what is claimed for queue " + queue.name + " is charged wrongly");
             }
             for (const ModelHolding& model : queue.models) {
-                if (model.held != models::held_below(state_, QueueId{i}, model.limit.model)) {
+                if (!models::is_charged_right(state_, QueueId{i}, model)) {
                     fail("I5", "a GPU model of queue " + queue.name + " is charged wrongly");
                 }
             }
@@ -299,7 +299,8 @@ private:
             fail("I5", "what the queues of pool " + pool.name + " keep is summed up wrongly");
         }
         for (const ModelRoom& room : pool.models_kept) {
-            if (models::is_summed_up(state_, id, room)) continue;
+            const bool is_kept_alike = models::is_kept_alike(state_, id, room);
+            if (is_kept_alike && models::is_summed_up(state_, id, room)) continue;
             fail("I5", "GPUs " + room.model + " of pool " + pool.name + " are summed up wrongly");
         }
         Load offered;

@@ -2,9 +2,19 @@
 
 #include <algorithm>
 
-namespace gpuctl::models {
+#include "scheduler/state/limits.hpp"
+#include "scheduler/state/relief.hpp"
 
-GpuMilli held_below(const ClusterState& state, QueueId queue, std::string_view model, PoolId pool) {
+namespace gpuctl::models {
+namespace {
+
+struct Held {
+    GpuMilli gpus;
+    GpuMilli claimed;  // of these
+};
+
+// By the queue's jobs and those below it; none: by all of the pool's queues.
+Held held_below(const ClusterState& state, QueueId queue, std::string_view model, PoolId pool) {
     const auto counts = [&](const JobRow& job) {
         if (!queue.exists()) return job.queue.exists() && job.pool == pool;
         for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
@@ -12,7 +22,7 @@ GpuMilli held_below(const ClusterState& state, QueueId queue, std::string_view m
         }
         return false;
     };
-    GpuMilli sum;
+    Held sum;
     for (const auto& [key, id] : state.jobs_by_key()) {
         const JobRow& job = state.job(id);
         if (job.priority >= kSystemPriority || !counts(job)) continue;
@@ -20,10 +30,37 @@ GpuMilli held_below(const ClusterState& state, QueueId queue, std::string_view m
             const PodRow& pod = state.pod(pod_id);
             if (!pod.node.exists()) continue;
             if (!same_gpu_model(state.node(pod.node).facts.gpu_model, model)) continue;
-            sum += state.shapes().at(pod.shape).gpus;
+            const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+            sum.gpus += gpus;
+            if (pod.standing == PodStanding::claimed) sum.claimed += gpus;
         }
     }
     return sum;
+}
+
+}  // namespace
+
+bool is_charged_right(const ClusterState& state, QueueId queue, const ModelHolding& model) {
+    const Held held = held_below(state, queue, model.limit.model, PoolId::none());
+    return model.held == held.gpus && model.claimed == held.claimed;
+}
+
+// Once the claimed pods are gone, nothing is claimed: what is kept then is what is kept beside
+// them.
+bool is_kept_alike(const ClusterState& state, PoolId pool, const ModelRoom& room) {
+    Relief claimed;
+    for (const JobId id : state.claims()) {
+        for (const PodId pod : state.job(id).pods) {
+            if (state.pod(pod).standing == PodStanding::claimed) claimed.add(state, pod, 1);
+        }
+    }
+    const auto kept = [&](const Relief* gone, limits::Counted counted) {
+        return limits::kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, gone,
+                                 counted);
+    };
+    const GpuMilli beside = kept(nullptr, limits::Counted::beside_claims);
+    return beside == kept(&claimed, limits::Counted::all) &&
+           beside == kept(&claimed, limits::Counted::beside_claims);
 }
 
 bool is_summed_up(const ClusterState& state, PoolId pool, const ModelRoom& room) {
@@ -36,7 +73,7 @@ bool is_summed_up(const ClusterState& state, PoolId pool, const ModelRoom& room)
         }
     }
     return room.offered == offered &&
-           room.held == held_below(state, QueueId::none(), room.model, pool);
+           room.held == held_below(state, QueueId::none(), room.model, pool).gpus;
 }
 
 }  // namespace gpuctl::models

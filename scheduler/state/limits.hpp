@@ -191,17 +191,22 @@ bool visit_chain(const ClusterState& state, const JobRow& job, const Load& ask,
 }
 
 // What the queue and those below it would still keep back of the model, were `more` of it held in
-// `leaf`.
+// `leaf`; beside claims: had they nothing that is only claimed.
+enum class Counted : std::uint8_t { all, beside_claims };
 inline GpuMilli kept_back(const ClusterState& state, QueueId id, std::string_view model,
-                          QueueId leaf, GpuMilli more, const Relief* relief) {
+                          QueueId leaf, GpuMilli more, const Relief* relief,
+                          Counted counted = Counted::all) {
     const QueueRow& queue = state.queue(id);
     GpuMilli kept;
     for (const QueueId child : queue.children) {
-        kept += kept_back(state, child, model, leaf, more, relief);
+        kept += kept_back(state, child, model, leaf, more, relief, counted);
     }
     for (const ModelHolding& of : queue.models) {
         if (of.keeps == GpuMilli{} || !same_gpu_model(of.limit.model, model)) continue;
         GpuMilli held = of.held - (relief ? relief->of_model(id, model) : GpuMilli{});
+        if (counted == Counted::beside_claims) {
+            held -= of.claimed - (relief ? relief->claimed_of_model(id, model) : GpuMilli{});
+        }
         for (QueueId up = leaf; up.exists(); up = state.queue(up).parent) {
             if (up == id) held += more;
         }
@@ -211,29 +216,26 @@ inline GpuMilli kept_back(const ClusterState& state, QueueId id, std::string_vie
 }
 
 inline GpuMilli kept_back(const ClusterState& state, PoolId pool, std::string_view model,
-                          QueueId leaf, GpuMilli more, const Relief* relief) {
+                          QueueId leaf, GpuMilli more, const Relief* relief,
+                          Counted counted = Counted::all) {
     GpuMilli kept;
     for (const QueueId root : state.pool(pool).roots) {
-        kept += kept_back(state, root, model, leaf, more, relief);
+        kept += kept_back(state, root, model, leaf, more, relief, counted);
     }
     return kept;
 }
 
 // A claim may still come to nothing, and then what was lent in its stead would be held by others.
-inline bool is_kept_beside_claims(const ClusterState& state, PoolId pool, const ModelRoom& room) {
+inline bool is_kept_beside_claims(const ClusterState& state, PoolId pool, const ModelRoom& room,
+                                  const Relief* relief) {
     if (state.claims().empty()) return false;
-    Relief claimed;
-    for (const JobId id : state.claims()) {
-        for (const PodId pod : state.job(id).pods) {
-            if (state.pod(pod).standing == PodStanding::claimed) claimed.add(state, pod, 1);
-        }
-    }
-    return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, &claimed) > GpuMilli{};
+    return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, relief,
+                     Counted::beside_claims) > GpuMilli{};
 }
 
 inline bool keeps_back(const ClusterState& state, PoolId pool, const ModelRoom& room) {
     return kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, nullptr) > GpuMilli{} ||
-           is_kept_beside_claims(state, pool, room);
+           is_kept_beside_claims(state, pool, room, nullptr);
 }
 
 // Were so much more of the model held by the job's queue.
@@ -243,9 +245,8 @@ inline LimitHit model_lending(const ClusterState& state, const JobRow& job, cons
     const GpuMilli then = kept_back(state, job.pool, room.model, job.queue, ask, relief);
     const GpuMilli held =
         room.held - (relief ? relief->of_model(job.pool, room.model) : GpuMilli{});
-    const bool is_any =
-        room.offered > GpuMilli{} &&
-        (kept > GpuMilli{} || (!relief && is_kept_beside_claims(state, job.pool, room)));
+    const bool is_any = room.offered > GpuMilli{} &&
+                        (kept > GpuMilli{} || is_kept_beside_claims(state, job.pool, room, relief));
     return {is_any ? LimitKind::pool_model_lending : LimitKind::none,
             QueueId::none(),
             room.offered.value(),
@@ -281,6 +282,19 @@ inline const PlacementRules& rules_of(const ClusterState& state, const JobRow& j
     return state.shapes().constraint(shape.constraint).rules;
 }
 
+// Nodes of its pool that the job takes, with GPUs of other models than these.
+inline bool leaves_other_models(const ClusterState& state, const JobRow& job,
+                                const std::vector<std::string_view>& barred) {
+    const PlacementRules& rules = rules_of(state, job);
+    const auto& nodes = state.nodes_by_name();
+    return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+        const NodeRow& node = state.node(entry.second);
+        const std::string& model = node.facts.gpu_model;
+        return node.known && node.pool == job.pool && takes_gpu_model(rules, model) &&
+               gpus_total(node.facts.allocatable) > GpuMilli{} && !is_model_among(barred, model);
+    });
+}
+
 // Of the models that the job takes.
 template <typename Visit>
 void visit_models_kept(const ClusterState& state, const JobRow& job, const Load& ask, Visit& visit,
@@ -299,15 +313,7 @@ void visit_models_kept(const ClusterState& state, const JobRow& job, const Load&
     const auto bar = [&barred](const LimitHit& hit) { barred.push_back(hit.model); };
     visit_model_maxima(state, job, ask, bar, relief);
     std::for_each(hits.begin(), hits.end(), bar);
-    const auto is_left = [&](const auto& entry) {
-        const NodeRow& node = state.node(entry.second);
-        const std::string& model = node.facts.gpu_model;
-        const bool counts = node.known && node.pool == job.pool && takes_gpu_model(rules, model) &&
-                            gpus_total(node.facts.allocatable) > GpuMilli{};
-        return counts && !is_model_among(barred, model);
-    };
-    const auto& nodes = state.nodes_by_name();
-    const bool leaves_others = std::any_of(nodes.begin(), nodes.end(), is_left);
+    const bool leaves_others = leaves_other_models(state, job, barred);
     for (LimitHit& hit : hits) {
         hit.leaves_others = leaves_others;
         visit(hit);

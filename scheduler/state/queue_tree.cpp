@@ -116,15 +116,18 @@ void ClusterState::charge_queues(QueueId leaf, TenantId tenant, const Load& load
     if (kept_something_back && !keeps_something_back(pool)) note_gain(own.pool);
 }
 
-void ClusterState::charge_models(QueueId leaf, std::string_view model, GpuMilli gpus,
-                                 std::int64_t sign) {
+void ClusterState::charge_models(QueueId leaf, const PodRow& pod, std::int64_t sign) {
+    const std::string& model = nodes_[pod.node.value()].facts.gpu_model;
+    const GpuMilli gpus = shapes_.at(pod.shape).gpus * sign;
     const PoolId pool = queues_[leaf.value()].pool;
     ModelRoom* const room = pools_[pool.value()].kept_of(model);
     const bool kept_something_back = room != nullptr && limits::keeps_back(*this, pool, *room);
-    if (room != nullptr) room->held += gpus * sign;
+    if (room != nullptr) room->held += gpus;
     for (QueueId id = leaf; id.exists(); id = queues_[id.value()].parent) {
         for (ModelHolding& one : queues_[id.value()].models) {
-            if (same_gpu_model(one.limit.model, model)) one.held += gpus * sign;
+            if (!same_gpu_model(one.limit.model, model)) continue;
+            one.held += gpus;
+            if (pod.standing == PodStanding::claimed) one.claimed += gpus;
         }
     }
     if (kept_something_back && !limits::keeps_back(*this, pool, *room)) note_gain(pool);
@@ -154,8 +157,7 @@ void ClusterState::sum_up_models() {
         if (!pod.node.exists() || !pod.job.exists()) continue;
         const JobRow& job = jobs_[pod.job.value()];
         if (job.priority >= kSystemPriority || !job.queue.exists()) continue;
-        charge_models(job.queue, nodes_[pod.node.value()].facts.gpu_model,
-                      shapes_.at(pod.shape).gpus, 1);
+        charge_models(job.queue, pod, 1);
     }
 }
 

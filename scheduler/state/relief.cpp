@@ -46,13 +46,16 @@ void Relief::add(const ClusterState& state, PodId id, std::int64_t sign, NodeId 
     if (job.priority >= kSystemPriority) return;
     add_to_job(state, job, pod, on.exists() ? Kind::further : Kind::holds, sign);
     const GpuMilli gpus = state.shapes().at(pod.shape).gpus * sign;
+    const bool is_claimed = !on.exists() && pod.standing == PodStanding::claimed;
+    const auto more = [&] {
+        const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
+        return OfModel{model, gpus, is_claimed ? gpus : GpuMilli{}};
+    };
     if (job.queue.exists() && !state.pool(job.pool).models_kept.empty()) {
-        add_of_model({job.pool, state.node(on.exists() ? on : pod.node).facts.gpu_model, gpus});
+        add_of_model(models_[job.pool], more());
     }
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
-        if (state.queue(queue).models.empty()) continue;
-        const std::string& model = state.node(on.exists() ? on : pod.node).facts.gpu_model;
-        of(queue).models.emplace_back(model, gpus);
+        if (!state.queue(queue).models.empty()) add_of_model(of(queue).models, more());
     }
 }
 
@@ -117,7 +120,7 @@ void Relief::add_all(const Relief& other) {
         to.claimed += from.claimed;
         to.jobs += from.jobs;
         to.committed += from.committed;
-        to.models.insert(to.models.end(), from.models.begin(), from.models.end());
+        for (const OfModel& one : from.models) add_of_model(to.models, one);
     }
     if (tenants_.size() < other.tenants_.size()) tenants_.resize(other.tenants_.size());
     for (std::size_t i = 0; i < other.tenants_.size(); ++i) tenants_[i].add(other.tenants_[i]);
@@ -129,7 +132,9 @@ void Relief::add_all(const Relief& other) {
     }
     for (const auto& [where, time] : other.committed_) committed_[where] += time;
     for (const auto& [pool, gpus] : other.rest_) rest_[pool] += gpus;
-    for (const OfModel& one : other.models_) add_of_model(one);
+    for (const auto& [pool, models] : other.models_) {
+        for (const OfModel& one : models) add_of_model(models_[pool], one);
+    }
 }
 
 Load Relief::of_queue(QueueId queue) const {
@@ -141,26 +146,38 @@ GpuMilli Relief::of_model(QueueId queue, std::string_view model) const {
     GpuMilli sum;
     const OfQueue* found = find(queue);
     if (found == nullptr) return sum;
-    for (const auto& [name, gpus] : found->models) {
-        if (same_gpu_model(name, model)) sum += gpus;
+    for (const OfModel& one : found->models) {
+        if (same_gpu_model(one.model, model)) sum += one.gpus;
     }
     return sum;
 }
 
-void Relief::add_of_model(const OfModel& more) {
-    for (OfModel& one : models_) {
-        if (one.pool == more.pool && one.model == more.model) {
-            one.gpus += more.gpus;
-            return;
-        }
+GpuMilli Relief::claimed_of_model(QueueId queue, std::string_view model) const {
+    GpuMilli sum;
+    const OfQueue* found = find(queue);
+    if (found == nullptr) return sum;
+    for (const OfModel& one : found->models) {
+        if (same_gpu_model(one.model, model)) sum += one.claimed;
     }
-    models_.push_back(more);
+    return sum;
+}
+
+void Relief::add_of_model(std::vector<OfModel>& models, const OfModel& more) {
+    for (OfModel& one : models) {
+        if (one.model != more.model) continue;
+        one.gpus += more.gpus;
+        one.claimed += more.claimed;
+        return;
+    }
+    models.push_back(more);
 }
 
 GpuMilli Relief::of_model(PoolId pool, std::string_view model) const {
     GpuMilli sum;
-    for (const OfModel& one : models_) {
-        if (one.pool == pool && same_gpu_model(one.model, model)) sum += one.gpus;
+    const auto found = models_.find(pool);
+    if (found == models_.end()) return sum;
+    for (const OfModel& one : found->second) {
+        if (same_gpu_model(one.model, model)) sum += one.gpus;
     }
     return sum;
 }

@@ -30,6 +30,7 @@ public:
     [[nodiscard]] Load of_tenant(TenantId tenant) const;
     [[nodiscard]] GpuMilli of_tenant(TenantId tenant, PoolId pool) const;
     [[nodiscard]] GpuMilli of_model(QueueId queue, std::string_view model) const;
+    [[nodiscard]] GpuMilli claimed_of_model(QueueId queue, std::string_view model) const;
     [[nodiscard]] GpuMilli of_model(PoolId pool, std::string_view model) const;  // if it is kept
     // What is committed to them of a budget.
     [[nodiscard]] GpuTime of_budget(QueueId queue) const;
@@ -57,13 +58,19 @@ private:
     };
     // What a queue, with all below it, holds and keeps without any claim.
     static Unclaimed unclaimed(const ClusterState& state, QueueId queue, const Relief* relief);
+    struct OfModel {
+        std::string model;
+        GpuMilli gpus;
+        GpuMilli claimed;  // of `gpus`
+    };
+    static void add_of_model(std::vector<OfModel>& models, const OfModel& more);
     struct OfQueue {
         Load held;
         GpuMilli direct;
         GpuMilli claimed;  // of `direct`
         std::int64_t jobs = 0;
         GpuTime committed;
-        std::vector<std::pair<std::string, GpuMilli>> models;  // by the nodes of its pods
+        std::vector<OfModel> models;  // by the nodes of its pods
     };
     [[nodiscard]] const OfQueue* find(QueueId queue) const {
         return queue.value() < queues_.size() ? &queues_[queue.value()] : nullptr;
@@ -81,13 +88,7 @@ private:
     boost::container::flat_map<JobId, OfJob> jobs_;
     boost::container::flat_map<std::pair<TenantId, PoolId>, GpuTime> committed_;
     boost::container::flat_map<PoolId, GpuMilli> rest_;
-    struct OfModel {
-        PoolId pool;
-        std::string model;
-        GpuMilli gpus;
-    };
-    void add_of_model(const OfModel& more);
-    std::vector<OfModel> models_;  // where queues keep some back
+    boost::container::flat_map<PoolId, std::vector<OfModel>> models_;  // where queues keep some
 };
 
 }  // namespace gpuctl

@@ -353,7 +353,8 @@ struct Account {
 struct ModelHolding {
     ModelLimit limit;
     GpuMilli held;
-    GpuMilli keeps;  // of its guarantee, not lent while it is idle
+    GpuMilli claimed;  // of `held`: of what still leaves
+    GpuMilli keeps;    // of its guarantee, not lent while it is idle
 };
 
 struct QueueRow {

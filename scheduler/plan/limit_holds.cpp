@@ -45,11 +45,12 @@ bool LimitHolds::add(const ClusterState& state, JobId head) {
     return is_kept;
 }
 
-void LimitHolds::add_promised(const Promise& promise) {
+void LimitHolds::add_promised(const Promise& promise, std::vector<std::string_view> models) {
     Hold& hold = holds_.emplace_back();
     hold.head = promise.job;
     hold.at = promise.at;
     hold.is_promised = true;
+    hold.models = std::move(models);
 }
 
 LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
@@ -64,9 +65,9 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
         if (hold.answer == Answer::not_asked) work_out(state, hold);
         if (hold.answer == Answer::nothing) continue;
         if (is_over_by(hold.at, state.now(), row.run_time_max)) continue;
-        const std::size_t barred = models.size() - kept.models_beside;
+        const std::size_t barred = models.size();
         read(state, hold, job, pods, models, with, kept);
-        if (!kept.is_out && models.size() - kept.models_beside == barred) continue;
+        if (!kept.is_out && models.size() == barred) continue;
         kept.for_whom = {hold.head, hold.at};
         if (kept.is_out) break;
     }
@@ -82,41 +83,56 @@ void LimitHolds::read(const ClusterState& state, Hold& hold, JobId job,
     if (with != nullptr) trial_.add_all(*with);
     Load both = hold.ask;
     both.add(load_of(state, pods));
-    visit_model_limits(
-        state, head, both,
-        [&](const LimitHit& hit) {
-            if (is_below(state, state.job(job).queue, hit.queue)) models.push_back(hit.model);
-        },
-        &trial_);
+    if (!planted(PlantedBug::skip_model_limits))
+        limits::visit_model_maxima(
+            state, head, both,
+            [&](const LimitHit& hit) {
+                if (is_below(state, state.job(job).queue, hit.queue)) models.push_back(hit.model);
+            },
+            &trial_);
     out.models_beside += read_models_kept(state, hold, job, pods, models);
     for (const PodId pod : pods) trial_.add_to_come(state, pod, -1);
     visit_limits(
         state, head, hold.ask, [&](const LimitHit&) { return !(out.is_out = true); }, &trial_);
 }
 
-// What queues keep back of a model is no queue's limit: both may be in its way. A head that takes
-// others, too, is not waiting for this one.
+// The head's nodes are of this model, or it has no others then.
+bool LimitHolds::needs_model(const ClusterState& state, const Hold& hold,
+                             std::string_view model) const {
+    if (hold.is_promised) return is_model_among(hold.models, model);
+    const JobRow& head = state.job(hold.head);
+    std::vector<std::string_view> barred{model};
+    visit_model_limits(
+        state, head, hold.ask, [&barred](const LimitHit& hit) { barred.push_back(hit.model); },
+        &trial_);
+    return !limits::leaves_other_models(state, head, barred);
+}
+
+// What queues keep back of a model is no queue's limit: both may be in its way.
 std::size_t LimitHolds::read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
                                          const std::vector<PodId>& pods,
-                                         std::vector<std::string_view>& models) const {
+                                         std::vector<std::string_view>& models) {
     const JobRow& head = state.job(hold.head);
     const JobRow& row = state.job(job);
-    if (head.pool != row.pool || planted(PlantedBug::keep_no_model_back)) return 0;
-    const std::size_t barred = models.size();
+    if (head.pool != row.pool || head.priority >= kSystemPriority) return 0;
+    if (planted(PlantedBug::skip_model_limits) || planted(PlantedBug::keep_no_model_back)) return 0;
+    const std::size_t known = models.size();
     const GpuMilli more = load_of(state, pods).gpus;
     for (const ModelRoom& room : state.pool(head.pool).models_kept) {
         if (!takes_gpu_model(limits::rules_of(state, head), room.model)) continue;
         if (!takes_gpu_model(limits::rules_of(state, row), room.model)) continue;
-        const LimitHit its = limits::model_lending(state, head, room, hold.ask.gpus, &trial_);
-        const LimitHit own = limits::model_lending(state, row, room, more, &trial_);
-        if (its.kind == LimitKind::none || limits::is_hit(its)) continue;
-        if (own.needed <= 0 || its.needed <= 0) continue;
-        if (its.held + its.needed + own.needed <= its.limit) continue;
-        if (!limits::leaves_other_models(state, head, {room.model})) models.push_back(room.model);
+        const auto is_hit = [&] {
+            return limits::is_hit(limits::model_lending(state, head, room, hold.ask.gpus, &trial_));
+        };
+        if (is_hit()) continue;
+        trial_.add_to_come(state, row, room.model, more);
+        const bool is_used_up = is_hit();
+        trial_.add_to_come(state, row, room.model, more * -1);
+        if (!is_used_up) continue;
+        if (needs_model(state, hold, room.model)) models.push_back(room.model);
     }
-    const bool leaves_others =
-        models.size() > barred && limits::leaves_other_models(state, row, models);
-    return leaves_others ? models.size() - barred : 0;
+    if (models.size() == known || !limits::leaves_other_models(state, row, models)) return 0;
+    return models.size() - known;
 }
 
 void LimitHolds::work_out(const ClusterState& state, Hold& hold) {

@@ -25,8 +25,8 @@ public:
     void clear() { holds_.clear(); }
     // False: nothing can be kept for it.
     bool add(const ClusterState& state, JobId head);
-    // One that room on nodes is promised to, and that no limit stops.
-    void add_promised(const Promise& promise);
+    // One that room on nodes is promised to, of these GPU models, and that no limit stops.
+    void add_promised(const Promise& promise, std::vector<std::string_view> models);
     [[nodiscard]] bool empty() const { return holds_.empty(); }
     // For whom these pods of the job have to wait or, where they may go to other GPU models, leave
     // theirs: `models` that were added. With a relief: as if the pods of that were gone.
@@ -52,6 +52,7 @@ private:
         Instant at;    // when its limits let it start; never: no moment can be told
         Relief later;  // what has ended by then
         Load ask;      // the least that it starts with
+        std::vector<std::string_view> models;  // of the nodes that are promised to it
         std::vector<bool> counts_queue;  // by QueueId: a limit of the head counts what it holds
         bool counts_tenant = false;      // likewise of its namespace, wherever that is
     };
@@ -63,7 +64,9 @@ private:
     // How many of those added leave the job others.
     std::size_t read_models_kept(const ClusterState& state, const Hold& hold, JobId job,
                                  const std::vector<PodId>& pods,
-                                 std::vector<std::string_view>& models) const;
+                                 std::vector<std::string_view>& models);
+    [[nodiscard]] bool needs_model(const ClusterState& state, const Hold& hold,
+                                   std::string_view model) const;
     void read(const ClusterState& state, Hold& hold, JobId job, const std::vector<PodId>& pods,
               std::vector<std::string_view>& models, const Relief* with, Kept& out);
 

@@ -368,7 +368,7 @@ void Planner::refuse(ClusterState& state, ClassId chosen, JobId job, EngineFigur
     block.is_limited = is_limit;
     block.limits = is_limit ? limits_hit(state, state.job(job)) : 0;
     if (behind_.job.exists()) {
-        if (is_limit) block.behind = behind_.job;
+        if (is_limit || models_beside_ > 0) block.behind = behind_.job;
         state.keep_limits(pool_, behind_);
     }
     state.block(chosen, block);

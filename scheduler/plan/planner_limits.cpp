@@ -15,7 +15,6 @@ bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId
     const LimitHolds::Kept kept =
         limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods, models_);
     models_beside_ += kept.models_beside;
-    if (kept.models_beside > 0) watch_ |= ClassBlock::kLimitsKept | ClassBlock::kPoolLending;
     if (!kept.for_whom.job.exists()) return true;
     behind_ = kept.for_whom;
     watch_ |= ClassBlock::kLimitsKept | ClassBlock::kQueueShrinks | ClassBlock::kTenantShrinks;
@@ -77,7 +76,7 @@ void Planner::note_promised_elsewhere(const ClusterState& state, PoolId pool, Li
         if (other == pool || !promise.job.exists() || !keeps_limits(state.pool(other))) continue;
         const JobRow& job = state.job(promise.job);
         if (!job.waits_in.exists() || !state.tenant(job.tenant).has_limits()) continue;
-        limit_holds_.add_promised(promise);
+        limit_holds_.add_promised(promise, {});  // no model of this pool
         heads.note_promised(promise.job);
     }
 }
@@ -114,7 +113,7 @@ void Planner::note_told_heads(ClusterState& state, PoolId pool) {
     limit_holds_.clear();
     const Reservation& promised = reservations_[pool.value()];
     if (promised.exists()) {
-        limit_holds_.add_promised(promised.promise());
+        limit_holds_.add_promised(promised.promise(), promised.models(state));
         heads_.heads.note_promised(promised.promise().job);
     }
     note_promised_elsewhere(state, pool, heads_.heads);

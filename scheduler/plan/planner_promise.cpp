@@ -35,7 +35,7 @@ bool Planner::make_promise(ClusterState& state, PoolId pool, ClassId of, EngineF
     } else if (is_made) {
         line_.may_promise = false;
         line_.heads.note_promised(job);
-        limit_holds_.add_promised(reservation().promise());
+        limit_holds_.add_promised(reservation().promise(), reservation().models(state));
         state.promise(pool, reservation().promise());
         return true;
     }

@@ -240,6 +240,15 @@ void Reservation::note_left(const ClusterState& state, const Capacity& capacity)
     }
 }
 
+std::vector<std::string_view> Reservation::models(const ClusterState& state) const {
+    std::vector<std::string_view> out;
+    for (std::size_t i = 0; i < nodes_; ++i) {
+        const std::string& model = state.node(NodeId{left_[i].slot}).facts.gpu_model;
+        if (!is_model_among(out, model)) out.push_back(model);
+    }
+    return out;
+}
+
 bool Reservation::is_on(NodeId node) const {
     const auto end = left_.begin() + static_cast<std::ptrdiff_t>(nodes_);
     return std::any_of(left_.begin(), end,

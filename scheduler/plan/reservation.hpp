@@ -36,6 +36,8 @@ public:
     [[nodiscard]] const Promise& promise() const { return promise_; }
     [[nodiscard]] bool exists() const { return promise_.job.exists(); }
     [[nodiscard]] bool is_on(NodeId node) const;
+    // Of its nodes, for as long as the Plan.
+    [[nodiscard]] std::vector<std::string_view> models(const ClusterState& state) const;
     // Work of this limit that starts now has ended when the promise falls due.
     [[nodiscard]] bool is_over_by_then(Instant now, Duration limit) const;
     // What was placed after the promise was made. `is_over`: as above.

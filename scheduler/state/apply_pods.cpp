@@ -202,7 +202,10 @@ void ClusterState::settle_standing(PodId id) {
         const bool is_told = row.facts.gpu_device != kNoDevice && row.gpu_device != kNoDevice;
         const bool is_elsewhere =
             row.node != node || (is_told && row.facts.gpu_device != row.gpu_device);
-        if (row.node.exists() && is_elsewhere) release(id);  // the watch wins (S4)
+        // The watch wins (S4). What was only claimed is charged as such.
+        const bool is_claimed = row.standing == PodStanding::claimed;
+        if (row.node.exists() && (is_elsewhere || is_claimed)) release(id);
+        if (is_claimed) row.standing = PodStanding::waiting;
         if (!row.node.exists()) hold(id, node_named(row.facts.node), row.facts.gpu_device);
         row.in_flight = false;
         row.effect = EffectId{};

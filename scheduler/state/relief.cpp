@@ -66,6 +66,15 @@ void Relief::add_to_come(const ClusterState& state, PodId id, std::int64_t sign)
     add_to_job(state, job, pod, Kind::to_come, sign);
 }
 
+void Relief::add_to_come(const ClusterState& state, const JobRow& job, std::string_view model,
+                         GpuMilli more) {
+    const OfModel off{std::string{model}, GpuMilli{} - more, GpuMilli{}};
+    add_of_model(models_[job.pool], off);
+    for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
+        add_of_model(of(queue).models, off);
+    }
+}
+
 void Relief::add_in_pool(const std::pair<TenantId, PoolId>& where, GpuMilli gpus) {
     const auto known = std::find_if(in_pools_.begin(), in_pools_.end(),
                                     [&](const auto& entry) { return entry.first == where; });

@@ -22,6 +22,9 @@ public:
     // Were the pod, which waits, to hold what it asks for: on which node is not said, so that it
     // counts for no GPU model. Sign 1 takes it off again.
     void add_to_come(const ClusterState& state, PodId pod, std::int64_t sign);
+    // Were the job to hold so much more of the model, were it that alone which counts.
+    void add_to_come(const ClusterState& state, const JobRow& job, std::string_view model,
+                     GpuMilli more);
     void add_all(const Relief& other);
     void clear();
 

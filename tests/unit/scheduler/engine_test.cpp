@@ -379,6 +379,26 @@ TEST(Packing, a_gang_goes_to_few_nodes) {
     for (int i = 0; i < 4; ++i) EXPECT_EQ(world.node_of("g-" + std::to_string(i)), "big");
 }
 
+// An earlier leader's bind, or somebody else's, on the very node that its own room was made on.
+TEST(Engine, a_pod_whose_room_is_claimed_and_that_somebody_bound_there_is_no_claim_any_more) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    PodFacts low = pod("low", "low", 3);
+    low.preemptible = true;
+    world.add(low);
+    world.run();
+    PodFacts high = pod("high", "high", 4);
+    high.priority = 10;
+    world.add(high);
+    world.plan();
+    ASSERT_TRUE(world.evictions.contains("low"));
+    high.node = "a";
+    world.add(high);  // verifies: what is claimed for its queue is nothing now
+    world.remove_pod("low");
+    world.run();
+    EXPECT_EQ(world.node_of("high"), "a");
+}
+
 TEST(Packing, work_without_gpus_stays_away_from_them) {
     EngineWorld world;
     world.add(node("gpus", 8));

@@ -39,6 +39,7 @@ private:
     // The first of the class is first in line and finds no room: promises it some, if that can be.
     // False: it is not room that it lacks, but a limit.
     bool make_promise(ClusterState& state, PoolId pool, ClassId of, EngineFigures& figures);
+    void note_heads_before(ClusterState& state, const JobClass& waiting);
     void keep_promise(ClusterState& state, PoolId pool, EngineFigures& figures);
     void watch_room();
     bool find_room(ClusterState& state, PoolId pool);  // for pods_, into round_

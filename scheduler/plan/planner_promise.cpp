@@ -7,6 +7,21 @@
 
 namespace gpuctl {
 
+// Those that keep it off a GPU model, the first of all first: else other nodes would be promised.
+void Planner::note_heads_before(ClusterState& state, const JobClass& waiting) {
+    constexpr std::size_t kMost = 16;
+    std::vector<ClassId> before;
+    for (JobId behind = waiting.block.behind; behind.exists() && before.size() < kMost;) {
+        const ClassId head = state.job(behind).waits_in;
+        if (!head.exists() || state.queue(state.book().at(head).key.queue).pool != pool_) break;
+        before.push_back(head);
+        behind = state.book().at(head).block.behind;
+    }
+    for (; !before.empty(); before.pop_back()) {
+        if (!line_.heads.has_answer_for(state, before.back())) note_head(state, before.back());
+    }
+}
+
 // While jobs are left over that the last Plan had no tries for, they stand in the line before jobs
 // behind which they will be once they are refused: who is first in line is not known yet. Promising
 // anew would have those tried again that the old promise held back, and so on without end.
@@ -16,6 +31,7 @@ void Planner::keep_promise(ClusterState& state, PoolId pool, EngineFigures& figu
     if (!of.exists() || state.book().at(of).jobs.begin()->job != job) return;
     const JobClass& waiting = state.book().at(of);
     if (!state.is_blocked(waiting) || waiting.block.is_limited) return;
+    note_heads_before(state, waiting);
     make_promise(state, pool, of, figures);
 }
 

@@ -114,11 +114,19 @@ bool visit_queue(const QueueRow& queue, QueueId id, const Relief::OfJob& job, co
     return true;
 }
 
-// More of it, beside so many pods, would be what the pool's reserve is for.
-inline bool would_grow(const JobRow& job, std::int64_t pods_held) {
+// More of it would be what the pool's reserve is for: the first rank that waits, or one more beside
+// so many pods. Those of an earlier run may hold still while its first ranks wait anew.
+inline bool would_grow(const ClusterState& state, const JobRow& job, std::int64_t pods_held) {
     if (!job.record) return false;
-    const auto rank = static_cast<std::int32_t>(std::min<std::int64_t>(pods_held, INT32_MAX));
-    return grows_with_demand(job.record->spec, rank);
+    std::optional<std::int32_t> first;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        const bool waits =
+            pod.standing == PodStanding::waiting || pod.standing == PodStanding::claimed;
+        if (waits) first = std::min(first.value_or(pod.facts.rank), pod.facts.rank);
+    }
+    const auto next = static_cast<std::int32_t>(std::min<std::int64_t>(pods_held, INT32_MAX));
+    return grows_with_demand(job.record->spec, first.value_or(next));
 }
 
 // What is left to work that does not grow with demand.
@@ -127,7 +135,7 @@ bool visit_reserve(const ClusterState& state, const JobRow& job, std::int64_t po
                    const Load& ask, const Relief* relief, Visit& visit) {
     const PoolRow& pool = state.pool(job.pool);
     const GpuMilli reserve = pool.reserve();
-    if (reserve == GpuMilli{} || would_grow(job, pods_held) ||
+    if (reserve == GpuMilli{} || would_grow(state, job, pods_held) ||
         planted(PlantedBug::ignore_the_reserve)) {
         return true;
     }

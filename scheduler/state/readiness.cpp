@@ -254,7 +254,7 @@ Ask ClusterState::ask_of(const JobRow& job, const Readiness& ready) const {
     if (job.nears_wait_target) mode |= 64U;
     const PoolRow& pool = pools_[job.pool.value()];
     const bool reserves = pool.reserve_percent > 0 || pool.reserve_gpus > GpuMilli{};
-    if (reserves && limits::would_grow(job, job.pods_held)) mode |= 32U;
+    if (reserves && limits::would_grow(*this, job, job.pods_held)) mode |= 32U;
     if (!ready.pods.empty() && !pods_[ready.pods.front().value()].facts.preempts) mode |= 8U;
     ask.push_back(mode);
     ask.push_back(static_cast<std::uint32_t>(ready.ranks_needed));

@@ -95,8 +95,9 @@ void Relief::add_to_job(const ClusterState& state, const JobRow& job, const PodR
     const std::pair in_pool{job.tenant, job.pool};
     add_in_pool(in_pool, shape.gpus * sign);
     // One more like it is a further rank, whatever the one that it is like is.
-    const bool grows = kind == Kind::to_come ? limits::would_grow(job, job.pods_held)
-                                             : pod.grows_with_demand || kind == Kind::further;
+    const bool comes_to_grow = job.record && grows_with_demand(job.record->spec, pod.facts.rank);
+    const bool grows =
+        kind == Kind::to_come ? comes_to_grow : pod.grows_with_demand || kind == Kind::further;
     if (!grows) rest_[job.pool] += shape.gpus * sign;
     const bool is_to_come = kind != Kind::holds;
     if (const Budget* budget = state.budgets().of(job.tenant, job.pool); budget != nullptr) {

@@ -194,8 +194,7 @@ public:
     // beyond what is left to the others.
     [[nodiscard]] bool would_grow(const PodFacts& pod) const;
     [[nodiscard]] bool has_reserve(const std::string& pool) const;
-    // As if it held what it asks for, on some node; as a rank beyond the least of its job only if
-    // that holds as much already.
+    // As if it held what it asks for, on some node.
     void suppose_held(const std::string& uid) {
         BookedPod& pod = pods.at(uid);
         if (!would_grow(pod.facts)) growing_.erase(uid);

@@ -284,7 +284,7 @@ bool Books::would_grow(const PodFacts& pod) const {
     const ObjectKey job = job_of(pod);
     if (services_.contains(job)) return true;
     const auto elastic = elastic_.find(job);
-    return elastic != elastic_.end() && jobs.contains(job) && pods_held(job) >= elastic->second;
+    return elastic != elastic_.end() && pod.rank >= elastic->second;
 }
 
 bool Books::has_reserve(const std::string& pool) const {

@@ -259,7 +259,11 @@ private:
     std::set<std::string> left_;                // uids of those that were stopped for that
     // What was left of both when the second was stopped for the first; and what a job had kept.
     std::map<std::pair<ObjectKey, ObjectKey>, std::pair<Duration, Duration>> stopped_for_;
-    std::map<ObjectKey, Duration> kept_;
+    struct KeptWork {
+        std::string uid;  // of the pod that is asked to go
+        Duration done;
+    };
+    std::map<ObjectKey, KeptWork> kept_;
     std::set<std::string> told_to_go_;           // uids, in this step so far
     std::map<ObjectKey, std::int64_t> settled_;  // ranks bound in this step where they had claimed
     std::map<std::string, Books> leaving_;       // without_leaving() by pool, while looking around

@@ -101,14 +101,15 @@ void Judge::note_kept(const EvictPod& eviction, const ClusterState& after) {
     if (is_paced(after.job(id))) begin = std::max(begin, after.job(id).elastic.paced_from);
     const std::int64_t ran =
         std::max(after.now() - begin - first.facts.restart_cost, Duration{}).ms();
-    kept_[eviction.job] = Duration{ran - ran % first.facts.checkpoint_interval.ms()};
+    const Duration done{ran - ran % first.facts.checkpoint_interval.ms()};
+    kept_[eviction.job] = {eviction.pod.uid, done};
 }
 
 void Judge::look_at_progress(const ClusterState& state) {
     for (const auto& [key, kept] : kept_) {
         const JobId id = state.find_job(key);
         if (!id.exists() || state.job(id).pods_held > 0) continue;
-        if (state.progress_of(state.job(id)) < kept) {
+        if (state.progress_of(state.job(id)) < kept.done) {
             fail("I17", "job " + to_string(key) + ": what it did before it was stopped is lost");
         }
     }
@@ -120,6 +121,10 @@ void Judge::forget_progress(const Event& event) {
         kept_.erase(job_of(pod->pod));
     } else if (const auto* gone = std::get_if<JobDeleteRequested>(&event)) {
         kept_.erase(gone->key);
+    } else if (const auto* outcome = std::get_if<PodEvictOutcome>(&event)) {
+        if (outcome->result == EvictResult::evicted || outcome->result == EvictResult::gone) return;
+        // It stays, and is asked again or nobody knows what it has done when it goes some day.
+        std::erase_if(kept_, [&](const auto& one) { return one.second.uid == outcome->uid; });
     } else if (std::holds_alternative<PolicyChanged>(event)) {
         stopped_for_.clear();  // sizes are others now
     }

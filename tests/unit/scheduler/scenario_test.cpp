@@ -352,7 +352,8 @@ private:
             const auto job = jobs_.find(part[1]);
             if (job == jobs_.end()) return start(part[1]);
             for (const PodFacts& one : job->second) start(one.uid);
-        } else if (verb == "stop") {  // all that are being evicted stop, and are made anew
+        } else if (verb == "stop") {  // all that are being evicted stop, or one; made anew
+            if (part.size() > 1) return stop(part[1]);
             while (!world_.evictions.empty()) stop(world_.evictions.begin()->first);
         } else if (verb == "lose") {  // a pod goes with its node, and is made anew
             lose(part[1]);

@@ -7,18 +7,35 @@
 namespace gpuctl::reclaim {
 namespace {
 
-bool is_over(const QueueRow& queue) { return queue.account.held.gpus > queue.guaranteed_now(); }
+// What it takes from others: with what those below it keep back, though nobody holds that. Of what
+// it is guaranteed so much is spoken for.
+bool is_over(const QueueRow& queue) {
+    return queue.direct.gpus + queue.kept_below > queue.guaranteed_now();
+}
 
 bool has_room_within(const QueueRow& queue, GpuMilli ask) {
     const GpuMilli more = planted(PlantedBug::reclaim_one_too_many) ? whole_gpus(1) : GpuMilli{};
     return queue.account.held.gpus + ask <= queue.guaranteed_now() + more;
 }
 
+// Likewise without those that are gone.
+template <typename Those>
+GpuMilli taken_without(const ClusterState& state, QueueId id, const Those& gone) {
+    const QueueRow& queue = state.queue(id);
+    GpuMilli taken = queue.direct.gpus - gone.of_queue(id).gpus;
+    for (const QueueId child : queue.children) {
+        taken += gone.of_queue(child).gpus;  // was not its own
+        taken += std::max(state.queue(child).keeps, taken_without(state, child, gone));
+    }
+    return taken;
+}
+
 // Whether the queue has what it is guaranteed, without those that are gone.
 template <typename Those>
-bool keeps_guarantee(const QueueRow& queue, QueueId id, const Those& gone) {
+bool keeps_guarantee(const ClusterState& state, QueueId id, const Those& gone) {
     if (planted(PlantedBug::reclaim_guarantees)) return true;
-    if (queue.account.held.gpus - gone.of_queue(id).gpus < queue.guaranteed_now()) return false;
+    const QueueRow& queue = state.queue(id);
+    if (taken_without(state, id, gone) < queue.guaranteed_now()) return false;
     if (queue.is_beyond_guarantee) return true;
     return std::all_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
         const GpuMilli taken = gone.of_model(id, model.limit.model);
@@ -29,7 +46,7 @@ bool keeps_guarantee(const QueueRow& queue, QueueId id, const Those& gone) {
 template <typename Those>
 bool chain_keeps(const ClusterState& state, QueueId leaf, QueueId last, const Those& gone) {
     for (QueueId id = leaf;; id = state.queue(id).parent) {
-        if (!keeps_guarantee(state.queue(id), id, gone)) return false;
+        if (!keeps_guarantee(state, id, gone)) return false;
         if (id == last) return true;
     }
 }

@@ -140,6 +140,9 @@ public:
     // By queue of one pool, in it itself.
     using HeldGpus = std::map<std::string, std::int64_t>;
     [[nodiscard]] HeldGpus held_by_queue(const std::string& pool, Claims claims) const;
+    // With what those below it keep back; and with its own.
+    [[nodiscard]] std::int64_t taken(const QueueName& queue, const QueueName& in, std::int64_t more,
+                                     const HeldGpus& held) const;
     [[nodiscard]] std::int64_t kept(const QueueName& queue, const QueueName& in, std::int64_t more,
                                     const HeldGpus& held) const;
     [[nodiscard]] std::int64_t held_of_model(const QueueName& queue, const std::string& model,

@@ -93,8 +93,8 @@ Books::HeldGpus Books::held_by_queue(const std::string& pool, Claims claims) con
     return held;
 }
 
-std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64_t more,
-                         const HeldGpus& held) const {
+std::int64_t Books::taken(const QueueName& queue, const QueueName& in, std::int64_t more,
+                          const HeldGpus& held) const {
     std::int64_t sum = queue == in ? more : 0;
     if (const auto own = held.find(queue.queue); own != held.end()) sum += own->second;
     bool has_default = false;
@@ -108,6 +108,12 @@ std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64
     if (queue.queue.empty() && !has_default) {
         sum += kept({queue.pool, kDefaultQueue}, in, more, held);
     }
+    return sum;
+}
+
+std::int64_t Books::kept(const QueueName& queue, const QueueName& in, std::int64_t more,
+                         const HeldGpus& held) const {
+    const std::int64_t sum = taken(queue, in, more, held);
     const QueuePolicy* known = policy_of(queue);
     if (!known || !known->lending_limit) return sum;
     return std::max(sum, known->guaranteed.value() - known->lending_limit->value());

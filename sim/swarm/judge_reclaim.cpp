@@ -25,7 +25,9 @@ std::pair<QueueName, QueueName> Judge::sides(const QueueName& own, const QueueNa
 std::string Judge::guarantee_broken(const Books& then, const QueueName& leaf, const QueueName& last,
                                     const std::string& model) const {
     for (const QueueName& queue : books_.chain(leaf)) {
-        if (then.held_below(queue).gpus < promised(queue)) return queue.queue;
+        // What those below it keep back is spoken for, though nobody holds it.
+        const auto held = then.held_by_queue(queue.pool, Books::Claims::counted);
+        if (then.taken(queue, {}, 0, held) < promised(queue)) return queue.queue;
         const QueuePolicy* known = books_.policy_of(queue);
         if (known != nullptr && !beyond_guarantee_.contains(queue)) {
             for (const ModelLimit& limit : known->models) {

@@ -152,16 +152,16 @@ bool LimitHolds::release_until_free(const ClusterState& state, Hold& hold) {
         hold.at = state.now();  // its turn comes, in another pool or in the next Plan
         return true;
     }
-    const auto& ends = state.ends();
-    for (auto next = ends.begin(); next != ends.end();) {
-        const Instant at = next->first;
+    for (Ends ends{state}; ends.has_more();) {
+        const Instant at = ends.at();
         if (hold.is_promised && at > hold.at) break;
         bool is_news = false;
-        for (; next != ends.end() && next->first == at; ++next) {  // all that end at this moment
-            const PodRow& pod = state.pod(next->second);
+        while (ends.has_more() && ends.at() == at) {  // all that end at this moment
+            const PodId id = ends.take();
+            const PodRow& pod = state.pod(id);
             if (!pod.job.exists() || is_stuck(state, pod)) continue;
             if (!may_count(state, hold, state.job(pod.job))) continue;
-            hold.later.add(state, next->second, 1);
+            hold.later.add(state, id, 1);
             is_news = true;
         }
         if (!is_news || hold.is_promised) continue;

@@ -1,5 +1,7 @@
 #include "scheduler/plan/promise_rules.hpp"
 
+#include <algorithm>
+
 #include "scheduler/base/planted.hpp"
 
 namespace gpuctl {
@@ -23,6 +25,23 @@ bool ends_some_day(const PodRow& pod) {
 
 Instant began_at(const PodRow& pod) {
     return pod.placed_at.happened() ? pod.placed_at : pod.seen_at;
+}
+
+Instant claimed_end(const ClusterState& state, const PodRow& pod) {
+    const JobRow& job = state.job(pod.job);
+    if (job.run_time_max <= Duration{}) return {};
+    return job.claim_until + (job.run_time_max - kClaimSpare);
+}
+
+Ends::Ends(const ClusterState& state) : runs_(state.ends()), next_(runs_.begin()) {
+    for (const JobId id : state.claims()) {
+        for (const PodId pod : state.job(id).pods) {
+            if (state.pod(pod).standing != PodStanding::claimed) continue;
+            const Instant end = claimed_end(state, state.pod(pod));
+            if (end.happened()) claimed_.emplace_back(end, pod);
+        }
+    }
+    std::sort(claimed_.begin(), claimed_.end());
 }
 
 bool is_over_by(Instant moment, Instant now, Duration limit) {

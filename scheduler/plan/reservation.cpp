@@ -60,7 +60,8 @@ bool Reservation::make(ClusterState& state, Placer& placer, JobId job,
                        const std::vector<PodId>& pods) {
     clear();
     may_keep_ = has_waited_for_long(state, state.job(job));
-    if (state.ends().empty() && !state.has_windows() && !may_keep_) return false;
+    const bool may_end = !state.ends().empty() || !state.claims().empty();
+    if (!may_end && !state.has_windows() && !may_keep_) return false;
     const PoolId pool = state.job(job).pool;
     const Answer* known = known_answer(state, placer, pool, pods);
     if (known == nullptr) {
@@ -160,17 +161,17 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, Poo
     const NodeSet eligible = placer.eligible(state, shape);  // while others are asked for
     Fitting fitting{state, capacity, eligible,
                     pool,  shape,    uniform ? static_cast<std::int64_t>(pods.size()) : 1};
-    const auto& ends = state.ends();
+    Ends ends{state};
     auto opening = openings_.begin();
-    for (auto next = ends.begin(); next != ends.end() || opening != openings_.end();) {
+    while (ends.has_more() || opening != openings_.end()) {
         const bool is_opening =
-            next == ends.end() || (opening != openings_.end() && *opening <= next->first);
-        const Instant at = is_opening ? *opening : next->first;
+            !ends.has_more() || (opening != openings_.end() && *opening <= ends.at());
+        const Instant at = is_opening ? *opening : ends.at();
         bool is_news = is_opening;
         for (; opening != openings_.end() && *opening == at; ++opening) {
         }
-        for (; next != ends.end() && next->first == at; ++next) {  // all that end at this moment
-            const PodRow& pod = state.pod(next->second);
+        while (ends.has_more() && ends.at() == at) {  // all that end at this moment
+            const PodRow& pod = state.pod(ends.take());
             const std::uint32_t slot = pod.node.value();
             if (state.node(pod.node).pool != pool || is_stuck(state, pod)) continue;
             const std::int64_t before = fitting.on(slot);

@@ -43,7 +43,8 @@ inline Load offered_load(const NodeFacts& node) {
 
 // How long room is kept for a job while others stop: as long as the slowest of them may take, and a
 // while for the API server, the kubelet and the watch.
-constexpr Duration claim_lasts(Duration grace) { return grace + Duration::seconds(60); }
+constexpr Duration kClaimSpare = Duration::seconds(60);
+constexpr Duration claim_lasts(Duration grace) { return grace + kClaimSpare; }
 
 enum class EvictionCause : std::uint8_t { reclaimed, preempted, shrunk, stranded };
 

@@ -11,7 +11,13 @@ namespace gpuctl::sim {
 // of one that is being deleted is over; never: nobody knows.
 Instant end_of(const BookedPod& pod, const ClusterState& state) {
     const PodId id = state.find_pod(pod.facts.uid);
-    if (!id.exists() || !pod.facts.ours || !pod.is_bound()) return {};
+    if (!id.exists() || !pod.facts.ours) return {};
+    if (!pod.claimed.empty() && pod.facts.run_time_max > Duration{}) {
+        // As if it began when all that it waits for have to be gone.
+        const Instant until = state.job(state.pod(id).job).claim_until;
+        return until + (pod.facts.run_time_max - kClaimSpare);
+    }
+    if (!pod.is_bound()) return {};
     const Instant leaves = pod.facts.terminating ? pod.leaves_at : Instant{};
     if (pod.facts.run_time_max <= Duration{}) return leaves;
     const PodRow& row = state.pod(id);

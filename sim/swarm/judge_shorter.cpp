@@ -122,8 +122,10 @@ void Judge::forget_progress(const Event& event) {
     } else if (const auto* gone = std::get_if<JobDeleteRequested>(&event)) {
         kept_.erase(gone->key);
     } else if (const auto* outcome = std::get_if<PodEvictOutcome>(&event)) {
-        if (outcome->result == EvictResult::evicted || outcome->result == EvictResult::gone) return;
-        // It stays, and is asked again or nobody knows what it has done when it goes some day.
+        const bool stays = outcome->result == EvictResult::disruption_budget ||
+                           outcome->result == EvictResult::refused;
+        if (!stays) return;
+        // It is asked again, or nobody knows what it has done when it goes some day.
         std::erase_if(kept_, [&](const auto& one) { return one.second.uid == outcome->uid; });
     } else if (std::holds_alternative<PolicyChanged>(event)) {
         stopped_for_.clear();  // sizes are others now

@@ -74,7 +74,8 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
     return kept;
 }
 
-// Whether the head could not start at its moment if these pods still ran then.
+// What the head could not do at its moment if these pods still ran then: take a GPU model, or
+// start.
 void LimitHolds::read(const ClusterState& state, Hold& hold, JobId job,
                       const std::vector<PodId>& pods, std::vector<std::string_view>& models,
                       const Relief* with, Kept& out) {
@@ -83,13 +84,12 @@ void LimitHolds::read(const ClusterState& state, Hold& hold, JobId job,
     if (with != nullptr) trial_.add_all(*with);
     Load both = hold.ask;
     both.add(load_of(state, pods));
-    if (!planted(PlantedBug::skip_model_limits))
-        limits::visit_model_maxima(
-            state, head, both,
-            [&](const LimitHit& hit) {
-                if (is_below(state, state.job(job).queue, hit.queue)) models.push_back(hit.model);
-            },
-            &trial_);
+    const auto bar = [&](const LimitHit& hit) {
+        if (is_below(state, state.job(job).queue, hit.queue)) models.push_back(hit.model);
+    };
+    if (!planted(PlantedBug::skip_model_limits)) {
+        limits::visit_model_maxima(state, head, both, bar, &trial_);
+    }
     out.models_beside += read_models_kept(state, hold, job, pods, models);
     for (const PodId pod : pods) trial_.add_to_come(state, pod, -1);
     visit_limits(

@@ -153,23 +153,13 @@ Load Relief::of_queue(QueueId queue) const {
 }
 
 GpuMilli Relief::of_model(QueueId queue, std::string_view model) const {
-    GpuMilli sum;
     const OfQueue* found = find(queue);
-    if (found == nullptr) return sum;
-    for (const OfModel& one : found->models) {
-        if (same_gpu_model(one.model, model)) sum += one.gpus;
-    }
-    return sum;
+    return found == nullptr ? GpuMilli{} : sum_of_model(found->models, model).gpus;
 }
 
 GpuMilli Relief::claimed_of_model(QueueId queue, std::string_view model) const {
-    GpuMilli sum;
     const OfQueue* found = find(queue);
-    if (found == nullptr) return sum;
-    for (const OfModel& one : found->models) {
-        if (same_gpu_model(one.model, model)) sum += one.claimed;
-    }
-    return sum;
+    return found == nullptr ? GpuMilli{} : sum_of_model(found->models, model).claimed;
 }
 
 void Relief::add_of_model(std::vector<OfModel>& models, const OfModel& more) {
@@ -183,11 +173,17 @@ void Relief::add_of_model(std::vector<OfModel>& models, const OfModel& more) {
 }
 
 GpuMilli Relief::of_model(PoolId pool, std::string_view model) const {
-    GpuMilli sum;
     const auto found = models_.find(pool);
-    if (found == models_.end()) return sum;
-    for (const OfModel& one : found->second) {
-        if (same_gpu_model(one.model, model)) sum += one.gpus;
+    return found == models_.end() ? GpuMilli{} : sum_of_model(found->second, model).gpus;
+}
+
+// Names of one model may be spelled in several ways.
+Relief::OfModel Relief::sum_of_model(const std::vector<OfModel>& models, std::string_view model) {
+    OfModel sum;
+    for (const OfModel& one : models) {
+        if (!same_gpu_model(one.model, model)) continue;
+        sum.gpus += one.gpus;
+        sum.claimed += one.claimed;
     }
     return sum;
 }

@@ -67,6 +67,7 @@ private:
         GpuMilli claimed;  // of `gpus`
     };
     static void add_of_model(std::vector<OfModel>& models, const OfModel& more);
+    static OfModel sum_of_model(const std::vector<OfModel>& models, std::string_view model);
     struct OfQueue {
         Load held;
         GpuMilli direct;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 
 #include "cli/commands.hpp"
@@ -101,6 +102,15 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
     print_ahead(out, turn.value("ahead", nlohmann::json::object()));
 }
 
+// Not where the nodes there are will never do.
+bool may_come(const nlohmann::json& blockers) {
+    return std::none_of(blockers.begin(), blockers.end(), [](const nlohmann::json& one) {
+        const std::string reason = text_of(one, "reason");
+        return reason == "never_fits" || reason == "no_matching_node" || reason == "pool_empty" ||
+               reason == "unsupported_feature";
+    });
+}
+
 }  // namespace
 
 void print_blockers(std::ostream& out, const nlohmann::json& blockers, const char* of) {
@@ -119,11 +129,13 @@ void print_explanation(std::ostream& out, const nlohmann::json& body) {
         out << ", number " << position << " in its queue";
     }
     out << '\n';
-    if (const std::string start = start_words(body, aio::Loop::wall_ms()); !start.empty()) {
-        out << "It starts " << start << '\n';
-    }
     const nlohmann::json blockers = body.value("blockers", nlohmann::json::array());
     const bool runs = text_of(body, "status").ends_with("Running");  // or "Partially Running"
+    if (const std::string start = start_words(body, aio::Loop::wall_ms()); !start.empty()) {
+        out << "It starts " << start << '\n';
+    } else if (body.value("position", std::int64_t{0}) > 0 && !runs && may_come(blockers)) {
+        out << "It starts at a time that cannot be told yet\n";
+    }
     if (blockers.empty() || runs) {
         const std::string summary = printable(text_of(body, "summary"));
         if (!summary.empty()) out << summary << '\n';

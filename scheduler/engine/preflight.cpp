@@ -94,6 +94,57 @@ std::string only_model(const ClusterState& state, PoolId pool) {
     return model;
 }
 
+// Of its guarantee, and of those below it, even while all of them are idle.
+GpuMilli keeps_idle(const ClusterState& state, QueueId id) {
+    GpuMilli below;
+    for (const QueueId child : state.queue(id).children) below += keeps_idle(state, child);
+    return std::max(state.queue(id).keeps, below);
+}
+
+GpuMilli kept_beside(const ClusterState& state, const std::vector<QueueId>& all, QueueId but) {
+    GpuMilli sum;
+    for (const QueueId id : all) {
+        if (id != but) sum += keeps_idle(state, id);
+    }
+    return sum;
+}
+
+GpuMilli gpus_of_nodes(const ClusterState& state, PoolId pool) {
+    GpuMilli sum;
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        const NodeRow& node = state.node(id);
+        if (node.known && node.pool == pool) sum += gpus_total(node.facts.allocatable);
+    }
+    return sum;
+}
+
+// Even when nobody else holds anything: others keep that much back.
+std::optional<Error> check_kept(const ClusterState& state, PoolId pool, QueueId queue,
+                                GpuMilli gpus, std::int64_t pods) {
+    const auto check = [&](GpuMilli most, GpuMilli kept,
+                           const std::string& holder) -> std::optional<Error> {
+        const std::optional left{std::max(most - kept, GpuMilli{})};
+        if (kept == GpuMilli{} || !exceeds(left, gpus, pods)) return std::nullopt;
+        return over_limit(pods, format_gpus(gpus) + " GPUs",
+                          "beside the " + format_gpus(kept) + " of " + format_gpus(most) +
+                              " GPUs that queues of " + holder + " do not lend, queue " +
+                              state.queue_path(queue),
+                          format_gpus(*left));
+    };
+    GpuMilli kept;
+    QueueId below = QueueId::none();
+    for (QueueId id = queue; id.exists(); id = state.queue(id).parent) {
+        const QueueRow& row = state.queue(id);
+        if (below.exists()) kept += kept_beside(state, row.children, below);
+        below = id;
+        if (!row.cap()) continue;
+        if (auto error = check(*row.cap(), kept, "queue " + state.queue_path(id))) return error;
+    }
+    const PoolRow& whole = state.pool(pool);
+    kept += kept_beside(state, whole.roots, below);
+    return check(gpus_of_nodes(state, pool), kept, "pool " + whole.name);
+}
+
 std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec, PoolId pool,
                                   QueueId queue, const Resources& each, std::int64_t pods) {
     const GpuMilli gpus = gpus_total(each);
@@ -119,6 +170,7 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
                               format_gpus(*row.gpus_per_job_maximum));
         }
     }
+    if (auto error = check_kept(state, pool, queue, gpus, pods)) return error;
     const PoolRow& whole = state.pool(pool);
     const std::optional most{whole.offered.gpus - whole.reserve()};
     if (whole.reserve() > GpuMilli{} && !grows_with_demand(spec, 0) && exceeds(most, gpus, pods)) {

@@ -80,7 +80,14 @@ std::optional<Explanation> refusal_of(const ClusterState& state, const JobRow& j
                                       const Group& group, const Stay& stay) {
     const auto ask = [&](const Group& of) {
         std::optional<Explanation> found = explain_parts::explain_group(state, job, of);
-        return found ? found : explain_parts::explain_topology(state, job, of);
+        if (!found) return explain_parts::explain_topology(state, job, of);
+        // How ranks stand to each other leaves less room than there is for each alone.
+        const bool has_room_for_some =
+            std::any_of(found->figures.begin(), found->figures.end(), [](const Figure& figure) {
+                return figure.name == "ranks_fitting" && figure.value > 0;
+            });
+        if (has_room_for_some) found->sentence += explain_parts::topology_beside(state, job, of);
+        return found;
     };
     std::optional<Explanation> found = ask(group);
     if (!found || group.barred == 0) return found;

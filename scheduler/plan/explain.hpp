@@ -84,6 +84,7 @@ struct NodeSurvey {
         Need need;
         std::int64_t nodes_asked = 0;
         std::int64_t usable_on_one_node = 0;    // most on a node asked
+        std::int64_t usable_most = 0;           // on any node that it may use
         std::int64_t nodes_asked_empty = 0;     // the same were all nodes empty
         std::int64_t largest_node = 0;          // most allocatable on such a node
         std::int64_t ranks_fitting_so_far = 0;  // when only the needs up to this one count

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "scheduler/plan/explain.hpp"
@@ -11,6 +12,7 @@
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/promise_rules.hpp"
 #include "scheduler/plan/reclaim.hpp"
+#include "scheduler/plan/shrink.hpp"
 #include "scheduler/plan/victims.hpp"
 #include "scheduler/state/limits.hpp"
 
@@ -40,8 +42,9 @@ using HeldByReason = std::map<Why, Held>;
 // belongs to the first in line.
 bool is_behind_a_promise(const ClusterState& state, JobId id) {
     const Promise& promise = state.pool(state.job(id).pool).promise;
-    return promise.job.exists() && promise.job != id &&
-           !is_over_by(promise.at, state.now(), state.job(id).run_time_max);
+    if (!promise.job.exists() || promise.job == id) return false;
+    const Instant start = state.now() + longest_claim(state, state.job(id).pool);
+    return !is_over_by(promise.at, start, state.job(id).run_time_max);
 }
 
 std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, JobId beneficiary,
@@ -114,6 +117,18 @@ void add_held(HeldByReason& held, Why why, Instant until, GpuMilli gpus) {
     if (!of.until.happened() || until < of.until) of.until = until;
 }
 
+// Further ranks of elastic jobs go though nobody has said that they may be stopped.
+std::set<PodId> surplus_for(const ClusterState& state, const JobRow& job, GpuMilli ask) {
+    std::set<PodId> out;
+    if (!shrink::may_try(state, job)) return out;
+    Candidates candidates;
+    shrink::find_surplus(state, job, ask, candidates);
+    for (const EvictionUnit& unit : candidates.units) {
+        out.insert(unit.pods.begin(), unit.pods.end());
+    }
+    return out;
+}
+
 // Of what queues beside its own hold beyond their guarantees while its own is owed as much.
 HeldByReason held_on_loan(const ClusterState& state, JobId id) {
     HeldByReason held;
@@ -123,12 +138,14 @@ HeldByReason held_on_loan(const ClusterState& state, JobId id) {
     if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
     const GpuMilli ask = load_of(state, ready.pods).gpus;
     if (!reclaim::may_try(state, job, ask)) return held;
+    const std::set<PodId> surplus = surplus_for(state, job, ask);
     const NodeSet& nodes = state.capacity().nodes_of(job.pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
             if (!pod.job.exists() || pod.is_leaving()) continue;
             if (!reclaim::may_stop(state, job, ask, state.job(pod.job))) continue;
+            if (surplus.contains(on)) continue;
             const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
             if (const auto why = why_not(state, id, pod)) {
                 add_held(held, why->first, why->second, gpus);
@@ -156,6 +173,10 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     if (out.empty() || !job.waits_in.exists()) return;
     HeldByReason held;
     GpuMilli below;
+    Readiness ready;
+    state.read_readiness(id, ready);
+    if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
+    const std::set<PodId> surplus = surplus_for(state, job, load_of(state, ready.pods).gpus);
     const NodeSet& nodes = state.capacity().nodes_of(job.pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         for (const PodId on : state.node(NodeId{slot}).pods) {
@@ -164,6 +185,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
             if (!preempt::may_stop(job, state.job(pod.job))) continue;
             const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
             below += gpus;
+            if (surplus.contains(on)) continue;
             if (const auto why = why_not(state, id, pod)) {
                 add_held(held, why->first, why->second, gpus);
             }

@@ -69,6 +69,9 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
 // Ranks that find room in the pool, but not together or apart as they ask (explain_topology.cpp).
 std::optional<Explanation> explain_topology(const ClusterState& state, const JobRow& job,
                                             const Group& group);
+// The same, for one that finds no room anyway: "; it needs them in 3 different hosts; 1 has room";
+// empty: how they stand is not in its way.
+std::string topology_beside(const ClusterState& state, const JobRow& job, const Group& group);
 // What a refusal is when some of the nodes are closed for maintenance, or will be before the job is
 // over; `anyway` is what it were without (explain_maintenance.cpp).
 Explanation explain_maintenance(const ClusterState& state, const JobRow& job, const Group& group,

@@ -181,6 +181,23 @@ bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
     return false;
 }
 
+// What else no node has enough of: it would not start if only the first of them were there.
+void say_also_short(const Capacity& capacity, const NodeSurvey& seen,
+                    const NodeSurvey::OfNeed& first, Explanation& out) {
+    for (const NodeSurvey::OfNeed& of : seen.needs) {
+        const Column column = of.need.column;
+        if (column == first.need.column || of.usable_most >= of.need.amount) continue;
+        const ColumnKind kind = capacity.kind(column);
+        if (kind != ColumnKind::cpu && kind != ColumnKind::memory) continue;
+        const std::string name = kind == ColumnKind::cpu ? "cpu" : "memory";
+        out.figures.push_back({name + "_needed", of.need.amount});
+        out.figures.push_back({name + "_free_on_one_node", of.usable_most});
+        out.sentence += "; it also needs " + need_text(capacity, of.need) +
+                        " on one node, and none has more than " +
+                        amount_text(kind, capacity.resource(column), of.usable_most) + " free";
+    }
+}
+
 void say_gpus_short(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,
                     const NodeSurvey::OfNeed& of, const Wants& wants, Explanation& out) {
     if (seen.gpus_free >= wants.gpus_each * wants.ranks) {
@@ -297,6 +314,7 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
     out.subject = capacity.resource(column);
     if (wants.gpus_each > 0 && column == shape.index_column) {
         say_gpus_short(state, job, seen, *short_of, wants, out);
+        say_also_short(capacity, seen, *short_of, out);
     } else {
         say_other_short(state, job, seen, *short_of, wants, out);
     }

@@ -102,10 +102,16 @@ std::string apart(const std::string& level, const Room& room, std::int64_t ranks
            (room.apart.size() == 1 ? " has room" : " have room");
 }
 
-}  // namespace
+// How ranks are to stand leaves them too little.
+struct Shortage {
+    std::string name;  // of the domain with most room
+    Room room;
+    std::int64_t domains = 0;
+    std::int64_t ranks_empty = 0;  // that one domain would take were it empty
+    std::string text;              // " within one rack; ..."
+};
 
-std::optional<Explanation> explain_topology(const ClusterState& state, const JobRow& job,
-                                            const Group& group) {
+std::optional<Shortage> shortage(const ClusterState& state, const JobRow& job, const Group& group) {
     const Shape& shape = state.shapes().at(group.shape);
     const TopologyRules& rules = shape.topology;
     if (rules.required == TopologyLevel::none && rules.spread == TopologyLevel::none) {
@@ -119,34 +125,53 @@ std::optional<Explanation> explain_topology(const ClusterState& state, const Job
     };
     const auto& [name, room] = *std::max_element(seen.rooms.begin(), seen.rooms.end(), least);
     if (room.ranks >= group.ranks) return std::nullopt;
-    std::int64_t most_empty = 0;
-    for (const auto& [other, of] : seen.rooms) most_empty = std::max(most_empty, of.ranks_empty);
+    Shortage out{name, room, static_cast<std::int64_t>(seen.rooms.size()), 0, ""};
+    for (const auto& [other, of] : seen.rooms) {
+        out.ranks_empty = std::max(out.ranks_empty, of.ranks_empty);
+    }
+    if (rules.required != TopologyLevel::none) {
+        const bool has_gpus = state.capacity().kind(shape.index_column) == ColumnKind::gpu;
+        out.text = together(std::string{to_string(rules.required)}, name, room, seen, group.ranks,
+                            has_gpus);
+    }
+    if (rules.spread != TopologyLevel::none) {
+        out.text += apart(std::string{to_string(rules.spread)}, room, group.ranks);
+    }
+    if (out.ranks_empty < group.ranks) {
+        out.text += "; even empty there is room for " + std::to_string(out.ranks_empty) + " only";
+    }
+    return out;
+}
 
+}  // namespace
+
+std::string topology_beside(const ClusterState& state, const JobRow& job, const Group& group) {
+    const std::optional<Shortage> found = shortage(state, job, group);
+    return found ? "; it needs them" + found->text : "";
+}
+
+std::optional<Explanation> explain_topology(const ClusterState& state, const JobRow& job,
+                                            const Group& group) {
+    const std::optional<Shortage> found = shortage(state, job, group);
+    if (!found) return std::nullopt;
+    const Shape& shape = state.shapes().at(group.shape);
+    const TopologyRules& rules = shape.topology;
     const NodeSurvey nodes = survey(state, job.pool, shape, group.ranks, group.barred);
-    const Capacity& capacity = state.capacity();
-    const bool has_gpus = capacity.kind(shape.index_column) == ColumnKind::gpu;
     Explanation out;
     out.reason = Reason::topology_insufficient;
-    out.subject = rules.required == TopologyLevel::none ? state.pool(job.pool).name : name;
+    out.subject = rules.required == TopologyLevel::none ? state.pool(job.pool).name : found->name;
     out.tallies = nodes.tallies;
     out.nodes_total = nodes.nodes_pool;
     out.figures = {{"ranks_needed", group.ranks},
-                   {"domains", static_cast<std::int64_t>(seen.rooms.size())},
-                   {"ranks_fitting_in_one_domain", room.ranks},
-                   {"ranks_fitting_in_one_domain_empty", most_empty},
-                   {"gpus_free_in_one_domain", room.gpus_free}};
-    out.sentence = asks_for(capacity, shape, group.ranks);
-    if (rules.required != TopologyLevel::none) {
-        out.sentence += together(std::string{to_string(rules.required)}, name, room, seen,
-                                 group.ranks, has_gpus);
-    }
+                   {"domains", found->domains},
+                   {"ranks_fitting_in_one_domain", found->room.ranks},
+                   {"ranks_fitting_in_one_domain_empty", found->ranks_empty},
+                   {"gpus_free_in_one_domain", found->room.gpus_free}};
+    out.sentence = asks_for(state.capacity(), shape, group.ranks) + found->text;
     if (rules.spread != TopologyLevel::none) {
         out.figures.push_back({"domains_needed", group.ranks});
-        out.figures.push_back({"domains_fitting", static_cast<std::int64_t>(room.apart.size())});
-        out.sentence += apart(std::string{to_string(rules.spread)}, room, group.ranks);
-    }
-    if (most_empty < group.ranks) {
-        out.sentence += "; even empty there is room for " + std::to_string(most_empty) + " only";
+        out.figures.push_back(
+            {"domains_fitting", static_cast<std::int64_t>(found->room.apart.size())});
     }
     return out;
 }

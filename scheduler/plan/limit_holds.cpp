@@ -54,7 +54,7 @@ void LimitHolds::add_promised(const Promise& promise, std::vector<std::string_vi
 }
 
 LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
-                                       const std::vector<PodId>& pods,
+                                       const std::vector<PodId>& pods, Instant start,
                                        std::vector<std::string_view>& models, const Relief* with) {
     Kept kept;
     const JobRow& row = state.job(job);
@@ -64,7 +64,7 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
         if (!may_count(state, hold, row)) continue;
         if (hold.answer == Answer::not_asked) work_out(state, hold);
         if (hold.answer == Answer::nothing) continue;
-        if (is_over_by(hold.at, state.now(), row.run_time_max)) continue;
+        if (is_over_by(hold.at, start, row.run_time_max)) continue;
         const std::size_t barred = models.size();
         read(state, hold, job, pods, models, with, kept);
         if (!kept.is_out && models.size() == barred) continue;
@@ -159,7 +159,7 @@ bool LimitHolds::release_until_free(const ClusterState& state, Hold& hold) {
         while (ends.has_more() && ends.at() == at) {  // all that end at this moment
             const PodId id = ends.take();
             const PodRow& pod = state.pod(id);
-            if (!pod.job.exists() || is_stuck(state, pod)) continue;
+            if (!pod.job.exists() || pod.is_stuck(state.now())) continue;
             if (!may_count(state, hold, state.job(pod.job))) continue;
             hold.later.add(state, id, 1);
             is_news = true;

@@ -36,7 +36,8 @@ public:
         std::size_t models_beside = 0;  // of those added that leave it others
     };
     Kept keeps_out(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
-                   std::vector<std::string_view>& models, const Relief* with = nullptr);
+                   Instant start, std::vector<std::string_view>& models,
+                   const Relief* with = nullptr);
     void note_placed(const ClusterState& state, JobId job, const std::vector<Placement>& round);
     // Moments of those behind whom somebody is are told anew; who is no head any more, or has no
     // moment, is forgotten: true.

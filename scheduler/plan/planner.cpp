@@ -138,8 +138,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     over_budget_.clear();
     keep_outside_windows(state, job);
     is_long_ = short_work_.is_kept() && short_work_.is_long(state, chosen, line_.scores);
-    is_held_back_ = reservation().exists() && reservation().promise().job != job &&
-                    !reservation().is_over_by_then(state.now(), state.job(job).run_time_max);
+    is_held_back_ = is_behind_promise(state, job, state.now());
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
     if (!placed && make_room(state, job, figures, effects)) {
@@ -200,7 +199,7 @@ bool Planner::is_within_limits(const ClusterState& state, const JobRow& job,
         watch_ |= watched_for(hit.kind);
     });
     const LimitHit hit = state.limit_hit(job, ask);
-    const bool is_within = hit.kind == LimitKind::none && is_beside_heads(state, pods);
+    const bool is_within = hit.kind == LimitKind::none && is_beside_heads(state, pods, state.now());
     placer_.avoid(models_);
     if (hit.kind == LimitKind::none) return is_within;
     watch_ |= watched_for(hit.kind);
@@ -318,6 +317,18 @@ bool Planner::place_gang(ClusterState& state, JobId id, EngineFigures& figures,
     }
 }
 
+bool Planner::is_behind_promise(const ClusterState& state, JobId job, Instant start) {
+    return reservation().exists() && reservation().promise().job != job &&
+           !reservation().is_over_by_then(start, state.job(job).run_time_max);
+}
+
+// Of a job for which others are stopped; looked for only where it makes a difference.
+Instant Planner::latest_start(const ClusterState& state, JobId job) {
+    const bool is_behind = reservation().exists() || !limit_holds_.empty();
+    if (!is_behind || state.job(job).run_time_max <= Duration{}) return state.now();
+    return state.now() + longest_claim(state, pool_);
+}
+
 // Last resort: others are stopped for it.
 bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
                         EffectList& effects) {
@@ -337,10 +348,13 @@ bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
         return true;
     });
     if (!has_time) return false;
-    // What comes after the first in line takes no room that others leave where that is to start.
+    // What comes after the first in line takes no room that others leave where that is to start,
+    // and begins only when they have left.
+    const Instant start = latest_start(state, id);
+    is_held_back_ = is_held_back_ || is_behind_promise(state, id, start);
     if (is_held_back_) watch_ |= ClassBlock::kPromise;
     models_.clear();
-    if (!is_beside_heads(state, pods_)) return false;
+    if (!is_beside_heads(state, pods_, start)) return false;
     if (is_long_ && short_work_.keeps_out(state, state.job(id), ask.gpus)) return false;
     placer_.keep_off(models_);
     Reservation* const beside = is_held_back_ ? &reservation() : nullptr;

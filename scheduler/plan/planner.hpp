@@ -55,7 +55,9 @@ private:
     bool is_within_limits(const ClusterState& state, const JobRow& job,
                           const std::vector<PodId>& pods);
     // It may have what limits leave beside those who come before it: behind_ otherwise.
-    bool is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods);
+    bool is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods, Instant start);
+    bool is_behind_promise(const ClusterState& state, JobId job, Instant start);
+    Instant latest_start(const ClusterState& state, JobId job);
     void note_heads(ClusterState& state, PoolId pool);  // all of them, for growth
     void note_told_heads(ClusterState& state, PoolId pool);
     void tell_heads_anew(ClusterState& state);  // what came since they were told may stay longer

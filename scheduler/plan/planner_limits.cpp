@@ -10,10 +10,11 @@
 
 namespace gpuctl {
 
-bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods) {
+bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods,
+                              Instant start) {
     if (limit_holds_.empty()) return true;
     const LimitHolds::Kept kept =
-        limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods, models_);
+        limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods, start, models_);
     models_beside_ += kept.models_beside;
     if (!kept.for_whom.job.exists()) return true;
     behind_ = kept.for_whom;

@@ -12,11 +12,6 @@ bool has_waited_for_long(const ClusterState& state, const JobRow& job) {
     return after > Duration{} && state.now() - job.submitted_at >= after;
 }
 
-bool is_stuck(const ClusterState& state, const PodRow& pod) {
-    constexpr Duration kLate = Duration::seconds(60);
-    return pod.leaves_at.happened() && pod.leaves_at + kLate <= state.now();
-}
-
 bool ends_some_day(const PodRow& pod) {
     const bool runs = pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
     if (!runs || !pod.job.exists() || pod.ends_at.happened()) return false;
@@ -30,7 +25,7 @@ Instant began_at(const PodRow& pod) {
 Instant claimed_end(const ClusterState& state, const PodRow& pod) {
     const JobRow& job = state.job(pod.job);
     if (job.run_time_max <= Duration{}) return {};
-    return job.claim_until + (job.run_time_max - kClaimSpare);
+    return job.claim_until + job.run_time_max;
 }
 
 Ends::Ends(const ClusterState& state) : runs_(state.ends()), next_(runs_.begin()) {
@@ -44,10 +39,10 @@ Ends::Ends(const ClusterState& state) : runs_(state.ends()), next_(runs_.begin()
     std::sort(claimed_.begin(), claimed_.end());
 }
 
-bool is_over_by(Instant moment, Instant now, Duration limit) {
+bool is_over_by(Instant moment, Instant start, Duration limit) {
     if (planted(PlantedBug::ignore_promises)) return true;
     if (limit == Duration{} && planted(PlantedBug::promise_without_limit)) return true;
-    return limit > Duration{} && now + limit <= moment;
+    return limit > Duration{} && start + limit <= moment;
 }
 
 }  // namespace gpuctl

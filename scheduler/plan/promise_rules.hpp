@@ -10,14 +10,10 @@ namespace gpuctl {
 
 // Even where no moment can be told, something is kept for it.
 bool has_waited_for_long(const ClusterState& state, const JobRow& job);
-// Its grace was over long ago: a finalizer, or a container that nobody can stop. When it will be
-// gone is not known, and nothing is promised of it.
-bool is_stuck(const ClusterState& state, const PodRow& pod);
 // It runs, nobody knows for how long, and it will come to an end by itself.
 bool ends_some_day(const PodRow& pod);
 Instant began_at(const PodRow& pod);
-// Of what has no end yet: by its limit, as if it began when the grace of all that its claim waits
-// for is over. Never: it has no limit.
+// Of what has no end yet: by its limit, as if it began when its claim ends. Never: it has no limit.
 Instant claimed_end(const ClusterState& state, const PodRow& pod);
 
 // Pods with an end, by that: what runs, and what is claimed. Else a promise would be given up while
@@ -48,7 +44,7 @@ private:
     std::size_t next_claimed_ = 0;
 };
 
-// Work of this limit that starts now has ended by the moment that was promised.
-bool is_over_by(Instant moment, Instant now, Duration limit);
+// Work of this limit that starts then has ended by the moment that was promised.
+bool is_over_by(Instant moment, Instant start, Duration limit);
 
 }  // namespace gpuctl

@@ -13,10 +13,24 @@ bool is_over(const QueueRow& queue) {
     return queue.direct.gpus + queue.kept_below > queue.guaranteed_now();
 }
 
-bool has_room_within(const QueueRow& queue, GpuMilli ask) {
+// Whether it is within its guarantee with so much more, counted like that: who could take others'
+// while its own is kept for those beside him would be over as soon as he had it, and theirs to
+// take.
+bool has_room_within(const QueueRow& queue, GpuMilli grows) {
     const GpuMilli more = planted(PlantedBug::reclaim_one_too_many) ? whole_gpus(1) : GpuMilli{};
-    return queue.account.held.gpus + ask <= queue.guaranteed_now() + more;
+    return queue.direct.gpus + queue.kept_below + grows <= queue.guaranteed_now() + more;
 }
+
+// A queue from a leaf upwards, and by how much what it takes would grow if that held more. What is
+// kept back below it already makes it grow by nothing.
+struct Level {
+    QueueId id;
+    GpuMilli grows;
+    [[nodiscard]] Level above(const ClusterState& state) const {
+        const QueueRow& queue = state.queue(id);
+        return {queue.parent, queue.kept_with(grows) - queue.kept()};
+    }
+};
 
 // Likewise without those that are gone.
 template <typename Those>
@@ -110,24 +124,24 @@ Sides sides(const ClusterState& state, QueueId own, QueueId other) {
 Standing standing(const ClusterState& state, const JobRow& job, GpuMilli ask) {
     Standing out;
     if (job.priority >= kSystemPriority || ask <= GpuMilli{}) return out;
-    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
-        const QueueRow& queue = state.queue(id);
+    for (Level level{job.queue, ask}; level.id.exists(); level = level.above(state)) {
+        const QueueRow& queue = state.queue(level.id);
         if (queue.guaranteed <= GpuMilli{}) continue;
         out.has_guarantee = true;
-        out.is_owed = out.is_owed || has_room_within(queue, ask);
+        out.is_owed = out.is_owed || has_room_within(queue, level.grows);
     }
     return out;
 }
 
 bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask) {
     if (ask <= GpuMilli{} || job.priority >= kSystemPriority) return false;
-    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
-        const QueueRow& queue = state.queue(id);
-        if (!has_room_within(queue, ask)) continue;
+    for (Level level{job.queue, ask}; level.id.exists(); level = level.above(state)) {
+        const QueueRow& queue = state.queue(level.id);
+        if (!has_room_within(queue, level.grows)) continue;
         const auto& beside = queue.parent.exists() ? state.queue(queue.parent).children
                                                    : state.pool(queue.pool).roots;
         const bool is_lent = std::any_of(beside.begin(), beside.end(), [&](QueueId other) {
-            return other != id && is_over(state.queue(other));
+            return other != level.id && is_over(state.queue(other));
         });
         if (is_lent) return true;
     }
@@ -137,9 +151,10 @@ bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask) {
 bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
     if (!other.queue.exists() || other.priority >= kSystemPriority) return false;
     const Sides meet = sides(state, job.queue, other.queue);
-    if (!meet.other.exists() || !has_room_within(state.queue(meet.own), ask)) {
-        return false;
-    }
+    if (!meet.other.exists()) return false;
+    Level level{job.queue, ask};
+    while (level.id != meet.own) level = level.above(state);
+    if (!has_room_within(state.queue(level.id), level.grows)) return false;
     for (QueueId id = other.queue;; id = state.queue(id).parent) {
         if (!is_over(state.queue(id)) && !planted(PlantedBug::reclaim_guarantees)) return false;
         if (id == meet.other) return true;

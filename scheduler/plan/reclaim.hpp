@@ -1,9 +1,10 @@
 #pragma once
 // Reclaim between queues: what was lent of a guarantee comes back to the queue that it was promised
-// to, before anybody of its own is stopped. A queue below its guarantee, with the job in it, takes
-// from those beside it that hold more than theirs, and leaves each of them what it is guaranteed,
-// at every level of the tree and of every GPU model. So what queues hold of their guarantees only
-// ever grows by it, and there can be no circle of jobs that stop each other.
+// to, before anybody of its own is stopped. A queue below its guarantee, with the job in it and
+// with what is kept back below it, takes from those beside it that hold more than theirs, and
+// leaves each of them what it is guaranteed, at every level of the tree and of every GPU model. So
+// what queues take of their guarantees only ever grows by it, and there can be no circle of jobs
+// that stop each other.
 //
 // Priorities have no say: a guarantee is the queue's, whoever works in it. Where guarantees are for
 // those only who want no more (PreemptionPolicy::guarantees), one that wants more has none: the

@@ -173,7 +173,7 @@ bool Reservation::release_until_it_fits(ClusterState& state, Placer& placer, Poo
         while (ends.has_more() && ends.at() == at) {  // all that end at this moment
             const PodRow& pod = state.pod(ends.take());
             const std::uint32_t slot = pod.node.value();
-            if (state.node(pod.node).pool != pool || is_stuck(state, pod)) continue;
+            if (state.node(pod.node).pool != pool || pod.is_stuck(state.now())) continue;
             const std::int64_t before = fitting.on(slot);
             attempt.take(slot, state.shapes().at(pod.shape).needs, -1, pod.gpu_device);
             fitting.changed(slot, before);

@@ -108,6 +108,7 @@ void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int
             std::max<std::int64_t>(capacity.usable(of.need.column, slot), 0);
         const std::int64_t empty =
             std::max<std::int64_t>(usable_empty(capacity, of.need.column, slot), 0);
+        of.usable_most = std::max(of.usable_most, usable);
         // A node that the needs before this one rule out says nothing about this one.
         if (so_far > 0) {
             of.nodes_asked += nodes.count;

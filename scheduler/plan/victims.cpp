@@ -139,6 +139,9 @@ void find_candidates(const ClusterState& state, PoolId pool,
     out.units.clear();
     out.look_again_at = Instant{};
     state.read_leaving(pool, out.leaving);
+    for (const PodId pod : out.leaving) {
+        out.note_look_again(state.pod(pod).counts_as_leaving_until(state.now()));
+    }
     std::set<JobId> gangs;
     const NodeSet& nodes = state.capacity().nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
@@ -153,6 +156,17 @@ void find_candidates_on(const ClusterState& state, NodeId node,
     std::set<JobId> gangs;
     read_node(state, node, may_stop, Consent::needed, gangs, out);
     sort_by_price(state, out.units);
+}
+
+Duration longest_claim(const ClusterState& state, PoolId pool) {
+    Duration longest;
+    const NodeSet& nodes = state.capacity().nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        for (const PodId id : state.node(NodeId{slot}).pods) {
+            longest = std::max(longest, state.pod(id).facts.stop_grace);
+        }
+    }
+    return claim_lasts(longest);
 }
 
 bool loses_its_turn(const ClusterState& state, JobId id) {

@@ -25,7 +25,8 @@ struct EvictionUnit {
 struct Candidates {
     std::vector<EvictionUnit> units;  // cheapest first; then fewer GPUs, younger, by name
     std::vector<PodId> leaving;       // room to come that costs nothing
-    Instant look_again_at;            // when the first that is protected now no longer is; or never
+    // When the first that is protected now no longer is, or one that leaves is late; or never.
+    Instant look_again_at;
 
     void note_look_again(Instant at) {
         if (!look_again_at.happened() || at < look_again_at) look_again_at = at;
@@ -54,6 +55,9 @@ enum class Consent : std::uint8_t { needed, not_needed };
 void find_candidates(const ClusterState& state, PoolId pool,
                      const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
                      Consent consent = Consent::needed);
+
+// How long at most those stopped on these nodes may be waited for.
+[[nodiscard]] Duration longest_claim(const ClusterState& state, PoolId pool);
 
 [[nodiscard]] StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod,
                                        Consent consent = Consent::needed);

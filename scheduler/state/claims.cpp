@@ -29,6 +29,34 @@ bool is_asked_in_vain(const ClusterState& state, const JobRow& job) {
            });
 }
 
+QueueId root_of(const ClusterState& state, QueueId id) {
+    while (id.exists() && state.queue(id).parent.exists()) id = state.queue(id).parent;
+    return id;
+}
+
+// Of those whom nobody had to ask: what they leave on its nodes, or under the limits of its queues
+// and its namespace, may be what it waits for.
+Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
+                          const std::vector<Placement>& round) {
+    std::vector<PodId> leaving;
+    state.read_leaving(job.pool, leaving);
+    Duration longest;
+    for (const PodId id : leaving) {
+        const PodRow& pod = state.pod(id);
+        const bool is_beside = std::any_of(
+            round.begin(), round.end(), [&pod](const auto& one) { return one.node == pod.node; });
+        const JobRow* const its = pod.job.exists() ? &state.job(pod.job) : nullptr;
+        const bool counts =
+            its != nullptr &&
+            (its->tenant == job.tenant || root_of(state, its->queue) == root_of(state, job.queue));
+        if (!is_beside && !counts) continue;
+        const Duration left =
+            pod.leaves_at.happened() ? pod.leaves_at - state.now() : pod.facts.stop_grace;
+        longest = std::max(longest, left);
+    }
+    return longest;
+}
+
 }  // namespace
 
 void ClusterState::claim(JobId id, const std::vector<Placement>& round,
@@ -53,7 +81,7 @@ void ClusterState::claim(JobId id, const std::vector<Placement>& round,
         send_eviction(victim.pod, effects);
     }
     if (cause == EvictionCause::shrunk) shrink(victims, why, effects);
-    job.claim_until = now_ + claim_lasts(grace);
+    job.claim_until = now_ + claim_lasts(std::max(grace, grace_of_leaving(*this, job, round)));
     job.claim_pods = static_cast<std::int64_t>(round.size());
     claims_.push_back(id);
     for (const Placement& placement : round) {

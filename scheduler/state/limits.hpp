@@ -78,22 +78,21 @@ bool visit_queue(const QueueRow& queue, QueueId id, const Relief::OfJob& job, co
     const auto hit = [&](LimitKind kind, std::int64_t limit, std::int64_t has, std::int64_t needs) {
         return visit(LimitHit{kind, id, limit, has, needs});
     };
-    bool is_full = false;
     if (queue.maximum && crosses(queue.maximum->value(), held, gpus) &&
         !planted(PlantedBug::skip_queue_maximum)) {
-        is_full = true;
         if (!hit(LimitKind::queue_maximum, queue.maximum->value(), held, gpus)) return false;
     }
     if (queue.borrowing_limit) {
         const std::int64_t most = queue.guaranteed.value() + queue.borrowing_limit->value() +
                                   (planted(PlantedBug::borrow_one_too_many) ? kGpuMilliPerGpu : 0);
-        if (crosses(most, held, gpus)) {
-            is_full = true;
-            if (!hit(LimitKind::queue_borrowing, most, held, gpus)) return false;
+        if (crosses(most, held, gpus) && !hit(LimitKind::queue_borrowing, most, held, gpus)) {
+            return false;
         }
     }
     const auto cap = queue.cap();
-    if (cap && !is_full && !planted(PlantedBug::keep_nothing_back) &&
+    // Said beside those where more is kept than held: less is left than they seem to leave.
+    const bool is_said = cap && kept.value() == held && crosses(cap->value(), held, gpus);
+    if (cap && !is_said && !planted(PlantedBug::keep_nothing_back) &&
         crosses(cap->value(), kept.value(), grows.value())) {
         if (!hit(LimitKind::queue_lending, cap->value(), kept.value(), gpus)) return false;
     }

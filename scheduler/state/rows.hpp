@@ -85,6 +85,9 @@ struct StoppablePod {
 // over.
 inline constexpr Duration kSparedFor = Duration::seconds(3600);
 
+// After the grace of a pod that leaves.
+inline constexpr Duration kLateToLeave = Duration::seconds(60);
+
 struct PodRow {
     static constexpr std::uint32_t kNotListed = UINT32_MAX;
     PodStanding standing = PodStanding::waiting;
@@ -119,6 +122,15 @@ struct PodRow {
     [[nodiscard]] bool is_leaving() const {
         return facts.terminating || is_surplus || eviction == Eviction::accepted ||
                eviction == Eviction::asked;
+    }
+    // Its grace was over long ago: a finalizer, or a container that nobody can stop. When it will
+    // be gone is not known: nothing is promised of it, and nobody is stopped to fill up with it.
+    [[nodiscard]] bool is_stuck(Instant now) const {
+        return leaves_at.happened() && leaves_at + kLateToLeave <= now;
+    }
+    // Until when it may be counted on to go.
+    [[nodiscard]] Instant counts_as_leaving_until(Instant now) const {
+        return (leaves_at.happened() ? leaves_at : now + facts.stop_grace) + kLateToLeave;
     }
 };
 

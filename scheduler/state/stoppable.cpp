@@ -45,8 +45,10 @@ void ClusterState::read_leaving(PoolId pool, std::vector<PodId>& out) const {
     for (const PodId id : maybe_leaving_) {
         const PodRow& pod = pods_[id.value()];
         const NodeRow& node = nodes_[pod.node.value()];
-        if (node.known && node.pool == pool && node.facts.ready && pod.is_leaving())
+        if (node.known && node.pool == pool && node.facts.ready && pod.is_leaving() &&
+            !pod.is_stuck(now_)) {
             out.push_back(id);
+        }
     }
 }
 

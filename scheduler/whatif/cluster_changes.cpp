@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kJobsTriedMax = 32;
 constexpr std::int64_t kNodesMax = 1'024;
+constexpr std::size_t kKindsTriedMax = 3;
 
 struct Holder {
     GpuMilli gpus;
@@ -46,21 +47,39 @@ std::vector<Holder> holders(const Question& question) {
     return out;
 }
 
-// The largest node that the job may use: more of that kind help soonest.
-const NodeFacts* model_node(const Question& question) {
+// One node of each kind that has room for one of the job's pods when it is empty, those with most
+// GPUs first: more of them help soonest. Kinds differ in how many GPUs they have, and of which
+// model.
+std::vector<const NodeFacts*> model_nodes(const Question& question) {
     const ClusterState& state = *question.state();
     const PodFacts* pod = question.first_waiting();
-    const NodeFacts* best = nullptr;
-    const auto size = [](const NodeFacts& node) {
-        return std::tuple{gpus_total(node.allocatable), node.allocatable.cpu,
-                          node.allocatable.memory};
+    if (pod == nullptr) return {};
+    const Shape& shape = state.shapes().at(state.pod(state.find_pod(pod->uid)).shape);
+    const auto kind = [](const NodeFacts& node) {
+        return std::tuple{gpus_total(node.allocatable), node.gpu_model};
     };
+    const auto size = [&kind](const NodeFacts& node) {
+        return std::tuple{kind(node), node.allocatable.cpu, node.allocatable.memory};
+    };
+    std::vector<const NodeFacts*> best;
     for (const auto& [name, id] : state.nodes_by_name()) {
         const NodeRow& row = state.node(id);
-        if (pod == nullptr || !row.known || row.pool != question.job().pool) continue;
+        if (!row.known || row.pool != question.job().pool) continue;
         if (first_refusal(pod->rules, row.facts) != NodeRefusal::none) continue;
-        if (best == nullptr || size(*best) < size(row.facts)) best = &row.facts;
+        if (state.capacity().fitting_empty(id.value(), shape.needs, 1) == 0) continue;
+        const auto known = std::find_if(best.begin(), best.end(), [&](const NodeFacts* one) {
+            return kind(*one) == kind(row.facts);
+        });
+        if (known == best.end()) {
+            best.push_back(&row.facts);
+        } else if (size(**known) < size(row.facts)) {
+            *known = &row.facts;
+        }
     }
+    std::stable_sort(best.begin(), best.end(), [&size](const NodeFacts* a, const NodeFacts* b) {
+        return size(*b) < size(*a);
+    });
+    if (best.size() > kKindsTriedMax) best.resize(kKindsTriedMax);
     return best;
 }
 
@@ -208,20 +227,22 @@ std::string place_of(const Question& question, const NodeFacts& like) {
 std::optional<Remedy> try_more_nodes(Question& question) { return try_more_nodes(question, {}); }
 
 std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside) {
-    const NodeFacts* like = model_node(question);
-    if (like == nullptr) return std::nullopt;
     // Others who wait take their part of what is new.
     const std::int64_t waiting = std::max<std::int64_t>(pods_waiting(*question.state()), 1);
-    const auto count = fewest(std::min(waiting, kNodesMax), [&](std::int64_t nodes) {
-        return question.helps(beside_other(beside, joins(*like, nodes)));
-    });
-    if (!count) return std::nullopt;
-    const std::string nodes = std::to_string(*count) +
-                              (*count == 1 ? " more node" : " more nodes") + " like " + like->name +
-                              place_of(question, *like);
-    return with_stops(question, {ChangeKind::more_nodes, like->name, *count,
-                                 beside.change ? sentence(question, beside, "there were " + nodes)
-                                               : question.would_start() + " with " + nodes});
+    for (const NodeFacts* like : model_nodes(question)) {
+        const auto count = fewest(std::min(waiting, kNodesMax), [&](std::int64_t nodes) {
+            return question.helps(beside_other(beside, joins(*like, nodes)));
+        });
+        if (!count) continue;
+        const std::string nodes = std::to_string(*count) +
+                                  (*count == 1 ? " more node" : " more nodes") + " like " +
+                                  like->name + place_of(question, *like);
+        return with_stops(question,
+                          {ChangeKind::more_nodes, like->name, *count,
+                           beside.change ? sentence(question, beside, "there were " + nodes)
+                                         : question.would_start() + " with " + nodes});
+    }
+    return std::nullopt;
 }
 
 }  // namespace gpuctl::whatif

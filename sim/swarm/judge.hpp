@@ -130,7 +130,8 @@ private:
     void undo(const Evictions& of, Books& then) const;
     void look_at_claims(const ClusterState& state);
     void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);
-    [[nodiscard]] bool is_owed(const QueueName& queue, const Amounts& ask,
+    // With so much more for a queue of or below it.
+    [[nodiscard]] bool is_owed(const QueueName& queue, const QueueName& leaf, const Amounts& ask,
                                const Books& before) const;
     // judge_stranded.cpp: gangs that ran as a whole and have lacked ranks for too long.
     void note_short_gangs(const ClusterState& after);
@@ -210,10 +211,11 @@ private:
     void check_promises(const ClusterState& state);
     void check_kept(const ClusterState& state, const JobRow& job, const PodFacts& pod,
                     std::int64_t ranks);
-    [[nodiscard]] bool is_held_back(const ClusterState& state, JobId id) const;
+    // Also if it starts so much later.
+    [[nodiscard]] bool is_held_back(const ClusterState& state, JobId id, Duration later = {}) const;
     // judge_limits.cpp
     [[nodiscard]] static bool is_behind_a_limit(const ClusterState& state, JobId id,
-                                                const Books& books);
+                                                const Books& books, Duration starts_in = {});
     void check_limits_kept(const ClusterState& state);
     void check_passing(const std::vector<Turn>& turns, const ClusterState& after);
     void check_passing(const std::vector<Turn>& turns, const ClusterState& after, JobId head,
@@ -273,5 +275,7 @@ private:
 
 // When the pod will have ended at the latest; never: nobody knows.
 Instant end_of(const BookedPod& pod, const ClusterState& state);
+// Its grace was over long ago: when it goes nobody knows.
+bool is_stuck(const BookedPod& pod, Instant now);
 
 }  // namespace gpuctl::sim

@@ -137,6 +137,7 @@ Books Judge::without_leaving(Books out, const ClusterState& state, const std::st
         if (node == books_.nodes.end() || node->second.pool != pool || !node->second.ready)
             continue;
         const PodId id = state.find_pod(uid);
+        if (is_stuck(pod, state.now())) continue;
         if (pod.facts.terminating || (id.exists() && state.pod(id).is_leaving())) {
             out.pods.at(uid).facts.phase = PodPhase::failed;
         }
@@ -197,7 +198,7 @@ void Judge::check_claim(const Evictions& of, const ClusterState& after, const Pl
         const QueueName theirs = books_.queue_of(victim);
         const QueueName mine = books_.queue_of(like);
         if (theirs == mine ? like.priority <= victim.priority
-                           : !is_owed(sides(mine, theirs).first, ask, before)) {
+                           : !is_owed(sides(mine, theirs).first, mine, ask, before)) {
             check_shorter(eviction, after);
         }
     }
@@ -324,9 +325,10 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     }
     if (starts(leaving)) return;  // it waits for those who leave anyway
     for (const auto& [uid, pod] : leaving.pods) {
-        if (books_.policy.windows.empty()) break;
-        latest = std::max(latest, pod.facts.stop_grace + Duration::seconds(60));
+        if (pod.holds()) latest = std::max(latest, pod.facts.stop_grace + kClaimSpare);
     }
+    if (is_held_back(state, id, latest)) return;
+    if (books_.policy.windows.empty()) latest = Duration{};
     ++probes.disruptions_tried;
     if (std::optional<Books> then = without_surplus(state, id, like, leaving)) {
         ++probes.shrinks_tried;

@@ -70,11 +70,6 @@ bool is_stopped_for_good(const Books& books, const Wish& wish) {
     return false;
 }
 
-// Its grace was over long ago: when it goes nobody knows.
-bool is_stuck(const BookedPod& pod, Instant now) {
-    return pod.facts.terminating && pod.leaves_at + Duration::seconds(60) <= now;
-}
-
 // Who is stuck by now may not have been when it was told.
 enum class Stuck : std::uint8_t { stays, goes };
 void end_until(Books& books, Instant at, const ClusterState& state, Stuck stuck = Stuck::stays) {
@@ -88,7 +83,8 @@ void end_until(Books& books, Instant at, const ClusterState& state, Stuck stuck 
 }  // namespace
 
 // It would take what is kept for somebody, and still holds it when that is to start.
-bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& books) {
+bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& books,
+                              Duration starts_in) {
     const JobRow& job = state.job(id);
     const PoolRow& pool = state.pool(job.pool);
     std::vector<Promise> kept = pool.limits_kept;
@@ -111,7 +107,7 @@ bool Judge::is_behind_a_limit(const ClusterState& state, JobId id, const Books& 
         // lived on here.
         if (!one.at.happened()) return true;
         // Of a class of limits nearly alike, the first is tried for all.
-        if (limit > Duration{} && state.now() + limit <= one.at &&
+        if (limit > Duration{} && state.now() + starts_in + limit <= one.at &&
             state.book().at(job.waits_in).jobs.size() == 1) {
             continue;
         }

@@ -13,9 +13,8 @@ Instant end_of(const BookedPod& pod, const ClusterState& state) {
     const PodId id = state.find_pod(pod.facts.uid);
     if (!id.exists() || !pod.facts.ours) return {};
     if (!pod.claimed.empty() && pod.facts.run_time_max > Duration{}) {
-        // As if it began when all that it waits for have to be gone.
-        const Instant until = state.job(state.pod(id).job).claim_until;
-        return until + (pod.facts.run_time_max - kClaimSpare);
+        // As if it began when its claim ends.
+        return state.job(state.pod(id).job).claim_until + pod.facts.run_time_max;
     }
     if (!pod.is_bound()) return {};
     const Instant leaves = pod.facts.terminating ? pod.leaves_at : Instant{};
@@ -27,13 +26,17 @@ Instant end_of(const BookedPod& pod, const ClusterState& state) {
     return leaves.happened() ? std::min(end, leaves) : end;
 }
 
-bool Judge::is_held_back(const ClusterState& state, JobId id) const {
+bool is_stuck(const BookedPod& pod, Instant now) {
+    return pod.facts.terminating && pod.leaves_at + Duration::seconds(60) <= now;
+}
+
+bool Judge::is_held_back(const ClusterState& state, JobId id, Duration later) const {
     const JobRow& job = state.job(id);
-    if (is_behind_a_limit(state, id, books_)) return true;
+    if (is_behind_a_limit(state, id, books_, later)) return true;
     const Promise& promise = state.pool(job.pool).promise;
     if (!promise.job.exists() || promise.job == id) return false;
     const Duration limit = state.pod(job.pods.front()).facts.run_time_max;
-    return limit == Duration{} || state.now() + limit > promise.at ||
+    return limit == Duration{} || state.now() + later + limit > promise.at ||
            // Of a class of limits nearly alike, the first is tried for all.
            state.book().at(job.waits_in).jobs.size() > 1;
 }

@@ -40,8 +40,10 @@ std::string Judge::guarantee_broken(const Books& then, const QueueName& leaf, co
     return "";
 }
 
-bool Judge::is_owed(const QueueName& queue, const Amounts& ask, const Books& before) const {
-    return before.held_below(queue).gpus + ask.gpus <= promised(queue);
+bool Judge::is_owed(const QueueName& queue, const QueueName& leaf, const Amounts& ask,
+                    const Books& before) const {
+    const auto held = before.held_by_queue(queue.pool, Books::Claims::counted);
+    return before.taken(queue, leaf, ask.gpus, held) <= promised(queue);
 }
 
 void Judge::check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts& like,
@@ -59,7 +61,7 @@ void Judge::check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts
             fail("I17", what + " is stopped for queue " + mine.queue + ", which lent it nothing");
             continue;
         }
-        if (!is_owed(own, ask, before) && !is_for_short) {
+        if (!is_owed(own, mine, ask, before) && !is_for_short) {
             fail("I17",
                  what + " is stopped although queue " + own.queue + " has what it is guaranteed");
         }
@@ -78,7 +80,7 @@ std::optional<Books> Judge::without_loans(const ClusterState& state, const PodFa
     const QueueName mine = books_.queue_of(like);
     std::set<QueueName> owed;  // of its chain
     for (const QueueName& queue : books_.chain(mine)) {
-        if (books_.held_below(queue).gpus + ask.gpus <= promised(queue)) owed.insert(queue);
+        if (is_owed(queue, mine, ask, books_)) owed.insert(queue);
     }
     if (owed.empty()) return std::nullopt;
     struct Loan {

@@ -122,6 +122,48 @@ TEST(Preflight, a_quota_is_named_with_its_number) {
         "memory");
 }
 
+TEST(Preflight, what_other_queues_never_lend_is_left_to_nobody) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    PoolPolicy pool;
+    pool.name = kDefaultPool;
+    const auto add = [&pool](const std::string& name, const std::string& parent) -> QueuePolicy& {
+        QueuePolicy& queue = pool.queues.emplace_back();
+        queue.name = name;
+        queue.parent = parent;
+        return queue;
+    };
+    add("r", "").maximum = whole_gpus(8);
+    add("x", "r");
+    QueuePolicy& keeps = add("y", "r");
+    keeps.guaranteed = whole_gpus(3);
+    keeps.lending_limit = GpuMilli{};
+    add("z", "");
+    Policy policy;
+    policy.pools = {pool};
+    world.set(policy);
+    JobSpec job = training(4, 2);
+    job.queue = "x";
+    EXPECT_EQ(
+        said(world, job),
+        "the job needs 2 pods of 4 GPUs; beside the 3 of 8 GPUs that queues of queue r do not "
+        "lend, queue r/x may never hold more than 5");
+    job.replicas_min = 1;
+    EXPECT_EQ(said(world, job), "");
+    job = training(7, 2);
+    job.queue = "z";
+    EXPECT_EQ(said(world, job),
+              "the job needs 2 pods of 7 GPUs; beside the 3 of 16 GPUs that queues of pool default "
+              "do not lend, queue z may never hold more than 13");
+    job.gpu.amount = whole_gpus(6);
+    job.queue = "z";
+    EXPECT_EQ(said(world, job), "");
+    job = training(3);
+    job.queue = "y";
+    EXPECT_EQ(said(world, job), "") << "of its own";
+}
+
 TEST(Preflight, who_asks_for_a_slice_is_told_of_a_node_that_has_slices) {
     EngineWorld world;
     world.add(node("whole", 8));

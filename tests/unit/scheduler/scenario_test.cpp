@@ -27,10 +27,12 @@
 //           limit 60 expected 20       seconds that it may run, that its user says it will
 //           preemptible                its pods may be stopped for others; `never`: it stops nobody
 //           checkpoint 1000 restart 500    its pods lose no more than this when stopped
+//           grace 600                  seconds that they may take to stop; else 30
 //   foreign a 6              a pod of another scheduler on a node, so many GPUs
 //   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | wait 100
 //   then    llm a a          nodes of its pods by rank; `-` waits; a/1: on its second shared GPU
 //   why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence
+//   also    llm queue_limit holds 3    likewise among all that stands in its way
 //   sizes   e 6-4 | none     what controllers are told and have not answered yet
 //   moves   wide a:n1>n2 b:n1>n3   or none; whom a person could move so that it starts, and where to
 //   quiet   5                so many further cycles change nothing
@@ -73,6 +75,8 @@ public:
                 expect_nodes(words(rest));
             } else if (verb == "why") {
                 expect_reason(words(rest), rest);
+            } else if (verb == "also") {
+                expect_among_reasons(words(rest), rest);
             } else if (verb == "evicts") {
                 expect_evictions(words(rest));
             } else if (verb == "sizes") {
@@ -274,6 +278,8 @@ private:
                 like.checkpoint_interval = Duration{std::stoll(next())};
             } else if (part[i] == "restart") {
                 like.restart_cost = Duration{std::stoll(next())};
+            } else if (part[i] == "grace") {
+                like.stop_grace = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "gated") {
                 like.gated = true;
             } else if (part[i] == "uses") {
@@ -453,6 +459,20 @@ private:
             const std::string told = kubernetes_message(reasons.front());  // nodes by reason, too
             EXPECT_NE(told.find(text), std::string::npos) << "it says: " << told;
         }
+    }
+    void expect_among_reasons(const std::vector<std::string>& part, const std::string& rest) {
+        const PodFacts& first = jobs_.at(part[0]).front();
+        const std::size_t after = rest.find(part[1]) + part[1].size();
+        const std::string text = rest.substr(rest.find_first_not_of(' ', after));
+        std::string told;
+        for (const Explanation& one :
+             explain_job(world_.engine.state(), {first.key.namespace_name, part[0]})) {
+            if (to_string(one.reason) == part[1] && one.sentence.find(text) != std::string::npos) {
+                return;
+            }
+            told += "\n" + std::string{to_string(one.reason)} + " " + one.sentence;
+        }
+        ADD_FAILURE() << "it says:" << told;
     }
     void expect_quiet(int cycles) {
         const std::uint64_t before = world_.engine.state_hash();

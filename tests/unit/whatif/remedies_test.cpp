@@ -416,5 +416,26 @@ TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
               "it would start with 3 more nodes like a, in its rack");
 }
 
+// A reader saw it: more of the largest were tried alone, on which it does not fit.
+TEST(Remedies, more_nodes_are_of_a_kind_on_which_it_fits) {
+    EngineWorld world;
+    NodeFacts big = node("big", 8);
+    big.allocatable.memory = Bytes{std::int64_t{64} << 30};
+    world.add(big);
+    NodeFacts small = node("small", 4);
+    small.allocatable.memory = Bytes{std::int64_t{1024} << 30};
+    world.add(small);
+    PodFacts runs = pod("runs", "runs", 4);
+    runs.request.memory = Bytes{std::int64_t{512} << 30};
+    world.add(runs);
+    world.run();
+    PodFacts waits = pod("waits", "waits", 2);
+    waits.request.memory = Bytes{std::int64_t{768} << 30};
+    world.add(waits);
+    world.run();
+    EXPECT_EQ(sentence_of(world, "waits", ChangeKind::more_nodes),
+              "it would start with 1 more node like small");
+}
+
 }  // namespace
 }  // namespace gpuctl::whatif

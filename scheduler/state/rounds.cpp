@@ -25,6 +25,21 @@ bool is_there(const std::vector<PodRow>& pods, const JobRow& job) {
     });
 }
 
+// All of it was bound when it was first seen, and some were leaving already: stopped by an admin,
+// or by one who led before and asked no more of them. It is no half of a gang that never started.
+bool ran_before(const std::vector<PodRow>& pods, const JobRow& job, const GangSize& size) {
+    GangTally ran{size};
+    bool is_leaving = false;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = pods[id.value()];
+        const bool was_seen = pod.standing == PodStanding::bound && !pod.placed_at.happened();
+        if (!was_seen || pod.delete_in_flight) continue;
+        is_leaving = is_leaving || pod.is_leaving();
+        ran.add(pod.facts.role);
+    }
+    return is_leaving && ran.is_whole();
+}
+
 // A gang of which nothing is left starts like any other.
 void forget_run(JobRow& job) {
     job.gang_started = job.gang_started && planted(PlantedBug::remember_stopped_gangs);
@@ -98,7 +113,9 @@ void ClusterState::send_bind(PodId id, const JobRow& job, EffectList& effects) {
     pod.bind_deadline = deadline;
 }
 
-// After a restart or in a new term: every answer that never came is asked for again.
+// After a restart or in a new term: every answer that never came is asked for again. While nobody
+// was there others may have taken the room, and nodes may have gone: such a bind is as one that
+// failed, whose room is kept until it can land no more.
 void ClusterState::resend_unanswered(EffectList& effects) {
     resend_due_ = false;
     look_at_claims();  // before their evictions: resend_evictions()
@@ -114,6 +131,11 @@ void ClusterState::resend_unanswered(EffectList& effects) {
                     mark_dirty(id);  // members that were too late may be asked for again, too
                 }
                 pod.unsure_until = std::max(pod.unsure_until, pod.bind_deadline);
+                if (!still_fits(pod) && !planted(PlantedBug::resend_out_of_date)) {
+                    pod.in_flight = false;
+                    mark_dirty(id);
+                    continue;
+                }
                 send_bind(pod_id, job, effects);
                 if (planted(PlantedBug::forget_assumed_on_recovery)) release(pod_id);
             }
@@ -250,6 +272,7 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
     const GangSize size = *gang_of(job);
     const bool is_late = job.gang_deadline.happened() && job.gang_deadline <= now_;
     drop_unfit_members(id);
+    if (!job.gang_started && ran_before(pods_, job, size)) job.gang_started = true;
     Round round = count_round(job, size);
     if (round.held.is_whole()) job.member_refused = false;  // the others are enough
     if (round.in_flight > 0) {

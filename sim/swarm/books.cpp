@@ -50,6 +50,7 @@ void Books::take(const Input& input, const ClusterState& after) {
     } else if (std::holds_alternative<CacheSynced>(event)) {
         synced = true;
     }
+    note_out_of_date(after);
     let_go_of_reservations(after);
     claimed_before_.clear();
     for (const auto& [uid, pod] : pods) {
@@ -158,6 +159,20 @@ void Books::answer(const BindOutcome& outcome) {
     if (outcome.result == BindResult::bound) return;
     pod.reserved = true;
     reserved_.insert(outcome.uid);
+}
+
+// In a new term a bind whose room is gone is not sent again: it may land yet, until its deadline.
+void Books::note_out_of_date(const ClusterState& after) {
+    for (auto& [uid, pod] : pods) {
+        if (!pod.open) continue;
+        const PodId id = after.find_pod(uid);
+        if (!id.exists() || after.pod(id).in_flight) continue;
+        if (after.pod(id).standing != PodStanding::assumed) continue;
+        pod.lands_until = std::max(pod.lands_until, pod.deadline);
+        pod.open = false;
+        pod.reserved = true;
+        reserved_.insert(uid);
+    }
 }
 
 void Books::let_go_of_reservations(const ClusterState& after) {

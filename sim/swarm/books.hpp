@@ -284,6 +284,7 @@ private:
     void observe(const PodFacts& facts);
     void forget(const std::string& uid);
     void answer(const BindOutcome& outcome);
+    void note_out_of_date(const ClusterState& after);
     void let_go_of_reservations(const ClusterState& after);
     std::set<std::string> reserved_;
     std::map<std::string, std::string> claimed_before_;  // node by uid, before this input

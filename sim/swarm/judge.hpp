@@ -57,6 +57,7 @@ private:
     void check_bind(const BindPod& bind, const ClusterState& after, std::vector<Turn>& turns);
     void check_room(const BindPod& bind, const BookedPod& pod, const ClusterState& after);
     void check_reservation(const BindPod& bind, const BookedPod& pod);
+    [[nodiscard]] bool is_kept(const BookedPod& pod) const;
     void check_backoff(const BindOutcome& outcome);
     void check_gangs(const std::vector<Turn>& turns);
     // judge_maintenance.cpp

@@ -26,8 +26,9 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     if (is_terminal(pod.facts.phase)) fail("I2", what + ": it has ended");
     // Once nothing of it can land any more, the room is given up and it is decided anew.
     const bool moved = pod.promised != bind.node || pod.promised_device != bind.gpu_device;
-    if (pod.reserved && moved && pod.lands_until < books_.now) {
-        pod.reserved = false;
+    const bool is_over = pod.reserved || (pod.open && pod.deadline < books_.now && !is_kept(pod));
+    if (is_over && moved && pod.lands_until < books_.now) {
+        pod.open = pod.reserved = false;
         pod.promised.clear();
     }
     if (pod.open || pod.reserved) {  // asked again, not decided again
@@ -35,7 +36,7 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
         if (pod.promised_device != bind.gpu_device) {
             fail("I2", what + ": an open bind moved to another GPU");
         }
-        if (pod.reserved) check_reservation(bind, pod);
+        check_reservation(bind, pod);
         return books_.promise(bind);
     }
     if (!pod.promised.empty()) return fail("I2", what + ": it was told to be bound already");
@@ -133,24 +134,26 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod, const ClusterS
     if (!crossed.empty()) fail("I5", what + " crosses the limit of " + crossed);
 }
 
-// What was kept for a new try must still be there.
+// Where it was told to be bound there is still room for it, with all that was told so.
+bool Judge::is_kept(const BookedPod& pod) const {
+    const auto node = books_.nodes.find(pod.promised);
+    if (node == books_.nodes.end()) return false;
+    Books then = books_;  // what is claimed there is to come when others have gone
+    for (auto& [uid, other] : then.pods) other.claimed.clear();
+    Amounts room = then.room_on(node->second);
+    // A policy that keeps more slots free since then takes none back.
+    room.slots += std::max<std::int64_t>(books_.policy.pods_reserved_per_node, 0);
+    const DeviceCount devices = then.devices_on(pod.promised);
+    const bool has_gpus =
+        devices.taken() <= amounts_of(node->second.allocatable).gpus &&
+        (pod.promised_device < 0 || devices.on_device(pod.promised_device) <= 1000);
+    const bool needs_gpus = amounts_of(pod.facts.request).gpus > 0;
+    return room.cpu >= 0 && room.memory >= 0 && room.slots >= 0 && (!needs_gpus || has_gpus);
+}
+
 void Judge::check_reservation(const BindPod& bind, const BookedPod& pod) {
-    const auto node = books_.nodes.find(bind.node);
-    const Amounts request = amounts_of(pod.facts.request);
-    bool holds = node != books_.nodes.end();
-    if (holds) {
-        Books then = books_;  // what is claimed there is to come when others have gone
-        for (auto& [uid, other] : then.pods) other.claimed.clear();
-        Amounts room = then.room_on(node->second);
-        // A policy that keeps more slots free since then takes none back.
-        room.slots += std::max<std::int64_t>(books_.policy.pods_reserved_per_node, 0);
-        const DeviceCount devices = then.devices_on(bind.node);
-        const bool has_gpus = devices.taken() <= amounts_of(node->second.allocatable).gpus &&
-                              (bind.gpu_device < 0 || devices.on_device(bind.gpu_device) <= 1000);
-        holds =
-            room.cpu >= 0 && room.memory >= 0 && room.slots >= 0 && (request.gpus == 0 || has_gpus);
-    }
-    if (!holds) fail("I1", "bind of " + to_string(bind.pod.key) + ": its reservation is gone");
+    if (!is_kept(pod))
+        fail("I1", "bind of " + to_string(bind.pod.key) + ": its reservation is gone");
 }
 
 // Only the first failure after a long peace is judged: from then on the engine's own backoff, which

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
@@ -117,6 +119,67 @@ JobRecord record(const std::string& name) {
     job.uid = "uid-of-" + name;
     job.spec.key = {"team-a", name};
     return job;
+}
+
+std::size_t binds_of(const EffectList& effects) {
+    return static_cast<std::size_t>(
+        std::count_if(effects.begin(), effects.end(),
+                      [](const Effect& one) { return std::holds_alternative<BindPod>(one); }));
+}
+
+// A reader killed gpuctld in the middle of a gang and filled the nodes meanwhile: it sent the rest
+// of the binds and had three times as many GPUs taken as there are.
+TEST(LateEffects, a_rank_whose_room_others_took_meanwhile_is_not_asked_for_again) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(node("b", 4));
+    world.add(gang("g", 4, 2));
+    world.plan();
+    ASSERT_EQ(world.pending.size(), 4u);
+    world.answer("g-0");
+    PodFacts foreign = pod("foreign", "foreign", 2);
+    foreign.ours = false;
+    foreign.node = "a";
+    world.add(foreign);
+    foreign = pod("another", "another", 4);
+    foreign.ours = false;
+    foreign.node = "b";
+    world.add(foreign);
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.send(CacheSynced{});
+    world.plan();
+    EXPECT_EQ(binds_of(world.last), 0u);
+    pass(world, world.policy.gang_bind_deadline + Duration{1});
+    world.plan();
+    for (const char* rank : {"g-1", "g-2", "g-3"}) EXPECT_EQ(world.node_of(rank), "") << rank;
+    EXPECT_TRUE(std::any_of(world.effects.begin(), world.effects.end(), [](const Effect& one) {
+        return std::holds_alternative<DeletePod>(one);
+    })) << "one of four is no gang";
+}
+
+// A reader killed the leader when one rank of two had been asked to go: the next leader, which knew
+// of no gang that had ever started, had another gang stopped as a whole instead.
+TEST(LateEffects, a_gang_that_is_leaving_when_it_is_first_seen_is_stopped_to_the_end) {
+    EngineWorld world{EngineWorld::Bare{}};
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    for (const auto& [job, on] : {std::pair{"wa", "a"}, std::pair{"wb", "b"}}) {
+        for (PodFacts& rank : gang(job, 2, 4)) {
+            rank.preemptible = true;
+            rank.node = on;
+            rank.phase = PodPhase::running;
+            rank.terminating = rank.uid == "wa-0";
+            world.add(rank);
+        }
+    }
+    world.send(LeadershipChanged{true, Epoch{2}});
+    world.send(CacheSynced{});
+    PodFacts high = pod("high", "high", 8);
+    high.priority = 10;
+    world.add(high);
+    world.plan();
+    EXPECT_EQ(world.evictions.size(), 1u);
+    EXPECT_TRUE(world.evictions.contains("wa-1"));
 }
 
 TEST(LateEffects, a_job_is_deleted_once_more_when_an_unanswered_creation_may_bring_it_back) {

@@ -190,8 +190,8 @@ void say_also_short(const Capacity& capacity, const NodeSurvey& seen,
         const ColumnKind kind = capacity.kind(column);
         if (kind != ColumnKind::cpu && kind != ColumnKind::memory) continue;
         const std::string name = kind == ColumnKind::cpu ? "cpu" : "memory";
-        out.figures.push_back({name + "_needed", of.need.amount});
-        out.figures.push_back({name + "_free_on_one_node", of.usable_most});
+        out.figures.push_back({name + "_also_needed", of.need.amount});
+        out.figures.push_back({name + "_free_most", of.usable_most});
         out.sentence += "; it also needs " + need_text(capacity, of.need) +
                         " on one node, and none has more than " +
                         amount_text(kind, capacity.resource(column), of.usable_most) + " free";

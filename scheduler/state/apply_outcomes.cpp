@@ -70,7 +70,10 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
     PodRow& row = pods_[id.value()];
     // An answer to an effect that was sent again under a new id says nothing we will not hear.
     const bool is_ours = row.effect == event.effect || planted(PlantedBug::ignore_effect_ids);
-    if (!row.in_flight || !is_ours) return;
+    // One that was not sent again, as its room was gone, may have landed all the same.
+    const bool has_landed =
+        row.standing == PodStanding::assumed && event.result == BindResult::bound;
+    if (!is_ours || !(row.in_flight || has_landed)) return;
     const JobId job_id = row.job;
     JobRow& job = jobs_[job_id.value()];
     row.in_flight = false;

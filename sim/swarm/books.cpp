@@ -150,12 +150,13 @@ void Books::answer(const BindOutcome& outcome) {
     const auto found = pods.find(outcome.uid);
     if (found == pods.end()) return;
     BookedPod& pod = found->second;
-    if (!pod.open) return;
+    const bool has_landed = pod.reserved && outcome.result == BindResult::bound;
+    if (!pod.open && !has_landed) return;
     if (pod.effect != outcome.effect) {
         ++answers_stale;
         return;
     }
-    pod.open = false;
+    pod.open = pod.reserved = false;
     if (outcome.result == BindResult::bound) return;
     pod.reserved = true;
     reserved_.insert(outcome.uid);

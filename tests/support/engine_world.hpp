@@ -75,6 +75,7 @@ public:
     void send(Event event) {
         last.clear();
         engine.step(Input{Sequence{++sequence}, now, sequence, std::move(event)}, last);
+        forget_what_cannot_land();
         effects.insert(effects.end(), last.begin(), last.end());
         for (const Effect& effect : last) judge(effect);
         if (verify_steps) {
@@ -192,6 +193,15 @@ public:
 
 private:
     // Our own decisions never cross a limit of the node, counted from the facts (I1, I2).
+    // After its deadline nothing lands of a bind that was not asked for again in a new term, and
+    // its room is given up then; not before.
+    void forget_what_cannot_land() {
+        std::erase_if(pending, [&](const auto& entry) {
+            const PodId id = engine.state().find_pod(entry.first);
+            if (!id.exists() || engine.state().pod(id).effect == entry.second.id) return false;
+            return entry.second.deadline < now;
+        });
+    }
     void judge(const Effect& effect) {
         if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
             ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of a pod nobody has";

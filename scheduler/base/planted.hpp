@@ -97,8 +97,6 @@ namespace gpuctl {
       "A roll-back leaves the last rank behind.") \
     X(tell_half_a_gang, \
       "Users are told that a gang started when half of it did.") \
-    X(resend_out_of_date, \
-      "After a restart, binds that were never answered are sent again, whoever took the room.") \
     X(keep_unfit_members, \
       "A reservation on a node that went or shrank is kept.") \
     X(one_rank_fewer, \

@@ -129,7 +129,7 @@ void ClusterState::resend_unanswered(EffectList& effects) {
                     mark_dirty(id);  // members that were too late may be asked for again, too
                 }
                 pod.unsure_until = std::max(pod.unsure_until, pod.bind_deadline);
-                if (!still_fits(pod) && !planted(PlantedBug::resend_out_of_date)) {
+                if (!still_fits(pod)) {
                     pod.in_flight = false;
                     mark_dirty(id);
                     continue;

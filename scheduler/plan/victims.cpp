@@ -139,9 +139,6 @@ void find_candidates(const ClusterState& state, PoolId pool,
     out.units.clear();
     out.look_again_at = Instant{};
     state.read_leaving(pool, out.leaving);
-    for (const PodId pod : out.leaving) {
-        out.note_look_again(state.pod(pod).counts_as_leaving_until(state.now()));
-    }
     std::set<JobId> gangs;
     const NodeSet& nodes = state.capacity().nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {

@@ -25,8 +25,7 @@ struct EvictionUnit {
 struct Candidates {
     std::vector<EvictionUnit> units;  // cheapest first; then fewer GPUs, younger, by name
     std::vector<PodId> leaving;       // room to come that costs nothing
-    // When the first that is protected now no longer is, or one that leaves is late; or never.
-    Instant look_again_at;
+    Instant look_again_at;            // when the first that is protected now no longer is; or never
 
     void note_look_again(Instant at) {
         if (!look_again_at.happened() || at < look_again_at) look_again_at = at;

@@ -48,8 +48,8 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
     }
     PodRow& row = pods_[id.value()];
     const bool starts_to_leave = facts.terminating && !row.facts.terminating;
-    if (starts_to_leave) row.leaves_at = now_ + facts.stop_grace;
-    if (!facts.terminating) row.leaves_at = Instant{};
+    if (starts_to_leave) set_leaves_at(id, now_ + facts.stop_grace);
+    if (!facts.terminating) set_leaves_at(id, Instant{});
     if (changes_what_it_is(row.facts, facts)) {
         const std::string held_on = row.node.exists() ? nodes_[row.node.value()].facts.name : "";
         release(id);
@@ -98,7 +98,7 @@ PodId ClusterState::make_pod(PodFacts facts) {
     row = PodRow{};
     row.facts = std::move(facts);
     row.seen_at = now_;
-    if (row.facts.terminating) row.leaves_at = now_ + row.facts.stop_grace;
+    if (row.facts.terminating) set_leaves_at(id, now_ + row.facts.stop_grace);
     row.standing = row.facts.ours ? PodStanding::waiting : PodStanding::foreign;
     // Where a foreign pod may go is its own scheduler's business.
     row.shape = shapes_.acquire(row.facts.request,
@@ -126,8 +126,17 @@ void ClusterState::drop_pod(PodId id) {
         named != pod_keys_.end() && named->second == id) {
         pod_keys_.erase(named);
     }
+    set_leaves_at(id, Instant{});
     row = PodRow{};
     pods_vacant_.push_back(id);
+}
+
+void ClusterState::set_leaves_at(PodId id, Instant at) {
+    Instant& own = pods_[id.value()].leaves_at;
+    if (own == at) return;
+    if (own.happened()) late_next_.erase({own + kLateToLeave, id});
+    own = at;
+    if (own.happened()) late_next_.emplace(own + kLateToLeave, id);
 }
 
 // Job membership: also brings the job's queue, pool and priority up to date, which the pod seen

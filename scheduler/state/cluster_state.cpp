@@ -102,6 +102,12 @@ void ClusterState::set_timer(JobId id) {
 
 void ClusterState::ring_timers() {
     note_ends_of_protection();
+    // Nobody waits any more for one that should have gone: others may be stopped instead.
+    while (!late_next_.empty() && late_next_.begin()->first <= now_) {
+        const PodId id = late_next_.begin()->second;
+        late_next_.erase(late_next_.begin());
+        note_leaving(id);
+    }
     while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now_) {
         const JobId id = std::get<JobId>(*timers_.begin());
         timers_.erase(timers_.begin());
@@ -120,6 +126,7 @@ void ClusterState::request_wake(EffectList& effects, bool again) {
     const auto consider = [&earliest](Instant at) {
         if (at.happened() && (!earliest.happened() || at < earliest)) earliest = at;
     };
+    if (!late_next_.empty()) consider(late_next_.begin()->first);
     if (!timers_.empty()) consider(std::get<Instant>(*timers_.begin()));
     if (!planted(PlantedBug::no_timer_for_windows)) consider(calendar_.clock.turns_at);
     if (!planted(PlantedBug::no_timer_for_budgets)) consider(budgets_.turns_at());

@@ -302,6 +302,7 @@ private:
     void keep_whole_again(const JobRow& job);
     void look_at_claims();
     void note_ends_of_protection();
+    void set_leaves_at(PodId id, Instant at);  // never: it stays
     [[nodiscard]] StoppablePod stoppable_row(PodId id) const;
     void list_stoppable(PodId id, bool is_there);
     void renew_stoppable(PodId id);
@@ -424,23 +425,22 @@ private:
     std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>> timers_{timer_memory_.get()};
     Ends ends_{timer_memory_.get()};
     RunTimeHistory history_;
-    std::map<ObjectKey, GangSize> gang_sizes_;     // from PodGroup objects
-    std::map<ObjectKey, FinishedRanks> finished_;  // of jobs without pods, for an hour
-    std::vector<JobId> claims_;                    // jobs that hold one
-    std::set<PodId> maybe_leaving_;                // that hold; all that are, and some more
+    std::map<ObjectKey, GangSize> gang_sizes_;       // from PodGroup objects
+    std::map<ObjectKey, FinishedRanks> finished_;    // of jobs without pods, for an hour
+    std::vector<JobId> claims_;                      // jobs that hold one
+    std::set<PodId> maybe_leaving_;                  // that hold; all that are, and some more
+    std::set<std::pair<Instant, PodId>> late_next_;  // that leave and are not stuck yet
     std::set<Arrived> elastic_jobs_, stranded_gangs_;
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
     PoolWork work_;
     std::vector<JobId> work_stale_;  // jobs of which it may be another amount now
     bool counts_work_ = false;       // a pool asks for it
-
     std::vector<PoolRow> pools_;
     ByName<PoolId> pool_ids_;
     std::vector<QueueRow> queues_;
     std::map<std::pair<PoolId, std::string>, QueueId> queue_ids_;
     std::vector<TenantRow> tenants_;
     TextMap<TenantId> tenant_ids_;
-
     std::uint64_t gang_rollbacks_ = 0;           // figures, not part of the image
     std::vector<Transaction::Entry> check_log_;  // buffers
     std::vector<std::uint32_t> eligibility_log_;

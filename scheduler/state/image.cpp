@@ -252,6 +252,13 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
             state.charge(id, 1);
         }
     }
+    state.late_next_.clear();
+    for (std::uint32_t i = 0; i < state.pods_.size(); ++i) {
+        const PodRow& row = state.pods_[i];
+        if (row.leaves_at.happened() && !row.is_stuck(image.now)) {
+            state.late_next_.emplace(row.leaves_at + kLateToLeave, PodId{i});
+        }
+    }
     if (const auto restored = state.restore_run_times(image); !restored) return restored.error();
     state.restore_jobs(image.jobs);
     for (const UsageImage& usage : image.usage) {

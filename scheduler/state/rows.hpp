@@ -128,10 +128,6 @@ struct PodRow {
     [[nodiscard]] bool is_stuck(Instant now) const {
         return leaves_at.happened() && leaves_at + kLateToLeave <= now;
     }
-    // Until when it may be counted on to go.
-    [[nodiscard]] Instant counts_as_leaving_until(Instant now) const {
-        return (leaves_at.happened() ? leaves_at : now + facts.stop_grace) + kLateToLeave;
-    }
 };
 
 enum class WorkloadState : std::uint8_t {

@@ -229,21 +229,24 @@ void ClusterState::wait_until_sure(JobRow& job, const PodRow& pod) const {
 namespace {
 
 // Room that is claimed there is to come when others have gone: what is held stands before it.
-bool is_overdrawn_by_claims(const ClusterState& state, NodeId node, const Need& need) {
+bool is_overdrawn_by_claims(const ClusterState& state, const PodRow& of, const Need& need) {
     if (state.claims().empty()) return false;
     const Capacity& capacity = state.capacity();
     const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
     const Column column = is_part ? capacity.whole_column(need.column) : need.column;
     std::int64_t claimed = 0;
-    for (const PodId id : state.node(node).pods) {
+    std::int64_t on_device = 0;  // but for claims
+    for (const PodId id : state.node(of.node).pods) {
         const PodRow& pod = state.pod(id);
-        if (pod.standing != PodStanding::claimed) continue;
+        const bool is_claimed = pod.standing == PodStanding::claimed;
         for (const Need& other : state.shapes().at(pod.shape).needs) {
-            if (other.column == column) claimed += other.amount;
+            if (is_claimed && other.column == column) claimed += other.amount;
+            const bool is_beside = other.column == need.column && pod.gpu_device == of.gpu_device;
+            if (is_part && !is_claimed && is_beside) on_device += other.amount;
         }
     }
-    const std::int64_t usable = capacity.usable(column, node.value());
-    return usable < 0 && usable + claimed >= 0;
+    const std::int64_t usable = capacity.usable(column, of.node.value());
+    return usable + claimed >= 0 && on_device <= kGpuMilliPerGpu;
 }
 
 }  // namespace
@@ -256,7 +259,7 @@ bool ClusterState::still_fits(const PodRow& pod) const {
     if (active != 0) fits = fits && (active & ~reserved_for(*this, jobs_[pod.job.value()])) == 0;
     for (const Need& need : shapes_.at(pod.shape).needs) {
         fits = fits && (!capacity_.is_overdrawn(pod.node.value(), need, pod.gpu_device) ||
-                        is_overdrawn_by_claims(*this, pod.node, need));
+                        is_overdrawn_by_claims(*this, pod, need));
     }
     return fits;
 }

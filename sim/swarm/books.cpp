@@ -180,7 +180,10 @@ void Books::let_go_of_reservations(const ClusterState& after) {
     for (auto entry = reserved_.begin(); entry != reserved_.end();) {
         BookedPod& pod = pods.at(*entry);
         const PodId id = after.find_pod(*entry);
-        const bool kept = pod.reserved && id.exists() &&
+        // Given up and decided anew in one step it may be on another GPU of the same node.
+        const bool is_another =
+            pod.lands_until < now && id.exists() && after.pod(id).gpu_device != pod.promised_device;
+        const bool kept = pod.reserved && id.exists() && !is_another &&
                           after.pod(id).standing == PodStanding::assumed &&
                           after.node(after.pod(id).node).facts.name == pod.promised;
         if (kept) {

@@ -29,7 +29,7 @@ constexpr std::string_view kUsage =
     "  --planted-table  each planted bug, and how soon it is caught, as a table\n";
 
 // A bug that no seed up to here shows is not caught.
-constexpr std::uint64_t kSeedsPerBug = 1'000;
+constexpr std::uint64_t kSeedsPerBug = 3'000;
 
 struct Arguments {
     RunOptions run;

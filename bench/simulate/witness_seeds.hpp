@@ -92,6 +92,8 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"no_timer_for_budgets", 53},
     {"forget_budgets_on_disk", 17},
     {"ignore_model_preference", 17},
+    {"no_timer_for_workloads", 1991},
+    {"promise_past_the_untried", 2259},
     // end
 };
 

@@ -66,6 +66,7 @@ void ClusterState::claim(JobId id, const std::vector<Placement>& round,
     JobRow& job = jobs_[id.value()];
     Duration grace;
     const std::string why = why_evicted(job, cause);
+    if (cause != EvictionCause::shrunk && !victims.empty()) forget_old_moves();
     for (const Victim& victim : victims) {
         PodRow& pod = pods_[victim.pod.value()];
         pod.evicted_for = job.key;
@@ -133,9 +134,8 @@ void ClusterState::resend_evictions(EffectId before, EffectList& effects) {
     }
 }
 
-// The churn contract: how often a job was moved within the last hour. Pods that are stopped at one
-// moment are one move. Who was not moved for an hour is forgotten when somebody else is.
-void ClusterState::note_eviction(const JobRow& job, std::string why) {
+// Who was not moved for an hour is forgotten when somebody else is.
+void ClusterState::forget_old_moves() {
     std::erase_if(churn_, [this](const auto& entry) {
         const Churn& known = entry.second;
         const bool is_needed = known.done > Duration{} && find_job(entry.first).exists();
@@ -143,6 +143,11 @@ void ClusterState::note_eviction(const JobRow& job, std::string why) {
         if (goes) history_.touch(tenant_named(entry.first.namespace_name));
         return goes;
     });
+}
+
+// The churn contract: how often a job was moved within the last hour. Pods that are stopped at one
+// moment are one move.
+void ClusterState::note_eviction(const JobRow& job, std::string why) {
     Churn& churn = churn_[job.key];
     note_progress(job, churn);
     history_.touch(job.tenant);

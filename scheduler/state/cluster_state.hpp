@@ -289,6 +289,7 @@ private:
     // claims and evictions (claims.cpp)
     void send_eviction(PodId id, EffectList& effects);
     [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
+    void forget_old_moves();
     void note_eviction(const JobRow& job, std::string why);
     void spare(PodRow& pod, Duration length);
     void note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result);
@@ -388,7 +389,6 @@ private:
     void apply_tenant_policy(TenantRow& row) const;
     void take_policy(Policy policy);
     void forget_eligibility();
-
     EffectId next_effect() { return EffectId{next_effect_++}; }
 
     Instant now_;                // of the last event

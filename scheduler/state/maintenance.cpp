@@ -204,7 +204,10 @@ void ClusterState::drain(JobId id, const std::vector<PodId>& pods, std::string w
                          EffectList& effects) {
     const JobRow& job = jobs_[id.value()];
     const auto is_new = [this](PodId pod) { return pods_[pod.value()].eviction == Eviction::none; };
-    if (std::any_of(pods.begin(), pods.end(), is_new)) note_eviction(job, std::move(why));
+    if (std::any_of(pods.begin(), pods.end(), is_new)) {
+        forget_old_moves();
+        note_eviction(job, std::move(why));
+    }
     for (const PodId pod : pods) {
         pods_[pod.value()].evicted_for = ObjectKey{};
         send_eviction(pod, effects);

@@ -38,6 +38,14 @@ enum class Why : std::uint8_t {
 };
 using HeldByReason = std::map<Why, Held>;
 
+// Who waits, as far as it tells whom others are stopped for. Read once: they may be very many.
+struct Waiting {
+    JobId id;
+    GpuMilli ask;             // the least that it starts with
+    std::set<PodId> surplus;  // further ranks of elastic jobs, which go though nobody said they may
+    bool is_behind_a_promise = false;
+};
+
 // Behind a promise others are stopped only where it is not (docs/adr/0013): what they leave there
 // belongs to the first in line.
 bool is_behind_a_promise(const ClusterState& state, JobId id) {
@@ -47,7 +55,7 @@ bool is_behind_a_promise(const ClusterState& state, JobId id) {
     return !is_over_by(promise.at, start, state.job(id).run_time_max);
 }
 
-std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, JobId beneficiary,
+std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, const Waiting& waiting,
                                                const PodRow& pod) {
     const StopCheck check = may_be_stopped(state, pod);
     switch (check.bar) {
@@ -66,7 +74,7 @@ std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, JobId 
     }
     const std::optional<Instant> from = state.evictable_from(state.job(pod.job).key);
     if (from && *from <= state.now()) {
-        if (!is_behind_a_promise(state, beneficiary)) return std::nullopt;
+        if (!waiting.is_behind_a_promise) return std::nullopt;
         return std::pair{Why::promise, Instant{}};
     }
     return std::pair{Why::moved_often, from.value_or(Instant{})};
@@ -117,37 +125,35 @@ void add_held(HeldByReason& held, Why why, Instant until, GpuMilli gpus) {
     if (!of.until.happened() || until < of.until) of.until = until;
 }
 
-// Further ranks of elastic jobs go though nobody has said that they may be stopped.
-std::set<PodId> surplus_for(const ClusterState& state, const JobRow& job, GpuMilli ask) {
-    std::set<PodId> out;
+Waiting read_waiting(const ClusterState& state, JobId id) {
+    const JobRow& job = state.job(id);
+    Readiness ready;
+    state.read_readiness(id, ready);
+    if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
+    Waiting out{id, load_of(state, ready.pods).gpus, {}, is_behind_a_promise(state, id)};
     if (!shrink::may_try(state, job)) return out;
     Candidates candidates;
-    shrink::find_surplus(state, job, ask, candidates);
+    shrink::find_surplus(state, job, out.ask, candidates);
     for (const EvictionUnit& unit : candidates.units) {
-        out.insert(unit.pods.begin(), unit.pods.end());
+        out.surplus.insert(unit.pods.begin(), unit.pods.end());
     }
     return out;
 }
 
 // Of what queues beside its own hold beyond their guarantees while its own is owed as much.
-HeldByReason held_on_loan(const ClusterState& state, JobId id) {
+HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
     HeldByReason held;
-    const JobRow& job = state.job(id);
-    Readiness ready;
-    state.read_readiness(id, ready);
-    if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
-    const GpuMilli ask = load_of(state, ready.pods).gpus;
-    if (!reclaim::may_try(state, job, ask)) return held;
-    const std::set<PodId> surplus = surplus_for(state, job, ask);
+    const JobRow& job = state.job(waiting.id);
+    if (!reclaim::may_try(state, job, waiting.ask)) return held;
     const NodeSet& nodes = state.capacity().nodes_of(job.pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
             if (!pod.job.exists() || pod.is_leaving()) continue;
-            if (!reclaim::may_stop(state, job, ask, state.job(pod.job))) continue;
-            if (surplus.contains(on)) continue;
+            if (!reclaim::may_stop(state, job, waiting.ask, state.job(pod.job))) continue;
+            if (waiting.surplus.contains(on)) continue;
             const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
-            if (const auto why = why_not(state, id, pod)) {
+            if (const auto why = why_not(state, waiting, pod)) {
                 add_held(held, why->first, why->second, gpus);
             } else if (holds_within_guarantee(state, job, on)) {
                 add_held(held, Why::within_also, Instant{}, gpus);
@@ -173,10 +179,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     if (out.empty() || !job.waits_in.exists()) return;
     HeldByReason held;
     GpuMilli below;
-    Readiness ready;
-    state.read_readiness(id, ready);
-    if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
-    const std::set<PodId> surplus = surplus_for(state, job, load_of(state, ready.pods).gpus);
+    const Waiting waiting = read_waiting(state, id);
     const NodeSet& nodes = state.capacity().nodes_of(job.pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         for (const PodId on : state.node(NodeId{slot}).pods) {
@@ -185,19 +188,19 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
             if (!preempt::may_stop(job, state.job(pod.job))) continue;
             const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
             below += gpus;
-            if (surplus.contains(on)) continue;
-            if (const auto why = why_not(state, id, pod)) {
+            if (waiting.surplus.contains(on)) continue;
+            if (const auto why = why_not(state, waiting, pod)) {
                 add_held(held, why->first, why->second, gpus);
             }
         }
     }
     std::string promised_to;
-    if (is_behind_a_promise(state, id)) {
+    if (waiting.is_behind_a_promise) {
         promised_to = shown_name(state.job(state.pool(job.pool).promise.job).key);
     }
     std::string& story = out.front().sentence;
-    tell(state, held_on_loan(state, id), "in queues that have more than their guarantees by pods",
-         promised_to, story);
+    tell(state, held_on_loan(state, waiting),
+         "in queues that have more than their guarantees by pods", promised_to, story);
     if (below == GpuMilli{}) return;
     const bool preempts = std::any_of(job.pods.begin(), job.pods.end(),
                                       [&](PodId pod) { return state.pod(pod).facts.preempts; });

@@ -76,6 +76,7 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
     line_.heads = {};
     line_.passed.clear();
     limit_holds_.clear();
+    claim_longest_ = {};
     if (reservations_.size() < state.pools()) reservations_.resize(state.pools());
     pool_ = pool;
     reservation().clear();
@@ -326,7 +327,9 @@ bool Planner::is_behind_promise(const ClusterState& state, JobId job, Instant st
 Instant Planner::latest_start(const ClusterState& state, JobId job) {
     const bool is_behind = reservation().exists() || !limit_holds_.empty();
     if (!is_behind || state.job(job).run_time_max <= Duration{}) return state.now();
-    return state.now() + longest_claim(state, pool_);
+    const std::uint64_t changes = state.pool(pool_).changes;
+    if (claim_longest_.changes != changes) claim_longest_ = {changes, longest_claim(state, pool_)};
+    return state.now() + claim_longest_.length;
 }
 
 // Last resort: others are stopped for it.

@@ -68,6 +68,14 @@ bool makes_whole(const ClusterState& state, const Readiness& ready,
            std::all_of(ready.roles_short.begin(), ready.roles_short.end(), has_enough);
 }
 
+// One of those that were stopped does not go: when its room comes nobody knows.
+bool has_stuck_victim(const ClusterState& state, const JobRow& job) {
+    return std::any_of(job.victims.begin(), job.victims.end(), [&state](const std::string& uid) {
+        const PodId victim = state.find_pod(uid);
+        return victim.exists() && state.pod(victim).is_stuck(state.now());
+    });
+}
+
 }  // namespace
 
 void settle_claim(ClusterState& state, JobId id, EffectList& effects) {
@@ -76,7 +84,8 @@ void settle_claim(ClusterState& state, JobId id, EffectList& effects) {
     state.read_claim(job, claimed);
     if (!is_sound(state, job, claimed)) return state.drop_claim(id);
     if (!state.is_free(claimed) || !is_allowed(state, job, claimed)) {
-        if (job.claim_until <= state.now()) return state.drop_claim(id);
+        const bool is_over = job.claim_until <= state.now() || has_stuck_victim(state, job);
+        if (is_over) return state.drop_claim(id);
         return state.evict_postponed(id, effects);
     }
     state.drop_claim(id);

@@ -160,7 +160,11 @@ Duration longest_claim(const ClusterState& state, PoolId pool) {
     const NodeSet& nodes = state.capacity().nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
-            longest = std::max(longest, state.pod(id).facts.stop_grace);
+            const PodRow& pod = state.pod(id);
+            const bool may_shrink =
+                pod.job.exists() && ClusterState::is_elastic(state.job(pod.job));
+            const bool may_go = pod.facts.preemptible || may_shrink || pod.is_leaving();
+            if (may_go) longest = std::max(longest, pod.facts.stop_grace);
         }
     }
     return claim_lasts(longest);

@@ -55,7 +55,8 @@ void find_candidates(const ClusterState& state, PoolId pool,
                      const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
                      Consent consent = Consent::needed);
 
-// How long at most those stopped on these nodes may be waited for.
+// How long at most others may be waited for in this pool: those who may be stopped there, and those
+// who leave anyway. Looks at all of its pods.
 [[nodiscard]] Duration longest_claim(const ClusterState& state, PoolId pool);
 
 [[nodiscard]] StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod,

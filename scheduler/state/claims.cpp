@@ -3,11 +3,13 @@
 // nobody else takes it; a node may be over its room by what the victims still hold.
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/leaving.hpp"
 
 namespace gpuctl {
 namespace {
@@ -27,34 +29,6 @@ bool is_asked_in_vain(const ClusterState& state, const JobRow& job) {
                const PodRow& pod = state.pod(victim);
                return pod.eviction == Eviction::postponed && !pod.facts.terminating;
            });
-}
-
-QueueId root_of(const ClusterState& state, QueueId id) {
-    while (id.exists() && state.queue(id).parent.exists()) id = state.queue(id).parent;
-    return id;
-}
-
-// Of those whom nobody had to ask: what they leave on its nodes, or under the limits of its queues
-// and its namespace, may be what it waits for.
-Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
-                          const std::vector<Placement>& round) {
-    std::vector<PodId> leaving;
-    state.read_leaving(job.pool, leaving);
-    Duration longest;
-    for (const PodId id : leaving) {
-        const PodRow& pod = state.pod(id);
-        const bool is_beside = std::any_of(
-            round.begin(), round.end(), [&pod](const auto& one) { return one.node == pod.node; });
-        const JobRow* const its = pod.job.exists() ? &state.job(pod.job) : nullptr;
-        const bool counts =
-            its != nullptr &&
-            (its->tenant == job.tenant || root_of(state, its->queue) == root_of(state, job.queue));
-        if (!is_beside && !counts) continue;
-        const Duration left =
-            pod.leaves_at.happened() ? pod.leaves_at - state.now() : pod.facts.stop_grace;
-        longest = std::max(longest, left);
-    }
-    return longest;
 }
 
 }  // namespace
@@ -305,6 +279,16 @@ void ClusterState::note_leaving(PodId id) {
     idle_ = false;
 }
 
+// Nobody waits any more for one that should have gone: others may be stopped instead, what was
+// promised of it is not, and who had it stopped gives up.
+void ClusterState::note_late(PodId id) {
+    const PodRow& pod = pods_[id.value()];
+    note_leaving(id);
+    if (pod.node.exists()) note_change(nodes_[pod.node.value()].pool);
+    const JobId beneficiary = find_job(pod.evicted_for);
+    if (beneficiary.exists()) mark_dirty(beneficiary);
+}
+
 void ClusterState::look_again(QueueId id, Instant at) {
     Instant& own = queues_[id.value()].look_again_at;
     if (!own.happened() || at < own) own = at;
@@ -388,13 +372,12 @@ void ClusterState::postpone(JobRow& job, JobId id) {
 
 // Who was asked and stays was not moved.
 void ClusterState::forget_asking(const JobRow& beneficiary) {
-    Duration grace;
+    std::set<JobId> asked;
     for (const std::string& uid : beneficiary.victims) {
-        grace = std::max(grace, pods_[find_pod(uid).value()].facts.stop_grace);
+        asked.insert(pods_[find_pod(uid).value()].job);
     }
-    const Instant asked_at{beneficiary.claim_until.ms() - claim_lasts(grace).ms()};
-    for (const std::string& uid : beneficiary.victims) {
-        const JobRow& job = jobs_[pods_[find_pod(uid).value()].job.value()];
+    for (const JobId asked_id : asked) {
+        const JobRow& job = jobs_[asked_id.value()];
         const auto found = churn_.find(job.key);
         // Of a part of its pods others may have been moved at that moment, which counts once.
         const bool all_stay = std::all_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
@@ -402,7 +385,9 @@ void ClusterState::forget_asking(const JobRow& beneficiary) {
         });
         if (found == churn_.end() || !all_stay) continue;
         Churn& churn = found->second;
-        if (std::erase(churn.evicted_at, asked_at) == 0) continue;
+        if (churn.evicted_at.empty()) continue;
+        const Instant asked_at = churn.evicted_at.back();  // nobody was asked since: all of it stays
+        churn.evicted_at.pop_back();
         churn.why.clear();
         if (!churn.evicted_at.empty()) continue;
         const bool is_of_this_run = churn.done == Duration{} || churn.run_began == began(job);

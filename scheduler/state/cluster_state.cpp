@@ -102,11 +102,10 @@ void ClusterState::set_timer(JobId id) {
 
 void ClusterState::ring_timers() {
     note_ends_of_protection();
-    // Nobody waits any more for one that should have gone: others may be stopped instead.
     while (!late_next_.empty() && late_next_.begin()->first <= now_) {
         const PodId id = late_next_.begin()->second;
         late_next_.erase(late_next_.begin());
-        note_leaving(id);
+        note_late(id);
     }
     while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now_) {
         const JobId id = std::get<JobId>(*timers_.begin());

@@ -3,6 +3,7 @@
 // reservations kept; then it is complete, undone, or half bound (G4, G5).
 
 #include <algorithm>
+#include <set>
 
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"
@@ -234,16 +235,28 @@ bool is_overdrawn_by_claims(const ClusterState& state, const PodRow& of, const N
     const Capacity& capacity = state.capacity();
     const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
     const Column column = is_part ? capacity.whole_column(need.column) : need.column;
+    const auto is_part_of_it = [&](Column other) {
+        return capacity.kind(other) == ColumnKind::gpu_part &&
+               capacity.whole_column(other) == column;
+    };
     std::int64_t claimed = 0;
     std::int64_t on_device = 0;  // but for claims
+    std::set<std::int32_t> devices_claimed;
+    std::set<std::int32_t> devices_held;
     for (const PodId id : state.node(of.node).pods) {
         const PodRow& pod = state.pod(id);
         const bool is_claimed = pod.standing == PodStanding::claimed;
         for (const Need& other : state.shapes().at(pod.shape).needs) {
             if (is_claimed && other.column == column) claimed += other.amount;
-            const bool is_beside = other.column == need.column && pod.gpu_device == of.gpu_device;
-            if (is_part && !is_claimed && is_beside) on_device += other.amount;
+            if (!is_part_of_it(other.column)) continue;
+            (is_claimed ? devices_claimed : devices_held).insert(pod.gpu_device);
+            const bool is_beside = is_part && pod.gpu_device == of.gpu_device;
+            if (!is_claimed && is_beside) on_device += other.amount;
         }
+    }
+    // The first part takes a whole GPU out of the column.
+    for (const std::int32_t device : devices_claimed) {
+        if (!devices_held.contains(device)) claimed += kGpuMilliPerGpu;
     }
     const std::int64_t usable = capacity.usable(column, of.node.value());
     return usable + claimed >= 0 && on_device <= kGpuMilliPerGpu;

@@ -14,6 +14,7 @@
 #include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/shrink.hpp"
 #include "scheduler/plan/victims.hpp"
+#include "scheduler/policy/filter.hpp"
 #include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
@@ -44,7 +45,15 @@ struct Waiting {
     GpuMilli ask;             // the least that it starts with
     std::set<PodId> surplus;  // further ranks of elastic jobs, which go though nobody said they may
     bool is_behind_a_promise = false;
+    // It lacks room: what stands where it may never go is none to it. Null: a limit stops it, under
+    // which that may count all the same.
+    const PlacementRules* only_on = nullptr;
 };
+
+bool counts(const ClusterState& state, const Waiting& waiting, NodeId node) {
+    return waiting.only_on == nullptr ||
+           first_refusal(*waiting.only_on, state.node(node).facts) == NodeRefusal::none;
+}
 
 // Behind a promise others are stopped only where it is not (docs/adr/0013): what they leave there
 // belongs to the first in line.
@@ -147,6 +156,7 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
     if (!reclaim::may_try(state, job, waiting.ask)) return held;
     const NodeSet& nodes = state.capacity().nodes_of(job.pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        if (!counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
             if (!pod.job.exists() || pod.is_leaving()) continue;
@@ -179,9 +189,13 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     if (out.empty() || !job.waits_in.exists()) return;
     HeldByReason held;
     GpuMilli below;
-    const Waiting waiting = read_waiting(state, id);
+    Waiting waiting = read_waiting(state, id);
+    if (!explain_parts::is_of_limit(out.front().reason)) {
+        waiting.only_on = &limits::rules_of(state, job);
+    }
     const NodeSet& nodes = state.capacity().nodes_of(job.pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        if (!counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
             if (!pod.job.exists() || pod.is_leaving()) continue;

@@ -35,6 +35,19 @@ std::string stopped_by(const ClusterState& state, JobId id) {
     return holder;
 }
 
+// A limit stops it, and others could be stopped to lift that: not before the first in line.
+void tell_behind(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+    const JobRow& job = state.job(id);
+    if (!is_of_limit(out.front().reason) || !job.waits_in.exists()) return;
+    const JobId behind = state.book().at(job.waits_in).block.behind;
+    const Promise* kept = behind.exists() ? kept_for(state, job.pool, behind) : nullptr;
+    const std::string holder = kept != nullptr ? stopped_by(state, behind) : "";
+    if (behind == id || holder.empty()) return;
+    out.front().sentence += "; nobody is stopped for it meanwhile: what comes free under the limit of " +
+                            holder + " is kept for " + shown_name(state.job(behind).key) +
+                            ", which is first in line";
+}
+
 void tell_head(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const Promise* own = nullptr;
     for (const auto& [name, pool] : state.pools_by_name()) {
@@ -43,10 +56,7 @@ void tell_head(const ClusterState& state, JobId id, std::vector<Explanation>& ou
         }
     }
     Explanation& told = out.front();
-    const bool is_limit = told.reason == Reason::queue_limit ||
-                          told.reason == Reason::tenant_quota ||
-                          told.reason == Reason::kept_for_growth;
-    if (own == nullptr || !is_limit) return;
+    if (own == nullptr || !is_of_limit(told.reason)) return;
     if (!own->at.happened()) {
         const Duration waited = state.now() - state.job(id).submitted_at;
         told.figures.push_back({"waited_ms", waited.ms()});
@@ -70,7 +80,10 @@ void tell_head(const ClusterState& state, JobId id, std::vector<Explanation>& ou
 void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
     if (!job.pool.exists()) return;
-    if (!out.empty()) return tell_head(state, id, out);
+    if (!out.empty()) {
+        tell_head(state, id, out);
+        return tell_behind(state, id, out);
+    }
     if (!job.waits_in.exists()) return;
     // As it was told last: what has changed since may give it another turn, and has not yet.
     const JobId behind = state.book().at(job.waits_in).block.behind;

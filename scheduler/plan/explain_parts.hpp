@@ -35,6 +35,12 @@ inline std::string ranks_text(std::int64_t ranks) { return count(ranks, "rank", 
 // "2d 3h", "3h 20m", "45s": the two largest units, rounded up.
 std::string span(Duration length);
 
+// A limit stops it, room would not help.
+inline bool is_of_limit(Reason reason) {
+    return reason == Reason::queue_limit || reason == Reason::tenant_quota ||
+           reason == Reason::kept_for_growth;
+}
+
 // So many pods of one shape.
 struct Group {
     ShapeId shape;

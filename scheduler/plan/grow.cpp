@@ -91,7 +91,9 @@ bool Grower::fits(ClusterState& state, const JobRow& job, const Relief* with) {
     visit_model_limits(
         state, job, ask, [this](const LimitHit& hit) { models_.push_back(hit.model); }, with);
     const JobId id = state.pod(pod_.front()).job;
-    if (limits_kept_->keeps_out(state, id, pod_, state.now(), models_, with).is_out) return false;
+    const auto heads = limits_kept_->keeps_out(state, id, pod_, state.now(), models_,
+                                               LimitHolds::For::growth, with);
+    if (heads.is_out) return false;
     placer_.avoid(models_);
     if (state.has_windows()) {
         placer_.keep_outside(state.barred(state.stay_of(job, pod_), state.now()));

@@ -55,11 +55,15 @@ void LimitHolds::add_promised(const Promise& promise, std::vector<std::string_vi
 
 LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
                                        const std::vector<PodId>& pods, Instant start,
-                                       std::vector<std::string_view>& models, const Relief* with) {
+                                       std::vector<std::string_view>& models, For what,
+                                       const Relief* with) {
     Kept kept;
     const JobRow& row = state.job(job);
     for (Hold& hold : holds_) {
         if (hold.head == job) continue;
+        const JobRow& head = state.job(hold.head);
+        const bool comes_after = head.pool != row.pool && head.priority < row.priority;
+        if (comes_after && what == For::start) continue;
         if (hold.counts_queue.empty()) find_what_counts(state, hold);
         if (!may_count(state, hold, row)) continue;
         if (hold.answer == Answer::not_asked) work_out(state, hold);

@@ -29,14 +29,16 @@ public:
     void add_promised(const Promise& promise, std::vector<std::string_view> models);
     [[nodiscard]] bool empty() const { return holds_.empty(); }
     // For whom these pods of the job have to wait or, where they may go to other GPU models, leave
-    // theirs: `models` that were added. With a relief: as if the pods of that were gone.
+    // theirs: `models` that were added. With a relief: as if the pods of that were gone. Who starts
+    // does not wait for one of lower priority in another pool; more of who runs waits for all.
+    enum class For : std::uint8_t { start, growth };
     struct Kept {
         Promise for_whom;  // no job: for nobody
         bool is_out = false;
         std::size_t models_beside = 0;  // of those added that leave it others
     };
     Kept keeps_out(const ClusterState& state, JobId job, const std::vector<PodId>& pods,
-                   Instant start, std::vector<std::string_view>& models,
+                   Instant start, std::vector<std::string_view>& models, For what,
                    const Relief* with = nullptr);
     void note_placed(const ClusterState& state, JobId job, const std::vector<Placement>& round);
     // Moments of those behind whom somebody is are told anew; who is no head any more, or has no

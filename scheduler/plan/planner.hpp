@@ -71,7 +71,7 @@ private:
     // Likewise, whoever is promised room there.
     void note_promised_elsewhere(const ClusterState& state, PoolId pool, LimitHeads& heads);
     void note_head_elsewhere(ClusterState& state, PoolId pool, Line& line, TenantId tenant,
-                             const WaitingJob* before);
+                             ClassId before);
     void note_or_pass(ClusterState& state, PoolId pool, Line& line, ClassId head);
     void note_limits_moved(ClusterState& state, JobId job);
     [[nodiscard]] std::uint16_t limits_hit(const ClusterState& state, const JobRow& job) const;

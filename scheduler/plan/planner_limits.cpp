@@ -14,7 +14,8 @@ bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId
                               Instant start) {
     if (limit_holds_.empty()) return true;
     const LimitHolds::Kept kept =
-        limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods, start, models_);
+        limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods, start, models_,
+                               LimitHolds::For::start);
     models_beside_ += kept.models_beside;
     if (!kept.for_whom.job.exists()) return true;
     behind_ = kept.for_whom;
@@ -61,7 +62,7 @@ void Planner::note_or_pass(ClusterState& state, PoolId pool, Line& line, ClassId
 }
 
 void Planner::note_head_elsewhere(ClusterState& state, PoolId pool, Line& line, TenantId tenant,
-                                  const WaitingJob* before) {
+                                  ClassId before) {
     if (state.pools() == 1 || !state.tenant(tenant).has_limits()) return;
     for (;;) {
         const ClassId head = first_elsewhere(state, pool, tenant, before, line.heads);
@@ -103,8 +104,7 @@ bool Planner::look_for_heads(ClusterState& state, ClassId chosen) {
     if (line_.heads.looked_before(chosen)) return false;
     line_.heads.look_before(chosen);
     const JobClass& of = state.book().at(chosen);
-    const WaitingJob first = *of.jobs.begin();
-    note_head_elsewhere(state, pool_, line_, of.key.tenant, &first);
+    note_head_elsewhere(state, pool_, line_, of.key.tenant, chosen);
     return true;
 }
 
@@ -148,7 +148,7 @@ void Planner::note_heads(ClusterState& state, PoolId pool) {
         note_or_pass(state, pool, heads_, head);
     }
     for (const auto& [arrival, id] : state.elastic_jobs()) {
-        note_head_elsewhere(state, pool, heads_, state.job(id).tenant, nullptr);
+        note_head_elsewhere(state, pool, heads_, state.job(id).tenant, ClassId::none());
     }
 }
 

@@ -51,9 +51,14 @@ bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const
     return false;
 }
 
-ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
-                        const WaitingJob* before, const LimitHeads& known) {
+ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
+                        const LimitHeads& known) {
     ClassId best;
+    const auto comes_before = [&state](const JobClass& of, ClassId other) {
+        const JobClass& than = state.book().at(other);
+        if (of.key.priority != than.key.priority) return of.key.priority > than.key.priority;
+        return *of.jobs.begin() < *than.jobs.begin();
+    };
     for (const auto& [name, other] : state.pools_by_name()) {
         if (other == pool || !keeps_limits(state.pool(other))) continue;
         for (const QueueId queue : state.pool(other).queues) {
@@ -61,9 +66,8 @@ ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
                 const JobClass& of = state.book().at(id);
                 if (of.key.tenant != tenant) continue;
                 if ((of.block.limits & ClassBlock::kOfTenant) == 0) continue;
-                const WaitingJob& first = *of.jobs.begin();
-                if (before != nullptr && !(first < *before)) continue;
-                if (best.exists() && !(first < *state.book().at(best).jobs.begin())) continue;
+                if (before.exists() && !comes_before(of, before)) continue;
+                if (best.exists() && !comes_before(of, best)) continue;
                 if (!known.has_answer_for(state, id)) best = id;
             }
         }

@@ -52,10 +52,10 @@ inline bool keeps_limits(const PoolRow& pool) {
 bool is_below(const ClusterState& state, QueueId queue, QueueId top);
 
 // What a namespace may hold is the same in all pools, and those have no order among each other: of
-// what waits for it in other pools than this one, who came first. Who came after `before` is left
-// out, and who has an answer.
-ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
-                        const WaitingJob* before, const LimitHeads& known);
+// what waits for it in other pools than this one, the highest priority, of equals who came first.
+// Who comes after `before` by that is left out, and who has an answer.
+ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
+                        const LimitHeads& known);
 
 // True when a job like `other` counts against a limit that the class is under, whether it was that
 // one that stopped it or another; what the pool's queues keep back from each other only if it was.

@@ -71,7 +71,7 @@ private:
                        " GPUs of these models together, more than the " +
                        format_gpus(own.guaranteed) + " that it is guaranteed of all");
         }
-        check_models(position, below, name);
+        check_models(own, below);
         check_children_maxima(own, below);
         if (own.lending_limit && *own.lending_limit > own.guaranteed) {
             member(field, "lendingLimit")
@@ -157,37 +157,77 @@ private:
         return sum;
     }
 
-    // Only those below it hold anything: what it is guaranteed beyond their maxima would be kept
-    // for nobody.
-    void check_children_maxima(const QueuePolicy& queue, const wire::Field& below) {
-        GpuMilli most;
-        bool has_children = false;
+    // What is the least of a queue's own and of what the queues below it may have together; absent:
+    // there is none, as soon as one of them has none.
+    template <typename Own>
+    [[nodiscard]] std::optional<GpuMilli> most(const QueuePolicy& queue, Own own) const {
+        const std::optional<GpuMilli> its = own(queue);
+        const std::optional<GpuMilli> below = most_below(queue, own);
+        return its && below ? std::min(*its, *below) : (its ? its : below);
+    }
+    template <typename Own>
+    [[nodiscard]] std::optional<GpuMilli> most_below(const QueuePolicy& queue, Own own) const {
+        std::optional<GpuMilli> sum;
         for (const QueuePolicy& child : pool_.queues) {
             if (child.parent != queue.name) continue;
-            if (!child.maximum) return;
-            has_children = true;
-            most += *child.maximum;
+            const std::optional<GpuMilli> its = most(child, own);
+            if (!its) return std::nullopt;
+            sum = sum.value_or(GpuMilli{}) + *its;
         }
-        if (!has_children || queue.guaranteed <= most) return;
-        below.error("the queues below " + queue.name + " may hold " + format_gpus(most) +
-                    " GPUs together at most, less than the " + format_gpus(queue.guaranteed) +
-                    " that it is guaranteed");
+        return sum;
     }
 
-    // What is guaranteed of a model below a queue is no more than the queue is guaranteed of it.
-    void check_models(std::size_t position, const wire::Field& below, const std::string& name) {
-        for (const ModelLimit& own : pool_.queues[position].models) {
-            GpuMilli promised;
-            for (const QueuePolicy& child : pool_.queues) {
-                if (child.parent != name) continue;
-                for (const ModelLimit& of : child.models) {
-                    if (same_gpu_model(of.model, own.model)) promised += of.guaranteed;
-                }
-            }
-            if (promised <= own.guaranteed) continue;
-            below.error("the queues below " + name + " are guaranteed " + format_gpus(promised) +
-                        " GPUs of model " + own.model + " together, more than its own " +
-                        format_gpus(own.guaranteed));
+    // What it may hold at once by its maximum and by what it may borrow.
+    static std::optional<GpuMilli> cap_of(const QueuePolicy& queue) {
+        if (!queue.borrowing_limit) return queue.maximum;
+        const GpuMilli borrowed = queue.guaranteed + *queue.borrowing_limit;
+        return queue.maximum ? std::min(*queue.maximum, borrowed) : borrowed;
+    }
+
+    // Only those below it hold anything: what it is guaranteed beyond what they may would be kept
+    // for nobody.
+    void check_children_maxima(const QueuePolicy& queue, const wire::Field& below) {
+        const std::optional<GpuMilli> all = most_below(queue, cap_of);
+        if (all && queue.guaranteed > *all) {
+            below.error("the queues below " + queue.name + " may hold " + format_gpus(*all) +
+                        " GPUs together at most, less than the " + format_gpus(queue.guaranteed) +
+                        " that it is guaranteed");
+        }
+        for (const ModelLimit& model : queue.models) {
+            const std::optional<GpuMilli> of_it = most_below(
+                queue, [&](const QueuePolicy& one) { return maximum_of(one, model.model); });
+            if (!of_it || model.guaranteed <= *of_it) continue;
+            below.error("the queues below " + queue.name + " may hold " + format_gpus(*of_it) +
+                        " GPUs of model " + model.model + " together at most, less than the " +
+                        format_gpus(model.guaranteed) + " that it is guaranteed of it");
+        }
+    }
+
+    // Of the model: by the queue or, if that is more, by those below it together.
+    [[nodiscard]] GpuMilli promised(const QueuePolicy& queue, std::string_view model) const {
+        GpuMilli own;
+        for (const ModelLimit& of : queue.models) {
+            if (same_gpu_model(of.model, model)) own = of.guaranteed;
+        }
+        return std::max(own, promised_below(queue, model));
+    }
+    [[nodiscard]] GpuMilli promised_below(const QueuePolicy& queue, std::string_view model) const {
+        GpuMilli sum;
+        for (const QueuePolicy& child : pool_.queues) {
+            if (child.parent == queue.name) sum += promised(child, model);
+        }
+        return sum;
+    }
+
+    // What is guaranteed of a model below a queue, however deep, is no more than the queue is
+    // guaranteed of it.
+    void check_models(const QueuePolicy& queue, const wire::Field& below) {
+        for (const ModelLimit& own : queue.models) {
+            const GpuMilli together = promised_below(queue, own.model);
+            if (together <= own.guaranteed) continue;
+            below.error("the queues below " + queue.name + " are guaranteed " +
+                        format_gpus(together) + " GPUs of model " + own.model +
+                        " together, more than its own " + format_gpus(own.guaranteed));
         }
     }
 

@@ -131,6 +131,11 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "      - {name: a, models: [{model: A100-100G, guaranteed: 2}]}",
          "the queues below q are guaranteed 2 GPUs of model A100-100G together, more than its own "
          "1"},
+        {"    - name: q\n      models: [{model: A100-100G, maximum: 1}]\n      queues:\n"
+         "      - name: a\n        queues:\n        - name: b\n"
+         "          models: [{model: a100-100g, guaranteed: 2}]",
+         "the queues below q are guaranteed 2 GPUs of model A100-100G together, more than its own "
+         "0"},
         {"    - name: q\n      models: [{model: A100-100G, maximum: 2}]\n      queues:\n"
          "      - name: a\n        queues:\n        - name: b\n"
          "          models: [{model: a100-100g, maximum: 3}]",
@@ -256,6 +261,18 @@ TEST(QueueConfiguration, what_a_queue_is_guaranteed_it_may_hold) {
         "that it is guaranteed");
     EXPECT_EQ(refusal(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d}]")),
               "accepted");
+    // What may be borrowed is a maximum as well, and so is what the queues below have together.
+    EXPECT_EQ(refusal(with("guaranteed: 6, queues: [{name: b, borrowingLimit: 2}, {name: d, "
+                           "guaranteed: 1, borrowingLimit: 1}]")),
+              "test.yaml:9:41: the queues below a may hold 4 GPUs together at most, less than the 6 "
+              "that it is guaranteed");
+    EXPECT_EQ(refusal(with("guaranteed: 6, queues: [{name: b, queues: [{name: d, maximum: 3}]}]")),
+              "test.yaml:9:41: the queues below a may hold 3 GPUs together at most, less than the 6 "
+              "that it is guaranteed");
+    EXPECT_EQ(refusal(with("models: [{model: A100, guaranteed: 6}], queues: [{name: b, models: "
+                           "[{model: a100, maximum: 2}]}]")),
+              "test.yaml:9:66: the queues below a may hold 2 GPUs of model A100 together at most, "
+              "less than the 6 that it is guaranteed of it");
 }
 
 TEST(QueueConfiguration, a_reserve_is_no_more_than_there_is) {

@@ -25,13 +25,18 @@ struct Holder {
     }
 };
 
-// Jobs of ours that hold something in the same pool, the smallest first.
+// Jobs of ours that hold something in the same pool, or that what the job's namespace may hold counts
+// in another, the smallest first.
 std::vector<Holder> holders(const Question& question) {
     const ClusterState& state = *question.state();
+    const TenantId tenant = question.job().tenant;
+    const bool counts_all = state.tenant(tenant).has_limits();
     std::vector<Holder> out;
     for (const auto& [key, id] : state.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        if (job.pool != question.job().pool || key == question.job().key) continue;
+        const bool counts =
+            job.pool == question.job().pool || (counts_all && job.tenant == tenant);
+        if (!counts || key == question.job().key) continue;
         Holder holder{GpuMilli{}, key, {}, {}, static_cast<bool>(job.record)};
         for (const PodId pod_id : job.pods) {
             const PodRow& pod = state.pod(pod_id);

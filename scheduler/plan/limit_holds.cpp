@@ -62,7 +62,10 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
     for (Hold& hold : holds_) {
         if (hold.head == job) continue;
         const JobRow& head = state.job(hold.head);
-        const bool comes_after = head.pool != row.pool && head.priority < row.priority;
+        const bool comes_after =
+            head.pool != row.pool &&
+            state.aged_priority(head.priority, head.submitted_at) <
+                state.aged_priority(row.priority, row.submitted_at);
         if (comes_after && what == For::start) continue;
         if (hold.counts_queue.empty()) find_what_counts(state, hold);
         if (!may_count(state, hold, row)) continue;

@@ -161,9 +161,10 @@ Duration longest_claim(const ClusterState& state, PoolId pool) {
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
-            const bool may_shrink =
-                pod.job.exists() && ClusterState::is_elastic(state.job(pod.job));
-            const bool may_go = pod.facts.preemptible || may_shrink || pod.is_leaving();
+            const JobRow* const job = pod.job.exists() ? &state.job(pod.job) : nullptr;
+            const bool may_go = pod.facts.preemptible || pod.is_leaving() ||
+                                (job != nullptr &&
+                                 (ClusterState::is_elastic(*job) || job->is_stranded));
             if (may_go) longest = std::max(longest, pod.facts.stop_grace);
         }
     }

@@ -31,6 +31,15 @@ bool share_a_limit(const ClusterState& state, const JobClass& a, const JobClass&
     });
 }
 
+// Of classes of several pools.
+bool comes_before(const ClusterState& state, const JobClass& a, const JobClass& b) {
+    const auto priority = [&state](const JobClass& of) {
+        return state.aged_priority(of.key.priority, of.jobs.begin()->submitted_at);
+    };
+    if (priority(a) != priority(b)) return priority(a) > priority(b);
+    return *a.jobs.begin() < *b.jobs.begin();
+}
+
 }  // namespace
 
 bool is_below(const ClusterState& state, QueueId queue, QueueId top) {
@@ -54,11 +63,6 @@ bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const
 ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
                         const LimitHeads& known) {
     ClassId best;
-    const auto comes_before = [&state](const JobClass& of, ClassId other) {
-        const JobClass& than = state.book().at(other);
-        if (of.key.priority != than.key.priority) return of.key.priority > than.key.priority;
-        return *of.jobs.begin() < *than.jobs.begin();
-    };
     for (const auto& [name, other] : state.pools_by_name()) {
         if (other == pool || !keeps_limits(state.pool(other))) continue;
         for (const QueueId queue : state.pool(other).queues) {
@@ -66,9 +70,11 @@ ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
                 const JobClass& of = state.book().at(id);
                 if (of.key.tenant != tenant) continue;
                 if ((of.block.limits & ClassBlock::kOfTenant) == 0) continue;
-                if (before.exists() && !comes_before(of, before)) continue;
-                if (best.exists() && !comes_before(of, best)) continue;
-                if (!known.has_answer_for(state, id)) best = id;
+                const auto comes_after = [&](ClassId one) {
+                    return one.exists() && !comes_before(state, of, state.book().at(one));
+                };
+                if (comes_after(before) || comes_after(best)) continue;
+                if (!known.has_answer_elsewhere(state, id, pool)) best = id;
             }
         }
     }
@@ -81,6 +87,18 @@ bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
     const JobClass& of = state.book().at(id);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId head) {
         return share_a_limit(state, of, state.book().at(head));
+    });
+}
+
+bool LimitHeads::has_answer_elsewhere(const ClusterState& state, ClassId id, PoolId pool) const {
+    if (passed_.size() == kPassedMost) return true;
+    if (std::find(passed_.begin(), passed_.end(), id) != passed_.end()) return true;
+    const JobClass& of = state.book().at(id);
+    return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
+        const JobClass& head = state.book().at(known);
+        const bool is_here = state.queue(head.key.queue).pool == pool;
+        return share_a_limit(state, of, head) &&
+               (known == id || is_here || comes_before(state, head, of));
     });
 }
 

@@ -28,6 +28,9 @@ public:
     void pass(ClassId head) { passed_.push_back(head); }
     // It is one, or was passed over, or is behind one.
     [[nodiscard]] bool has_answer_for(const ClusterState& state, ClassId id) const;
+    // The same of one of another pool: of the heads elsewhere those answer that come before it.
+    [[nodiscard]] bool has_answer_elsewhere(const ClusterState& state, ClassId id,
+                                            PoolId pool) const;
     [[nodiscard]] const std::vector<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] bool is_known(JobId job) const;
 
@@ -52,7 +55,8 @@ inline bool keeps_limits(const PoolRow& pool) {
 bool is_below(const ClusterState& state, QueueId queue, QueueId top);
 
 // What a namespace may hold is the same in all pools, and those have no order among each other: of
-// what waits for it in other pools than this one, the highest priority, of equals who came first.
+// what waits for it in other pools than this one, the highest priority, aged, of equals who came
+// first.
 // Who comes after `before` by that is left out, and who has an answer.
 ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
                         const LimitHeads& known);

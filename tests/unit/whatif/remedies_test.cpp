@@ -195,6 +195,34 @@ TEST(Remedies, the_end_of_a_job_that_starts_only_some_of_the_pods_says_how_many)
               "2 of its 3 waiting pods would start if team-a/runs ended, which holds 6 GPUs");
 }
 
+// What a namespace may hold is the same in all pools.
+TEST(Remedies, a_job_of_another_pool_ends_where_it_holds_what_the_namespace_may) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    policy.tenants.emplace_back().name = "team-a";
+    policy.tenants.back().gpu_maximum = whole_gpus(4);
+    policy.tenants.emplace_back().name = "team-b";
+    world.set(policy);
+    world.add(node("a", 8));
+    NodeFacts other = node("b", 8);
+    other.pool = "other";
+    world.add(other);
+    PodFacts runs = pod("runs", "runs", 1);
+    runs.pool = "other";
+    world.add(runs);
+    PodFacts theirs = pod("theirs", "theirs", 1);
+    theirs.pool = "other";
+    theirs.key.namespace_name = "team-b";
+    world.add(theirs);
+    world.run();
+    ASSERT_NE(world.node_of("runs"), "");
+    world.add(pod("late", "late", 4));
+    world.run();
+    ASSERT_EQ(world.node_of("late"), "");
+    EXPECT_EQ(sentence_of(world, "late", ChangeKind::job_ends),
+              "it would start if team-a/runs ended, which holds 1 GPU");
+}
+
 TEST(Remedies, limits_are_raised_by_parts_of_gpus_where_parts_are_held) {
     EngineWorld world;
     Policy policy = queue_of_at_most(2);

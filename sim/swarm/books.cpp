@@ -171,6 +171,7 @@ void Books::note_out_of_date(const ClusterState& after) {
         if (after.pod(id).standing != PodStanding::assumed) continue;
         pod.lands_until = std::max(pod.lands_until, pod.deadline);
         pod.open = false;
+        pod.given_up = true;
         pod.reserved = true;
         reserved_.insert(uid);
     }
@@ -204,6 +205,7 @@ void Books::promise(const BindPod& bind) {
     pod.promised_device = bind.gpu_device;
     pod.effect = bind.id;
     pod.open = true;
+    pod.given_up = false;
     pod.reserved = false;
     reserved_.erase(bind.pod.uid);
 }

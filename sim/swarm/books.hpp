@@ -33,6 +33,7 @@ struct BookedPod {
     std::int32_t promised_device = kNoDevice;  // and the device there, for a part of a GPU
     EffectId effect{};                         // of the bind sent last
     bool open = false;                         // its answer has not come
+    bool given_up = false;                     // nothing is heard of it but that it landed
     Instant deadline;                          // of the bind sent last
     Instant lands_until;    // a bind before it, never answered, may land until then
     Instant leaves_at;      // it is terminating: when its grace is over

@@ -25,6 +25,7 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     close_workload(input.event);
     forget_progress(input.event);
     books_.take(input, after);
+    note_given_up(after);
     note_demand(after);
     if (std::holds_alternative<Plan>(input.event)) note_short_gangs(after);
     if (const auto* outcome = std::get_if<BindOutcome>(&input.event)) check_backoff(*outcome);

@@ -58,6 +58,7 @@ private:
     void check_room(const BindPod& bind, const BookedPod& pod, const ClusterState& after);
     void check_reservation(const BindPod& bind, const BookedPod& pod);
     [[nodiscard]] bool is_kept(const BookedPod& pod) const;
+    void note_given_up(const ClusterState& after);
     void check_backoff(const BindOutcome& outcome);
     void check_gangs(const std::vector<Turn>& turns);
     // judge_maintenance.cpp

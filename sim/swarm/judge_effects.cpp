@@ -156,11 +156,25 @@ void Judge::check_reservation(const BindPod& bind, const BookedPod& pod) {
         fail("I1", "bind of " + to_string(bind.pod.key) + ": its reservation is gone");
 }
 
+// In a new term a bind whose room is gone is not sent again, and when it is too late for it to land
+// it is not waited for either: what is answered yet says nothing.
+void Judge::note_given_up(const ClusterState& after) {
+    for (auto& [uid, pod] : books_.pods) {
+        if (!pod.open || pod.deadline >= books_.now || pod.lands_until >= books_.now) continue;
+        const PodId id = after.find_pod(uid);
+        if (!id.exists() || after.pod(id).standing != PodStanding::waiting || is_kept(pod)) continue;
+        pod.open = false;
+        pod.given_up = true;
+        pod.promised.clear();
+    }
+}
+
 // Only the first failure after a long peace is judged: from then on the engine's own backoff, which
 // may run since an earlier failure of the same job, is what counts.
 void Judge::check_backoff(const BindOutcome& outcome) {
     const auto pod = books_.pods.find(outcome.uid);
     if (pod == books_.pods.end() || pod->second.effect != outcome.effect) return;
+    if (pod->second.given_up) return;
     // Bound by what an earlier term had sent: that this second try failed changes nothing.
     if (!pod->second.facts.node.empty()) return;
     if (outcome.result == BindResult::refused) {

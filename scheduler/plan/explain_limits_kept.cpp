@@ -43,9 +43,9 @@ void tell_behind(const ClusterState& state, JobId id, std::vector<Explanation>& 
     const Promise* kept = behind.exists() ? kept_for(state, job.pool, behind) : nullptr;
     const std::string holder = kept != nullptr ? stopped_by(state, behind) : "";
     if (behind == id || holder.empty()) return;
-    out.front().sentence += "; nobody is stopped for it meanwhile: what comes free under the limit of " +
-                            holder + " is kept for " + shown_name(state.job(behind).key) +
-                            ", which is first in line";
+    out.front().sentence +=
+        "; nobody is stopped for it meanwhile: what comes free under the limit of " + holder +
+        " is kept for " + shown_name(state.job(behind).key) + ", which is first in line";
 }
 
 void tell_head(const ClusterState& state, JobId id, std::vector<Explanation>& out) {

@@ -63,9 +63,8 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
         if (hold.head == job) continue;
         const JobRow& head = state.job(hold.head);
         const bool comes_after =
-            head.pool != row.pool &&
-            state.aged_priority(head.priority, head.submitted_at) <
-                state.aged_priority(row.priority, row.submitted_at);
+            head.pool != row.pool && state.aged_priority(head.priority, head.submitted_at) <
+                                         state.aged_priority(row.priority, row.submitted_at);
         if (comes_after && what == For::start) continue;
         if (hold.counts_queue.empty()) find_what_counts(state, hold);
         if (!may_count(state, hold, row)) continue;

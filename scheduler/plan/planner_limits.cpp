@@ -13,9 +13,8 @@ namespace gpuctl {
 bool Planner::is_beside_heads(const ClusterState& state, const std::vector<PodId>& pods,
                               Instant start) {
     if (limit_holds_.empty()) return true;
-    const LimitHolds::Kept kept =
-        limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods, start, models_,
-                               LimitHolds::For::start);
+    const LimitHolds::Kept kept = limit_holds_.keeps_out(state, state.pod(pods.front()).job, pods,
+                                                         start, models_, LimitHolds::For::start);
     models_beside_ += kept.models_beside;
     if (!kept.for_whom.job.exists()) return true;
     behind_ = kept.for_whom;

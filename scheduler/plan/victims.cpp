@@ -162,9 +162,9 @@ Duration longest_claim(const ClusterState& state, PoolId pool) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             const JobRow* const job = pod.job.exists() ? &state.job(pod.job) : nullptr;
-            const bool may_go = pod.facts.preemptible || pod.is_leaving() ||
-                                (job != nullptr &&
-                                 (ClusterState::is_elastic(*job) || job->is_stranded));
+            const bool may_go =
+                pod.facts.preemptible || pod.is_leaving() ||
+                (job != nullptr && (ClusterState::is_elastic(*job) || job->is_stranded));
             if (may_go) longest = std::max(longest, pod.facts.stop_grace);
         }
     }

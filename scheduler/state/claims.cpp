@@ -386,7 +386,8 @@ void ClusterState::forget_asking(const JobRow& beneficiary) {
         if (found == churn_.end() || !all_stay) continue;
         Churn& churn = found->second;
         if (churn.evicted_at.empty()) continue;
-        const Instant asked_at = churn.evicted_at.back();  // nobody was asked since: all of it stays
+        const Instant asked_at =
+            churn.evicted_at.back();  // nobody was asked since: all of it stays
         churn.evicted_at.pop_back();
         churn.why.clear();
         if (!churn.evicted_at.empty()) continue;

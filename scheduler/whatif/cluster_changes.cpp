@@ -25,8 +25,8 @@ struct Holder {
     }
 };
 
-// Jobs of ours that hold something in the same pool, or that what the job's namespace may hold counts
-// in another, the smallest first.
+// Jobs of ours that hold something in the same pool, or that what the job's namespace may hold
+// counts in another, the smallest first.
 std::vector<Holder> holders(const Question& question) {
     const ClusterState& state = *question.state();
     const TenantId tenant = question.job().tenant;
@@ -34,8 +34,7 @@ std::vector<Holder> holders(const Question& question) {
     std::vector<Holder> out;
     for (const auto& [key, id] : state.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        const bool counts =
-            job.pool == question.job().pool || (counts_all && job.tenant == tenant);
+        const bool counts = job.pool == question.job().pool || (counts_all && job.tenant == tenant);
         if (!counts || key == question.job().key) continue;
         Holder holder{GpuMilli{}, key, {}, {}, static_cast<bool>(job.record)};
         for (const PodId pod_id : job.pods) {

@@ -162,7 +162,8 @@ void Judge::note_given_up(const ClusterState& after) {
     for (auto& [uid, pod] : books_.pods) {
         if (!pod.open || pod.deadline >= books_.now || pod.lands_until >= books_.now) continue;
         const PodId id = after.find_pod(uid);
-        if (!id.exists() || after.pod(id).standing != PodStanding::waiting || is_kept(pod)) continue;
+        if (!id.exists() || after.pod(id).standing != PodStanding::waiting || is_kept(pod))
+            continue;
         pod.open = false;
         pod.given_up = true;
         pod.promised.clear();

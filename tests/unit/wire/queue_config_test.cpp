@@ -262,13 +262,15 @@ TEST(QueueConfiguration, what_a_queue_is_guaranteed_it_may_hold) {
     EXPECT_EQ(refusal(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d}]")),
               "accepted");
     // What may be borrowed is a maximum as well, and so is what the queues below have together.
-    EXPECT_EQ(refusal(with("guaranteed: 6, queues: [{name: b, borrowingLimit: 2}, {name: d, "
-                           "guaranteed: 1, borrowingLimit: 1}]")),
-              "test.yaml:9:41: the queues below a may hold 4 GPUs together at most, less than the 6 "
-              "that it is guaranteed");
-    EXPECT_EQ(refusal(with("guaranteed: 6, queues: [{name: b, queues: [{name: d, maximum: 3}]}]")),
-              "test.yaml:9:41: the queues below a may hold 3 GPUs together at most, less than the 6 "
-              "that it is guaranteed");
+    EXPECT_EQ(
+        refusal(with("guaranteed: 6, queues: [{name: b, borrowingLimit: 2}, {name: d, "
+                     "guaranteed: 1, borrowingLimit: 1}]")),
+        "test.yaml:9:41: the queues below a may hold 4 GPUs together at most, less than the 6 "
+        "that it is guaranteed");
+    EXPECT_EQ(
+        refusal(with("guaranteed: 6, queues: [{name: b, queues: [{name: d, maximum: 3}]}]")),
+        "test.yaml:9:41: the queues below a may hold 3 GPUs together at most, less than the 6 "
+        "that it is guaranteed");
     EXPECT_EQ(refusal(with("models: [{model: A100, guaranteed: 6}], queues: [{name: b, models: "
                            "[{model: a100, maximum: 2}]}]")),
               "test.yaml:9:66: the queues below a may hold 2 GPUs of model A100 together at most, "

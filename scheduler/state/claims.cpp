@@ -279,16 +279,6 @@ void ClusterState::note_leaving(PodId id) {
     idle_ = false;
 }
 
-// Nobody waits any more for one that should have gone: others may be stopped instead, what was
-// promised of it is not, and who had it stopped gives up.
-void ClusterState::note_late(PodId id) {
-    const PodRow& pod = pods_[id.value()];
-    note_leaving(id);
-    if (pod.node.exists()) note_change(nodes_[pod.node.value()].pool);
-    const JobId beneficiary = find_job(pod.evicted_for);
-    if (beneficiary.exists()) mark_dirty(beneficiary);
-}
-
 void ClusterState::look_again(QueueId id, Instant at) {
     Instant& own = queues_[id.value()].look_again_at;
     if (!own.happened() || at < own) own = at;

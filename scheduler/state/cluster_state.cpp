@@ -102,10 +102,15 @@ void ClusterState::set_timer(JobId id) {
 
 void ClusterState::ring_timers() {
     note_ends_of_protection();
+    // Nobody waits any more for one that should have gone: others may be stopped instead, what was
+    // promised of it is not, and who had it stopped gives up.
     while (!late_next_.empty() && late_next_.begin()->first <= now_) {
         const PodId id = late_next_.begin()->second;
         late_next_.erase(late_next_.begin());
-        note_late(id);
+        const PodRow& pod = pods_[id.value()];
+        note_leaving(id);
+        if (pod.node.exists()) note_change(nodes_[pod.node.value()].pool);
+        if (const JobId by = find_job(pod.evicted_for); by.exists()) mark_dirty(by);
     }
     while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now_) {
         const JobId id = std::get<JobId>(*timers_.begin());

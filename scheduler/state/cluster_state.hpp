@@ -299,7 +299,6 @@ private:
     void note_longer(const PodRow& pod);
     void note_loan(PoolId pool);
     void note_leaving(PodId id);
-    void note_late(PodId id);
     void note_stranded(JobId id, const Readiness& ready);
     void keep_whole_again(const JobRow& job);
     void look_at_claims();

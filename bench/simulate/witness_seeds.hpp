@@ -45,6 +45,7 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"last_of_its_class", 642},
     {"ignore_queue_priority", 13},
     {"no_timer_for_backoff", 5},
+    {"no_timer_for_workloads", 1991},
     {"believe_in_old_wakes", 65},
     {"delete_overtakes_create", 9},
     {"forget_started_gangs_on_disk", 18},
@@ -60,7 +61,7 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"pass_under_limits", 247},
     {"keep_old_searches", 8},
     {"forget_new_victims", 12},
-    {"no_timer_for_claims", 196},
+    {"no_timer_for_claims", 458},
     {"forget_evictions_on_disk", 21},
     {"stop_equals_for_short", 25},
     {"forget_what_was_done", 19},
@@ -72,6 +73,7 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"start_at_once_after_a_claim", 6},
     {"miss_a_changed_node", 7},
     {"claims_fill_guarantees", 370},
+    {"promise_past_the_untried", 2259},
     {"never_shrink", 7},
     {"shrink_below_the_minimum", 10},
     {"grow_before_others", 6},
@@ -80,7 +82,6 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"due_by_length_alone", 86},
     {"late_work_first", 6},
     {"no_timer_for_the_late", 6},
-    {"never_reopen", 26},
     {"no_timer_for_windows", 14},
     {"drain_half_a_gang", 29},
     {"drain_the_unwilling", 13},
@@ -92,8 +93,6 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"no_timer_for_budgets", 53},
     {"forget_budgets_on_disk", 17},
     {"ignore_model_preference", 17},
-    {"no_timer_for_workloads", 1991},
-    {"promise_past_the_untried", 2259},
     // end
 };
 

@@ -23,8 +23,8 @@ SUITE_DEADLINE_S = 1800  # what computes yields to the tests with deadlines
 YIELDING = ["nice", "-n", "15"]
 # Suites that take minutes, and into how many parts they are cut.
 SHARDS = {"property_tests": 5}
-# Nearly 2.4 million steps: a minute of two cores, less than two beside the other tests.
-SIMULATION_SEEDS = 1_200
+# Nearly 2.2 million steps: a minute of two cores, less than two beside the other tests.
+SIMULATION_SEEDS = 1_100
 SIMULATION_STEPS_MIN = 2_000_000
 
 

@@ -5,6 +5,7 @@
 #include "scheduler/plan/limited.hpp"
 #include "scheduler/plan/promise_rules.hpp"
 #include "scheduler/policy/limit_heads.hpp"
+#include "scheduler/state/leaving.hpp"
 
 namespace gpuctl {
 
@@ -13,10 +14,7 @@ void LimitHolds::find_what_counts(const ClusterState& state, Hold& hold) {
     const JobRow& head = state.job(hold.head);
     hold.counts_tenant = state.tenant(head.tenant).has_limits();
     const PoolRow& pool = state.pool(head.pool);
-    bool counts_all = pool.reserve() > GpuMilli{} || !pool.models_kept.empty();
-    for (const QueueId queue : pool.queues) {
-        counts_all = counts_all || state.queue(queue).keeps > GpuMilli{};
-    }
+    const bool counts_all = has_limits_for_all(state, head.pool);
     QueueId top;  // the highest above it that has limits
     for (QueueId up = head.queue; up.exists(); up = state.queue(up).parent) {
         if (state.queue(up).has_limits()) top = up;

@@ -5,14 +5,6 @@
 namespace gpuctl {
 namespace {
 
-// What any queue of the pool holds is in the way of all others there.
-bool has_limits_for_all(const ClusterState& state, PoolId id) {
-    const PoolRow& pool = state.pool(id);
-    return pool.reserve() > GpuMilli{} || !pool.models_kept.empty() ||
-           std::any_of(pool.queues.begin(), pool.queues.end(),
-                       [&state](QueueId queue) { return state.queue(queue).keeps > GpuMilli{}; });
-}
-
 bool is_within(const ClusterState& state, QueueId queue, QueueId above) {
     while (queue.exists() && queue != above) queue = state.queue(queue).parent;
     return queue.exists();
@@ -29,6 +21,13 @@ bool shares_a_limit(const ClusterState& state, const JobRow& job, const JobRow& 
 }
 
 }  // namespace
+
+bool has_limits_for_all(const ClusterState& state, PoolId id) {
+    const PoolRow& pool = state.pool(id);
+    return pool.reserve() > GpuMilli{} || !pool.models_kept.empty() ||
+           std::any_of(pool.queues.begin(), pool.queues.end(),
+                       [&state](QueueId queue) { return state.queue(queue).keeps > GpuMilli{}; });
+}
 
 Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
                           const std::vector<Placement>& round) {

@@ -289,6 +289,10 @@ namespace gpuctl {
       "An elastic job gives one rank more than it may.") \
     X(shrink_for_anybody, \
       "Elastic jobs yield to jobs of lower priority, too.") \
+    X(shrink_in_its_pool_alone, \
+      "Ranks in other pools keep the quota of their namespace, whoever lacks it.") \
+    X(offer_in_its_pool_alone, \
+      "Who lacks a namespace's quota is not woken by ranks of another pool that may go now.") \
     X(grow_past_limits, \
       "An elastic job grows beyond what its queue may hold.") \
     X(grow_before_others, \

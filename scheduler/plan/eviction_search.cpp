@@ -11,6 +11,7 @@
 #include "scheduler/plan/node_bounds.hpp"
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/price.hpp"
+#include "scheduler/state/leaving.hpp"
 
 namespace gpuctl {
 
@@ -190,9 +191,11 @@ bool EvictionSearch::find(ClusterState& state, JobId job, const std::vector<PodI
                           const Candidates& candidates, EvictionPlan& out) {
     Units units;
     for (const EvictionUnit& unit : candidates.units) units.push_back(&unit);
+    std::vector<PodId> leaving = candidates.leaving;
+    add_leaving_elsewhere(state, state.job(job).tenant, state.job(job).pool, leaving);
     const auto search = [&](const Units& among, Duration grace) {
         EvictionTrial trial{state, placer_, log_, job, pods};
-        for (const PodId pod : candidates.leaving) trial.lift(pod);
+        for (const PodId pod : leaving) trial.lift(pod);
         // Counted after what leaves: of that the promise may leave a part.
         std::optional<Reservation::Withholding> kept;
         if (beside_ != nullptr) kept.emplace(*beside_, state.capacity_for_planning());
@@ -226,6 +229,7 @@ bool EvictionSearch::find_of_lower_priority(ClusterState& state, JobId id, PodId
     EvictionTrial trial{state, placer_, log_, id, pods};
     std::vector<PodId> leaving;
     state.read_leaving(job.pool, leaving);
+    add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
     for (const PodId one : leaving) trial.lift(one);
     if (trial.is_limited() || trial.has_wishes() || trial.fits(NodeId::none())) return false;
     trial.wait_for(Duration{});   // theirs is heeded at the end

@@ -95,7 +95,8 @@ public:
     // May its one pod use this node at all?
     [[nodiscard]] bool may_use(NodeId node) const {
         const NodeFacts& facts = state_.node(node).facts;
-        return placer_.eligible(state_, shape()).contains(node.value()) &&
+        return state_.node(node).pool == job_.pool &&
+               placer_.eligible(state_, shape()).contains(node.value()) &&
                std::none_of(avoided_.begin(), avoided_.end(),
                             [&](std::string_view model) {
                                 return same_gpu_model(facts.gpu_model, model);
@@ -143,7 +144,8 @@ private:
         }
     }
     void count_ranks(std::uint32_t slot) {
-        if (!allowed_.contains(slot)) return;
+        // Ranks of its namespace may go in other pools, for a quota.
+        if (!allowed_.contains(slot) || state_.node(NodeId{slot}).pool != job_.pool) return;
         const auto most = static_cast<std::int64_t>(pods_.size());
         const std::int64_t now = state_.capacity().fitting(slot, shape().needs, most);
         ranks_ += now - std::exchange(ranks_on_[slot], now);

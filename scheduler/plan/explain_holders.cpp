@@ -139,10 +139,11 @@ Waiting read_waiting(const ClusterState& state, JobId id) {
     Readiness ready;
     state.read_readiness(id, ready);
     if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
-    Waiting out{id, load_of(state, ready.pods).gpus, {}, is_behind_a_promise(state, id)};
+    const Load ask = load_of(state, ready.pods);
+    Waiting out{id, ask.gpus, {}, is_behind_a_promise(state, id)};
     if (!shrink::may_try(state, job)) return out;
     Candidates candidates;
-    shrink::find_surplus(state, job, out.ask, candidates);
+    shrink::find_surplus(state, job, ask, candidates);
     for (const EvictionUnit& unit : candidates.units) {
         out.surplus.insert(unit.pods.begin(), unit.pods.end());
     }

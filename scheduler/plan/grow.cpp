@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/state/leaving.hpp"
 #include "scheduler/state/limits.hpp"
 
 namespace gpuctl {
@@ -25,6 +26,28 @@ bool anybody_leaves(const ClusterState& state, PoolId pool) {
         if (leaves) return true;
     }
     return false;
+}
+
+// Of its namespace somebody waits in another pool for what that may hold in all of them, and
+// somebody leaves: likewise.
+bool is_quota_awaited(const ClusterState& state, const JobRow& job) {
+    if (state.pools() == 1 || !state.tenant(job.tenant).has_quota()) return false;
+    std::vector<PodId> leaving;
+    add_leaving_elsewhere(state, job.tenant, PoolId::none(), leaving);
+    if (leaving.empty()) return false;
+    const auto waits = [&](ClassId id) {
+        const JobClass& of = state.book().at(id);
+        return of.key.tenant == job.tenant && (of.block.limits & ClassBlock::kOfTenant) != 0;
+    };
+    const auto& pools = state.pools_by_name();
+    return std::any_of(pools.begin(), pools.end(), [&](const auto& entry) {
+        if (entry.second == job.pool) return false;
+        const auto& queues = state.pool(entry.second).queues;
+        return std::any_of(queues.begin(), queues.end(), [&](QueueId queue) {
+            const auto& classes = state.book().of_queue(queue);
+            return std::any_of(classes.begin(), classes.end(), waits);
+        });
+    });
 }
 
 }  // namespace
@@ -78,9 +101,8 @@ Grower::Grown* Grower::next(const ClusterState& state) {
 }
 
 bool Grower::fits(ClusterState& state, const JobRow& job, const Relief* with) {
-    const Shape& shape = state.shapes().at(state.pod(pod_.front()).shape);
-    Load ask;
-    for (std::size_t i = 0; i < pod_.size(); ++i) ask.add({shape.gpus, shape.cpu, shape.memory});
+    if (is_quota_awaited(state, job)) return false;
+    const Load ask = load_of(state, pod_);
     if (job.is_long && short_work_->is_kept() && !short_work_->has_room_for_long(ask.gpus)) {
         return false;
     }

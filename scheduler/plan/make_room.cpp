@@ -93,7 +93,7 @@ bool RoomMaker::find(ClusterState& state, JobId id, const std::vector<PodId>& po
 bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& pods, const Load& ask,
                      Reservation* beside, EngineFigures& figures, EffectList& effects) {
     beside_ = beside;
-    if (shrink(state, id, pods, ask.gpus)) {
+    if (shrink(state, id, pods, ask)) {
         figures.ranks_shrunk += plan_.victims.size();
         state.claim(id, plan_.round, plan_.victims, EvictionCause::shrunk, effects);
         return true;
@@ -122,7 +122,7 @@ bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& po
 }
 
 bool RoomMaker::shrink(ClusterState& state, JobId id, const std::vector<PodId>& pods,
-                       GpuMilli ask) {
+                       const Load& ask) {
     if (!shrink::may_try(state, state.job(id)) || planted(PlantedBug::never_shrink)) return false;
     shrink::find_surplus(state, state.job(id), ask, candidates_);
     leave_what_is_promised(state);

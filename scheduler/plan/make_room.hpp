@@ -29,7 +29,7 @@ public:
     [[nodiscard]] const std::vector<Placement>& round() const { return plan_.round; }
 
 private:
-    bool shrink(ClusterState& state, JobId job, const std::vector<PodId>& pods, GpuMilli ask);
+    bool shrink(ClusterState& state, JobId job, const std::vector<PodId>& pods, const Load& ask);
     bool undo_stranded(ClusterState& state, JobId job, const std::vector<PodId>& pods);
     bool start_anew(ClusterState& state, JobId job, const std::vector<PodId>& pods,
                     EffectList& effects);

@@ -7,15 +7,27 @@
 #include "scheduler/plan/price.hpp"
 #include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/sizes_by_gain.hpp"
+#include "scheduler/state/limits.hpp"
 
 namespace gpuctl::shrink {
 namespace {
 
+// The namespace holds in all pools together what it may: its ranks in other pools are in the way,
+// too.
+bool lacks_quota(const ClusterState& state, const JobRow& job, const Load& ask) {
+    if (planted(PlantedBug::shrink_in_its_pool_alone)) return false;
+    if (state.pools() == 1 || !state.tenant(job.tenant).has_quota()) return false;
+    bool lacks = false;
+    visit_limits(state, job, ask, [&lacks](const LimitHit& hit) {
+        return !(lacks = lacks || is_of_all_pools(hit.kind));
+    });
+    return lacks;
+}
+
 bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
-    const bool same_pool = other.pool == job.pool && other.queue.exists();
-    if (!same_pool || other.key == job.key || other.priority >= kSystemPriority) return false;
     if (job.priority >= other.priority || planted(PlantedBug::shrink_for_anybody)) return true;
-    return reclaim::may_try(state, job, ask) && reclaim::may_stop(state, job, ask, other);
+    return other.pool == job.pool && reclaim::may_try(state, job, ask) &&
+           reclaim::may_stop(state, job, ask, other);
 }
 
 // Those of the job that could go, the highest first.
@@ -94,23 +106,33 @@ void count_losses(const ClusterState& state, GpuMilli ask, std::vector<Giver>& g
 
 bool may_try(const ClusterState& state, const JobRow& job) {
     const auto& elastic = state.elastic_jobs();
+    const bool has_quota = state.tenant(job.tenant).has_quota();
     return std::any_of(elastic.begin(), elastic.end(), [&](const Arrived& one) {
         const JobRow& other = state.job(one.second);
-        return other.pool == job.pool && other.key != job.key;
+        const bool counts = other.pool == job.pool || (has_quota && other.tenant == job.tenant);
+        return counts && other.key != job.key;
     });
 }
 
-void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Candidates& out) {
+void find_surplus(const ClusterState& state, const JobRow& job, const Load& ask, Candidates& out) {
     find_candidates(state, job.pool, [](const JobRow&) { return false; }, out);
+    const bool is_anywhere = lacks_quota(state, job, ask);
     std::vector<Giver> givers;
+    std::vector<PoolId> pools{job.pool};
     for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& other = state.job(id);
-        if (!yields_to(state, job, ask, other)) continue;
+        if (!other.queue.exists() || other.key == job.key) continue;
+        if (other.priority >= kSystemPriority) continue;
+        const bool counts = other.pool == job.pool || (is_anywhere && other.tenant == job.tenant);
+        if (!counts || !yields_to(state, job, ask.gpus, other)) continue;
+        if (std::find(pools.begin(), pools.end(), other.pool) == pools.end()) {
+            pools.push_back(other.pool);
+        }
         if (auto ranks = surplus_of(state, other); !ranks.empty()) {
             givers.push_back({&other, std::move(ranks)});
         }
     }
-    count_losses(state, ask, givers);
+    count_losses(state, ask.gpus, givers);
     std::sort(givers.begin(), givers.end(), [](const Giver& a, const Giver& b) {
         return std::tuple{a.job->priority, a.loss, b.ranks.size(), b.job->arrival} <
                std::tuple{b.job->priority, b.loss, a.ranks.size(), a.job->arrival};
@@ -119,7 +141,11 @@ void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Ca
     const bool is_known = std::any_of(givers.begin(), givers.end(),
                                       [](const Giver& giver) { return giver.loss > 0; });
     Relief gone;
-    for (const PodId pod : out.leaving) gone.add(state, pod, 1);
+    std::vector<PodId> leaving;
+    for (const PoolId pool : pools) {  // queues keep what they are guaranteed without those either
+        state.read_leaving(pool, leaving);
+        for (const PodId pod : leaving) gone.add(state, pod, 1);
+    }
     for (std::size_t place = 0; place < givers.size(); ++place) {
         for (const PodId pod : givers[place].ranks) {
             if (!may_go(state, job, pod, gone)) break;

@@ -8,12 +8,14 @@
 
 namespace gpuctl::shrink {
 
-// Cheap, and asked whenever a job finds no room: does any elastic job run in its pool?
+// Cheap, and asked whenever a job finds no room: is there any elastic job in its pool, or of its
+// namespace where that has a quota for all pools?
 bool may_try(const ClusterState& state, const JobRow& job);
 
 // Ranks that could go for `ask` of the job, each after those of its own job before it: first of the
 // least priority, then of who loses least by it as far as that is known, then of the jobs with most
-// to give, so that few jobs change.
-void find_surplus(const ClusterState& state, const JobRow& job, GpuMilli ask, Candidates& out);
+// to give, so that few jobs change. Ranks in other pools only where it is the quota of its
+// namespace that the job lacks.
+void find_surplus(const ClusterState& state, const JobRow& job, const Load& ask, Candidates& out);
 
 }  // namespace gpuctl::shrink

@@ -155,18 +155,39 @@ void find_candidates_on(const ClusterState& state, NodeId node,
     sort_by_price(state, out.units);
 }
 
-Duration longest_claim(const ClusterState& state, PoolId pool) {
+namespace {
+
+// Of those on the pool's nodes of whom `may_go` says that others may wait for them.
+template <typename MayGo>
+Duration longest_grace(const ClusterState& state, PoolId pool, MayGo may_go) {
     Duration longest;
     const NodeSet& nodes = state.capacity().nodes_of(pool);
     for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             const JobRow* const job = pod.job.exists() ? &state.job(pod.job) : nullptr;
-            const bool may_go =
-                pod.facts.preemptible || pod.is_leaving() ||
-                (job != nullptr && (ClusterState::is_elastic(*job) || job->is_stranded));
-            if (may_go) longest = std::max(longest, pod.facts.stop_grace);
+            if (may_go(pod, job)) longest = std::max(longest, pod.facts.stop_grace);
         }
+    }
+    return longest;
+}
+
+}  // namespace
+
+Duration longest_claim(const ClusterState& state, PoolId pool) {
+    const auto may_go_here = [](const PodRow& pod, const JobRow* job) {
+        return pod.facts.preemptible || pod.is_leaving() ||
+               (job != nullptr && (ClusterState::is_elastic(*job) || job->is_stranded));
+    };
+    // For the quota of their namespace.
+    const auto may_go_elsewhere = [&state](const PodRow& pod, const JobRow* job) {
+        return job != nullptr && state.tenant(job->tenant).has_quota() &&
+               (pod.is_leaving() || ClusterState::is_elastic(*job));
+    };
+    Duration longest = longest_grace(state, pool, may_go_here);
+    for (const auto& [name, other] : state.pools_by_name()) {
+        if (other == pool) continue;
+        longest = std::max(longest, longest_grace(state, other, may_go_elsewhere));
     }
     return claim_lasts(longest);
 }

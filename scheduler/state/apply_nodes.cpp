@@ -135,6 +135,8 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     if (rules_changed) {
         if (!planted(PlantedBug::forget_changed_nodes)) note_eligibility_change(id);
         if (!planted(PlantedBug::forget_gain_on_uncordon)) note_gain(row.pool);
+        // Who waits in another pool for a quota may have ranks there go now, or no longer.
+        if (pools_.size() > 1 && row.pool.exists()) ++pools_[row.pool.value()].victims;
     }
     place_in_pool(id);
     if (rules_changed) place_in_windows(id);

@@ -1,6 +1,7 @@
 #include "scheduler/state/leaving.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gpuctl {
 namespace {
@@ -29,10 +30,25 @@ bool has_limits_for_all(const ClusterState& state, PoolId id) {
                        [&state](QueueId queue) { return state.queue(queue).keeps > GpuMilli{}; });
 }
 
+void add_leaving_elsewhere(const ClusterState& state, TenantId tenant, PoolId pool,
+                           std::vector<PodId>& out) {
+    if (state.pools() == 1 || !state.tenant(tenant).has_quota()) return;
+    std::vector<PodId> leaving;
+    for (const auto& [name, other] : state.pools_by_name()) {
+        if (other == pool) continue;
+        state.read_leaving(other, leaving);
+        std::copy_if(leaving.begin(), leaving.end(), std::back_inserter(out), [&](PodId id) {
+            const JobId job = state.pod(id).job;
+            return job.exists() && state.job(job).tenant == tenant;
+        });
+    }
+}
+
 Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
                           const std::vector<Placement>& round) {
     std::vector<PodId> leaving;
     state.read_leaving(job.pool, leaving);
+    add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
     if (leaving.empty()) return {};
     const bool all_count = has_limits_for_all(state, job.pool);
     Duration longest;
@@ -40,8 +56,9 @@ Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
         const PodRow& pod = state.pod(id);
         const bool is_beside = std::any_of(
             round.begin(), round.end(), [&pod](const auto& one) { return one.node == pod.node; });
-        const bool counts =
-            pod.job.exists() && (all_count || shares_a_limit(state, job, state.job(pod.job)));
+        const bool is_here = state.node(pod.node).pool == job.pool;
+        const bool counts = pod.job.exists() && ((all_count && is_here) ||
+                                                 shares_a_limit(state, job, state.job(pod.job)));
         if (!is_beside && !counts) continue;
         const Duration left =
             pod.leaves_at.happened() ? pod.leaves_at - state.now() : pod.facts.stop_grace;

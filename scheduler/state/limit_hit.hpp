@@ -34,6 +34,12 @@ constexpr bool is_of_pools(LimitKind kind) {
            kind == LimitKind::pool_model_lending;
 }
 
+// What a namespace may hold wherever that is.
+constexpr bool is_of_all_pools(LimitKind kind) {
+    return kind == LimitKind::tenant_gpus || kind == LimitKind::tenant_cpu ||
+           kind == LimitKind::tenant_memory;
+}
+
 struct LimitHit {
     LimitKind kind = LimitKind::none;
     QueueId queue;  // whose limit it is; none: the pool's or the tenant's

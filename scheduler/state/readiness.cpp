@@ -351,39 +351,4 @@ void ClusterState::enter_queue(JobId id, const Readiness& ready) {
     idle_ = false;
 }
 
-std::uint64_t ClusterState::revision(const ClassKey& key, std::uint16_t watch) const {
-    const PoolRow& pool = pools_[queues_[key.queue.value()].pool.value()];
-    std::uint64_t sum = 0;
-    constexpr std::uint16_t room =
-        ClassBlock::kPoolGains | ClassBlock::kPoolLending | ClassBlock::kShortWork;
-    if (watch & room) sum += pool.gains;
-    if (watch & ClassBlock::kPoolLending) {
-        // Also what ends on a node that has left the pool: no room comes there, but a queue of the
-        // pool keeps less.
-        for (const QueueId root : pool.roots) sum += queues_[root.value()].shrinks;
-    }
-    if (watch & (ClassBlock::kPromise | ClassBlock::kLimitsKept)) sum += pool.promises;
-    if (watch & ClassBlock::kQueueShrinks) {
-        for (QueueId id = key.queue; id.exists(); id = queues_[id.value()].parent) {
-            sum += queues_[id.value()].shrinks;
-        }
-    }
-    if (watch & ClassBlock::kVictims) sum += queues_[key.queue.value()].victims;
-    if (watch & ClassBlock::kPoolVictims) sum += pool.victims;
-    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pool.leaving;
-    if (watch & ClassBlock::kTenantShrinks) sum += tenants_[key.tenant.value()].shrinks;
-    return sum;
-}
-
-void ClusterState::block(ClassId id, ClassBlock block) {
-    block.revision = revision(book_.at(id).key, block.watch);
-    book_.block(id, block);
-}
-
-bool ClusterState::is_blocked(const JobClass& waiting) const {
-    const ClassBlock& block = waiting.block;
-    if (planted(PlantedBug::never_lift_blocks)) return block.watch != 0;
-    return block.watch != 0 && block.revision == revision(waiting.key, block.watch);
-}
-
 }  // namespace gpuctl

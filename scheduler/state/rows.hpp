@@ -437,9 +437,9 @@ struct TenantRow {
     CpuMilli cpu_held;
     Bytes memory_held;
     std::uint64_t shrinks = 1;
-    [[nodiscard]] bool has_limits() const {
-        return gpu_maximum || cpu_maximum || memory_maximum || !pool_quotas.empty();
-    }
+    // Of all pools together.
+    [[nodiscard]] bool has_quota() const { return gpu_maximum || cpu_maximum || memory_maximum; }
+    [[nodiscard]] bool has_limits() const { return has_quota() || !pool_quotas.empty(); }
 };
 
 }  // namespace gpuctl

@@ -182,8 +182,11 @@ private:
     [[nodiscard]] std::vector<std::string> longer_ones(const ClusterState& state, JobId id,
                                                        const PodFacts& like) const;
 
+    [[nodiscard]] bool has_quota(const std::string& tenant) const;  // for all pools together
+    [[nodiscard]] bool shares_quota(const JobRow& job, const JobRow& other) const;
+    [[nodiscard]] bool is_gone_soon(const ClusterState& state, const std::string& uid) const;
     [[nodiscard]] Books without_leaving(Books out, const ClusterState& state,
-                                        const std::string& pool) const;
+                                        const JobRow& job) const;
 
     // judge_sizes.cpp
     void check_resize(const ResizeWorkload& resize, const ClusterState& after);
@@ -270,8 +273,9 @@ private:
     std::map<ObjectKey, KeptWork> kept_;
     std::set<std::string> told_to_go_;           // uids, in this step so far
     std::map<ObjectKey, std::int64_t> settled_;  // ranks bound in this step where they had claimed
-    std::map<std::string, Books> leaving_;       // without_leaving() by pool, while looking around
-    std::uint64_t sequence_ = 0;                 // of the input under judgement
+    // without_leaving() by pool, and namespace where that has a quota, while looking around
+    std::map<std::pair<std::string, std::string>, Books> leaving_;
+    std::uint64_t sequence_ = 0;  // of the input under judgement
     std::uint64_t first_step_ = 0;
 };
 

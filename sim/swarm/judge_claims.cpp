@@ -76,7 +76,7 @@ void Judge::check_evictions(std::vector<Evictions>& step, const ClusterState& af
             claimed_in_this_step[row.facts.uid] = {after.node(row.node).facts.name, row.gpu_device};
         }
         if (!is_new) continue;
-        Books then = without_leaving(of.before, after, after.pool(after.job(id).pool).name);
+        Books then = without_leaving(of.before, after, after.job(id));
         for (const PodId pod : after.job(id).pods) {
             const PodRow& row = after.pod(pod);
             if (row.standing != PodStanding::claimed) continue;
@@ -130,17 +130,35 @@ void Judge::check_eviction(const EvictPod& eviction) {
     }
 }
 
-// The books as they will be when all who leave are gone from the pool's nodes.
-Books Judge::without_leaving(Books out, const ClusterState& state, const std::string& pool) const {
+bool Judge::has_quota(const std::string& name) const {
+    const TenantPolicy* tenant = books_.tenant(name);
+    return tenant != nullptr &&
+           (tenant->gpu_maximum || tenant->cpu_maximum || tenant->memory_maximum);
+}
+
+bool Judge::shares_quota(const JobRow& job, const JobRow& other) const {
+    return has_quota(job.key.namespace_name) && job.key.namespace_name == other.key.namespace_name;
+}
+
+bool Judge::is_gone_soon(const ClusterState& state, const std::string& uid) const {
+    const BookedPod& pod = books_.pods.at(uid);
+    const PodId id = state.find_pod(uid);
+    if (is_stuck(pod, state.now())) return false;
+    return pod.facts.terminating || (id.exists() && state.pod(id).is_leaving());
+}
+
+// The books as they will be when all who leave are gone from the nodes of the job's pool, and those
+// of its namespace from all, where what that may hold is the same in all pools.
+Books Judge::without_leaving(Books out, const ClusterState& state, const JobRow& job) const {
+    const std::string& pool = state.pool(job.pool).name;
+    const std::string& own = job.key.namespace_name;
+    const bool counts_own = has_quota(own);
     for (const auto& [uid, pod] : books_.pods) {
         const auto node = books_.nodes.find(pod.where());
-        if (node == books_.nodes.end() || node->second.pool != pool || !node->second.ready)
-            continue;
-        const PodId id = state.find_pod(uid);
-        if (is_stuck(pod, state.now())) continue;
-        if (pod.facts.terminating || (id.exists() && state.pod(id).is_leaving())) {
-            out.pods.at(uid).facts.phase = PodPhase::failed;
-        }
+        if (node == books_.nodes.end() || !node->second.ready) continue;
+        const bool is_own = counts_own && pod.facts.key.namespace_name == own;
+        if (node->second.pool != pool && !is_own) continue;
+        if (is_gone_soon(state, uid)) out.pods.at(uid).facts.phase = PodPhase::failed;
     }
     return out;
 }
@@ -314,9 +332,11 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
         if (then && latest > Duration{}) then->begins_within = latest;
         return then && starts(*then);
     };
-    auto known = leaving_.find(pool);
+    const std::string& own = state.job(id).key.namespace_name;
+    const std::pair who{pool, has_quota(own) ? own : std::string{}};
+    auto known = leaving_.find(who);
     if (known == leaving_.end()) {
-        known = leaving_.emplace(pool, without_leaving(books_, state, pool)).first;
+        known = leaving_.emplace(who, without_leaving(books_, state, state.job(id))).first;
     }
     const Books& leaving = known->second;
     // Whoever only waits for them may lose that room to others, and is tried again when they go.

@@ -48,6 +48,12 @@ void Judge::check_shrink(const ResizeWorkload& resize, const ClusterState& after
         if (!beneficiary.exists() || !after.job(beneficiary).claim_until.happened()) continue;
         ++probes.ranks_shrunk;
         const JobRow& job = after.job(beneficiary);
+        if (job.pool != row.pool) {
+            ++probes.ranks_shrunk_elsewhere;
+            if (!shares_quota(job, row)) {
+                fail("I19", what + " in another pool for job " + to_string(by));
+            }
+        }
         if (job.priority >= row.priority) continue;
         const auto [own, other] =
             sides(books_.queue_of(after.pod(job.pods.front()).facts), books_.queue_of(rank));
@@ -152,11 +158,14 @@ std::optional<Books> Judge::without_surplus(const ClusterState& state, JobId by,
     const JobRow& job = state.job(by);
     const QueueName mine = books_.queue_of(like);
     std::set<std::string> going;
+    std::set<std::string> elsewhere;  // other pools
     std::vector<const PodFacts*> of_others;
     for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& other = state.job(id);
         const ClusterState::Ranks ranks = state.ranks_of(other);
-        if (id == by || other.pool != job.pool || other.priority > job.priority) continue;
+        // In other pools they are no room, but may be a quota.
+        if (id == by || other.priority > job.priority) continue;
+        if (other.pool != job.pool && !shares_quota(job, other)) continue;
         if (!other.queue.exists() || !ranks.is_settled || ranks.is_ending) continue;
         if (other.elastic.not_before > state.now()) continue;
         for (const PodId rank : other.pods) {
@@ -167,12 +176,18 @@ std::optional<Books> Judge::without_surplus(const ClusterState& state, JobId by,
             // One that stays keeps those below it: too much to know by hand.
             if (node == books_.nodes.end() || !node->second.ready) return std::nullopt;
             going.insert(facts.uid);
+            if (other.pool != job.pool) elsewhere.insert(node->second.pool);
             if (books_.queue_of(facts) != mine) of_others.push_back(&facts);
         }
     }
     if (going.empty()) return std::nullopt;
     Books then = leaving;
     for (const std::string& uid : going) then.pods.at(uid).facts.phase = PodPhase::failed;
+    for (const auto& [uid, pod] : books_.pods) {  // what else their queues lose
+        const auto node = books_.nodes.find(pod.where());
+        if (node == books_.nodes.end() || !elsewhere.contains(node->second.pool)) continue;
+        if (is_gone_soon(state, uid)) then.pods.at(uid).facts.phase = PodPhase::failed;
+    }
     for (const PodFacts* facts : of_others) {
         const QueueName theirs = books_.queue_of(*facts);
         const auto [own, other] = sides(mine, theirs);

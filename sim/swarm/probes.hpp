@@ -56,7 +56,21 @@ struct PartProbes {
 BOOST_DESCRIBE_STRUCT(PartProbes, (),
                       (parts_placed, devices_shared, parts_stopped, stopped_for_parts))
 
-struct Probes : MaintenanceProbes, BudgetProbes, PartProbes {
+// Elastic jobs.
+struct SizeProbes {
+    std::uint64_t growths_placed = 0;          // rounds of ranks beyond the minimum
+    std::uint64_t growths_sent = 0;            // workloads told to have more
+    std::uint64_t ranks_shrunk = 0;            // for whom ranks were told to go, job by job
+    std::uint64_t ranks_shrunk_elsewhere = 0;  // likewise, for the quota of their namespace
+    std::uint64_t sizes_given = 0;             // by jobs from which others gain more
+    std::uint64_t shrinks_tried = 0;           // for waiting jobs, by hand at a fixed point
+    std::uint64_t resizes_turned_down = 0;
+};
+BOOST_DESCRIBE_STRUCT(SizeProbes, (),
+                      (growths_placed, growths_sent, ranks_shrunk, ranks_shrunk_elsewhere,
+                       sizes_given, shrinks_tried, resizes_turned_down))
+
+struct Probes : MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes {
     std::uint64_t steps = 0;
     std::uint64_t plans = 0;
     std::uint64_t jobs_submitted = 0;
@@ -106,15 +120,8 @@ struct Probes : MaintenanceProbes, BudgetProbes, PartProbes {
     std::uint64_t disruptions_tried = 0;    // for waiting jobs, by hand at a fixed point
     std::uint64_t reclaims_tried = 0;       // likewise, between queues
     std::uint64_t topologies_judged = 0;    // placements that were to be together or apart
-    // Elastic jobs.
-    std::uint64_t growths_placed = 0;  // rounds of ranks beyond the minimum
-    std::uint64_t growths_sent = 0;    // workloads told to have more
-    std::uint64_t ranks_shrunk = 0;    // for whom ranks were told to go, job by job
-    std::uint64_t sizes_given = 0;     // by jobs from which others gain more
-    std::uint64_t shrinks_tried = 0;   // for waiting jobs, by hand at a fixed point
-    std::uint64_t resizes_turned_down = 0;
 };
-BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes, PartProbes),
+BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes),
                       (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
                        binds_turned_down, binds_unanswered, answers_stale, kubelet_rejections,
                        creates_failed, deletes_failed, containers_failed, pods_evicted,
@@ -125,8 +132,7 @@ BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes, PartProbes),
                        stopped_for_late, stopped_for_due, disruptions_tried, reclaims_tried,
                        orders_compared, branches_compared, limits_recounted, usages_recounted,
                        waits_tried, explanations_recounted, promises_recounted, rooms_kept,
-                       limits_kept, passings_judged, topologies_judged, growths_placed,
-                       growths_sent, ranks_shrunk, sizes_given, shrinks_tried, resizes_turned_down))
+                       limits_kept, passings_judged, topologies_judged))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

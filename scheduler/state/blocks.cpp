@@ -1,0 +1,65 @@
+// What a class that was refused rests on: counters that stand still as long as trying it again
+// would give the same answer.
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+namespace {
+
+// Under a namespace's quota what holds it in other pools may go, or goes already, for who waits
+// here.
+std::uint64_t offers_elsewhere(const std::vector<PoolRow>& pools, PoolId own, std::uint16_t watch) {
+    if (planted(PlantedBug::offer_in_its_pool_alone)) return 0;
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < pools.size(); ++i) {
+        if (PoolId{i} == own) continue;
+        if (watch & ClassBlock::kPoolVictims) sum += pools[i].victims;
+        if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pools[i].leaving;
+    }
+    return sum;
+}
+
+}  // namespace
+
+std::uint64_t ClusterState::revision(const ClassKey& key, std::uint16_t watch) const {
+    const PoolRow& pool = pools_[queues_[key.queue.value()].pool.value()];
+    std::uint64_t sum = 0;
+    constexpr std::uint16_t room =
+        ClassBlock::kPoolGains | ClassBlock::kPoolLending | ClassBlock::kShortWork;
+    if (watch & room) sum += pool.gains;
+    if (watch & ClassBlock::kPoolLending) {
+        // Also what ends on a node that has left the pool: no room comes there, but a queue of the
+        // pool keeps less.
+        for (const QueueId root : pool.roots) sum += queues_[root.value()].shrinks;
+    }
+    if (watch & (ClassBlock::kPromise | ClassBlock::kLimitsKept)) sum += pool.promises;
+    if (watch & ClassBlock::kQueueShrinks) {
+        for (QueueId id = key.queue; id.exists(); id = queues_[id.value()].parent) {
+            sum += queues_[id.value()].shrinks;
+        }
+    }
+    if (watch & ClassBlock::kVictims) sum += queues_[key.queue.value()].victims;
+    if (watch & ClassBlock::kPoolVictims) sum += pool.victims;
+    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pool.leaving;
+    if (watch & ClassBlock::kTenantShrinks) {
+        const TenantRow& tenant = tenants_[key.tenant.value()];
+        sum += tenant.shrinks;
+        const PoolId own = queues_[key.queue.value()].pool;
+        if (tenant.has_quota()) sum += offers_elsewhere(pools_, own, watch);
+    }
+    return sum;
+}
+
+void ClusterState::block(ClassId id, ClassBlock block) {
+    block.revision = revision(book_.at(id).key, block.watch);
+    book_.block(id, block);
+}
+
+bool ClusterState::is_blocked(const JobClass& waiting) const {
+    const ClassBlock& block = waiting.block;
+    if (planted(PlantedBug::never_lift_blocks)) return block.watch != 0;
+    return block.watch != 0 && block.revision == revision(waiting.key, block.watch);
+}
+
+}  // namespace gpuctl

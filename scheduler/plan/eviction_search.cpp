@@ -11,7 +11,7 @@
 #include "scheduler/plan/node_bounds.hpp"
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/price.hpp"
-#include "scheduler/state/leaving.hpp"
+#include "scheduler/state/quota.hpp"
 
 namespace gpuctl {
 
@@ -141,7 +141,8 @@ Units EvictionSearch::narrow_by_node(EvictionTrial& trial, std::vector<NodeBound
 
 Units EvictionSearch::narrow_by_node(EvictionTrial& trial, const Units& units) {
     const UnitsByNode by_node{trial.state(), units};
-    return narrow_by_node(trial, bounds_of(trial.state(), trial.shape(), by_node, units),
+    return narrow_by_node(trial,
+                          bounds_of(trial.state(), trial.pool(), trial.shape(), by_node, units),
                           [&](NodeId node) { return by_node.with_those_before(node); });
 }
 

@@ -113,6 +113,7 @@ public:
     [[nodiscard]] std::int64_t ranks_missing() const {
         return static_cast<std::int64_t>(pods_.size()) - ranks_;
     }
+    [[nodiscard]] PoolId pool() const { return job_.pool; }
     [[nodiscard]] const NodeSet& allowed() const { return allowed_; }
     [[nodiscard]] const ClusterState& state() const { return state_; }
     [[nodiscard]] bool is_one_pod() const { return pods_.size() == 1; }

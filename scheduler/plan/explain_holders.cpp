@@ -60,7 +60,7 @@ bool counts(const ClusterState& state, const Waiting& waiting, NodeId node) {
 bool is_behind_a_promise(const ClusterState& state, JobId id) {
     const Promise& promise = state.pool(state.job(id).pool).promise;
     if (!promise.job.exists() || promise.job == id) return false;
-    const Instant start = state.now() + longest_claim(state, state.job(id).pool);
+    const Instant start = state.now() + longest_claim(state, state.job(id));
     return !is_over_by(promise.at, start, state.job(id).run_time_max);
 }
 
@@ -141,7 +141,7 @@ Waiting read_waiting(const ClusterState& state, JobId id) {
     if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
     const Load ask = load_of(state, ready.pods);
     Waiting out{id, ask.gpus, {}, is_behind_a_promise(state, id)};
-    if (!shrink::may_try(state, job)) return out;
+    if (!shrink::may_try(state, job, ask)) return out;
     Candidates candidates;
     shrink::find_surplus(state, job, ask, candidates);
     for (const EvictionUnit& unit : candidates.units) {

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "scheduler/base/planted.hpp"
-#include "scheduler/state/leaving.hpp"
 #include "scheduler/state/limits.hpp"
+#include "scheduler/state/quota.hpp"
 
 namespace gpuctl {
 namespace {
@@ -28,26 +28,21 @@ bool anybody_leaves(const ClusterState& state, PoolId pool) {
     return false;
 }
 
-// Of its namespace somebody waits in another pool for what that may hold in all of them, and
-// somebody leaves: likewise.
-bool is_quota_awaited(const ClusterState& state, const JobRow& job) {
-    if (state.pools() == 1 || !state.tenant(job.tenant).has_quota()) return false;
-    std::vector<PodId> leaving;
-    add_leaving_elsewhere(state, job.tenant, PoolId::none(), leaving);
-    if (leaving.empty()) return false;
-    const auto waits = [&](ClassId id) {
-        const JobClass& of = state.book().at(id);
-        return of.key.tenant == job.tenant && (of.block.limits & ClassBlock::kOfTenant) != 0;
-    };
-    const auto& pools = state.pools_by_name();
-    return std::any_of(pools.begin(), pools.end(), [&](const auto& entry) {
-        if (entry.second == job.pool) return false;
-        const auto& queues = state.pool(entry.second).queues;
-        return std::any_of(queues.begin(), queues.end(), [&](QueueId queue) {
-            const auto& classes = state.book().of_queue(queue);
-            return std::any_of(classes.begin(), classes.end(), waits);
-        });
+// It waits for what its namespace may hold in all pools, and that is enough for it.
+bool waits_for_quota(const ClusterState& state, ClassId id, Readiness& ready) {
+    const JobClass& of = state.book().at(id);
+    if ((of.block.limits & ClassBlock::kOfTenant) == 0) return false;
+    const JobId job = of.jobs.begin()->job;
+    state.read_readiness(job, ready);
+    if (ready.hold != Reason::none || ready.pods.empty()) return false;
+    ready.pods.resize(ready.all_or_nothing ? static_cast<std::size_t>(ready.ranks_needed) : 1);
+    bool waits = false;
+    bool is_enough = true;
+    visit_limits(state, state.job(job), load_of(state, ready.pods), [&](const LimitHit& hit) {
+        waits = waits || is_of_all_pools(hit.kind);
+        return is_enough = is_enough && hit.needed <= hit.limit;
     });
+    return waits && is_enough;
 }
 
 }  // namespace
@@ -69,8 +64,32 @@ void Grower::run(ClusterState& state, PoolId pool, Reservation& promised, LimitH
     if (may_grow) ask_for_more(state, effects);
 }
 
+// Of the namespace somebody waits for what it may hold in all pools, and somebody leaves, in any of
+// them: likewise.
+bool Grower::is_quota_awaited(const ClusterState& state, TenantId tenant) {
+    if (state.pools() == 1 || !state.tenant(tenant).has_quota()) return false;
+    const auto [known, is_new] = quota_awaited_.try_emplace(tenant, false);
+    if (!is_new) return known->second;
+    std::vector<PodId> leaving;
+    add_leaving_elsewhere(state, tenant, PoolId::none(), leaving);
+    if (leaving.empty()) return false;
+    const auto is_of_it = [&](ClassId id) {
+        return state.book().at(id).key.tenant == tenant && waits_for_quota(state, id, ready_);
+    };
+    const auto& pools = state.pools_by_name();
+    known->second = std::any_of(pools.begin(), pools.end(), [&](const auto& entry) {
+        const auto& queues = state.pool(entry.second).queues;
+        return std::any_of(queues.begin(), queues.end(), [&](QueueId queue) {
+            const auto& classes = state.book().of_queue(queue);
+            return std::any_of(classes.begin(), classes.end(), is_of_it);
+        });
+    });
+    return known->second;
+}
+
 void Grower::find_jobs(const ClusterState& state, PoolId pool) {
     jobs_.clear();
+    quota_awaited_.clear();
     choosing_.clear();
     choices_.clear();
     for (const auto& [arrival, id] : state.elastic_jobs()) {
@@ -101,7 +120,7 @@ Grower::Grown* Grower::next(const ClusterState& state) {
 }
 
 bool Grower::fits(ClusterState& state, const JobRow& job, const Relief* with) {
-    if (is_quota_awaited(state, job)) return false;
+    if (is_quota_awaited(state, job.tenant)) return false;
     const Load ask = load_of(state, pod_);
     if (job.is_long && short_work_->is_kept() && !short_work_->has_room_for_long(ask.gpus)) {
         return false;

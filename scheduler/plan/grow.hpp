@@ -9,6 +9,7 @@
 // Lives as long as the Planner; run() once a Plan and pool.
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -50,6 +51,7 @@ private:
     void find_growing(const ClusterState& state);
     // True when pod_, or as many more like its first, are within limits and find room, at placed_.
     bool fits(ClusterState& state, const JobRow& job, const Relief* with);
+    bool is_quota_awaited(const ClusterState& state, TenantId tenant);
     void place_pods(ClusterState& state, Grown& one, EngineFigures& figures, EffectList& effects);
 
     // --- by gain (grow_by_gain.cpp) ---
@@ -75,6 +77,7 @@ private:
     LimitHolds* limits_kept_ = nullptr;
     ShortWork* short_work_ = nullptr;
     std::vector<Grown> jobs_;
+    std::map<TenantId, bool> quota_awaited_;  // of whom it is known, in this run
     std::vector<Choice> choosing_;
     std::vector<SizeChoice> choices_;  // of choosing_
     WorkLeft left_;

@@ -54,7 +54,7 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     if (standing.is_owed) watch |= ClassBlock::kPoolVictims;
     if (state.pod(pods.front()).facts.preempts) watch |= ClassBlock::kVictims;
     const bool may_stop_longer = Shorter::may_try(state, job, pods.front());
-    const bool may_shrink = shrink::may_try(state, job);
+    const bool may_shrink = shrink::may_try(state, job, ask);
     const bool may_undo = stranded::may_try(state, job) || stranded::may_start_anew(job);
     if (may_stop_longer || may_shrink || may_undo) watch |= ClassBlock::kPoolVictims;
     if (!may_stop_longer && !may_shrink && !may_undo && !reclaim::may_try(state, job, ask.gpus) &&
@@ -123,7 +123,8 @@ bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& po
 
 bool RoomMaker::shrink(ClusterState& state, JobId id, const std::vector<PodId>& pods,
                        const Load& ask) {
-    if (!shrink::may_try(state, state.job(id)) || planted(PlantedBug::never_shrink)) return false;
+    if (!shrink::may_try(state, state.job(id), ask) || planted(PlantedBug::never_shrink))
+        return false;
     shrink::find_surplus(state, state.job(id), ask, candidates_);
     leave_what_is_promised(state);
     return !candidates_.units.empty() && find(state, id, pods);

@@ -24,12 +24,13 @@ std::int64_t fewest(std::int64_t missing, std::int64_t most) {
 
 }  // namespace
 
-std::vector<NodeBound> bounds_of(const ClusterState& state, const Shape& shape,
+std::vector<NodeBound> bounds_of(const ClusterState& state, PoolId pool, const Shape& shape,
                                  const UnitsByNode& by_node, const Units& units) {
     const Need need = main_need(shape);
     std::vector<NodeBound> out;
     std::vector<std::int64_t> weights;
     for (const NodeId node : by_node.nodes()) {
+        if (state.node(node).pool != pool) continue;  // there they hold no more than a quota
         const std::int64_t missing =
             need.amount - state.capacity().usable(need.column, node.value());
         std::int64_t most = 1;

@@ -20,8 +20,8 @@ struct NodeBound {
     friend auto operator<=>(const NodeBound&, const NodeBound&) = default;
 };
 
-// Nodes that all of their units together might make room on for one pod of this shape.
-std::vector<NodeBound> bounds_of(const ClusterState& state, const Shape& shape,
+// Nodes of the pool that all of their units together might make room on for one pod of this shape.
+std::vector<NodeBound> bounds_of(const ClusterState& state, PoolId pool, const Shape& shape,
                                  const UnitsByNode& by_node, const Units& units);
 // The same of the pods of lower priority in the job's queue, by their prices and looser:
 // protection, gangs and budgets are not looked at. One pass over the queue's row.

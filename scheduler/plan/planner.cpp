@@ -327,8 +327,11 @@ bool Planner::is_behind_promise(const ClusterState& state, JobId job, Instant st
 Instant Planner::latest_start(const ClusterState& state, JobId job) {
     const bool is_behind = reservation().exists() || !limit_holds_.empty();
     if (!is_behind || state.job(job).run_time_max <= Duration{}) return state.now();
+    const JobRow& row = state.job(job);
     const std::uint64_t changes = state.pool(pool_).changes;
-    if (claim_longest_.changes != changes) claim_longest_ = {changes, longest_claim(state, pool_)};
+    if (claim_longest_.changes != changes || claim_longest_.tenant != row.tenant) {
+        claim_longest_ = {changes, row.tenant, longest_claim(state, row)};
+    }
     return state.now() + claim_longest_.length;
 }
 

@@ -111,8 +111,9 @@ private:
     LimitHolds limit_holds_;  // for the heads of line_
     struct {
         std::uint64_t changes = 0;  // of the pool, since when it is known; 0: it is not
+        TenantId tenant;
         Duration length;
-    } claim_longest_;                // in this pool, in this Plan
+    } claim_longest_;                // in this pool, in this Plan, for work of that namespace
     Promise behind_;                 // for whom this attempt leaves what is under a limit
     ShortWork short_work_;           // what of the pool is kept for it
     bool has_shifted_ = false;       // the next Plan goes on: see loses_its_turn()

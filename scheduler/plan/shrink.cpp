@@ -7,21 +7,14 @@
 #include "scheduler/plan/price.hpp"
 #include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/sizes_by_gain.hpp"
-#include "scheduler/state/limits.hpp"
+#include "scheduler/state/quota.hpp"
 
 namespace gpuctl::shrink {
 namespace {
 
-// The namespace holds in all pools together what it may: its ranks in other pools are in the way,
-// too.
-bool lacks_quota(const ClusterState& state, const JobRow& job, const Load& ask) {
-    if (planted(PlantedBug::shrink_in_its_pool_alone)) return false;
-    if (state.pools() == 1 || !state.tenant(job.tenant).has_quota()) return false;
-    bool lacks = false;
-    visit_limits(state, job, ask, [&lacks](const LimitHit& hit) {
-        return !(lacks = lacks || is_of_all_pools(hit.kind));
-    });
-    return lacks;
+// Ranks of its namespace in other pools are in the way, too.
+bool is_about_quota(const ClusterState& state, const JobRow& job, const Load& ask) {
+    return lacks_quota(state, job, ask) && !planted(PlantedBug::shrink_in_its_pool_alone);
 }
 
 bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
@@ -104,19 +97,20 @@ void count_losses(const ClusterState& state, GpuMilli ask, std::vector<Giver>& g
 
 }  // namespace
 
-bool may_try(const ClusterState& state, const JobRow& job) {
+bool may_try(const ClusterState& state, const JobRow& job, const Load& ask) {
     const auto& elastic = state.elastic_jobs();
-    const bool has_quota = state.tenant(job.tenant).has_quota();
+    if (elastic.empty()) return false;
+    const bool is_anywhere = is_about_quota(state, job, ask);
     return std::any_of(elastic.begin(), elastic.end(), [&](const Arrived& one) {
         const JobRow& other = state.job(one.second);
-        const bool counts = other.pool == job.pool || (has_quota && other.tenant == job.tenant);
+        const bool counts = other.pool == job.pool || (is_anywhere && other.tenant == job.tenant);
         return counts && other.key != job.key;
     });
 }
 
 void find_surplus(const ClusterState& state, const JobRow& job, const Load& ask, Candidates& out) {
     find_candidates(state, job.pool, [](const JobRow&) { return false; }, out);
-    const bool is_anywhere = lacks_quota(state, job, ask);
+    const bool is_anywhere = is_about_quota(state, job, ask);
     std::vector<Giver> givers;
     std::vector<PoolId> pools{job.pool};
     for (const auto& [arrival, id] : state.elastic_jobs()) {

@@ -8,9 +8,9 @@
 
 namespace gpuctl::shrink {
 
-// Cheap, and asked whenever a job finds no room: is there any elastic job in its pool, or of its
-// namespace where that has a quota for all pools?
-bool may_try(const ClusterState& state, const JobRow& job);
+// Cheap, and asked whenever a job finds no room for `ask`: is there any elastic job in its pool, or
+// of its namespace where it lacks the quota of that?
+bool may_try(const ClusterState& state, const JobRow& job, const Load& ask);
 
 // Ranks that could go for `ask` of the job, each after those of its own job before it: first of the
 // least priority, then of who loses least by it as far as that is known, then of the jobs with most

@@ -174,19 +174,20 @@ Duration longest_grace(const ClusterState& state, PoolId pool, MayGo may_go) {
 
 }  // namespace
 
-Duration longest_claim(const ClusterState& state, PoolId pool) {
+Duration longest_claim(const ClusterState& state, const JobRow& by) {
     const auto may_go_here = [](const PodRow& pod, const JobRow* job) {
         return pod.facts.preemptible || pod.is_leaving() ||
                (job != nullptr && (ClusterState::is_elastic(*job) || job->is_stranded));
     };
-    // For the quota of their namespace.
-    const auto may_go_elsewhere = [&state](const PodRow& pod, const JobRow* job) {
-        return job != nullptr && state.tenant(job->tenant).has_quota() &&
+    // For a quota.
+    const auto may_go_elsewhere = [&by](const PodRow& pod, const JobRow* job) {
+        return job != nullptr && job->tenant == by.tenant &&
                (pod.is_leaving() || ClusterState::is_elastic(*job));
     };
-    Duration longest = longest_grace(state, pool, may_go_here);
+    Duration longest = longest_grace(state, by.pool, may_go_here);
+    if (!state.tenant(by.tenant).has_quota()) return claim_lasts(longest);
     for (const auto& [name, other] : state.pools_by_name()) {
-        if (other == pool) continue;
+        if (other == by.pool) continue;
         longest = std::max(longest, longest_grace(state, other, may_go_elsewhere));
     }
     return claim_lasts(longest);

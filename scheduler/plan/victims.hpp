@@ -55,10 +55,9 @@ void find_candidates(const ClusterState& state, PoolId pool,
                      const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
                      Consent consent = Consent::needed);
 
-// How long at most others may be waited for by who waits in this pool: those who may be stopped
-// there, those who leave anyway, and likewise what holds a namespace's quota in other pools. Looks
-// at all pods.
-[[nodiscard]] Duration longest_claim(const ClusterState& state, PoolId pool);
+// How long at most a job may wait for others: those of its pool who may be stopped, those who leave
+// anyway, and likewise what holds a quota of its namespace in other pools. Looks at all pods there.
+[[nodiscard]] Duration longest_claim(const ClusterState& state, const JobRow& by);
 
 [[nodiscard]] StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod,
                                        Consent consent = Consent::needed);

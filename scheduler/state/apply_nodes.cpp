@@ -52,6 +52,17 @@ void ClusterState::note_change(PoolId pool) {
     if (keeps) idle_ = false;
 }
 
+// Ranks there may go now for who waits in another pool for a quota, or no longer; who leaves there
+// is waited for, or no longer.
+void ClusterState::note_quotas_on(const NodeRow& row) {
+    if (pools_.size() == 1 || !row.pool.exists()) return;
+    ++pools_[row.pool.value()].victims;
+    for (const PodId pod : row.pods) {
+        const JobId job = pods_[pod.value()].job;
+        if (job.exists()) ++tenants_[jobs_[job.value()].tenant.value()].leaving;
+    }
+}
+
 void ClusterState::note_eligibility_change(NodeId id) {
     // A log much longer than the table is slower to follow than to start anew.
     if (eligibility_log_.size() > 2 * nodes_.size() + 1024) forget_eligibility();
@@ -135,10 +146,9 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     if (rules_changed) {
         if (!planted(PlantedBug::forget_changed_nodes)) note_eligibility_change(id);
         if (!planted(PlantedBug::forget_gain_on_uncordon)) note_gain(row.pool);
-        // Who waits in another pool for a quota may have ranks there go now, or no longer.
-        if (pools_.size() > 1 && row.pool.exists()) ++pools_[row.pool.value()].victims;
     }
     place_in_pool(id);
+    if (rules_changed) note_quotas_on(row);
     if (rules_changed) place_in_windows(id);
     offer_to_pool(row.pool, row.facts, 1);
     // A pool without GPUs keeps none back for anybody: that limit is gone (limits.hpp).

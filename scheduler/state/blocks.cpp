@@ -7,15 +7,16 @@
 namespace gpuctl {
 namespace {
 
-// Under a namespace's quota what holds it in other pools may go, or goes already, for who waits
-// here.
-std::uint64_t offers_elsewhere(const std::vector<PoolRow>& pools, PoolId own, std::uint16_t watch) {
-    if (planted(PlantedBug::offer_in_its_pool_alone)) return 0;
+// Under the quota of its namespace what holds that in other pools may go, or goes already, for who
+// waits here.
+std::uint64_t offers_elsewhere(const TenantRow& tenant, const std::vector<PoolRow>& pools,
+                               PoolId own, std::uint16_t watch) {
+    if (!tenant.has_quota() || planted(PlantedBug::offer_in_its_pool_alone)) return 0;
     std::uint64_t sum = 0;
+    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.leaving;
+    if ((watch & ClassBlock::kPoolVictims) == 0) return sum;
     for (std::uint32_t i = 0; i < pools.size(); ++i) {
-        if (PoolId{i} == own) continue;
-        if (watch & ClassBlock::kPoolVictims) sum += pools[i].victims;
-        if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pools[i].leaving;
+        if (PoolId{i} != own) sum += pools[i].victims;
     }
     return sum;
 }
@@ -44,9 +45,8 @@ std::uint64_t ClusterState::revision(const ClassKey& key, std::uint16_t watch) c
     if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pool.leaving;
     if (watch & ClassBlock::kTenantShrinks) {
         const TenantRow& tenant = tenants_[key.tenant.value()];
-        sum += tenant.shrinks;
         const PoolId own = queues_[key.queue.value()].pool;
-        if (tenant.has_quota()) sum += offers_elsewhere(pools_, own, watch);
+        sum += tenant.shrinks + offers_elsewhere(tenant, pools_, own, watch);
     }
     return sum;
 }

@@ -276,6 +276,7 @@ void ClusterState::note_leaving(PodId id) {
     const PoolId pool = nodes_[pod.node.value()].pool;
     if (!pool.exists()) return;
     ++pools_[pool.value()].leaving;
+    if (pod.job.exists()) ++tenants_[jobs_[pod.job.value()].tenant.value()].leaving;
     idle_ = false;
 }
 

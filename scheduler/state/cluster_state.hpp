@@ -155,7 +155,7 @@ public:
     [[nodiscard]] const std::vector<JobId>& claims() const { return claims_; }
     void read_claim(const JobRow& job, std::vector<Placement>& round) const;
     [[nodiscard]] bool is_free(const std::vector<Placement>& round) const;
-    void read_leaving(PoolId pool, std::vector<PodId>& out) const;
+    void read_leaving(PoolId pool, std::vector<PodId>& out) const;  // none: all pools
     // All that it holds is being stopped for others: what it places next counts as another job.
     [[nodiscard]] bool is_being_moved(const JobRow& job) const;
     // When the job's churn budget lets it be evicted, at the earliest; absent: never.
@@ -248,6 +248,7 @@ private:
     void place_in_topology(NodeId id);
     void note_gain(PoolId pool);
     void note_change(PoolId pool);
+    void note_quotas_on(const NodeRow& row);
     void note_eligibility_change(NodeId id);
 
     // pods
@@ -307,7 +308,6 @@ private:
     [[nodiscard]] StoppablePod stoppable_row(PodId id) const;
     void list_stoppable(PodId id, bool is_there);
     void renew_stoppable(PodId id);
-
     // maintenance (maintenance.cpp)
     void take_windows();
     void place_in_windows(NodeId id);

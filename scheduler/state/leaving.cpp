@@ -1,7 +1,8 @@
 #include "scheduler/state/leaving.hpp"
 
 #include <algorithm>
-#include <iterator>
+
+#include "scheduler/state/quota.hpp"
 
 namespace gpuctl {
 namespace {
@@ -30,25 +31,18 @@ bool has_limits_for_all(const ClusterState& state, PoolId id) {
                        [&state](QueueId queue) { return state.queue(queue).keeps > GpuMilli{}; });
 }
 
-void add_leaving_elsewhere(const ClusterState& state, TenantId tenant, PoolId pool,
-                           std::vector<PodId>& out) {
-    if (state.pools() == 1 || !state.tenant(tenant).has_quota()) return;
-    std::vector<PodId> leaving;
-    for (const auto& [name, other] : state.pools_by_name()) {
-        if (other == pool) continue;
-        state.read_leaving(other, leaving);
-        std::copy_if(leaving.begin(), leaving.end(), std::back_inserter(out), [&](PodId id) {
-            const JobId job = state.pod(id).job;
-            return job.exists() && state.job(job).tenant == tenant;
-        });
-    }
-}
-
 Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
                           const std::vector<Placement>& round) {
     std::vector<PodId> leaving;
     state.read_leaving(job.pool, leaving);
-    add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
+    Load ask;
+    for (const Placement& one : round) {
+        const Shape& shape = state.shapes().at(state.pod(one.pod).shape);
+        ask.add({shape.gpus, shape.cpu, shape.memory});
+    }
+    if (lacks_quota(state, job, ask)) {
+        add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
+    }
     if (leaving.empty()) return {};
     const bool all_count = has_limits_for_all(state, job.pool);
     Duration longest;

@@ -10,11 +10,6 @@ namespace gpuctl {
 // What any queue of the pool holds is in the way of all others there.
 bool has_limits_for_all(const ClusterState& state, PoolId id);
 
-// Adds those of a namespace that are on their way out of any pool but that one, where it has a
-// quota for all pools: that is freed by their going wherever they are.
-void add_leaving_elsewhere(const ClusterState& state, TenantId tenant, PoolId pool,
-                           std::vector<PodId>& out);
-
 // How long those may take of whom nobody had to ask, and whose going the job waits for, too: on the
 // nodes of its round, or under a limit that counts them and it. Who is stuck is not waited for.
 Duration grace_of_leaving(const ClusterState& state, const JobRow& job,

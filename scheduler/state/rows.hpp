@@ -437,6 +437,7 @@ struct TenantRow {
     CpuMilli cpu_held;
     Bytes memory_held;
     std::uint64_t shrinks = 1;
+    std::uint64_t leaving = 1;  // moves when pods of it begin to leave, or stay after all
     // Of all pools together.
     [[nodiscard]] bool has_quota() const { return gpu_maximum || cpu_maximum || memory_maximum; }
     [[nodiscard]] bool has_limits() const { return has_quota() || !pool_quotas.empty(); }

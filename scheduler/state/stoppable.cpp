@@ -45,8 +45,8 @@ void ClusterState::read_leaving(PoolId pool, std::vector<PodId>& out) const {
     for (const PodId id : maybe_leaving_) {
         const PodRow& pod = pods_[id.value()];
         const NodeRow& node = nodes_[pod.node.value()];
-        if (node.known && node.pool == pool && node.facts.ready && pod.is_leaving() &&
-            !pod.is_stuck(now_)) {
+        const bool is_there = pool.exists() ? node.pool == pool : node.pool.exists();
+        if (node.known && is_there && node.facts.ready && pod.is_leaving() && !pod.is_stuck(now_)) {
             out.push_back(id);
         }
     }

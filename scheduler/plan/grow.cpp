@@ -35,14 +35,21 @@ bool waits_for_quota(const ClusterState& state, ClassId id, Readiness& ready) {
     const JobId job = of.jobs.begin()->job;
     state.read_readiness(job, ready);
     if (ready.hold != Reason::none || ready.pods.empty()) return false;
-    ready.pods.resize(ready.all_or_nothing ? static_cast<std::size_t>(ready.ranks_needed) : 1);
-    bool waits = false;
-    bool is_enough = true;
-    visit_limits(state, state.job(job), load_of(state, ready.pods), [&](const LimitHit& hit) {
-        waits = waits || is_of_all_pools(hit.kind);
-        return is_enough = is_enough && hit.needed <= hit.limit;
-    });
-    return waits && is_enough;
+    const auto waits = [&](const Load& ask) {
+        bool lacks = false;
+        bool is_enough = true;
+        visit_limits(state, state.job(job), ask, [&](const LimitHit& hit) {
+            lacks = lacks || is_of_all_pools(hit.kind);
+            return is_enough = is_enough && hit.needed <= hit.limit;
+        });
+        return lacks && is_enough;
+    };
+    if (ready.all_or_nothing) {
+        ready.pods.resize(static_cast<std::size_t>(ready.ranks_needed));
+        return waits(load_of(state, ready.pods));
+    }
+    return std::any_of(ready.pods.begin(), ready.pods.end(),
+                       [&](PodId pod) { return waits(load_of(state, {pod})); });
 }
 
 }  // namespace

@@ -329,8 +329,10 @@ Instant Planner::latest_start(const ClusterState& state, JobId job) {
     if (!is_behind || state.job(job).run_time_max <= Duration{}) return state.now();
     const JobRow& row = state.job(job);
     const std::uint64_t changes = state.pool(pool_).changes;
-    if (claim_longest_.changes != changes || claim_longest_.tenant != row.tenant) {
-        claim_longest_ = {changes, row.tenant, longest_claim(state, row)};
+    const bool has_quota = state.pools() > 1 && state.tenant(row.tenant).has_quota();
+    const TenantId tenant = has_quota ? row.tenant : TenantId::none();
+    if (claim_longest_.changes != changes || claim_longest_.tenant != tenant) {
+        claim_longest_ = {changes, tenant, longest_claim(state, row)};
     }
     return state.now() + claim_longest_.length;
 }

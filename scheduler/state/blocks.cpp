@@ -16,7 +16,8 @@ std::uint64_t offers_elsewhere(const TenantRow& tenant, const std::vector<PoolRo
     if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.leaving;
     if ((watch & ClassBlock::kPoolVictims) == 0) return sum;
     for (std::uint32_t i = 0; i < pools.size(); ++i) {
-        if (PoolId{i} != own) sum += pools[i].victims;
+        // Whoever leaves there takes from what a queue is guaranteed, and ranks of that may not go.
+        if (PoolId{i} != own) sum += pools[i].victims + pools[i].leaving;
     }
     return sum;
 }

@@ -52,6 +52,16 @@ bool waits_for_quota(const ClusterState& state, ClassId id, Readiness& ready) {
                        [&](PodId pod) { return waits(load_of(state, {pod})); });
 }
 
+// Room that will be nobody else's: who leaves does so for no other job.
+bool is_room_left(const ClusterState& state, const JobRow& job) {
+    std::vector<PodId> leaving;
+    state.read_leaving(job.pool, leaving);
+    return std::any_of(leaving.begin(), leaving.end(), [&](PodId id) {
+        const ObjectKey& by = state.pod(id).evicted_for;
+        return by == ObjectKey{} || by == job.key;
+    });
+}
+
 }  // namespace
 
 void Grower::run(ClusterState& state, PoolId pool, Reservation& promised, LimitHolds& limits_kept,
@@ -186,13 +196,17 @@ void Grower::place_pods(ClusterState& state, Grown& one, EngineFigures& figures,
 }
 
 // Those that found no room go again: a job ends when all ranks that it has have ended.
-// Those for which others are giving up theirs just now stay.
+// Those for which others are giving up theirs just now stay, and those of one that began or grew
+// only now while others leave: its room may come in parts. Who waits has its turn before them.
 void Grower::take_back_further(ClusterState& state, PoolId pool, EffectList& effects) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
         const Grown& one = jobs_[i];
         if (one.further.empty()) continue;
-        const ClusterState::Ranks ranks = state.ranks_of(state.job(one.job));
+        const JobRow& job = state.job(one.job);
+        const ClusterState::Ranks ranks = state.ranks_of(job);
         if (!ranks.is_settled) continue;
+        const bool is_new = job.elastic.grow_from > state.now();
+        if (is_new && is_room_left(state, job)) continue;
         std::int32_t kept = ranks.there;
         for (std::size_t c = 0; c < choosing_.size() && is_room_to_come(state, pool); ++c) {
             if (choosing_[c].of == i) kept = std::max(kept, choices_[c].aim);

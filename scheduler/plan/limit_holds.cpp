@@ -4,8 +4,8 @@
 
 #include "scheduler/plan/limited.hpp"
 #include "scheduler/plan/promise_rules.hpp"
-#include "scheduler/policy/limit_heads.hpp"
 #include "scheduler/state/leaving.hpp"
+#include "scheduler/state/queue_chain.hpp"
 
 namespace gpuctl {
 

@@ -8,6 +8,7 @@
 #include "scheduler/plan/start_by_budgets.hpp"
 #include "scheduler/queue/budget_forecast.hpp"
 #include "scheduler/state/limits.hpp"
+#include "scheduler/state/queue_chain.hpp"
 
 namespace gpuctl {
 namespace {
@@ -148,7 +149,7 @@ public:
             switch (hit.kind) {
                 case LimitKind::queue_maximum:
                 case LimitKind::queue_borrowing:
-                    return is_below(other.queue, hit.queue);
+                    return is_below(state_, other.queue, hit.queue);
                 case LimitKind::tenant_gpus:
                 case LimitKind::tenant_pool_gpus:
                     return other.tenant == job.tenant;
@@ -173,7 +174,7 @@ public:
         std::map<JobId, Instant> ends;  // never: nobody knows
         for (const PodId id : running_) {
             const PodRow& pod = state_.pod(id);
-            if (!is_below(state_.job(pod.job).queue, hit.queue)) continue;
+            if (!is_below(state_, state_.job(pod.job).queue, hit.queue)) continue;
             const Instant end = end_of(state_, pod, pace);
             const auto [found, is_new] = ends.try_emplace(pod.job, end);
             const bool is_known = end.happened() && found->second.happened();
@@ -199,7 +200,7 @@ public:
             const PodRow& pod = state_.pod(id);
             const JobRow& other = state_.job(pod.job);
             const bool counts = hit.kind == LimitKind::queue_budget
-                                    ? is_below(other.queue, hit.queue)
+                                    ? is_below(state_, other.queue, hit.queue)
                                     : other.tenant == job.tenant && other.pool == job.pool;
             if (!counts) continue;
             const bool is_claim = pod.standing == PodStanding::claimed;
@@ -281,12 +282,6 @@ private:
             if ((groups_[i] & barred) == 0) sum += free[i];
         }
         return sum;
-    }
-    [[nodiscard]] bool is_below(QueueId queue, QueueId above) const {
-        for (; queue.exists(); queue = state_.queue(queue).parent) {
-            if (queue == above) return true;
-        }
-        return false;
     }
     [[nodiscard]] std::vector<Release> ends(Pace pace) const {
         return ends(pace, [](PodId) { return true; });

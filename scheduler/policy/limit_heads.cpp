@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/state/queue_chain.hpp"
+
 namespace gpuctl {
 namespace {
 
@@ -42,13 +44,6 @@ bool comes_before(const ClusterState& state, const JobClass& a, const JobClass& 
 
 }  // namespace
 
-bool is_below(const ClusterState& state, QueueId queue, QueueId top) {
-    for (QueueId up = queue; up.exists(); up = state.queue(up).parent) {
-        if (up == top) return true;
-    }
-    return false;
-}
-
 bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const ClassKey& other) {
     const std::uint16_t limits = stopped.block.limits;
     const auto pool_of = [&](const ClassKey& key) { return state.queue(key.queue).pool; };
@@ -81,9 +76,14 @@ ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
     return best;
 }
 
+// Or nobody is asked any more.
+bool LimitHeads::was_passed(ClassId id) const {
+    return passed_.size() == kPassedMost ||
+           std::find(passed_.begin(), passed_.end(), id) != passed_.end();
+}
+
 bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
-    if (passed_.size() == kPassedMost) return true;
-    if (std::find(passed_.begin(), passed_.end(), id) != passed_.end()) return true;
+    if (was_passed(id)) return true;
     const JobClass& of = state.book().at(id);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId head) {
         return share_a_limit(state, of, state.book().at(head));
@@ -91,8 +91,7 @@ bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
 }
 
 bool LimitHeads::has_answer_elsewhere(const ClusterState& state, ClassId id, PoolId pool) const {
-    if (passed_.size() == kPassedMost) return true;
-    if (std::find(passed_.begin(), passed_.end(), id) != passed_.end()) return true;
+    if (was_passed(id)) return true;
     const JobClass& of = state.book().at(id);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
         const JobClass& head = state.book().at(known);

@@ -39,6 +39,8 @@ public:
     [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;
 
 private:
+    [[nodiscard]] bool was_passed(ClassId id) const;
+
     std::vector<ClassId> heads_;
     std::vector<JobId> jobs_;
     std::vector<ClassId> passed_;
@@ -50,9 +52,6 @@ private:
 inline bool keeps_limits(const PoolRow& pool) {
     return pool.backfill.head == HeadOfLine::reserve && !pool.preemption.stops_by_run_time();
 }
-
-// The queue is `top`, or lies below it.
-bool is_below(const ClusterState& state, QueueId queue, QueueId top);
 
 // What a namespace may hold is the same in all pools, and those have no order among each other: of
 // what waits for it in other pools than this one, the highest priority, aged, of equals who came

@@ -2,22 +2,18 @@
 
 #include <algorithm>
 
+#include "scheduler/state/queue_chain.hpp"
 #include "scheduler/state/quota.hpp"
 
 namespace gpuctl {
 namespace {
-
-bool is_within(const ClusterState& state, QueueId queue, QueueId above) {
-    while (queue.exists() && queue != above) queue = state.queue(queue).parent;
-    return queue.exists();
-}
 
 // Is there a limit of a queue or a namespace that counts both?
 bool shares_a_limit(const ClusterState& state, const JobRow& job, const JobRow& other) {
     if (&job == &other) return true;
     if (job.tenant == other.tenant && state.tenant(job.tenant).has_limits()) return true;
     for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
-        if (state.queue(id).has_limits() && is_within(state, other.queue, id)) return true;
+        if (state.queue(id).has_limits() && is_below(state, other.queue, id)) return true;
     }
     return false;
 }

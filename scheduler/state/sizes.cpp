@@ -138,7 +138,9 @@ void ClusterState::send_resize(JobId id, EffectList& effects) {
 Instant ClusterState::next_size_change(const JobRow& job) {
     const ElasticRow& elastic = job.elastic;
     if (elastic.wanted != elastic.size) return elastic.not_before;
-    const bool may_change = elastic.size < job.record->spec.replicas_max || is_paced(job);
+    // Ranks that wait for who leaves do so no longer than that.
+    const bool may_change = elastic.size < job.record->spec.replicas_max || is_paced(job) ||
+                            job.pods_held < elastic.size;
     // At its largest, too: its ranks may go for others once its controller hears again.
     return may_change ? std::max(elastic.grow_from, elastic.not_before) : elastic.not_before;
 }

@@ -127,7 +127,7 @@ bool can_be_raised(LimitKind kind) {
 
 LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
     const Demand demand{state, job, hit};
-    LimitInWay out{hit, hit.held + hit.needed, unit_of(hit.kind, demand), 0};
+    LimitInWay out{hit, hit.held + hit.needed, unit_of(hit.kind, demand)};
     if (is_budget(hit.kind)) {
         // What was carried over from the period before is no part of what the policy says.
         const Budget* budget = hit.queue.exists() ? state.budgets().of(hit.queue)
@@ -136,6 +136,9 @@ LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& 
         out.least = rounded_up(out.least, out.unit);
     }
     out.levels = rounded_up(demand.of_others(), out.unit) / out.unit;
+    // Nobody's going gives these back.
+    const bool is_own = is_budget(hit.kind) || hit.kind == LimitKind::queue_gpus_per_job;
+    if (!is_own) out.lowest = -((out.least - hit.limit - 1) / out.unit);
     return out;
 }
 
@@ -200,16 +203,18 @@ std::optional<Remedy> try_higher_limits(Question& question) {
     std::optional<Levels> levels = fewest_parts(limits, helps_with);
     if (!levels) return std::nullopt;
     for (std::size_t i = 0; i < limits.size(); ++i) {
-        constexpr std::int64_t kNotAtAll = -1;
-        const std::int64_t low = limits[i].may_stay() ? kNotAtAll : 0;
+        const std::int64_t not_at_all = limits[i].lowest - 1;
+        const std::int64_t low = limits[i].may_stay() ? not_at_all : limits[i].lowest;
         if ((*levels)[i] == low) continue;
         const auto with_this = [&](std::int64_t level) {
             Levels less = *levels;
-            less[i] = level == kNotAtAll ? kNotRaised : level;
+            less[i] = level == not_at_all ? kNotRaised : level;
             return helps_with(less);
         };
-        if (const auto found = smallest(low, (*levels)[i], with_this)) {
-            (*levels)[i] = *found == kNotAtAll ? kNotRaised : *found;
+        // Mostly nobody gives way, and one less is too little.
+        if (!with_this((*levels)[i] - 1)) continue;
+        if (const auto found = smallest(low, (*levels)[i] - 1, with_this)) {
+            (*levels)[i] = *found == not_at_all ? kNotRaised : *found;
         }
     }
     const std::string said = raise(state, question.id(), limits, *levels).said;

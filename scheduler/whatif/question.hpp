@@ -95,11 +95,12 @@ struct LimitInWay {
     std::int64_t least = 0;   // lets it in if nobody else comes
     std::int64_t unit = 1;    // raised further by whole ones of these
     std::int64_t levels = 0;  // so many more let everybody else in who waits under it
+    std::int64_t lowest = 0;  // the least level above the limit; below 0 where others may give way
     // Of one GPU model of several there may be room under another.
     [[nodiscard]] bool may_stay() const { return hit.kind == LimitKind::queue_model_maximum; }
 };
-// By limit: 0 is its least amount, each one more a unit more, and less where another change lets
-// less be held; kNotRaised: it stays as it is.
+// By limit: 0 is its least amount, each one more a unit more, and less where others give way or
+// another change lets less be held; kNotRaised: it stays as it is.
 using Levels = std::vector<std::int64_t>;
 inline constexpr std::int64_t kNotRaised = std::numeric_limits<std::int64_t>::min();
 

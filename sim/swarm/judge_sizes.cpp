@@ -129,6 +129,14 @@ void Judge::check_growth(const std::vector<Turn>& turns, const ClusterState& aft
     }
 }
 
+bool Judge::leaves_somebody(const ClusterState& state, PoolId pool) const {
+    return std::any_of(books_.pods.begin(), books_.pods.end(), [&](const auto& entry) {
+        const auto node = books_.nodes.find(entry.second.where());
+        return node != books_.nodes.end() && node->second.pool == state.pool(pool).name &&
+               is_gone_soon(state, entry.first);
+    });
+}
+
 // At a fixed point no rank waits that nobody will place, and no job has fewer than it must.
 void Judge::look_at_sizes(const ClusterState& state) {
     for (const auto& [arrival, id] : state.elastic_jobs()) {
@@ -145,8 +153,10 @@ void Judge::look_at_sizes(const ClusterState& state) {
         Readiness ready;
         state.read_readiness(id, ready);
         const ClusterState::Ranks ranks = state.ranks_of(job);
-        // Those that others are giving up their own for stay.
-        const bool may_come = !spec.speeds.empty() && is_room_to_come(state, job.pool);
+        // Those that others are giving up their own for stay, or, while it is new, others leave.
+        const bool is_new = job.elastic.grow_from > state.now();
+        const bool may_come = (!spec.speeds.empty() && is_room_to_come(state, job.pool)) ||
+                              (is_new && leaves_somebody(state, job.pool));
         if (!ready.further.empty() && ranks.is_settled && !may_come) {
             fail("I19", name + " has ranks that are neither placed nor taken back");
         }

@@ -343,6 +343,38 @@ TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
     }
 }
 
+// A reader of the program: told 15, where 9 were enough.
+TEST(Remedies, a_limit_is_raised_no_further_than_what_gives_way_under_it_leaves_to_do) {
+    EngineWorld world;
+    Policy policy = queue_of_at_most(64);
+    TenantPolicy& tenant = policy.tenants.emplace_back();
+    tenant.name = "team-a";
+    tenant.gpu_maximum = whole_gpus(8);
+    world.set(policy);
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    world.add(pod("stays", "stays", 2));
+    PodFacts low = pod("low", "low", 6);
+    low.preemptible = true;
+    low.priority = priority_value(JobPriority::low);
+    world.add(low);
+    world.run();
+    PodFacts high = pod("high", "high", 7);
+    high.priority = priority_value(JobPriority::high);
+    world.add(high);
+    world.run();
+    EXPECT_EQ(sentence_of(world, "high", ChangeKind::higher_limits),
+              "it would start if namespace team-a might hold 9 GPUs instead of 8, and that would "
+              "push out team-a/low (6 GPUs)");
+    policy.tenants.clear();
+    policy.pools.front().queues.front().maximum = whole_gpus(8);
+    world.set(policy);
+    world.run();
+    EXPECT_EQ(sentence_of(world, "high", ChangeKind::higher_limits),
+              "it would start if the maximum of queue default were 9 GPUs instead of 8, and that "
+              "would push out team-a/low (6 GPUs)");
+}
+
 // With the other of its queue gone the queue holds less, and its maximum needs less.
 TEST(Remedies, beside_the_end_of_a_job_a_limit_is_raised_no_further_than_that_leaves_to_do) {
     EngineWorld world;

@@ -57,8 +57,15 @@ bool is_room_left(const ClusterState& state, const JobRow& job) {
     std::vector<PodId> leaving;
     state.read_leaving(job.pool, leaving);
     return std::any_of(leaving.begin(), leaving.end(), [&](PodId id) {
-        const ObjectKey& by = state.pod(id).evicted_for;
-        return by == ObjectKey{} || by == job.key;
+        const PodRow& pod = state.pod(id);  // what is given for gain is theirs who gain
+        return pod.evicted_for == job.key || (pod.evicted_for == ObjectKey{} && !pod.is_surplus);
+    });
+}
+
+bool has_deferred(const ClusterState& state, const JobRow& job) {
+    return std::any_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
+        const PodRow& pod = state.pod(id);
+        return pod.standing == PodStanding::waiting && pod.facts.rank >= job.elastic.deferred_from;
     });
 }
 
@@ -111,14 +118,15 @@ void Grower::find_jobs(const ClusterState& state, PoolId pool) {
     choices_.clear();
     for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& job = state.job(id);
-        if (job.pool != pool || !job.queue.exists() || job.pods_held == 0) continue;
+        if (job.pool != pool || !job.queue.exists() || !is_about(job)) continue;
         state.read_readiness(id, ready_);
         Grown grown;
         grown.job = id;
         grown.further = ready_.further;
         grown.extra = job.pods_held - state.gang_size(job).value_or(0);
-        grown.more = static_cast<std::int64_t>(grown.further.size());
-        grown.is_by_gain = chooses_by_gain(state, job);
+        const bool is_ending = state.ranks_of(job).is_ending;
+        grown.more = is_ending ? 0 : std::ssize(grown.further);
+        grown.is_by_gain = !is_ending && chooses_by_gain(state, job);
         jobs_.push_back(std::move(grown));
     }
 }
@@ -201,12 +209,16 @@ void Grower::place_pods(ClusterState& state, Grown& one, EngineFigures& figures,
 void Grower::take_back_further(ClusterState& state, PoolId pool, EffectList& effects) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
         const Grown& one = jobs_[i];
-        if (one.further.empty()) continue;
         const JobRow& job = state.job(one.job);
+        if (one.further.empty()) {
+            if (!has_deferred(state, job)) state.defer_ranks(one.job, 0);
+            continue;
+        }
         const ClusterState::Ranks ranks = state.ranks_of(job);
-        if (!ranks.is_settled) continue;
-        const bool is_new = job.elastic.grow_from > state.now();
-        if (is_new && is_room_left(state, job)) continue;
+        const bool is_new = job.elastic.grow_from > state.now() && !ranks.is_ending;
+        const bool is_deferred = is_new && is_room_left(state, job);
+        state.defer_ranks(one.job, is_deferred ? state.pod(one.further.front()).facts.rank : 0);
+        if (is_deferred || !ranks.is_settled) continue;
         std::int32_t kept = ranks.there;
         for (std::size_t c = 0; c < choosing_.size() && is_room_to_come(state, pool); ++c) {
             if (choosing_[c].of == i) kept = std::max(kept, choices_[c].aim);

@@ -29,6 +29,11 @@ class Grower {
 public:
     explicit Grower(Placer& placer) : placer_(placer) {}
 
+    // It runs, or ended before ranks of it began.
+    static bool is_about(const JobRow& job) {
+        return job.pods_held > 0 || job.elastic.deferred_from > 0;
+    }
+
     void run(ClusterState& state, PoolId pool, Reservation& promised, LimitHolds& limits_kept,
              ShortWork& short_work, EngineFigures& figures, EffectList& effects);
 

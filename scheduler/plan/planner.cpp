@@ -59,7 +59,7 @@ void Planner::go_on_later(ClusterState& state) {
 void Planner::grow(ClusterState& state, PoolId pool, EngineFigures& figures, EffectList& effects) {
     const auto& elastic = state.elastic_jobs();
     const bool is_any_here = std::any_of(elastic.begin(), elastic.end(), [&](const auto& one) {
-        return state.job(one.second).pool == pool && state.job(one.second).pods_held > 0;
+        return state.job(one.second).pool == pool && Grower::is_about(state.job(one.second));
     });
     if (!is_any_here) return;
     short_work_.open(state, pool);

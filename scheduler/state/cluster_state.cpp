@@ -89,6 +89,7 @@ void ClusterState::set_timer(JobId id) {
     if (!planted(PlantedBug::no_timer_for_claims)) consider(job.claim_until);
     consider(job.evict_again_at);
     if (is_elastic(job)) consider(next_size_change(job));
+    if (job.elastic.deferred_from > 0) consider(job.elastic.grow_from);
     if (const auto target = wait_target_of(*this, job)) {
         if (!planted(PlantedBug::no_timer_for_wait_targets)) consider(target->near_from);
         consider(target->missed_from);

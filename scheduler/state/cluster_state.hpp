@@ -62,6 +62,7 @@ public:
     void evict_postponed(JobId job, EffectList& effects);  // who could not be yet, if it is time
     // An elastic job is to have so many ranks (sizes.cpp).
     void resize(JobId job, std::int32_t ranks, std::string why, EffectList& effects);
+    void defer_ranks(JobId job, std::int32_t from);
     // Has pods of the job stopped for a window, or because their node is unhealthy.
     void drain(JobId job, const std::vector<PodId>& pods, std::string why, EffectList& effects);
     void note_drained() { calendar_.clock.drain_due = false; }
@@ -286,7 +287,6 @@ private:
     void ring_timers();
     void send_workload(JobId id, EffectList& effects);
     void send_due_workloads(EffectList& effects);
-
     // claims and evictions (claims.cpp)
     void send_eviction(PodId id, EffectList& effects);
     [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;

@@ -173,8 +173,11 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         }
     }
     const bool may_be_tried = !leaving && job.not_before <= now_;
-    // Once a rank has succeeded, all that it was to have must: then none is left out any more.
-    if (gang && is_elastic(job) && held.is_whole() && !is_ending) {
+    // Once a rank has succeeded, all that it was to have must: then none is left out any more but
+    // those that never began.
+    const std::int32_t deferred_from = job.elastic.deferred_from;
+    if (is_ending) rank_last = std::max(rank_last, deferred_from - 1);
+    if (gang && is_elastic(job) && held.is_whole() && (!is_ending || deferred_from > 0)) {
         set_further_ranks_aside(*this, rank_last, out);
         if (out.pods.empty() && !out.further.empty()) {
             if (!may_be_tried) out.further.clear();

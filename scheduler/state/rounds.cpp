@@ -315,8 +315,8 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
     if (is_whole || round.bound == 0) {  // ranks that succeeded hold nothing
         if (is_whole && !job.gang_started) {
             job.gang_started = true;
-            job.elastic.grow_from = now_ + policy_.growth_pause;
-            set_timer(id);
+            const bool was_placed = pods_[job.pods.front().value()].placed_at.happened();
+            if (was_placed) job.elastic.grow_from = now_ + policy_.growth_pause;
             note_victim(job.queue);
         }
         if (is_whole) {

@@ -150,9 +150,10 @@ inline constexpr std::int32_t kRanksMaximum = 1'000'000;
 struct ElasticRow {
     std::int32_t size = 0;  // of its workload, as far as is known; 0: it is not elastic
     std::int32_t wanted = 0;
-    std::int32_t before = 0;   // its size before that, while the watch may still show it
-    std::int32_t sent = 0;     // what it was told and has not answered to; 0: nothing
-    std::int32_t offered = 0;  // ranks above its minimum that those who wait know of
+    std::int32_t before = 0;         // its size before that, while the watch may still show it
+    std::int32_t sent = 0;           // what it was told and has not answered to; 0: nothing
+    std::int32_t offered = 0;        // ranks above its minimum that those who wait know of
+    std::int32_t deferred_from = 0;  // from this rank on they wait for who leaves; 0: none do
     bool in_flight = false;
     EffectId effect{};
     std::int32_t failures = 0;  // in a row
@@ -166,8 +167,9 @@ struct ElasticRow {
     std::int32_t paced_ranks = 0;
 };
 BOOST_DESCRIBE_STRUCT(ElasticRow, (),
-                      (size, wanted, before, sent, offered, in_flight, effect, failures, not_before,
-                       grow_from, give_from, why, done, paced_from, paced_ranks))
+                      (size, wanted, before, sent, offered, deferred_from, in_flight, effect,
+                       failures, not_before, grow_from, give_from, why, done, paced_from,
+                       paced_ranks))
 
 // The ranks that an elastic job really has.
 struct ElasticRanks {

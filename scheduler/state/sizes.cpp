@@ -70,6 +70,11 @@ void ClusterState::resize(JobId id, std::int32_t ranks, std::string why, EffectL
     set_timer(id);
 }
 
+void ClusterState::defer_ranks(JobId id, std::int32_t from) {
+    std::int32_t& known = jobs_[id.value()].elastic.deferred_from;
+    if (std::exchange(known, from) != from) set_timer(id);
+}
+
 // Ranks of elastic jobs, all that are named and those after them.
 void ClusterState::shrink(const std::vector<Victim>& victims, const std::string& why,
                           EffectList& effects) {
@@ -115,6 +120,7 @@ void ClusterState::settle_size(JobId id, EffectList& effects) {
         return pod.standing == PodStanding::waiting && !pod.facts.terminating;
     });
     if (waits && !is_there) {
+        job.elastic.deferred_from = 0;
         resize(id, job.record->spec.replicas_max, "it waits, and may start with all its ranks",
                effects);
     }
@@ -138,9 +144,7 @@ void ClusterState::send_resize(JobId id, EffectList& effects) {
 Instant ClusterState::next_size_change(const JobRow& job) {
     const ElasticRow& elastic = job.elastic;
     if (elastic.wanted != elastic.size) return elastic.not_before;
-    // Ranks that wait for who leaves do so no longer than that.
-    const bool may_change = elastic.size < job.record->spec.replicas_max || is_paced(job) ||
-                            job.pods_held < elastic.size;
+    const bool may_change = elastic.size < job.record->spec.replicas_max || is_paced(job);
     // At its largest, too: its ranks may go for others once its controller hears again.
     return may_change ? std::max(elastic.grow_from, elastic.not_before) : elastic.not_before;
 }

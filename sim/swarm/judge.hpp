@@ -193,7 +193,7 @@ private:
     void check_given(const ResizeWorkload& resize, const ClusterState& after);
     void check_shrink(const ResizeWorkload& resize, const ClusterState& after);
     void check_growth(const std::vector<Turn>& turns, const ClusterState& after);
-    bool leaves_somebody(const ClusterState& state, PoolId pool) const;
+    bool leaves_room(const ClusterState& state, const JobRow& job) const;
     void look_at_sizes(const ClusterState& state);
     // All ranks that could go for one like it; absent: not all of them together.
     [[nodiscard]] std::optional<Books> without_surplus(const ClusterState& state, JobId by,

@@ -129,11 +129,15 @@ void Judge::check_growth(const std::vector<Turn>& turns, const ClusterState& aft
     }
 }
 
-bool Judge::leaves_somebody(const ClusterState& state, PoolId pool) const {
+// Somebody of its pool leaves, and neither for another job nor for what others gain.
+bool Judge::leaves_room(const ClusterState& state, const JobRow& job) const {
     return std::any_of(books_.pods.begin(), books_.pods.end(), [&](const auto& entry) {
         const auto node = books_.nodes.find(entry.second.where());
-        return node != books_.nodes.end() && node->second.pool == state.pool(pool).name &&
-               is_gone_soon(state, entry.first);
+        if (node == books_.nodes.end() || !node->second.ready) return false;
+        if (node->second.pool != state.pool(job.pool).name) return false;
+        const PodRow& pod = state.pod(state.find_pod(entry.first));
+        const bool is_nobodys = pod.evicted_for == ObjectKey{} && !pod.is_surplus;
+        return (is_nobodys || pod.evicted_for == job.key) && is_gone_soon(state, entry.first);
     });
 }
 
@@ -156,7 +160,7 @@ void Judge::look_at_sizes(const ClusterState& state) {
         // Those that others are giving up their own for stay, or, while it is new, others leave.
         const bool is_new = job.elastic.grow_from > state.now();
         const bool may_come = (!spec.speeds.empty() && is_room_to_come(state, job.pool)) ||
-                              (is_new && leaves_somebody(state, job.pool));
+                              (is_new && !ranks.is_ending && leaves_room(state, job));
         if (!ready.further.empty() && ranks.is_settled && !may_come) {
             fail("I19", name + " has ranks that are neither placed nor taken back");
         }

@@ -221,7 +221,11 @@ private:
         } else if (verb == "run") {
             world_.run();
         } else if (verb == "finish" || verb == "delete" || verb == "terminate") {
-            for (const PodFacts& one : jobs_.at(part[1])) {
+            // All pods of a job, or one.
+            const std::string of =
+                jobs_.contains(part[1]) ? part[1] : part[1].substr(0, part[1].rfind('-'));
+            for (const PodFacts& one : jobs_.at(of)) {
+                if (of != part[1] && one.key.name != part[1]) continue;
                 if (verb == "delete") {
                     world_.remove_pod(one.uid);
                     continue;

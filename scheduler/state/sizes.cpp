@@ -72,7 +72,9 @@ void ClusterState::resize(JobId id, std::int32_t ranks, std::string why, EffectL
 
 void ClusterState::defer_ranks(JobId id, std::int32_t from) {
     std::int32_t& known = jobs_[id.value()].elastic.deferred_from;
-    if (std::exchange(known, from) != from) set_timer(id);
+    if (std::exchange(known, from) == from) return;
+    if (from == 0) mark_dirty(id);  // those that wait may be owed now
+    set_timer(id);
 }
 
 // Ranks of elastic jobs, all that are named and those after them.

@@ -59,8 +59,9 @@ std::string explain_size(const ClusterState& state, JobId id) {
     if (ranks.has_surplus) return text + ", and gives up what it had more: " + elastic.why;
     if (ranks.is_ending) return text + ", and keeps them: some have ended";
     if (elastic.deferred_from > 0) {
-        return text + ", and " + explain_parts::ranks_text(elastic.wanted - ranks.there) +
-               " more wait for the room of those who leave";
+        const std::int32_t more = elastic.wanted - ranks.there;
+        return text + ", and " + explain_parts::ranks_text(more) +
+               (more == 1 ? " more waits" : " more wait") + " for the room of those who leave";
     }
     if (elastic.wanted > ranks.there) {
         return text + ", and is growing to " + std::to_string(elastic.wanted) + ": " + elastic.why;

@@ -65,7 +65,8 @@ bool is_room_left(const ClusterState& state, const JobRow& job) {
 bool has_deferred(const ClusterState& state, const JobRow& job) {
     return std::any_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
         const PodRow& pod = state.pod(id);
-        return pod.standing == PodStanding::waiting && pod.facts.rank >= job.elastic.deferred_from;
+        return pod.standing == PodStanding::waiting && !pod.is_surplus &&
+               pod.facts.rank >= job.elastic.deferred_from;
     });
 }
 
@@ -217,12 +218,13 @@ void Grower::take_back_further(ClusterState& state, PoolId pool, EffectList& eff
         const ClusterState::Ranks ranks = state.ranks_of(job);
         const bool is_new = job.elastic.grow_from > state.now() && !ranks.is_ending;
         const bool is_deferred = is_new && is_room_left(state, job);
-        state.defer_ranks(one.job, is_deferred ? state.pod(one.further.front()).facts.rank : 0);
-        if (is_deferred || !ranks.is_settled) continue;
         std::int32_t kept = ranks.there;
         for (std::size_t c = 0; c < choosing_.size() && is_room_to_come(state, pool); ++c) {
             if (choosing_[c].of == i) kept = std::max(kept, choices_[c].aim);
         }
+        const bool waits_on = is_deferred || kept > ranks.there;
+        if (waits_on) state.defer_ranks(one.job, state.pod(one.further.front()).facts.rank);
+        if (is_deferred || !ranks.is_settled) continue;
         const char* why = one.is_by_gain
                               ? "by more ranks it would gain less than others, or nothing"
                               : "there was no idle room for more ranks";

@@ -17,6 +17,12 @@ bool is_about_quota(const ClusterState& state, const JobRow& job, const Load& as
     return lacks_quota(state, job, ask) && !planted(PlantedBug::shrink_in_its_pool_alone);
 }
 
+// Whose ranks are in the way of the job: `anywhere` those of its namespace, else in its pool.
+bool is_in_the_way(const JobRow& job, const JobRow& other, bool anywhere) {
+    return other.key != job.key &&
+           (other.pool == job.pool || (anywhere && other.tenant == job.tenant));
+}
+
 bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
     if (job.priority >= other.priority || planted(PlantedBug::shrink_for_anybody)) return true;
     return other.pool == job.pool && reclaim::may_try(state, job, ask) &&
@@ -102,9 +108,7 @@ bool may_try(const ClusterState& state, const JobRow& job, const Load& ask) {
     if (elastic.empty()) return false;
     const bool is_anywhere = is_about_quota(state, job, ask);
     return std::any_of(elastic.begin(), elastic.end(), [&](const Arrived& one) {
-        const JobRow& other = state.job(one.second);
-        const bool counts = other.pool == job.pool || (is_anywhere && other.tenant == job.tenant);
-        return counts && other.key != job.key;
+        return is_in_the_way(job, state.job(one.second), is_anywhere);
     });
 }
 
@@ -115,10 +119,9 @@ void find_surplus(const ClusterState& state, const JobRow& job, const Load& ask,
     std::vector<PoolId> pools{job.pool};
     for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& other = state.job(id);
-        if (!other.queue.exists() || other.key == job.key) continue;
-        if (other.priority >= kSystemPriority) continue;
-        const bool counts = other.pool == job.pool || (is_anywhere && other.tenant == job.tenant);
-        if (!counts || !yields_to(state, job, ask.gpus, other)) continue;
+        if (!other.queue.exists() || other.priority >= kSystemPriority) continue;
+        if (!is_in_the_way(job, other, is_anywhere)) continue;
+        if (!yields_to(state, job, ask.gpus, other)) continue;
         if (std::find(pools.begin(), pools.end(), other.pool) == pools.end()) {
             pools.push_back(other.pool);
         }

@@ -186,6 +186,16 @@ Duration longest_grace(const ClusterState& state, const Units& units) {
     return longest;
 }
 
+// Of the one that takes the shortest of them; none: nothing to wait for.
+Duration shortest_grace(const ClusterState& state, const Units& units) {
+    std::optional<Duration> shortest;
+    for (const EvictionUnit* unit : units) {
+        const Duration grace = longest_grace(state, *unit);
+        shortest = std::min(shortest.value_or(grace), grace);
+    }
+    return shortest.value_or(Duration{});
+}
+
 }  // namespace
 
 bool EvictionSearch::find(ClusterState& state, JobId job, const std::vector<PodId>& pods,
@@ -205,16 +215,13 @@ bool EvictionSearch::find(ClusterState& state, JobId job, const std::vector<PodI
         trial.wait_for(grace);
         return tell(trial, choose(trial, among), out);
     };
+    if (!state.has_windows()) return search(units, Duration{});  // nobody asks how long they take
     // How long the chosen ones take to stop is known when they are: near a window that may be too
     // long, and others do.
-    Units quick = units;
-    std::stable_sort(quick.begin(), quick.end(), [&](const EvictionUnit* a, const EvictionUnit* b) {
-        return longest_grace(state, *a) < longest_grace(state, *b);
-    });
-    const Duration shortest = units.empty() ? Duration{} : longest_grace(state, *quick.front());
+    const Duration shortest = shortest_grace(state, units);
     if (search(units, shortest)) return true;
     const Duration longest = longest_grace(state, units);
-    if (!state.has_windows() || longest == shortest) return false;
+    if (longest == shortest) return false;
     std::erase_if(units,
                   [&](const EvictionUnit* unit) { return longest_grace(state, *unit) > shortest; });
     if (search(units, shortest)) return true;

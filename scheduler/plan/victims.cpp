@@ -64,14 +64,15 @@ Protection read_gang(const ClusterState& state, const JobRow& job, Consent conse
     return until;
 }
 
-Protection read_unit(const ClusterState& state, PodId id, Consent consent, EvictionUnit& unit) {
+Protection read_unit(const ClusterState& state, PodId id, bool is_gang, Consent consent,
+                     EvictionUnit& unit) {
     const PodRow& pod = state.pod(id);
     const JobRow& job = state.job(pod.job);
     unit.job = pod.job;
     const Protection budget = state.evictable_from(job.key);
     if (!budget) return std::nullopt;
     Protection own;
-    if (state.gang_size(job)) {
+    if (is_gang) {
         own = read_gang(state, job, consent, unit);
     } else {
         own = protected_until(state, pod, consent);
@@ -118,9 +119,11 @@ void read_node(const ClusterState& state, NodeId on,
         const PodRow& pod = state.pod(id);
         if (pod.is_leaving() || !pod.job.exists() || pod.standing != PodStanding::bound) continue;
         const JobRow& job = state.job(pod.job);
-        if (!may_stop(job) || (state.gang_size(job) && !gangs.insert(pod.job).second)) continue;
+        if (gangs.contains(pod.job) || !may_stop(job)) continue;
+        const bool is_gang = state.gang_size(job).has_value();  // looks at each of its pods
+        if (is_gang) gangs.insert(pod.job);
         EvictionUnit unit;
-        const Protection until = read_unit(state, id, consent, unit);
+        const Protection until = read_unit(state, id, is_gang, consent, unit);
         if (!until) continue;
         if (*until <= state.now()) {
             unit.weight = unit.price_gpu_ms;

@@ -6,6 +6,26 @@
 namespace gpuctl {
 namespace {
 
+// How far it may grow towards `target` before a limit ends it, and which one.
+struct Reach {
+    std::int32_t ranks = 0;
+    LimitHit hit;  // none: `target` is within all limits
+};
+
+Reach reach_of(const ClusterState& state, const JobRow& job, std::int32_t there,
+               std::int32_t target) {
+    const Shape& shape = state.shapes().at(state.pod(job.pods.front()).shape);
+    Load ask;
+    Reach reach{there, {}};
+    while (reach.ranks < target) {
+        ask.add({shape.gpus, shape.cpu, shape.memory});
+        reach.hit = state.limit_hit(job, ask);
+        if (reach.hit.kind != LimitKind::none) break;
+        ++reach.ranks;
+    }
+    return reach;
+}
+
 // What keeps one more rank like `like` from being placed; empty: nothing that is known here.
 std::string obstacle(const ClusterState& state, const JobRow& job, PodId like) {
     const Shape& shape = state.shapes().at(state.pod(like).shape);
@@ -22,10 +42,6 @@ std::string obstacle(const ClusterState& state, const JobRow& job, PodId like) {
            explain_parts::gpus_noun(shape.gpus.value());
 }
 
-}  // namespace
-
-namespace {
-
 std::string times(const JobSpec& spec, std::int32_t ranks) {
     const std::int32_t tenths = speed_of(spec.speeds, ranks) / (kSpeedOfOne / 10);
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " times as fast";
@@ -39,6 +55,28 @@ std::string next_size(const JobSpec& spec, std::int32_t ranks) {
         }
     }
     return "";
+}
+
+// To how many ranks it would grow, and what it waits for.
+std::string growth_ahead(const ClusterState& state, const JobRow& job, std::int32_t there) {
+    const JobSpec& spec = job.record->spec;
+    const bool is_paced = !spec.speeds.empty();
+    std::string text = is_paced ? next_size(spec, there) : std::to_string(spec.replicas_max);
+    if (text.empty()) return ", and would be no faster with more";
+    const Reach reach = reach_of(state, job, there, spec.replicas_max);
+    if (!is_paced && reach.ranks > there && reach.ranks < spec.replicas_max) {
+        text = std::to_string(reach.ranks) + " and no further (" +
+               explain_parts::explain_limit(state, job, reach.hit).sentence + ")";
+    }
+    text = "; it would grow to " + text;
+    const std::string why = obstacle(state, job, job.pods.front());
+    if (!why.empty()) return text + ": " + why;
+    const Instant from = std::max(job.elastic.grow_from, job.elastic.not_before);
+    if (from > state.now()) {
+        return text + ", not before " + explain_parts::span(from - state.now()) + " from now";
+    }
+    if (is_paced) return text + ", where that pays and others do not gain more by the room";
+    return text + " when what is idle is kept for nobody who waits";
 }
 
 }  // namespace
@@ -68,18 +106,7 @@ std::string explain_size(const ClusterState& state, JobId id) {
     }
     if (is_paced && !elastic.why.empty()) text += " (the last change: " + elastic.why + ")";
     if (ranks.there >= spec.replicas_max) return text + ", as many as it may have";
-    const std::string more =
-        is_paced ? next_size(spec, ranks.there) : std::to_string(spec.replicas_max);
-    if (more.empty()) return text + ", and would be no faster with more";
-    text += "; it would grow to " + more;
-    const std::string why = obstacle(state, job, job.pods.front());
-    if (!why.empty()) return text + ": " + why;
-    const Instant from = std::max(elastic.grow_from, elastic.not_before);
-    if (from > state.now()) {
-        return text + ", not before " + explain_parts::span(from - state.now()) + " from now";
-    }
-    if (is_paced) return text + ", where that pays and others do not gain more by the room";
-    return text + " when what is idle is kept for nobody who waits";
+    return text + growth_ahead(state, job, ranks.there);
 }
 
 }  // namespace gpuctl

@@ -214,6 +214,20 @@ TEST_F(Sizes, users_read_how_many_ranks_there_are_and_why_not_more) {
               "it has 4 ranks of 2 to 6, and is growing to 6: room for more ranks is idle");
 }
 
+TEST_F(Sizes, users_read_the_limit_that_ends_growth_before_the_most_ranks) {
+    take_back_what_did_not_fit();
+    TenantPolicy tenant;
+    tenant.name = "team-a";
+    tenant.gpu_maximum = whole_gpus(5);
+    world.policy.tenants = {tenant};
+    world.set(world.policy);
+    world.add(node("b", 4));
+    world.plan();
+    EXPECT_EQ(find_job(world.engine.state(), "team-a", "e")->size,
+              "it has 4 ranks of 2 to 6; it would grow to 5 and no further (namespace team-a holds "
+              "4 of 5 GPUs it may hold; it needs 2), not before 1m from now");
+}
+
 // The last rank that it lost is not made at the expense of those who wait.
 TEST_F(Sizes, once_a_rank_has_succeeded_the_size_stays) {
     take_back_what_did_not_fit();

@@ -37,6 +37,8 @@ namespace gpuctl {
       "A job that moves to another queue is charged there and not let off here.") \
     X(ended_pods_keep_room, \
       "A pod that ended still holds its node.") \
+    X(leavers_have_had_their_turn, \
+      "Whose turn it is: what those on their way out hold counts until they are gone.") \
     X(terminating_pods_free_room, \
       "A pod counts as gone while it is still being stopped.") \
     X(keep_room_on_release, \

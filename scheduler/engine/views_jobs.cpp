@@ -199,6 +199,7 @@ Positions positions(const ClusterState& state) {
     Positions out;
     Line line;
     for (const auto& [pool_name, pool] : state.pools_by_name()) {
+        line.leavers.read(state, pool);
         for (const QueueId queue : state.pool(pool).queues) {
             std::vector<Contender> waiting;
             for (const ClassId id : state.book().of_queue(queue)) {

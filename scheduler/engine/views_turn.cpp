@@ -72,14 +72,15 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
     const QueueRow& leaf = state.queue(job.queue);
     const TenantRow& tenant = state.tenant(job.tenant);
     TurnView turn;
+    Line line;
+    line.leavers.read(state, job.pool);
     for (QueueId up = job.queue; up.exists(); up = state.queue(up).parent) {
         const QueueRow& queue = state.queue(up);
         const QueueOrder order =
             queue.parent.exists() ? state.queue(queue.parent).order : pool.order;
-        turn.levels.push_back(
-            {queue.name, order, queue.priority, queue.guaranteed, queue.account.held.gpus,
-             dominant_share(queue.account.held, queue.account.usage, pool.offered), queue.weight,
-             queue.is_beyond_guarantee});
+        turn.levels.push_back({queue.name, order, queue.priority, queue.guaranteed,
+                               held_for_turn(state, line, up), share_of_queue(state, line, up),
+                               queue.weight, queue.is_beyond_guarantee});
     }
     std::reverse(turn.levels.begin(), turn.levels.end());
     turn.order = leaf.order;
@@ -99,16 +100,12 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
             turn.sooner_until = target->missed_from;
         }
     }
-    Line line;
     if (leaf.order == QueueOrder::shortest) turn.run_time = run_time_of(state, job, line);
     add_those_ahead(state, id, line, turn);
     turn.tenant = tenant.name;
     turn.tenant_weight = tenant.weight;
-    if (job.tenant.value() < leaf.by_tenant.size()) {
-        const Account& account = leaf.by_tenant[job.tenant.value()];
-        turn.tenant_share = dominant_share(account.held, account.usage, pool.offered);
-    }
-    turn.tenant_held = state.held_in_pool(job.tenant, job.pool);
+    turn.tenant_share = share_of_tenant(state, line, job.queue, job.tenant);
+    turn.tenant_held = held_for_turn(state, line, job.tenant, job.pool);
     turn.tenant_quota = state.pool_quota(job.tenant, job.pool);
     return turn;
 }

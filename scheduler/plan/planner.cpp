@@ -74,6 +74,7 @@ bool Planner::serve(ClusterState& state, PoolId pool, std::int64_t& attempts_lef
     // Where long work is stopped for short, whoever goes first has others stopped instead.
     line_.may_promise = line_.keeps_limits = keeps_limits(row);
     line_.heads = {};
+    line_.leavers = {};
     line_.passed.clear();
     limit_holds_.clear();
     claim_longest_ = {};

@@ -110,6 +110,7 @@ bool Planner::look_for_heads(ClusterState& state, ClassId chosen) {
 // Before others: in a Plan that tried nobody, who comes before them was not asked.
 void Planner::note_told_heads(ClusterState& state, PoolId pool) {
     heads_.heads = {};
+    heads_.leavers = {};
     limit_holds_.clear();
     const Reservation& promised = reservations_[pool.value()];
     if (promised.exists()) {

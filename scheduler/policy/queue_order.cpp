@@ -70,25 +70,24 @@ std::int64_t priority_of(const ClusterState& state, const Contender& one) {
 
 Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
 
-std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account) {
-    if (account.share >= 0) return account.share;
-    return dominant_share(account.held, account.usage, state.pool(pool).offered);
-}
-
-Share tenant_share(const ClusterState& state, const QueueRow& queue, TenantId tenant) {
-    const bool known = tenant.value() < queue.by_tenant.size();
-    return {known ? share_of(state, queue.pool, queue.by_tenant[tenant.value()]) : 0,
-            state.tenant(tenant).weight};
+std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account,
+                      const Load& leaving) {
+    if (leaving == Load{} && account.share >= 0) return account.share;
+    Load held = account.held;
+    held.add(leaving, -1);
+    return dominant_share(held, account.usage, state.pool(pool).offered);
 }
 
 // GPUs held of the pool, to what may be held of it: the quota, else all there is.
-Share quota_part(const ClusterState& state, PoolId pool, TenantId tenant) {
+Share quota_part(const ClusterState& state, const Line& line, PoolId pool, TenantId tenant) {
     const GpuMilli most = state.pool_quota(tenant, pool).value_or(state.pool(pool).offered.gpus);
-    return {state.held_in_pool(tenant, pool).value(), std::max<std::int64_t>(most.value(), 1)};
+    return {held_for_turn(state, line, tenant, pool).value(),
+            std::max<std::int64_t>(most.value(), 1)};
 }
 
-Order compare_jobs(const ClusterState& state, const QueueRow& queue, Line& line, JobTerm term,
+Order compare_jobs(const ClusterState& state, QueueId queue_id, Line& line, JobTerm term,
                    const Contender& a, const Contender& b) {
+    const PoolId pool = state.queue(queue_id).pool;
     const TenantId x = a.of->key.tenant;
     const TenantId y = b.of->key.tenant;
     switch (term) {
@@ -100,11 +99,13 @@ Order compare_jobs(const ClusterState& state, const QueueRow& queue, Line& line,
         }
         case JobTerm::tenant_share:
             if (x == y || planted(PlantedBug::ignore_tenant_shares)) return Order::equal;
-            return compare_share(tenant_share(state, queue, x), tenant_share(state, queue, y));
+            return compare_share(
+                {share_of_tenant(state, line, queue_id, x), state.tenant(x).weight},
+                {share_of_tenant(state, line, queue_id, y), state.tenant(y).weight});
         case JobTerm::tenant_quota:
             if (x == y) return Order::equal;
-            return compare_share(quota_part(state, queue.pool, x),
-                                 quota_part(state, queue.pool, y));
+            return compare_share(quota_part(state, line, pool, x),
+                                 quota_part(state, line, pool, y));
         case JobTerm::run_time:
             return line.scores.compare(state, a.id, b.id, line.may_promise);
     }
@@ -112,27 +113,32 @@ Order compare_jobs(const ClusterState& state, const QueueRow& queue, Line& line,
 }
 
 // Under its guarantee, or under that for a GPU model which its next job could use.
-bool is_owed(const ClusterState& state, const QueueRow& queue, const Contender& next) {
-    if (queue.account.held.gpus < queue.guaranteed_now()) return true;
+bool is_owed(const ClusterState& state, const Line& line, QueueId id, const Contender& next) {
+    const QueueRow& queue = state.queue(id);
+    if (held_for_turn(state, line, id) < queue.guaranteed_now()) return true;
     if (queue.models.empty() || queue.is_beyond_guarantee) return false;
     const Shape& shape = state.shapes().at(ShapeId{next.of->key.ask[2]});  // see ask_of()
     const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
     return std::any_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
-        return model.held < model.limit.guaranteed && shape.gpus > GpuMilli{0} &&
+        const GpuMilli held = model.held - line.leavers.of_model(id, model.limit.model);
+        return held < model.limit.guaranteed && shape.gpus > GpuMilli{0} &&
                takes_gpu_model(rules, model.limit.model);
     });
 }
 
 // Of its guarantee. One that is owed only GPUs of a model holds all of it: with no part at all the
 // order would go round in a circle.
-Share part_held(const QueueRow& queue) {
-    const std::int64_t held = queue.account.held.gpus.value();
-    if (held >= queue.guaranteed_now().value()) return {1, 1};
-    return {held, queue.guaranteed_now().value()};
+Share part_held(const ClusterState& state, const Line& line, QueueId queue) {
+    const std::int64_t held = held_for_turn(state, line, queue).value();
+    const std::int64_t guaranteed = state.queue(queue).guaranteed_now().value();
+    if (held >= guaranteed) return {1, 1};
+    return {held, guaranteed};
 }
 
-Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, const QueueRow& a,
-                     const QueueRow& b, const Contender& next_a, const Contender& next_b) {
+Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, QueueId id_a,
+                     QueueId id_b, const Contender& next_a, const Contender& next_b) {
+    const QueueRow& a = state.queue(id_a);
+    const QueueRow& b = state.queue(id_b);
     switch (term) {
         case QueueTerm::none:
             return Order::equal;
@@ -143,11 +149,13 @@ Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, cons
             return higher_first(priority_of(state, next_a), priority_of(state, next_b));
         case QueueTerm::under_guarantee:
             if (planted(PlantedBug::ignore_guarantees)) return Order::equal;
-            return higher_first(is_owed(state, a, next_a) ? 1 : 0,
-                                is_owed(state, b, next_b) ? 1 : 0);
+            return higher_first(is_owed(state, line, id_a, next_a) ? 1 : 0,
+                                is_owed(state, line, id_b, next_b) ? 1 : 0);
         case QueueTerm::guarantee_part:
-            if (!is_owed(state, a, next_a) || !is_owed(state, b, next_b)) return Order::equal;
-            return compare_share(part_held(a), part_held(b));
+            if (!is_owed(state, line, id_a, next_a) || !is_owed(state, line, id_b, next_b)) {
+                return Order::equal;
+            }
+            return compare_share(part_held(state, line, id_a), part_held(state, line, id_b));
         case QueueTerm::run_time: {
             const PreemptionPolicy& policy = state.pool(a.pool).preemption;
             if (!policy.stops_by_run_time()) return Order::equal;
@@ -155,8 +163,8 @@ Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, cons
         }
         case QueueTerm::share: {
             const bool alike = planted(PlantedBug::ignore_queue_weights);
-            return compare_share({share_of(state, a.pool, a.account), alike ? 1 : a.weight},
-                                 {share_of(state, b.pool, b.account), alike ? 1 : b.weight});
+            return compare_share({share_of_queue(state, line, id_a), alike ? 1 : a.weight},
+                                 {share_of_queue(state, line, id_b), alike ? 1 : b.weight});
         }
     }
     return Order::equal;
@@ -167,8 +175,7 @@ bool queue_comes_first(const ClusterState& state, Line& line, QueueOrder order, 
                        QueueId b, const Contender& next_a, const Contender& next_b) {
     if (resumes(*next_a.of) != resumes(*next_b.of)) return resumes(*next_a.of);
     for (const QueueTerm term : terms_for(order).of_queues) {
-        const Order found =
-            compare_queues(state, line, term, state.queue(a), state.queue(b), next_a, next_b);
+        const Order found = compare_queues(state, line, term, a, b, next_a, next_b);
         if (found != Order::equal) return found == Order::less;
     }
     return next_a.job < next_b.job;
@@ -227,12 +234,33 @@ bool Line::offers(const ClusterState& state, ClassId id) const {
            std::find(passed.begin(), passed.end(), id) == passed.end();
 }
 
+GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue) {
+    return state.queue(queue).account.held.gpus - line.leavers.of_queue(queue).gpus;
+}
+
+GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId tenant, PoolId pool) {
+    return state.held_in_pool(tenant, pool) - line.leavers.of_tenant(tenant, pool);
+}
+
+std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue) {
+    const QueueRow& row = state.queue(queue);
+    return share_of(state, row.pool, row.account, line.leavers.of_queue(queue));
+}
+
+std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueId leaf,
+                             TenantId tenant) {
+    const QueueRow& row = state.queue(leaf);
+    if (tenant.value() >= row.by_tenant.size()) return 0;
+    return share_of(state, row.pool, row.by_tenant[tenant.value()],
+                    line.leavers.of_tenant(leaf, tenant));
+}
+
 bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,
                      const Contender& b) {
     if (resumes(*a.of) != resumes(*b.of)) return resumes(*a.of);
     const QueueRow& row = state.queue(queue);
     for (const JobTerm term : terms_for(row.order).of_jobs) {
-        const Order found = compare_jobs(state, row, line, term, a, b);
+        const Order found = compare_jobs(state, queue, line, term, a, b);
         if (found != Order::equal) return found == Order::less;
     }
     return (a.job < b.job) != planted(PlantedBug::youngest_first);
@@ -240,6 +268,7 @@ bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const
 
 ClassId next_class(const ClusterState& state, PoolId pool, Line& line) {
     const PoolRow& row = state.pool(pool);
+    line.leavers.read(state, pool);
     const ClassId best = next_of(state, row.order, row.roots, line);
     const ClassId system = next_in_leaf(state, state.system_queue(pool), line);
     if (!system.exists() ||

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "scheduler/policy/leavers.hpp"
 #include "scheduler/policy/limit_heads.hpp"
 #include "scheduler/policy/shortest_first.hpp"
 #include "scheduler/state/cluster_state.hpp"
@@ -21,6 +22,7 @@ struct Line {
     bool has_only_heads = false;  // nobody else is looked for
     LimitHeads heads;
     ShortestFirst scores;
+    Leavers leavers;  // of the pool whose line it is
 
     [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;
 };
@@ -34,6 +36,13 @@ struct Contender {
     const JobClass* of = nullptr;
     WaitingJob job;
 };
+
+// By what stays of it, see Leavers: the dominant share in parts of kShareWhole, and GPUs held.
+std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue);
+std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueId leaf,
+                             TenantId tenant);
+GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue);
+GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId tenant, PoolId pool);
 
 // True when the first of two jobs of one queue is tried first.
 bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,

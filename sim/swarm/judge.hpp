@@ -207,6 +207,8 @@ private:
     void compare_jobs(const Turn& first, const Turn& later, const Held& held);
     [[nodiscard]] Amounts held_below(const QueueName& queue, const Held& held) const;
     void note_new_claims(const ClusterState& after);
+    static bool is_leaving(const BookedPod& pod);
+    [[nodiscard]] bool counts_for_turns(const BookedPod& pod, const ClusterState& after) const;
     // Books::kept() for what was held before a turn.
     [[nodiscard]] std::int64_t kept_then(const QueueName& queue, const Held& held) const;
     [[nodiscard]] bool was_kept_out(const Turn& later, const Held& held) const;

@@ -60,6 +60,28 @@ void Judge::note_new_claims(const ClusterState& after) {
             }
         }
     }
+    // Likewise of those who began to leave in this Plan, or are to stay after all.
+    for (const auto& [uid, pod] : books_.pods) {
+        const PodId id = after.find_pod(uid);
+        const bool leaves = id.exists() && after.pod(id).is_leaving();
+        if (pod.holds() && leaves != is_leaving(pod)) {
+            pools_claimed_in_.insert(books_.queue_of(pod.facts).pool);
+        }
+    }
+}
+
+bool Judge::is_leaving(const BookedPod& pod) {
+    return pod.facts.terminating || pod.evicting || pod.surplus;
+}
+
+// Whose turn it is goes by what stays: who is on the way out of a node that answers is as good as
+// gone, unless its grace was over long ago.
+bool Judge::counts_for_turns(const BookedPod& pod, const ClusterState& after) const {
+    if (!pod.holds()) return false;
+    if (!is_leaving(pod) || is_stuck(pod, after.now())) return true;
+    const auto node = books_.nodes.find(pod.where());
+    return node == books_.nodes.end() || !node->second.ready ||
+           node->second.pool != books_.queue_of(pod.facts).pool;
 }
 
 void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& after) {
@@ -71,7 +93,7 @@ void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& afte
             amounts_of(pod.facts.request), sign);
     };
     for (const auto& [uid, pod] : books_.pods) {
-        if (pod.holds()) sum(pod, 1);
+        if (counts_for_turns(pod, after)) sum(pod, 1);
     }
     const auto change = [&](const Turn& turn, std::int64_t sign) {
         held[books_.queue_of(turn.pod)][turn.job.namespace_name].add(amounts_of(turn.pod.request),

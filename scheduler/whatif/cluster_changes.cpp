@@ -87,12 +87,29 @@ std::vector<const NodeFacts*> model_nodes(const Question& question) {
     return best;
 }
 
+void remove_one_by_one(Trial& trial, const std::vector<std::string>& uids) {
+    for (const std::string& uid : uids) {
+        trial.happen(PodRemoved{uid});
+        trial.settle();  // somebody may take what is free already
+    }
+}
+
+void begin_to_leave(Trial& trial, const std::string& uid) {
+    const PodId id = trial.state().find_pod(uid);
+    if (!id.exists()) return;
+    PodFacts leaving = trial.state().pod(id).facts;
+    leaving.terminating = true;
+    trial.happen(PodObserved{std::move(leaving)});
+}
+
+// By itself, by deletion with the grace that its pods have, or without.
 Ways ends(const Holder& holder) {
-    return {[&](Trial& trial) {
-                for (const std::string& uid : holder.uids) {
-                    trial.happen(PodRemoved{uid});
-                    trial.settle();  // somebody may take what is free already
-                }
+    return {[&](Trial& trial) { remove_one_by_one(trial, holder.uids); },
+            [&](Trial& trial) {
+                if (holder.is_submitted) trial.happen(JobDeleteRequested{holder.key, false});
+                for (const std::string& uid : holder.uids_all) begin_to_leave(trial, uid);
+                trial.settle();  // what is about to be free may be given out already
+                remove_one_by_one(trial, holder.uids_all);
             },
             [&](Trial& trial) {
                 if (holder.is_submitted) trial.happen(JobDeleteRequested{holder.key, false});

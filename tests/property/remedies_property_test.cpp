@@ -67,8 +67,19 @@ std::int64_t waiting_pods(const EngineWorld& world, const std::string& job) {
     return waiting;
 }
 
-// How pods end and nodes join: with a plan after each, or with one after all of them.
-enum class Pace : std::uint8_t { one_by_one, at_once };
+// How pods end and nodes join: with a plan after each, or with one after all of them. With grace
+// pods are first on their way out, all of them, and then go one by one.
+enum class Pace : std::uint8_t { one_by_one, at_once, with_grace };
+
+void begin_to_leave(EngineWorld& world, const std::string& job) {
+    const std::map<std::string, PodFacts> before = world.pods;
+    for (const auto& [uid, known] : before) {
+        PodFacts facts = known;
+        facts.terminating = true;
+        if (facts.job == job) world.add(facts);
+    }
+    world.run();
+}
 
 void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
                std::int64_t amount, Pace pace, const Policy& raised) {
@@ -83,12 +94,15 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
         }
         world.run();
     }
+    if (remedy.kind == ChangeKind::job_ends && pace == Pace::with_grace) {
+        begin_to_leave(world, remedy.subject.substr(remedy.subject.find('/') + 1));
+    }
     for (const auto& [uid, known] : before) {
         PodFacts facts = known;
         if (remedy.kind == ChangeKind::job_ends &&
             to_string({"team-a", facts.job}) == remedy.subject) {
-            if (!facts.node.empty() || pace == Pace::at_once) world.remove_pod(uid);
-            if (pace == Pace::one_by_one) world.run();
+            if (!facts.node.empty() || pace != Pace::one_by_one) world.remove_pod(uid);
+            if (pace != Pace::at_once) world.run();
             continue;
         }
         if (facts.job != job || !facts.node.empty()) continue;
@@ -162,6 +176,7 @@ bool starts(std::uint64_t seed, const std::string& job, const Remedy& remedy, st
 bool starts(std::uint64_t seed, const std::string& job, const Remedy& remedy, std::int64_t amount) {
     return starts(seed, job, remedy, amount, Pace::one_by_one) &&
            starts(seed, job, remedy, amount, Pace::at_once) &&
+           starts(seed, job, remedy, amount, Pace::with_grace) &&
            (remedy.parts.empty() ||
             starts(seed, job, remedy, amount, Pace::at_once, Order::the_other));
 }

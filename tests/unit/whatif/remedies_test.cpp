@@ -168,6 +168,42 @@ TEST(Remedies, whom_a_change_pushes_out_in_one_way_of_doing_it_is_told_as_up_to)
         "it would start with 1 more node like a, and that would push out team-a/low (4 GPUs)");
 }
 
+// Deleted, it is on its way out for a while. Then the wide gang, which counts on what is about to
+// be free, has the first that started stopped and takes all of it; with all of it free at once it
+// comes too late.
+TEST(Remedies, an_end_that_helps_only_without_grace_is_none) {
+    const auto told = [](bool is_wide_there) {
+        EngineWorld world;
+        Policy policy = queue_of_at_most(64);
+        PoolPolicy& pools = policy.pools.front();
+        pools.order = QueueOrder::capacity;
+        pools.queues.push_back({"owed", 0, 1, whole_gpus(4), {}});
+        pools.queues.back().order = QueueOrder::fifo;
+        world.set(policy);
+        for (const char* name : {"a", "b", "c"}) world.add(node(name, 2));
+        world.add(gang("runs", 3, 2));
+        world.run();
+        PodFacts first = pod("first", "first", 2);
+        first.queue = "owed";
+        first.preemptible = true;
+        world.add(first);
+        std::vector<PodFacts> wide = gang("wide", 3, 2);
+        for (PodFacts& rank : wide) {
+            rank.queue = "owed";
+            rank.priority = priority_value(JobPriority::high);
+        }
+        if (is_wide_there) world.add(wide);
+        PodFacts asked = pod("asked", "asked", 2);
+        asked.queue = "free";
+        world.add(asked);
+        world.run();
+        EXPECT_EQ(world.node_of("asked"), "");
+        return sentence_of(world, "asked", ChangeKind::job_ends);
+    };
+    EXPECT_EQ(told(false), "it would start if team-a/runs ended, which holds 6 GPUs");
+    EXPECT_EQ(told(true), "");
+}
+
 // As soon as the rank that runs has gone, the small job starts in its place and gives way again to
 // the other rank.
 TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none) {

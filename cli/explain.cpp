@@ -27,7 +27,9 @@ std::string hundredths(std::int64_t amount) {
 std::string percent(std::int64_t share) { return hundredths(share / 100'000) + " %"; }
 
 std::string share_over_weight(const nlohmann::json& of) {
-    return "share " + percent(of.value("share", std::int64_t{0})) + " / weight " +
+    const std::string lately = percent(of.value("lately", std::int64_t{0}));
+    return "share " + percent(of.value("share", std::int64_t{0})) +
+           (lately == percent(0) ? "" : ", lately " + lately) + " / weight " +
            number_of(of, "weight");
 }
 

@@ -370,6 +370,7 @@ Json turn_json(const TurnView& turn) {
     }
     body["tenant"] = {{"name", turn.tenant},
                       {"share", turn.tenant_share},
+                      {"lately", turn.tenant_lately},
                       {"weight", turn.tenant_weight},
                       {"held", gpus_json(turn.tenant_held)},
                       {"quota", turn.tenant_quota ? gpus_json(*turn.tenant_quota) : Json{}}};
@@ -382,6 +383,7 @@ Json turn_json(const TurnView& turn) {
                                   {"guaranteeHolds", !level.is_beyond_guarantee},
                                   {"held", gpus_json(level.held)},
                                   {"share", level.share},
+                                  {"lately", level.lately},
                                   {"weight", level.weight}});
     }
     return body;

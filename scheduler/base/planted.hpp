@@ -37,6 +37,8 @@ namespace gpuctl {
       "A job that moves to another queue is charged there and not let off here.") \
     X(ended_pods_keep_room, \
       "A pod that ended still holds its node.") \
+    X(equal_shares_by_age, \
+      "Equal shares: who held more in the tick under way is not asked.") \
     X(leavers_have_had_their_turn, \
       "Whose turn it is: what those on their way out hold counts until they are gone.") \
     X(terminating_pods_free_room, \

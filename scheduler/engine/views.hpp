@@ -185,7 +185,8 @@ struct TurnView {
         std::int32_t priority = 0;
         GpuMilli guaranteed;
         GpuMilli held;
-        std::int64_t share = 0;  // parts per billion of the pool, held and used
+        std::int64_t share = 0;   // parts per billion of the pool, held and used
+        std::int64_t lately = 0;  // the same of the tick under way: it tells equal shares apart
         std::int64_t weight = 1;
         bool is_beyond_guarantee = false;  // it wants more, and so is guaranteed nothing now
     };
@@ -215,6 +216,7 @@ struct TurnView {
     std::int64_t ahead_count = 0;
     std::string tenant;
     std::int64_t tenant_share = 0;  // in that queue
+    std::int64_t tenant_lately = 0;
     std::int64_t tenant_weight = 1;
     GpuMilli tenant_held;  // of the pool
     std::optional<GpuMilli> tenant_quota;

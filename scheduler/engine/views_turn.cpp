@@ -80,7 +80,8 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
             queue.parent.exists() ? state.queue(queue.parent).order : pool.order;
         turn.levels.push_back({queue.name, order, queue.priority, queue.guaranteed,
                                held_for_turn(state, line, up), share_of_queue(state, line, up),
-                               queue.weight, queue.is_beyond_guarantee});
+                               lately_of_queue(state, up), queue.weight,
+                               queue.is_beyond_guarantee});
     }
     std::reverse(turn.levels.begin(), turn.levels.end());
     turn.order = leaf.order;
@@ -105,6 +106,7 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
     turn.tenant = tenant.name;
     turn.tenant_weight = tenant.weight;
     turn.tenant_share = share_of_tenant(state, line, job.queue, job.tenant);
+    turn.tenant_lately = lately_of_tenant(state, job.queue, job.tenant);
     turn.tenant_held = held_for_turn(state, line, job.tenant, job.pool);
     turn.tenant_quota = state.pool_quota(job.tenant, job.pool);
     return turn;

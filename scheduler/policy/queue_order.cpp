@@ -26,7 +26,7 @@ enum class QueueTerm : std::uint8_t {
     under_guarantee,  // holds less than it is guaranteed
     guarantee_part,   // how much of its guarantee it holds, while less than all
     run_time,         // of the job it would start, where long work is stopped for short
-    share             // dominant share / weight
+    share             // dominant share / weight; of equals, what was held lately / weight
 };
 
 struct Terms {
@@ -85,6 +85,17 @@ Share quota_part(const ClusterState& state, const Line& line, PoolId pool, Tenan
             std::max<std::int64_t>(most.value(), 1)};
 }
 
+Order compare_tenants(const ClusterState& state, const Line& line, QueueId leaf, TenantId x,
+                      TenantId y) {
+    const std::int64_t of_x = state.tenant(x).weight;
+    const std::int64_t of_y = state.tenant(y).weight;
+    const Order order = compare_share({share_of_tenant(state, line, leaf, x), of_x},
+                                      {share_of_tenant(state, line, leaf, y), of_y});
+    if (order != Order::equal) return order;
+    return compare_share({lately_of_tenant(state, leaf, x), of_x},
+                         {lately_of_tenant(state, leaf, y), of_y});
+}
+
 Order compare_jobs(const ClusterState& state, QueueId queue_id, Line& line, JobTerm term,
                    const Contender& a, const Contender& b) {
     const PoolId pool = state.queue(queue_id).pool;
@@ -99,9 +110,7 @@ Order compare_jobs(const ClusterState& state, QueueId queue_id, Line& line, JobT
         }
         case JobTerm::tenant_share:
             if (x == y || planted(PlantedBug::ignore_tenant_shares)) return Order::equal;
-            return compare_share(
-                {share_of_tenant(state, line, queue_id, x), state.tenant(x).weight},
-                {share_of_tenant(state, line, queue_id, y), state.tenant(y).weight});
+            return compare_tenants(state, line, queue_id, x, y);
         case JobTerm::tenant_quota:
             if (x == y) return Order::equal;
             return compare_share(quota_part(state, line, pool, x),
@@ -163,8 +172,13 @@ Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, Queu
         }
         case QueueTerm::share: {
             const bool alike = planted(PlantedBug::ignore_queue_weights);
-            return compare_share({share_of_queue(state, line, id_a), alike ? 1 : a.weight},
-                                 {share_of_queue(state, line, id_b), alike ? 1 : b.weight});
+            const std::int64_t of_a = alike ? 1 : a.weight;
+            const std::int64_t of_b = alike ? 1 : b.weight;
+            const Order order = compare_share({share_of_queue(state, line, id_a), of_a},
+                                              {share_of_queue(state, line, id_b), of_b});
+            if (order != Order::equal) return order;
+            return compare_share({lately_of_queue(state, id_a), of_a},
+                                 {lately_of_queue(state, id_b), of_b});
         }
     }
     return Order::equal;
@@ -253,6 +267,25 @@ std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueI
     if (tenant.value() >= row.by_tenant.size()) return 0;
     return share_of(state, row.pool, row.by_tenant[tenant.value()],
                     line.leavers.of_tenant(leaf, tenant));
+}
+
+namespace {
+
+std::int64_t lately_of(const ClusterState& state, PoolId pool, const Account& account) {
+    return share_lately(account.held, account.usage, state.now(), state.policy().usage_half_life,
+                        state.pool(pool).offered);
+}
+
+}  // namespace
+
+std::int64_t lately_of_queue(const ClusterState& state, QueueId queue) {
+    return lately_of(state, state.queue(queue).pool, state.queue(queue).account);
+}
+
+std::int64_t lately_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant) {
+    const QueueRow& row = state.queue(leaf);
+    if (tenant.value() >= row.by_tenant.size()) return 0;
+    return lately_of(state, row.pool, row.by_tenant[tenant.value()]);
 }
 
 bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,

@@ -41,6 +41,9 @@ struct Contender {
 std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue);
 std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueId leaf,
                              TenantId tenant);
+// Of equal shares, see share_lately().
+std::int64_t lately_of_queue(const ClusterState& state, QueueId queue);
+std::int64_t lately_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant);
 GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue);
 GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId tenant, PoolId pool);
 

@@ -9,10 +9,11 @@ namespace gpuctl {
 
 namespace {
 
+constexpr std::int64_t kShareMaximum = std::int64_t{1} << 52;  // times a weight fits 128 bits
+
 static_assert(static_cast<std::uint64_t>(kUsageAmountMaximum) <= UINT64_MAX / kShareWhole);
 
 std::int64_t part_of(std::int64_t held, std::int64_t mean, std::int64_t whole) {
-    constexpr std::int64_t kShareMaximum = std::int64_t{1} << 52;  // times a weight fits 128 bits
     // Of what is held alone in 64 bits, unsigned: this is done for every pod that is placed.
     if (mean == 0) {
         const std::uint64_t part =
@@ -36,6 +37,21 @@ std::int64_t dominant_share(const Load& held, const Usage& usage, const Load& wh
         most = std::max(most, part_of(has[i], usage.mean[i], of[i]));
     }
     return most;
+}
+
+std::int64_t share_lately(const Load& held, Usage usage, Instant now, Duration half_life,
+                          const Load& whole) {
+    const std::int64_t tick = tick_ms(half_life);
+    if (tick == 0 || planted(PlantedBug::equal_shares_by_age)) return 0;
+    usage.note(held, now);
+    const UsageAmounts of = amounts_of(whole);
+    Wide most = 0;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+        if (of[i] == 0) continue;
+        most = std::max(most, static_cast<Wide>(usage.sum[i]) * kShareWhole /
+                                  (static_cast<Wide>(of[i]) * tick));
+    }
+    return static_cast<std::int64_t>(std::min<Wide>(most, kShareMaximum));
 }
 
 }  // namespace gpuctl

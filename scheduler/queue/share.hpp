@@ -30,4 +30,11 @@ inline constexpr std::int64_t kShareWhole = 1'000'000'000;  // shares are in par
 // nothing of does not count. More than the whole is possible: nodes go while work runs.
 std::int64_t dominant_share(const Load& held, const Usage& usage, const Load& whole);
 
+// What was held in the tick under way, which the mean does not know yet, as the same kind of part:
+// of `whole` held for all of a tick. It tells equal shares apart, so that who takes turns on all of
+// a pool does not wait for a tick to end before he is known to have had one. 0: nothing is
+// remembered.
+std::int64_t share_lately(const Load& held, Usage usage, Instant now, Duration half_life,
+                          const Load& whole);
+
 }  // namespace gpuctl

@@ -178,6 +178,9 @@ public:
     // Dominant share in parts per billion of holding so much, with what was used before.
     [[nodiscard]] std::int64_t share(const QueueName& queue, const std::string& tenant,
                                      const Amounts& held) const;
+    // Of equal shares: of what was held in the tick of usage that is under way.
+    [[nodiscard]] std::int64_t share_lately(const QueueName& queue,
+                                            const std::string& tenant) const;
     // Budgets of GPU time (books_budgets.cpp): of a queue, or of a namespace in a pool, whose queue
     // is "" then.
     using Payer = std::pair<QueueName, std::string>;

@@ -398,6 +398,21 @@ std::int64_t Books::share(const QueueName& queue, const std::string& tenant_name
     return static_cast<std::int64_t>(most);
 }
 
+std::int64_t Books::share_lately(const QueueName& queue, const std::string& tenant_name) const {
+    const auto found = used_.find({queue, tenant_name});
+    if (policy.usage_half_life <= Duration{} || found == used_.end()) return 0;
+    const Amounts all = offered(queue.pool);
+    const std::int64_t of[] = {all.gpus, all.cpu, all.memory >> 20};
+    const std::int64_t tick = policy.usage_half_life.ms() / 16 + 1;
+    Wide most = 0;
+    for (int i = 0; i < 3; ++i) {
+        if (of[i] <= 0) continue;
+        const Wide sum = found->second.sum[i];
+        most = std::max(most, sum * 1'000'000'000 / (static_cast<Wide>(of[i]) * tick));
+    }
+    return static_cast<std::int64_t>(most);
+}
+
 void Books::change_half_life(Duration before) {
     if (policy.usage_half_life == before) return;
     for (auto& [key, used] : used_) {

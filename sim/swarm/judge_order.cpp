@@ -253,8 +253,14 @@ void Judge::compare_queues(const Turn& first, const Turn& later, const Held& hel
     const bool goes_by_run_time =
         order == QueueOrder::shortest && books_.preemption_of(a.pool).stops_by_run_time();
     if (goes_by_run_time) return;  // by what is left of their next jobs
-    if (had_more(books_.share(a, "", held_a), x.weight, books_.share(b, "", held_b), y.weight)) {
+    const std::int64_t share_a = books_.share(a, "", held_a);
+    const std::int64_t share_b = books_.share(b, "", held_b);
+    if (had_more(share_a, x.weight, share_b, y.weight)) {
         fail("I8", what + "whose queue had less for its weight");
+    }
+    if (had_more(share_b, y.weight, share_a, x.weight)) return;
+    if (had_more(books_.share_lately(a, ""), x.weight, books_.share_lately(b, ""), y.weight)) {
+        fail("I8", what + "whose queue had less lately for its weight");
     }
 }
 
@@ -312,6 +318,12 @@ void Judge::compare_jobs(const Turn& first, const Turn& later, const Held& held)
             return fail("I8", what + "whose namespace had less for its weight");
         }
         if (had_more(y, weight(tenant_b), x, weight(tenant_a))) return;
+        const std::int64_t lately_x = books_.share_lately(queue, tenant_a);
+        const std::int64_t lately_y = books_.share_lately(queue, tenant_b);
+        if (had_more(lately_x, weight(tenant_a), lately_y, weight(tenant_b))) {
+            return fail("I8", what + "whose namespace had less lately for its weight");
+        }
+        if (had_more(lately_y, weight(tenant_b), lately_x, weight(tenant_a))) return;
     }
     if (std::tie(later.submitted_at, later.arrival) < std::tie(first.submitted_at, first.arrival)) {
         fail("I8", what + "which came earlier");

@@ -74,9 +74,13 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
     for (const auto& level : turn.value("queues", nlohmann::json::array())) {
         out << "  queue " << printable(text_of(level, "queue")) << " ("
             << printable(text_of(level, "order")) << "): priority " << number_of(level, "priority")
-            << ", holds " << number_of(level, "held") << " GPUs, " << number_of(level, "guaranteed")
-            << " guaranteed" << (level.value("guaranteeHolds", true) ? "" : " if it wanted no more")
-            << ", " << share_over_weight(level) << '\n';
+            << ", holds " << number_of(level, "held") << " GPUs"
+            << (level.value("leaving", 0.0) > 0
+                    ? " of which " + number_of(level, "leaving") + " are leaving"
+                    : "")
+            << ", " << number_of(level, "guaranteed") << " guaranteed"
+            << (level.value("guaranteeHolds", true) ? "" : " if it wanted no more") << ", "
+            << share_over_weight(level) << '\n';
     }
     const nlohmann::json tenant = turn.value("tenant", nlohmann::json::object());
     out << "  job (" << printable(text_of(turn, "order")) << "): priority "

@@ -373,6 +373,7 @@ Json turn_json(const TurnView& turn) {
                       {"lately", turn.tenant_lately},
                       {"weight", turn.tenant_weight},
                       {"held", gpus_json(turn.tenant_held)},
+                      {"leaving", gpus_json(turn.tenant_leaving)},
                       {"quota", turn.tenant_quota ? gpus_json(*turn.tenant_quota) : Json{}}};
     body["queues"] = Json::array();
     for (const TurnView::Level& level : turn.levels) {
@@ -382,6 +383,7 @@ Json turn_json(const TurnView& turn) {
                                   {"guaranteed", gpus_json(level.guaranteed)},
                                   {"guaranteeHolds", !level.is_beyond_guarantee},
                                   {"held", gpus_json(level.held)},
+                                  {"leaving", gpus_json(level.leaving)},
                                   {"share", level.share},
                                   {"lately", level.lately},
                                   {"weight", level.weight}});

@@ -185,6 +185,7 @@ struct TurnView {
         std::int32_t priority = 0;
         GpuMilli guaranteed;
         GpuMilli held;
+        GpuMilli leaving;         // of that: it counts for no turn
         std::int64_t share = 0;   // parts per billion of the pool, held and used
         std::int64_t lately = 0;  // the same of the tick under way: it tells equal shares apart
         std::int64_t weight = 1;
@@ -218,7 +219,8 @@ struct TurnView {
     std::int64_t tenant_share = 0;  // in that queue
     std::int64_t tenant_lately = 0;
     std::int64_t tenant_weight = 1;
-    GpuMilli tenant_held;  // of the pool
+    GpuMilli tenant_held;     // of the pool
+    GpuMilli tenant_leaving;  // of that
     std::optional<GpuMilli> tenant_quota;
 };
 // Absent: the job does not wait for its turn in a queue.

@@ -79,9 +79,9 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
         const QueueOrder order =
             queue.parent.exists() ? state.queue(queue.parent).order : pool.order;
         turn.levels.push_back({queue.name, order, queue.priority, queue.guaranteed,
-                               held_for_turn(state, line, up), share_of_queue(state, line, up),
-                               lately_of_queue(state, up), queue.weight,
-                               queue.is_beyond_guarantee});
+                               queue.account.held.gpus, line.leavers.of_queue(up).gpus,
+                               share_of_queue(state, line, up), lately_of_queue(state, up),
+                               queue.weight, queue.is_beyond_guarantee});
     }
     std::reverse(turn.levels.begin(), turn.levels.end());
     turn.order = leaf.order;
@@ -107,7 +107,8 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
     turn.tenant_weight = tenant.weight;
     turn.tenant_share = share_of_tenant(state, line, job.queue, job.tenant);
     turn.tenant_lately = lately_of_tenant(state, job.queue, job.tenant);
-    turn.tenant_held = held_for_turn(state, line, job.tenant, job.pool);
+    turn.tenant_held = state.held_in_pool(job.tenant, job.pool);
+    turn.tenant_leaving = line.leavers.of_tenant(job.tenant);
     turn.tenant_quota = state.pool_quota(job.tenant, job.pool);
     return turn;
 }

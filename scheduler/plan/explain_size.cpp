@@ -6,22 +6,42 @@
 namespace gpuctl {
 namespace {
 
+// What stops so many more ranks like `like`; none: no limit does.
+LimitHit hit_by(const ClusterState& state, const JobRow& job, const Shape& like,
+                std::int32_t more) {
+    Load ask;
+    ask.add({like.gpus, like.cpu, like.memory}, more);
+    LimitHit hit = state.limit_hit(job, ask);
+    if (hit.kind != LimitKind::none) return hit;
+    visit_model_limits(state, job, ask, [&hit](const LimitHit& of_model) {
+        if (!of_model.leaves_others) hit = of_model;
+    });
+    return hit;
+}
+
 // How far it may grow towards `target` before a limit ends it, and which one.
 struct Reach {
     std::int32_t ranks = 0;
     LimitHit hit;  // none: `target` is within all limits
 };
 
+// More never crosses fewer limits, so the last number that is within all is halved towards.
 Reach reach_of(const ClusterState& state, const JobRow& job, std::int32_t there,
                std::int32_t target) {
-    const Shape& shape = state.shapes().at(state.pod(job.pods.front()).shape);
-    Load ask;
-    Reach reach{there, {}};
-    while (reach.ranks < target) {
-        ask.add({shape.gpus, shape.cpu, shape.memory});
-        reach.hit = state.limit_hit(job, ask);
-        if (reach.hit.kind != LimitKind::none) break;
-        ++reach.ranks;
+    const Shape& like = state.shapes().at(state.pod(job.pods.front()).shape);
+    Reach reach{target, hit_by(state, job, like, target - there)};
+    if (reach.hit.kind == LimitKind::none) return reach;
+    std::int32_t too_many = target;
+    reach.ranks = there;
+    while (too_many - reach.ranks > 1) {
+        const std::int32_t middle = reach.ranks + (too_many - reach.ranks) / 2;
+        const LimitHit hit = hit_by(state, job, like, middle - there);
+        if (hit.kind == LimitKind::none) {
+            reach.ranks = middle;
+        } else {
+            too_many = middle;
+            reach.hit = hit;
+        }
     }
     return reach;
 }
@@ -29,7 +49,7 @@ Reach reach_of(const ClusterState& state, const JobRow& job, std::int32_t there,
 // What keeps one more rank like `like` from being placed; empty: nothing that is known here.
 std::string obstacle(const ClusterState& state, const JobRow& job, PodId like) {
     const Shape& shape = state.shapes().at(state.pod(like).shape);
-    LimitHit hit = state.limit_hit(job, {shape.gpus, shape.cpu, shape.memory});
+    const LimitHit hit = hit_by(state, job, shape, 1);
     if (hit.kind != LimitKind::none) {
         return explain_parts::explain_limit(state, job, hit).sentence;
     }
@@ -63,10 +83,12 @@ std::string growth_ahead(const ClusterState& state, const JobRow& job, std::int3
     const bool is_paced = !spec.speeds.empty();
     std::string text = is_paced ? next_size(spec, there) : std::to_string(spec.replicas_max);
     if (text.empty()) return ", and would be no faster with more";
-    const Reach reach = reach_of(state, job, there, spec.replicas_max);
-    if (!is_paced && reach.ranks > there && reach.ranks < spec.replicas_max) {
-        text = std::to_string(reach.ranks) + " and no further (" +
-               explain_parts::explain_limit(state, job, reach.hit).sentence + ")";
+    if (!is_paced) {
+        const Reach reach = reach_of(state, job, there, spec.replicas_max);
+        if (reach.ranks > there && reach.ranks < spec.replicas_max) {
+            text = std::to_string(reach.ranks) + " and no further (" +
+                   explain_parts::explain_limit(state, job, reach.hit).sentence + ")";
+        }
     }
     text = "; it would grow to " + text;
     const std::string why = obstacle(state, job, job.pods.front());

@@ -9,35 +9,51 @@ void Leavers::read(const ClusterState& state, PoolId pool) {
     if (pool_ == pool && moved_ == moved) return;
     pool_ = pool;
     moved_ = moved;
-    gone_.clear();
+    queues_.clear();
     by_tenant_.clear();
+    by_model_.clear();
     state.read_leaving(pool, pods_);
     if (planted(PlantedBug::leavers_have_had_their_turn)) pods_.clear();
-    for (const PodId id : pods_) {
-        const PodRow& pod = state.pod(id);
-        if (!pod.job.exists()) continue;
-        gone_.add(state, id, 1);
-        const JobRow& job = state.job(pod.job);
-        const Shape& shape = state.shapes().at(pod.shape);
-        if (job.queue.exists()) {
-            by_tenant_[{job.queue, job.tenant}].add({shape.gpus, shape.cpu, shape.memory});
+    for (const PodId id : pods_) add(state, state.pod(id));
+}
+
+void Leavers::add(const ClusterState& state, const PodRow& pod) {
+    if (!pod.job.exists()) return;
+    const JobRow& job = state.job(pod.job);
+    if (!job.queue.exists() || job.priority >= kSystemPriority) return;
+    const Shape& shape = state.shapes().at(pod.shape);
+    const Load load{shape.gpus, shape.cpu, shape.memory};
+    by_tenant_[{job.queue, job.tenant}].add(load);
+    for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
+        if (queues_.size() <= queue.value()) queues_.resize(queue.value() + 1);
+        queues_[queue.value()].add(load);
+        for (const ModelHolding& model : state.queue(queue).models) {
+            if (!same_gpu_model(state.node(pod.node).facts.gpu_model, model.limit.model)) continue;
+            by_model_[{queue, model.limit.model}] += shape.gpus;
         }
     }
 }
 
-Load Leavers::of_queue(QueueId queue) const { return gone_.of_queue(queue); }
+Load Leavers::of_queue(QueueId queue) const {
+    return queue.value() < queues_.size() ? queues_[queue.value()] : Load{};
+}
 
 Load Leavers::of_tenant(QueueId leaf, TenantId tenant) const {
     const auto found = by_tenant_.find({leaf, tenant});
     return found == by_tenant_.end() ? Load{} : found->second;
 }
 
-GpuMilli Leavers::of_tenant(TenantId tenant, PoolId pool) const {
-    return gone_.of_tenant(tenant, pool);
+GpuMilli Leavers::of_tenant(TenantId tenant) const {
+    GpuMilli sum;
+    for (const auto& [of, load] : by_tenant_) {
+        if (of.second == tenant) sum += load.gpus;
+    }
+    return sum;
 }
 
 GpuMilli Leavers::of_model(QueueId queue, std::string_view model) const {
-    return gone_.of_model(queue, model);
+    const auto found = by_model_.find({queue, std::string{model}});
+    return found == by_model_.end() ? GpuMilli{} : found->second;
 }
 
 }  // namespace gpuctl

@@ -72,10 +72,20 @@ Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
 
 std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account,
                       const Load& leaving) {
-    if (leaving == Load{} && account.share >= 0) return account.share;
+    // A tick may have ended, or a node come, since the last Plan: who only looks computes it.
+    const bool is_known = account.share >= 0 && !state.pool(pool).shares_stale;
+    if (is_known && leaving == Load{}) return account.share;
     Load held = account.held;
     held.add(leaving, -1);
     return dominant_share(held, account.usage, state.pool(pool).offered);
+}
+
+GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue) {
+    return state.queue(queue).account.held.gpus - line.leavers.of_queue(queue).gpus;
+}
+
+GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId tenant, PoolId pool) {
+    return state.held_in_pool(tenant, pool) - line.leavers.of_tenant(tenant);
 }
 
 // GPUs held of the pool, to what may be held of it: the quota, else all there is.
@@ -246,14 +256,6 @@ bool Line::offers(const ClusterState& state, ClassId id) const {
     if (of.block.is_limited) return keeps_limits && heads.offers(state, id);
     return may_promise && (of.block.watch & ClassBlock::kPoolGains) != 0 &&
            std::find(passed.begin(), passed.end(), id) == passed.end();
-}
-
-GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue) {
-    return state.queue(queue).account.held.gpus - line.leavers.of_queue(queue).gpus;
-}
-
-GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId tenant, PoolId pool) {
-    return state.held_in_pool(tenant, pool) - line.leavers.of_tenant(tenant, pool);
 }
 
 std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue) {

@@ -37,15 +37,13 @@ struct Contender {
     WaitingJob job;
 };
 
-// By what stays of it, see Leavers: the dominant share in parts of kShareWhole, and GPUs held.
+// By what stays of it, see Leavers: the dominant share in parts of kShareWhole.
 std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue);
 std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueId leaf,
                              TenantId tenant);
 // Of equal shares, see share_lately().
 std::int64_t lately_of_queue(const ClusterState& state, QueueId queue);
 std::int64_t lately_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant);
-GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue);
-GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId tenant, PoolId pool);
 
 // True when the first of two jobs of one queue is tried first.
 bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,

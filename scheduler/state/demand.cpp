@@ -14,6 +14,24 @@ GpuMilli waiting_below(const ClusterState& state, QueueId id) {
     return sum;
 }
 
+// By QueueId, what those on their way out of the pool hold: whoever made them anew waits already,
+// and would count twice.
+std::vector<GpuMilli> leaving_below(const ClusterState& state, PoolId pool) {
+    std::vector<PodId> leaving;
+    state.read_leaving(pool, leaving);
+    std::vector<GpuMilli> out;
+    if (planted(PlantedBug::leavers_have_had_their_turn)) return out;
+    for (const PodId id : leaving) {
+        const PodRow& pod = state.pod(id);
+        if (!pod.job.exists() || state.job(pod.job).priority >= kSystemPriority) continue;
+        for (QueueId up = state.job(pod.job).queue; up.exists(); up = state.queue(up).parent) {
+            if (out.size() <= up.value()) out.resize(up.value() + 1);
+            out[up.value()] += state.shapes().at(pod.shape).gpus;
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 std::vector<QueueId> ClusterState::with_new_demand() const {
@@ -21,9 +39,11 @@ std::vector<QueueId> ClusterState::with_new_demand() const {
     for (const auto& [name, id] : pool_ids_) {
         const PoolRow& pool = pools_[id.value()];
         if (pool.preemption.guarantees == GuaranteeRule::always) continue;
+        const std::vector<GpuMilli> leaving = leaving_below(*this, id);
         for (const QueueId queue_id : pool.queues) {
             const QueueRow& queue = queues_[queue_id.value()];
-            const GpuMilli demand = queue.account.held.gpus + waiting_below(*this, queue_id);
+            GpuMilli demand = queue.account.held.gpus + waiting_below(*this, queue_id);
+            if (queue_id.value() < leaving.size()) demand = demand - leaving[queue_id.value()];
             const bool is_beyond = queue.guaranteed > GpuMilli{} && demand > queue.guaranteed;
             if (is_beyond != queue.is_beyond_guarantee) out.push_back(queue_id);
         }

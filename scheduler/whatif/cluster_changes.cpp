@@ -143,7 +143,7 @@ Ways joins(const NodeFacts& node, std::int64_t count) {
             }};
 }
 
-// Each way after the other change; and before it, in the last of them.
+// Each way after the other change, and before it.
 Ways beside_other(const Beside& beside, Ways ways) {
     if (!beside.change) return ways;
     Ways out;
@@ -153,12 +153,12 @@ Ways beside_other(const Beside& beside, Ways ways) {
             trial.settle();
             way(trial);
         });
+        out.push_back([&beside, way](Trial& trial) {
+            way(trial);
+            trial.settle();
+            beside.change(trial);
+        });
     }
-    out.push_back([&beside, way = ways.back()](Trial& trial) {
-        way(trial);
-        trial.settle();
-        beside.change(trial);
-    });
     return out;
 }
 

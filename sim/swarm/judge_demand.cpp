@@ -38,12 +38,22 @@ void Judge::look_at_demand(const ClusterState& state) {
             }
         }
     }
+    std::map<QueueName, std::int64_t> held;
+    std::set<QueueName> unsure;  // how long somebody is stuck there already when the Plan looked
+    for (const auto& [uid, pod] : books_.pods) {
+        if (!pod.holds()) continue;
+        for (const QueueName& queue : books_.chain(books_.queue_of(pod.facts))) {
+            if (is_leaving(pod) && is_stuck(pod, state.now())) unsure.insert(queue);
+            if (counts_for_turns(pod, state)) held[queue] += amounts_of(pod.facts.request).gpus;
+        }
+    }
     for (const PoolPolicy& pool : books_.policy.pools) {
         for (const QueuePolicy& policy : pool.queues) {
             const QueueName queue{pool.name, policy.name};
+            if (unsure.contains(queue)) continue;
             const std::int64_t least = books_.guaranteed(queue);
             const bool may_be = pool.preemption.guarantees == GuaranteeRule::when_demand_fits;
-            const bool wants_more = books_.held_below(queue).gpus + waiting[queue] > least;
+            const bool wants_more = held[queue] + waiting[queue] > least;
             if (beyond_guarantee_.contains(queue) == (may_be && least > 0 && wants_more)) continue;
             // Who waits for nobody to be tried is not looked at before somebody is.
             if (!wants_more && waiting[queue] == 0) continue;

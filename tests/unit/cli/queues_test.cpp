@@ -134,6 +134,7 @@ TEST(Turn, every_term_that_decides_is_told) {
               {"guaranteed", 4},
               {"guaranteeHolds", false},
               {"held", 12},
+              {"leaving", 4},
               {"share", 500'000'000},
               {"weight", 1}}}}}}});
     EXPECT_EQ(out.str(), golden("turn"));

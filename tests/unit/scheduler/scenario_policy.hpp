@@ -31,6 +31,11 @@ public:
         if (part[0] == "no-windows") policy_.windows.clear();
         if (part[0] == "reserve") policy_.pools.front().reserve_percent = std::stoi(part[1]);
         if (part[0] == "drain-unhealthy") policy_.unhealthy_drain = drain_named(part[1]);
+        if (part[0] == "guarantees") {
+            const bool is_always = part[1] != "whenDemandFits";
+            policy_.pools.front().preemption.guarantees =
+                is_always ? GuaranteeRule::always : GuaranteeRule::when_demand_fits;
+        }
         if (part[0] == "halflife") policy_.usage_half_life = Duration{std::stoll(part[1])};
         if (part[0] == "ageing") {
             policy_.ageing_step = static_cast<std::int32_t>(std::stol(part[1]));

@@ -46,6 +46,8 @@ private:
         bool gang = false;
         bool resumes = false;
         bool grows = false;  // ranks beyond what its gang must have
+        // Some of it have ended: are these owed, or did they never begin and waited for who leaves?
+        bool may_grow = false;
         Instant submitted_at;
         std::uint64_t arrival = 0;
         std::set<std::string> uids;  // of the ranks

@@ -61,9 +61,12 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
     check_model_preferred(bind, pod, after);
     const JobRow& row = after.job(after.find_job(job));
     const Gang gang = books_.gang_of(job);
-    const bool grows = ClusterState::is_elastic(row) && gang.is_whole() && gang.succeeded == 0 &&
-                       pod.facts.rank > gang.rank_last;
-    if (turns.empty() || turns.back().job != job || turns.back().grows != grows) {
+    const bool is_further =
+        ClusterState::is_elastic(row) && gang.is_whole() && pod.facts.rank > gang.rank_last;
+    const bool grows = is_further && gang.succeeded == 0;
+    const bool may_grow = is_further && !grows;
+    if (turns.empty() || turns.back().job != job || turns.back().grows != grows ||
+        turns.back().may_grow != may_grow) {
         // A claim that came to nothing may be decided anew, for some ranks as it was before.
         const bool resumes = gang.held > settled_[job] && !gang.is_whole();
         turns.push_back({job,
@@ -72,6 +75,7 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
                          gang.size > 0,
                          resumes,
                          grows,
+                         may_grow,
                          row.submitted_at,
                          row.arrival,
                          {},

@@ -253,7 +253,7 @@ void Judge::check_passing(const std::vector<Turn>& turns, const ClusterState& af
     std::vector<const Turn*> passing;
     for (const Turn& turn : turns) {
         if (!share_an_account(*wish->pod, turn.pod)) continue;
-        if (!is_alike(turn.pod) || turn.resumes || turn.grows) return;
+        if (!is_alike(turn.pod) || turn.resumes || turn.grows || turn.may_grow) return;
         for (const std::string& uid : turn.uids) {
             if (!books_.claimed_before(uid).empty()) return;
         }

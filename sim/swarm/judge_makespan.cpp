@@ -129,7 +129,10 @@ void Judge::check_late(const std::vector<Turn>& turns, const ClusterState& after
             const bool alike = books_.queue_of(later.pod) == queue && later.job != first.job &&
                                books_.aged(first.pod.priority, first.submitted_at) ==
                                    books_.aged(later.pod.priority, later.submitted_at);
-            if (alike && !first.resumes && !first.grows && !later.grows && !later.resumes) {
+            const auto is_new = [](const Turn& turn) {
+                return !turn.resumes && !turn.grows && !turn.may_grow;
+            };
+            if (alike && is_new(first) && is_new(later)) {
                 compare_late(first, later, after);
             }
         }

@@ -104,7 +104,7 @@ void Judge::check_order(const std::vector<Turn>& turns, const ClusterState& afte
         for (std::size_t j = i + 1; j < turns.size(); ++j) {
             if (turns[j].job != turns[i].job) compare(turns[i], turns[j], held);
         }
-        if (!turns[i].grows) compare_waiting(turns[i], after);
+        if (!turns[i].grows && !turns[i].may_grow) compare_waiting(turns[i], after);
         change(turns[i], 1);
     }
     check_late(turns, after);
@@ -160,7 +160,7 @@ bool Judge::was_kept_out(const Turn& later, const Held& held) const {
 void Judge::compare(const Turn& first, const Turn& later, const Held& held) {
     const QueueName a = books_.queue_of(first.pod);
     const QueueName b = books_.queue_of(later.pod);
-    if (a.pool != b.pool || later.grows) return;
+    if (a.pool != b.pool || later.grows || first.may_grow || later.may_grow) return;
     if (first.grows) fail("I19", "job " + to_string(first.job) + " grew before others were tried");
     if (first.resumes || first.grows) return;
     // What is claimed is held from then on; here it is known only at the end of the step.

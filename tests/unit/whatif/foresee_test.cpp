@@ -44,7 +44,9 @@ TEST(Foresee, that_another_queue_goes_first_once_it_holds_nothing) {
     EngineWorld world;
     QueuePolicy x{"x", 0, 3, {}, {}};
     QueuePolicy y{"y", 0, 1, {}, {}};
-    world.set(policy_of({x, y}));
+    Policy policy = policy_of({x, y});
+    policy.usage_half_life = Duration{};  // else x would have had more lately
+    world.set(policy);
     world.add(node("a", 8));
     world.add(limited("b0", 8, 30, "x", "e1"));
     world.run();

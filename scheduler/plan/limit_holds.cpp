@@ -4,6 +4,7 @@
 
 #include "scheduler/plan/limited.hpp"
 #include "scheduler/plan/promise_rules.hpp"
+#include "scheduler/policy/limit_heads.hpp"
 #include "scheduler/state/leaving.hpp"
 #include "scheduler/state/queue_chain.hpp"
 
@@ -59,11 +60,8 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
     const JobRow& row = state.job(job);
     for (Hold& hold : holds_) {
         if (hold.head == job) continue;
-        const JobRow& head = state.job(hold.head);
-        const bool comes_after =
-            head.pool != row.pool && state.aged_priority(head.priority, head.submitted_at) <
-                                         state.aged_priority(row.priority, row.submitted_at);
-        if (comes_after && what == For::start) continue;
+        const bool gives_way = gives_way_elsewhere(state, state.job(hold.head), row);
+        if (gives_way && what == For::start) continue;
         if (hold.counts_queue.empty()) find_what_counts(state, hold);
         if (!may_count(state, hold, row)) continue;
         if (hold.answer == Answer::not_asked) work_out(state, hold);

@@ -55,6 +55,11 @@ bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const
     return false;
 }
 
+bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const JobRow& to) {
+    return head.pool != to.pool && state.aged_priority(head.priority, head.submitted_at) <
+                                       state.aged_priority(to.priority, to.submitted_at);
+}
+
 ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
                         const LimitHeads& known) {
     ClassId best;
@@ -85,17 +90,22 @@ bool LimitHeads::was_passed(ClassId id) const {
 bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
     if (was_passed(id)) return true;
     const JobClass& of = state.book().at(id);
-    return std::any_of(heads_.begin(), heads_.end(), [&](ClassId head) {
-        return share_a_limit(state, of, state.book().at(head));
+    const JobRow& job = state.job(of.jobs.begin()->job);
+    return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
+        const JobClass& head = state.book().at(known);
+        return share_a_limit(state, of, head) &&
+               !gives_way_elsewhere(state, state.job(head.jobs.begin()->job), job);
     });
 }
 
 bool LimitHeads::has_answer_elsewhere(const ClusterState& state, ClassId id, PoolId pool) const {
     if (was_passed(id)) return true;
     const JobClass& of = state.book().at(id);
+    const JobRow& job = state.job(of.jobs.begin()->job);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
         const JobClass& head = state.book().at(known);
-        const bool is_here = state.queue(head.key.queue).pool == pool;
+        const JobRow& first = state.job(head.jobs.begin()->job);
+        const bool is_here = first.pool == pool && !gives_way_elsewhere(state, first, job);
         return share_a_limit(state, of, head) &&
                (known == id || is_here || comes_before(state, head, of));
     });

@@ -104,10 +104,10 @@ bool LimitHeads::has_answer_elsewhere(const ClusterState& state, ClassId id, Poo
     const JobRow& job = state.job(of.jobs.begin()->job);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
         const JobClass& head = state.book().at(known);
+        if (!share_a_limit(state, of, head)) return false;  // nor does a class that is gone
+        if (known == id || comes_before(state, head, of)) return true;
         const JobRow& first = state.job(head.jobs.begin()->job);
-        const bool is_here = first.pool == pool && !gives_way_elsewhere(state, first, job);
-        return share_a_limit(state, of, head) &&
-               (known == id || is_here || comes_before(state, head, of));
+        return first.pool == pool && !gives_way_elsewhere(state, first, job);
     });
 }
 

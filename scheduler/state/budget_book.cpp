@@ -155,16 +155,16 @@ void BudgetBook::find_next_turn() {
     for (const auto& [id, budget] : tenants_) consider(budget);
 }
 
-std::vector<BudgetImage> BudgetBook::image(const ClusterState& state) const {
+std::vector<BudgetImage> BudgetBook::image(const ClusterState& state, Instant now) const {
     std::vector<BudgetImage> out;
     if (planted(PlantedBug::forget_budgets_on_disk)) return out;
     for (const auto& [id, budget] : queues_) {
-        BudgetImage& image = out.emplace_back(image_of(budget, state.now()));
+        BudgetImage& image = out.emplace_back(image_of(budget, now));
         image.pool = state.pool(state.queue(id).pool).name;
         image.queue = state.queue(id).name;
     }
     for (const auto& [id, budget] : tenants_) {
-        BudgetImage& image = out.emplace_back(image_of(budget, state.now()));
+        BudgetImage& image = out.emplace_back(image_of(budget, now));
         image.pool = state.pool(id.second).name;
         image.tenant = state.tenant(id.first).name;
     }

@@ -39,7 +39,8 @@ public:
     using OfTenants = std::map<std::pair<TenantId, PoolId>, Budget>;
     [[nodiscard]] const OfQueues& queues() const { return queues_; }
     [[nodiscard]] const OfTenants& tenants() const { return tenants_; }
-    [[nodiscard]] std::vector<BudgetImage> image(const ClusterState& state) const;
+    // Of the last event, whenever people looked since then.
+    [[nodiscard]] std::vector<BudgetImage> image(const ClusterState& state, Instant now) const;
 
     // Those of the policy; the ids are the state's.
     void add(QueueId queue, const BudgetPolicy& policy, const BudgetBook& before, Instant now);

@@ -182,7 +182,7 @@ StateImage ClusterState::image() const {
         out.promises.push_back({name, jobs_[pool.promise.job.value()].key, pool.promise.at});
     }
     out.calendar = calendar_.clock;
-    out.budgets = budgets_.image(*this);
+    out.budgets = budgets_.image(*this, now_);
     return out;
 }
 

@@ -214,6 +214,19 @@ TEST(Budget, a_restart_keeps_what_was_used_and_who_waits_for_it) {
     EXPECT_LT(book.turns_at(), kept.spending.period().end) << "second may start before that";
 }
 
+// A reader: what-if lived on from an image in which the hours until the look were used already, and
+// counted them once more.
+TEST(Budget, looking_uses_nothing) {
+    EngineWorld world = world_with_budget();
+    const std::uint64_t hash = world.engine.state_hash();
+    world.engine.state().look(world.now + kHour * 5);
+    EXPECT_EQ(world.engine.state_hash(), hash);
+    auto branch = Engine::import_state(world.engine.export_state());
+    ASSERT_TRUE(branch) << branch.error().message;
+    const BudgetBook& book = branch->state().budgets();
+    EXPECT_EQ(book.queues().begin()->second.spending.used(world.now + kHour * 5), gpu_hours(40));
+}
+
 TEST(Budget, a_reload_keeps_what_was_used_unless_the_periods_are_others) {
     EngineWorld world = world_with_budget();
     world.now = world.now + kHour * 5;

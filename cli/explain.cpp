@@ -74,7 +74,8 @@ void print_turn(std::ostream& out, const nlohmann::json& turn) {
     for (const auto& level : turn.value("queues", nlohmann::json::array())) {
         out << "  queue " << printable(text_of(level, "queue")) << " ("
             << printable(text_of(level, "order")) << "): priority " << number_of(level, "priority")
-            << ", holds " << number_of(level, "held") << " GPUs"
+            << ", holds " << number_of(level, "held")
+            << (level.value("held", 0.0) == 1 ? " GPU" : " GPUs")
             << (level.value("leaving", 0.0) > 0
                     ? " of which " + number_of(level, "leaving") + " are leaving"
                     : "")

@@ -214,8 +214,37 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     return out;
 }
 
+namespace {
+
+// Of a job whose queue does not exist: what would be in its way in any other one as well.
+void add_blockers_of_any_queue(const ClusterState& state, JobId id, const Readiness& held,
+                               std::vector<Explanation>& out) {
+    const JobRow& job = state.job(id);
+    if (job.pods_held > 0) return;
+    Readiness ready = held;
+    ready.hold = Reason::none;
+    for (const PodId pod : job.pods) {
+        const PodRow& row = state.pod(pod);
+        if (row.standing == PodStanding::waiting && !row.facts.gated) ready.pods.push_back(pod);
+    }
+    ready.all_or_nothing = ready.ranks_min > 0;
+    ready.ranks_needed = ready.ranks_min;
+    if (ready.pods.empty() || static_cast<std::int64_t>(ready.pods.size()) < ready.ranks_min)
+        return;
+    for (Explanation& one : blockers(state, id, ready)) {
+        const bool is_of_its_queue = one.reason == Reason::queue_limit ||
+                                     one.reason == Reason::reserved || one.reason == Reason::turn;
+        if (!is_of_its_queue) out.push_back(std::move(one));
+    }
+}
+
+}  // namespace
+
 std::vector<Explanation> explain(const ClusterState& state, JobId id, const Readiness& ready) {
     std::vector<Explanation> out = blockers(state, id, ready);
+    if (ready.waits && ready.hold == Reason::queue_unknown && state.synced() && state.leading()) {
+        add_blockers_of_any_queue(state, id, ready, out);
+    }
     const std::string& why = state.evicted_why(state.job(id).key);
     if (!out.empty() && !why.empty()) out.front().sentence += "; it was " + why;
     return out;

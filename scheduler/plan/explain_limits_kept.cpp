@@ -35,17 +35,19 @@ std::string stopped_by(const ClusterState& state, JobId id) {
     return holder;
 }
 
-// A limit stops it, and others could be stopped to lift that: not before the first in line.
-void tell_behind(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+// A limit stops it, and others could be stopped to lift that: not before the first in line. False:
+// it is behind nobody.
+bool tell_behind(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
-    if (!is_of_limit(out.front().reason) || !job.waits_in.exists()) return;
+    if (!is_of_limit(out.front().reason) || !job.waits_in.exists()) return false;
     const JobId behind = state.book().at(job.waits_in).block.behind;
     const Promise* kept = behind.exists() ? kept_for(state, job.pool, behind) : nullptr;
     const std::string holder = kept != nullptr ? stopped_by(state, behind) : "";
-    if (behind == id || holder.empty()) return;
+    if (behind == id || holder.empty()) return false;
     out.front().sentence +=
         "; nobody is stopped for it meanwhile: what comes free under the limit of " + holder +
         " is kept for " + shown_name(state.job(behind).key) + ", which is first in line";
+    return true;
 }
 
 void tell_head(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
@@ -81,8 +83,9 @@ void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explan
     const JobRow& job = state.job(id);
     if (!job.pool.exists()) return;
     if (!out.empty()) {
-        tell_head(state, id, out);
-        return tell_behind(state, id, out);
+        // First in line in its own pool, and behind one of another: nothing is kept for both.
+        if (!tell_behind(state, id, out)) tell_head(state, id, out);
+        return;
     }
     if (!job.waits_in.exists()) return;
     // As it was told last: what has changed since may give it another turn, and has not yet.

@@ -16,11 +16,13 @@ const NodeSurvey::OfNeed* short_of(const NodeSurvey& seen, std::int64_t ranks) {
     return found == seen.needs.end() ? nullptr : &*found;
 }
 
-std::string told(const std::string& model, const NodeSurvey& seen, std::int64_t ranks) {
+std::string told(const std::string& model, const NodeSurvey& seen, std::int64_t ranks,
+                 bool has_rest) {
     if (seen.nodes_pool == 0) return model + " is on no node";
     if (seen.nodes_matching == 0) return model + " is on no node that it may use";
     return model + " has " + gpus(seen.gpus_free) + " of " + gpus_noun(seen.gpus_total) +
-           " free, at most " + gpus(seen.gpus_free_on_one_node) + " on one node, room for " +
+           (has_rest ? " wholly free, at most " : " free, at most ") +
+           gpus(seen.gpus_free_on_one_node) + " on one node, room for " +
            std::to_string(seen.ranks_fitting) + " of " + count(ranks, "rank", "ranks") +
            (seen.ranks_fitting_empty < ranks ? ", even empty too little" : "");
 }
@@ -37,12 +39,14 @@ std::optional<Explanation> explain_models(const ClusterState& state, const JobRo
     bool fits_once = false;  // were its nodes empty
     Reason reason = Reason::never_fits;
     Column lacking = shape.index_column;
+    const bool wants_whole = capacity.kind(shape.index_column) == ColumnKind::gpu;
+    const bool has_rest = wants_whole && has_rests(capacity, job.pool, shape.index_column);
     std::string each;
     for (const std::string& model : gpu_models(rules)) {
         if (!is_model_among(beside, model)) continue;
         const NodeSurvey seen = survey(state, job.pool, shape, group.ranks, group.barred, model);
         if (seen.ranks_fitting >= group.ranks) return std::nullopt;
-        each += (each.empty() ? "" : "; ") + told(model, seen, group.ranks);
+        each += (each.empty() ? "" : "; ") + told(model, seen, group.ranks, has_rest);
         if (fits_once || seen.ranks_fitting_empty < group.ranks) continue;
         fits_once = true;
         const NodeSurvey::OfNeed* first = short_of(seen, group.ranks);

@@ -65,6 +65,9 @@ Explanation explain_budget(const ClusterState& state, const JobRow& job, const L
 // what is to be told of all these nodes together.
 std::optional<Explanation> explain_models(const ClusterState& state, const JobRow& job,
                                           const Group& group, Explanation room);
+// Of GPUs of which others hold parts something is left: no whole one, and so none for whom wants
+// those.
+bool has_rests(const Capacity& capacity, PoolId pool, Column whole);
 // Why a need of this kind is not met.
 Reason reason_of(ColumnKind kind);
 // "2 are cordoned, 1 does not match zone=a": of a pool none of whose nodes would take the pod.

@@ -11,6 +11,7 @@ namespace gpuctl {
 using explain_parts::count;
 using explain_parts::gpus;
 using explain_parts::gpus_noun;
+using explain_parts::has_rests;
 using explain_parts::reason_of;
 
 namespace {
@@ -166,21 +167,6 @@ void say_never_fits(const Capacity& capacity, const std::string& pool, const Nod
                     amount_text(kind, resource, too_much->largest_node);
 }
 
-// Of GPUs of which others hold parts something is left: no whole one, and so none for whom wants
-// those.
-bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
-    if (!capacity.has_parts_beside(whole)) return false;
-    const Column parts = capacity.whole_column(whole);  // each is beside the other
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
-        const std::vector<OpenDevice>& open = capacity.open_devices(parts, slot);
-        const bool has_rest = std::any_of(open.begin(), open.end(),
-                                          [](const OpenDevice& one) { return one.free > 0; });
-        if (has_rest) return true;
-    }
-    return false;
-}
-
 // What else no node has enough of: it would not start if only the first of them were there.
 void say_also_short(const Capacity& capacity, const NodeSurvey& seen,
                     const NodeSurvey::OfNeed& first, Explanation& out) {
@@ -248,6 +234,19 @@ std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
 }  // namespace
 
 namespace explain_parts {
+
+bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
+    if (!capacity.has_parts_beside(whole)) return false;
+    const Column parts = capacity.whole_column(whole);  // each is beside the other
+    const NodeSet& nodes = capacity.nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        const std::vector<OpenDevice>& open = capacity.open_devices(parts, slot);
+        const bool has_rest = std::any_of(open.begin(), open.end(),
+                                          [](const OpenDevice& one) { return one.free > 0; });
+        if (has_rest) return true;
+    }
+    return false;
+}
 
 Reason reason_of(ColumnKind kind) {
     switch (kind) {

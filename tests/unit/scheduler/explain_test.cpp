@@ -106,5 +106,69 @@ TEST(Explain, a_gang_is_told_of_other_gpu_models_only_where_there_are_some) {
     EXPECT_NE(told().find(", and so is placed on other GPU models alone"), std::string::npos);
 }
 
+TEST(Explain, whose_queue_does_not_exist_is_told_what_any_other_would_lack_too) {
+    EngineWorld world;
+    world.add(node("a", 2));
+    Policy policy = world.policy;
+    policy.pools = {{"default", "", {{"q", 0, 1, {}, {}}}}};
+    TenantPolicy team;
+    team.name = "team-a";
+    team.gpu_maximum = whole_gpus(1);
+    policy.tenants = {team};
+    world.set(policy);
+    PodFacts holds = pod("holds", "holds", 1);
+    holds.queue = "q";
+    world.add(holds);
+    world.run();
+    PodFacts lost = pod("lost", "lost", 2);
+    lost.queue = "gone";
+    world.add(lost);
+    world.run();
+    std::vector<Reason> reasons;
+    for (const Explanation& one : world.why("lost")) reasons.push_back(one.reason);
+    EXPECT_EQ(reasons,
+              (std::vector{Reason::queue_unknown, Reason::tenant_quota, Reason::gpu_insufficient}));
+}
+
+// A reader: of two jobs of one namespace in two pools each was told that the same quota is kept for
+// it.
+TEST(Explain, a_quota_is_kept_for_one_alone) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8, "other"));
+    Policy policy = world.policy;
+    TenantPolicy team;
+    team.name = "team-a";
+    team.gpu_maximum = whole_gpus(8);
+    policy.tenants = {team};
+    world.set(policy);
+    const auto submit = [&world](const char* name, std::int64_t gpus, std::int32_t priority,
+                                 const char* pool, std::int64_t run_s) {
+        PodFacts facts = pod(name, name, gpus);
+        facts.priority = priority;
+        facts.preempts = priority > 0;
+        facts.pool = pool;
+        facts.run_time_max = Duration::seconds(run_s);
+        world.add(facts);
+        world.run();
+    };
+    PodFacts others = pod("others", "others", 1);
+    others.key.namespace_name = "team-b";
+    others.pool = "other";
+    others.preemptible = true;
+    others.run_time_max = Duration::seconds(600);
+    world.add(others);
+    submit("runs", 5, 0, "default", 600);
+    submit("high", 6, 20, "default", 6000);
+    submit("mid", 7, 10, "other", 6000);
+    submit("low", 2, 0, "default", 6000);
+    // First in line of its pool, as low was refused for it, and itself behind high.
+    const auto told = [&world](const char* name) { return world.why(name).front().sentence; };
+    EXPECT_NE(told("low").find("is kept for mid"), std::string::npos) << told("low");
+    EXPECT_NE(told("high").find("is kept for it"), std::string::npos) << told("high");
+    EXPECT_NE(told("mid").find("is kept for high"), std::string::npos) << told("mid");
+    EXPECT_EQ(told("mid").find("is kept for it"), std::string::npos) << told("mid");
+}
+
 }  // namespace
 }  // namespace gpuctl::test

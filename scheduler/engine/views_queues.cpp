@@ -9,8 +9,8 @@
 namespace gpuctl {
 namespace {
 
-Load used_by(const Account& account) {
-    const UsageAmounts& mean = account.usage.mean;
+Load used_of(const Usage& usage) {
+    const UsageAmounts& mean = usage.mean;
     return {GpuMilli{mean[0] / kUsageUnit}, CpuMilli{mean[1] / kUsageUnit},
             Bytes{(mean[2] / kUsageUnit) << 20}};
 }
@@ -48,9 +48,9 @@ QueueView view_of(const ClusterState& state, QueueId id) {
     view.models = queue.models;
     if (const Budget* budget = state.budgets().of(id)) view.budget = view_of(state, *budget);
     view.held = queue.account.held.gpus;
-    view.used = used_by(queue.account);
-    view.share =
-        dominant_share(queue.account.held, queue.account.usage, state.pool(queue.pool).offered);
+    const Usage usage = state.usage_of(queue.account);
+    view.used = used_of(usage);
+    view.share = dominant_share(queue.account.held, usage, state.pool(queue.pool).offered);
     return view;
 }
 

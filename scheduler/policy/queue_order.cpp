@@ -73,11 +73,11 @@ Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
 std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account,
                       const Load& leaving) {
     // A tick may have ended, or a node come, since the last Plan: who only looks computes it.
-    const bool is_known = account.share >= 0 && !state.pool(pool).shares_stale;
+    const bool is_known = account.share >= 0 && !state.pool(pool).shares_stale && !state.is_look();
     if (is_known && leaving == Load{}) return account.share;
     Load held = account.held;
     held.add(leaving, -1);
-    return dominant_share(held, account.usage, state.pool(pool).offered);
+    return dominant_share(held, state.usage_of(account), state.pool(pool).offered);
 }
 
 GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue) {
@@ -274,8 +274,8 @@ std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueI
 namespace {
 
 std::int64_t lately_of(const ClusterState& state, PoolId pool, const Account& account) {
-    return share_lately(account.held, account.usage, state.now(), state.policy().usage_half_life,
-                        state.pool(pool).offered);
+    return share_lately(account.held, state.usage_of(account), state.now(),
+                        state.policy().usage_half_life, state.pool(pool).offered);
 }
 
 }  // namespace

@@ -93,6 +93,9 @@ public:
     // When people look it is later than the last event; no decision knows of that.
     [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
     void look(Instant now) const { looked_at_ = now; }
+    [[nodiscard]] bool is_look() const { return looked_at_ > now_; }
+    // With the ticks that ended until now() (usage_clock.cpp).
+    [[nodiscard]] Usage usage_of(const Account& account) const;
     [[nodiscard]] bool leading() const { return leading_; }
     [[nodiscard]] bool synced() const { return synced_; }
     [[nodiscard]] Epoch epoch() const { return epoch_; }
@@ -198,10 +201,7 @@ public:
     // for short: eight for each doubling.
     [[nodiscard]] static Duration rounded_up(Duration time);
     // Queues in which long work is stopped for short.
-    [[nodiscard]] bool stops_long_for_short(const QueueRow& queue) const {
-        return queue.order == QueueOrder::shortest &&
-               pools_[queue.pool.value()].preemption.stops_by_run_time();
-    }
+    [[nodiscard]] bool stops_long_for_short(const QueueRow& queue) const;
     // Queues in which waiting jobs are told apart by run time.
     [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const;
 

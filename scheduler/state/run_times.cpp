@@ -252,6 +252,11 @@ Result<bool> ClusterState::restore_run_times(const StateImage& image) {
     return true;
 }
 
+bool ClusterState::stops_long_for_short(const QueueRow& queue) const {
+    return queue.order == QueueOrder::shortest &&
+           pools_[queue.pool.value()].preemption.stops_by_run_time();
+}
+
 bool ClusterState::heeds_run_times(const QueueRow& queue) const {
     const BackfillPolicy& backfill = pools_[queue.pool.value()].backfill;
     return backfill.head == HeadOfLine::reserve || backfill.short_percent > 0 ||

@@ -56,6 +56,15 @@ void ClusterState::finish_ticks() {
     for (PoolRow& pool : pools_) pool.shares_stale = true;
 }
 
+Usage ClusterState::usage_of(const Account& account) const {
+    Usage usage = account.usage;
+    const std::int64_t tick = tick_ms(policy_.usage_half_life);
+    if (tick == 0 || !is_look()) return usage;  // each input finishes its ticks
+    const std::int64_t now_in = now().ms() / tick;
+    if (now_in > usage_tick_) usage.finish(account.held, tick, usage_tick_, now_in);
+    return usage;
+}
+
 void ClusterState::refresh_shares() {
     if (std::none_of(pools_.begin(), pools_.end(),
                      [](const PoolRow& pool) { return pool.shares_stale; })) {

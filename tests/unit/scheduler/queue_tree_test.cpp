@@ -259,6 +259,66 @@ TEST(Turn, every_term_of_the_formula_is_there) {
     EXPECT_EQ(turn_of(world.engine.state(), {"team-b", "new"})->priority_by_waiting, 45);
 }
 
+// A reader: shares stood still until something happened, and the one told to be first was not.
+TEST(Usage, people_see_the_shares_that_the_next_input_goes_by) {
+    EngineWorld world;
+    Policy policy;
+    policy.usage_half_life = Duration::seconds(60);
+    QueuePolicy x;
+    x.name = "x";
+    QueuePolicy y;
+    y.name = "y";
+    policy.pools.push_back({"default", "", {x, y}});
+    world.set(policy);
+    world.add(node("a", 4));
+    const auto submit = [&world](const char* name, const char* queue, std::int64_t gpus) {
+        PodFacts facts = pod(name, name, gpus);
+        facts.queue = queue;
+        world.add(facts);
+        world.run();
+    };
+    submit("before", "x", 1);
+    world.now = world.now + Duration::seconds(40);
+    world.remove_pod("before");
+    submit("holds", "y", 1);
+    submit("rest", "y", 3);
+    submit("next", "x", 4);
+    const ClusterState& state = world.engine.state();
+    const auto seen = [&state] {
+        const TurnView turn = *turn_of(state, {"team-a", "next"});
+        std::vector<std::int64_t> shares{turn.tenant_share, turn.tenant_lately};
+        for (const QueueView& queue : list_queues(state)) {
+            shares.push_back(queue.share);
+            shares.push_back(queue.used.gpus.value());
+        }
+        for (const TurnView::Level& level : turn.levels) {
+            shares.push_back(level.share);
+            shares.push_back(level.lately);
+        }
+        return shares;
+    };
+    const std::uint64_t hash = world.engine.state_hash();
+    const auto before = seen();
+    for (const std::int64_t later_s : {1, 5, 70, 3600}) {
+        state.look(world.now + Duration::seconds(later_s));
+        const auto looked = seen();
+        EXPECT_EQ(world.engine.state_hash(), hash);
+        Result<Engine> copy = Engine::import_state(world.engine.export_state());
+        ASSERT_TRUE(copy.has_value());
+        EffectList effects;
+        copy->step(Input{Sequence{world.sequence + 1}, world.now + Duration::seconds(later_s), 1,
+                         WokeUp{}},
+                   effects);
+        const auto turn = *turn_of(copy->state(), {"team-a", "next"});
+        EXPECT_EQ(looked[0], turn.tenant_share) << later_s;
+        EXPECT_EQ(looked[1], turn.tenant_lately) << later_s;
+        EXPECT_EQ(looked[2], list_queues(copy->state())[0].share) << later_s;
+        EXPECT_EQ(looked[3], list_queues(copy->state())[0].used.gpus.value()) << later_s;
+        EXPECT_EQ(looked.back(), turn.levels.back().lately) << later_s;
+    }
+    EXPECT_NE(seen(), before);
+}
+
 TEST(Usage, survives_amounts_and_times_beyond_reason) {
     EngineWorld world;
     Policy policy = tree();

@@ -61,10 +61,13 @@ public:
                 const auto column = static_cast<Column>(i);
                 if (capacity.kind(column) != ColumnKind::gpu) continue;
                 const GpuMilli free{std::max<std::int64_t>(capacity.free(column, slot), 0)};
+                const GpuMilli excess{std::max<std::int64_t>(-capacity.free(column, slot), 0)};
                 const std::string& resource = capacity.resource(column);
                 const Resources& offered = state.node(NodeId{slot}).facts.allocatable;
-                free_[group_of(slot)] +=
-                    in_whole_gpus({resource, free, share_offered(offered, resource)}).value();
+                const GpuShare share = share_offered(offered, resource);
+                free_[group_of(slot)] += in_whole_gpus({resource, free, share}).value();
+                if (excess == GpuMilli{}) continue;
+                excess_[slot] += in_whole_gpus({resource, excess, share}).value();
             }
             for (const PodId pod : state.node(NodeId{slot}).pods) {
                 if (state.pod(pod).job.exists()) running_.push_back(pod);
@@ -284,7 +287,23 @@ private:
         return sum;
     }
     [[nodiscard]] std::vector<Release> ends(Pace pace) const {
-        return ends(pace, [](PodId) { return true; });
+        std::vector<Release> out =
+            ends(pace, [this](PodId id) { return !excess_.contains(state_.pod(id).node.value()); });
+        // What is in use beyond what a node has now comes free to nobody: that which ends first.
+        for (const auto& [slot, excess] : excess_) {
+            std::vector<Release> here = ends(
+                pace, [this, of = slot](PodId id) { return state_.pod(id).node.value() == of; });
+            std::sort(here.begin(), here.end(),
+                      [](const Release& a, const Release& b) { return b > a; });
+            std::int64_t left = excess;
+            for (Release& one : here) {
+                const std::int64_t lost = std::min(left, one.gpus);
+                left -= lost;
+                one.gpus -= lost;
+                if (one.gpus > 0) out.push_back(one);
+            }
+        }
+        return out;
     }
     template <typename Counts>
     [[nodiscard]] std::vector<Release> ends(Pace pace, Counts counts) const {
@@ -301,7 +320,8 @@ private:
 
     const ClusterState& state_;
     std::vector<WindowSet> groups_ = {0};
-    std::vector<std::int64_t> free_ = {0};  // by group
+    std::vector<std::int64_t> free_ = {0};          // by group
+    std::map<std::uint32_t, std::int64_t> excess_;  // by node: GPUs in use that it does not have
     std::vector<PodId> running_;
     std::vector<Release> openings_;
 };

@@ -207,6 +207,19 @@ TEST_F(Starts, a_job_that_finds_no_node_is_not_told_to_start_now) {
     EXPECT_GT(of("next").latest, world.now) << "what it is promised";
 }
 
+// A reader: three of the two GPUs that were left of a node were told to come free.
+TEST_F(Starts, what_is_in_use_beyond_a_node_that_came_back_smaller_comes_free_to_nobody) {
+    submit("one", 4, 100);
+    submit("two", 4, 200);
+    submit("small", 3, 50);
+    submit("large", 5, 50);
+    EXPECT_EQ(of("small").latest, in(100) + Duration{-3});
+    world.add(node("a", 4));
+    world.run();
+    EXPECT_EQ(of("small").latest, in(200) + Duration{-2}) << "the first four leave none";
+    EXPECT_FALSE(of("large").likely.happened());
+}
+
 TEST_F(Starts, see_maintenance_windows) {
     const auto window = [&](const char* name, std::int64_t begin_s, std::int64_t length_s) {
         MaintenanceWindow out;

@@ -47,12 +47,11 @@ bool parse_number(std::string_view text, std::uint64_t& out) {
 
 bool parse_seeds(std::string_view text, RunOptions& run) {
     const std::size_t dots = text.find("..");
-    if (dots == std::string_view::npos) {
-        run.last = 0;
-        return parse_number(text, run.first) && parse_number(text, run.last) && run.first > 0;
-    }
-    return parse_number(text.substr(0, dots), run.first) &&
-           parse_number(text.substr(dots + 2), run.last) && run.first > 0 && run.first <= run.last;
+    const bool is_range = dots != std::string_view::npos;
+    if (!parse_number(text.substr(0, dots), run.first)) return false;
+    if (!parse_number(is_range ? text.substr(dots + 2) : text, run.last)) return false;
+    constexpr std::uint64_t kMost = INT64_MAX;  // the counter goes beyond the last
+    return run.first > 0 && run.first <= run.last && run.last <= kMost;
 }
 
 bool parse(int count, char** words, Arguments& out) {
@@ -186,6 +185,11 @@ int print_table(const Arguments& arguments) {
 
 int run(int count, char** words) {
     Arguments arguments;
+    const std::string_view word = count == 2 ? words[1] : "";
+    if (word == "--help" || word == "-h") {
+        std::printf("%s", std::string{kUsage}.c_str());
+        return 0;
+    }
     if (!parse(count, words, arguments)) {
         std::fprintf(stderr, "%s", std::string{kUsage}.c_str());
         return 2;

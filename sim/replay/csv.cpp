@@ -53,10 +53,6 @@ CsvReader::CsvReader(std::string file, std::string_view text) : file_(std::move(
 }
 
 CsvReader::Column CsvReader::column(std::string_view name) {
-    if (std::count(header_.begin(), header_.end(), name) > 1) {
-        refuse_line("column " + std::string{name} + " is there twice", 1);
-        return 0;
-    }
     if (const auto found = column_if_any(name)) return *found;
     std::string known;
     for (const std::string& word : header_) known += (known.empty() ? "" : ", ") + word;
@@ -64,7 +60,11 @@ CsvReader::Column CsvReader::column(std::string_view name) {
     return 0;
 }
 
-std::optional<CsvReader::Column> CsvReader::column_if_any(std::string_view name) const {
+std::optional<CsvReader::Column> CsvReader::column_if_any(std::string_view name) {
+    if (std::count(header_.begin(), header_.end(), name) > 1) {
+        refuse_line("column " + std::string{name} + " is there twice", 1);
+        return 0;
+    }
     const auto found = std::find(header_.begin(), header_.end(), name);
     if (found == header_.end()) return std::nullopt;
     return static_cast<Column>(found - header_.begin());

@@ -91,6 +91,9 @@ TEST(Readers, elastic_app_must_have_a_size_on_which_it_can_run_to_its_end) {
     EXPECT_EQ(message(read_elastic({"w.csv", header + "1,a,0,solo,1,9\n"},
                                    {"e.csv", "app,epoch,s1\na,0,5\nb,0,5\na,0,6\n"}, Duration{0})),
               "e.csv:4:1: app `a` is there twice; its epochs must stand together");
+    EXPECT_EQ(message(read_elastic({"w.csv", header + "1,a,0,solo,1,9\n"},
+                                   {"e.csv", "app,epoch,s1,s1\nsolo,0,5,7\n"}, Duration{0})),
+              "e.csv:1:1: column s1 is there twice");
 }
 
 TEST(Curve, allows_a_size_only_where_all_epochs_do) {

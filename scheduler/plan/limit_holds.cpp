@@ -60,7 +60,12 @@ LimitHolds::Kept LimitHolds::keeps_out(const ClusterState& state, JobId job,
     const JobRow& row = state.job(job);
     for (Hold& hold : holds_) {
         if (hold.head == job) continue;
-        const bool gives_way = gives_way_elsewhere(state, state.job(hold.head), row);
+        const JobRow& head = state.job(hold.head);
+        // Nodes are promised to it: among equals it is not asked who came first.
+        const bool is_equal = state.aged_priority(head.priority, head.submitted_at) ==
+                              state.aged_priority(row.priority, row.submitted_at);
+        const bool gives_way =
+            gives_way_elsewhere(state, head, row) && !(hold.is_promised && is_equal);
         if (gives_way && what == For::start) continue;
         if (hold.counts_queue.empty()) find_what_counts(state, hold);
         if (!may_count(state, hold, row)) continue;

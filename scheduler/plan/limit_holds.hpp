@@ -30,7 +30,7 @@ public:
     [[nodiscard]] bool empty() const { return holds_.empty(); }
     // For whom these pods of the job have to wait or, where they may go to other GPU models, leave
     // theirs: `models` that were added. With a relief: as if the pods of that were gone. Who starts
-    // does not wait for one of lower priority in another pool; more of who runs waits for all.
+    // does not wait for one that comes after it in another pool; more of who runs waits for all.
     enum class For : std::uint8_t { start, growth };
     struct Kept {
         Promise for_whom;  // no job: for nobody

@@ -1,6 +1,7 @@
 #include "scheduler/policy/limit_heads.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "scheduler/state/queue_chain.hpp"
 
@@ -56,8 +57,11 @@ bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const
 }
 
 bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const JobRow& to) {
-    return head.pool != to.pool && state.aged_priority(head.priority, head.submitted_at) <
-                                       state.aged_priority(to.priority, to.submitted_at);
+    if (head.pool == to.pool) return false;
+    const std::int64_t of_head = state.aged_priority(head.priority, head.submitted_at);
+    const std::int64_t of_other = state.aged_priority(to.priority, to.submitted_at);
+    if (of_head != of_other) return of_head < of_other;
+    return std::tie(to.submitted_at, to.arrival) < std::tie(head.submitted_at, head.arrival);
 }
 
 ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,

@@ -53,8 +53,8 @@ inline bool keeps_limits(const PoolRow& pool) {
     return pool.backfill.head == HeadOfLine::reserve && !pool.preemption.stops_by_run_time();
 }
 
-// The head waits in another pool and is of lower priority: what is kept for it is not kept from
-// `to`, which may be a head itself.
+// The head waits in another pool and comes after `to`: it is of lower priority, or of the same and
+// came later. What is kept for it is not kept from `to`, which may be a head itself.
 bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const JobRow& to);
 
 // What a namespace may hold is the same in all pools, and those have no order among each other: of

@@ -341,6 +341,7 @@ std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey&
     const JobId id = state.find_job(job);
     if (!id.exists()) return {};
     std::vector<Explanation> all = explain(state, id);
+    explain_any_queue(state, id, all);
     explain_holders(state, id, all);
     if (!all.empty()) return all;
     if (auto missing = explain_missing_pods(state, state.job(id)))

@@ -214,37 +214,8 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     return out;
 }
 
-namespace {
-
-// Of a job whose queue does not exist: what would be in its way in any other one as well.
-void add_blockers_of_any_queue(const ClusterState& state, JobId id, const Readiness& held,
-                               std::vector<Explanation>& out) {
-    const JobRow& job = state.job(id);
-    if (job.pods_held > 0) return;
-    Readiness ready = held;
-    ready.hold = Reason::none;
-    for (const PodId pod : job.pods) {
-        const PodRow& row = state.pod(pod);
-        if (row.standing == PodStanding::waiting && !row.facts.gated) ready.pods.push_back(pod);
-    }
-    ready.all_or_nothing = ready.ranks_min > 0;
-    ready.ranks_needed = ready.ranks_min;
-    if (ready.pods.empty() || static_cast<std::int64_t>(ready.pods.size()) < ready.ranks_min)
-        return;
-    for (Explanation& one : blockers(state, id, ready)) {
-        const bool is_of_its_queue = one.reason == Reason::queue_limit ||
-                                     one.reason == Reason::reserved || one.reason == Reason::turn;
-        if (!is_of_its_queue) out.push_back(std::move(one));
-    }
-}
-
-}  // namespace
-
 std::vector<Explanation> explain(const ClusterState& state, JobId id, const Readiness& ready) {
     std::vector<Explanation> out = blockers(state, id, ready);
-    if (ready.waits && ready.hold == Reason::queue_unknown && state.synced() && state.leading()) {
-        add_blockers_of_any_queue(state, id, ready, out);
-    }
     const std::string& why = state.evicted_why(state.job(id).key);
     if (!out.empty() && !why.empty()) out.front().sentence += "; it was " + why;
     return out;
@@ -254,6 +225,30 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id) {
     Readiness ready;
     state.read_readiness(id, ready);
     return explain(state, id, ready);
+}
+
+void explain_any_queue(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
+    const JobRow& job = state.job(id);
+    if (out.empty() || out.front().reason != Reason::queue_unknown || job.pods_held > 0) return;
+    Readiness ready;
+    state.read_readiness(id, ready);
+    ready.hold = Reason::none;
+    for (const PodId pod : job.pods) {
+        const PodRow& row = state.pod(pod);
+        const bool is_ready = row.standing == PodStanding::waiting && row.bar == PodBar::none &&
+                              !row.facts.gated && !row.facts.terminating && !row.is_surplus &&
+                              row.facts.unsupported.empty();
+        if (is_ready) ready.pods.push_back(pod);
+    }
+    ready.all_or_nothing = ready.ranks_min > 0;
+    ready.ranks_needed = ready.ranks_min;
+    const auto ranks = static_cast<std::int64_t>(ready.pods.size());
+    if (ranks == 0 || ranks < ready.ranks_min) return;
+    for (Explanation& one : blockers(state, id, ready)) {
+        const bool is_of_its_queue = one.reason == Reason::queue_limit ||
+                                     one.reason == Reason::reserved || one.reason == Reason::turn;
+        if (!is_of_its_queue) out.push_back(std::move(one));
+    }
 }
 
 }  // namespace gpuctl

@@ -97,4 +97,7 @@ struct NodeSurvey {
 NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
                   WindowSet barred, std::string_view model = {}, const NodeSet* open = nullptr);
 
+// Of a job whose queue does not exist: what would be in its way in any other one as well.
+void explain_any_queue(const ClusterState& state, JobId id, std::vector<Explanation>& out);
+
 }  // namespace gpuctl

@@ -83,7 +83,7 @@ void explain_limits_kept(const ClusterState& state, JobId id, std::vector<Explan
     const JobRow& job = state.job(id);
     if (!job.pool.exists()) return;
     if (!out.empty()) {
-        // First in line in its own pool, and behind one of another: nothing is kept for both.
+        // First in line in its own pool, and behind one of another: that is not kept for both.
         if (!tell_behind(state, id, out)) tell_head(state, id, out);
         return;
     }

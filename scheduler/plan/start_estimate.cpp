@@ -46,6 +46,7 @@ struct Release {
     Instant at;
     std::int64_t gpus = 0;
     std::size_t group = 0;
+    NodeId node;
     friend bool operator>(const Release& a, const Release& b) { return a.at > b.at; }
 };
 using Releases = std::priority_queue<Release, std::vector<Release>, std::greater<>>;
@@ -61,24 +62,26 @@ public:
                 const auto column = static_cast<Column>(i);
                 if (capacity.kind(column) != ColumnKind::gpu) continue;
                 const GpuMilli free{std::max<std::int64_t>(capacity.free(column, slot), 0)};
-                const GpuMilli excess{std::max<std::int64_t>(-capacity.free(column, slot), 0)};
                 const std::string& resource = capacity.resource(column);
                 const Resources& offered = state.node(NodeId{slot}).facts.allocatable;
-                const GpuShare share = share_offered(offered, resource);
-                free_[group_of(slot)] += in_whole_gpus({resource, free, share}).value();
-                if (excess == GpuMilli{}) continue;
-                excess_[slot] += in_whole_gpus({resource, excess, share}).value();
+                free_[group_of(slot)] +=
+                    in_whole_gpus({resource, free, share_offered(offered, resource)}).value();
             }
-            for (const PodId pod : state.node(NodeId{slot}).pods) {
-                if (state.pod(pod).job.exists()) running_.push_back(pod);
+            GpuMilli beyond = offered_load(state.node(NodeId{slot}).facts).gpus * -1;
+            for (const PodId id : state.node(NodeId{slot}).pods) {
+                const PodRow& pod = state.pod(id);
+                if (pod.job.exists()) running_.push_back(id);
+                if (pod.standing == PodStanding::claimed) continue;  // others leave for it
+                beyond += state.shapes().at(pod.shape).gpus;
             }
+            if (beyond > GpuMilli{}) excess_[slot] = beyond.value();
         }
         for (const MaintenanceWindow& window : state.policy().windows) {
             const Instant first = next_occurrence(window, state.now()).end;
             if (!first.happened()) continue;
-            openings_.push_back({first});
+            openings_.push_back({first, 0, 0, {}});
             const Instant second = next_occurrence(window, first).end;
-            if (second.happened()) openings_.push_back({second});
+            if (second.happened()) openings_.push_back({second, 0, 0, {}});
         }
     }
 
@@ -114,7 +117,7 @@ public:
                 if (here <= 0) continue;
                 free[i] -= here;
                 left -= here;
-                if (run > Duration{}) releases.push({now + run, here, i});
+                if (run > Duration{}) releases.push({now + run, here, i, {}});
             }
         }
         return out;
@@ -287,21 +290,18 @@ private:
         return sum;
     }
     [[nodiscard]] std::vector<Release> ends(Pace pace) const {
-        std::vector<Release> out =
-            ends(pace, [this](PodId id) { return !excess_.contains(state_.pod(id).node.value()); });
+        std::vector<Release> out = ends(pace, [](PodId) { return true; });
+        if (excess_.empty()) return out;
         // What is in use beyond what a node has now comes free to nobody: that which ends first.
-        for (const auto& [slot, excess] : excess_) {
-            std::vector<Release> here = ends(
-                pace, [this, of = slot](PodId id) { return state_.pod(id).node.value() == of; });
-            std::sort(here.begin(), here.end(),
-                      [](const Release& a, const Release& b) { return b > a; });
-            std::int64_t left = excess;
-            for (Release& one : here) {
-                const std::int64_t lost = std::min(left, one.gpus);
-                left -= lost;
-                one.gpus -= lost;
-                if (one.gpus > 0) out.push_back(one);
-            }
+        std::stable_sort(out.begin(), out.end(),
+                         [](const Release& a, const Release& b) { return b > a; });
+        std::map<std::uint32_t, std::int64_t> left = excess_;
+        for (Release& one : out) {
+            const auto found = left.find(one.node.value());
+            if (found == left.end()) continue;
+            const std::int64_t lost = std::min(found->second, one.gpus);
+            found->second -= lost;
+            one.gpus -= lost;
         }
         return out;
     }
@@ -313,7 +313,7 @@ private:
             const Instant end = end_of(state_, state_.pod(pod), pace);
             const GpuMilli gpus = state_.shapes().at(state_.pod(pod).shape).gpus;
             if (!end.happened() || gpus <= GpuMilli{0}) continue;
-            out.push_back({end, gpus.value(), group_of(state_.pod(pod))});
+            out.push_back({end, gpus.value(), group_of(state_.pod(pod)), state_.pod(pod).node});
         }
         return out;
     }

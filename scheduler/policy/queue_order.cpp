@@ -73,7 +73,8 @@ Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
 std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account,
                       const Load& leaving) {
     // A tick may have ended, or a node come, since the last Plan: who only looks computes it.
-    const bool is_known = account.share >= 0 && !state.pool(pool).shares_stale && !state.is_look();
+    const bool is_known =
+        account.share >= 0 && !state.pool(pool).shares_stale && !state.is_tick_over();
     if (is_known && leaving == Load{}) return account.share;
     Load held = account.held;
     held.add(leaving, -1);

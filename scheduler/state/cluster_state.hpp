@@ -93,8 +93,8 @@ public:
     // When people look it is later than the last event; no decision knows of that.
     [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
     void look(Instant now) const { looked_at_ = now; }
-    [[nodiscard]] bool is_look() const { return looked_at_ > now_; }
-    // With the ticks that ended until now() (usage_clock.cpp).
+    [[nodiscard]] bool is_tick_over() const;  // of usage, since the last input (usage_clock.cpp)
+    // With the ticks that ended until now().
     [[nodiscard]] Usage usage_of(const Account& account) const;
     [[nodiscard]] bool leading() const { return leading_; }
     [[nodiscard]] bool synced() const { return synced_; }

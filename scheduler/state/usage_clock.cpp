@@ -56,12 +56,17 @@ void ClusterState::finish_ticks() {
     for (PoolRow& pool : pools_) pool.shares_stale = true;
 }
 
+bool ClusterState::is_tick_over() const {
+    if (looked_at_ <= now_) return false;  // each input finishes its ticks
+    const std::int64_t tick = tick_ms(policy_.usage_half_life);
+    return tick > 0 && looked_at_.ms() / tick > usage_tick_;
+}
+
 Usage ClusterState::usage_of(const Account& account) const {
     Usage usage = account.usage;
+    if (!is_tick_over()) return usage;
     const std::int64_t tick = tick_ms(policy_.usage_half_life);
-    if (tick == 0 || !is_look()) return usage;  // each input finishes its ticks
-    const std::int64_t now_in = now().ms() / tick;
-    if (now_in > usage_tick_) usage.finish(account.held, tick, usage_tick_, now_in);
+    usage.finish(account.held, tick, usage_tick_, looked_at_.ms() / tick);
     return usage;
 }
 

@@ -25,7 +25,7 @@ public:
 
     using Column = std::size_t;
     Column column(std::string_view name);  // an error unless the header has it once
-    [[nodiscard]] std::optional<Column> column_if_any(std::string_view name);
+    [[nodiscard]] std::optional<Column> column_if_any(std::string_view name);  // or twice: an error
     [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
 
     // False at the end and after the first error. Empty lines are passed over.

@@ -207,7 +207,7 @@ TEST_F(Starts, a_job_that_finds_no_node_is_not_told_to_start_now) {
     EXPECT_GT(of("next").latest, world.now) << "what it is promised";
 }
 
-// A reader: three of the two GPUs that were left of a node were told to come free.
+// A reader: of a node of which two GPUs were left three were told to come free.
 TEST_F(Starts, what_is_in_use_beyond_a_node_that_came_back_smaller_comes_free_to_nobody) {
     submit("one", 4, 100);
     submit("two", 4, 200);

@@ -34,13 +34,20 @@ bool share_a_limit(const ClusterState& state, const JobClass& a, const JobClass&
     });
 }
 
-// Of classes of several pools.
+const JobRow& first_of(const ClusterState& state, const JobClass& of) {
+    return state.job(of.jobs.begin()->job);
+}
+
+// Of jobs of several pools.
+bool comes_before(const ClusterState& state, const JobRow& a, const JobRow& b) {
+    const std::int64_t of_a = state.aged_priority(a.priority, a.submitted_at);
+    const std::int64_t of_b = state.aged_priority(b.priority, b.submitted_at);
+    if (of_a != of_b) return of_a > of_b;
+    return std::tie(a.submitted_at, a.arrival) < std::tie(b.submitted_at, b.arrival);
+}
+
 bool comes_before(const ClusterState& state, const JobClass& a, const JobClass& b) {
-    const auto priority = [&state](const JobClass& of) {
-        return state.aged_priority(of.key.priority, of.jobs.begin()->submitted_at);
-    };
-    if (priority(a) != priority(b)) return priority(a) > priority(b);
-    return *a.jobs.begin() < *b.jobs.begin();
+    return comes_before(state, first_of(state, a), first_of(state, b));
 }
 
 }  // namespace
@@ -57,11 +64,7 @@ bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const
 }
 
 bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const JobRow& to) {
-    if (head.pool == to.pool) return false;
-    const std::int64_t of_head = state.aged_priority(head.priority, head.submitted_at);
-    const std::int64_t of_other = state.aged_priority(to.priority, to.submitted_at);
-    if (of_head != of_other) return of_head < of_other;
-    return std::tie(to.submitted_at, to.arrival) < std::tie(head.submitted_at, head.arrival);
+    return head.pool != to.pool && comes_before(state, to, head);
 }
 
 ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
@@ -78,7 +81,7 @@ ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
                     return one.exists() && !comes_before(state, of, state.book().at(one));
                 };
                 if (comes_after(before) || comes_after(best)) continue;
-                if (!known.has_answer_elsewhere(state, id, pool)) best = id;
+                if (!known.has_answer_elsewhere(state, id)) best = id;
             }
         }
     }
@@ -94,24 +97,19 @@ bool LimitHeads::was_passed(ClassId id) const {
 bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
     if (was_passed(id)) return true;
     const JobClass& of = state.book().at(id);
-    const JobRow& job = state.job(of.jobs.begin()->job);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
         const JobClass& head = state.book().at(known);
-        return share_a_limit(state, of, head) &&
-               !gives_way_elsewhere(state, state.job(head.jobs.begin()->job), job);
+        return share_a_limit(state, of, head) &&  // which a class that is gone does not
+               !gives_way_elsewhere(state, first_of(state, head), first_of(state, of));
     });
 }
 
-bool LimitHeads::has_answer_elsewhere(const ClusterState& state, ClassId id, PoolId pool) const {
+bool LimitHeads::has_answer_elsewhere(const ClusterState& state, ClassId id) const {
     if (was_passed(id)) return true;
     const JobClass& of = state.book().at(id);
-    const JobRow& job = state.job(of.jobs.begin()->job);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
         const JobClass& head = state.book().at(known);
-        if (!share_a_limit(state, of, head)) return false;  // nor does a class that is gone
-        if (known == id || comes_before(state, head, of)) return true;
-        const JobRow& first = state.job(head.jobs.begin()->job);
-        return first.pool == pool && !gives_way_elsewhere(state, first, job);
+        return share_a_limit(state, of, head) && (known == id || comes_before(state, head, of));
     });
 }
 

@@ -29,8 +29,7 @@ public:
     // It is one, or was passed over, or is behind one.
     [[nodiscard]] bool has_answer_for(const ClusterState& state, ClassId id) const;
     // The same of one of another pool: of the heads elsewhere those answer that come before it.
-    [[nodiscard]] bool has_answer_elsewhere(const ClusterState& state, ClassId id,
-                                            PoolId pool) const;
+    [[nodiscard]] bool has_answer_elsewhere(const ClusterState& state, ClassId id) const;
     [[nodiscard]] const std::vector<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] bool is_known(JobId job) const;
 

@@ -117,6 +117,10 @@ Result<journal::Recovered> App::open_journal(const std::string& mode,
     log::info("journal opened", {{"directory", settings.directory},
                                  {"cluster_id", recovered.cluster_id},
                                  {"inputs_replayed", recovered.inputs_replayed}});
+    if (!recovered.upgraded_from.empty()) {
+        log::info("journal of an older gpuctld upgraded; its files are kept and nothing reads them",
+                  {{"written_as", recovered.upgraded_from}, {"kept_in", recovered.kept_in}});
+    }
     if (recovered.bytes_cut > 0) {
         log::warn(
             "journal ended in records that are not whole, and was cut before them; a stop in the "

@@ -34,6 +34,10 @@ std::optional<Sequence> parse_numbered(std::string_view prefix, std::string_view
 }  // namespace
 
 std::string segment_name(Sequence first) { return numbered(kSegmentPrefix, first, kSegmentSuffix); }
+std::string outdated_folder(std::string_view layout) {
+    return "before-upgrade-" + std::string{layout.substr(layout.rfind(' ') + 1)};
+}
+
 std::string snapshot_name(Sequence next) {
     return numbered(kSnapshotPrefix, next, kSnapshotSuffix);
 }

@@ -1,10 +1,8 @@
 #include "daemon/journal/frame.hpp"
 
 #include "daemon/journal/crc32c.hpp"
-#include "scheduler/base/archive_layout.hpp"
+#include "scheduler/base/archive.hpp"
 #include "scheduler/base/check.hpp"
-#include "scheduler/base/hash.hpp"
-#include "scheduler/state/image.hpp"
 
 namespace gpuctl::journal {
 
@@ -25,11 +23,15 @@ std::uint32_t read_u32(std::string_view bytes) {
     return value;
 }
 
-// Of everything in a journal and a snapshot.
-std::uint64_t layout() {
-    static const std::uint64_t hash =
-        hash64(archive_layout<Input>() + archive_layout<StateImage>());
-    return hash;
+// No header is longer.
+constexpr std::size_t kHeaderBytesMax = 256;
+
+RecordKind kind_behind(std::string_view magic) {
+    return magic == kSnapshotMagic ? RecordKind::image : RecordKind::input;
+}
+
+Error bad_header() {
+    return make_error(ErrorCode::JournalDamaged, "has a header that does not decode");
 }
 
 }  // namespace
@@ -57,48 +59,76 @@ std::optional<std::string_view> read_frame(std::string_view bytes) {
 }
 
 std::string encode_header(std::string_view magic, const Header& header) {
+    const WrittenLayout& layout = current_layout(kind_behind(magic));
     std::string payload{magic};
     ArchiveWriter writer{payload};
     writer.write(kFormatVersion);
-    writer.write(layout());
+    writer.write(layout.version);
+    writer.write(static_cast<std::uint64_t>(layout.text.size()));
     writer.write(header.mode);
     writer.write(header.cluster_id);
     writer.write(header.sequence);
     return payload;
 }
 
-Result<Header> decode_header(std::string_view magic, std::string_view payload) {
-    if (!payload.starts_with(magic)) {
+std::string encode_layout(std::string_view magic) {
+    return current_layout(kind_behind(magic)).text;
+}
+
+Result<HeadReading> read_head(std::string_view magic, std::string_view bytes) {
+    const auto payload = read_frame(bytes);
+    if (!payload) return HeadReading{std::nullopt, kHeaderBytesMax};
+    if (!payload->starts_with(magic)) {
         return make_error(ErrorCode::JournalDamaged, "is not a file of gpuctld's journal");
     }
-    ArchiveReader reader{payload.substr(magic.size())};
-    std::uint64_t version = 0;
-    reader.read(version);
-    if (reader.ok() && version > kFormatVersion) {
+    const RecordKind kind = kind_behind(magic);
+    ArchiveReader reader{payload->substr(magic.size())};
+    std::uint64_t format = 0;
+    reader.read(format);
+    if (!reader.ok() || format == 0) return bad_header();
+    if (format > kFormatVersion) {
         return make_error(ErrorCode::JournalFailed,
-                          "was written by a newer gpuctld in format " + std::to_string(version) +
+                          "was written by a newer gpuctld in format " + std::to_string(format) +
                               ", and this one reads formats up to " +
                               std::to_string(kFormatVersion) +
                               "; run the newer gpuctld, or choose another journal.directory");
     }
-    std::uint64_t written_layout = 0;
-    if (version == kFormatVersion) reader.read(written_layout);
-    if (reader.ok() && version > 0 && written_layout != layout()) {
+    std::optional<WrittenLayout> layout;
+    std::uint64_t layout_bytes = 0;
+    if (format == 2) {
+        std::uint64_t hash = 0;
+        reader.read(hash);
+        if (reader.ok()) layout = layout_of_format_2(kind, hash);
+    } else if (format == kFormatVersion) {
+        reader.read(layout.emplace().version);
+        reader.read(layout_bytes);
+    }
+    if (reader.ok() && !layout) {
         return make_error(ErrorCode::JournalFailed,
-                          "was written by another build of gpuctld, whose records have another "
-                          "form (format " +
-                              std::to_string(version) +
-                              "); it is not damaged: run that build again, or choose another "
-                              "journal.directory");
+                          "was written by an early build of gpuctld (format " +
+                              std::to_string(format) +
+                              ") whose records this one does not know; it is not damaged: run that "
+                              "build again, or choose another journal.directory");
     }
     Header header;
     reader.read(header.mode);
     reader.read(header.cluster_id);
     reader.read(header.sequence);
-    if (!reader.ok() || !reader.at_end() || version == 0) {
-        return make_error(ErrorCode::JournalDamaged, "has a header that does not decode");
+    if (!reader.ok() || !reader.at_end() || layout_bytes > kPayloadBytesMax) return bad_header();
+
+    std::size_t head_bytes = frame_bytes(*payload);
+    if (format == kFormatVersion) {
+        const auto text = read_frame(bytes.substr(head_bytes));
+        head_bytes += kFrameHeadBytes + layout_bytes;
+        if (!text || text->size() != layout_bytes) return HeadReading{std::nullopt, head_bytes};
+        layout->text = *text;
     }
-    return header;
+    Result<Records> records = Records::of(kind, *layout);
+    if (!records) return records.error();
+    std::string name = "format " + std::to_string(format) + ", " + layout_name(kind, *layout);
+    const bool is_current = format == kFormatVersion && records->are_current();
+    Head head{std::move(header), std::move(*records), head_bytes, is_current, std::move(name)};
+    return HeadReading{std::move(head), head_bytes};
 }
 
 void encode_input(std::string& out, std::uint64_t durable_bytes, const Input& input) {
@@ -115,21 +145,32 @@ void encode_seal(std::string& out, std::uint64_t durable_bytes, Sequence next_se
     writer.write(next_sequence);
 }
 
-std::optional<Record> decode_record(std::string_view payload) {
+std::optional<Record> decode_record(std::string_view payload, const Records& records) {
     ArchiveReader reader{payload};
     std::uint64_t kind = 0;
     Record record;
     reader.read(kind);
     reader.read(record.durable_bytes);
+    if (!reader.ok()) return std::nullopt;
     if (kind == kKindInput) {
-        reader.read(record.content.emplace<Input>());
-    } else if (kind == kKindSeal) {
-        reader.read(record.content.emplace<Seal>().next_sequence);
-    } else {
+        const std::string_view input = payload.substr(payload.size() - reader.bytes_left());
+        if (records.decode(input, record.content.emplace<Input>())) return record;
         return std::nullopt;
     }
+    if (kind != kKindSeal) return std::nullopt;
+    reader.read(record.content.emplace<Seal>().next_sequence);
     if (!reader.ok() || !reader.at_end()) return std::nullopt;
     return record;
+}
+
+std::optional<std::uint64_t> decode_witness(std::string_view payload) {
+    ArchiveReader reader{payload};
+    std::uint64_t kind = 0;
+    std::uint64_t durable_bytes = 0;
+    reader.read(kind);
+    reader.read(durable_bytes);
+    if (!reader.ok() || (kind != kKindInput && kind != kKindSeal)) return std::nullopt;
+    return durable_bytes;
 }
 
 }  // namespace gpuctl::journal

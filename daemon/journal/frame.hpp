@@ -6,12 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/journal/records.hpp"
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/event.hpp"
 
 namespace gpuctl::journal {
 
-inline constexpr std::uint64_t kFormatVersion = 2;
+inline constexpr std::uint64_t kFormatVersion = 3;
 inline constexpr std::size_t kFrameHeadBytes = 8;
 inline constexpr std::size_t kPayloadBytesMax = 1u << 30;
 inline constexpr std::string_view kJournalMagic = "GPUCTLJ\n";
@@ -30,9 +31,25 @@ struct Header {
     std::string cluster_id;
     Sequence sequence{};  // journal: first input; snapshot: next input
 };
+// The head of a file: its header, and the layout of the records behind it, a frame each.
+struct Head {
+    Header header;
+    Records records;
+    std::size_t bytes = 0;    // of both frames
+    bool is_current = false;  // as this build would write it
+    std::string layout;       // "format 3, inputs 1, 8f14e45f": what tells builds apart
+};
 std::string encode_header(std::string_view magic, const Header& header);
-// The Error is a sentence without the file's name: not one of ours, newer, cut short.
-Result<Header> decode_header(std::string_view magic, std::string_view payload);
+std::string encode_layout(std::string_view magic);
+
+// A file with a bad frame in its head has none. Longer than `bytes_max` it was never torn off
+// there: each frame of a head is on disk before what follows it is written.
+struct HeadReading {
+    std::optional<Head> head;
+    std::size_t bytes_max = 0;
+};
+// The Error is a sentence without the file's name: not one of ours, newer, not convertible.
+Result<HeadReading> read_head(std::string_view magic, std::string_view bytes);
 
 struct Seal {
     Sequence next_sequence{};
@@ -45,7 +62,9 @@ struct Record {
 // Appends the payload to `out`, without building a Record.
 void encode_input(std::string& out, std::uint64_t durable_bytes, const Input& input);
 void encode_seal(std::string& out, std::uint64_t durable_bytes, Sequence next_sequence);
-std::optional<Record> decode_record(std::string_view payload);
+std::optional<Record> decode_record(std::string_view payload, const Records& records);
+// How many bytes of its segment were on disk when the record was written, of any layout.
+std::optional<std::uint64_t> decode_witness(std::string_view payload);
 
 inline Sequence next_after(Sequence sequence) {
     return Sequence{static_cast<std::uint64_t>(sequence) + 1};

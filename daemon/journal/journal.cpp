@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "daemon/aio/entropy.hpp"
@@ -82,32 +83,36 @@ Result<std::unique_ptr<Journal>> Journal::open(aio::Loop& loop, Disk& disk,
     recovered.bytes_cut = contents->torn_bytes;
     recovered.doubt = contents->doubt;
 
-    std::vector<std::string> unwanted = contents->obsolete;
-    if (!contents->torn_file.empty()) unwanted.push_back(contents->torn_file);
-    // Closed right behind a snapshot: sealed without an input, under the name the next one needs.
-    if (contents->last_segment_sealed &&
-        contents->last_segment == segment_name(contents->next_sequence)) {
-        unwanted.push_back(contents->last_segment);
-    }
-    for (const std::string& name : unwanted) {
-        const std::string path = settings.directory + "/" + name;
-        const int failure = disk.remove(path);
-        if (failure < 0 && failure != -ENOENT) return disk_error("remove", path, failure);
-    }
-    std::string append_to;
-    if (!contents->last_segment.empty() && contents->torn_file.empty()) {
+    Writer::Beginning beginning;
+    beginning.unwanted = contents->obsolete;
+    if (!contents->torn_file.empty()) beginning.unwanted.push_back(contents->torn_file);
+    beginning.outdated = contents->outdated;
+    const bool is_outdated = std::find(contents->outdated.begin(), contents->outdated.end(),
+                                       contents->last_segment) != contents->outdated.end();
+    const bool has_end = !contents->last_segment.empty() && contents->torn_file.empty();
+    if (has_end && !is_outdated) {
         const std::string path = settings.directory + "/" + contents->last_segment;
         if (contents->torn_bytes > 0) {
             const Result<void> cut = cut_tail(disk, path, contents->last_segment_bytes);
             if (!cut) return cut.error();
         }
-        if (!contents->last_segment_sealed) append_to = path;
+        if (!contents->last_segment_sealed) beginning.append_to = path;
+        beginning.append_at = contents->last_segment_bytes;
+        // Closed right behind a snapshot: sealed without an input, under the name the next one
+        // needs.
+        if (contents->last_segment_sealed &&
+            contents->last_segment == segment_name(contents->next_sequence)) {
+            beginning.unwanted.push_back(contents->last_segment);
+        }
+    }
+    if (!contents->outdated.empty()) {
+        recovered.upgraded_from = contents->outdated_layout;
+        recovered.kept_in = settings.directory + "/" + outdated_folder(contents->outdated_layout);
+        beginning.keep_in = recovered.kept_in;
     }
     auto writer = std::make_unique<Writer>(loop, disk, std::move(settings), std::move(*lock),
                                            contents->next_sequence);
-    const Result<void> begun =
-        append_to.empty() ? writer->begin_segment()
-                          : writer->continue_segment(append_to, contents->last_segment_bytes);
+    const Result<void> begun = writer->begin(recovered.engine, beginning);
     if (!begun) return begun.error();
     return std::unique_ptr<Journal>{std::move(writer)};
 }

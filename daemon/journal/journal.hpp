@@ -2,9 +2,10 @@
 // The journal: every input the engine ever took, in order, so that state = snapshot + replay.
 //
 // On disk (format.md), one folder per cluster: `journal-<first sequence>.log` segments of framed
-// records [length u32][crc32c u32][payload], the first a header {magic, format version, mode,
-// cluster id}; `snapshot-<sequence>.bin` written beside and renamed. A torn tail of the last
-// segment is cut; damage anywhere else is JournalDamaged and refuses to start. A lock file keeps a
+// records [length u32][crc32c u32][payload], the first two a header {magic, versions, mode, cluster
+// id} and the layout of the records; `snapshot-<sequence>.bin` written beside and renamed. A torn
+// tail of the last segment is cut; damage anywhere else is JournalDamaged and refuses to start.
+// What an older build wrote is read as its layout says, and its files are kept. A lock file keeps a
 // second daemon out.
 //
 // Thread: append() and request_sync() on the loop thread; write() of the batch happens there, too
@@ -38,6 +39,10 @@ struct Recovered {
     std::uint64_t inputs_replayed = 0;
     std::uint64_t bytes_cut = 0;  // of a torn tail
     std::string doubt;            // why inputs may be missing at the end, as a sentence; or empty
+    // Of a journal that an older build wrote: what it was, for people, and the folder that its
+    // files lie in from now on; else empty.
+    std::string upgraded_from;
+    std::string kept_in;
 };
 
 // Disk calls behind a seam, so that tests can fail the N-th one.

@@ -52,15 +52,18 @@ void prune(Disk& disk, const std::string& past, std::uint64_t bytes_max) {
     }
 }
 
-// The engine in a snapshot; nothing of another build can be read, nor what is damaged.
+// The engine in a snapshot; nothing of a build whose layout is not known can be read, nor what is
+// damaged.
 std::optional<Engine> engine_in(Disk& disk, const std::string& path) {
     const Result<std::string> bytes = read_whole(disk, path);
     if (!bytes) return std::nullopt;
-    const auto head = read_frame(*bytes);
-    if (!head || !decode_header(kSnapshotMagic, *head)) return std::nullopt;
-    const auto body = read_frame(std::string_view{*bytes}.substr(frame_bytes(*head)));
+    const Result<HeadReading> reading = read_head(kSnapshotMagic, *bytes);
+    if (!reading || !reading->head) return std::nullopt;
+    const auto body = read_frame(std::string_view{*bytes}.substr(reading->head->bytes));
     if (!body) return std::nullopt;
-    Result<Engine> engine = Engine::import_state(*body);
+    const std::optional<std::string> image = reading->head->records.decode_image(*body);
+    if (!image) return std::nullopt;
+    Result<Engine> engine = Engine::import_state(*image);
     if (!engine) return std::nullopt;
     return std::move(*engine);
 }
@@ -70,12 +73,13 @@ Result<Sequence> read_inputs_of(Disk& disk, const std::string& path, Sequence ne
                                 const PastReader& reader) {
     const Result<std::string> bytes = read_whole(disk, path);
     if (!bytes) return bytes.error();
-    const auto head = read_frame(*bytes);
-    if (!head || !decode_header(kJournalMagic, *head)) return next;
-    std::size_t at = frame_bytes(*head);
+    const Result<HeadReading> reading = read_head(kJournalMagic, *bytes);
+    if (!reading || !reading->head) return next;
+    std::size_t at = reading->head->bytes;
     while (at < bytes->size()) {
         const auto payload = read_frame(std::string_view{*bytes}.substr(at));
-        const auto record = payload ? decode_record(*payload) : std::optional<Record>{};
+        const auto record =
+            payload ? decode_record(*payload, reading->head->records) : std::optional<Record>{};
         if (!record) break;
         at += frame_bytes(*payload);
         const auto* input = std::get_if<Input>(&record->content);

@@ -6,16 +6,12 @@ namespace gpuctl::journal {
 
 namespace {
 
-// No header is longer. It is on disk before the first record is written, so what is longer and has
-// none was never torn off there.
-constexpr std::size_t kHeaderBytesMax = 256;
-
 // What a search for witnesses may checksum before it gives up and calls the file damaged.
 constexpr std::uint64_t kSearchBytesMax = 4ull << 30;
 
 struct Segment {
     std::uint64_t good_bytes = 0;
-    bool has_header = false;
+    bool has_head = false;
     bool sealed = false;
     Sequence next_sequence{};
 };
@@ -32,10 +28,10 @@ std::optional<std::uint64_t> greatest_witness(std::string_view bytes, std::size_
             continue;
         }
         const std::optional<std::string_view> payload = read_frame(rest);
-        const std::optional<Record> record =
-            payload ? decode_record(*payload) : std::optional<Record>{};
-        if (record) {
-            greatest = std::max(greatest, record->durable_bytes);
+        const std::optional<std::uint64_t> witness =
+            payload ? decode_witness(*payload) : std::optional<std::uint64_t>{};
+        if (witness) {
+            greatest = std::max(greatest, *witness);
             at += frame_bytes(*payload);
             continue;
         }
@@ -74,12 +70,12 @@ public:
             const Result<void> read = read_snapshot(snapshots.back());
             if (!read) return read.error();
             snapshots.pop_back();
-            for (const Sequence old : snapshots) contents_.obsolete.push_back(snapshot_name(old));
+            for (const Sequence old : snapshots) leave_behind(kSnapshotMagic, snapshot_name(old));
         }
         for (std::size_t i = 0; i < segments.size(); ++i) {
             const bool is_last = i + 1 == segments.size();
             if (!is_last && segments[i + 1] <= contents_.next_sequence) {
-                contents_.obsolete.push_back(segment_name(segments[i]));
+                leave_behind(kJournalMagic, segment_name(segments[i]));
                 continue;
             }
             const Result<void> read = read_segment(segments[i], is_last);
@@ -90,6 +86,24 @@ public:
     }
 
 private:
+    // A file that no start needs. One of an older layout is kept all the same: a start that was
+    // killed in mid-upgrade leaves such files.
+    void leave_behind(std::string_view magic, const std::string& name) {
+        const Result<std::string> bytes = read_whole(disk_, directory_ + "/" + name);
+        const Result<HeadReading> reading =
+            bytes ? read_head(magic, *bytes) : Result<HeadReading>{HeadReading{}};
+        if (!reading || !reading->head || !note_layout(name, *reading->head)) {
+            contents_.obsolete.push_back(name);
+        }
+    }
+
+    bool note_layout(const std::string& name, const Head& head) {
+        if (head.is_current) return false;
+        contents_.outdated.push_back(name);
+        contents_.outdated_layout = head.layout;
+        return true;
+    }
+
     // A stop may leave either, a hand or a broken disk as well: nothing tells them apart.
     [[nodiscard]] std::string doubt() const {
         if (!contents_.torn_file.empty() && contents_.torn_bytes == 0) {
@@ -124,35 +138,43 @@ private:
         return {};
     }
 
-    Result<Header> read_header(const std::string& path, std::string_view magic,
-                               std::string_view payload, Sequence named) {
-        Result<Header> header = decode_header(magic, payload);
-        if (!header) {
-            return make_error(header.error().code,
-                              "journal file " + path + " " + header.error().message);
+    // No head: what is there of it does not check out.
+    Result<HeadReading> head_of(const std::string& path, std::string_view magic,
+                                std::string_view bytes, Sequence named) {
+        Result<HeadReading> reading = read_head(magic, bytes);
+        if (!reading) {
+            return make_error(reading.error().code,
+                              "journal file " + path + " " + reading.error().message);
         }
-        if (header->sequence != named) return damage(path, 0, "its name and its header differ");
-        const Result<void> ours = check_identity(path, *header);
+        if (!reading->head) return reading;
+        const Header& header = reading->head->header;
+        if (header.sequence != named) return damage(path, 0, "its name and its header differ");
+        const Result<void> ours = check_identity(path, header);
         if (!ours) return ours.error();
-        return header;
+        return reading;
     }
 
     Result<void> read_snapshot(Sequence next) {
-        const std::string path = directory_ + "/" + snapshot_name(next);
+        const std::string name = snapshot_name(next);
+        const std::string path = directory_ + "/" + name;
         const Result<std::string> bytes = read_whole(disk_, path);
         if (!bytes) return bytes.error();
-        const auto head = read_frame(*bytes);
-        if (!head) return damage(path, 0, "the checksum of its header does not match");
-        const Result<Header> header = read_header(path, kSnapshotMagic, *head, next);
-        if (!header) return header.error();
-        const std::size_t body_at = frame_bytes(*head);
-        const auto body = read_frame(std::string_view{*bytes}.substr(body_at));
-        if (!body || body_at + frame_bytes(*body) != bytes->size()) {
-            return damage(path, body_at, "the checksum of the state in it does not match");
+        const Result<HeadReading> reading = head_of(path, kSnapshotMagic, *bytes, next);
+        if (!reading) return reading.error();
+        if (!reading->head) {
+            return damage(path, 0, "the checksum of its header does not match");
         }
+        const Head& head = *reading->head;
+        const auto body = read_frame(std::string_view{*bytes}.substr(head.bytes));
+        if (!body || head.bytes + frame_bytes(*body) != bytes->size()) {
+            return damage(path, head.bytes, "the checksum of the state in it does not match");
+        }
+        const std::optional<std::string> image = head.records.decode_image(*body);
+        if (!image) return damage(path, head.bytes, "the state in it does not decode");
+        note_layout(name, head);
         contents_.next_sequence = next;
-        const Result<void> taken = visitor_.on_snapshot(std::string{*body});
-        if (!taken) return damage(path, body_at, taken.error().message);
+        const Result<void> taken = visitor_.on_snapshot(*image);
+        if (!taken) return damage(path, head.bytes, taken.error().message);
         return {};
     }
 
@@ -168,7 +190,7 @@ private:
         }
         const Result<Segment> segment = scan(path, *bytes, first, is_last);
         if (!segment) return segment.error();
-        if (!segment->has_header) {
+        if (!segment->has_head) {
             contents_.torn_file = name;
             contents_.torn_bytes = bytes->size();
             return {};
@@ -185,31 +207,32 @@ private:
                          bool is_last) {
         Segment segment;
         std::uint64_t durable = 0;
-        const auto head = read_frame(bytes);
-        if (head) {
-            const Result<Header> header = read_header(path, kJournalMagic, *head, first);
-            if (!header) return header.error();
-            segment.has_header = true;
-            segment.good_bytes = frame_bytes(*head);
+        const Result<HeadReading> reading = head_of(path, kJournalMagic, bytes, first);
+        if (!reading) return reading.error();
+        if (const std::optional<Head>& head = reading->head) {
+            note_layout(segment_name(first), *head);
+            segment.has_head = true;
+            segment.good_bytes = head->bytes;
             segment.next_sequence = first;
             while (segment.good_bytes < bytes.size() && !segment.sealed) {
                 const auto payload = read_frame(bytes.substr(segment.good_bytes));
-                auto record = payload ? decode_record(*payload) : std::optional<Record>{};
+                auto record =
+                    payload ? decode_record(*payload, head->records) : std::optional<Record>{};
                 if (!record || !take(*record, segment)) break;
                 durable = std::max(durable, record->durable_bytes);
                 segment.good_bytes += frame_bytes(*payload);
             }
         }
-        const bool is_whole = segment.good_bytes == bytes.size() && segment.has_header;
+        const bool is_whole = segment.good_bytes == bytes.size() && segment.has_head;
         if (is_whole && (is_last || segment.sealed)) return segment;
         if (is_whole) return damage(path, bytes.size(), "it ends without the seal of its end");
 
         const std::size_t bad_at = segment.good_bytes;
-        const std::string what = segment.has_header
+        const std::string what = segment.has_head
                                      ? "the record of input " + to_string(segment.next_sequence) +
                                            " is not what was written"
                                      : "the checksum of its header does not match";
-        if (!is_last || (!segment.has_header && bytes.size() > kHeaderBytesMax)) {
+        if (!is_last || (!segment.has_head && bytes.size() > reading->bytes_max)) {
             return damage(path, bad_at, what);
         }
         const std::optional<std::uint64_t> witness = greatest_witness(bytes, bad_at);

@@ -28,7 +28,10 @@ struct Contents {
     std::uint64_t torn_bytes = 0;       // behind the good ones of last_segment
     std::string torn_file;              // last segment whose header never got to disk
     std::vector<std::string> obsolete;  // file names: older than the snapshot, or unfinished
-    std::string doubt;                  // why the end may be missing, as a sentence; or empty
+    // File names, snapshots first: in the layout of an older build, whether needed or not.
+    std::vector<std::string> outdated;
+    std::string outdated_layout;  // of the newest of them, for people; or empty
+    std::string doubt;            // why the end may be missing, as a sentence; or empty
 };
 
 struct Visitor {

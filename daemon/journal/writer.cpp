@@ -51,26 +51,94 @@ Result<void> Writer::check_usable() const {
     return {};
 }
 
+// An upgrade is a snapshot in the layout of this build; only then do the files of the older one go
+// to their folder. Killed at any point, the next start finds either the old files or the snapshot
+// and does the rest again.
+Result<void> Writer::begin(const Engine& engine, const Beginning& beginning) {
+    for (const std::string& name : beginning.unwanted) {
+        const std::string path = settings_.directory + "/" + name;
+        const int failure = disk_.remove(path);
+        if (failure < 0 && failure != -ENOENT) return disk_error("remove", path, failure);
+    }
+    if (beginning.outdated.empty()) {
+        return beginning.append_to.empty()
+                   ? begin_segment()
+                   : continue_segment(beginning.append_to, beginning.append_at);
+    }
+    const Result<void> made = make_directories(disk_, beginning.keep_in);
+    if (!made) return made;
+    std::vector<std::string> kept = beginning.outdated;
+    // Under the names that the new files need. A snapshot there is all that there is, and so stays
+    // until the new one takes its place; such a segment holds no input.
+    if (std::erase(kept, snapshot_name(next_)) > 0) {
+        const Result<void> copied = keep_copy(snapshot_name(next_), beginning.keep_in);
+        if (!copied) return copied;
+    }
+    if (std::erase(kept, segment_name(next_)) > 0) {
+        const Result<void> moved = keep(segment_name(next_), beginning.keep_in);
+        if (!moved) return moved;
+    }
+    const Result<void> written = write_snapshot_file(engine, next_);
+    if (!written) return written;
+    const Result<void> begun = beginning.append_to.empty()
+                                   ? begin_segment()
+                                   : continue_segment(beginning.append_to, beginning.append_at);
+    if (!begun) return begun;
+    for (const std::string& name : kept) {
+        const Result<void> moved = keep(name, beginning.keep_in);
+        if (!moved) return moved;
+    }
+    return sync_directory(disk_, settings_.directory);
+}
+
+Result<void> Writer::keep(const std::string& name, const std::string& folder) {
+    const std::string path = settings_.directory + "/" + name;
+    const int moved = disk_.rename(path, folder + "/" + name);
+    if (moved < 0 && moved != -ENOENT) return disk_error("rename", path, moved);
+    return sync_directory(disk_, folder);
+}
+
+Result<void> Writer::keep_copy(const std::string& name, const std::string& folder) {
+    const Result<std::string> bytes = read_whole(disk_, settings_.directory + "/" + name);
+    if (!bytes) return bytes.error();
+    const std::string path = folder + "/" + name;
+    const int stale = disk_.remove(path);
+    if (stale < 0 && stale != -ENOENT) return disk_error("remove", path, stale);
+    const int number = disk_.create_new(path);
+    if (number < 0) return disk_error("create", path, number);
+    const File file{disk_, number};
+    const Result<void> written = write_all(disk_, file, path, *bytes);
+    if (!written) return written;
+    const int synced = disk_.sync_data(number);
+    if (synced < 0) return disk_error("fdatasync", path, synced);
+    return sync_directory(disk_, folder);
+}
+
 Result<void> Writer::begin_segment() {
     const std::string path = settings_.directory + "/" + segment_name(next_);
     const int number = disk_.create_new(path);
     if (number < 0) return disk_error("create", path, number);
     auto file = std::make_shared<File>(disk_, number);
-    std::string bytes;
-    append_frame(bytes,
+    // The header is on disk before the layout, and that before any record (HeadReading).
+    std::string header;
+    append_frame(header,
                  encode_header(kJournalMagic, {settings_.mode, settings_.cluster_id, next_}));
-    const Result<void> written = write_all(disk_, *file, path, bytes);
-    if (!written) return written;
-    const int synced = disk_.sync_data(number);
-    if (synced < 0) return disk_error("fdatasync", path, synced);
+    std::string layout;
+    append_frame(layout, encode_layout(kJournalMagic));
+    for (const std::string* frame : {&header, &layout}) {
+        const Result<void> written = write_all(disk_, *file, path, *frame);
+        if (!written) return written;
+        const int synced = disk_.sync_data(number);
+        if (synced < 0) return disk_error("fdatasync", path, synced);
+    }
     const Result<void> listed = sync_directory(disk_, settings_.directory);
     if (!listed) return listed;
     file_ = std::move(file);
     path_ = path;
     ++segment_;
-    segment_bytes_ = segment_durable_ = bytes.size();
+    segment_bytes_ = segment_durable_ = header.size() + layout.size();
     segment_has_records_ = false;
-    figures_.bytes += bytes.size();
+    figures_.bytes += segment_bytes_;
     return {};
 }
 
@@ -236,6 +304,7 @@ Result<void> Writer::write_snapshot_file(const Engine& engine, Sequence next) {
     std::string bytes;
     append_frame(bytes,
                  encode_header(kSnapshotMagic, {settings_.mode, settings_.cluster_id, next}));
+    append_frame(bytes, encode_layout(kSnapshotMagic));
     append_frame(bytes, engine.export_state());
     const Result<void> written = write_all(disk_, file, unfinished, bytes);
     if (!written) return written;

@@ -21,8 +21,16 @@ public:
            Sequence next);
     ~Writer() override;
 
-    Result<void> begin_segment();  // at the next sequence
-    Result<void> continue_segment(const std::string& path, std::uint64_t bytes);
+    // What a start found in the folder.
+    struct Beginning {
+        std::string append_to;  // path of the last segment, where it goes on; else a new one begins
+        std::uint64_t append_at = 0;
+        std::vector<std::string> unwanted;  // file names: removed
+        std::vector<std::string> outdated;  // file names: moved to keep_in
+        std::string keep_in;
+    };
+    // Ready for the next input. `engine` is as the last one left it.
+    Result<void> begin(const Engine& engine, const Beginning& beginning);
 
     Result<void> append(const Input& input) override;
     Result<void> flush() override;
@@ -41,6 +49,10 @@ private:
         Writer* writer = nullptr;  // null once the writer is gone
     };
 
+    Result<void> begin_segment();  // at the next sequence
+    Result<void> continue_segment(const std::string& path, std::uint64_t bytes);
+    Result<void> keep(const std::string& name, const std::string& folder);
+    Result<void> keep_copy(const std::string& name, const std::string& folder);
     Result<void> broken_now(Error error);
     Result<void> check_usable() const;
     Result<void> sync_here();

@@ -1,83 +1,133 @@
 #pragma once
-// The form of a type in the archive, as text: two builds whose texts are equal read each other's
-// bytes, and no others do. The journal keeps a hash of it, so that what another build wrote is told
-// from what is damaged.
+// The layout of an archive: which values follow each other in its bytes, with the names of members
+// and enumerators. A file carries the layout that it was written with as text, so that a build
+// whose types have changed since can read it:
+//
+//   - members are matched by name: one that is new takes the default of its struct, one that no
+//     longer exists is dropped, and their order does not matter;
+//   - enumerators are matched by name; one that no longer exists makes the value unreadable;
+//   - alternatives of a variant are matched by place, so that new ones go at the end;
+//   - a T where an optional T is wanted is one that is present.
+//
+// What these rules do not cover (a member that was renamed, or means something else) is the work of
+// an upgrade (scheduler/state/upgrades.hpp). The rules are those of Avro's schema resolution.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scheduler/base/archive.hpp"
+#include "scheduler/base/result.hpp"
 
 namespace gpuctl {
 
-template <typename T>
-struct LayoutOf {
-    static void append(std::string& out) {
-        using namespace archive_detail;
-        if constexpr (std::is_same_v<T, bool>) {
-            out += 'b';
-        } else if constexpr (std::is_enum_v<T>) {
-            out += 'e';
-            LayoutOf<std::underlying_type_t<T>>::append(out);
-        } else if constexpr (std::is_integral_v<T>) {
-            out += std::is_signed_v<T> ? 'i' : 'u';
-        } else if constexpr (is_quantity<T>::value || is_dense_id<T>::value) {
-            LayoutOf<typename T::value_type>::append(out);
-        } else if constexpr (std::is_same_v<T, Instant> || std::is_same_v<T, Duration>) {
-            out += 'i';
-        } else if constexpr (std::is_same_v<T, std::string>) {
-            out += 's';
-        } else if constexpr (is_vector<T>::value) {
-            out += '[';
-            LayoutOf<typename T::value_type>::append(out);
-            out += ']';
-        } else if constexpr (is_map<T>::value) {
-            out += '{';
-            LayoutOf<typename T::key_type>::append(out);
-            LayoutOf<typename T::mapped_type>::append(out);
-            out += '}';
-        } else if constexpr (is_array<T>::value) {
-            out += '(' + std::to_string(std::tuple_size_v<T>);
-            LayoutOf<typename T::value_type>::append(out);
-            out += ')';
-        } else if constexpr (is_optional<T>::value) {
-            out += '?';
-            LayoutOf<typename T::value_type>::append(out);
-        } else if constexpr (is_pair<T>::value) {
-            LayoutOf<typename T::first_type>::append(out);
-            LayoutOf<typename T::second_type>::append(out);
-        } else if constexpr (is_variant<T>::value) {
-            append_alternatives(out, static_cast<const T*>(nullptr));
-        } else {
-            append_members(out);
-        }
-    }
+struct Layout {
+    enum class Kind : std::uint8_t {
+        boolean,
+        unsigned_integer,
+        signed_integer,
+        enumeration,
+        string,
+        list,       // parts: its element
+        map,        // key, value
+        array,      // its element, `length` times
+        optional,   // its value
+        pair,       // first, second
+        variant,    // its alternatives
+        structure,  // its members
+    };
+    Kind kind = Kind::structure;
+    std::uint64_t length = 0;
+    std::vector<std::string> names;  // of members, or of enumerators
+    std::vector<Layout> parts;
+    // Of members, archived; only in layouts of types, not in those read from text.
+    std::vector<std::string> defaults;
 
-private:
-    template <typename... Alternatives>
-    static void append_alternatives(std::string& out, const std::variant<Alternatives...>*) {
-        out += '|';
-        ((LayoutOf<Alternatives>::append(out), out += '|'), ...);
-    }
-    // Names count: a member that means something else now has another name.
-    static void append_members(std::string& out) {
-        out += '<';
-        boost::mp11::mp_for_each<archive_detail::members<T>>([&](auto member) {
-            out += member.name;
-            out += ':';
-            using Value = std::remove_cvref_t<decltype(std::declval<T>().*member.pointer)>;
-            LayoutOf<Value>::append(out);
-            out += ';';
-        });
-        out += '>';
+    friend bool operator==(const Layout& left, const Layout& right) {
+        return left.kind == right.kind && left.length == right.length &&
+               left.names == right.names && left.parts == right.parts;
     }
 };
 
+// One line of printable ASCII; equal layouts have equal texts.
+std::string to_text(const Layout& layout);
+// Any text gives a layout or nothing.
+std::optional<Layout> parse_layout(std::string_view text);
+
+namespace archive_detail {
+
+// Enumerations without names are numbers: ids, and positions.
 template <typename T>
-std::string archive_layout() {
-    std::string out;
-    LayoutOf<T>::append(out);
-    return out;
+std::vector<std::string> enumerator_names() {
+    std::vector<std::string> names;
+    if constexpr (boost::describe::has_describe_enumerators<T>::value) {
+        boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>([&](auto enumerator) {
+            names.resize(std::max(names.size(), static_cast<std::size_t>(enumerator.value) + 1));
+            names[static_cast<std::size_t>(enumerator.value)] = enumerator.name;
+        });
+    } else if constexpr (requires { archive_enumerators(T{}); }) {
+        for (const std::string_view name : archive_enumerators(T{})) names.emplace_back(name);
+    }
+    return names;
+}
+
+}  // namespace archive_detail
+
+template <typename T>
+Layout layout_of();
+
+template <typename... T>
+void append_alternatives(std::vector<Layout>& parts, const std::variant<T...>*) {
+    (parts.push_back(layout_of<T>()), ...);
+}
+
+template <typename T>
+Layout layout_of() {
+    using namespace archive_detail;
+    using Kind = Layout::Kind;
+    Layout layout;
+    if constexpr (std::is_same_v<T, bool>) {
+        layout.kind = Kind::boolean;
+    } else if constexpr (std::is_enum_v<T>) {
+        static_assert(std::is_unsigned_v<std::underlying_type_t<T>>);
+        layout.names = enumerator_names<T>();
+        layout.kind = layout.names.empty() ? Kind::unsigned_integer : Kind::enumeration;
+    } else if constexpr (std::is_integral_v<T>) {
+        layout.kind = std::is_signed_v<T> ? Kind::signed_integer : Kind::unsigned_integer;
+    } else if constexpr (is_quantity<T>::value || is_dense_id<T>::value) {
+        return layout_of<typename T::value_type>();
+    } else if constexpr (std::is_same_v<T, Instant> || std::is_same_v<T, Duration>) {
+        layout.kind = Kind::signed_integer;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        layout.kind = Kind::string;
+    } else if constexpr (is_vector<T>::value || is_optional<T>::value) {
+        layout.kind = is_vector<T>::value ? Kind::list : Kind::optional;
+        layout.parts.push_back(layout_of<typename T::value_type>());
+    } else if constexpr (is_map<T>::value) {
+        layout.kind = Kind::map;
+        layout.parts = {layout_of<typename T::key_type>(), layout_of<typename T::mapped_type>()};
+    } else if constexpr (is_array<T>::value) {
+        layout.kind = Kind::array;
+        layout.length = std::tuple_size_v<T>;
+        layout.parts.push_back(layout_of<typename T::value_type>());
+    } else if constexpr (is_pair<T>::value) {
+        layout.kind = Kind::pair;
+        layout.parts = {layout_of<typename T::first_type>(), layout_of<typename T::second_type>()};
+    } else if constexpr (is_variant<T>::value) {
+        layout.kind = Kind::variant;
+        append_alternatives(layout.parts, static_cast<const T*>(nullptr));
+    } else {
+        const T initial{};
+        boost::mp11::mp_for_each<members<T>>([&](auto member) {
+            using Value = std::remove_cvref_t<decltype(initial.*member.pointer)>;
+            layout.names.emplace_back(member.name);
+            layout.parts.push_back(layout_of<Value>());
+            layout.defaults.push_back(to_archive(initial.*member.pointer));
+        });
+    }
+    return layout;
 }
 
 }  // namespace gpuctl

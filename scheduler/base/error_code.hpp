@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace gpuctl {
@@ -66,6 +67,10 @@ inline constexpr auto kErrorCodeNames = std::to_array<std::string_view>({
 
 constexpr std::string_view to_string(ErrorCode code) {
     return kErrorCodeNames[static_cast<std::size_t>(code)];
+}
+// Names for the layout of archives.
+constexpr std::span<const std::string_view> archive_enumerators(ErrorCode) {
+    return kErrorCodeNames;
 }
 
 }  // namespace gpuctl

@@ -72,6 +72,7 @@ enum class BindResult : std::uint8_t {
     refused,    // forbidden, invalid, being deleted, gated: tried again after the longest pause
     failed      // not bound for sure, may be tried again after backoff
 };
+BOOST_DESCRIBE_ENUM(BindResult, bound, elsewhere, gone, refused, failed)
 struct BindOutcome {
     EffectId effect{};
     std::string uid;
@@ -95,6 +96,7 @@ enum class EvictResult : std::uint8_t {
     refused,            // for good
     failed              // not evicted for sure, may be tried again after backoff
 };
+BOOST_DESCRIBE_ENUM(EvictResult, evicted, gone, disruption_budget, refused, failed)
 struct PodEvictOutcome {
     EffectId effect{};
     std::string uid;
@@ -120,6 +122,7 @@ enum class ResizeResult : std::uint8_t {
     refused,     // for good
     failed       // not resized for sure, may be tried again after backoff
 };
+BOOST_DESCRIBE_ENUM(ResizeResult, resized, other_size, gone, refused, failed)
 struct WorkloadResizeOutcome {
     EffectId effect{};
     ObjectKey key;

@@ -16,6 +16,7 @@
 namespace gpuctl {
 
 enum class JobKind : std::uint8_t { training, inference, notebook, compute };
+BOOST_DESCRIBE_ENUM(JobKind, training, inference, notebook, compute)
 constexpr std::string_view to_string(JobKind kind) {
     constexpr std::string_view names[] = {"training", "inference", "notebook", "compute"};
     return names[static_cast<std::size_t>(kind)];
@@ -30,6 +31,7 @@ constexpr std::optional<JobKind> job_kind_of(std::string_view name) {
 }
 
 enum class JobPriority : std::uint8_t { low, medium, high };
+BOOST_DESCRIBE_ENUM(JobPriority, low, medium, high)
 constexpr std::string_view to_string(JobPriority priority) {
     constexpr std::string_view names[] = {"low", "medium", "high"};
     return names[static_cast<std::size_t>(priority)];
@@ -41,6 +43,7 @@ constexpr std::int32_t priority_value(JobPriority priority) {
 }
 
 enum class GpuMode : std::uint8_t { none, exclusive, fraction, shared, mig };
+BOOST_DESCRIBE_ENUM(GpuMode, none, exclusive, fraction, shared, mig)
 
 // One parsed GPU string (contract.md 5.1), per pod.
 struct GpuRequest {

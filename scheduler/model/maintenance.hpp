@@ -18,6 +18,7 @@ struct PodFacts;
 
 // Who is stopped, so that a node is empty. Never a pod that nobody would make again.
 enum class Drain : std::uint8_t { none, preemptible, all };
+BOOST_DESCRIBE_ENUM(Drain, none, preemptible, all)
 
 struct MaintenanceWindow {
     std::string name;

@@ -14,6 +14,7 @@
 namespace gpuctl {
 
 enum class TaintEffect : std::uint8_t { no_schedule, prefer_no_schedule, no_execute };
+BOOST_DESCRIBE_ENUM(TaintEffect, no_schedule, prefer_no_schedule, no_execute)
 
 struct Taint {
     std::string key;
@@ -24,6 +25,7 @@ struct Taint {
 BOOST_DESCRIBE_STRUCT(Taint, (), (key, value, effect))
 
 enum class TolerationOperator : std::uint8_t { equal, exists };
+BOOST_DESCRIBE_ENUM(TolerationOperator, equal, exists)
 
 struct Toleration {
     std::string key;  // empty with `exists`: every key
@@ -35,6 +37,7 @@ struct Toleration {
 BOOST_DESCRIBE_STRUCT(Toleration, (), (key, op, value, effect))
 
 enum class SelectorOperator : std::uint8_t { in, not_in, exists, does_not_exist, gt, lt };
+BOOST_DESCRIBE_ENUM(SelectorOperator, in, not_in, exists, does_not_exist, gt, lt)
 
 struct SelectorRequirement {
     std::string key;

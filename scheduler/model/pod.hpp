@@ -47,6 +47,7 @@ inline std::string to_string(const ObjectKey& key) {
 }
 
 enum class PodPhase : std::uint8_t { pending, running, succeeded, failed };
+BOOST_DESCRIBE_ENUM(PodPhase, pending, running, succeeded, failed)
 
 constexpr bool is_terminal(PodPhase phase) {
     return phase == PodPhase::succeeded || phase == PodPhase::failed;

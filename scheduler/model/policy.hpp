@@ -19,6 +19,7 @@ namespace gpuctl {
 // How a pool or a queue orders what is directly below it: docs/adr/0011-queue-tree.md has the
 // table.
 enum class QueueOrder : std::uint8_t { fair_share, fifo, priority, capacity, shortest };
+BOOST_DESCRIBE_ENUM(QueueOrder, fair_share, fifo, priority, capacity, shortest)
 
 // What a queue is promised and may hold of one GPU model, within its other limits.
 struct ModelLimit {
@@ -60,6 +61,7 @@ enum class HeadOfLine : std::uint8_t {
     step_aside,  // whatever fits goes; the first one may wait for ever
     reserve      // it is promised GPUs from a moment on; others go only if that stays true
 };
+BOOST_DESCRIBE_ENUM(HeadOfLine, step_aside, reserve)
 struct BackfillPolicy {
     HeadOfLine head = HeadOfLine::reserve;
     // With `reserve`: whom nothing can be promised is kept what comes free where it would fit
@@ -85,11 +87,13 @@ enum class PreemptionMode : std::uint8_t {
     shortest,  // work of which clearly more is left
     due        // work that is due later
 };
+BOOST_DESCRIBE_ENUM(PreemptionMode, priority, shortest, due)
 // Whose guarantee holds.
 enum class GuaranteeRule : std::uint8_t {
     always,
     when_demand_fits  // of a queue that holds and waits for no more than it is guaranteed
 };
+BOOST_DESCRIBE_ENUM(GuaranteeRule, always, when_demand_fits)
 struct PreemptionPolicy {
     PreemptionMode mode = PreemptionMode::priority;
     // How much is left is time times GPUs to the power of this in percent: 0 counts time alone.

@@ -79,6 +79,12 @@ constexpr const ReasonRow& row_of(Reason reason) {
     return kReasons[static_cast<std::size_t>(reason)];
 }
 constexpr std::string_view to_string(Reason reason) { return row_of(reason).label; }
+// Names for the layout of archives: a label is never reused with another meaning.
+inline std::vector<std::string_view> archive_enumerators(Reason) {
+    std::vector<std::string_view> names;
+    for (const ReasonRow& row : kReasons) names.push_back(row.label);
+    return names;
+}
 
 // A number of an explanation; `name` comes from the closed list in explain.cpp's docstring.
 struct Figure {

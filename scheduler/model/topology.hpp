@@ -16,6 +16,7 @@ namespace gpuctl {
 // From the inside to the outside. A host is in one rack, a rack in one block; an island is inside
 // a rack, or is a rack of its own.
 enum class TopologyLevel : std::uint8_t { none, host, nvlink, rack, block };
+BOOST_DESCRIBE_ENUM(TopologyLevel, none, host, nvlink, rack, block)
 inline constexpr std::size_t kTopologyLevels = 5;  // `none` among them
 constexpr std::size_t at(TopologyLevel level) { return static_cast<std::size_t>(level); }
 constexpr std::string_view to_string(TopologyLevel level) {

@@ -16,6 +16,7 @@ enum class WorkloadPhase : std::uint8_t {
     complete,
     failed  // given up for good
 };
+BOOST_DESCRIBE_ENUM(WorkloadPhase, active, suspended, complete, failed)
 
 struct WorkloadFacts {
     ObjectKey key;

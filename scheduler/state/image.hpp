@@ -19,6 +19,12 @@
 
 namespace gpuctl {
 
+// Enumerations of rows, by name in the layouts of files.
+BOOST_DESCRIBE_ENUM(PodStanding, foreign, waiting, assumed, bound, done, claimed)
+BOOST_DESCRIBE_ENUM(Eviction, none, asked, postponed, accepted)
+BOOST_DESCRIBE_ENUM(PodBar, none, elsewhere, gone, refused)
+BOOST_DESCRIBE_ENUM(WorkloadState, none, creating, created, failed, deleting)
+
 struct NodeImage {
     std::uint32_t slot = 0;  // decides between equally good nodes, so it is part of the state
     bool known = false;

@@ -51,7 +51,7 @@ protected:
         for (std::uint64_t i = 0; i <= inputs; ++i) hashes.push_back(hash_after(i));
         return read_file(files().front());
     }
-    // Where each frame of the segment begins; the last element is its size.
+    // Where the head of the segment and each record begin; the last element is its size.
     static std::vector<std::size_t> frames_of(const std::string& bytes) {
         std::vector<std::size_t> starts;
         std::size_t at = 0;
@@ -60,6 +60,7 @@ protected:
             at += frame_bytes(*payload);
         }
         starts.push_back(at);
+        starts.erase(starts.begin() + 1);  // the layout is the head's second frame
         return starts;
     }
     std::vector<std::uint64_t> hashes;
@@ -123,9 +124,17 @@ TEST_F(DamageTest, a_last_segment_of_nothing_but_garbage_is_refused_unless_it_is
     const std::string bytes = make_journal(8, false);
     EXPECT_FALSE(inputs_in(std::string(bytes.size() + 4096, 'x')).has_value());
     EXPECT_FALSE(inputs_in(std::string(4096, '\0')).has_value());
-    const auto torn = inputs_in(bytes.substr(0, frames_of(bytes)[1] - 3));
-    ASSERT_TRUE(torn.has_value());
-    EXPECT_EQ(*torn, 0u);
+    const std::size_t head_bytes = frames_of(bytes)[1];
+    for (const std::size_t cut : {head_bytes - 3, head_bytes / 2, std::size_t{20}}) {
+        const auto torn = inputs_in(bytes.substr(0, cut));
+        ASSERT_TRUE(torn.has_value()) << cut;
+        EXPECT_EQ(*torn, 0u);
+    }
+    // The header got to the disk, the layout did not, and no record can have been written.
+    std::string zeros = bytes.substr(0, head_bytes);
+    std::fill(zeros.begin() + 200, zeros.end(), '\0');
+    EXPECT_TRUE(inputs_in(zeros).has_value());
+    EXPECT_FALSE(inputs_in(zeros + std::string(100, '\0')).has_value());
 }
 
 TEST_F(DamageTest, an_end_that_is_gone_starts_with_a_doubt) {

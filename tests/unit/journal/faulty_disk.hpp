@@ -1,16 +1,21 @@
 #pragma once
 // The real disk, except that the N-th call fails, and that a power cut can be played: every file
-// loses what was not synced, and a file whose folder was not synced after its creation is gone.
+// loses what was not synced, a file whose folder was not synced after its creation is gone, and a
+// rename without such a sync has not happened.
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/journal/disk.hpp"
 
@@ -26,6 +31,12 @@ public:
 
     void cut_power() {
         for (const std::string& path : unlisted_) ::unlink(path.c_str());
+        for (auto one = renamed_.rbegin(); one != renamed_.rend(); ++one) {
+            if (::rename(one->second.c_str(), one->first.c_str()) != 0) std::abort();
+        }
+        for (const auto& [path, bytes] : replaced_) {
+            std::ofstream{path, std::ios::binary | std::ios::trunc} << bytes;
+        }
         for (const auto& [path, bytes] : durable_) {
             struct stat status{};
             if (::stat(path.c_str(), &status) == 0 && status.st_size > bytes) {
@@ -75,7 +86,11 @@ public:
     int sync(int file) override {
         const int result = fails() ? -error_ : real_disk().sync(file);
         const std::scoped_lock guard{mutex_};
-        if (result == 0) unlisted_.clear();
+        if (result == 0) {
+            unlisted_.clear();
+            renamed_.clear();
+            replaced_.clear();
+        }
         return result;
     }
     int close(int file) override {
@@ -86,10 +101,17 @@ public:
     int rename(const std::string& from, const std::string& to) override {
         if (fails()) return -error_;
         const std::scoped_lock guard{mutex_};
-        durable_[to] = durable_[from];
-        durable_.erase(from);
-        unlisted_.erase(from);
-        unlisted_.insert(to);
+        if (const auto found = durable_.find(from); found != durable_.end()) {
+            durable_[to] = found->second;
+            durable_.erase(found);
+        }
+        std::ifstream before{to, std::ios::binary};
+        if (before) replaced_[to] = {std::istreambuf_iterator<char>{before}, {}};
+        if (unlisted_.erase(from) > 0) {
+            unlisted_.insert(to);
+        } else {
+            renamed_.emplace_back(from, to);
+        }
         return real_disk().rename(from, to);
     }
     int remove(const std::string& path) override {
@@ -128,6 +150,8 @@ private:
     std::map<int, std::string> paths_;
     std::map<std::string, std::int64_t> durable_;
     std::set<std::string> unlisted_;
+    std::vector<std::pair<std::string, std::string>> renamed_;  // from, to; no folder synced since
+    std::map<std::string, std::string> replaced_;               // what was there before a rename
 };
 
 }  // namespace gpuctl::journal

@@ -127,6 +127,7 @@ TEST_F(FaultTest, a_full_disk_says_what_to_do) {
 }
 
 TEST_F(FaultTest, a_failed_fdatasync_is_never_tried_again) {
+    ASSERT_TRUE(open().has_value());
     FaultyDisk counting{0, EIO, false};
     {
         auto journal = open(counting);

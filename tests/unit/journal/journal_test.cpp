@@ -181,7 +181,7 @@ TEST_F(JournalTest, a_newer_format_is_refused_before_anything_else_is_read) {
         fill(**open(), 1, 2, 1);
     }
     std::string payload{kJournalMagic};
-    payload += '\x03';
+    payload += '\x04';
     payload += "whatever the future holds";
     std::string bytes;
     append_frame(bytes, payload);
@@ -189,7 +189,7 @@ TEST_F(JournalTest, a_newer_format_is_refused_before_anything_else_is_read) {
     const auto refused = open();
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::JournalFailed);
-    EXPECT_NE(refused.error().message.find("written by a newer gpuctld in format 3"),
+    EXPECT_NE(refused.error().message.find("written by a newer gpuctld in format 4"),
               std::string::npos);
 }
 
@@ -207,7 +207,7 @@ TEST_F(JournalTest, what_another_build_wrote_is_refused_as_that_and_not_as_damag
         const auto refused = open();
         ASSERT_FALSE(refused.has_value());
         EXPECT_EQ(refused.error().code, ErrorCode::JournalFailed);
-        EXPECT_NE(refused.error().message.find("written by another build"), std::string::npos)
+        EXPECT_NE(refused.error().message.find("written by an early build"), std::string::npos)
             << refused.error().message;
         EXPECT_NE(refused.error().message.find("not damaged"), std::string::npos);
     }

@@ -83,14 +83,14 @@ TEST_F(PastTest, is_no_part_of_what_a_start_reads) {
 }
 
 TEST_F(PastTest, the_oldest_goes_first_when_it_is_too_much_and_all_when_nothing_may_stay) {
-    past_bytes_max = 6'000;
+    past_bytes_max = 40'000;
     live();
     std::uintmax_t bytes = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder + "/past")) {
         bytes += entry.file_size();
     }
     EXPECT_GT(bytes, 0u);
-    EXPECT_LE(bytes, 6'000u);
+    EXPECT_LE(bytes, 40'000u);
     const auto found = read_since(1);
     ASSERT_TRUE(found.has_value()) << found.error().message;
     EXPECT_EQ(found->inputs, numbers(101 - found->inputs.size(), 100));

@@ -136,7 +136,7 @@ void post(benchmark::State& state, bool tls, int in_flight, Ports ports) {
     aio::Loop loop;
     HttpClientSettings origin;
     origin.host = "127.0.0.1";
-    origin.port = std::to_string(tls ? ports.tls : ports.plain);
+    origin.port = tls ? ports.tls : ports.plain;
     origin.tls.enabled = tls;
     origin.tls.insecure_skip_verify = tls;
     HttpClient client{loop, origin};

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "cli/grammar.hpp"
+#include "cli/words.hpp"
 #include "daemon/aio/task_group.hpp"
 #include "daemon/wire/document.hpp"
 
@@ -152,6 +153,11 @@ int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem, For
     return kUsageError;
 }
 
+int refuse_value(const Error& error, Format format) {
+    report(error, format);
+    return kUsageError;
+}
+
 bool reader_has_gone() {
     pollfd output{STDOUT_FILENO, POLLOUT, 0};
     return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
@@ -172,32 +178,10 @@ int written(int exit_code) {
     return exit_code == 0 ? kWriteFailed : exit_code;
 }
 
-const CLI::App* named(const CLI::App& app, const std::string& word) {
-    const auto found =
-        app.get_subcommands([&](const CLI::App* child) { return child->check_name(word); });
-    return found.empty() ? nullptr : found.front();
-}
-
-// `delete job/NAME`, as kubectl has it, is `delete job NAME` here.
-std::vector<std::string> with_kind_as_word(const CLI::App& app, std::vector<std::string> words) {
-    for (std::size_t at = 0; at + 1 < words.size(); ++at) {
-        const CLI::App* verb = named(app, words[at]);
-        if (verb == nullptr) continue;
-        const std::size_t slash = words[at + 1].find('/');
-        if (slash == std::string::npos) break;
-        const std::string kind = words[at + 1].substr(0, slash);
-        if (named(*verb, kind) != nullptr) {
-            words.insert(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, kind);
-        }
-        break;
-    }
-    return words;
-}
-
 int run_command_line(int argc, const char* const* argv) {
     CommandLine line;
     const std::unique_ptr<CLI::App> app = build(line);
-    std::vector<std::string> words = with_kind_as_word(*app, {argv + 1, argv + argc});
+    std::vector<std::string> words = in_our_spelling(*app, {argv + 1, argv + argc});
     const Format format = format_in(words);
     try {
         std::reverse(words.begin(), words.end());  // as CLI11 takes them
@@ -209,6 +193,7 @@ int run_command_line(int argc, const char* const* argv) {
         }
         return refuse_command_line(*app, problem, format);
     }
+    if (const auto bad = bad_flag_value(*app)) return refuse_value(*bad, format);
     if (app->get_subcommand("replay")->parsed()) return exec_replay(line.replay);
     return run_session(line, format_of(line));
 }

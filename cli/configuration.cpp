@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "daemon/text/characters.hpp"
+#include "daemon/text/token.hpp"
 #include "daemon/wire/document.hpp"
 
 namespace gpuctl::cli {
@@ -55,12 +57,25 @@ public:
         take(options.certificate_file, "certificate-file");
         take(options.key_file, "key-file");
         if (!options.is_every_namespace) take(options.namespace_name, "namespace");
+        const bool is_token_here = options.token.empty();
         take(options.token, "token");
+        if (is_token_here && !options.token.empty()) {
+            const std::string problem = text::problem_with_token(options.token);
+            if (!problem.empty()) {
+                return wrong(wire::pointer_to(at, "token"),
+                             "contexts." + name + ".token " + problem);
+            }
+        }
         const std::string token_file = text(wire::pointer_to(at, "token-file"));
         if (!options.token.empty() || token_file.empty()) return {};
-        Result<std::string> token = read_configured(token_file);
-        if (!token) return token.error();
-        options.token = token->substr(0, token->find_first_of(" \r\n"));
+        Result<std::string> content = read_configured(token_file);
+        if (!content) return content.error();
+        Result<std::string> token = text::token_of_file(*content);
+        if (!token) {
+            return wrong(wire::pointer_to(at, "token-file"),
+                         "the token file " + token_file + " " + token.error().message);
+        }
+        options.token = std::move(*token);
         return {};
     }
 
@@ -137,7 +152,9 @@ private:
                                              const nlohmann::json& context) const {
         const std::string pointer = wire::pointer_to("/contexts", name);
         const std::string path = "contexts." + name;
-        if (context.is_null()) return {};
+        if (context.is_null()) {
+            return wrong(pointer, path + " is empty; give it a server ({server: URL})");
+        }
         if (!context.is_object()) {
             return wrong(pointer, path + " must be a mapping ({server: URL})");
         }
@@ -145,8 +162,15 @@ private:
             return known;
         }
         for (const auto& [key, value] : context.items()) {
-            if (!value.is_structured()) continue;
-            return wrong(wire::pointer_to(pointer, key), path + "." + key + " must be text");
+            const std::string at = wire::pointer_to(pointer, key);
+            if (value.is_structured()) return wrong(at, path + "." + key + " must be text");
+            const std::string written = text(at);
+            if (written.empty()) {
+                return wrong(at, path + "." + key + " is empty; give it a value or leave it out");
+            }
+            const bool is_path = key.ends_with("-file");
+            const std::string problem = is_path ? "" : text::problem_with_invisible(written);
+            if (!problem.empty()) return wrong(at, path + "." + key + " " + problem);
         }
         return {};
     }
@@ -158,11 +182,20 @@ private:
             return wrong("", "it must be a mapping with " + joined(kTopKeys, " and "));
         }
         if (Result<void> known = check_keys(root, "", "", kTopKeys); !known) return known;
-        if (root.contains("current-context") && root["current-context"].is_structured()) {
-            return wrong("/current-context", "current-context must be the name of a context");
+        if (root.contains("current-context")) {
+            if (root["current-context"].is_structured()) {
+                return wrong("/current-context", "current-context must be the name of a context");
+            }
+            if (current().empty()) {
+                return wrong("/current-context",
+                             "current-context is empty; name a context or leave it out");
+            }
         }
-        const nlohmann::json contexts = root.value("contexts", nlohmann::json{});
-        if (contexts.is_null()) return {};
+        if (!root.contains("contexts")) return {};
+        const nlohmann::json& contexts = root["contexts"];
+        if (contexts.is_null()) {
+            return wrong("/contexts", "contexts is empty; name a context in it or leave it out");
+        }
         if (!contexts.is_object()) {
             return wrong(
                 "/contexts",
@@ -181,10 +214,13 @@ private:
 
 }  // namespace
 
-std::string environment(const char* name) {
+std::optional<std::string> environment_or_nothing(const char* name) {
     const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread, no setenv
-    return value == nullptr ? "" : value;
+    if (value == nullptr) return std::nullopt;
+    return value;
 }
+
+std::string environment(const char* name) { return environment_or_nothing(name).value_or(""); }
 
 Result<std::string> read_configured(const std::string& path) {
     std::ifstream file{path, std::ios::binary};

@@ -26,5 +26,6 @@ Result<std::string> read_configured(const std::string& path);
 
 // "" when it is not set.
 std::string environment(const char* name);
+std::optional<std::string> environment_or_nothing(const char* name);
 
 }  // namespace gpuctl::cli

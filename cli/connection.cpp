@@ -1,10 +1,13 @@
 #include "cli/connection.hpp"
 
 #include <charconv>
+#include <iostream>
 #include <memory>
 #include <utility>
 
 #include "cli/configuration.hpp"
+#include "daemon/text/characters.hpp"
+#include "daemon/text/token.hpp"
 #include "daemon/wire/problem.hpp"
 
 namespace gpuctl::cli {
@@ -12,33 +15,36 @@ namespace {
 
 constexpr std::string_view kDefaultServer = "http://127.0.0.1:8000";
 
+// A variable that is set and empty counts as not set. It gets a warning, because a value may have
+// been lost on the way (GPUCTL_TOKEN="$TOKEN").
 void take_environment(std::string& target, const char* name) {
-    if (target.empty()) target = environment(name);
+    if (!target.empty()) return;
+    const std::optional<std::string> value = environment_or_nothing(name);
+    if (!value) return;
+    if (value->empty()) std::cerr << "gpuctl: " << name << " is set and empty; it is not used\n";
+    target = *value;
 }
 
-Result<net::HttpClientSettings> settings_for(const ConnectionOptions& options) {
-    std::string_view rest = options.server;
+Error bad_value(const std::string& what, const std::string& problem) {
+    return make_error(ErrorCode::InvalidConfiguration, "use " + what + ": it " + problem);
+}
+
+Result<text::Url> server_of(const ConnectionOptions& options) {
+    Result<text::Url> url = text::parse_url(options.server);
+    if (url) return url;
+    return make_error(ErrorCode::InvalidConfiguration,
+                      "use the server \"" + text::shown_address(options.server) + "\": it " +
+                          url.error().message +
+                          "; a server is written http://HOST:PORT or https://HOST:PORT, with a "
+                          "path behind it where a reverse proxy wants one");
+}
+
+Result<net::HttpClientSettings> settings_for(const ConnectionOptions& options,
+                                             const text::Url& server) {
     net::HttpClientSettings settings;
-    if (rest.starts_with("https://")) {
-        settings.tls.enabled = true;
-        rest.remove_prefix(8);
-    } else if (rest.starts_with("http://")) {
-        rest.remove_prefix(7);
-    } else {
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "connect to " + options.server +
-                              ": a server is written http://HOST:PORT or https://HOST:PORT");
-    }
-    rest = rest.substr(0, rest.find('/'));
-    const std::size_t bracket = rest.find(']');
-    const std::size_t colon = rest.find(':', bracket == std::string_view::npos ? 0 : bracket);
-    settings.host = rest.substr(0, colon);
-    if (settings.host.starts_with('[') && settings.host.ends_with(']')) {
-        settings.host = settings.host.substr(1, settings.host.size() - 2);
-    }
-    settings.port = colon == std::string_view::npos ? (settings.tls.enabled ? "443" : "8000")
-                                                    : std::string{rest.substr(colon + 1)};
-    settings.host_header = rest;
+    settings.tls.enabled = server.is_https;
+    settings.host = server.host;
+    settings.port = server.port;
     settings.in_flight_max = 4;
     settings.connect_timeout = std::min(options.timeout, std::chrono::seconds{10});
     settings.tls.insecure_skip_verify = options.insecure_skip_verify;
@@ -97,9 +103,12 @@ std::string tls_hint(const Error& error) {
 
 // A server that could not be asked, in the words of who asked. Reading changes nothing, so an
 // answer that did not come is no unknown outcome there.
-Error in_users_words(Error error, const std::string& server, std::string_view method) {
+Error in_users_words(Error error, const text::Url& server, std::string_view method) {
     const bool reads = method == "GET";
     std::string hint = "is it running (./tools/quickstart starts one), and is --server right?";
+    if (!server.is_https && server.port == 80) {
+        hint += " Without a port it is 80; gpuctld itself listens on 8000";
+    }
     if (is_about_our_certificate(error)) {
         error.code = ErrorCode::TlsFailed;
         hint = tls_hint(error);
@@ -110,19 +119,27 @@ Error in_users_words(Error error, const std::string& server, std::string_view me
     } else if (error.code == ErrorCode::UnknownOutcome && reads) {
         error.code = ErrorCode::Unreachable;
         hint = "it took the request and did not answer it";
-        if (mentions(error, "connection closed") && server.starts_with("http://")) {
+        if (mentions(error, "connection closed") && !server.is_https) {
             hint += "; if it serves TLS, --server must begin with https://";
         }
     } else if (error.code != ErrorCode::Unreachable) {
         return error;
     }
-    error.message = "reach gpuctld at " + server + ": " + error.message + "; " + hint;
+    error.message = "reach gpuctld at " + to_string(server) + ": " + error.message + "; " + hint;
     return error;
+}
+
+// Nothing is sent to where an answer points: the token is for the server that was named.
+Error redirected(const text::Url& server, int status, std::string_view target) {
+    return make_error(ErrorCode::ProtocolError,
+                      "read the answer of " + to_string(server) + ": HTTP " +
+                          std::to_string(status) + " points to " + text::shown_address(target) +
+                          ", which is not followed; if gpuctld is there, name it in --server");
 }
 
 // A refused upgrade is an Error that ends with the server's answer (websocket.hpp): told like that
 // of any other request.
-Error told_refusal(Error error) {
+Error told_refusal(Error error, const text::Url& server) {
     constexpr std::string_view opening = "upgrade refused with ";
     const std::size_t at = error.message.find(opening);
     if (at == std::string::npos) return error;
@@ -132,6 +149,7 @@ Error told_refusal(Error error) {
     const auto [rest, problem] = std::from_chars(answer.data(), end, status);
     const std::size_t body = answer.find(": ");
     if (problem != std::errc{} || body == answer.npos) return error;
+    if (status / 100 == 3) return redirected(server, status, answer.substr(body + 2));
     return wire::error_from_response(status, "", answer.substr(body + 2));
 }
 
@@ -144,33 +162,50 @@ Result<ConnectionOptions> resolve(ConnectionOptions options) {
     const bool has_context = !options.context.empty();
     if (!has_context) take_environment(options.server, "GPUCTL_SERVER");
     if (!has_server) take_environment(options.context, "GPUCTL_CONTEXT");
+    const std::string token_source = options.token.empty() ? "GPUCTL_TOKEN" : "--token";
     take_environment(options.token, "GPUCTL_TOKEN");
+    if (!options.token.empty()) {
+        const std::string problem = text::problem_with_token(options.token);
+        if (!problem.empty()) return bad_value(token_source, problem);
+    }
     take_environment(options.ca_file, "GPUCTL_CA_FILE");
     take_environment(options.certificate_file, "GPUCTL_CERTIFICATE_FILE");
     take_environment(options.key_file, "GPUCTL_KEY_FILE");
     if (!options.is_every_namespace) take_environment(options.namespace_name, "DEFAULT_NAMESPACE");
+    for (const auto& [what, value] : {std::pair{"GPUCTL_CONTEXT", &options.context},
+                                      {"DEFAULT_NAMESPACE", &options.namespace_name}}) {
+        const std::string problem = text::problem_with_invisible(*value);  // flags are checked
+        if (!problem.empty()) return bad_value(what, problem);
+    }
     if (options.server.empty() || !options.context.empty()) {
         if (Result<void> applied = apply_context(options); !applied) return applied.error();
     }
-    take_environment(options.server, "GPUCTL_SERVER");
+    if (has_context) take_environment(options.server, "GPUCTL_SERVER");
     if (options.server.empty()) options.server = kDefaultServer;
     return options;
 }
 
-Connection::Connection(aio::Loop& loop, ConnectionOptions options, net::HttpClientSettings settings)
-    : loop_(loop), options_(std::move(options)), settings_(settings), client_(loop, settings) {}
+Connection::Connection(aio::Loop& loop, ConnectionOptions options, text::Url server,
+                       net::HttpClientSettings settings)
+    : loop_(loop),
+      options_(std::move(options)),
+      server_(std::move(server)),
+      settings_(settings),
+      client_(loop, settings) {}
 
 Result<std::unique_ptr<Connection>> Connection::open(aio::Loop& loop, ConnectionOptions options) {
-    Result<net::HttpClientSettings> settings = settings_for(options);
+    Result<text::Url> server = server_of(options);
+    if (!server) return server.error();
+    Result<net::HttpClientSettings> settings = settings_for(options, *server);
     if (!settings) return settings.error();
     return std::unique_ptr<Connection>{
-        new Connection{loop, std::move(options), std::move(*settings)}};
+        new Connection{loop, std::move(options), std::move(*server), std::move(*settings)}};
 }
 
-net::HttpRequest Connection::make_request(std::string method, std::string target) const {
+net::HttpRequest Connection::make_request(std::string method, const std::string& target) const {
     net::HttpRequest request;
     request.method = std::move(method);
-    request.target = std::move(target);
+    request.target = server_.base_path + target;
     request.fields.set("Accept", "application/json, application/problem+json");
     request.fields.set("User-Agent", "gpuctl");
     if (!options_.token.empty()) request.fields.set("Authorization", "Bearer " + options_.token);
@@ -180,16 +215,19 @@ net::HttpRequest Connection::make_request(std::string method, std::string target
 aio::Task<Result<net::HttpResponse>> Connection::exchange(std::string method, std::string target,
                                                           std::string body,
                                                           std::string content_type) {
-    net::HttpRequest request = make_request(method, std::move(target));
+    net::HttpRequest request = make_request(method, target);
     request.body = std::move(body);
     if (!content_type.empty()) request.fields.set("Content-Type", content_type);
     const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
     Result<net::HttpResponse> response = co_await client_.request(std::move(request), deadline);
-    if (!response) co_return in_users_words(response.error(), options_.server, method);
+    if (!response) co_return in_users_words(response.error(), server_, method);
     co_return std::move(*response);
 }
 
 Result<Reply> Connection::read_answer(const net::HttpResponse& response) const {
+    const std::string elsewhere =
+        net::redirect_target(response.status, response.fields.get("Location"));
+    if (!elsewhere.empty()) return redirected(server_, response.status, elsewhere);
     if (response.status >= 400) {
         return wire::error_from_response(response.status, response.fields.get("Content-Type"),
                                          response.body);
@@ -199,7 +237,7 @@ Result<Reply> Connection::read_answer(const net::HttpResponse& response) const {
     reply.body = nlohmann::json::parse(response.body, nullptr, false);
     if (reply.body.is_discarded()) {
         return make_error(ErrorCode::ProtocolError,
-                          "read the answer of " + options_.server +
+                          "read the answer of " + to_string(server_) +
                               ": it is not JSON; is that address really a gpuctld?");
     }
     return reply;
@@ -218,11 +256,11 @@ aio::Task<Result<Reply>> Connection::get(std::string target) {
 }
 
 aio::Task<Result<std::unique_ptr<net::WebSocket>>> Connection::open_websocket(std::string target) {
-    net::HttpRequest upgrade = make_request("GET", std::move(target));
+    net::HttpRequest upgrade = make_request("GET", target);
     const aio::Deadline deadline = aio::Deadline::in(options_.timeout);
     Result<std::unique_ptr<net::WebSocket>> socket = co_await net::connect_websocket(
         loop_, settings_, std::move(upgrade), net::WebSocketSettings{}, deadline);
-    if (!socket) co_return in_users_words(told_refusal(socket.error()), options_.server, "GET");
+    if (!socket) co_return in_users_words(told_refusal(socket.error(), server_), server_, "GET");
     co_return std::move(*socket);
 }
 

@@ -13,12 +13,13 @@
 #include "daemon/aio/loop.hpp"
 #include "daemon/net/http_client.hpp"
 #include "daemon/net/websocket.hpp"
+#include "daemon/text/url.hpp"
 #include "scheduler/base/result.hpp"
 
 namespace gpuctl::cli {
 
 struct ConnectionOptions {
-    std::string server;   // http://host:port or https://host:port
+    std::string server;   // http://host:port/path or https://host:port/path
     std::string context;  // of the configuration file
     std::string token;
     std::string ca_file;
@@ -59,11 +60,15 @@ public:
     [[nodiscard]] const ConnectionOptions& options() const { return options_; }
 
 private:
-    Connection(aio::Loop& loop, ConnectionOptions options, net::HttpClientSettings settings);
-    net::HttpRequest make_request(std::string method, std::string target) const;
+    Connection(aio::Loop& loop, ConnectionOptions options, text::Url server,
+               net::HttpClientSettings settings);
+    // With the server's base path before `target`, and the token.
+    [[nodiscard]] net::HttpRequest make_request(std::string method,
+                                                const std::string& target) const;
 
     aio::Loop& loop_;
     ConnectionOptions options_;
+    text::Url server_;
     net::HttpClientSettings settings_;
     net::HttpClient client_;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/commands.hpp"
+#include "daemon/wire/document.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -139,10 +140,8 @@ Result<std::string> read_text(const std::string& file) {
 Result<std::vector<DocumentPart>> read_documents(const std::string& file) {
     Result<std::string> text = read_text(file);
     if (!text) return text.error();
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-    if (text->starts_with(byte_order_mark)) text->erase(0, byte_order_mark.size());
     Cutter cutter{file};
-    std::istringstream lines{*text};
+    std::istringstream lines{wire::without_byte_order_marks(*text)};
     for (std::string line; std::getline(lines, line);) cutter.take(line);
     std::vector<DocumentPart> parts = cutter.finish();
     if (parts.empty()) {

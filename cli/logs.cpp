@@ -2,6 +2,8 @@
 #include <regex>
 
 #include "cli/commands.hpp"
+#include "cli/log_output.hpp"
+#include "daemon/text/screen_line.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -28,35 +30,42 @@ bool wanted(const std::string& line, const std::string& pattern) {
     return pattern.empty() || std::regex_search(line, std::regex{pattern});
 }
 
-void print_line(const nlohmann::json& frame, const LogsOptions& options) {
-    const std::string line = text_of(frame, "data");
+void print_line(const nlohmann::json& frame, const LogsOptions& options, LogOutput& output) {
+    const std::string line = text::on_screen(text_of(frame, "data"));
     if (!wanted(line, options.grep)) return;
-    if (options.format == Format::json) {
-        std::cout << frame.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    } else {
-        if (options.all_pods) std::cout << '[' << printable(text_of(frame, "pod")) << "] ";
-        std::cout << printable(line) << '\n';
-    }
+    if (options.format != Format::json) return output.line(text_of(frame, "pod"), line);
+    std::cout << frame.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     std::cout.flush();
 }
 
-void take_frame(const nlohmann::json& frame, const LogsOptions& options, FollowState& state) {
+// A program that reads JSON gets lines when they are whole.
+void show_partial(const nlohmann::json& frame, const LogsOptions& options, LogOutput& output) {
+    const std::string line = text_of(frame, "data");
+    if (options.format == Format::json || !wanted(line, options.grep)) return;
+    const auto redrawn = frame.find("redrawn");
+    output.partial(text_of(frame, "pod"), line,
+                   redrawn != frame.end() && *redrawn == nlohmann::json(true));
+}
+
+void take_frame(const nlohmann::json& frame, const LogsOptions& options, FollowState& state,
+                LogOutput& output) {
     const std::string type = text_of(frame, "type");
     if (type == "log") {
-        print_line(frame, options);
+        print_line(frame, options, output);
         state.ended = !std::cout;  // whoever read it has gone
         state.resume = text_of(frame, "position", text_of(frame, "seq", state.resume));
+    } else if (type == "partial") {
+        show_partial(frame, options, output);
+        state.ended = !std::cout;
     } else if (type == "dropped") {
-        std::cerr << "gpuctl: " << number_of(frame, "count")
-                  << " lines were dropped here because this reader was too slow\n";
+        output.note(number_of(frame, "count") +
+                    " lines were dropped here because this reader was too slow");
     } else if (type == "gap") {
-        std::cerr << "gpuctl: "
-                  << printable(text_of(frame, "data", "some lines are no longer kept")) << '\n';
+        output.note(text_of(frame, "data", "some lines are no longer kept"));
     } else if (type == "status") {
-        std::cerr << "gpuctl: " << printable(text_of(frame, "data")) << '\n';
+        output.note(text_of(frame, "data"));
     } else if (type == "error") {
-        std::cerr << "gpuctl: " << printable(text_of(frame, "data", text_of(frame, "message")))
-                  << '\n';
+        output.note(text_of(frame, "data", text_of(frame, "message")));
         state.exit_code = 1;
         state.ended = true;
     } else if (type == "end") {
@@ -65,7 +74,7 @@ void take_frame(const nlohmann::json& frame, const LogsOptions& options, FollowS
 }
 
 aio::Task<Result<void>> follow_once(Connection& connection, const LogsOptions& options,
-                                    FollowState& state) {
+                                    FollowState& state, LogOutput& output) {
     const std::string tail = state.resume.empty() ? std::to_string(options.tail) : "";
     const std::string target = "/api/v1/jobs/" + net::percent_encode(options.job) + "/logs/ws" +
                                query({{"namespace", connection.options().namespace_name},
@@ -85,7 +94,7 @@ aio::Task<Result<void>> follow_once(Connection& connection, const LogsOptions& o
                                  "follow the log: gpuctld closed the stream");
         }
         const nlohmann::json frame = nlohmann::json::parse(**message, nullptr, false);
-        if (frame.is_object()) take_frame(frame, options, state);
+        if (frame.is_object()) take_frame(frame, options, state, output);
     }
     const aio::Deadline closing = aio::Deadline::in(std::chrono::seconds{2});
     co_await (*socket)->close(net::CloseCode::normal, "", closing);
@@ -101,9 +110,11 @@ bool worth_another_try(ErrorCode code) {
 // Reconnects where the last connection broke off; the server says so when lines are gone meanwhile.
 aio::Task<int> follow(Connection& connection, LogsOptions options) {
     FollowState state;
+    LogOutput output{std::cout, std::cerr, LogOutput::standard(options.all_pods)};
     for (int attempt = 0;;) {
         const std::string before = state.resume;
-        Result<void> outcome = co_await follow_once(connection, options, state);
+        Result<void> outcome = co_await follow_once(connection, options, state, output);
+        output.end();
         if (outcome || state.ended) co_return state.exit_code;
         if (state.resume != before) attempt = 0;
         const Error error = outcome.error();
@@ -133,8 +144,8 @@ aio::Task<int> print_once(Connection& connection, LogsOptions options) {
     };
     nlohmann::json lines = nlohmann::json::array();
     for (const auto& entry : reply->body.value("logs", nlohmann::json::array())) {
-        if (wanted(without_pod(text(entry), options.all_pods), options.grep))
-            lines.push_back(entry);
+        const std::string line = without_pod(text(entry), options.all_pods);
+        if (wanted(text::on_screen(line), options.grep)) lines.push_back(entry);
     }
     if (options.format == Format::json) {
         print_json(std::cout,
@@ -143,7 +154,12 @@ aio::Task<int> print_once(Connection& connection, LogsOptions options) {
                     {"namespace", text_of(reply->body, "namespace")}});
         co_return 0;
     }
-    for (const auto& entry : lines) std::cout << printable(text(entry)) << '\n';
+    for (const auto& entry : lines) {
+        const std::string whole = text(entry);
+        const std::string line = without_pod(whole, options.all_pods);
+        std::cout << printable(whole.substr(0, whole.size() - line.size()) + text::on_screen(line))
+                  << '\n';
+    }
     if (reply->body.value("logs", nlohmann::json::array()).empty()) {
         std::cerr << "gpuctl: " << printable(text_of(reply->body, "message", "no output yet"))
                   << '\n';

@@ -17,8 +17,8 @@ constexpr std::size_t kWarningsMax = 64;    // distinct ones kept
 net::HttpClientSettings pool_settings(const ClusterAccess& access, const ClientSettings& settings,
                                       const net::ClientTls& tls, std::size_t in_flight_max) {
     net::HttpClientSettings pool;
-    pool.host = access.host;
-    pool.port = access.port;
+    pool.host = access.server.host;
+    pool.port = access.server.port;
     pool.tls = tls;
     pool.in_flight_max = in_flight_max;
     pool.response_bytes_max = settings.response_bytes_max;
@@ -72,7 +72,8 @@ struct Client::Parts {
           lease(on, pool(1)),
           streams(on, pool(kStreamsMax)),
           rng(settings.seed) {
-        figures.host = credentials->access().host + ":" + credentials->access().port;
+        const text::Url& server = credentials->access().server;
+        figures.host = text::host_port(server.host, server.port);
     }
 
     [[nodiscard]] net::HttpClientSettings pool(std::size_t in_flight_max) const {
@@ -108,7 +109,7 @@ void Client::Parts::adopt(const Secrets& secrets) {
 net::HttpRequest Client::Parts::request_of(ApiCall& call, bool keep_body) {
     net::HttpRequest request;
     request.method = call.method;
-    request.target = credentials->access().base_path + call.path;
+    request.target = credentials->access().server.base_path + call.path;
     request.fields = fields;
     if (!call.body.empty()) request.fields.add("Content-Type", std::string{call.content_type});
     request.body = keep_body ? call.body : std::move(call.body);
@@ -288,7 +289,8 @@ aio::Task<ApiResult<std::unique_ptr<Client::Stream>>> Client::open_stream(std::s
             Result<const Secrets*> renewed = co_await parts->credentials->refresh(deadline);
             if (renewed && (*renewed)->serial != secrets->serial) continue;
         }
-        co_return to_error(status, false, describe(call));
+        co_return with_redirect(to_error(status, false, describe(call)), stream.status(),
+                                stream.fields());
     }
 }
 

@@ -61,7 +61,17 @@ std::optional<ApiError> from_answer(const ApiCall& call, const net::HttpResponse
     if (fine && !is_failure_status(answer.body)) return std::nullopt;
     const ApiStatus status =
         parse_status(answer.status, answer.body, answer.fields.get("Retry-After"));
-    return to_error(status, !is_read(call.method), describe(call));
+    return with_redirect(to_error(status, !is_read(call.method), describe(call)), answer.status,
+                         answer.fields);
+}
+
+ApiError with_redirect(ApiError error, int status, const net::HttpFields& fields) {
+    const std::string target = net::redirect_target(status, fields.get("Location"));
+    if (target.empty()) return error;
+    error.message +=
+        "; it points to " + target +
+        ", which is not followed: if that is the API server, name it in the kubeconfig";
+    return error;
 }
 
 bool may_repeat(const ApiCall& call, const ApiError& error) {

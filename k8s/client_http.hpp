@@ -21,6 +21,9 @@ ApiError from_transport(const ApiCall& call, const Error& error);
 // nullopt: the answer is a success.
 std::optional<ApiError> from_answer(const ApiCall& call, const net::HttpResponse& answer);
 
+// Says of an answer that is no success where it pointed to, if it did.
+ApiError with_redirect(ApiError error, int status, const net::HttpFields& fields);
+
 // May the same call be sent once more after this failure?
 bool may_repeat(const ApiCall& call, const ApiError& error);
 

@@ -5,6 +5,7 @@
 
 #include "daemon/aio/loop.hpp"
 #include "daemon/aio/signal.hpp"
+#include "daemon/text/token.hpp"
 #include "k8s/credentials_exec.hpp"
 #include "k8s/kubeconfig_text.hpp"
 
@@ -28,10 +29,11 @@ std::string trimmed(std::string text) {
 Result<std::string> read_token(const std::string& path) {
     auto text = read_small_file(path, "token file");
     if (!text) return text.error();
-    std::string token = trimmed(std::move(*text));
-    if (token.empty() || token.find_first_of("\r\n") != token.npos) {
+    std::string token = trimmed(std::move(*text));  // as client-go does
+    if (const std::string problem = text::problem_with_token(token); !problem.empty()) {
         return make_error(ErrorCode::InvalidConfiguration,
-                          "read token file " + path + ": it holds no single token");
+                          "read token file " + path + ": " +
+                              (token.empty() ? "it holds no token" : "it " + problem));
     }
     return token;
 }
@@ -50,7 +52,7 @@ Result<std::string> read_pem(const PemSource& source, std::string_view key) {
 
 Result<net::ClientTls> read_tls(const ClusterAccess& access) {
     net::ClientTls tls;
-    tls.enabled = access.https;
+    tls.enabled = access.server.is_https;
     tls.server_name = access.tls_server_name;
     tls.insecure_skip_verify = access.insecure_skip_verify;
     auto ca = read_pem(access.ca, "certificate-authority");
@@ -220,7 +222,11 @@ Result<std::unique_ptr<Credentials>> Credentials::create(aio::Loop& loop, Cluste
         parts->set_authorization("Bearer " + *token);
         parts->token_due = now + settings.token_file_reread;
     } else if (!to.token.empty()) {
-        parts->set_authorization("Bearer " + trimmed(to.token));
+        std::string token = trimmed(to.token);
+        if (const std::string problem = text::problem_with_token(token); !problem.empty()) {
+            return during(make_error(ErrorCode::InvalidConfiguration, "its token " + problem));
+        }
+        parts->set_authorization("Bearer " + std::move(token));
     } else if (!to.username.empty()) {
         parts->set_authorization("Basic " + encode_base64(to.username + ":" + to.password));
     } else if (!to.exec) {

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "daemon/text/token.hpp"
 #include "k8s/kubeconfig_text.hpp"
 
 extern char** environ;
@@ -202,10 +203,7 @@ std::string exec_info(const ExecPlugin& plugin, const ClusterAccess& access,
                       const std::string& ca_pem) {
     nlohmann::json spec{{"interactive", false}};
     if (plugin.provide_cluster_info) {
-        const std::string host =
-            access.host.find(':') == access.host.npos ? access.host : "[" + access.host + "]";
-        nlohmann::json cluster{{"server", std::string{access.https ? "https://" : "http://"} +
-                                              host + ":" + access.port + access.base_path}};
+        nlohmann::json cluster{{"server", to_string(access.server)}};
         if (!access.tls_server_name.empty()) cluster["tls-server-name"] = access.tls_server_name;
         if (access.insecure_skip_verify) cluster["insecure-skip-tls-verify"] = true;
         if (!ca_pem.empty()) cluster["certificate-authority-data"] = encode_base64(ca_pem);
@@ -235,8 +233,9 @@ Result<ExecCredential> parse_exec_credential(const ExecPlugin& plugin, std::stri
     if (credential.token.empty() && credential.certificate_pem.empty()) {
         return failure(plugin, "it gave neither a token nor a client certificate");
     }
-    if (credential.token.find_first_of("\r\n") != std::string::npos) {
-        return failure(plugin, "its token contains a line break");
+    if (!credential.token.empty()) {
+        const std::string problem = text::problem_with_token(credential.token);
+        if (!problem.empty()) return failure(plugin, "its token " + problem);
     }
     if (const std::string expiry = text_of(*status, "expirationTimestamp"); !expiry.empty()) {
         credential.expires_at_ms = parse_time_ms(expiry);

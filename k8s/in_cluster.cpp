@@ -32,8 +32,16 @@ Result<ClusterAccess> in_cluster_access(const Environment& environment, const st
     }
     ClusterAccess access;
     access.origin = "the service account in " + root;
-    access.host = *host;
-    access.port = *port;
+    const auto bad_variable = [](const char* name, const Error& error) {
+        return make_error(
+            ErrorCode::InvalidConfiguration,
+            std::string{"use the in-cluster configuration: "} + name + " " + error.message);
+    };
+    auto parsed_host = text::parse_host(*host);  // IPv6 comes without brackets
+    if (!parsed_host) return bad_variable("KUBERNETES_SERVICE_HOST", parsed_host.error());
+    const auto parsed_port = text::parse_port(*port);
+    if (!parsed_port) return bad_variable("KUBERNETES_SERVICE_PORT", parsed_port.error());
+    access.server = {true, std::move(*parsed_host), *parsed_port, ""};
     access.ca.file = root + "/ca.crt";
     access.token_file = root + "/token";
     auto namespace_name = read_small_file(root + "/namespace", "service account namespace");

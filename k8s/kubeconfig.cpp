@@ -161,12 +161,9 @@ Result<std::vector<LoadedFile>> load_files(const KubeconfigChoice& choice,
 }
 
 Result<void> read_server(const Entry& cluster, const std::string& server, ClusterAccess& access) {
-    auto url = parse_server_url(server);
+    auto url = text::parse_url(server);
     if (!url) return refuse(cluster, "server", url.error().message);
-    access.https = url->https;
-    access.host = url->host;
-    access.port = url->port;
-    access.base_path = url->base_path;
+    access.server = std::move(*url);
     return {};
 }
 

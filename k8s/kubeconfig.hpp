@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/text/url.hpp"
 #include "scheduler/base/result.hpp"
 
 namespace gpuctl::k8s {
@@ -41,10 +42,7 @@ struct ClusterAccess {
     std::string origin;  // for messages: "context prod of /home/a/.kube/config"
 
     // the cluster
-    bool https = true;
-    std::string host;
-    std::string port;
-    std::string base_path;  // "" or "/prefix", without a slash at the end
+    text::Url server;
     PemSource ca;
     std::string tls_server_name;
     bool insecure_skip_verify = false;

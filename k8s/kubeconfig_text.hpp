@@ -13,13 +13,4 @@ namespace gpuctl::k8s {
 std::optional<std::string> decode_base64(std::string_view text);
 std::string encode_base64(std::string_view bytes);
 
-struct ServerUrl {
-    bool https = true;
-    std::string host;  // without the brackets of an IPv6 address
-    std::string port;
-    std::string base_path;  // "" or "/prefix"
-};
-// The error's message continues the sentence "<key> ...".
-Result<ServerUrl> parse_server_url(std::string_view url);
-
 }  // namespace gpuctl::k8s

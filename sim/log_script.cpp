@@ -8,6 +8,8 @@ namespace gpuctl::sim {
 
 namespace {
 
+constexpr std::int64_t kRedrawsMax = 10'000;  // the line holds all of them
+
 // A few words of noise for line `number`, without a stream that would have to be read from 0.
 std::uint64_t noise(std::uint64_t seed, std::int64_t number, std::uint64_t below) {
     return mix64(seed ^ mix64(static_cast<std::uint64_t>(number) + 1)) % below;
@@ -73,6 +75,9 @@ LogScript::LogScript(const PodFacts& pod, const JobSpec& spec, const Settings& s
     burst_ = steering.log_burst;
     gpus_ = whole_gpus_floor(gpus_total(pod.request));
     seed_ = hash64(pod.uid, settings.seed + static_cast<std::uint64_t>(pod.restarts));
+    const std::int64_t bar_ms = steering.progress_bar.ms();
+    bar_interval_ = std::max(interval_, Duration{(bar_ms + kRedrawsMax - 1) / kRedrawsMax});
+    redraws_ = (bar_ms + bar_interval_.ms() - 1) / bar_interval_.ms();
     if (steering.run_time)
         steps_ = std::max<std::int64_t>(1, steering.run_time->ms() / interval_.ms() * burst_);
     preface_.push_back("starting " + words_of(spec) + " (image " + spec.image + ") on node " +
@@ -86,41 +91,93 @@ LogScript::LogScript(const PodFacts& pod, const JobSpec& spec, const Settings& s
     if (ended()) farewell_ = pod.phase == PodPhase::succeeded ? "done" : "ended: " + pod.status;
 }
 
-std::int64_t LogScript::last_tick() const {
-    return (finished_at_ - started_at_).ms() / interval_.ms();
+std::int64_t LogScript::bar_line() const {
+    return redraws_ > 0 ? static_cast<std::int64_t>(preface_.size()) : -1;
 }
 
-// Number:  0 .. preface-1 at the start; then `burst` lines at each tick 1, 2, ...; the farewell
-// last.
+Instant LogScript::bar_end() const {
+    const Instant end = started_at_ + bar_interval_ * redraws_;
+    return ended() ? std::min(end, finished_at_) : end;
+}
+
+std::int64_t LogScript::last_tick() const {
+    return (finished_at_ - bar_end()).ms() / interval_.ms();
+}
+
+// Number:  0 .. preface-1 at the start; the progress bar, if there is one; then `burst` lines at
+// each tick 1, 2, ...; the farewell last.
 Instant LogScript::time_of(std::int64_t number) const {
     const auto preface = static_cast<std::int64_t>(preface_.size());
     if (number < preface) return started_at_;
-    const std::int64_t tick = (number - preface) / burst_ + 1;
+    if (number == bar_line()) return bar_end();
+    const std::int64_t tick = (number - lines_before_ticks()) / burst_ + 1;
     if (ended() && tick > last_tick()) return finished_at_;
-    return started_at_ + interval_ * tick;
+    return bar_end() + interval_ * tick;
+}
+
+std::int64_t LogScript::lines_before_ticks() const {
+    return static_cast<std::int64_t>(preface_.size()) + (redraws_ > 0 ? 1 : 0);
 }
 
 std::int64_t LogScript::lines_until(Instant at) const {
     if (at < started_at_) return 0;
-    const auto preface = static_cast<std::int64_t>(preface_.size());
     const Instant until = ended() ? std::min(at, finished_at_) : at;
-    const std::int64_t lines = preface + (until - started_at_).ms() / interval_.ms() * burst_;
+    if (until < bar_end()) return static_cast<std::int64_t>(preface_.size());
+    const std::int64_t lines =
+        lines_before_ticks() + (until - bar_end()).ms() / interval_.ms() * burst_;
     const bool said_farewell = !farewell_.empty() && ended() && at >= finished_at_;
     return lines + (said_farewell ? 1 : 0);
 }
 
+std::int64_t LogScript::pieces_of(std::int64_t line) const {
+    if (line != bar_line()) return 0;
+    return std::min(redraws_, (bar_end() - started_at_).ms() / bar_interval_.ms());
+}
+
+std::int64_t LogScript::pieces_until(Instant at) const {
+    if (redraws_ == 0 || at < started_at_ || at >= bar_end()) return 0;
+    return (at - started_at_).ms() / bar_interval_.ms();
+}
+
+Instant LogScript::time_of_piece(std::int64_t number) const {
+    return std::min(started_at_ + bar_interval_ * (number + 1), bar_end());
+}
+
+// " 42%|########            | 126/300", behind a carriage return; as programs do that count.
+std::string LogScript::piece(std::int64_t number) const {
+    constexpr std::int64_t width = 20;
+    const std::int64_t done = number + 1;
+    const std::int64_t percent = done * 100 / redraws_;
+    const std::string digits = std::to_string(percent);
+    const auto filled = static_cast<std::size_t>(done * width / redraws_);
+    const std::string bar =
+        std::string(filled, '#') + std::string(static_cast<std::size_t>(width) - filled, ' ');
+    const std::string drawn = std::string(3 - digits.size(), ' ') + digits + "%|" + bar + "| " +
+                              std::to_string(done) + "/" + std::to_string(redraws_);
+    if (number > 0) return "\r" + drawn;
+    return format_timestamp(time_of_piece(0), 0) + " " + drawn;
+}
+
 std::string LogScript::line(std::int64_t number) const {
+    if (number == bar_line()) {
+        std::string whole;
+        for (std::int64_t i = 0; i < pieces_of(number); ++i) whole += piece(i);
+        if (whole.empty()) whole = format_timestamp(bar_end(), 0) + " ";  // it ended before it drew
+        return whole + "\n";
+    }
     const auto preface = static_cast<std::int64_t>(preface_.size());
     // Lines of one moment get distinct timestamps, as a real clock would give them.
-    const std::int64_t extra = number < preface ? number : (number - preface) % burst_ + preface;
+    const std::int64_t extra =
+        number < preface ? number : (number - lines_before_ticks()) % burst_ + preface;
     return format_timestamp(time_of(number), extra * 1'000 % 1'000'000) + " " + text(number) + "\n";
 }
 
 std::string LogScript::text(std::int64_t number) const {
     const auto preface = static_cast<std::int64_t>(preface_.size());
     if (number < preface) return preface_[static_cast<std::size_t>(number)];
-    if (!farewell_.empty() && number == preface + last_tick() * burst_) return farewell_;
-    const std::int64_t step = number - preface + 1;
+    const std::int64_t before = lines_before_ticks();
+    if (!farewell_.empty() && number == before + last_tick() * burst_) return farewell_;
+    const std::int64_t step = number - before + 1;
     return kind_ == JobKind::training ? training_line(step) : service_line(step);
 }
 

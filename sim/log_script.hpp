@@ -1,6 +1,9 @@
 #pragma once
 // What a virtual container writes: every line is a function of the pod, its job and the line's
 // number, so any window of a log can be had at any time without storing a byte.
+//
+// A progress bar is one line that is written in pieces: while it is drawn there is a beginning of
+// the line that comes next.
 
 #include <cstdint>
 #include <string>
@@ -21,6 +24,13 @@ public:
     // "2026-01-02T03:04:05.006000000Z text\n"; any number from 0.
     [[nodiscard]] std::string line(std::int64_t number) const;
     [[nodiscard]] Instant time_of(std::int64_t number) const;
+    // How many pieces of the next line have been written: 0 unless that is a progress bar. A line
+    // is its pieces and a line end; the first piece begins with the time.
+    [[nodiscard]] std::int64_t pieces_until(Instant at) const;
+    [[nodiscard]] std::string piece(std::int64_t number) const;
+    // When the next piece or, after the last of them, the line end is written.
+    [[nodiscard]] Instant time_of_piece(std::int64_t number) const;
+    [[nodiscard]] std::int64_t pieces_of(std::int64_t line) const;
     // True when no line will follow those of lines_until(Instant max).
     [[nodiscard]] bool ended() const { return finished_at_.happened(); }
 
@@ -29,6 +39,9 @@ private:
     [[nodiscard]] std::string training_line(std::int64_t step) const;
     [[nodiscard]] std::string service_line(std::int64_t number) const;
     [[nodiscard]] std::int64_t last_tick() const;
+    [[nodiscard]] std::int64_t bar_line() const;  // its number; -1: there is none
+    [[nodiscard]] Instant bar_end() const;        // when the lines after it begin
+    [[nodiscard]] std::int64_t lines_before_ticks() const;
 
     JobKind kind_;
     std::vector<std::string> preface_;
@@ -37,7 +50,9 @@ private:
     Instant finished_at_;  // default: still running
     Duration interval_;
     std::int64_t burst_;
-    std::int64_t steps_ = 0;  // training
+    std::int64_t steps_ = 0;    // training
+    std::int64_t redraws_ = 0;  // of the progress bar; 0: there is none
+    Duration bar_interval_;
     std::int64_t gpus_ = 0;
     std::uint64_t seed_;
 };

@@ -48,6 +48,13 @@ void apply_variable(const EnvironmentVariable& variable, Steering& steering) {
         } else {
             steering.complaints.push_back(not_understood(variable, "from 1ms to 1h"));
         }
+    } else if (variable.name == "GPUCTL_SIM_PROGRESS_BAR") {
+        const auto length = parse_duration(variable.value);
+        if (length && length->ms() > 0) {
+            steering.progress_bar = *length;
+        } else {
+            steering.complaints.push_back(not_understood(variable, "a duration such as 30s"));
+        }
     } else if (variable.name == "GPUCTL_SIM_LOG_BURST") {
         const auto burst = parse_integer(variable.value);
         if (burst && *burst >= 1 && *burst <= 1'000) {

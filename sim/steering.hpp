@@ -9,6 +9,8 @@
 //   GPUCTL_SIM_IMAGE_PULL=2s       how long its image is pulled
 //   GPUCTL_SIM_LOG_INTERVAL=100ms  from one log line to the next (1ms to 1h)
 //   GPUCTL_SIM_LOG_BURST=10        lines at each of these times (1 to 1000)
+//   GPUCTL_SIM_PROGRESS_BAR=30s    draws one line with carriage returns for so long before its log
+//                                  goes on; redrawn at each of these times
 //
 // Without GPUCTL_SIM_RUN_TIME the commands `sleep SECONDS`, `true` and `false` mean what they say,
 // then job.expectedRunTime counts, then Settings::training_run_time. Only containers of training
@@ -34,6 +36,7 @@ struct Steering {
     std::optional<Duration> image_pull;
     Duration log_interval{1'000};
     std::int64_t log_burst = 1;
+    Duration progress_bar{0};
     std::vector<std::string> complaints;  // sentences about values that were ignored
 };
 

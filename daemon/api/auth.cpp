@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "daemon/aio/small_file.hpp"
+#include "daemon/text/characters.hpp"
 #include "scheduler/base/check.hpp"
 
 namespace gpuctl::api {
@@ -64,6 +65,11 @@ Result<void> TokenStore::load(const std::string& path) {
         if (!(words >> token) || token.starts_with('#')) continue;
         if (!(words >> role >> name) || words >> rest) {
             return bad_file(path, line, "a line is `token role name`");
+        }
+        for (const std::string_view word :
+             {std::string_view{token}, std::string_view{role}, std::string_view{name}}) {
+            const std::string invisible = text::problem_with_invisible(word);
+            if (!invisible.empty()) return bad_file(path, line, "a word " + invisible);
         }
         const std::optional<Role> known = role_of(role);
         if (!known) {

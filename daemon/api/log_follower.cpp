@@ -14,6 +14,7 @@ constexpr std::size_t kLinesPerTurn = 256;
 constexpr std::chrono::seconds kWriteDeadline{30};
 constexpr std::chrono::seconds kStatusPeriod{10};
 constexpr std::chrono::milliseconds kStatusPause{250};
+constexpr std::chrono::milliseconds kPartialPause{250};  // for one reader, of all its pods
 
 std::string frame_text(const Json& frame) {
     return frame.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -185,8 +186,12 @@ bool Follower::make_room_for_one() {
 
 // Sends what is there; false when the session is over.
 aio::Task<bool> Follower::forward(Followed& followed) {
-    logs::LogBatch batch = followed.subscription->take(kLinesPerTurn);
+    using Partial = logs::Subscription::Partial;
+    const bool may_show = aio::Clock::now() >= next_partial_at_;
+    logs::LogBatch batch =
+        followed.subscription->take(kLinesPerTurn, may_show ? Partial::take : Partial::leave);
     const std::string pod = followed.subscription->pod_name();
+    sent_ = sent_ || !batch.gap.empty() || batch.dropped > 0 || !batch.lines.empty();
     if (!batch.gap.empty()) {
         const bool sent = co_await session_->send(simple_frame("gap", batch.gap, pod));
         if (!sent) co_return false;
@@ -206,12 +211,47 @@ aio::Task<bool> Follower::forward(Followed& followed) {
         const bool sent = co_await session_->send(std::move(frame));
         if (!sent) co_return false;
     }
+    if (batch.partial) {
+        const bool sent = co_await forward_partial(followed, std::move(*batch.partial));
+        if (!sent) co_return false;
+    }
     if (batch.failed) {
         const bool sent =
             co_await session_->send(simple_frame("error", batch.failed->message, pod));
         if (!sent) co_return false;
     }
     followed.ended = batch.ended;
+    co_return true;
+}
+
+// Without a position and a number: a reader that resumes gets the whole line.
+aio::Task<bool> Follower::forward_partial(Followed& followed, logs::PartialLine partial) {
+    sent_ = true;
+    next_partial_at_ = aio::Clock::now() + kPartialPause;
+    Json frame = simple_frame("partial", partial.text, followed.subscription->pod_name());
+    frame["time"] = partial.time;
+    frame["redrawn"] = partial.redrawn;
+    const bool sent = co_await session_->send(std::move(frame));
+    co_return sent;
+}
+
+bool Follower::partials_wait() const {
+    return std::any_of(pods_.begin(), pods_.end(), [](const Followed& pod) {
+        return !pod.ended && pod.subscription->has_partial();
+    });
+}
+
+aio::Task<bool> Follower::forward_all() {
+    sent_ = false;
+    const std::size_t first = first_pod_;
+    for (std::size_t i = 0; i < pods_.size(); ++i) {
+        const std::size_t at = (first + i) % pods_.size();
+        if (pods_[at].ended) continue;
+        const auto before = next_partial_at_;
+        const bool sent = co_await forward(pods_[at]);
+        if (!sent) co_return false;
+        if (next_partial_at_ != before) first_pod_ = at + 1;
+    }
     co_return true;
 }
 
@@ -226,18 +266,17 @@ aio::Task<void> Follower::run() {
             const bool joined = co_await join_newcomers();
             if (!joined) co_return;
         }
-        const std::uint64_t before = sequence_;
-        for (std::size_t i = 0; i < pods_.size(); ++i) {
-            if (pods_[i].ended) continue;
-            const bool sent = co_await forward(pods_[i]);
-            if (!sent) co_return;
-        }
+        const bool forwarded = co_await forward_all();
+        if (!forwarded) co_return;
         if (all_ended()) {
             co_await session_->send(simple_frame("end", "", ""));
             co_return;
         }
-        if (sequence_ != before || session_->pods_changed) continue;  // there may be more
-        const aio::Deadline deadline = aio::Deadline::in(kStatusPeriod);
+        if (sent_ || session_->pods_changed) continue;  // there may be more
+        aio::Deadline deadline = aio::Deadline::in(kStatusPeriod);
+        if (partials_wait()) {
+            deadline = aio::Deadline::earlier(deadline, aio::Deadline{next_partial_at_});
+        }
         co_await session_->signal->wait(deadline);
     }
 }

@@ -46,6 +46,9 @@ private:
 
     aio::Task<bool> wait_until_readable();
     aio::Task<bool> forward(Followed& followed);
+    aio::Task<bool> forward_partial(Followed& followed, logs::PartialLine partial);
+    aio::Task<bool> forward_all();
+    [[nodiscard]] bool partials_wait() const;
     aio::Task<bool> join_newcomers();
     aio::Task<bool> join(LogTarget target, std::int64_t tail);
     [[nodiscard]] bool follows(const std::string& uid) const;
@@ -61,6 +64,9 @@ private:
     bool others_to_come_ = false;  // pods of the job that cannot be read yet
     bool told_too_many_ = false;
     std::uint64_t sequence_ = 0;
+    bool sent_ = false;          // anything, in the present round
+    std::size_t first_pod_ = 0;  // of a round: behind the one that showed its unfinished line last
+    aio::Clock::time_point next_partial_at_{};
     std::string last_status_;
 };
 

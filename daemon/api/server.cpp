@@ -7,6 +7,8 @@
 
 #include "daemon/api/reply.hpp"
 #include "daemon/diagnostics/log.hpp"
+#include "daemon/text/characters.hpp"
+#include "daemon/text/url.hpp"
 #include "daemon/wire/job_rules.hpp"
 
 namespace gpuctl::api {
@@ -38,13 +40,6 @@ std::string request_id_of(const net::HttpRequest& request) {
     return text;
 }
 
-// The name without the port; brackets of IPv6 addresses stay off, too.
-std::string_view host_name(std::string_view host) {
-    if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
-    const std::size_t colon = host.rfind(':');
-    return colon == host.find(':') ? host.substr(0, colon) : host;
-}
-
 std::string_view path_of(const net::HttpRequest& request) {
     const std::string_view target = request.target;
     return target.substr(0, target.find('?'));
@@ -70,6 +65,13 @@ bool knows_query(const Route& route, std::string_view name) {
     return list.find(" " + std::string{name} + " ") != list.npos;
 }
 
+// `?dryRun` is `?dryRun=true`, and there may be nothing to exclude.
+bool may_stand_alone(std::string_view name) {
+    constexpr std::string_view flags[] = {"strict", "dryRun",  "force",  "all",
+                                          "follow", "verbose", "exclude"};
+    return std::find(std::begin(flags), std::end(flags), name) != std::end(flags);
+}
+
 // Bodies are read as they are.
 std::optional<Error> bad_encoding(const net::HttpRequest& request) {
     const std::string_view coding = request.fields.get("Content-Encoding");
@@ -82,7 +84,16 @@ std::optional<Error> bad_encoding(const net::HttpRequest& request) {
 // Every handler may take these as they are: into a path of the API server, into the journal.
 std::optional<Error> bad_query(const Route& route, std::string_view name, std::string_view value) {
     if (!knows_query(route, name)) return unknown_query(route, name);
-    if (name != "namespace" || value.empty()) return std::nullopt;
+    if (value.empty() && !may_stand_alone(name)) {
+        return make_error(ErrorCode::BadRequest,
+                          "the query parameter \"" + std::string{name} +
+                              "\" is empty; give it a value or leave it out");
+    }
+    if (const std::string invisible = text::problem_with_invisible(value); !invisible.empty()) {
+        return make_error(ErrorCode::BadRequest,
+                          "the query parameter \"" + std::string{name} + "\" " + invisible);
+    }
+    if (name != "namespace") return std::nullopt;
     const std::string problem = wire::problem_with_label(value);
     if (problem.empty()) return std::nullopt;
     return make_error(ErrorCode::BadRequest,
@@ -93,27 +104,28 @@ std::optional<Error> bad_query(const Route& route, std::string_view name, std::s
 
 // A page in a browser that was made to resolve to 127.0.0.1 still sends its own name.
 std::optional<Error> ApiServer::check_host(const net::HttpRequest& request) const {
-    const std::string_view host = request.fields.get("Host");
+    const std::string_view written = request.fields.get("Host");
+    const Result<text::HostPort> parsed = text::parse_host_port(written);
+    const text::HostPort host = parsed ? *parsed : text::HostPort{};
     const std::string_view origin = request.fields.get("Origin");
     if (!origin.empty()) {
-        const std::size_t slashes = origin.find("://");
-        const std::string_view authority =
-            slashes == origin.npos ? origin : origin.substr(slashes + 3);
-        if (!equal_without_case(authority, host)) {
+        const Result<text::Url> page = text::parse_url(origin);  // "null" is none
+        const bool is_ours =
+            page && page->host == host.host && page->port == host.port.value_or(page->port);
+        if (!is_ours) {
             return make_error(ErrorCode::Forbidden,
                               "requests of web pages from elsewhere are not answered (Origin " +
-                                  std::string{origin} + ")");
+                                  text::shown_address(origin) + ")");
         }
     }
     if (!services_.settings.loopback_only) return std::nullopt;
-    const std::string_view name = host_name(host);
     for (const std::string_view known :
          {std::string_view{"localhost"}, std::string_view{"127.0.0.1"}, std::string_view{"::1"},
           std::string_view{services_.settings.address}}) {
-        if (equal_without_case(name, known)) return std::nullopt;
+        if (host.host == known) return std::nullopt;
     }
     return make_error(ErrorCode::Forbidden,
-                      "the Host header names \"" + std::string{host} +
+                      "the Host header names \"" + text::shown_address(written) +
                           "\"; this gpuctld answers only to localhost (DNS rebinding)");
 }
 
@@ -132,6 +144,13 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
                       kNoRoute);
     }
     if (std::optional<Error> foreign = check_host(call.request)) return refuse(*foreign, kNoRoute);
+    for (const std::string& segment : call.target.segments) {
+        const std::string invisible = text::problem_with_invisible(segment);
+        if (invisible.empty()) continue;
+        return refuse(
+            make_error(ErrorCode::BadRequest, "a name in the request's address " + invisible),
+            kNoRoute);
+    }
     Match match = match_route(call.request.method, call.target.segments);
     if (!match.path_known) {
         return refuse(make_error(ErrorCode::NotFound,

@@ -8,10 +8,10 @@
 #include "daemon/app/files.hpp"
 #include "daemon/app/health_log.hpp"
 #include "daemon/app/state_directory.hpp"
-#include "daemon/config/checks.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "daemon/embedded/embedded_cluster.hpp"
+#include "daemon/text/url.hpp"
 #include "sim/world.hpp"
 
 namespace gpuctl::app {
@@ -170,7 +170,7 @@ void App::serve() {
     settings.request_timeout = config_.server.request_timeout;
     settings.metrics_need_token = config_.server.metrics_need_token;
     settings.address = config_.server.address;
-    settings.loopback_only = config::is_loopback(config_.server.address).value_or(false);
+    settings.loopback_only = text::is_loopback(config_.server.address).value_or(false);
     settings.mode = mode_name(config_.cluster.mode);
     settings.host_path_roots = config_.cluster.kubernetes.host_path_roots;
     settings.gpu_replicas = config_.names.gpu_replicas;

@@ -1,7 +1,6 @@
 // gpuctld: flags, exit code, signals. Everything else is made by app::App.
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -16,6 +15,7 @@
 #include "daemon/config/load.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "daemon/net/http_client.hpp"
+#include "daemon/text/url.hpp"
 #include "scheduler/base/planted.hpp"
 
 namespace gpuctl::app {
@@ -24,6 +24,7 @@ namespace {
 struct Options {
     std::string config_file;
     std::string listen;
+    bool listen_given = false;
     bool check_config = false;
     bool print_config = false;
 };
@@ -34,29 +35,27 @@ int fail(const Error& error) {
 }
 
 // HOST:PORT, [V6]:PORT or :PORT.
-Result<void> apply_listen(const std::string& listen, config::Server& server) {
-    if (listen.empty()) return {};
-    const std::size_t colon = listen.rfind(':');
-    std::string host = listen.substr(0, colon);
-    const std::string port = colon == listen.npos ? "" : listen.substr(colon + 1);
-    int number = -1;
-    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-    const bool is_port =
-        error == std::errc{} && end == port.data() + port.size() && number >= 0 && number <= 65'535;
-    if (!is_port) {
+Result<void> apply_listen(bool is_given, const std::string& listen, config::Server& server) {
+    if (!is_given) return {};
+    const auto refuse = [&](const std::string& why) {
         return make_error(ErrorCode::InvalidConfiguration,
-                          "read --listen " + listen + ": it is HOST:PORT, e.g. 127.0.0.1:8000");
-    }
-    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    if (!host.empty()) server.address = host;
-    server.port = static_cast<std::uint16_t>(number);
+                          "use --listen " + text::shown_address(listen) + ": it " + why +
+                              "; it is HOST:PORT, e.g. 127.0.0.1:8000 or [::1]:8000");
+    };
+    Result<text::HostPort> parsed = text::parse_host_port(listen);
+    if (!parsed) return refuse(parsed.error().message);
+    if (!parsed->port) return refuse("names no port");
+    if (!parsed->host.empty()) server.address = std::move(parsed->host);
+    if (!text::is_loopback(server.address)) return refuse("names no IP address");
+    server.port = *parsed->port;
     return {};
 }
 
 Result<config::Config> load(const Options& options) {
     Result<config::Config> config = config::load_file(options.config_file);
     if (!config) return config.error();
-    if (Result<void> applied = apply_listen(options.listen, config->server); !applied) {
+    if (Result<void> applied = apply_listen(options.listen_given, options.listen, config->server);
+        !applied) {
         return applied.error();
     }
     if (Result<void> safe = config::check_safe(*config); !safe) return safe.error();
@@ -118,11 +117,18 @@ void Run::quit_when_idle() {
     loop.post([this] { quit_when_idle(); });
 }
 
+void log_warnings(const config::Config& config) {
+    for (const std::string& warning : config.warnings) {
+        log::warn("configuration", {{"warning", warning}});
+    }
+}
+
 void Run::reload() {
     Result<config::Config> wanted = load_again(options);
     if (!wanted) app.count_refused_reload();
     Result<void> taken = wanted ? app.reload(*wanted) : Result<void>{wanted.error()};
     if (taken) {
+        log_warnings(*wanted);
         log::info("configuration reloaded", {{"file", options.config_file}});
         return;
     }
@@ -144,6 +150,7 @@ void Run::on_signal(int signal) {
 
 int run(const Options& options, config::Config config) {
     log::set_up(config.logging.format, config.logging.level);
+    log_warnings(config);
     Signals signals;
     aio::Loop loop;
     App app{loop, std::move(config), journal::real_disk()};
@@ -156,8 +163,10 @@ int run(const Options& options, config::Config config) {
 
 aio::Task<void> ask_livez(aio::Loop& loop, const config::Config& config, int& exit_code) {
     net::HttpClientSettings settings;
-    settings.host = config.server.address == "0.0.0.0" ? "127.0.0.1" : config.server.address;
-    settings.port = std::to_string(config.server.port);
+    settings.host = config.server.address;
+    if (settings.host == "0.0.0.0") settings.host = "127.0.0.1";
+    if (settings.host == "::") settings.host = "::1";
+    settings.port = config.server.port;
     settings.tls.enabled = config.server.tls.has_value();
     // Our own address, our own process: what is asked is whether it turns, not who it is.
     settings.tls.insecure_skip_verify = true;
@@ -204,7 +213,8 @@ int main(int argc, char** argv) {
     Options options;
     flags.add_option("--config", options.config_file,
                      "gpuctld.yaml; without it defaults and GPUCTLD_* variables count");
-    flags.add_option("--listen", options.listen, "HOST:PORT, instead of server.address and .port");
+    const CLI::Option* listen = flags.add_option("--listen", options.listen,
+                                                 "HOST:PORT, instead of server.address and .port");
     flags.add_flag("--check-config", options.check_config, "check the configuration and end");
     flags.add_flag("--print-config", options.print_config,
                    "print the configuration in force, with every key's meaning, and end");
@@ -225,10 +235,14 @@ int main(int argc, char** argv) {
     }
 #endif
 
+    options.listen_given = listen->count() > 0;
     gpuctl::Result<gpuctl::config::Config> config = load(options);
     if (!config) return fail(config.error());
     if (options.check_config) {
         if (const auto usable = check_files(*config); !usable) return fail(usable.error());
+        for (const std::string& warning : config->warnings) {
+            std::cerr << "warning: " << warning << '\n';
+        }
         std::cout << (options.config_file.empty() ? "defaults" : options.config_file) << ": ok\n";
         return 0;
     }

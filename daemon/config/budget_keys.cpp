@@ -38,7 +38,7 @@ Key<BudgetPolicy> period() {
     return {
         "period", "day, week (from Monday), month, all UTC, or a span such as 30d", true,
         [](const wire::Field& field, BudgetPolicy& budget) {
-            const auto written = field.text();
+            const auto written = field.word();
             if (!written) return;
             const auto read = wire::parse_period(*written);
             if (!read) {

@@ -1,13 +1,12 @@
 #include "daemon/config/checks.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "daemon/config/known_names.hpp"
 #include "daemon/config/maintenance_keys.hpp"
+#include "daemon/text/url.hpp"
 #include "daemon/wire/duration.hpp"
 #include "daemon/wire/job_rules.hpp"
 #include "scheduler/base/ascii.hpp"
@@ -51,20 +50,8 @@ void check_unique(const std::vector<Item>& items, const wire::Field& field, std:
 
 }  // namespace
 
-std::optional<bool> is_loopback(const std::string& address) {
-    if (address == "localhost") return true;
-    in_addr four{};
-    if (inet_pton(AF_INET, address.c_str(), &four) == 1) {
-        return (ntohl(four.s_addr) >> 24) == 127;
-    }
-    in6_addr six{};
-    if (inet_pton(AF_INET6, address.c_str(), &six) != 1) return std::nullopt;
-    if (IN6_IS_ADDR_LOOPBACK(&six)) return true;
-    return IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127;
-}
-
 void check(const Server& server, const wire::Field& field) {
-    if (!is_loopback(server.address)) {
+    if (!text::is_loopback(server.address)) {
         member(field, "address")
             .error("\"" + server.address +
                    "\" is not an IP address; use 127.0.0.1, ::1, 0.0.0.0 or the address to listen "

@@ -28,7 +28,4 @@ void check(const Policy& policy, const wire::Field& field);
 void check(const Names& names, const wire::Field& field);
 void check(const Config& config, const wire::Field& field);
 
-// 127.0.0.0/8, ::1 or localhost; nullopt when it is no address at all.
-std::optional<bool> is_loopback(const std::string& address);
-
 }  // namespace gpuctl::config

@@ -143,6 +143,8 @@ struct Config {
     // Where each key that was given stands, "gpuctld.yaml:3:5" or "environment variable X", by its
     // dotted name; for messages.
     std::map<std::string, std::string> places;
+    // What is allowed and perhaps not meant: sentences with their places.
+    std::vector<std::string> warnings;
     // "gpuctld.yaml:3:5: ", or nothing.
     [[nodiscard]] std::string at(const std::string& key) const {
         const auto found = places.find(key);

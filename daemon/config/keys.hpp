@@ -48,6 +48,9 @@ struct Key {
 template <typename T>
 const std::vector<Key<T>>& keys();
 
+// The error of a list, map or section that is written and has nothing in it.
+void report_nothing_in(const wire::Field& field);
+
 template <typename T>
 void read_struct(const wire::Field& field, T& value) {
     // An element of a list that is empty: a section that is empty is not read.
@@ -56,7 +59,7 @@ void read_struct(const wire::Field& field, T& value) {
     wire::Fields fields{field};
     for (const Key<T>& key : keys<T>()) {
         const wire::Field found = key.required ? fields.require(key.name) : fields.find(key.name);
-        if (found) key.read(found, value);
+        if (found.is_written()) key.read(found, value);
     }
     fields.report_unknown(true);
     check(value, field);
@@ -74,6 +77,10 @@ std::vector<Shown> show_struct(const T& value) {
     }
     return result;
 }
+
+// What is empty in this file is an error: `maximum:` is not "no maximum". Only a section whose keys
+// are all comments is as good as none, and is warned of.
+inline bool is_empty_section(const wire::Field& field) { return field.is_null(); }
 
 // Scalars of each type; read_* report what is wrong and leave `value` alone then.
 void read_text(const wire::Field& field, std::string& value);
@@ -97,6 +104,17 @@ Key<T> text(std::string_view name, std::string T::* member, std::string_view mea
     return {name, meaning, false,
             [member](const wire::Field& field, T& value) { read_text(field, value.*member); },
             [member](const T& value, Shown& shown) { shown.value = yaml_text(value.*member); }};
+}
+
+// For people to read: whatever may stand there.
+template <typename T>
+Key<T> prose(std::string_view name, std::string T::* member, std::string_view meaning) {
+    Key<T> key = text(name, member, meaning);
+    key.read = [member](const wire::Field& field, T& value) {
+        if (field.is_null()) return report_nothing_in(field);
+        value.*member = field.text().value_or(value.*member);
+    };
+    return key;
 }
 
 template <typename T>
@@ -170,7 +188,7 @@ template <typename T, typename Choice>
 Key<T> choice(std::string_view name, Choice T::* member,
               std::vector<std::pair<std::string_view, Choice>> choices, std::string_view meaning) {
     const auto read = [=](const wire::Field& field, T& value) {
-        const auto written = field.text();
+        const auto written = field.word();
         if (!written) return;
         std::vector<std::string> names;
         for (const auto& [word, choice] : choices) {
@@ -208,7 +226,9 @@ Key<T> text_map(std::string_view name, std::map<std::string, std::string> T::* m
 template <typename T, typename Section>
 Key<T> section(std::string_view name, Section T::* member, std::string_view meaning) {
     return {name, meaning, false,
-            [member](const wire::Field& field, T& value) { read_struct(field, value.*member); },
+            [member](const wire::Field& field, T& value) {
+                if (!is_empty_section(field)) read_struct(field, value.*member);
+            },
             [member](const T& value, Shown& shown) {
                 shown.form = Shown::Form::map;
                 shown.members = show_struct(value.*member);
@@ -220,6 +240,7 @@ Key<T> optional_section(std::string_view name, std::optional<Section> T::* membe
                         std::string_view meaning) {
     return {name, meaning, false,
             [member](const wire::Field& field, T& value) {
+                if (field.is_null()) return report_nothing_in(field);
                 read_struct(field, (value.*member).emplace());
             },
             [=](const T& value, Shown& shown) {
@@ -234,6 +255,7 @@ Key<T> list(std::string_view name, std::vector<Item> T::* member, Item example,
             std::string_view meaning) {
     return {name, meaning, false,
             [member](const wire::Field& field, T& value) {
+                if (field.is_null()) return report_nothing_in(field);
                 (value.*member).clear();
                 for (const wire::Field& element : field.elements()) {
                     read_struct(element, (value.*member).emplace_back());

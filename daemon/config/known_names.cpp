@@ -27,6 +27,7 @@ public:
     // A name that is none of them is an error where it stands.
     void check(const wire::Field& field) const {
         if (!field || field.json().is_structured()) return;
+        if (field.problems().has_error_at(field.pointer())) return;
         const std::string name = field.text().value_or("");
         if (name.empty() || std::binary_search(names_.begin(), names_.end(), name)) return;
         const std::string nearest = wire::nearest_name(name, names_);

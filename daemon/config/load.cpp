@@ -42,7 +42,8 @@ Error invalid(const std::string& message) {
 // Puts the environment's values into the document, as if they stood in the file. Returns which
 // variable each pointer came from.
 Result<std::map<std::string, std::string>> overlay(
-    wire::Document& document, const std::map<std::string, std::string>& environment) {
+    wire::Document& document, const std::map<std::string, std::string>& environment,
+    std::vector<std::string>& warnings) {
     std::map<std::string, std::string> paths;
     std::vector<std::string> names;
     for (const KeyDescription& key : describe_keys()) {
@@ -59,6 +60,12 @@ Result<std::map<std::string, std::string>> overlay(
             const std::string nearest = wire::nearest_name(name, names);
             return invalid("environment variable " + name + " is not a key of gpuctld.yaml" +
                            (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+        }
+        if (value.empty()) {  // as likely a value that got lost as one
+            warnings.push_back("environment variable " + name +
+                               " is set and empty; it is not used: unset it, or write '\"\"' for "
+                               "an empty text");
+            continue;
         }
         const std::string pointer = pointer_of(it->second);
         const auto parsed = wire::parse_yaml(value);
@@ -137,7 +144,8 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
                        ": a configuration is a map of sections, not " +
                        wire::kind_of(document.root));
     }
-    const auto origins = overlay(document, environment);
+    std::vector<std::string> warnings;
+    const auto origins = overlay(document, environment, warnings);
     if (origins.has_error()) return origins.error();
 
     wire::Problems problems;
@@ -147,6 +155,10 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
     problems.sort();
     name_keys(problems.errors);
     if (!problems.errors.empty()) return refused(file_name, std::move(problems.errors), *origins);
+    for (const Detail& warning : problems.warnings) {
+        warnings.push_back(told(file_name, warning.place) + ": " + warning.message);
+    }
+    config.warnings = std::move(warnings);
     for (const auto& [pointer, place] : document.places) {
         config.places[path_of(pointer)] = told(file_name, place);
     }

@@ -71,13 +71,17 @@ Key<Policy> windows(std::string_view name, bool is_reservation, const Maintenanc
                     std::string_view meaning) {
     return {name, meaning, false,
             [=](const wire::Field& field, Policy& policy) {
+                if (field.is_null()) return report_nothing_in(field);
                 std::erase_if(policy.windows, [=](const MaintenanceWindow& window) {
                     return window.is_reservation() == is_reservation;
                 });
                 for (const wire::Field& element : field.elements()) {
                     MaintenanceWindow& window = policy.windows.emplace_back();
+                    const std::size_t errors_before = element.problems().errors.size();
                     read_struct(element, window);
                     if (window.is_reservation() == is_reservation) continue;
+                    if (element.problems().errors.size() > errors_before)
+                        continue;  // of its owners
                     element.error(is_reservation
                                       ? "reservation " + window.name +
                                             " is for nobody; give queues or tenants, or make it "

@@ -2,6 +2,7 @@
 
 #include "daemon/config/load.hpp"
 #include "daemon/config/tables.hpp"
+#include "daemon/text/url.hpp"
 
 namespace gpuctl::config {
 namespace {
@@ -143,7 +144,7 @@ std::vector<KeyDescription> describe_keys() {
 
 Result<void> check_safe(const Config& config) {
     const Server& server = config.server;
-    const auto loopback = is_loopback(server.address);
+    const auto loopback = text::is_loopback(server.address);
     if (!loopback) {
         return make_error(ErrorCode::InvalidConfiguration,
                           config.at("server.address") + "server.address \"" + server.address +

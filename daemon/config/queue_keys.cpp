@@ -255,7 +255,9 @@ std::vector<std::vector<Shown>> show_below(const std::vector<QueuePolicy>& queue
 
 Key<QueuePolicy> sub_queues() {
     return {kQueues, "below it, each like this one; it takes no jobs itself then", false,
-            [](const wire::Field&, QueuePolicy&) {},
+            [](const wire::Field& field, QueuePolicy&) {
+                if (field.is_null()) report_nothing_in(field);
+            },
             [](const QueuePolicy&, Shown& shown) {
                 shown.form = Shown::Form::list;
                 shown.absent = true;
@@ -265,6 +267,7 @@ Key<QueuePolicy> sub_queues() {
 Key<PoolPolicy> queue_tree(std::string_view meaning) {
     return {kQueues, meaning, false,
             [](const wire::Field& field, PoolPolicy& pool) {
+                if (field.is_null()) return report_nothing_in(field);
                 pool.queues.clear();
                 (void)TreeReader{pool}.read(field, "", 0);
             },
@@ -281,7 +284,7 @@ Key<PoolPolicy> reserve() {
             "such as 10%",
             false,
             [](const wire::Field& field, PoolPolicy& pool) {
-                const auto written = field.text();
+                const auto written = field.word();
                 if (!written) return;
                 if (!written->ends_with('%')) {
                     const auto milli = read_thousandths(field, "GPUs");

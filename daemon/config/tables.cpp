@@ -5,6 +5,7 @@
 #include "daemon/config/budget_keys.hpp"
 #include "daemon/config/maintenance_keys.hpp"
 #include "daemon/config/queue_keys.hpp"
+#include "daemon/text/url.hpp"
 #include "scheduler/model/quantity.hpp"
 
 namespace gpuctl::config {
@@ -68,6 +69,16 @@ Key<T> memory(std::string_view name, std::optional<Bytes> T::* member, std::stri
             }};
 }
 
+// IPv6 with brackets or without; check() reports what is no address.
+Key<Server> listen_address(std::string_view meaning) {
+    Key<Server> key = text("address", &Server::address, meaning);
+    key.read = [](const wire::Field& field, Server& server) {
+        read_text(field, server.address);
+        if (auto host = gpuctl::text::parse_host(server.address)) server.address = std::move(*host);
+    };
+    return key;
+}
+
 // The section of a mode is shown as a comment while the other mode is chosen.
 template <typename Section>
 Key<Cluster> mode_section(std::string_view name, Section Cluster::* member, ClusterMode mode,
@@ -97,8 +108,7 @@ const std::vector<Key<TlsFiles>>& keys<TlsFiles>() {
 template <>
 const std::vector<Key<Server>>& keys<Server>() {
     static const std::vector<Key<Server>> table = {
-        text("address", &Server::address,
-             "where to listen; anything but loopback needs tls and tokensFile"),
+        listen_address("where to listen; anything but loopback needs tls and tokensFile"),
         count("port", &Server::port, 0, 65'535, "TCP port; 0 takes a free one"),
         optional_section("tls", &Server::tls,
                          TlsFiles{"/etc/gpuctl/tls.crt", "/etc/gpuctl/tls.key", ""},
@@ -256,7 +266,7 @@ template <>
 const std::vector<Key<PoolPolicy>>& keys<PoolPolicy>() {
     static const std::vector<Key<PoolPolicy>> table = {
         required(text("name", &PoolPolicy::name, "what resources.pool says")),
-        text("description", &PoolPolicy::description, "for people"),
+        prose("description", &PoolPolicy::description, "for people"),
         order(&PoolPolicy::order),
         queue_tree("a queue called default exists anyway"),
         section("backfill", &PoolPolicy::backfill,
@@ -372,7 +382,8 @@ const std::vector<Key<Logs>>& keys<Logs>() {
               "a reader further behind loses the oldest lines and is told"),
         count("historyLinesPerPod", &Logs::history_lines_per_pod, 0, 1'000'000,
               "kept for readers that come back"),
-        size("lineBytesMax", &Logs::line_bytes_max, 256, 16 * kMi, "longer lines are cut"),
+        size("lineBytesMax", &Logs::line_bytes_max, 256, 16 * kMi,
+             "of longer lines the newest part is kept"),
         span("pingInterval", &Logs::ping_interval, kMsPerSecond, kMsPerHour,
              "a reader that does not answer is dropped"),
     };

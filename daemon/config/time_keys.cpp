@@ -5,7 +5,7 @@
 namespace gpuctl::config {
 
 std::optional<Instant> read_time(const wire::Field& field) {
-    const auto written = field.text();
+    const auto written = field.word();
     if (!written) return std::nullopt;
     const std::optional<Instant> time = wire::parse_time(*written);
     if (!time) {

@@ -9,22 +9,26 @@
 
 namespace gpuctl::config {
 
+void report_nothing_in(const wire::Field& field) {
+    field.error("must not be empty; remove the key, or write what it is for");
+}
+
+// "" is a value with a meaning of its own, which the key's description tells.
 void read_text(const wire::Field& field, std::string& value) {
-    if (auto read = field.text()) value = std::move(*read);
+    if (auto read = field.word(wire::Empty::is_value)) value = std::move(*read);
 }
 
 void read_texts(const wire::Field& field, std::vector<std::string>& value) {
+    if (field.is_null()) return report_nothing_in(field);
     if (!field.is_list()) return;
-    value = field.texts();
+    value.clear();
     for (const wire::Field& element : field.elements()) {
-        if (!element || !element.json().is_string()) continue;
-        if (element.json().get_ref<const std::string&>().empty()) {
-            element.error("must not be empty; leave it out of the list");
-        }
+        value.push_back(element.word().value_or(""));  // one that is wrong counts for other checks
     }
 }
 
 void read_text_map(const wire::Field& field, std::map<std::string, std::string>& value) {
+    if (field.is_null()) return report_nothing_in(field);
     if (!field.is_map()) return;
     value.clear();
     for (const auto& [name, member] : field.json().items()) {
@@ -33,14 +37,14 @@ void read_text_map(const wire::Field& field, std::map<std::string, std::string>&
         if (member.is_structured()) {
             at.error("must be text, not " + wire::kind_of(member));
         } else {
-            value[name] = at.text().value_or("");
+            value[name] = at.word(wire::Empty::is_value).value_or("");
         }
     }
 }
 
 std::optional<std::int64_t> read_size(const wire::Field& field, std::int64_t low,
                                       std::int64_t high) {
-    const auto written = field.text();
+    const auto written = field.word();
     if (!written) return std::nullopt;
     const auto bytes = parse_bytes(*written);
     if (!bytes) {
@@ -68,7 +72,7 @@ std::optional<std::int64_t> read_ms(const wire::Field& field, std::int64_t low, 
 
 std::optional<std::int64_t> read_thousandths(const wire::Field& field, std::string_view unit) {
     constexpr std::int64_t kMax = 1'000'000'000'000;  // a thousand million
-    const auto written = field.text();
+    const auto written = field.word();
     if (!written) return std::nullopt;
     const auto milli = parse_quantity(*written, 3);
     if (milli && *milli >= 0 && *milli <= kMax) {

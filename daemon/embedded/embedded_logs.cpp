@@ -19,14 +19,19 @@ Error unreachable(const ObjectKey& pod, const std::string& node) {
 
 class EmbeddedLogStream final : public ports::LogStream {
 public:
+    // Where a log that is not followed ends: before this line, and behind so many pieces of it.
+    struct End {
+        std::int64_t line = 0;
+        std::int64_t pieces = 0;
+    };
     EmbeddedLogStream(EmbeddedCluster& cluster, ports::LogRequest request, std::string uid,
-                      std::int32_t restarts, std::int64_t first_line, std::int64_t end_line)
+                      std::int32_t restarts, std::int64_t first_line, End end)
         : cluster_(cluster),
           request_(std::move(request)),
           uid_(std::move(uid)),
           restarts_(restarts),
           next_line_(first_line),
-          end_line_(end_line) {}
+          end_(end) {}
 
     aio::Task<Result<bool>> read_some(std::string& out, aio::Deadline deadline) override {
         for (;;) {
@@ -39,12 +44,13 @@ public:
             const std::optional<sim::LogScript> log = cluster.log_of(request_.pod);
             if (!log) co_return false;
             std::int64_t available = log->lines_until(now);
-            if (!request_.follow) available = std::min(available, end_line_);
-            if (next_line_ < available) {
-                const std::size_t before = out.size();
-                while (next_line_ < available && out.size() - before < kBytesPerReadMax) {
-                    out += log->line(next_line_++);
-                }
+            std::int64_t pieces = log->pieces_until(now);
+            if (!request_.follow) {
+                available = std::min(available, end_.line);
+                pieces = end_.pieces;
+            }
+            if (next_line_ < available || next_piece_ < pieces) {
+                append(*log, available, pieces, out);
                 co_return true;
             }
             if (!request_.follow || log->ended()) co_return false;
@@ -52,8 +58,9 @@ public:
                 co_return make_error(ErrorCode::Timeout, "no new line in the log of pod " +
                                                              to_string(request_.pod) + " in time");
             }
-            const std::chrono::milliseconds left{
-                std::max<std::int64_t>(1, (log->time_of(next_line_) - now).ms())};
+            const Instant next = log->pieces_of(next_line_) > 0 ? log->time_of_piece(next_piece_)
+                                                                : log->time_of(next_line_);
+            const std::chrono::milliseconds left{std::max<std::int64_t>(1, (next - now).ms())};
             const aio::Deadline next_line = aio::Deadline::in(left);
             const aio::Deadline until = aio::Deadline::earlier(deadline, next_line);
             co_await cluster_.changed().wait(until);
@@ -61,12 +68,33 @@ public:
     }
 
 private:
+    // The rest of the line that has been begun, whole lines, and what there is of the one after
+    // them.
+    void append(const sim::LogScript& log, std::int64_t lines, std::int64_t pieces,
+                std::string& out) {
+        const std::size_t before = out.size();
+        while (next_line_ < lines && out.size() - before < kBytesPerReadMax) {
+            if (next_piece_ == 0) {
+                out += log.line(next_line_);
+            } else {
+                const std::int64_t all = log.pieces_of(next_line_);
+                for (; next_piece_ < all; ++next_piece_) out += log.piece(next_piece_);
+                out += '\n';
+                next_piece_ = 0;
+            }
+            ++next_line_;
+        }
+        if (next_line_ < lines) return;
+        while (next_piece_ < pieces) out += log.piece(next_piece_++);
+    }
+
     EmbeddedCluster& cluster_;
     ports::LogRequest request_;
     std::string uid_;
     std::int32_t restarts_;
     std::int64_t next_line_;
-    std::int64_t end_line_;  // where a log that is not followed ends
+    std::int64_t next_piece_ = 0;  // of that line
+    End end_;
 };
 
 // The first line of that second or later; the timestamp sorts as text does.
@@ -114,7 +142,8 @@ aio::Task<Result<std::unique_ptr<ports::LogStream>>> EmbeddedLogs::open(ports::L
         first = std::max(first, lines - std::max<std::int64_t>(*request.tail_lines, 0));
     }
     std::unique_ptr<ports::LogStream> stream = std::make_unique<EmbeddedLogStream>(
-        cluster_, std::move(request), pod->uid, pod->restarts, first, lines);
+        cluster_, std::move(request), pod->uid, pod->restarts, first,
+        EmbeddedLogStream::End{lines, log->pieces_until(now)});
     co_return std::move(stream);
 }
 

@@ -9,6 +9,8 @@ constexpr std::chrono::seconds kOpenDeadline{30};
 constexpr std::chrono::seconds kBacklogDeadline{60};
 // How long one read waits; then the channel looks whether anybody still wants it.
 constexpr std::chrono::seconds kReadSlice{5};
+// A bar may be redrawn a thousand times a second, and each reader is woken for what is new of it.
+constexpr std::chrono::milliseconds kPartialPause{100};
 
 }  // namespace
 
@@ -24,18 +26,16 @@ aio::Task<void> Channel::run(std::shared_ptr<Channel> self) {
         Result<void> outcome = co_await follow_once();
         if (finished_ || unwanted()) break;
         if (outcome && !context_.still_runs(log_.uid)) {
-            std::vector<RawLine> rest;
-            splitter_.finish(rest);
-            accept(rest);
+            finish_line();
             finish(std::nullopt);
             break;
         }
         if (!outcome && outcome.error().code == ErrorCode::NotFound) {
-            finish(context_.still_runs(log_.uid) ? std::optional<Error>{outcome.error()}
-                                                 : std::nullopt);
+            const bool runs = context_.still_runs(log_.uid);
+            if (!runs) finish_line();  // the pod's last line; it cannot be read again
+            finish(runs ? std::optional<Error>{outcome.error()} : std::nullopt);
             break;
         }
-        splitter_.forget_partial();
         context_.reopens.add();
         pause = last_ != before ? context_.settings.reopen_pause_min
                                 : std::min(pause * 2, context_.settings.reopen_pause_max);
@@ -87,10 +87,14 @@ aio::Task<Result<void>> Channel::follow_once() {
     Result<std::unique_ptr<ports::LogStream>> stream =
         co_await context_.source.open(std::move(request), opening);
     if (!stream) co_return stream.error();
+    splitter_.forget_partial();  // it is sent again, whole
     std::string bytes;
     std::vector<RawLine> lines;
     while (!unwanted()) {
-        const aio::Deadline slice = aio::Deadline::in(kReadSlice);
+        aio::Deadline slice = aio::Deadline::in(kReadSlice);
+        if (partial_waits_) {
+            slice = aio::Deadline::earlier(slice, aio::Deadline{next_partial_at_});
+        }
         Result<bool> more = co_await (*stream)->read_some(bytes, slice);
         splitter_.feed(bytes, lines);
         bytes.clear();
@@ -103,10 +107,43 @@ aio::Task<Result<void>> Channel::follow_once() {
 }
 
 void Channel::accept(std::vector<RawLine>& lines) {
-    if (lines.empty()) return;
+    const bool has_lines = !lines.empty();
     for (RawLine& line : lines) keep(std::move(line));
     lines.clear();
-    notify();
+    const bool is_due = is_partial_due();
+    if (has_lines || is_due) notify();
+}
+
+// Whether readers are woken now for a change of the unfinished line. If it is too early,
+// follow_once() wakes up again when it is time.
+bool Channel::is_partial_due() {
+    partial_waits_ =
+        splitter_.has_partial() && shows_partial() && partial_told_ != splitter_.partial_serial();
+    const auto now = aio::Clock::now();
+    if (!partial_waits_ || now < next_partial_at_) return false;
+    partial_waits_ = false;
+    partial_told_ = splitter_.partial_serial();
+    next_partial_at_ = now + kPartialPause;
+    return true;
+}
+
+void Channel::finish_line() {
+    std::vector<RawLine> rest;
+    splitter_.finish(rest);
+    accept(rest);
+}
+
+bool Channel::shows_partial() const {
+    if (!catching_up_) return true;
+    const std::optional<std::int64_t> stamp = parse_rfc3339_ns(splitter_.partial_time());
+    return stamp && *stamp > last_.time_ns;
+}
+
+bool Channel::has_partial_for(const Subscription& subscription) const {
+    return backlog_read_ && !finished_ && subscription.placed_ &&
+           subscription.next_line_ == first_number_ + ring_.size() &&
+           subscription.partial_seen_ != splitter_.partial_serial() && splitter_.has_partial() &&
+           shows_partial();
 }
 
 // Gives the line its position, leaves out repeats after a reopen, and keeps it in the ring. Clocks
@@ -114,7 +151,10 @@ void Channel::accept(std::vector<RawLine>& lines) {
 // go back.
 void Channel::keep(RawLine line) {
     const std::optional<std::int64_t> stamp = parse_rfc3339_ns(line.time);
-    if (catching_up_ && stamp) {
+    // A kubelet writes the time where a line begins: without one this is the end of a line that
+    // began before the second we asked for.
+    if (catching_up_ && !stamp) return;
+    if (catching_up_) {
         catch_up_ = *stamp == catch_up_.time_ns && catch_up_.ordinal >= 0
                         ? Position{*stamp, catch_up_.ordinal + 1}
                         : Position{*stamp, 0};
@@ -158,7 +198,7 @@ void Channel::place(Subscription& subscription) {
     }
 }
 
-LogBatch Channel::take(Subscription& subscription, std::size_t lines_max) {
+LogBatch Channel::take(Subscription& subscription, std::size_t lines_max, bool with_partial) {
     LogBatch batch;
     if (!backlog_read_ && !finished_) return batch;
     if (!subscription.placed_) place(subscription);
@@ -176,6 +216,10 @@ LogBatch Channel::take(Subscription& subscription, std::size_t lines_max) {
         ring_.begin() + static_cast<std::ptrdiff_t>(subscription.next_line_ - first_number_);
     batch.lines.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
     subscription.next_line_ += count;
+    if (with_partial && has_partial_for(subscription)) {
+        subscription.partial_seen_ = splitter_.partial_serial();
+        batch.partial = splitter_.partial();
+    }
     if (finished_ && subscription.next_line_ == end) {
         batch.ended = true;
         batch.failed = failed_;

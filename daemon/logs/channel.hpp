@@ -27,7 +27,8 @@ public:
 
     void add(Subscription& subscription);
     void remove(Subscription& subscription);
-    LogBatch take(Subscription& subscription, std::size_t lines_max);
+    LogBatch take(Subscription& subscription, std::size_t lines_max, bool with_partial);
+    [[nodiscard]] bool has_partial_for(const Subscription& subscription) const;
 
     [[nodiscard]] const ports::LogRequest& log() const { return log_; }
     [[nodiscard]] std::size_t readers() const { return readers_.size(); }
@@ -37,7 +38,12 @@ public:
 private:
     aio::Task<void> read_backlog();
     aio::Task<Result<void>> follow_once();
+    // What the splitter made of the bytes that came.
     void accept(std::vector<RawLine>& lines);
+    bool is_partial_due();
+    // A repeat of what was read before the upstream broke off is no news.
+    [[nodiscard]] bool shows_partial() const;
+    void finish_line();
     void keep(RawLine line);
     void place(Subscription& subscription);
     void notify();
@@ -52,8 +58,11 @@ private:
     std::size_t ring_bytes_ = 0;
     bool lost_head_ = false;  // lines before the ring existed and were not kept
     Position last_{0, -1};
-    bool catching_up_ = false;  // upstream was reopened: repeats come first
-    Position catch_up_{0, -1};  // where the repeats have got to
+    bool catching_up_ = false;        // upstream was reopened: repeats come first
+    Position catch_up_{0, -1};        // where the repeats have got to
+    std::uint64_t partial_told_ = 0;  // its serial, when readers were woken for it
+    bool partial_waits_ = false;      // they will be, once it is time
+    aio::Clock::time_point next_partial_at_{};
     bool backlog_read_ = false;
     bool finished_ = false;
     bool abandoned_ = false;

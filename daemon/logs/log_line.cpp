@@ -1,5 +1,6 @@
 #include "daemon/logs/log_line.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -12,6 +13,7 @@ namespace {
 
 // RFC 3339 with nanoseconds and offset, and a space.
 constexpr std::size_t kStampBytesMax = 40;
+constexpr std::size_t kCharacterBytesMax = 4;
 
 bool read_number(std::string_view text, std::size_t at, std::size_t width, int& value) {
     if (at + width > text.size()) return false;
@@ -119,48 +121,89 @@ std::optional<std::vector<Token>> parse_tokens(std::string_view text) {
 void LineSplitter::feed(std::string_view bytes, std::vector<RawLine>& lines) {
     while (!bytes.empty()) {
         const std::size_t end = bytes.find('\n');
-        const std::string_view piece = bytes.substr(0, end);
-        const std::size_t room = line_bytes_max_ + kStampBytesMax - partial_.size();
-        partial_.append(piece.substr(0, room));
-        cut_ += piece.size() - std::min(room, piece.size());
-        if (end == bytes.npos) return;
+        std::string_view piece = bytes.substr(0, end);
+        if (!head_is_known_) take_head(piece);
+        append(piece);
+        if (end == bytes.npos) {
+            screen_.feed(piece);
+            ++serial_;
+            return;
+        }
         take(lines);
         bytes.remove_prefix(end + 1);
     }
 }
 
-void LineSplitter::take(std::vector<RawLine>& lines) {
-    RawLine line;
-    line.bytes_cut = cut_;
-    std::string_view text = partial_;
-    const std::size_t space = text.substr(0, kStampBytesMax).find(' ');
-    const std::string_view stamp = text.substr(0, space);
+void LineSplitter::take_head(std::string_view& piece) {
+    const std::size_t space = piece.find(' ');
+    const std::size_t wanted = std::min(space == piece.npos ? piece.size() : space + 1,
+                                        kStampBytesMax - std::min(kStampBytesMax, head_.size()));
+    head_ += piece.substr(0, wanted);
+    piece.remove_prefix(wanted);
+    if (head_.ends_with(' ') || head_.size() >= kStampBytesMax) settle_head();
+}
+
+void LineSplitter::settle_head() {
+    head_is_known_ = true;
+    std::string head = std::move(head_);
+    head_.clear();
+    std::string_view stamp = head;
+    if (stamp.ends_with(' ')) stamp.remove_suffix(1);
     if (parse_rfc3339_ns(stamp)) {
-        line.time = stamp;
-        text.remove_prefix(space == text.npos ? text.size() : space + 1);
+        time_ = stamp;
+        return;
     }
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    if (text.size() > line_bytes_max_) {
-        line.bytes_cut += text.size() - line_bytes_max_;
-        text = text.substr(0, line_bytes_max_);
+    append(head);
+    screen_.feed(head);
+}
+
+void LineSplitter::append(std::string_view piece) {
+    const std::size_t kept = line_bytes_max_ + kCharacterBytesMax;
+    if (piece.size() > kept) {  // what comes before its last part need not be copied
+        cut_ += text_.size() + piece.size() - kept;
+        text_.clear();
+        piece.remove_prefix(piece.size() - kept);
     }
-    line.text = text;
-    lines.push_back(std::move(line));
+    text_ += piece;
+    if (text_.size() > 2 * line_bytes_max_) shorten(line_bytes_max_);
+}
+
+// From the front, and not inside a character.
+void LineSplitter::shorten(std::size_t bytes_max) {
+    if (text_.size() <= bytes_max) return;
+    std::size_t begin = text_.size() - bytes_max;
+    while (begin < text_.size() && (static_cast<unsigned char>(text_[begin]) & 0xc0) == 0x80) {
+        ++begin;
+    }
+    cut_ += begin;
+    text_.erase(0, begin);
+}
+
+void LineSplitter::take(std::vector<RawLine>& lines) {
+    if (!head_is_known_) settle_head();
+    if (text_.ends_with('\r')) text_.pop_back();
+    shorten(line_bytes_max_);
+    lines.push_back({std::move(time_), std::move(text_), cut_});
     forget_partial();
 }
 
 void LineSplitter::finish(std::vector<RawLine>& lines) {
-    if (!partial_.empty()) take(lines);
+    if (!head_.empty() || !time_.empty() || !text_.empty()) take(lines);
 }
 
 void LineSplitter::forget_partial() {
-    partial_.clear();
+    head_.clear();
+    head_is_known_ = false;
+    time_.clear();
+    text_.clear();
     cut_ = 0;
+    screen_.clear();
+    ++serial_;
 }
 
 void mark_cut(RawLine& line) {
     if (line.bytes_cut == 0) return;
-    line.text += " [line cut: " + std::to_string(line.bytes_cut) + " more bytes]";
+    line.text.insert(0, "[line cut: " + std::to_string(line.bytes_cut) + " bytes before this] ");
 }
 
 }  // namespace gpuctl::logs

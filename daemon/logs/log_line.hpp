@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/text/screen_line.hpp"
+
 namespace gpuctl::logs {
 
 struct Position {
@@ -39,11 +41,18 @@ struct RawLine {
     std::uint64_t bytes_cut = 0;
 };
 
-// Says at the end of a line that was cut how much is missing.
+// Says at the beginning of a line that was cut how much is missing there.
 void mark_cut(RawLine& line);
 
-// Cuts a byte stream into lines, each at most `line_bytes_max` long: what is longer is dropped from
-// its end and counted, so that a line without an end costs no memory.
+// A line without its end yet, as a terminal shows it.
+struct PartialLine {
+    std::string time;
+    std::string text;
+    bool redrawn = false;  // with carriage returns: it changes rather than grows
+};
+
+// Cuts a byte stream into lines, each at most `line_bytes_max` long: of what is longer the newest
+// part is kept and the rest counted, so that a line without an end costs no memory.
 class LineSplitter {
 public:
     explicit LineSplitter(std::size_t line_bytes_max) : line_bytes_max_(line_bytes_max) {}
@@ -53,12 +62,31 @@ public:
     // Forgets the unfinished line: the upstream broke off and will send it again.
     void forget_partial();
 
+    // Whether there is an unfinished line, and more of it than its time.
+    [[nodiscard]] bool has_partial() const { return !text_.empty(); }
+    [[nodiscard]] PartialLine partial() const {
+        return {time_, screen_.text(), screen_.was_redrawn()};
+    }
+    [[nodiscard]] const std::string& partial_time() const { return time_; }
+    // Another number whenever partial() is another.
+    [[nodiscard]] std::uint64_t partial_serial() const { return serial_; }
+
 private:
+    // What the line begins with, until it is known whether it is a time.
+    void take_head(std::string_view& piece);
+    void settle_head();
+    void append(std::string_view piece);
+    void shorten(std::size_t bytes_max);
     void take(std::vector<RawLine>& lines);
 
     std::size_t line_bytes_max_;
-    std::string partial_;
+    std::string head_;
+    bool head_is_known_ = false;
+    std::string time_;
+    std::string text_;  // at most twice as long as a line may be
     std::uint64_t cut_ = 0;
+    text::ScreenLine screen_;  // of text_, when the bytes at hand do not end the line
+    std::uint64_t serial_ = 0;
 };
 
 }  // namespace gpuctl::logs

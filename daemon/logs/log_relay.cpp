@@ -55,7 +55,10 @@ Subscription::Subscription(std::shared_ptr<Channel> channel, std::shared_ptr<aio
 
 Subscription::~Subscription() { channel_->remove(*this); }
 
-LogBatch Subscription::take(std::size_t lines_max) { return channel_->take(*this, lines_max); }
+LogBatch Subscription::take(std::size_t lines_max, Partial partial) {
+    return channel_->take(*this, lines_max, partial == Partial::take);
+}
+bool Subscription::has_partial() const { return channel_->has_partial_for(*this); }
 
 const std::string& Subscription::pod_name() const { return channel_->log().pod.name; }
 const std::string& Subscription::pod_uid() const { return channel_->log().uid; }

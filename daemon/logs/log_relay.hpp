@@ -8,6 +8,11 @@
 // A subscriber is a place in its pod's ring, not a copy of it. One that falls more than
 // subscriber_lines_max behind loses the oldest lines and is told how many (`dropped`).
 //
+// The line that has no end yet (a progress bar, a prompt) is shown to readers that have all lines
+// before it. It has no place in the ring and no position: a reader that resumes gets its state of
+// that time, and the whole line at its end. Only the newest state is kept, so that a slow reader
+// misses states before it misses any line.
+//
 // When the upstream breaks off (rotation, kubelet restart, network) it is opened again from the
 // second of the last line, and lines seen before are left out (kubernetes.md A6). The log is over
 // when the upstream ends and the pod is terminal or gone.
@@ -54,11 +59,13 @@ struct LogLine {
     std::string text;
 };
 
-// What a subscriber reads next, in this order of importance: gap, dropped, lines, ended.
+// What a subscriber reads next, in this order of importance: gap, dropped, lines, partial, ended.
 struct LogBatch {
     std::string gap;            // lines before this are no longer kept; why
     std::uint64_t dropped = 0;  // lines this subscriber was too slow for
     std::vector<LogLine> lines;
+    std::optional<PartialLine>
+        partial;                  // replaces the one before; when it was asked for and is new
     std::optional<Error> failed;  // the log cannot be read
     bool ended = false;           // nothing will follow `lines`
 };
@@ -72,9 +79,12 @@ public:
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
 
+    enum class Partial : std::uint8_t { leave, take };
     // Up to `lines_max` lines that are there now; never waits. Wait on the signal given to
     // subscribe() when it comes back empty.
-    LogBatch take(std::size_t lines_max);
+    LogBatch take(std::size_t lines_max, Partial partial = Partial::leave);
+    // Whether take() would give a partial line.
+    [[nodiscard]] bool has_partial() const;
     [[nodiscard]] const std::string& pod_name() const;
     [[nodiscard]] const std::string& pod_uid() const;
 
@@ -90,6 +100,7 @@ private:
     std::int64_t tail_ = 0;
     std::optional<Position> after_;
     std::string gap_;
+    std::uint64_t partial_seen_ = 0;  // its serial
 };
 
 struct SubscribeRequest {

@@ -81,7 +81,7 @@ private:
 
 // Connects to the first address of host:port that answers. Unreachable when none does in time.
 aio::Task<Result<std::unique_ptr<ByteStream>>> connect_stream(aio::Loop& loop, std::string host,
-                                                              std::string port,
+                                                              std::uint16_t port,
                                                               aio::Deadline deadline);
 
 // Keep-alive 30 s/10 s/3, TCP_USER_TIMEOUT 30 s, no delay (kubernetes.md C8): a peer that vanished

@@ -13,6 +13,7 @@
 #include "daemon/aio/loop.hpp"
 #include "daemon/aio/signal.hpp"
 #include "daemon/net/byte_stream.hpp"
+#include "daemon/text/url.hpp"
 
 namespace gpuctl::net {
 
@@ -32,13 +33,13 @@ struct Resolved {
     std::vector<Address> addresses;
 };
 
-int look_up(const std::string& host, const std::string& port, int flags,
+int look_up(const std::string& host, std::uint16_t port, int flags,
             std::vector<Address>& addresses) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = flags;
+    hints.ai_flags = flags | AI_NUMERICSERV;
     addrinfo* list = nullptr;
-    const int failure = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
+    const int failure = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
     if (failure != 0) return failure;
     for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
         Address address;
@@ -51,11 +52,11 @@ int look_up(const std::string& host, const std::string& port, int flags,
     return 0;
 }
 
-aio::Task<Result<std::vector<Address>>> resolve(aio::Loop& loop, std::string host, std::string port,
-                                                aio::Deadline deadline) {
+aio::Task<Result<std::vector<Address>>> resolve(aio::Loop& loop, std::string host,
+                                                std::uint16_t port, aio::Deadline deadline) {
     const auto resolved = std::make_shared<Resolved>(loop);
     // A literal address needs no resolver and no thread.
-    if (look_up(host, port, AI_NUMERICHOST | AI_NUMERICSERV, resolved->addresses) == 0) {
+    if (look_up(host, port, AI_NUMERICHOST, resolved->addresses) == 0) {
         co_return std::move(resolved->addresses);
     }
     // The resolver may hang longer than we care to wait; its answer then finds nobody.
@@ -132,9 +133,9 @@ void tune_socket(int descriptor) {
 }
 
 aio::Task<Result<std::unique_ptr<ByteStream>>> connect_stream(aio::Loop& loop, std::string host,
-                                                              std::string port,
+                                                              std::uint16_t port,
                                                               aio::Deadline deadline) {
-    const std::string doing = "connect to " + host + ":" + port;
+    const std::string doing = "connect to " + text::host_port(host, port);
     Result<std::vector<Address>> addresses = co_await resolve(loop, host, port, deadline);
     if (!addresses) co_return while_doing(doing, addresses.error());
 

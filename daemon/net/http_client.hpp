@@ -25,9 +25,8 @@ class Loop;
 namespace gpuctl::net {
 
 struct HttpClientSettings {
-    std::string host;
-    std::string port;
-    std::string host_header;  // empty: host[:port]
+    std::string host;  // as text::Url has it
+    std::uint16_t port = 0;
     ClientTls tls;
     std::size_t in_flight_max = 32;    // further requests wait, within their deadline
     std::size_t waiting_max = 16'384;  // beyond: TooManyRequests at once

@@ -5,7 +5,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "daemon/aio/loop.hpp"
-#include "daemon/net/http_text.hpp"
+#include "daemon/text/url.hpp"
 
 namespace gpuctl::net {
 
@@ -13,9 +13,7 @@ namespace asio = boost::asio;
 
 HttpPool::HttpPool(aio::Loop& loop, HttpClientSettings settings)
     : loop_(loop), settings_(std::move(settings)), idle_timer_(loop.executor()) {
-    host_ = settings_.host_header.empty()
-                ? host_header(settings_.host, settings_.port, settings_.tls.enabled)
-                : settings_.host_header;
+    host_ = text::host_header(settings_.host, settings_.port, settings_.tls.enabled);
     make_tls();
 }
 
@@ -167,10 +165,10 @@ aio::Task<Result<std::unique_ptr<HttpConnection>>> HttpPool::connect(aio::Deadli
     connection->counted =
         std::shared_ptr<void>(nullptr, [count = connections_](std::nullptr_t) { --*count; });
     if (tls) {
-        connection->stream->start_tls_client(**tls, settings_.host);
+        connection->stream->start_tls_client(**tls, text::certificate_name(settings_.host));
         const Result<void> done = co_await connection->stream->handshake(until);
         if (!done) {
-            co_return while_doing("connect to " + settings_.host + ":" + settings_.port,
+            co_return while_doing("connect to " + text::host_port(settings_.host, settings_.port),
                                   done.error());
         }
     }

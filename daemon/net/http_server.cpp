@@ -14,6 +14,7 @@
 #include "daemon/aio/task_group.hpp"
 #include "daemon/net/http_session.hpp"
 #include "daemon/net/http_text.hpp"
+#include "daemon/text/url.hpp"
 
 namespace gpuctl::net {
 
@@ -58,7 +59,7 @@ int open_listener(const addrinfo& at) {
 }
 
 Result<Listening> listen_on(const std::string& address, std::uint16_t port) {
-    const std::string doing = "listen on " + address + ":" + std::to_string(port);
+    const std::string doing = "listen on " + text::host_port(address, port);
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;

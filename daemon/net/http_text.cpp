@@ -20,7 +20,9 @@ bool is_token(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }
 
-bool is_field_char(char c) { return c == '\t' || static_cast<unsigned char>(c) >= ' '; }
+bool is_field_char(char c) {
+    return c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != 0x7f);
+}
 
 void append_number(std::size_t number, std::string& out) {
     std::array<char, 20> digits{};
@@ -136,12 +138,6 @@ void append_response(const HttpResponse& response, ResponseText how, std::string
     if (how.close) append_field("Connection", "close", out);
     out.append("\r\n");
     if (!bodiless && !how.head) out.append(response.body);
-}
-
-std::string host_header(const std::string& host, const std::string& port, bool tls) {
-    const std::string name = host.find(':') != std::string::npos ? "[" + host + "]" : host;
-    const bool own_port = port == (tls ? "443" : "80");
-    return own_port ? name : name + ":" + port;
 }
 
 }  // namespace gpuctl::net

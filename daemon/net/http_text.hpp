@@ -23,7 +23,4 @@ struct ResponseText {
 // break the framing become spaces.
 void append_response(const HttpResponse& response, ResponseText how, std::string& out);
 
-// Host header for an origin: IPv6 addresses in brackets, the scheme's own port left out.
-std::string host_header(const std::string& host, const std::string& port, bool tls);
-
 }  // namespace gpuctl::net

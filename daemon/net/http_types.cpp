@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/text/url.hpp"
 #include "scheduler/base/ascii.hpp"
 
 namespace gpuctl::net {
@@ -91,6 +92,11 @@ std::string_view HttpFields::get(std::string_view name) const {
 bool HttpFields::has(std::string_view name) const {
     return std::any_of(fields_.begin(), fields_.end(),
                        [&](const auto& field) { return same_without_case(field.first, name); });
+}
+
+std::string redirect_target(int status, std::string_view location) {
+    const bool redirects = status / 100 == 3 && status != 304;
+    return redirects ? text::shown_address(location) : "";
 }
 
 std::string_view Target::query_value(std::string_view name) const {

@@ -37,6 +37,11 @@ struct HttpResponse {
     std::string body;
 };
 
+// Where an answer wants its reader to go, as a message may show it; "" for any other answer. No
+// client here goes there: what a request carries (a token, first of all) is for the server it was
+// meant for.
+std::string redirect_target(int status, std::string_view location);
+
 // Percent-decoding and splitting of a request target.
 struct Target {
     std::vector<std::string> segments;                       // decoded path segments

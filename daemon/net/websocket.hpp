@@ -40,7 +40,7 @@ public:
 };
 
 // Client side: connects, upgrades, and returns the open socket; a refused upgrade is an Error whose
-// message carries the server's problem document.
+// message carries the server's problem document, or where a redirect pointed to.
 aio::Task<Result<std::unique_ptr<WebSocket>>> connect_websocket(aio::Loop& loop,
                                                                 HttpClientSettings origin,
                                                                 HttpRequest upgrade,

@@ -226,8 +226,12 @@ private:
     }
 
     std::string refusal() const {
-        const std::string body =
-            answer_.body().empty() ? std::string(answer_.reason()) : std::string(answer_.body());
+        const auto location = answer_[http::field::location];
+        const std::string target = redirect_target(static_cast<int>(answer_.result_int()),
+                                                   {location.data(), location.size()});
+        const std::string body = !target.empty()          ? target
+                                 : answer_.body().empty() ? std::string(answer_.reason())
+                                                          : std::string(answer_.body());
         return "upgrade refused with " + std::to_string(answer_.result_int()) + ": " + body;
     }
 

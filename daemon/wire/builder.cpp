@@ -1,6 +1,7 @@
 #include "daemon/wire/builder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuctl::wire {
 
@@ -86,6 +87,8 @@ void Builder::value(json value, std::string written, Position at, std::size_t an
         places_.try_emplace(pointer, Place{pointer, at.line, at.column});
     }
     if (!value.is_string()) written_.insert_or_assign(pointer, std::move(written));
+    if (invisible_next_)
+        invisible_.insert_or_assign(pointer, *std::exchange(invisible_next_, std::nullopt));
     if (anchor != 0) anchored_.insert_or_assign(anchor, Anchored{value, 1, 0, size.text_bytes});
     add(std::move(value), size, at);
 }
@@ -159,6 +162,7 @@ Document Builder::take() {
     document.root = root_ ? std::move(*root_) : json(nullptr);
     document.places = std::move(places_);
     document.written = std::move(written_);
+    document.invisible = std::move(invisible_);
     return document;
 }
 
@@ -182,40 +186,55 @@ std::string number_out_of_range(std::string_view written) {
            "stands in quotes)";
 }
 
-bool has_control_characters(std::string_view text) {
-    return std::any_of(text.begin(), text.end(), [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte == 0x7f || (byte < 0x20 && c != '\n' && c != '\t' && c != '\r');
-    });
-}
-
 namespace {
 
-// Length of the UTF-8 sequence at `at`, 0 when it is not one (overlong, surrogate, cut off ...).
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) -> unsigned {
-        return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
-    };
-    const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xbf) {
-        return byte(i) >= low && byte(i) <= high;
-    };
-    const unsigned first = byte(0);
-    if (first < 0x80) return 1;
-    if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-    if (first >= 0xe0 && first <= 0xef) {
-        const unsigned low = first == 0xe0 ? 0xa0 : 0x80;
-        const unsigned high = first == 0xed ? 0x9f : 0xbf;
-        return follows(1, low, high) && follows(2) ? 3 : 0;
-    }
-    if (first >= 0xf0 && first <= 0xf4) {
-        const unsigned low = first == 0xf0 ? 0x90 : 0x80;
-        const unsigned high = first == 0xf4 ? 0x8f : 0xbf;
-        return follows(1, low, high) && follows(2) && follows(3) ? 4 : 0;
-    }
-    return 0;
+bool is_control(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte == 0x7f || (byte < 0x20 && c != '\n' && c != '\t' && c != '\r');
+}
+
+// The first invisible character that is worth a warning even in a script, else the first of all.
+std::optional<text::Invisible> first_to_report(std::string_view value) {
+    if (auto found = text::first_invisible(value, text::Where::script)) return found;
+    return text::first_invisible(value);
 }
 
 }  // namespace
+
+void check_controls(std::string_view value, Position at) {
+    const auto* found = std::find_if(value.begin(), value.end(), is_control);
+    if (found == value.end()) return;
+    const auto character = text::first_invisible({found, 1});
+    throw DocumentProblem{
+        at, "this text contains " + to_string(*character) + ", which has no place in a document"};
+}
+
+Position locate_invisible(const text::Invisible& character, std::string_view source, Position at) {
+    const std::size_t found = source.find(character.bytes_of);
+    const bool is_quoted = source.starts_with('"');
+    const bool is_escaped =
+        is_quoted && source.substr(0, std::min(found, source.size())).find('\\') != source.npos;
+    if (found == source.npos || is_escaped) return at;
+    const Position step = position_at(source, found);
+    return step.line > 1 ? Position{at.line + step.line - 1, step.column}
+                         : Position{at.line, at.column + step.column - 1};
+}
+
+void check_key(std::string_view key, std::string_view source, Position at) {
+    const auto found = text::first_invisible(key);
+    if (!found) return;
+    throw DocumentProblem{locate_invisible(*found, source, at),
+                          "this key contains " + to_string(*found) + "; remove it"};
+}
+
+void note_invisible(Builder& builder, std::string_view value, std::string_view source,
+                    Position at) {
+    const auto found = first_to_report(value);
+    if (!found) return;
+    // Written as an escape it is not there, and looking for it may not cost the whole document.
+    const std::string_view near = source.substr(0, 256 + value.size() * 8);
+    builder.mark_invisible(found->code, locate_invisible(*found, near, at));
+}
 
 void check_text(std::string_view text, const DocumentLimits& limits) {
     if (text.size() > limits.bytes_max) {
@@ -223,15 +242,14 @@ void check_text(std::string_view text, const DocumentLimits& limits) {
                               "it has " + std::to_string(text.size()) + " bytes, more than the " +
                                   std::to_string(limits.bytes_max) + " allowed"};
     }
+    if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+        throw DocumentProblem{{1, 1}, "this is UTF-16 text, not UTF-8; save it as UTF-8"};
+    }
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = utf8_length(text, at);
+        const std::size_t length = text::decode_utf8(text, at).bytes;
         if (length == 0) throw DocumentProblem{position_at(text, at), "this is not UTF-8 text"};
-        if (length == 1 && has_control_characters(text.substr(at, 1))) {
-            throw DocumentProblem{position_at(text, at),
-                                  "control character " +
-                                      std::to_string(static_cast<unsigned char>(text[at])) +
-                                      " has no place in a document"};
-        }
+        if (length == 1 && is_control(text[at]))
+            check_controls(text.substr(at, 1), position_at(text, at));
         at += length;
     }
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/text/characters.hpp"
 #include "daemon/wire/document.hpp"
 
 namespace gpuctl::wire {
@@ -34,6 +35,10 @@ public:
     // True when the next scalar is a member's key, not a value.
     [[nodiscard]] bool expects_key() const;
     void key(std::string name, Position at, bool merge = false);
+    // The next value holds that character.
+    void mark_invisible(char32_t code, Position at) {
+        invisible_next_ = InvisibleAt{code, at.line, at.column};
+    }
     // `written` is kept for values that are not strings.
     void value(nlohmann::json value, std::string written, Position at, std::size_t anchor = 0);
     void alias(std::size_t anchor, Position at);
@@ -77,6 +82,8 @@ private:
     std::optional<nlohmann::json> root_;
     std::map<std::string, Place> places_;
     std::map<std::string, std::string> written_;
+    std::map<std::string, InvisibleAt> invisible_;
+    std::optional<InvisibleAt> invisible_next_;
     std::map<std::size_t, Anchored> anchored_;
     std::size_t nodes_ = 0;
     std::size_t aliases_ = 0;
@@ -89,8 +96,16 @@ Position position_at(std::string_view text, std::size_t offset);
 // What is said of a whole number with more than 64 bits.
 std::string number_out_of_range(std::string_view written);
 
-// Control characters that have no place in names and values.
-bool has_control_characters(std::string_view text);
+// Refuses a value with a control character other than TAB and line ends.
+void check_controls(std::string_view value, Position at);
+// Refuses a key that holds a character which cannot be seen. `source`: the text from where the key
+// begins, whose position is `at`.
+void check_key(std::string_view key, std::string_view source, Position at);
+// Where in `source`, which begins at `at`, the character stands; `at` when it is not written there
+// as such but as an escape.
+Position locate_invisible(const text::Invisible& character, std::string_view source, Position at);
+// Tells the builder of the first invisible character of the value that comes next.
+void note_invisible(Builder& builder, std::string_view value, std::string_view source, Position at);
 
 // Refuses text that is too long, is not UTF-8 or holds control characters.
 void check_text(std::string_view text, const DocumentLimits& limits);

@@ -2,7 +2,9 @@
 // YAML and JSON text from outside -> nlohmann::json plus a map from JSON pointer to line and
 // column. Bounded before anything is built: size, depth, number of nodes, aliases; duplicate keys,
 // anchors that multiply (a few lines growing to gigabytes), tags, and numbers that would lose
-// digits are errors with their place.
+// digits are errors with their place. So are keys that hold a character which cannot be seen
+// (daemon/text/characters.hpp); in values it is for the field to say (fields.hpp). Byte order marks
+// count for nothing where a document may begin.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -22,10 +24,19 @@ struct DocumentLimits {
     std::size_t documents_max = 1'000;
 };
 
+// The first character of a text that cannot be seen, and where it stands.
+struct InvisibleAt {
+    char32_t code = 0;
+    int line = 0;
+    int column = 0;
+};
+
 struct Document {
     nlohmann::json root;
     std::map<std::string, Place> places;         // by JSON pointer; a member's is its key's
     std::map<std::string, std::string> written;  // numbers, booleans and null as they were written
+    std::map<std::string, InvisibleAt>
+        invisible;  // the first invisible character of values that hold one
     // The nearest place known: the pointer's own, else that of what encloses it.
     [[nodiscard]] Place place_of(const std::string& pointer) const;
     // What was written at `pointer`, for text fields that hold `1.10` or `true` without quotes.
@@ -36,6 +47,10 @@ struct Document {
 // One more reference token behind a JSON pointer, escaped as RFC 6901 says.
 std::string pointer_to(const std::string& parent, std::string_view key);
 std::string pointer_to(const std::string& parent, std::size_t index);
+
+// `text` without the byte order marks with which its documents begin: files that were put together
+// have one in each. Any other is left: it is part of a key or of a value.
+std::string without_byte_order_marks(std::string_view text);
 
 // A YAML stream: one Document per `---` part, empty parts left out.
 Result<std::vector<Document>> parse_yaml(std::string_view text, const DocumentLimits& limits = {});

@@ -41,12 +41,27 @@ std::string kind_of(const json& value) {
     return "something else";
 }
 
+bool Problems::is_new(const Detail& detail) {
+    return told_.insert(detail.place.pointer + '\n' + detail.message).second;
+}
+
+void Problems::add_error(Detail detail) {
+    wrong_.insert(detail.place.pointer);
+    if (is_new(detail)) errors.push_back(std::move(detail));
+}
+
+void Problems::add_warning(Detail detail) {
+    if (is_new(detail)) warnings.push_back(std::move(detail));
+}
+
+bool Problems::has_error_at(const std::string& pointer) const { return wrong_.contains(pointer); }
+
 void Field::error(std::string message) const {
-    problems_->errors.push_back({document_->place_of(pointer_), std::move(message)});
+    problems_->add_error({document_->place_of(pointer_), std::move(message)});
 }
 
 void Field::warning(std::string message) const {
-    problems_->warnings.push_back({document_->place_of(pointer_), std::move(message)});
+    problems_->add_warning({document_->place_of(pointer_), std::move(message)});
 }
 
 namespace {
@@ -75,15 +90,77 @@ std::string shown(const std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> Field::text() const {
+void Field::report_empty() const {
+    if (problems_->has_error_at(pointer_)) return;
+    error(dotted(pointer_) + " is empty; give it a value or leave it out");
+}
+
+std::optional<std::string> Field::scalar() const {
     if (value_ == nullptr) return std::nullopt;
     if (value_->is_primitive()) return document_->text_of(pointer_, *value_);
     error(dotted(pointer_) + " must be text, not " + kind_of(*value_));
     return std::nullopt;
 }
 
+bool Field::check_invisible(const std::string& value, text::Where where) const {
+    const auto found = text::first_invisible(value, where);
+    if (!found) return true;
+    const bool is_script = where == text::Where::script;
+    Detail detail{document_->place_of(pointer_),
+                  dotted(pointer_) + " contains " + to_string(*found)};
+    const auto place = document_->invisible.find(pointer_);
+    if (place != document_->invisible.end() && place->second.code == found->code) {
+        detail.place.line = place->second.line;
+        detail.place.column = place->second.column;
+        detail.message += " at line " + std::to_string(place->second.line) + ", column " +
+                          std::to_string(place->second.column);
+    } else {
+        detail.message += " (character " +
+                          std::to_string(text::characters_before(value, found->offset) + 1) + ")";
+    }
+    detail.message += is_script ? "; it is passed on as it is" : "; remove it";
+    if (is_script) {
+        problems_->add_warning(std::move(detail));
+    } else {
+        problems_->add_error(std::move(detail));
+    }
+    return is_script;
+}
+
+std::optional<std::string> Field::word(Empty empty) const {
+    if (is_null_) report_empty();
+    auto value = scalar();
+    if (!value || !check_invisible(*value, text::Where::name)) return std::nullopt;
+    if (!value->empty() || empty == Empty::is_value) return value;
+    if (empty == Empty::is_error) {
+        report_empty();
+    } else {
+        warning(dotted(pointer_) + " is empty and counts as not given");
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> Field::script() const {
+    if (is_null_) {
+        error(dotted(pointer_) + " is empty; write \"\" if that is what you mean, or remove it");
+    }
+    auto value = scalar();
+    if (value) (void)check_invisible(*value, text::Where::script);
+    return value;
+}
+
+std::optional<std::string> Field::text() const { return scalar(); }
+
+// For numbers and the like: false when the value is absent or an error has been reported.
+bool Field::check_number() const {
+    if (is_null_) report_empty();
+    if (value_ == nullptr) return false;
+    return !value_->is_string() ||
+           check_invisible(value_->get_ref<const std::string&>(), text::Where::name);
+}
+
 std::optional<std::int64_t> Field::integer(std::int64_t low, std::int64_t high) const {
-    if (value_ == nullptr) return std::nullopt;
+    if (!check_number()) return std::nullopt;
     const std::string range = std::to_string(low) + " to " + std::to_string(high);
     if (!value_->is_number_integer()) {
         const std::string found =
@@ -102,7 +179,7 @@ std::optional<std::int64_t> Field::integer(std::int64_t low, std::int64_t high) 
 }
 
 std::optional<bool> Field::boolean() const {
-    if (value_ == nullptr) return std::nullopt;
+    if (!check_number()) return std::nullopt;
     if (value_->is_boolean()) return value_->get<bool>();
     const std::string found =
         value_->is_string() ? shown(value_->get<std::string>()) : kind_of(*value_);
@@ -111,7 +188,7 @@ std::optional<bool> Field::boolean() const {
 }
 
 std::optional<Duration> Field::duration() const {
-    const auto written = text();
+    const auto written = word();
     if (!written) return std::nullopt;
     if (*written == "0") return Duration{};
     if (const auto duration = parse_duration(*written)) return duration;
@@ -143,18 +220,18 @@ std::vector<Field> Field::elements() const {
     return result;
 }
 
-std::vector<std::string> Field::texts() const {
+std::vector<std::string> Field::words() const {
     std::vector<std::string> result;
-    if (!is_list()) return result;
-    for (std::size_t i = 0; i < value_->size(); ++i) {
-        const nlohmann::json& element = (*value_)[i];
-        const std::string at = pointer_to(pointer_, i);
-        if (element.is_primitive()) {
-            result.push_back(element.is_null() ? "" : document_->text_of(at, element));
-        } else {
-            Field{*document_, &element, at, *problems_}.error(dotted(at) + " must be text, not " +
-                                                              kind_of(element));
-        }
+    for (const Field& element : elements()) {
+        if (auto word = element.word()) result.push_back(std::move(*word));
+    }
+    return result;
+}
+
+std::vector<std::string> Field::scripts() const {
+    std::vector<std::string> result;
+    for (const Field& element : elements()) {
+        if (auto word = element.script()) result.push_back(std::move(*word));
     }
     return result;
 }
@@ -202,7 +279,11 @@ Field Fields::require(std::initializer_list<std::string_view> names) {
     Field field = find(names);
     if (!field && usable_) {
         const std::string name = dotted(pointer_to(map_.pointer(), *names.begin()));
-        map_.error(name + " is missing");
+        if (field.is_null()) {
+            field.error(name + " is empty; give it a value");
+        } else {
+            map_.error(name + " is missing");
+        }
     }
     return field;
 }
@@ -218,15 +299,30 @@ std::vector<std::pair<std::string, Field>> Fields::unknown() const {
     return result;
 }
 
+void Fields::report_empty() const {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        const std::string& key = all_[i].second;
+        const nlohmann::json& value = map_.json()[key];
+        const std::string pointer = pointer_to(map_.pointer(), key);
+        if (!taken_[i] || !value.is_null() || map_.problems().has_error_at(pointer)) continue;
+        Field{map_.document(), &value, pointer, map_.problems()}.warning(
+            dotted(pointer) + " is empty and counts as not given");
+    }
+}
+
 void Fields::report_unknown(bool as_errors) const {
     for (const auto& [key, field] : unknown()) {
         const std::string nearest = nearest_name(key, known_);
         std::string message = "unknown key " + shown(key);
         if (!nearest.empty()) message += "; did you mean " + nearest + "?";
         Detail detail{map_.document().place_of(pointer_to(map_.pointer(), key)), message};
-        auto& list = as_errors ? map_.problems().errors : map_.problems().warnings;
-        list.push_back(std::move(detail));
+        if (as_errors) {
+            map_.problems().add_error(std::move(detail));
+        } else {
+            map_.problems().add_warning(std::move(detail));
+        }
     }
+    report_empty();
 }
 
 }  // namespace gpuctl::wire

@@ -20,6 +20,21 @@ Error at_place(ErrorCode code, const Document& document, const std::string& poin
     return error;
 }
 
+Error validation_failed(std::vector<Detail> details, const std::string& name) {
+    std::string message = name.empty() ? "the job document" : "job " + name;
+    message += ": ";
+    const Detail& first = details.front();
+    if (first.place.line > 0) {
+        message += "line " + std::to_string(first.place.line) + ", column " +
+                   std::to_string(first.place.column) + ": ";
+    }
+    message += first.message;
+    if (details.size() > 1) {
+        message += " (and " + std::to_string(details.size() - 1) + " more)";
+    }
+    return Error{ErrorCode::ValidationFailed, std::move(message), std::move(details)};
+}
+
 bool is_pool_kind(const std::string& kind) { return kind == "pool" || kind == "resource"; }
 
 Error unsupported(const Document& document, const std::string& kind) {
@@ -50,18 +65,27 @@ Error unsupported(const Document& document, const std::string& kind) {
 
 Result<JobKind> kind_of_job(const Document& document) {
     if (!document.root.is_object()) {
-        return at_place(
-            ErrorCode::ValidationFailed, document, "",
-            "a job document is a map of keys and values, not " + kind_of(document.root));
+        std::string message =
+            "a job document is a map of keys and values, not " + kind_of(document.root);
+        if (document.root.is_string()) {  // "kind:" with a no-break space behind it is no key
+            const std::string text = document.root.get<std::string>();
+            const auto invisible = text::first_invisible(text, text::Where::script);
+            if (invisible) message += "; it contains " + to_string(*invisible);
+        }
+        return at_place(ErrorCode::ValidationFailed, document, "", std::move(message));
     }
     const auto it = document.root.find("kind");
-    if (it == document.root.end() || it->is_null()) {
+    if (it == document.root.end()) {
         return at_place(ErrorCode::ValidationFailed, document, "",
                         "kind is missing: training, inference, notebook or compute");
     }
-    if (!it->is_string()) {
+    if (!it->is_string() && !it->is_null()) {
         return at_place(ErrorCode::ValidationFailed, document, "/kind",
                         "kind must be text, not " + kind_of(*it));
+    }
+    Problems problems;
+    if (!Field{document, &*it, "/kind", problems}.word()) {
+        return validation_failed(std::move(problems.errors), "");
     }
     const std::string kind = lower_case(it->get<std::string>());
     for (const JobKind known :
@@ -93,21 +117,6 @@ void check_rank_names(const JobSpec& spec, const Field& name) {
                " are possible");
 }
 
-Error validation_failed(std::vector<Detail> details, const std::string& name) {
-    std::string message = name.empty() ? "the job document" : "job " + name;
-    message += ": ";
-    const Detail& first = details.front();
-    if (first.place.line > 0) {
-        message += "line " + std::to_string(first.place.line) + ", column " +
-                   std::to_string(first.place.column) + ": ";
-    }
-    message += first.message;
-    if (details.size() > 1) {
-        message += " (and " + std::to_string(details.size() - 1) + " more)";
-    }
-    return Error{ErrorCode::ValidationFailed, std::move(message), std::move(details)};
-}
-
 }  // namespace
 
 Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options,
@@ -121,7 +130,7 @@ Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions
     spec.kind = *kind;
     Fields fields{Field{document, &document.root, "", problems}};
     (void)fields.find("kind");
-    if (const auto version = fields.find("version").text()) spec.version = *version;
+    spec.version = fields.find("version").word(Empty::is_value).value_or(spec.version);
     const Field job = fields.require("job");
     read_job(reader, job);
     read_environment(reader, fields.require("environment"));

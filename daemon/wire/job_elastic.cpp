@@ -46,7 +46,7 @@ void read_speedup(JobSpec& spec, const Field& section) {
                         key.substr(0, 60) + "\"");
             continue;
         }
-        const auto text = field.text();
+        const auto text = field.word();
         const auto milli = text ? speed_of_text(*text) : std::nullopt;
         if (text && !milli) {
             field.error("elastic.speedup." + key +

@@ -35,9 +35,20 @@ public:
             if (value.is_structured()) {
                 field.error("the value of " + name + " must be text, not " + kind_of(value));
             } else {
-                add(name, field.text().value_or(""), field);
+                add(name, value_of(field), field);
             }
         }
+    }
+
+    // An empty one is a value like others to programs, but rarely meant.
+    static std::string value_of(const Field& field) {
+        if (field.is_null()) {
+            field.warning(
+                "the variable has no value and will be empty; write \"\" if that is what "
+                "you mean");
+            return "";
+        }
+        return field.script().value_or("");
     }
 
 private:
@@ -52,11 +63,16 @@ void read_named_variable(JobReader& reader, Variables& variables, const Field& e
     const Field value = fields.find("value");
     const Field source = fields.find("valueFrom");
     reader.finish(fields);
-    const auto text = name.text();
+    const auto text = name.word();
     if (!text) return;
     if (value && source) return entry.error(*text + " has both value and valueFrom; give one");
-    if (!source) return variables.add(*text, value.text().value_or(""), name);
-    if (!source.is_map() || source.json().empty()) return;
+    if (source.is_null() || (source && source.json().empty())) {
+        return source.error("valueFrom of " + *text + " is empty; say where the value is from");
+    }
+    if (!source) {
+        return variables.add(*text, value.is_written() ? Variables::value_of(value) : "", name);
+    }
+    if (!source.is_map()) return;
     variables.add({*text, "", source.json().dump()}, name);
 }
 
@@ -79,11 +95,10 @@ void read_variables(JobReader& reader, const Field& section) {
 }
 
 void read_pull_secrets(JobReader& reader, const Field& field) {
-    if (!field) return;
     std::vector<std::string> names;
-    if (field.json().is_array()) {
-        names = field.texts();
-    } else if (const auto text = field.text()) {
+    if (field && field.json().is_array()) {
+        names = field.words();
+    } else if (const auto text = field.word()) {
         names.push_back(*text);
     }
     for (const std::string& name : names) {
@@ -99,7 +114,7 @@ std::vector<std::string> read_words(const Field& field, const char* name) {
         field.error(std::string{name} + " must be a list, for example [\"python\", \"train.py\"]");
         return {};
     }
-    std::vector<std::string> words = field.texts();
+    std::vector<std::string> words = field.scripts();
     if (words.size() > kEntriesMax) {
         field.error(std::string{name} + " has more than " + std::to_string(kEntriesMax) +
                     " entries");
@@ -116,7 +131,7 @@ void read_workdirs(JobReader& reader, const Field& list) {
             path = fields.require("path");
             reader.finish(fields);
         }
-        const auto text = path.text();
+        const auto text = path.word();
         if (!text) continue;
         if (const std::string problem = problem_with_path(*text); !problem.empty()) {
             path.error("the path \"" + *text + "\" " + problem);
@@ -146,7 +161,7 @@ void read_claim(JobReader& reader, const std::string& name, const Field& section
     }
     Fields fields{section};
     const Field mount = fields.require("mountPath");
-    if (const auto path = mount.text()) {
+    if (const auto path = mount.word()) {
         if (const std::string problem = problem_with_path(*path); !problem.empty()) {
             mount.error("storage." + name + ".mountPath \"" + *path + "\" " + problem);
         } else {
@@ -154,7 +169,7 @@ void read_claim(JobReader& reader, const std::string& name, const Field& section
         }
     }
     const Field size = fields.require("size");
-    if (const auto text = size.text()) {
+    if (const auto text = size.word()) {
         const auto bytes = parse_bytes(*text);
         if (!bytes || bytes->value() == 0 || bytes->value() > kClaimBytesMax) {
             size.error("storage." + name + ".size must be a quantity such as 100Gi, not \"" +
@@ -164,7 +179,7 @@ void read_claim(JobReader& reader, const std::string& name, const Field& section
         }
     }
     const Field storage_class = fields.find("storageClass");
-    claim.storage_class = storage_class.text().value_or("");
+    claim.storage_class = storage_class.word(Empty::is_warned).value_or("");
     if (!claim.storage_class.empty()) {
         if (const std::string problem = problem_with_subdomain(claim.storage_class);
             !problem.empty()) {
@@ -181,7 +196,7 @@ void read_environment(JobReader& reader, const Field& section) {
     JobSpec& spec = reader.spec;
     Fields fields{section};
     const Field image = fields.require("image");
-    if (const auto text = image.text()) {
+    if (const auto text = image.word()) {
         const bool spaces = text->find_first_of(" \t\r\n") != std::string::npos;
         if (text->empty() || text->size() > kImageBytesMax || spaces) {
             image.error("environment.image must be an image name such as repository/name:tag");
@@ -204,6 +219,7 @@ void read_storage(JobReader& reader, const Field& section) {
     Fields fields{section};
     const Field workdirs = fields.find("workdirs");
     read_workdirs(reader, workdirs);
+    fields.report_empty();
     if (reader.spec.workdirs.size() > kEntriesMax) {
         workdirs.error("storage.workdirs has more than " + std::to_string(kEntriesMax) +
                        " entries");

@@ -18,7 +18,7 @@ constexpr std::size_t kGpuTypesMax = 8;
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 
 void read_gpu(JobReader& reader, const Field& field) {
-    const auto text = field.text();
+    const auto text = field.word();
     if (!text) return;
     const std::string range = "from 0 to " + std::to_string(kGpusPerPodMax) + " for one pod";
     if (text->starts_with('-')) {
@@ -61,14 +61,12 @@ bool check_gpu_type(const JobSpec& spec, const Field& field, const std::string& 
 void read_gpu_type(JobReader& reader, const Field& field) {
     JobSpec& spec = reader.spec;
     spec.gpu_type = spec.gpu.model;
-    if (!field) return;
     std::vector<std::string> types;
-    if (field.json().is_array()) {
-        types = field.texts();
-    } else if (const auto text = field.text()) {
+    if (field && field.json().is_array()) {
+        types = field.words();
+    } else if (const auto text = field.word(Empty::is_warned)) {
         types = {*text};
     }
-    std::erase(types, "");
     if (types.empty()) return;
     if (types.size() > kGpuTypesMax) {
         return field.error("resources.gpuType lists " + std::to_string(types.size()) + " models; " +
@@ -116,8 +114,8 @@ void settle_memory(JobReader& reader, const Field& field) {
 }
 
 void read_gpu_share(JobReader& reader, const Field& field, bool asks_for_gpus) {
-    const auto text = field.text();
-    if (!text || text->empty()) return;
+    const auto text = field.word(Empty::is_warned);
+    if (!text) return;
     JobSpec& spec = reader.spec;
     const auto memory = read_bytes(*text);
     if (!memory || memory->value() <= 0 || memory->value() > kMemoryBytesMax) {

@@ -6,8 +6,8 @@ namespace gpuctl::wire {
 namespace {
 
 TopologyLevel read_level(const Field& field, const char* name) {
-    const auto text = field.text();
-    if (!text || text->empty()) return TopologyLevel::none;
+    const auto text = field.word(Empty::is_warned);
+    if (!text) return TopologyLevel::none;
     for (const TopologyLevel level :
          {TopologyLevel::host, TopologyLevel::nvlink, TopologyLevel::rack, TopologyLevel::block}) {
         if (*text == to_string(level)) return level;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/text/characters.hpp"
+
 namespace gpuctl::wire {
 namespace {
 
@@ -17,6 +19,8 @@ std::string too_long(std::size_t length, std::size_t length_max) {
 std::string problem_with_parts(std::string_view label, bool letter_first) {
     constexpr const char* rule = "use lower-case letters, digits and hyphens";
     if (label.empty()) return "is empty";
+    if (std::string invisible = text::problem_with_invisible(label); !invisible.empty())
+        return invisible;
     for (const char c : label) {
         if (is_lower(c) || is_digit(c) || c == '-') continue;
         const bool printable = c > ' ' && c < 0x7f;
@@ -58,6 +62,8 @@ std::string problem_with_subdomain(std::string_view name) {
 std::string problem_with_label_value(std::string_view value) {
     if (value.empty()) return "is empty";
     if (value.size() > 63) return too_long(value.size(), 63);
+    if (std::string invisible = text::problem_with_invisible(value); !invisible.empty())
+        return invisible;
     const auto edge = [](char c) { return is_letter(c) || is_digit(c); };
     const bool inside = std::all_of(value.begin(), value.end(), [&](char c) {
         return edge(c) || c == '-' || c == '_' || c == '.';
@@ -72,6 +78,8 @@ std::string problem_with_label_value(std::string_view value) {
 std::string problem_with_variable_name(std::string_view name) {
     if (name.empty()) return "is empty";
     if (name.size() > 253) return too_long(name.size(), 253);
+    if (std::string invisible = text::problem_with_invisible(name); !invisible.empty())
+        return invisible;
     const bool inside = std::all_of(name.begin(), name.end(), [](char c) {
         return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
     });
@@ -84,6 +92,8 @@ std::string problem_with_variable_name(std::string_view name) {
 std::string problem_with_path(std::string_view path) {
     if (path.empty()) return "is empty";
     if (path.size() > kPathBytesMax) return too_long(path.size(), kPathBytesMax);
+    if (std::string invisible = text::problem_with_invisible(path); !invisible.empty())
+        return invisible;
     if (path.front() != '/') return "must be absolute (start with /)";
     if (path.find(':') != std::string_view::npos) return "may not hold a ':'";
     if (path.find_first_not_of("/.") == std::string_view::npos) {

@@ -27,7 +27,7 @@ std::size_t name_length_max(JobKind kind) {
 }
 
 void read_priority(JobReader& reader, const Field& field) {
-    const auto text = field.text();
+    const auto text = field.word();
     if (!text) return;
     for (const JobPriority priority : {JobPriority::low, JobPriority::medium, JobPriority::high}) {
         if (lower_case(*text) == to_string(priority)) {
@@ -39,8 +39,8 @@ void read_priority(JobReader& reader, const Field& field) {
 }
 
 std::string checked_label(const Field& field, const char* name) {
-    const auto text = field.text();
-    if (!text || text->empty()) return "";
+    const auto text = field.word(Empty::is_warned);
+    if (!text) return "";
     if (const std::string problem = problem_with_label(*text); !problem.empty()) {
         field.error(std::string{name} + " \"" + *text + "\" " + problem);
     }
@@ -48,7 +48,7 @@ std::string checked_label(const Field& field, const char* name) {
 }
 
 void read_cpu(JobReader& reader, const Field& field) {
-    const auto text = field.text();
+    const auto text = field.word();
     if (!text) return;
     const auto cpu = parse_cpu(*text);
     if (!cpu) {
@@ -62,7 +62,7 @@ void read_cpu(JobReader& reader, const Field& field) {
 }
 
 void read_memory(JobReader& reader, const Field& field) {
-    const auto text = field.text();
+    const auto text = field.word();
     if (!text) return;
     const auto memory = read_bytes(*text);
     if (!memory) {
@@ -124,7 +124,7 @@ void read_job(JobReader& reader, const Field& section) {
     JobSpec& spec = reader.spec;
     Fields fields{section};
     const Field name = fields.require("name");
-    if (const auto text = name.text()) {
+    if (const auto text = name.word()) {
         spec.key.name = *text;
         const std::string problem = problem_with_name(*text, name_length_max(spec.kind));
         if (!problem.empty()) name.error("job.name \"" + *text + "\" " + problem);
@@ -203,7 +203,7 @@ void read_service(JobReader& reader, const Field& section) {
     const auto choose = [&](const char* key, std::string& value,
                             std::initializer_list<const char*> choices) {
         const Field field = fields.find(key);
-        const auto text = field.text();
+        const auto text = field.word();
         if (!text) return;
         for (const char* choice : choices) {
             if (lower_case(*text) == lower_case(choice)) return void(value = choice);
@@ -216,7 +216,7 @@ void read_service(JobReader& reader, const Field& section) {
     choose("protocol", service.protocol, {"TCP", "UDP", "SCTP"});
     choose("type", service.type, {"NodePort", "ClusterIP", "LoadBalancer"});
     const Field health = fields.find("healthCheck");
-    if (const auto path = health.text(); path && !path->empty()) {
+    if (const auto path = health.word(Empty::is_warned)) {
         if (path->front() != '/') {
             health.error("service.healthCheck must be an HTTP path that starts with /, not \"" +
                          *path + "\"");

@@ -72,7 +72,8 @@ public:
     }
     bool string(string_t& text) {
         const std::size_t start = string_start();
-        check_characters(text, start);
+        check_controls(text, position(start));
+        note_invisible(builder_, text, source(start), position(start));
         return value(std::move(text), "", start);
     }
     bool binary(binary_t&) { return false; }
@@ -82,7 +83,7 @@ public:
     }
     bool key(string_t& name) {
         const std::size_t start = string_start();
-        check_characters(name, start);
+        check_key(name, source(start), position(start));
         builder_.key(std::move(name), position(start));
         return true;
     }
@@ -150,9 +151,9 @@ private:
         return known_;
     }
 
-    void check_characters(const std::string& text, std::size_t start) {
-        if (!has_control_characters(text)) return;
-        throw DocumentProblem{position(start), "this text holds a control character"};
+    // The string that begins at `start`, with its quotes.
+    [[nodiscard]] std::string_view source(std::size_t start) const {
+        return text_.substr(start, std::max(offset(), start) - start);
     }
 
     template <typename Number>

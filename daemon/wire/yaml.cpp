@@ -131,11 +131,15 @@ public:
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
         const Position at = position(mark);
-        if (has_control_characters(value)) {
-            throw DocumentProblem{at, "this text holds a control character"};
+        check_controls(value, at);
+        const auto offset = static_cast<std::size_t>(std::max(mark.pos, 0));
+        if (tag != "?") check_closed(offset, at);
+        const std::string_view source = text_.substr(std::min(offset, text_.size()));
+        if (builder_.expects_key()) {
+            check_key(value, source, at);
+            return key(value, tag, at);
         }
-        if (tag != "?") check_closed(static_cast<std::size_t>(std::max(mark.pos, 0)), at);
-        if (builder_.expects_key()) return key(value, tag, at);
+        note_invisible(builder_, value, source, at);
         json resolved = scalar(value, tag, at);
         builder_.value(std::move(resolved), value, at, anchor);
     }
@@ -271,6 +275,18 @@ std::optional<DocumentProblem> stray_character(std::string_view text, int number
     return std::nullopt;
 }
 
+// A space that YAML takes for a letter, or a character between a key and its colon.
+std::optional<DocumentProblem> invisible_character(std::string_view text, int number) {
+    const std::string_view line = line_of(text, number);
+    const std::string_view code = line.substr(0, line.find(" #"));
+    const auto found = text::first_invisible(code, text::Where::script);
+    if (!found) return std::nullopt;
+    return DocumentProblem{{number, position_at(line, found->offset).column},
+                           to_string(*found) +
+                               " stands here, which YAML takes for a letter; remove it or write a "
+                               "plain space"};
+}
+
 // yaml-cpp says what its scanner was doing; people want to know what to change.
 std::string in_plain_words(const std::string& message) {
     const std::pair<std::string_view, std::string_view> sentences[] = {
@@ -302,6 +318,9 @@ DocumentProblem explained(std::string_view text, const YAML::Exception& exceptio
         if (const auto tab = indenting_tab(text, near)) {
             return {*tab, "a TAB cannot indent YAML; use spaces"};
         }
+    }
+    for (int near = line; near >= std::max(line - 2, 1); --near) {
+        if (auto invisible = invisible_character(text, near)) return *invisible;
     }
     for (int near = line; near >= std::max(line - 2, 1); --near) {
         if (auto stray = stray_character(text, near)) return *stray;
@@ -338,8 +357,34 @@ void read_stream(std::string_view text, const DocumentLimits& limits,
 
 }  // namespace
 
+std::string without_byte_order_marks(std::string_view text) {
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    std::string clean;
+    clean.reserve(text.size());
+    bool at_start = true;  // nothing but comments and empty lines since the document began
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+        std::string_view line = text.substr(0, end);
+        text.remove_prefix(end);
+        std::string_view bare = line;
+        while (bare.starts_with(mark)) bare.remove_prefix(mark.size());
+        const bool is_marker = (bare.starts_with("---") || bare.starts_with("...")) &&
+                               (bare.size() == 3 || bare.find_first_of(" \t\r\n") == 3);
+        if (at_start || is_marker) line = bare;
+        clean += line;
+        const std::size_t content = bare.find_first_not_of(" \t\r\n", is_marker ? 3 : 0);
+        const bool is_content = content != bare.npos && bare[content] != '#' && bare[0] != '%';
+        at_start = (at_start || is_marker) && !is_content;
+    }
+    return clean;
+}
+
 Result<std::vector<Document>> parse_yaml(std::string_view text, const DocumentLimits& limits) {
-    if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
+    std::string clean;
+    if (text.find("\xef\xbb\xbf") != text.npos) {
+        clean = without_byte_order_marks(text);
+        text = clean;
+    }
     std::vector<Document> documents;
     try {
         check_text(text, limits);

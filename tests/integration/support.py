@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(REPOSITORY / "tests" / "testbed")]
@@ -208,9 +209,9 @@ class Daemon:
     def job(self, name, namespace):
         return self.rest("GET", f"/api/v1/jobs/{name}?namespace={namespace}")[1]
 
-    def gpuctl(self, *arguments, check=True, stdin=None, timeout=60, namespace=None):
-        """Runs the command line against this daemon; its CompletedProcess."""
-        command = [str(BINARIES / "gpuctl"), *arguments, "--server", f"http://127.0.0.1:{self.port}"]
+    def gpuctl(self, *arguments, check=True, stdin=None, timeout=60, namespace=None, server=None):
+        """Runs the command line against this daemon, or at another address; its CompletedProcess."""
+        command = [str(BINARIES / "gpuctl"), *arguments, "--server", server or f"http://127.0.0.1:{self.port}"]
         if namespace:
             command += ["-n", namespace]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, input=stdin,
@@ -310,10 +311,11 @@ class WebSocket:
         return data
 
     def read(self, timeout=30):
-        """The next text message, or None once the other side closed."""
-        self._socket.settimeout(timeout)
+        """The next text message, or None once the other side closed. Pings do not count as one."""
+        end = time.monotonic() + timeout
         message = b""
         while True:
+            self._socket.settimeout(max(0.01, end - time.monotonic()))
             first, second = self._take(2)
             size = second & 127
             if size == 126:

@@ -20,10 +20,10 @@ inline const std::string kJson = "application/json";
 
 class CannedServer {
 public:
-    CannedServer(int status, std::string type, std::string body)
+    CannedServer(int status, std::string type, std::string body, const std::string& field = "")
         : answer_("HTTP/1.1 " + std::to_string(status) + " Canned\r\nContent-Type: " + type +
                   "\r\nContent-Length: " + std::to_string(body.size()) +
-                  "\r\nConnection: close\r\n\r\n" + body) {
+                  (field.empty() ? "" : "\r\n" + field) + "\r\nConnection: close\r\n\r\n" + body) {
         listener_ = socket(AF_INET, SOCK_STREAM, 0);
         sockaddr_in address{};
         address.sin_family = AF_INET;
@@ -48,9 +48,10 @@ public:
         std::string request_line;
         std::vector<std::string> request_lines;  // of all
     };
-    Outcome run(std::vector<std::string> words) {
-        words.insert(words.begin(),
-                     {"gpuctl", "--server", "http://127.0.0.1:" + std::to_string(port_)});
+    Outcome run(std::vector<std::string> words, const std::string& scheme = "http",
+                const std::string& path = "") {
+        words.insert(words.begin(), {"gpuctl", "--server",
+                                     scheme + "://127.0.0.1:" + std::to_string(port_) + path});
         std::vector<const char*> arguments;
         for (const std::string& word : words) arguments.push_back(word.c_str());
         testing::internal::CaptureStdout();
@@ -68,6 +69,13 @@ public:
             outcome.request_line = outcome.request_lines.front();
         }
         return outcome;
+    }
+
+    [[nodiscard]] int port() const { return port_; }
+    // The heads of all requests; the server is no longer one after this.
+    const std::vector<std::string>& seen() {
+        stop();
+        return requests_;
     }
 
 private:

@@ -35,6 +35,13 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         {"POST", long_namespace.c_str(), good, "application/yaml", 400, "BadRequest"},
         {"POST", "/api/v1/jobs?namespace=a&namespace=B_", good, "application/yaml", 400,
          "BadRequest"},
+        {"GET", "/api/v1/jobs?namespace=", "", "", 400, "BadRequest"},
+        {"DELETE", "/api/v1/jobs/absent?namespace=", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs?pool", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs?page=", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs/absent/logs?since=", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs?pool=training%E2%80%8B", "", "", 400, "BadRequest"},
+        {"GET", "/api/v1/jobs/absent%C2%A0", "", "", 400, "BadRequest"},
         {"GET", "/api/v1/jobs?pool=nope", "", "", 404, "PoolNotFound"},
         {"GET", "/api/v1/nodes?pool=nope", "", "", 404, "PoolNotFound"},
         {"GET", "/api/v1/queues?pool=nope", "", "", 404, "PoolNotFound"},
@@ -57,6 +64,10 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
         {"POST", "/api/v1/jobs", "kind: cronjob\n", "application/yaml", 400, "UnsupportedKind"},
         {"POST", "/api/v1/jobs", training_yaml("UPPER", 1), "application/yaml", 400,
          "ValidationFailed"},
+        {"POST", "/api/v1/jobs",
+         R"({"kind":"training","job":{"name":"a"},"environment":{"image":"i"},"resources":{"cpu":1,)"
+         R"("memory":"1Gi","gpu":null}})",
+         "application/json", 400, "ValidationFailed"},
         {"POST", "/api/v1/jobs?strict=perhaps", good, "application/yaml", 400, "BadRequest"},
         {"POST", "/api/v1/jobs", training_yaml("big", 9), "application/yaml", 409, "NeverFits"},
         {"POST", "/api/v1/jobs", training_yaml("lost", 1, 1, "absent"), "application/yaml", 404,
@@ -78,6 +89,11 @@ aio::Task<void> refuse_bad_requests(Daemon& daemon) {
     }
     net::HttpResponse nope = co_await daemon.get("/api/v1/jobs?pool=nope");
     EXPECT_EQ(parsed(nope)["message"], "there is no pool nope; there are: default, training");
+    net::HttpResponse invisible = co_await daemon.get("/api/v1/jobs/absent%C2%A0");
+    EXPECT_EQ(
+        parsed(invisible)["message"],
+        "a name in the request's address contains U+00A0 NO-BREAK SPACE (character 7); remove "
+        "it");
     net::HttpResponse list = co_await daemon.get("/api/v1/jobs?pool=default-pool&status=ERROR");
     EXPECT_EQ(list.status, 200) << list.body;
     list = co_await daemon.get("/api/v1/jobs");
@@ -101,6 +117,31 @@ aio::Task<void> guard_against_browsers(Daemon& daemon) {
     foreign.fields.set("Origin", "http://evil.example");
     net::HttpResponse refused_origin = co_await daemon.send(foreign);
     EXPECT_EQ(refused_origin.status, 403);
+    const std::string port = std::to_string(daemon.app->port());
+    for (const auto& [origin, status] : {std::pair{"http://127.0.0.1:" + port, 200},
+                                         {"HTTP://127.0.0.1:" + port, 200},
+                                         {std::string{"http://127.0.0.1"}, 403},
+                                         {"http://127.0.0.1:" + port + "@evil.example", 403},
+                                         {"http://localhost:" + port, 403},
+                                         {std::string{"null"}, 403}}) {
+        net::HttpRequest page;
+        page.target = "/api/v1/jobs";
+        page.fields.set("Origin", origin);
+        net::HttpResponse answer = co_await daemon.send(page);
+        EXPECT_EQ(answer.status, status) << origin;
+    }
+    for (const auto& [host, status] : {std::pair{"LOCALHOST", 200},
+                                       {"[::1]:8000", 200},
+                                       {"127.0.0.1:", 403},
+                                       {"127.0.0.1.evil.example", 403},
+                                       {"2130706433", 403},
+                                       {"localhost:80:80", 403}}) {
+        net::HttpRequest page;
+        page.target = "/api/v1/jobs";
+        page.fields.set("Host", host);
+        net::HttpResponse answer = co_await daemon.send(page);
+        EXPECT_EQ(answer.status, status) << host;
+    }
     net::HttpRequest named;
     named.target = "/health";
     named.fields.set("Host", "localhost:8000");

@@ -134,7 +134,7 @@ public:
     [[nodiscard]] net::HttpClientSettings origin() const {
         net::HttpClientSettings settings;
         settings.host = "127.0.0.1";
-        settings.port = std::to_string(app->port());
+        settings.port = app->port();
         return settings;
     }
 

@@ -60,17 +60,63 @@ TEST(LineSplitter, puts_lines_together_however_they_arrive) {
     }
 }
 
-TEST(LineSplitter, a_line_without_end_costs_no_more_than_its_limit_and_is_counted) {
+TEST(LineSplitter, a_line_without_end_costs_no_more_than_its_limit_and_keeps_its_newest_part) {
     LineSplitter splitter{10};
     const std::string stamp = "2026-11-21T02:51:05Z ";
     EXPECT_TRUE(split(splitter, stamp).empty());
     for (int i = 0; i < 1000; ++i) EXPECT_TRUE(split(splitter, std::string(100, 'x')).empty());
+    EXPECT_TRUE(split(splitter, "the newest").empty());
     const std::vector<RawLine> lines = split(splitter, "\nnext\n");
     ASSERT_EQ(lines.size(), 2u);
-    EXPECT_EQ(lines[0].text, std::string(10, 'x'));
-    EXPECT_EQ(lines[0].bytes_cut, 100'000u - 10);
+    EXPECT_EQ(lines[0].time, "2026-11-21T02:51:05Z");
+    EXPECT_EQ(lines[0].text, "the newest");
+    EXPECT_EQ(lines[0].bytes_cut, 100'000u);
     EXPECT_EQ(lines[1].text, "next");
     EXPECT_EQ(lines[1].bytes_cut, 0u);
+}
+
+TEST(LineSplitter, a_cut_is_not_inside_a_character) {
+    for (std::size_t limit = 8; limit < 14; ++limit) {
+        for (std::size_t step : {1u, 3u, 200u}) {
+            LineSplitter splitter{limit};
+            std::string text;
+            for (int i = 0; i < 20; ++i) text += "\u00fc\u4e2d";
+            text += "\n";
+            std::vector<RawLine> lines;
+            for (std::size_t at = 0; at < text.size(); at += step) {
+                splitter.feed(std::string_view{text}.substr(at, step), lines);
+            }
+            ASSERT_EQ(lines.size(), 1u);
+            EXPECT_LE(lines[0].text.size(), limit);
+            EXPECT_NE(static_cast<unsigned char>(lines[0].text[0]) & 0xc0, 0x80) << lines[0].text;
+            EXPECT_EQ(lines[0].text.size() + lines[0].bytes_cut, text.size() - 1);
+        }
+    }
+}
+
+TEST(LineSplitter, shows_an_unfinished_line_however_it_arrives) {
+    const std::string text = "2026-11-21T02:51:05Z one\n2026-11-21T02:51:06Z  5%\r 10%";
+    for (std::size_t step = 1; step <= text.size(); ++step) {
+        LineSplitter splitter{100};
+        std::vector<RawLine> lines;
+        for (std::size_t at = 0; at < text.size(); at += step) {
+            const std::uint64_t before = splitter.partial_serial();
+            splitter.feed(std::string_view{text}.substr(at, step), lines);
+            EXPECT_NE(splitter.partial_serial(), before);
+        }
+        EXPECT_EQ(lines.size(), 1u);
+        ASSERT_TRUE(splitter.has_partial());
+        EXPECT_EQ(splitter.partial().time, "2026-11-21T02:51:06Z") << step;
+        EXPECT_EQ(splitter.partial().text, " 10%") << step;
+        EXPECT_TRUE(splitter.partial().redrawn);
+        splitter.finish(lines);
+        EXPECT_EQ(lines.back().text, " 5%\r 10%");
+        EXPECT_FALSE(splitter.has_partial());
+    }
+    LineSplitter splitter{100};
+    std::vector<RawLine> lines;
+    splitter.feed("2026-11-21T02:51:05Z ", lines);
+    EXPECT_FALSE(splitter.has_partial()) << "its time alone is nothing to show";
 }
 
 TEST(LineSplitter, an_unfinished_line_counts_only_at_the_end_of_the_log) {

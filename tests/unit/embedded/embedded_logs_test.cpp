@@ -117,6 +117,29 @@ TEST_F(EmbeddedLogsTest, silence_is_a_timeout_that_leaves_the_stream_usable) {
     EXPECT_EQ(lines_of(followed.text).size(), 2u + 2u + 1u);
 }
 
+TEST_F(EmbeddedLogsTest, a_progress_bar_comes_as_it_is_drawn) {
+    JobRecord job = make_job("llm", JobKind::training, 1, 8, "training");
+    job.spec.environment.push_back({"GPUCTL_SIM_PROGRESS_BAR", "300ms", ""});
+    job.spec.environment.push_back({"GPUCTL_SIM_LOG_INTERVAL", "50ms", ""});
+    job.spec.environment.push_back({"GPUCTL_SIM_RUN_TIME", "500ms", ""});
+    const PodFacts pod = run(job);
+    Reading reading;
+    tasks.spawn("read", read_log(cluster.logs(), of(pod, true), reading));
+    ASSERT_TRUE(turn_until([&] { return reading.text.find("%|") != std::string::npos; }));
+    EXPECT_EQ(reading.text.find("6/6"), std::string::npos) << "long before it is done";
+    const Reading now = read(of(pod, false));
+    EXPECT_NE(now.text.find("%|"), std::string::npos) << "what there is of it";
+    EXPECT_FALSE(now.text.ends_with('\n'));
+    ASSERT_TRUE(turn_until([&] { return reading.ended; }));
+    EXPECT_EQ(reading.text, read(of(pod, false)).text) << "the same bytes in pieces and whole";
+    const std::vector<std::string> lines = lines_of(reading.text);
+    ASSERT_EQ(lines.size(), 2u + 1u + 4u + 1u);
+    EXPECT_EQ(std::count(lines[2].begin(), lines[2].end(), '\r'), 5);
+    ports::LogRequest tail = of(pod, false);
+    tail.tail_lines = 6;
+    EXPECT_EQ(lines_of(read(tail).text).front(), lines[2]);
+}
+
 TEST_F(EmbeddedLogsTest, what_cannot_be_read_is_told_apart) {
     cluster.carry_out(CreateWorkload{EffectId{1}, Epoch{1},
                                      make_job("lab", JobKind::notebook, 1, 1, "training")});

@@ -41,7 +41,8 @@ protected:
         reply.respond(201, "{}");
     }
     std::string kubeconfig() {
-        const std::string path = testing::TempDir() + "adapter-" + server.port() + ".yaml";
+        const std::string path =
+            testing::TempDir() + "adapter-" + std::to_string(server.port()) + ".yaml";
         std::ofstream(path) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
                             << "clusters: [{name: c, cluster: {server: \"http://127.0.0.1:"
                             << server.port() << "\"}}]\n"

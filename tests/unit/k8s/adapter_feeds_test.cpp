@@ -19,9 +19,7 @@ class FeedTest : public LoopTest {
 protected:
     FeedTest() {
         ClusterAccess access;
-        access.https = false;
-        access.host = "127.0.0.1";
-        access.port = "1";
+        access.server = {false, "127.0.0.1", 1, ""};
         client = client_of(access, {});
         writer = std::make_unique<StatusWriter>(loop, *client, 1, ConditionLedger::Settings{});
         outbox.attach(sink);

@@ -153,19 +153,40 @@ TEST_F(ClientTest, a_read_gives_up_after_its_attempts) {
 }
 
 TEST_F(ClientTest, an_absent_server_is_unreachable_for_reads_and_writes_alike) {
-    std::string port;
+    std::uint16_t port = 0;
     {
         port = ScriptedServer{[](const SeenRequest&, Reply&) {}}.port();
     }
     ClusterAccess access;
-    access.https = false;
-    access.host = "127.0.0.1";
-    access.port = port;
+    access.server = {false, "127.0.0.1", port, ""};
     ClientSettings settings = quick();
     settings.attempts_max = 2;
     auto client = client_of(access, settings);
     EXPECT_EQ(run(client->get("/x", soon())).error().code, ErrorCode::Unreachable);
     EXPECT_EQ(run(client->call(bind_call(), soon())).error().code, ErrorCode::Unreachable);
+}
+
+TEST_F(ClientTest, a_redirect_is_told_and_not_followed) {
+    ScriptedServer elsewhere{[](const SeenRequest&, Reply& reply) { reply.respond(200, "{}"); }};
+    const std::string target = "http://127.0.0.1:" + std::to_string(elsewhere.port()) + "/api";
+    ScriptedServer server{[&](const SeenRequest&, Reply& reply) {
+        reply.respond(307, "moved", {{"Location", target}});
+    }};
+    ClusterAccess access;
+    access.server = {false, "127.0.0.1", server.port(), ""};
+    access.token = "s3cret-token";
+    auto client = client_of(access, quick());
+    const auto answer = run(client->get("/api/v1/pods", soon()));
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::ProtocolError);
+    EXPECT_NE(answer.error().message.find("points to " + target), std::string::npos)
+        << answer.error().message;
+    const auto stream = run(client->open_stream("/api/v1/pods?watch=true", soon()));
+    ASSERT_FALSE(stream);
+    EXPECT_NE(stream.error().message.find("points to " + target), std::string::npos)
+        << stream.error().message;
+    EXPECT_EQ(server.received().at(0).header("Authorization"), "Bearer s3cret-token");
+    EXPECT_TRUE(elsewhere.received().empty());
 }
 
 TEST_F(ClientTest, a_failure_status_inside_a_201_is_a_failure) {

@@ -45,9 +45,7 @@ protected:
     ClusterAccess access_to(const ScriptedServer& server) {
         ClusterAccess access;
         access.origin = "test";
-        access.https = false;
-        access.host = "127.0.0.1";
-        access.port = server.port();
+        access.server = {false, "127.0.0.1", server.port(), ""};
         return access;
     }
     static std::string read(const std::string& file) {
@@ -217,13 +215,13 @@ TEST_F(CredentialsTest, a_plugin_is_told_the_cluster_and_gets_its_environment) {
     plugin.environment = {{"EXTRA", "x y"}};
     plugin.arguments = {"a; b"};
     ClusterAccess access;
-    access.host = "fd00::1";
-    access.port = "6443";
+    access.server = {true, "fd00::1", 6443, "/clusters/a"};
     ASSERT_TRUE(run_exec_plugin(plugin, exec_info(plugin, access, "ca"), milliseconds{5'000}));
     std::ifstream in{folder / "info"};
     std::string line;
     std::getline(in, line);
-    EXPECT_NE(line.find(R"("server":"https://[fd00::1]:6443")"), std::string::npos) << line;
+    EXPECT_NE(line.find(R"("server":"https://[fd00::1]:6443/clusters/a")"), std::string::npos)
+        << line;
     EXPECT_NE(line.find(R"("interactive":false)"), std::string::npos);
     EXPECT_NE(line.find("|x y|a; b"), std::string::npos) << "no shell in between";
 }
@@ -243,6 +241,9 @@ TEST_F(CredentialsTest, whatever_a_plugin_does_wrong_is_a_sentence) {
               std::string::npos);
     EXPECT_NE(message("sleep 60 & sleep 60", milliseconds{100}).find("killed"), std::string::npos);
     EXPECT_NE(message("yes").find("longer than 1 MiB"), std::string::npos);
+    const std::string torn = message(answer(R"({"token":"s3cret\u0001s3cret"})"));
+    EXPECT_NE(torn.find("its token contains U+0001 START OF HEADING"), std::string::npos) << torn;
+    EXPECT_EQ(torn.find("s3cret"), std::string::npos) << torn;
     ExecPlugin absent = plugin_of("");
     absent.command = (folder / "absent").string();
     absent.install_hint = "install it";

@@ -70,10 +70,7 @@ TEST_F(Kubeconfig, a_usual_file_gives_server_identity_and_namespace) {
                    "certificate-authority: sub/ca.pem",
                    "token: secret"));
     ASSERT_TRUE(access) << access.error().message;
-    EXPECT_TRUE(access->https);
-    EXPECT_EQ(access->host, "10.0.0.1");
-    EXPECT_EQ(access->port, "6443");
-    EXPECT_EQ(access->base_path, "/prefix");
+    EXPECT_EQ(access->server, (text::Url{true, "10.0.0.1", 6443, "/prefix"}));
     EXPECT_EQ(access->ca.file, (folder_ / "sub/ca.pem").string()) << "beside the file naming it";
     EXPECT_EQ(access->tls_server_name, "api");
     EXPECT_EQ(access->token, "secret");
@@ -88,7 +85,7 @@ TEST_F(Kubeconfig, data_wins_over_the_file_beside_it) {
     ASSERT_TRUE(access) << access.error().message;
     EXPECT_EQ(access->ca.data, "hello");
     EXPECT_EQ(access->ca.file, "");
-    EXPECT_EQ(access->port, "443");
+    EXPECT_EQ(access->server.port, 443);
 }
 
 TEST_F(Kubeconfig, of_several_files_the_first_definition_of_a_name_wins) {
@@ -100,8 +97,8 @@ TEST_F(Kubeconfig, of_several_files_the_first_definition_of_a_name_wins) {
     auto access = load_kubeconfig({}, environment());
     ASSERT_TRUE(access) << access.error().message;
     EXPECT_EQ(access->token, "from-first");
-    EXPECT_FALSE(access->https);
-    EXPECT_EQ(access->port, "80");
+    EXPECT_FALSE(access->server.is_https);
+    EXPECT_EQ(access->server.port, 80);
 }
 
 TEST_F(Kubeconfig, the_home_directory_is_the_last_resort_and_nothing_at_all_is_an_error) {
@@ -110,7 +107,7 @@ TEST_F(Kubeconfig, the_home_directory_is_the_last_resort_and_nothing_at_all_is_a
     variables["HOME"] = folder_.string();
     auto access = load_kubeconfig({}, environment());
     ASSERT_TRUE(access) << access.error().message;
-    EXPECT_EQ(access->host, "home");
+    EXPECT_EQ(access->server.host, "home");
     variables.clear();
     EXPECT_FALSE(load_kubeconfig({}, environment()));
     EXPECT_FALSE(load_kubeconfig({(folder_ / "absent").string(), ""}, environment()));
@@ -135,7 +132,11 @@ TEST_F(Kubeconfig, what_is_wrong_is_said_with_file_and_key) {
     EXPECT_TRUE(contains(refusal(usual(https, "auth-provider: {name: gcp}")), "auth-provider"));
     EXPECT_TRUE(contains(refusal(usual("server: h", "")), "must begin with https://"));
     EXPECT_TRUE(contains(refusal(usual("", "")), "clusters[name=c].server is missing"));
-    EXPECT_TRUE(contains(refusal(usual("server: 'https://h:99999'", "")), "invalid port"));
+    EXPECT_TRUE(contains(refusal(usual("server: 'https://h:99999'", "")),
+                         "clusters[name=c].server has port 99999; ports go from 1 to 65535"));
+    const std::string with_password = refusal(usual("server: 'https://u:s3cret@h'", ""));
+    EXPECT_TRUE(contains(with_password, "has a user name before an @"));
+    EXPECT_FALSE(contains(with_password, "s3cret"));
     EXPECT_TRUE(contains(refusal(usual(https, "client-key-data: aGk=")), "client-certificate"));
     EXPECT_TRUE(contains(refusal(usual(https, "client-certificate-data: '*'")), "base64"));
     EXPECT_TRUE(
@@ -201,10 +202,26 @@ TEST_F(Kubeconfig, inside_a_pod_the_service_account_is_used) {
     write("namespace", "gpuctl-system\n");
     auto access = in_cluster_access(environment(), folder_.string());
     ASSERT_TRUE(access) << access.error().message;
-    EXPECT_EQ(access->host, "fd00::1");
+    EXPECT_EQ(access->server, (text::Url{true, "fd00::1", 443, ""}));
     EXPECT_EQ(access->namespace_name, "gpuctl-system");
     EXPECT_EQ(access->token_file, (folder_ / "token").string());
     EXPECT_EQ(access->ca.file, (folder_ / "ca.crt").string());
+}
+
+TEST_F(Kubeconfig, what_a_pod_is_told_of_its_server_is_checked_as_every_address_is) {
+    const auto refusal_of = [this](const char* host, const char* port) -> std::string {
+        variables["KUBERNETES_SERVICE_HOST"] = host;
+        variables["KUBERNETES_SERVICE_PORT"] = port;
+        auto access = in_cluster_access(environment(), folder_.string());
+        return access ? "accepted" : access.error().message;
+    };
+    EXPECT_EQ(refusal_of("10.0.0.1", "443"), "accepted");
+    EXPECT_EQ(refusal_of("[fd00::1]", "443"), "accepted");
+    EXPECT_TRUE(contains(refusal_of("10.0.0.1", "65979"),  // 443 in sixteen bits
+                         "KUBERNETES_SERVICE_PORT has port 65979; ports go from 1 to 65535"));
+    EXPECT_TRUE(contains(refusal_of("10.0.0.1", "tcp://10.0.0.1:443"), "for a port"));
+    EXPECT_TRUE(contains(refusal_of("10.0.0.1:443", "443"), "KUBERNETES_SERVICE_HOST"));
+    EXPECT_TRUE(contains(refusal_of("10.0.0.1\n", "443"), "U+000A LINE FEED"));
 }
 
 TEST_F(Kubeconfig, a_huge_file_and_a_directory_are_refused) {
@@ -222,18 +239,6 @@ TEST(Base64, round_trips_and_refuses_what_is_none) {
     EXPECT_EQ(decode_base64("aGVs\nbG8="), "hello");
     for (const char* bad : {"a", "aGk", "a===", "aG*=", "=aGk", "aG=k"}) {
         EXPECT_EQ(decode_base64(bad), std::nullopt) << bad;
-    }
-}
-
-TEST(ServerUrl, hosts_ports_and_prefixes_are_taken_apart) {
-    const auto url = parse_server_url("https://[fd00::1]:6443/a/b/");
-    ASSERT_TRUE(url);
-    EXPECT_EQ(url->host, "fd00::1");
-    EXPECT_EQ(url->port, "6443");
-    EXPECT_EQ(url->base_path, "/a/b");
-    for (const char* bad : {"", "ftp://h", "https://", "https://u@h", "https://h:0", "https://h:x",
-                            "https://h?q", "https://[::1", "https://h h"}) {
-        EXPECT_FALSE(parse_server_url(bad)) << bad;
     }
 }
 

@@ -61,9 +61,7 @@ protected:
                                       ClientSettings settings = {}) {
         ClusterAccess access;
         access.origin = "test";
-        access.https = false;
-        access.host = "127.0.0.1";
-        access.port = server.port();
+        access.server = {false, "127.0.0.1", server.port(), ""};
         access.token = "secret";
         return client_of(access, settings);
     }

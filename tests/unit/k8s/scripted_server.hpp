@@ -59,7 +59,7 @@ public:
     ScriptedServer(const ScriptedServer&) = delete;
     ScriptedServer& operator=(const ScriptedServer&) = delete;
 
-    [[nodiscard]] std::string port() const { return std::to_string(port_); }
+    [[nodiscard]] std::uint16_t port() const { return port_; }
     [[nodiscard]] std::vector<SeenRequest> received() const;
 
 private:

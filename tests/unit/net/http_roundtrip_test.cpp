@@ -258,7 +258,7 @@ aio::Task<void> nobody_listens_body(aio::Loop& loop) {
     origin.host = "127.0.0.1";
     {
         TestServer server{loop};  // a port that was free a moment ago
-        origin.port = std::to_string(server.server.port());
+        origin.port = server.server.port();
         co_await server.stop();
     }
     HttpClient client{loop, origin};

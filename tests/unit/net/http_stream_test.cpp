@@ -159,7 +159,7 @@ aio::Task<void> partial_records_body(aio::Loop& loop, bool tls) {
     group.spawn("dribble", dribble(loop, listener, server.server.port()));
 
     HttpClientSettings origin = server.origin();
-    origin.port = std::to_string(ntohs(address.sin_port));
+    origin.port = ntohs(address.sin_port);
     if (tls) {
         origin.tls.enabled = true;
         origin.tls.ca_pem = ca.certificate_pem;

@@ -19,7 +19,7 @@ constexpr int kKinds = 8;
 
 aio::Task<void> misbehave(aio::Loop& loop, std::uint16_t port, std::string bytes, bool stay) {
     Result<std::unique_ptr<ByteStream>> stream =
-        co_await connect_stream(loop, "127.0.0.1", std::to_string(port), soon());
+        co_await connect_stream(loop, "127.0.0.1", port, soon());
     if (!stream) co_return;
     std::size_t sent = 0;
     const Result<void> written = co_await (*stream)->write_all(bytes, sent, soon());

@@ -78,7 +78,7 @@ TestServer::TestServer(aio::Loop& on, HttpServerSettings settings)
 HttpClientSettings TestServer::origin() const {
     HttpClientSettings settings;
     settings.host = "127.0.0.1";
-    settings.port = std::to_string(server.port());
+    settings.port = server.port();
     return settings;
 }
 
@@ -91,7 +91,7 @@ aio::Task<void> TestServer::stop() {
 
 aio::Task<std::unique_ptr<ByteStream>> open_raw(aio::Loop& loop, std::uint16_t port) {
     Result<std::unique_ptr<ByteStream>> stream =
-        co_await connect_stream(loop, "127.0.0.1", std::to_string(port), soon());
+        co_await connect_stream(loop, "127.0.0.1", port, soon());
     EXPECT_TRUE(stream);
     co_return std::move(*stream);
 }
@@ -145,7 +145,7 @@ ScriptedPeer::~ScriptedPeer() {
 HttpClientSettings ScriptedPeer::origin() const {
     HttpClientSettings settings;
     settings.host = "127.0.0.1";
-    settings.port = std::to_string(port_);
+    settings.port = port_;
     return settings;
 }
 

@@ -58,6 +58,54 @@ TEST(SimLogs, a_burst_has_so_many_lines_at_once_each_with_its_own_timestamp) {
     }
 }
 
+TEST(SimLogs, a_progress_bar_is_one_line_that_is_written_in_pieces) {
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    job.spec.run_time_expected = Duration{20'000};
+    set_environment(job, "GPUCTL_SIM_PROGRESS_BAR", "5s");
+    set_environment(job, "GPUCTL_SIM_LOG_INTERVAL", "100ms");
+    Running running{job};
+    const LogScript log = running.log();
+    const Instant start = running.world.only_pod().started_at;
+    EXPECT_EQ(log.pieces_until(start), 0);
+    EXPECT_EQ(log.lines_until(start + Duration{4'999}), 2) << "the preface";
+    EXPECT_EQ(log.pieces_until(start + Duration{4'999}), 49);
+    EXPECT_EQ(log.lines_until(start + Duration{5'000}), 3);
+    EXPECT_EQ(log.pieces_until(start + Duration{5'000}), 0) << "it has its end";
+    EXPECT_EQ(log.lines_until(start + Duration{5'100}), 4);
+    std::string pieces;
+    for (std::int64_t i = 0; i < log.pieces_of(2); ++i) {
+        EXPECT_EQ(log.time_of_piece(i), start + Duration{100} * (i + 1));
+        pieces += log.piece(i);
+    }
+    EXPECT_EQ(log.line(2), pieces + "\n");
+    EXPECT_NE(pieces.find("Z   2%|"), std::string::npos) << pieces.substr(0, 60);
+    EXPECT_NE(pieces.find("\r 50%|##########          | 25/50"), std::string::npos);
+    EXPECT_TRUE(pieces.ends_with("\r100%|####################| 50/50"));
+    EXPECT_NE(log.line(3).find("step 1/"), std::string::npos);
+    EXPECT_LT(log.line(2).substr(0, 30), log.line(3).substr(0, 30)) << "a line has its first time";
+    running.world.run_for(Duration{60'000});
+    const LogScript late = running.log();
+    for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(late.line(i), log.line(i));
+    const std::int64_t all = late.lines_until(running.world.now);
+    EXPECT_EQ(all, 2 + 1 + 150 + 1);
+    EXPECT_NE(late.line(all - 1).find("done"), std::string::npos);
+}
+
+TEST(SimLogs, a_container_may_end_before_its_bar_does_and_a_bar_has_a_bound) {
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    set_environment(job, "GPUCTL_SIM_RUN_TIME", "1s");
+    set_environment(job, "GPUCTL_SIM_PROGRESS_BAR", "1h");
+    set_environment(job, "GPUCTL_SIM_LOG_INTERVAL", "1ms");
+    Running running{job};
+    running.world.run_for(Duration{60'000});
+    const LogScript log = running.log();
+    EXPECT_EQ(log.lines_until(running.world.now), 4);
+    EXPECT_LT(log.pieces_of(2), 10);
+    EXPECT_TRUE(log.line(2).ends_with("/10000\n")) << log.line(2);
+    EXPECT_NE(log.line(3).find("done"), std::string::npos);
+    EXPECT_EQ(log.pieces_until(running.world.now), 0);
+}
+
 TEST(SimLogs, there_is_no_log_before_the_container_starts) {
     SimWorld world;
     world.create(make_job("llm", JobKind::training, 1, 8));

@@ -34,10 +34,6 @@ std::string json_error(const std::string& text, const DocumentLimits& limits = {
     return parsed.error().message;
 }
 
-bool holds(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 TEST(Yaml, scalars_follow_the_core_schema) {
     EXPECT_EQ(yaml("[true, False, yes, on, no, off, y]"),
               json({true, false, "yes", "on", "no", "off", "y"}));
@@ -178,10 +174,11 @@ TEST(Yaml, text_that_is_not_clean_utf8_is_refused_with_its_place) {
     EXPECT_TRUE(holds(yaml_error("a: \xc0\x80"), "not UTF-8"));
     EXPECT_TRUE(holds(yaml_error("a: \xed\xa0\x80"), "not UTF-8"));
     EXPECT_TRUE(holds(yaml_error("a: \xe4\xb8"), "not UTF-8"));
-    EXPECT_TRUE(holds(yaml_error(std::string{"a: \0b", 5}), "control character 0"));
-    EXPECT_TRUE(holds(yaml_error("a: \x1b[31m"), "control character 27"));
-    EXPECT_TRUE(holds(yaml_error("a: \"\\0\""), "control character"));
-    EXPECT_TRUE(holds(yaml_error("\"\\x07\": 1"), "control character"));
+    EXPECT_TRUE(holds(yaml_error(std::string{"a: \0b", 5}),
+                      "U+0000 NULL, which has no place in a document"));
+    EXPECT_TRUE(holds(yaml_error("a: \x1b[31m"), "U+001B ESCAPE"));
+    EXPECT_TRUE(holds(yaml_error("a: \"\\0\""), "U+0000 NULL"));
+    EXPECT_TRUE(holds(yaml_error("\"\\x07\": 1"), "U+0007 BELL"));
 }
 
 TEST(Yaml, a_character_that_starts_nothing_ends_the_reading_instead_of_repeating_it) {
@@ -245,7 +242,7 @@ TEST(Json, bad_input_is_refused_with_its_place) {
     EXPECT_TRUE(holds(json_error(std::string(1'000'000, '[')), "deeper than 64"));
     EXPECT_TRUE(holds(json_error("[18446744073709551616]"), "is out of range: no key"));
     EXPECT_TRUE(holds(json_error("[1e999]"), "line 1"));
-    EXPECT_TRUE(holds(json_error("[\"\\u0000\"]"), "control character"));
+    EXPECT_TRUE(holds(json_error("[\"\\u0000\"]"), "U+0000 NULL"));
     EXPECT_TRUE(holds(json_error("[\"\\ud800\"]"), "line 1"));
     EXPECT_TRUE(holds(json_error("[\"\xff\"]"), "not UTF-8"));
     EXPECT_TRUE(holds(json_error("[NaN]"), "line 1"));
@@ -258,6 +255,9 @@ rc::Gen<json> any_json(int depth) {
     return rc::gen::exec([depth] {
         const auto text = rc::gen::container<std::string>(
             rc::gen::elementOf(std::string{"abcXYZ019 -_:#,[]{}'\"\\/&*!|>%@`~?.\n\t"}));
+        // Characters that cannot be seen are refused in keys.
+        const auto key = rc::gen::container<std::string>(
+            rc::gen::elementOf(std::string{"abcXYZ019 -_:#,[]{}'\"\\/&*!|>%@`~?."}));
         switch (*rc::gen::inRange(0, depth > 0 ? 7 : 5)) {
             case 0:
                 return json(nullptr);
@@ -278,7 +278,7 @@ rc::Gen<json> any_json(int depth) {
             default: {
                 json map = json::object();
                 const int size = *rc::gen::inRange(0, 4);
-                for (int i = 0; i < size; ++i) map[*text] = *any_json(depth - 1);
+                for (int i = 0; i < size; ++i) map[*key] = *any_json(depth - 1);
                 return map;
             }
         }

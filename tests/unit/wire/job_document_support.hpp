@@ -35,10 +35,6 @@ inline std::string warnings_of(const std::string& text) {
     return decoded.has_value() ? joined(decoded->warnings) : "";
 }
 
-inline bool holds(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 struct Sections {
     std::string kind = "training";
     std::string job = "{name: a}";

@@ -26,6 +26,10 @@ std::string any_text() {
         rc::gen::elementOf(std::string{"abcXYZ019 -_:#,[]{}'\"\\/&*!|>%@`~?.\n\t"}));
 }
 
+std::string any_path() {
+    return *rc::gen::container<std::string>(rc::gen::elementOf(std::string{"abcXYZ019-_./?=&%~"}));
+}
+
 std::vector<std::string> texts() {
     std::vector<std::string> result;
     const int size = *rc::gen::inRange(0, 4);
@@ -74,7 +78,7 @@ void fill_ranks(JobSpec& spec) {
     spec.service.timeout = any_duration();
     if (spec.kind != JobKind::notebook) {
         spec.service.replicas = *rc::gen::inRange(0, 10);
-        if (*rc::gen::arbitrary<bool>()) spec.service.health_check = "/" + any_text();
+        if (*rc::gen::arbitrary<bool>()) spec.service.health_check = "/" + any_path();
     }
     spec.replicas_min = spec.replicas_max = spec.service.replicas;
 }

@@ -154,7 +154,7 @@ TEST(WindowNames, nodes_are_of_the_pool_that_is_named_with_them) {
 
 TEST(WindowNames, nobody_has_an_empty_name) {
     expect_refusal(kNodes + with_reservation("nodes: [a-1], duration: 2d, tenants: ['']"),
-                   "policy.reservations.0.tenants.0 must not be empty; leave it out of the list");
+                   "policy.reservations.0.tenants.0 is empty; give it a value or leave it out");
 }
 
 TEST(WindowNames, nodes_of_kubernetes_are_not_known_before) {

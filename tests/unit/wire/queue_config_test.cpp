@@ -8,7 +8,7 @@
 namespace gpuctl::config {
 namespace {
 
-std::string refusal(const std::string& yaml) {
+std::string refusal_of(const std::string& yaml) {
     const Result<Config> read = parse(yaml, "test.yaml");
     return read ? "accepted" : read.error().message;
 }
@@ -151,19 +151,20 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
         {"    - ~", "must be a map"},
     };
     for (const auto& [yaml, expected] : table) {
-        const std::string message = refusal(pool + yaml + "\n");
+        const std::string message = refusal_of(pool + yaml + "\n");
         EXPECT_NE(message.find(expected), std::string::npos) << yaml << "\n -> " << message;
         EXPECT_EQ(message.rfind("test.yaml:", 0), 0u) << message;
     }
     const std::string inner = pool +
                               "    - name: q\n      queues: [{name: a}]\n"
                               "  tenants: [{name: t, queue: q}]\n";
-    EXPECT_NE(refusal(inner).find("queue q of tenant t holds queues, not jobs"), std::string::npos);
+    EXPECT_NE(refusal_of(inner).find("queue q of tenant t holds queues, not jobs"),
+              std::string::npos);
 }
 
 TEST(QueueConfiguration, of_each_model_no_more_is_guaranteed_than_the_pool_has) {
     const auto with_guarantee = [](int below) {
-        return refusal(
+        return refusal_of(
             "cluster:\n  mode: embedded\n  embedded:\n    nodes:\n"
             "    - {name: a, count: 1, pool: p, gpuModel: A100-80G, gpus: 8}\n"
             "    - {name: h, count: 2, pool: p, gpuModel: H100-80G, gpus: 4}\n"
@@ -180,8 +181,8 @@ TEST(QueueConfiguration, of_each_model_no_more_is_guaranteed_than_the_pool_has) 
 }
 
 TEST(QueueConfiguration, a_queue_may_have_the_maximum_of_the_one_it_lies_below) {
-    EXPECT_EQ(refusal("policy:\n  pools:\n  - name: p\n    queues:\n"
-                      "    - {name: a, maximum: 10, queues: [{name: b, maximum: 10}]}\n"),
+    EXPECT_EQ(refusal_of("policy:\n  pools:\n  - name: p\n    queues:\n"
+                         "    - {name: a, maximum: 10, queues: [{name: b, maximum: 10}]}\n"),
               "accepted");
 }
 
@@ -195,8 +196,8 @@ TEST(QueueConfiguration, a_tree_has_eight_levels_at_most) {
         }
         return yaml;
     };
-    EXPECT_EQ(refusal(tree(kQueueDepthMaximum)), "accepted");
-    EXPECT_NE(refusal(tree(kQueueDepthMaximum + 1)).find("8 levels are the most"),
+    EXPECT_EQ(refusal_of(tree(kQueueDepthMaximum)), "accepted");
+    EXPECT_NE(refusal_of(tree(kQueueDepthMaximum + 1)).find("8 levels are the most"),
               std::string::npos);
 }
 
@@ -220,27 +221,27 @@ TEST(QueueConfiguration, a_reserve_is_a_part_of_the_pool_or_a_number_of_gpus) {
     const Result<Config> number = parse(with_reserve("2"), "test.yaml");
     ASSERT_TRUE(number) << number.error().message;
     EXPECT_EQ(number->policy.pools.at(0).reserve_gpus, whole_gpus(2));
-    EXPECT_NE(refusal(with_reserve("95%")).find("must be from 0% to 90%"), std::string::npos);
+    EXPECT_NE(refusal_of(with_reserve("95%")).find("must be from 0% to 90%"), std::string::npos);
 }
 
 TEST(QueueConfiguration, a_reserve_is_no_part_of_a_per_cent) {
-    EXPECT_EQ(refusal(with_reserve("10.5%")),
+    EXPECT_EQ(refusal_of(with_reserve("10.5%")),
               "test.yaml:9:7: policy.pools.0.reserve must be from 0% to 90% without parts of a per "
               "cent, or a number of GPUs, not \"10.5%\"");
     for (const char* wrong : {"9.9999999999%", "0.1%", "100m%", "-1%", "ten%", "91%"}) {
-        EXPECT_NE(refusal(with_reserve(wrong)).find("must be from 0% to 90%"), std::string::npos)
+        EXPECT_NE(refusal_of(with_reserve(wrong)).find("must be from 0% to 90%"), std::string::npos)
             << wrong;
     }
 }
 
 TEST(QueueConfiguration, what_is_guaranteed_must_be_there_beside_the_reserve) {
-    EXPECT_EQ(refusal(with_reserve("3")),
+    EXPECT_EQ(refusal_of(with_reserve("3")),
               "test.yaml:9:7: pool p has 16 GPUs; with 3 of them reserved "
               "its queues cannot be guaranteed 14");
-    EXPECT_EQ(refusal(with_reserve("2")), "accepted");
+    EXPECT_EQ(refusal_of(with_reserve("2")), "accepted");
     std::string more = with_reserve("0");
     more.replace(more.find("guaranteed: 4"), 13, "guaranteed: 7");
-    EXPECT_EQ(refusal(more),
+    EXPECT_EQ(refusal_of(more),
               "test.yaml:8:7: pool p has 16 GPUs; its queues cannot be guaranteed 17");
 }
 
@@ -251,28 +252,28 @@ TEST(QueueConfiguration, what_a_queue_is_guaranteed_it_may_hold) {
                "policy:\n  pools:\n    - name: p\n      queues: [{name: a, " +
                queue + "}]\n";
     };
-    EXPECT_EQ(refusal(with("guaranteed: 6, models: [{model: A100, maximum: 2}]")),
+    EXPECT_EQ(refusal_of(with("guaranteed: 6, models: [{model: A100, maximum: 2}]")),
               "test.yaml:9:7: queue a of pool p is guaranteed 6 GPUs, and its maxima of GPU models "
               "let it hold 2");
-    EXPECT_EQ(refusal(with("guaranteed: 2, models: [{model: A100, maximum: 2}]")), "accepted");
+    EXPECT_EQ(refusal_of(with("guaranteed: 2, models: [{model: A100, maximum: 2}]")), "accepted");
     EXPECT_EQ(
-        refusal(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d, maximum: 3}]")),
+        refusal_of(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d, maximum: 3}]")),
         "test.yaml:9:41: the queues below a may hold 5 GPUs together at most, less than the 6 "
         "that it is guaranteed");
-    EXPECT_EQ(refusal(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d}]")),
+    EXPECT_EQ(refusal_of(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d}]")),
               "accepted");
     // What may be borrowed is a maximum as well, and so is what the queues below have together.
     EXPECT_EQ(
-        refusal(with("guaranteed: 6, queues: [{name: b, borrowingLimit: 2}, {name: d, "
-                     "guaranteed: 1, borrowingLimit: 1}]")),
+        refusal_of(with("guaranteed: 6, queues: [{name: b, borrowingLimit: 2}, {name: d, "
+                        "guaranteed: 1, borrowingLimit: 1}]")),
         "test.yaml:9:41: the queues below a may hold 4 GPUs together at most, less than the 6 "
         "that it is guaranteed");
     EXPECT_EQ(
-        refusal(with("guaranteed: 6, queues: [{name: b, queues: [{name: d, maximum: 3}]}]")),
+        refusal_of(with("guaranteed: 6, queues: [{name: b, queues: [{name: d, maximum: 3}]}]")),
         "test.yaml:9:41: the queues below a may hold 3 GPUs together at most, less than the 6 "
         "that it is guaranteed");
-    EXPECT_EQ(refusal(with("models: [{model: A100, guaranteed: 6}], queues: [{name: b, models: "
-                           "[{model: a100, maximum: 2}]}]")),
+    EXPECT_EQ(refusal_of(with("models: [{model: A100, guaranteed: 6}], queues: [{name: b, models: "
+                              "[{model: a100, maximum: 2}]}]")),
               "test.yaml:9:66: the queues below a may hold 2 GPUs of model A100 together at most, "
               "less than the 6 that it is guaranteed of it");
 }
@@ -281,9 +282,9 @@ TEST(QueueConfiguration, a_reserve_is_no_more_than_there_is) {
     const std::string text =
         "cluster:\n  embedded: {nodes: [{name: n, count: 2, gpus: 8, pool: p}]}\n"
         "policy:\n  pools: [{name: p, reserve: 1000}]\n";
-    EXPECT_NE(refusal(text).find("pool p has 16 GPUs and cannot keep 1000 of them in reserve"),
+    EXPECT_NE(refusal_of(text).find("pool p has 16 GPUs and cannot keep 1000 of them in reserve"),
               std::string::npos)
-        << refusal(text);
+        << refusal_of(text);
 }
 
 TEST(QueueConfiguration, quotas_of_namespaces_are_in_pools_that_there_are) {
@@ -292,22 +293,22 @@ TEST(QueueConfiguration, quotas_of_namespaces_are_in_pools_that_there_are) {
                ", gpuMaximum: 1}]}\n";
     };
     for (const char* known : {"p", "dev-pool", "default"}) {
-        EXPECT_EQ(refusal(with_quota(known)), "accepted") << known;
+        EXPECT_EQ(refusal_of(with_quota(known)), "accepted") << known;
     }
-    EXPECT_EQ(refusal(with_quota("dev-pol")),
+    EXPECT_EQ(refusal_of(with_quota("dev-pol")),
               "test.yaml:4:26: there is no pool dev-pol; did you mean dev-pool?");
-    EXPECT_EQ(refusal(with_quota("zzzz")),
+    EXPECT_EQ(refusal_of(with_quota("zzzz")),
               "test.yaml:4:26: there is no pool zzzz; pools are those of cluster.embedded.nodes "
               "and policy.pools");
-    EXPECT_EQ(refusal("cluster: {mode: kubernetes}\n" + with_quota("zzzz")), "accepted")
+    EXPECT_EQ(refusal_of("cluster: {mode: kubernetes}\n" + with_quota("zzzz")), "accepted")
         << "there the labels of nodes that come later say what pools there are";
 }
 
 TEST(QueueConfiguration, a_namespace_may_hold_no_more_of_a_pool_than_of_all) {
     const auto with = [](const char* of_pool) {
-        return refusal("policy:\n  pools: [{name: p}]\n  tenants:\n  - name: t\n" +
-                       std::string{"    gpuMaximum: 8\n    pools: [{pool: p, gpuMaximum: "} +
-                       of_pool + "}]\n");
+        return refusal_of("policy:\n  pools: [{name: p}]\n  tenants:\n  - name: t\n" +
+                          std::string{"    gpuMaximum: 8\n    pools: [{pool: p, gpuMaximum: "} +
+                          of_pool + "}]\n");
     };
     EXPECT_EQ(with("8"), "accepted");
     EXPECT_EQ(with("8.5"),

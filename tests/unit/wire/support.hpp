@@ -21,6 +21,10 @@ inline std::string read_source(const std::string& path) {
     return text.str();
 }
 
+inline bool holds(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
 inline std::string joined(const std::vector<Detail>& details) {
     std::string text;
     for (const Detail& detail : details) {

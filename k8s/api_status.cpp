@@ -59,6 +59,13 @@ void read_details(const nlohmann::json& details, ApiStatus& status) {
     }
 }
 
+std::string cause_message(const ApiStatus& status, std::string_view reason) {
+    for (const StatusCause& cause : status.causes) {
+        if (cause.reason == reason && !cause.message.empty()) return cause.message;
+    }
+    return status.message;
+}
+
 ErrorCode code_by_http_status(int status, bool write) {
     switch (status) {
         case 400:
@@ -148,6 +155,11 @@ ApiError to_error(const ApiStatus& status, bool write, std::string_view what) {
     error.reason = status.reason;
     error.causes = status.causes;
     error.retry_after = status.retry_after;
+    if (error.is_namespace_terminating()) {
+        error.message = std::string{what} + ": " + cause_message(status, "NamespaceTerminating") +
+                        "; nothing new can be made in it";
+        return error;
+    }
     error.message = std::string{what} + ": the API server answered " + std::to_string(status.code);
     if (!status.reason.empty()) error.message += " " + status.reason;
     if (!status.message.empty()) error.message += " (" + status.message + ")";

@@ -45,6 +45,10 @@ struct ApiError : Error {
     std::optional<std::chrono::seconds> retry_after;
 
     [[nodiscard]] bool has_cause(std::string_view cause_reason) const;
+    // 403 as well, but no right is missing: nothing can be made in a namespace that is going.
+    [[nodiscard]] bool is_namespace_terminating() const {
+        return has_cause("NamespaceTerminating");
+    }
 };
 
 template <typename T>

@@ -96,8 +96,9 @@ BindResult judge_read_back(const BindPod& order, ErrorCode first,
     if (pod->terminating || pod->gated) return BindResult::refused;
     switch (first) {
         case ErrorCode::Forbidden:
-            // A missing right comes back when somebody grants it; a gang must not hold its room for
-            // that long, a lone pod holds nothing while it backs off.
+            // (Or the namespace is being deleted; then so is the pod, soon.) A missing right comes
+            // back when somebody grants it; a gang must not hold its room for that long, a lone pod
+            // holds nothing while it backs off.
             return order.gang_attempt > 0 ? BindResult::refused : BindResult::failed;
         case ErrorCode::BadRequest:
         case ErrorCode::ValidationFailed:

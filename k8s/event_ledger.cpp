@@ -1,10 +1,10 @@
-// What events say, and when a repeat is a new event, a series, or nothing.
+#include "k8s/event_ledger.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
-#include "k8s/event_recorder.hpp"
 #include "k8s/json_text.hpp"
 #include "k8s/object_time.hpp"
 #include "k8s/status_writer.hpp"
@@ -59,141 +59,170 @@ std::string series_patch(std::int64_t count, Instant last_observed) {
     return body + "}}";
 }
 
-EventNote started_note(const ReportStarted& report) {
-    EventNote event;
-    event.type = "Normal";
-    event.reason = "Scheduled";
-    event.action = "Binding";
-    if (report.pods.empty()) return event;
-    event.regarding = report.pods.front();
-    if (report.pods.size() == 1) {
-        event.note = "Successfully assigned " + to_string(event.regarding.key) + " to " +
-                     (report.nodes.empty() ? "" : report.nodes.front());
-        return event;
-    }
-    std::map<std::string, int> per_node;
-    for (const std::string& node : report.nodes) ++per_node[node];
-    event.note = "Successfully assigned " + std::to_string(report.pods.size()) + " pods of " +
-                 to_string(report.job) + " to " + std::to_string(per_node.size()) + " node(s):";
-    for (const auto& [node, pods] : per_node) {
-        event.note +=
-            (event.note.back() == ':' ? " " : ", ") + node + " (" + std::to_string(pods) + ")";
-    }
-    return event;
+void FailureLedger::leave_job(Entry& entry) {
+    if (--entry.job->second == 0) jobs_.erase(entry.job);
 }
 
-EventNote preempted_note(const EvictPod& eviction) {
-    EventNote event;
-    event.type = "Warning";
-    const bool is_drained = eviction.beneficiary == ObjectKey{};
-    event.reason = is_drained ? "Drained" : "Preempted";
-    event.action = is_drained ? "Draining" : "Preempting";
-    event.regarding = eviction.pod;
-    event.note = "Pod " + to_string(eviction.pod.key) + " is evicted: " + eviction.why;
-    return event;
-}
-
-void FailureLedger::plan(const ObjectKey& job, Entry& entry, Time due) {
-    if (entry.due != Time::max()) {
-        const auto [from, to] = due_.equal_range(entry.due);
-        const auto mine =
-            std::find_if(from, to, [&](const auto& item) { return item.second == job; });
-        if (mine != to) due_.erase(mine);
-    }
-    entry.due = due;
-    if (due != Time::max()) due_.emplace(due, job);
+void FailureLedger::repeat_later(const Entry& entry) {
+    line_.add(entry.job->first, entry.pod.uid, entry.told_at + settings_.repeat_after);
 }
 
 void FailureLedger::want(const ReportPending& report, Time now) {
-    const auto condition = condition_for(report.explanation);
-    if (!condition || report.pods.empty()) return;
-    if (!jobs_.contains(report.job) && jobs_.size() >= settings_.jobs_max) {
-        ++dropped_;
-        return;
+    auto condition = condition_for(report.explanation);
+    if (!condition) return;
+    const auto note = std::make_shared<const std::string>(std::move(condition->message));
+    for (const PodReference& pod : report.pods) {
+        want_one(report.job, pod, report.explanation.reason, note, now);
     }
-    Entry& entry = jobs_[report.job];
-    const Reason reason = report.explanation.reason;
-    const bool told = entry.told_at != Time{};
-    if (told && reason == entry.told && condition->message == entry.told_note) {
-        // Said already: only counted, and the count is told later.
-        ++entry.count;
-        if (!entry.wanted && entry.due == Time::max()) {
-            entry.series = true;
-            plan(report.job, entry, entry.told_at + settings_.series_flush);
-        }
-        return;
-    }
-    const bool planned = entry.wanted.has_value();
-    entry.wanted = EventNote{report.pods.front(), "Warning", "FailedScheduling", "Scheduling",
-                             condition->message};
-    entry.wanted_reason = reason;
-    entry.series = false;
-    if (planned) return;  // the newest words, at the time that was planned
-    Time due = now + settings_.hold_down;
-    if (told && reason == entry.told) {
-        due = std::max(due, entry.told_at + settings_.same_reason_again);
-    }
-    plan(report.job, entry, due);
 }
 
-void FailureLedger::forget(const ObjectKey& job) {
-    const auto found = jobs_.find(job);
-    if (found == jobs_.end()) return;
-    plan(job, found->second, Time::max());
-    jobs_.erase(found);
+void FailureLedger::want_one(const ObjectKey& job, const PodReference& pod, Reason reason,
+                             const Text& note, Time now) {
+    auto found = pods_.find(pod.uid);
+    if (found == pods_.end()) {
+        if (pods_.size() >= settings_.pods_max) {
+            ++dropped_;
+            return;
+        }
+        const auto row = jobs_.try_emplace(job, 0).first;
+        ++row->second;
+        found = pods_.try_emplace(pod.uid, pod, row).first;
+    } else if (found->second.job->first != job) {
+        leave_job(found->second);
+        found->second.job = jobs_.try_emplace(job, 0).first;
+        ++found->second.job->second;
+        line_.remove(pod.uid);
+    }
+    Entry& entry = found->second;
+    const bool is_planned = entry.wanted && line_.contains(pod.uid);
+    entry.wanted.reset();
+    if (entry.told_note && entry.told == reason && *entry.told_note == *note) {
+        return repeat_later(entry);
+    }
+    entry.wanted = note;
+    entry.wanted_reason = reason;
+    if (is_planned) return;  // the newest words, at the time that was planned
+    Time due = now + settings_.hold_down;
+    if (entry.told_note) {
+        const PodPause& pause =
+            reason == entry.told ? settings_.same_reason_again : settings_.other_reason_again;
+        due = std::max(due, entry.told_at + pause.of(entry.job->second));
+    }
+    line_.add(job, pod.uid, due);
+}
+
+void FailureLedger::forget(const std::string& uid) {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    line_.remove(uid);
+    leave_job(found->second);
+    pods_.erase(found);
 }
 
 std::optional<FailureLedger::Write> FailureLedger::next(Time now) {
-    if (due_.empty() || due_.begin()->first > now) return std::nullopt;
-    const ObjectKey job = due_.begin()->second;
-    due_.erase(due_.begin());
-    Entry& entry = jobs_.at(job);
-    entry.due = Time::max();
-    entry.told_at = now;
-    Write write{job, {}, {}, 0};
-    if (entry.series) {
-        entry.series = false;
+    const std::optional<std::string> uid = line_.take(now);
+    if (!uid) return std::nullopt;
+    Entry& entry = pods_.at(*uid);
+    Write write;
+    if (entry.wanted) {
+        entry.told = entry.wanted_reason;
+        entry.told_note = std::exchange(entry.wanted, nullptr);
+        entry.name.clear();
+        entry.count = 1;
+    } else if (!entry.name.empty()) {
         write.series_name = entry.name;
-        write.count = entry.count;
-        return write;
+        write.count = ++entry.count;
     }
-    write.event = std::move(*entry.wanted);
-    entry.wanted.reset();
-    entry.told = entry.wanted_reason;
-    entry.told_note = write.event.note;
-    entry.name.clear();
-    entry.count = 1;
+    entry.told_at = now;
+    write.event = {entry.pod, "Warning", "FailedScheduling", "Scheduling", *entry.told_note};
+    repeat_later(entry);
     return write;
 }
 
-FailureLedger::Time FailureLedger::next_at() const {
-    return due_.empty() ? Time::max() : due_.begin()->first;
-}
-
-void FailureLedger::posted(const ObjectKey& job, std::string name) {
-    const auto found = jobs_.find(job);
-    if (found == jobs_.end()) return;
+void FailureLedger::posted(const std::string& uid, std::string name) {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
     found->second.name = std::move(name);
     found->second.failures = 0;
 }
 
 void FailureLedger::failed(const Write& write, Time now) {
-    const auto found = jobs_.find(write.job);
-    if (found == jobs_.end()) return;
+    const auto found = pods_.find(write.event.regarding.uid);
+    if (found == pods_.end()) return;
     Entry& entry = found->second;
-    // The job may be gone: nobody says so here, so there is an end to it.
+    if (entry.wanted) return;  // newer words are due anyway
+    // Whatever refuses it may do so for ever, so there is an end to it.
     if (++entry.failures >= settings_.tries_max) {
         entry.failures = 0;
         return;
     }
     const auto pause = pause_after(entry.failures, settings_.retry_first, settings_.retry_cap);
-    if (!entry.wanted) {
-        entry.wanted = write.event;
-        entry.wanted_reason = entry.told;
+    entry.wanted = std::exchange(entry.told_note, nullptr);
+    entry.wanted_reason = entry.told;
+    line_.add(entry.job->first, entry.pod.uid, now + pause);
+}
+
+void FailureLedger::lost(const std::string& uid, Time now) {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end() || found->second.wanted) return;
+    found->second.name.clear();
+    line_.add(found->second.job->first, uid, now);
+}
+
+EventNote SuccessLine::Item::event() const {
+    const std::string name = to_string(pod.key);
+    switch (what) {
+        case What::scheduled:
+            return {pod, "Normal", "Scheduled", "Binding",
+                    "Successfully assigned " + name + " to " + detail};
+        case What::preempted:
+            return {pod, "Warning", "Preempted", "Preempting",
+                    "Pod " + name + " is evicted: " + detail};
+        case What::drained:
+            break;
     }
-    entry.series = false;
-    entry.told_at = Time{};  // nothing was told
-    plan(write.job, entry, now + pause);
+    return {pod, "Warning", "Drained", "Draining", "Pod " + name + " is evicted: " + detail};
+}
+
+void SuccessLine::make_room() {
+    const auto longest = std::max_element(
+        jobs_.begin(), jobs_.end(),
+        [](const auto& a, const auto& b) { return a.second.items.size() < b.second.items.size(); });
+    auto& items = longest->second.items;
+    const std::size_t goes = (items.size() + 1) / 2;
+    items.resize(items.size() - goes);
+    size_ -= goes;
+    dropped_ += goes;
+    if (!items.empty()) return;
+    turns_.erase(longest->second.turn);
+    jobs_.erase(longest);
+}
+
+void SuccessLine::add(const ObjectKey& job, Item item) {
+    if (size_max_ == 0) {
+        ++dropped_;
+        return;
+    }
+    if (size_ >= size_max_) make_room();
+    const auto [row, is_new] = jobs_.try_emplace(job);
+    if (is_new) row->second.turn = turns_.insert(turns_.end(), job);
+    row->second.items.push_back(std::move(item));
+    ++size_;
+}
+
+std::optional<SuccessLine::Item> SuccessLine::take() {
+    if (turns_.empty()) return std::nullopt;
+    const auto row = jobs_.find(turns_.front());
+    auto& items = row->second.items;
+    Item item = std::move(items.front());
+    items.pop_front();
+    --size_;
+    turns_.splice(turns_.end(), turns_, row->second.turn);
+    if (items.empty()) {
+        turns_.erase(row->second.turn);
+        jobs_.erase(row);
+    }
+    return item;
 }
 
 }  // namespace gpuctl::k8s

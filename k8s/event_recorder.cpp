@@ -10,8 +10,6 @@ namespace gpuctl::k8s {
 
 namespace {
 
-constexpr std::size_t kOutboxMax = 256;
-
 std::string events_path(const std::string& namespace_name) {
     return "/apis/events.k8s.io/v1/namespaces/" + net::percent_encode(namespace_name) + "/events";
 }
@@ -23,10 +21,10 @@ EventRecorder::EventRecorder(aio::Loop& loop, Client& client, EventRecorderSetti
       settings_(std::move(settings)),
       changed_(loop),
       ledger_(settings_.ledger),
+      line_(settings_.successes_rate.per_second > 0 ? settings_.successes_waiting_max : 0),
       failures_(settings_.failures ? settings_.failures_per_second : 0,
                 settings_.failures_per_second),
-      successes_(settings_.successes ? settings_.successes_per_second : 0,
-                 settings_.successes_per_second),
+      successes_(settings_.successes_rate),
       refusals_(settings_.on_refusal) {}
 
 void EventRecorder::pending(const ReportPending& report) {
@@ -36,24 +34,23 @@ void EventRecorder::pending(const ReportPending& report) {
 }
 
 void EventRecorder::started(const ReportStarted& report) {
-    ledger_.forget(report.job);
-    if (!settings_.successes || report.pods.empty()) return;
-    if (outbox_.size() >= kOutboxMax || !successes_.take(aio::Clock::now())) {
-        ++figures_.dropped;
-        return;
+    for (const PodReference& pod : report.pods) ledger_.forget(pod.uid);
+    if (!settings_.successes) return;
+    const Instant now{aio::Loop::wall_ms()};
+    for (std::size_t at = 0; at < report.pods.size() && at < report.nodes.size(); ++at) {
+        line_.add(report.job,
+                  {SuccessLine::Item::What::scheduled, report.pods[at], report.nodes[at], now});
     }
-    outbox_.push_back(started_note(report));
     changed_.notify_all();
 }
 
 // Once it happened; that it was asked is no news, a disruption budget may say no again and again.
 void EventRecorder::preempted(const EvictPod& eviction) {
     if (!settings_.successes) return;
-    if (outbox_.size() >= kOutboxMax || !successes_.take(aio::Clock::now())) {
-        ++figures_.dropped;
-        return;
-    }
-    outbox_.push_back(preempted_note(eviction));
+    const bool is_drained = eviction.beneficiary == ObjectKey{};
+    line_.add(eviction.job,
+              {is_drained ? SuccessLine::Item::What::drained : SuccessLine::Item::What::preempted,
+               eviction.pod, eviction.why, Instant{aio::Loop::wall_ms()}});
     changed_.notify_all();
 }
 
@@ -67,18 +64,22 @@ std::string EventRecorder::new_name(const PodReference& pod) {
                                  (settings_.seed << 20) ^ ++names_));
 }
 
+EventRecorder::Figures EventRecorder::figures() const {
+    Figures figures = figures_;
+    figures.dropped = line_.dropped() + ledger_.dropped();
+    return figures;
+}
+
+aio::Clock::time_point EventRecorder::next_at(aio::Clock::time_point now) const {
+    const auto failure = std::max(ledger_.next_at(), failures_.ready_at());
+    return line_.empty() ? failure : std::min(failure, successes_.ready_at(now));
+}
+
 aio::Task<void> EventRecorder::run() {
     constexpr std::chrono::seconds longest_wait{60};
     for (;;) {
         const auto now = aio::Clock::now();
-        if (epoch_ && !outbox_.empty()) {
-            EventNote event = std::move(outbox_.front());
-            outbox_.pop_front();
-            std::string name = new_name(event.regarding);
-            co_await post(std::move(event), std::move(name), *epoch_);
-            continue;
-        }
-        const auto at = std::max(ledger_.next_at(), failures_.ready_at());
+        const auto at = next_at(now);
         if (!epoch_ || at > now) {
             const auto until = std::min(epoch_ ? at : now + longest_wait, now + longest_wait);
             const bool notified = co_await changed_.wait(aio::Deadline{until});
@@ -88,9 +89,15 @@ aio::Task<void> EventRecorder::run() {
             }
             continue;
         }
+        if (!line_.empty() && successes_.take(now)) {
+            std::optional<SuccessLine::Item> item = line_.take();
+            std::string name = new_name(item->pod);
+            co_await post(item->event(), std::move(name), item->at, *epoch_);
+            continue;
+        }
+        if (ledger_.next_at() > now || !failures_.take(now)) continue;
         auto order = ledger_.next(now);
-        if (!order || !failures_.take(now)) continue;
-        co_await write(std::move(*order), *epoch_);
+        if (order) co_await write(std::move(*order), *epoch_);
     }
 }
 
@@ -99,40 +106,48 @@ void EventRecorder::count(const ApiResult<ApiResponse>& answer) {
     if (!answer) refusals_.note(answer.error(), aio::Clock::now());
 }
 
-aio::Task<std::optional<bool>> EventRecorder::post(EventNote event, std::string name, Epoch epoch) {
+aio::Task<EventRecorder::Posted> EventRecorder::post(EventNote event, std::string name, Instant at,
+                                                     Epoch epoch) {
     ApiCall call;
     call.method = "POST";
     call.path = events_path(event.regarding.key.namespace_name);
-    call.body = event_body(event, name, settings_.instance, Instant{aio::Loop::wall_ms()});
+    call.body = event_body(event, name, settings_.instance, at);
     call.fenced_by = epoch;
     const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{5});
     const ApiResult<ApiResponse> answer = co_await client_.call(std::move(call), deadline);
     count(answer);
-    if (answer) co_return true;
+    if (answer) co_return Posted::made;
+    if (answer.error().is_namespace_terminating()) co_return Posted::never;
     const ErrorCode code = answer.error().code;
-    if (code == ErrorCode::UnknownOutcome || code == ErrorCode::Timeout) co_return std::nullopt;
-    co_return false;
+    const bool is_unclear = code == ErrorCode::UnknownOutcome || code == ErrorCode::Timeout;
+    co_return is_unclear ? Posted::unknown : Posted::not_made;
 }
 
 aio::Task<void> EventRecorder::write(FailureLedger::Write order, Epoch epoch) {
-    if (order.count == 0) {
-        std::string name = new_name(order.event.regarding);
-        const std::optional<bool> made = co_await post(order.event, name, epoch);
-        if (made && *made) ledger_.posted(order.job, std::move(name));
-        if (made && !*made) ledger_.failed(order, aio::Clock::now());
+    const PodReference& pod = order.event.regarding;
+    if (order.series_name.empty()) {
+        std::string name = new_name(pod);
+        const Instant now{aio::Loop::wall_ms()};
+        const Posted posted = co_await post(order.event, name, now, epoch);
+        if (posted == Posted::made) ledger_.posted(pod.uid, std::move(name));
+        if (posted == Posted::not_made) ledger_.failed(order, aio::Clock::now());
+        if (posted == Posted::never) ledger_.forget(pod.uid);
         co_return;
     }
-    if (order.series_name.empty()) co_return;  // the event itself never went out
     ApiCall call;
     call.method = "PATCH";
-    call.path =
-        events_path(order.job.namespace_name) + "/" + net::percent_encode(order.series_name);
+    call.path = events_path(pod.key.namespace_name) + "/" + net::percent_encode(order.series_name);
     call.body = series_patch(order.count, Instant{aio::Loop::wall_ms()});
     call.content_type = kMergePatch;
     call.fenced_by = epoch;
     const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{5});
     const ApiResult<ApiResponse> answer = co_await client_.call(std::move(call), deadline);
-    count(answer);
+    const bool is_gone = !answer && answer.error().http_status == 404;
+    if (is_gone) {
+        ledger_.lost(pod.uid, aio::Clock::now());
+    } else {
+        count(answer);
+    }
 }
 
 }  // namespace gpuctl::k8s

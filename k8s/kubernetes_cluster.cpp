@@ -7,54 +7,31 @@
 #include <vector>
 
 #include "daemon/aio/loop.hpp"
-#include "daemon/aio/signal.hpp"
-#include "daemon/aio/task_group.hpp"
 #include "k8s/controller_trouble.hpp"
-#include "k8s/discovery.hpp"
-#include "k8s/evictor.hpp"
 #include "k8s/kubeconfig.hpp"
-#include "k8s/kubernetes_cluster_feeds.hpp"
+#include "k8s/kubernetes_cluster_parts.hpp"
 #include "k8s/kubernetes_health.hpp"
-#include "k8s/log_stream.hpp"
-#include "k8s/resizer.hpp"
-#include "k8s/server_pulse.hpp"
-#include "k8s/workload_maker.hpp"
 
 namespace gpuctl::k8s {
 
 namespace {
 
-// Without a lease there is one daemon by agreement, and its term never ends.
-struct OpenFence : WriteFence {
-    [[nodiscard]] bool may_write(Epoch /*epoch*/) const override { return true; }
-};
 constexpr Epoch kOnlyEpoch{1};
-// leaseTransitions of a Lease that was just made: nobody can have led before.
-constexpr Epoch kFirstEpoch{1};
 
 // What submitted jobs become (contract.md 4); only objects of ours are asked for.
 constexpr std::array<std::string_view, 3> kWorkloadPaths{
     "/apis/batch/v1/jobs", "/apis/apps/v1/deployments", "/apis/apps/v1/statefulsets"};
 
-InformerSettings informer_settings(std::string path, bool optional, std::uint64_t seed) {
-    InformerSettings settings;
-    settings.path = std::move(path);
-    settings.optional = optional;
-    settings.seed = seed;
-    return settings;
-}
-
-std::string dialect_path(const GangDialect& dialect) {
-    return "/apis/" + std::string(dialect.group) + "/" + std::string(dialect.version) + "/" +
-           std::string(dialect.resource);
-}
+// While no pod is being bound, so many times as many writes about pods go out.
+constexpr std::int64_t kQuietConditions = 5;
+constexpr std::int64_t kQuietEvents = 10;
 
 EventRecorderSettings recorder_settings(const KubernetesSettings& settings) {
     EventRecorderSettings recorder;
     recorder.failures = settings.failure_events;
     recorder.successes = settings.success_events;
     recorder.failures_per_second = settings.failure_events_per_second;
-    recorder.successes_per_second = settings.success_events_per_second;
+    recorder.successes_rate = {settings.success_events_per_second, kQuietEvents};
     recorder.instance = settings.lease.identity;
     recorder.seed = settings.seed;
     recorder.on_refusal = settings.on_event_refused;
@@ -70,64 +47,6 @@ Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 }  // namespace
 
-struct KubernetesCluster::Parts {
-    struct GangWatch {
-        GangDialect dialect;
-        std::unique_ptr<GangFeed> feed;
-        std::unique_ptr<Informer> informer;
-    };
-
-    struct WorkloadWatch {
-        std::unique_ptr<WorkloadFeed> feed;
-        std::unique_ptr<Informer> informer;
-    };
-
-    Parts(aio::Loop& on, KubernetesSettings how, std::unique_ptr<Client> with);
-
-    void on_synced();
-    void on_return();
-    void on_lease(bool leading, Epoch epoch);
-    void begin_term(Epoch epoch);
-    [[nodiscard]] bool all_synced() const;
-    [[nodiscard]] bool in_term(Epoch epoch) const { return term == epoch; }
-    void watch_gangs(const std::vector<GangDialect>& dialects);
-
-    aio::Task<void> discover();
-    aio::Task<void> take_over(Epoch epoch);
-    aio::Task<bool> wait_for_lists(std::uint64_t pod_lists, std::uint64_t node_lists, Epoch epoch);
-
-    aio::Loop& loop;
-    KubernetesSettings settings;
-    LabelKeys labels;
-    std::unique_ptr<Client> client;
-    OpenFence open_fence;
-    aio::TaskGroup group;
-    aio::Signal synced_or_term;
-    ServerPulse pulse;
-    Outbox outbox;
-    StatusWriter writer;
-    EventRecorder recorder;
-    PodFeed pod_feed;
-    NodeFeed node_feed;
-    Informer pods;
-    Informer nodes;
-    std::vector<WorkloadWatch> workloads;
-    std::vector<GangWatch> gangs;
-    LeaseKeeper keeper;
-    Binder binder;
-    WorkloadMaker maker;
-    Evictor evictor;
-    Resizer resizer;
-    KubernetesLogs logs;
-
-    bool discovered = false;
-    std::string discovery_error;
-    bool synced_told = false;
-    bool stopping = false;
-    std::optional<Epoch> term;  // we hold the lease
-    bool term_told = false;     // and the engine knows
-};
-
 KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::unique_ptr<Client> with)
     : loop(on),
       settings(std::move(how)),
@@ -138,9 +57,11 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       synced_or_term(loop),
       pulse(*client, {}, [this] { on_return(); }),
       outbox(loop),
-      writer(loop, *client, settings.failure_events_per_second, {}, settings.on_condition_refused),
+      writer(loop, *client, {settings.conditions_per_second, kQuietConditions}, {},
+             settings.on_condition_refused),
       recorder(loop, *client, recorder_settings(settings)),
-      pod_feed(outbox, {settings.scheduler_name, labels}, writer, [this] { on_synced(); }),
+      pod_feed(outbox, {settings.scheduler_name, labels}, {writer, recorder},
+               [this] { on_synced(); }),
       node_feed(outbox, labels, [this] { on_synced(); }),
       pods(loop, *client, informer_settings("/api/v1/pods", false, settings.seed + 1), pod_feed),
       nodes(loop, *client, informer_settings("/api/v1/nodes", false, settings.seed + 2), node_feed),
@@ -149,7 +70,7 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
           [this](bool leading, Epoch epoch) { on_lease(leading, epoch); }, settings.seed + 3),
       binder(group, *client, {labels, settings.binds_in_flight_max, settings.bind_timeout},
              [this](BindOutcome outcome) {
-                 if (outcome.result == BindResult::bound) writer.forget(outcome.uid);
+                 if (outcome.result == BindResult::bound) tell_bound(outcome.uid);
                  outbox.deliver(std::move(outcome));
              }),
       maker(group, *client, {settings.scheduler_name, labels},
@@ -175,119 +96,6 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
                                              : &open_fence);
 }
 
-bool KubernetesCluster::Parts::all_synced() const {
-    const auto is_listed = [](const auto& watch) { return watch.feed->lists() > 0; };
-    return discovered && pod_feed.lists() > 0 && node_feed.lists() > 0 &&
-           std::all_of(workloads.begin(), workloads.end(), is_listed) &&
-           std::all_of(gangs.begin(), gangs.end(), is_listed);
-}
-
-void KubernetesCluster::Parts::on_synced() {
-    if (!synced_told && all_synced()) {
-        synced_told = true;
-        outbox.deliver(CacheSynced{});
-    }
-    synced_or_term.notify_all();
-}
-
-void KubernetesCluster::Parts::on_return() {
-    pods.try_now();
-    nodes.try_now();
-    for (const WorkloadWatch& workload : workloads) workload.informer->try_now();
-    for (const GangWatch& gang : gangs) gang.informer->try_now();
-}
-
-void KubernetesCluster::Parts::on_lease(bool leading, Epoch epoch) {
-    if (leading) {
-        term = epoch;
-        group.spawn("take over", take_over(epoch));
-        return;
-    }
-    term.reset();
-    writer.lead(std::nullopt);
-    recorder.lead(std::nullopt);
-    if (term_told) outbox.deliver(LeadershipChanged{false, epoch});
-    term_told = false;
-    synced_or_term.notify_all();
-}
-
-void KubernetesCluster::Parts::begin_term(Epoch epoch) {
-    term_told = true;
-    writer.lead(epoch);
-    recorder.lead(epoch);
-    outbox.deliver(LeadershipChanged{true, epoch});
-}
-
-// False: the term ended, or the daemon stops.
-aio::Task<bool> KubernetesCluster::Parts::wait_for_lists(std::uint64_t pod_lists,
-                                                         std::uint64_t node_lists, Epoch epoch) {
-    constexpr std::chrono::seconds look_again{60};
-    while (!synced_told || pod_feed.lists() < pod_lists || node_feed.lists() < node_lists) {
-        const bool notified = co_await synced_or_term.wait(aio::Deadline::in(look_again));
-        if (group.cancelled() || !in_term(epoch)) co_return false;
-        if (!notified) continue;
-    }
-    co_return in_term(epoch);
-}
-
-aio::Task<void> KubernetesCluster::Parts::take_over(Epoch epoch) {
-    const aio::Clock::time_point writes_from = std::max(aio::Clock::now(), keeper.writes_from());
-    const aio::Deadline writes_over{writes_from + settings.lease.write_timeout()};
-    bool ready = co_await wait_for_lists(1, 1, epoch);
-    if (!ready) co_return;
-    if (epoch == kFirstEpoch && !pod_feed.has_seen_bound()) {
-        keeper.write_at_once();
-    } else {
-        // Somebody led before us, perhaps under a lease that was deleted meanwhile: what they sent
-        // last may still be on its way (A2b).
-        const bool running = co_await aio::sleep_until(writes_over);
-        if (!running || !in_term(epoch)) co_return;
-        const std::uint64_t pod_lists = pod_feed.lists() + 1;
-        const std::uint64_t node_lists = node_feed.lists() + 1;
-        pods.request_relist();
-        nodes.request_relist();
-        ready = co_await wait_for_lists(pod_lists, node_lists, epoch);
-        if (!ready) co_return;
-    }
-    begin_term(epoch);
-}
-
-void KubernetesCluster::Parts::watch_gangs(const std::vector<GangDialect>& dialects) {
-    for (const GangDialect& dialect : dialects) {
-        const bool watched = std::any_of(gangs.begin(), gangs.end(), [&](const GangWatch& gang) {
-            return gang.dialect.group == dialect.group;
-        });
-        if (watched) continue;
-        auto feed = std::make_unique<GangFeed>(outbox, dialect.field, [this] { on_synced(); });
-        auto informer = std::make_unique<Informer>(
-            loop, *client,
-            informer_settings(dialect_path(dialect), true, settings.seed + 10 + gangs.size()),
-            *feed);
-        gangs.push_back({dialect, std::move(feed), std::move(informer)});
-        group.spawn("watch " + std::string(dialect.group), gangs.back().informer->run());
-    }
-}
-
-aio::Task<void> KubernetesCluster::Parts::discover() {
-    for (;;) {
-        auto dialects =
-            co_await discover_gang_dialects(*client, aio::Deadline::in(std::chrono::seconds{10}));
-        if (dialects) {
-            discovery_error.clear();
-            watch_gangs(*dialects);
-            if (!discovered) {
-                discovered = true;
-                on_synced();
-            }
-        } else {
-            discovery_error = dialects.error().message;
-        }
-        const auto pause = discovered ? settings.rediscover : std::chrono::milliseconds{1'000};
-        const bool running = co_await aio::sleep_until(aio::Deadline::in(pause));
-        if (!running) co_return;
-    }
-}
-
 KubernetesCluster::KubernetesCluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 KubernetesCluster::~KubernetesCluster() = default;
 
@@ -298,7 +106,9 @@ Result<std::unique_ptr<KubernetesCluster>> KubernetesCluster::create(aio::Loop& 
         inside ? in_cluster_access(process_environment())
                : load_kubeconfig({settings.kubeconfig, settings.context}, process_environment());
     if (!access) return access.error();
-    if (settings.lease.identity.empty()) settings.lease.identity = make_lease_identity();
+    if (settings.lease.identity.empty()) {
+        settings.lease.identity = make_lease_identity(settings.pod);
+    }
     if (settings.lease_enabled) {
         if (auto valid = validate(settings.lease); !valid) return valid.error();
         // A2: what a deposed leader sent is over before its successor begins.
@@ -320,12 +130,7 @@ void KubernetesCluster::start(ports::EventSink& sink) {
     parts.outbox.attach(sink);
     parts.group.spawn("outbox", parts.outbox.run());
     parts.group.spawn("pulse", parts.pulse.run());
-    parts.group.spawn("watch pods", parts.pods.run());
-    parts.group.spawn("watch nodes", parts.nodes.run());
-    for (const Parts::WorkloadWatch& workload : parts.workloads) {
-        parts.group.spawn("watch workloads", workload.informer->run());
-    }
-    parts.group.spawn("discover", parts.discover());
+    parts.group.spawn("watch", parts.watch_all());
     parts.group.spawn("conditions", parts.writer.run());
     parts.group.spawn("events", parts.recorder.run());
     if (parts.settings.lease_enabled) {
@@ -407,25 +212,35 @@ aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey j
     return ask_for_trouble(*parts_->client, std::move(job), std::move(uid), deadline);
 }
 
-aio::Task<bool> KubernetesCluster::stop(aio::Deadline deadline) {
+aio::Task<void> KubernetesCluster::hand_over(aio::Deadline deadline) {
     Parts& parts = *parts_;
-    parts.stopping = true;
+    if (std::exchange(parts.stopping, true)) co_return;
     // Writes first: the lease must not be given away before the last of them has ended (A1).
     constexpr std::chrono::milliseconds look_again{10};
-    bool idle = parts.binder.idle() && parts.maker.idle() && parts.evictor.idle();
-    while (!idle && !deadline.passed()) {
+    const auto is_idle = [&] {
+        return parts.binder.idle() && parts.maker.idle() && parts.evictor.idle() &&
+               parts.resizer.idle();
+    };
+    parts.writes_ended = is_idle();
+    while (!parts.writes_ended && !deadline.passed()) {
         const bool running = co_await aio::sleep_until(aio::Deadline::in(look_again));
         if (!running) break;
-        idle = parts.binder.idle() && parts.maker.idle() && parts.evictor.idle();
+        parts.writes_ended = is_idle();
     }
     parts.writer.lead(std::nullopt);
     parts.recorder.lead(std::nullopt);
     // Best effort: an unreleased lease expires by itself.
-    if (idle && parts.settings.lease_enabled) (void)co_await parts.keeper.release(deadline);
+    const bool releases = parts.writes_ended && parts.settings.lease_enabled;
+    if (releases) (void)co_await parts.keeper.release(deadline);
+}
+
+aio::Task<bool> KubernetesCluster::stop(aio::Deadline deadline) {
+    Parts& parts = *parts_;
+    co_await hand_over(deadline);
     parts.group.cancel();
     const bool joined =
         co_await parts.group.join(aio::Deadline{deadline.at() + std::chrono::seconds{1}});
-    co_return idle&& joined;
+    co_return parts.writes_ended&& joined;
 }
 
 KubernetesFigures KubernetesCluster::figures() const {

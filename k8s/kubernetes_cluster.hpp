@@ -2,9 +2,13 @@
 // A real Kubernetes as the daemon's cluster (ports/cluster.hpp): informers in, effects out.
 //
 //   start: discover PodGroup dialects, list and watch pods, nodes, groups  -> CacheSynced
-//   lease: acquired -> (there was a term before: wait until a deposed leader's writes are over,
-//          then list everything anew, A2b) -> LeadershipChanged{true};  lost -> {false} at once
-//   stop:  no new effects -> those in flight finish -> lease released -> the rest is cancelled
+//   lease: acquired -> (a leader before may still be alive: wait until a deposed leader's writes
+//          are over, then list everything again, A2b) -> LeadershipChanged{true};
+//          lost -> {false} at once
+//   The first lists wait for the first answer about the lease: a process that takes over at once
+//   has lists that began after the term before ended, and needs no others.
+//   hand over: no new effects -> those in flight finish -> lease released
+//   stop:  the same, if it has not happened -> the rest is cancelled
 //
 // Thread: the loop's. Owned by the composition root; stop() must have ended before it is destroyed.
 
@@ -34,14 +38,16 @@ struct KubernetesSettings {
     std::int32_t gpu_replicas = 1;  // of a shared GPU, where no label says how many
     std::string version = "0";
     bool lease_enabled = true;
-    // An empty identity is made.
+    // An empty identity is made, of `pod`.
     LeaseSettings lease;
+    PodIdentity pod;
     std::size_t binds_in_flight_max = 64;
     std::chrono::milliseconds bind_timeout{5'000};
     bool failure_events = true;
     bool success_events = true;
     std::int64_t failure_events_per_second = 20;
     std::int64_t success_events_per_second = 5;
+    std::int64_t conditions_per_second = 20;
     std::chrono::milliseconds rediscover{60'000};  // for PodGroup kinds installed later
     std::uint64_t seed = 1;
     ReadSpec read_spec;  // empty: workloads that nobody remembers stay nobody's
@@ -79,6 +85,7 @@ public:
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
     aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                       aio::Deadline deadline) override;
+    aio::Task<void> hand_over(aio::Deadline deadline) override;
     aio::Task<bool> stop(aio::Deadline deadline) override;
 
     [[nodiscard]] KubernetesFigures figures() const;

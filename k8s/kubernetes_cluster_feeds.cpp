@@ -56,7 +56,7 @@ bool PodFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
     // Other schedulers' pods matter from the moment they hold a node (S12).
     if (known == pods_.end() && !facts.ours && facts.node.empty()) return true;
     has_seen_bound_ = has_seen_bound_ || (facts.ours && !facts.node.empty());
-    inform_writer(*reading);
+    report_state(*reading);
     const std::uint64_t print = fingerprint(facts, scratch_);
     if (known != pods_.end() && known->second.fingerprint == print) {
         ++figures_.unchanged;
@@ -69,20 +69,26 @@ bool PodFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
     return true;
 }
 
-void PodFeed::inform_writer(const PodReading& reading) {
+void PodFeed::forget(const std::string& uid) {
+    news_.conditions.forget(uid);
+    news_.events.forget(uid);
+}
+
+void PodFeed::report_state(const PodReading& reading) {
     const PodFacts& facts = reading.facts;
     if (!facts.ours) return;
     if (!facts.node.empty() || facts.terminating || is_terminal(facts.phase)) {
-        writer_.forget(facts.uid);
+        forget(facts.uid);
     } else {
-        writer_.observed({facts.key, facts.uid}, reading.generation, reading.told_unscheduled,
-                         {reading.told_reason, reading.told_message}, reading.told_since);
+        news_.conditions.observed({facts.key, facts.uid}, reading.generation,
+                                  reading.told_unscheduled,
+                                  {reading.told_reason, reading.told_message}, reading.told_since);
     }
 }
 
 bool PodFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
     // Nothing is read from the last state: it may be older than the truth (M15).
-    writer_.forget(identity.uid);
+    forget(identity.uid);
     const auto known = pods_.find(identity.uid);
     if (known == pods_.end()) return true;
     if (!outbox_.offer(PodRemoved{identity.uid})) return false;

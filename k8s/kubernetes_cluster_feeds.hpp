@@ -20,6 +20,7 @@
 #include "k8s/convert_group.hpp"
 #include "k8s/convert_pod.hpp"
 #include "k8s/convert_workload.hpp"
+#include "k8s/event_recorder.hpp"
 #include "k8s/informer.hpp"
 #include "k8s/labels.hpp"
 #include "k8s/status_writer.hpp"
@@ -77,10 +78,16 @@ private:
     std::uint64_t lists_ = 0;
 };
 
+// What is written about a pod: told of what the API server has, and of its end.
+struct PodNews {
+    StatusWriter& conditions;
+    EventRecorder& events;
+};
+
 class PodFeed : public Feed {
 public:
-    PodFeed(Outbox& outbox, PodReadSettings settings, StatusWriter& writer, OnSynced on_synced)
-        : Feed(outbox, std::move(on_synced)), settings_(std::move(settings)), writer_(writer) {}
+    PodFeed(Outbox& outbox, PodReadSettings settings, PodNews news, OnSynced on_synced)
+        : Feed(outbox, std::move(on_synced)), settings_(std::move(settings)), news_(news) {}
 
     bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
     bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
@@ -95,10 +102,11 @@ private:
         std::uint64_t fingerprint = 0;
         bool has_controller = false;
     };
-    void inform_writer(const PodReading& reading);
+    void report_state(const PodReading& reading);
+    void forget(const std::string& uid);
 
     PodReadSettings settings_;
-    StatusWriter& writer_;
+    PodNews news_;
     std::unordered_map<std::string, Known> pods_;  // by uid
     bool has_seen_bound_ = false;
     std::string scratch_;

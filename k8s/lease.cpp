@@ -96,6 +96,7 @@ std::string lease_body(const LeaseSettings& settings, const LeaseRecord& record)
 LeaseMachine::Step LeaseMachine::begin(Time now, std::int64_t wall_us) {
     expire(now);
     creating_ = false;
+    found_ = Before::unknown;
     fast_path_used_ = leading_ && !must_read_;
     if (fast_path_used_) return {Send::update, claim(wall_us)};
     return {Send::read, {}};
@@ -111,7 +112,8 @@ LeaseMachine::Step LeaseMachine::on_read(std::optional<LeaseRecord> found, Time 
         creating_ = true;
         return {Send::create, claim(wall_us)};
     }
-    observe(*found, now);
+    const bool is_first_look = !have_observed_;
+    const bool has_changed = observe(*found, now);
     must_read_ = false;
     const bool ours = found->holder == settings_.identity;
     if (leading_ && (!ours || Epoch{static_cast<std::uint64_t>(found->transitions)} != epoch_)) {
@@ -123,8 +125,22 @@ LeaseMachine::Step LeaseMachine::on_read(std::optional<LeaseRecord> found, Time 
         // our own clock's (M18).
         const auto patience =
             std::max(std::chrono::seconds{found->duration_seconds}, std::chrono::seconds{1});
-        if (now - observed_at_ < patience) return {};
+        if (now - observed_at_ < patience) {
+            if (has_changed && !is_first_look) return {};  // its holder is alive
+            return {Send::ask, observed_};
+        }
     }
+    // Where a lease lasts a second or less, an edit by hand cannot be told from a release.
+    if (found->is_released() && settings_.duration > std::chrono::seconds{1}) {
+        found_ = Before::released;
+    }
+    return {Send::update, claim(wall_us)};
+}
+
+LeaseMachine::Step LeaseMachine::on_asked(bool is_dead, Time now, std::int64_t wall_us) {
+    expire(now);
+    if (!is_dead) return {};
+    found_ = Before::died;
     return {Send::update, claim(wall_us)};
 }
 
@@ -135,6 +151,7 @@ void LeaseMachine::on_written(LeaseRecord stored, Time sent_at, Time now) {
         leading_ = true;
         epoch_ = Epoch{static_cast<std::uint64_t>(stored.transitions)};
         writes_from_ = creating_ ? now + settings_.fence() : Time::min();
+        before_ = found_;
     }
     renewed_sent_at_ = sent_at;
     expire(now);  // the answer itself may have taken too long
@@ -165,12 +182,13 @@ std::optional<LeaseRecord> LeaseMachine::release(Time now, std::int64_t wall_us)
     return record;
 }
 
-void LeaseMachine::observe(const LeaseRecord& record, Time now) {
-    if (have_observed_ && record == observed_) return;
+bool LeaseMachine::observe(const LeaseRecord& record, Time now) {
+    if (have_observed_ && record == observed_) return false;
     observed_ = record;
     transitions_most_ = std::max(transitions_most_, record.transitions);
     observed_at_ = now;
     have_observed_ = true;
+    return true;
 }
 
 void LeaseMachine::step_down() {

@@ -3,7 +3,8 @@
 // resourceVersion, and the local monotonic clock as the only judge of time (M18). LeaseMachine is
 // the pure part: it is told the time and what the server answered, and says what to send next.
 //
-//   following ──nobody holds it, or its holder was not heard of for a lease duration──> leading
+//   following ──nobody holds it, its holder was not heard of for a lease duration, or it is
+//               provably dead──> leading
 //   leading   ──no renewal succeeded for renew_deadline, or another holds it──> following
 //
 // Each time of leading has a number, the epoch: the Lease's leaseTransitions, raised with every
@@ -13,6 +14,10 @@
 // Who finds no object makes one, and leads; but the object may have been deleted under a leader
 // that has not noticed yet. So a term that begins like that may write only when such a leader would
 // have stopped: a fence after the object was made.
+//
+// A holder that was not heard of since the last look, or that is there when this process looks for
+// the first time, may be dead: whether that can be proved is asked (lease_holder.hpp). A leader
+// that renews is not asked about.
 
 #include <chrono>
 #include <cstdint>
@@ -29,7 +34,7 @@ namespace gpuctl::k8s {
 struct LeaseSettings {
     std::string namespace_name;
     std::string name = "gpuctld";
-    std::string identity;  // <host>_<uuid>
+    std::string identity;  // lease_holder.hpp
     std::chrono::milliseconds duration{15'000};
     std::chrono::milliseconds renew_deadline{10'000};
     std::chrono::milliseconds retry_period{2'000};
@@ -51,6 +56,9 @@ struct LeaseRecord {
     std::int64_t transitions = 0;
     std::string resource_version;
     friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
+    // Given away by a leader whose writes had ended; an edit that empties the holder looks
+    // different.
+    [[nodiscard]] bool is_released() const { return holder.empty() && duration_seconds == 1; }
 };
 
 Result<LeaseRecord> parse_lease(std::string_view object);
@@ -64,16 +72,18 @@ public:
 
     explicit LeaseMachine(LeaseSettings settings) : settings_(std::move(settings)) {}
 
-    enum class Send : std::uint8_t { nothing, read, create, update };
+    // `ask`: whether record.holder is provably dead.
+    enum class Send : std::uint8_t { nothing, read, create, update, ask };
     struct Step {
         Send send = Send::nothing;
-        LeaseRecord record;  // for create and update
+        LeaseRecord record;  // for create, update and ask
     };
 
     // A round: begin(), then one of the on_*() for each answer, until a Step says `nothing`.
     // `wall_us` only fills the times that others read; no decision depends on it.
     Step begin(Time now, std::int64_t wall_us);
     Step on_read(std::optional<LeaseRecord> found, Time now, std::int64_t wall_us);
+    Step on_asked(bool is_dead, Time now, std::int64_t wall_us);
     // `sent_at`: when the write was sent, not answered: the lease counts from there (A2).
     void on_written(LeaseRecord stored, Time sent_at, Time now);
     // The write was refused or its fate is unknown: read before writing again.
@@ -89,6 +99,9 @@ public:
     }
     // Of this term, if it began without an object; else long ago.
     [[nodiscard]] Time writes_from() const { return writes_from_; }
+    // How the term before this one ended, which says how long its writes may still be under way.
+    enum class Before : std::uint8_t { unknown, died, released };
+    [[nodiscard]] Before before() const { return before_; }
     // There is nobody whose writes would have to be waited for: the first term there ever was.
     void write_at_once() { writes_from_ = Time::min(); }
     [[nodiscard]] Time renewed_at() const { return renewed_sent_at_; }
@@ -98,7 +111,8 @@ public:
     std::optional<LeaseRecord> release(Time now, std::int64_t wall_us);
 
 private:
-    void observe(const LeaseRecord& record, Time now);
+    // Whether the record is another one than that seen last.
+    bool observe(const LeaseRecord& record, Time now);
     void step_down();
     [[nodiscard]] LeaseRecord claim(std::int64_t wall_us) const;
 
@@ -110,6 +124,8 @@ private:
     bool must_read_ = true;              // the remembered resourceVersion is not to be trusted
     bool fast_path_used_ = false;        // in this round
     bool creating_ = false;              // in this round
+    Before found_ = Before::unknown;     // in this round
+    Before before_ = Before::unknown;    // this term
     bool leading_ = false;
     Epoch epoch_{};
     Time writes_from_ = Time::min();

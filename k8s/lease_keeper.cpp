@@ -1,11 +1,7 @@
 #include "k8s/lease_keeper.hpp"
 
-#include <unistd.h>
-
-#include <array>
-
-#include "daemon/aio/entropy.hpp"
 #include "daemon/aio/loop.hpp"
+#include "daemon/aio/signal.hpp"
 #include "daemon/net/http_types.hpp"
 
 namespace gpuctl::k8s {
@@ -31,6 +27,7 @@ struct LeaseKeeper::Parts {
     bool told_leading = false;
     Epoch told_epoch{};
     bool released = false;
+    aio::Signal round_over;
     View view;
 
     Parts(aio::Loop& on, Client& with, LeaseSettings how, OnChange tell, std::uint64_t seed)
@@ -42,12 +39,14 @@ struct LeaseKeeper::Parts {
           rng(seed),
           collection("/apis/coordination.k8s.io/v1/namespaces/" +
                      net::percent_encode(settings.namespace_name) + "/leases"),
-          path(collection + "/" + net::percent_encode(settings.name)) {}
+          path(collection + "/" + net::percent_encode(settings.name)),
+          round_over(on) {}
 
     void tell_change();
     [[nodiscard]] aio::Deadline answer_deadline() const;
     [[nodiscard]] aio::Clock::time_point next_round(aio::Clock::time_point now);
     [[nodiscard]] ApiCall call_of(const LeaseMachine::Step& step) const;
+    static aio::Task<bool> holder_is_dead(std::shared_ptr<Parts> parts, std::string identity);
     void failed(std::string why, aio::Clock::time_point now);
     void succeeded();
     LeaseMachine::Step take(const LeaseMachine::Step& sent, const ApiResult<ApiResponse>& answer,
@@ -104,6 +103,19 @@ ApiCall LeaseKeeper::Parts::call_of(const LeaseMachine::Step& step) const {
     return call;
 }
 
+// Its pod is asked for, on another connection than the lease's (M17). Where that fails the holder
+// counts as alive.
+aio::Task<bool> LeaseKeeper::Parts::holder_is_dead(std::shared_ptr<Parts> parts,
+                                                   std::string identity) {
+    const std::optional<LeaseHolder> holder = parse_lease_holder(identity);
+    if (!holder) co_return false;
+    const aio::Deadline deadline = parts->answer_deadline();
+    const ApiResult<ApiResponse> answer =
+        co_await parts->client.get(pod_path(holder->pod), deadline);
+    co_return is_provably_dead(*holder, parse_lease_holder(parts->settings.identity), answer,
+                               is_running);
+}
+
 void LeaseKeeper::Parts::failed(std::string why, aio::Clock::time_point now) {
     ++view.failures;
     view.last_error = std::move(why);
@@ -143,7 +155,9 @@ LeaseMachine::Step LeaseKeeper::Parts::take(const LeaseMachine::Step& sent,
     if (read) {
         // That it can be read says nothing of writing it: only a follower need no more.
         const LeaseMachine::Step next = machine.on_read(std::move(*record), now, wall_us());
-        if (next.send == LeaseMachine::Send::nothing) succeeded();
+        const bool follows =
+            next.send == LeaseMachine::Send::nothing || next.send == LeaseMachine::Send::ask;
+        if (follows) succeeded();
         return next;
     }
     machine.on_written(std::move(*record), sent_at, now);
@@ -164,6 +178,12 @@ aio::Task<void> LeaseKeeper::run() {
         LeaseMachine::Step step = parts->machine.begin(aio::Clock::now(), wall_us());
         parts->tell_change();
         while (step.send != LeaseMachine::Send::nothing && !parts->released) {
+            if (step.send == LeaseMachine::Send::ask) {
+                const bool dead = co_await Parts::holder_is_dead(parts, step.record.holder);
+                if (parts->released) break;
+                step = parts->machine.on_asked(dead, aio::Clock::now(), wall_us());
+                continue;
+            }
             const auto sent_at = aio::Clock::now();
             ApiCall call = parts->call_of(step);
             const aio::Deadline deadline = parts->answer_deadline();
@@ -172,6 +192,8 @@ aio::Task<void> LeaseKeeper::run() {
             step = parts->take(step, answer, sent_at);
             parts->tell_change();
         }
+        ++parts->view.rounds;
+        parts->round_over.notify_all();
         const bool slept =
             co_await aio::sleep_until(aio::Deadline{parts->next_round(aio::Clock::now())});
         if (!slept) co_return;
@@ -209,6 +231,17 @@ bool LeaseKeeper::may_write(Epoch epoch) const {
 
 aio::Clock::time_point LeaseKeeper::writes_from() const { return parts_->machine.writes_from(); }
 
+LeaseMachine::Before LeaseKeeper::before() const { return parts_->machine.before(); }
+
+aio::Task<bool> LeaseKeeper::first_round(aio::Deadline deadline) {
+    const auto parts = parts_;
+    while (parts->view.rounds == 0 && !deadline.passed()) {
+        const bool notified = co_await parts->round_over.wait(deadline);
+        if (!notified) break;
+    }
+    co_return parts->view.rounds > 0;
+}
+
 void LeaseKeeper::write_at_once() { parts_->machine.write_at_once(); }
 
 LeaseKeeper::View LeaseKeeper::view() const {
@@ -220,12 +253,6 @@ LeaseKeeper::View LeaseKeeper::view() const {
     view.holder = parts_->machine.holder();
     view.renewed_at = parts_->machine.renewed_at();
     return view;
-}
-
-std::string make_lease_identity() {
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    return std::string{host.data()} + "_" + aio::random_uuid();
 }
 
 }  // namespace gpuctl::k8s

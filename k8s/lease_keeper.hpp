@@ -15,6 +15,7 @@
 #include "daemon/aio/task.hpp"
 #include "k8s/client.hpp"
 #include "k8s/lease.hpp"
+#include "k8s/lease_holder.hpp"
 
 namespace gpuctl::k8s {
 
@@ -35,6 +36,10 @@ public:
     // Of a term that began without a Lease object: LeaseMachine.
     [[nodiscard]] aio::Clock::time_point writes_from() const;
     void write_at_once();
+    // How the term before ours ended: LeaseMachine.
+    [[nodiscard]] LeaseMachine::Before before() const;
+    // Until the first round has ended; false when it had not by then.
+    aio::Task<bool> first_round(aio::Deadline deadline);
 
     struct View {
         bool leading = false;
@@ -45,6 +50,7 @@ public:
         std::uint64_t terms = 0;
         std::uint64_t renewals = 0;
         std::uint64_t failures = 0;
+        std::uint64_t rounds = 0;
         std::string last_error;  // of the rounds since the last good one
         std::optional<aio::Clock::time_point> failing_since;
     };
@@ -54,8 +60,5 @@ private:
     struct Parts;
     std::shared_ptr<Parts> parts_;
 };
-
-// <host>_<uuid>
-std::string make_lease_identity();
 
 }  // namespace gpuctl::k8s

@@ -22,11 +22,12 @@ public:
     explicit RefusalNotice(Say say) : say_(std::move(say)) {}
 
     // Other errors than refusals are told elsewhere: silence, lost leadership, pods that are gone.
+    // A namespace that is being deleted refuses everything, and nothing is to be done about it.
     void note(const ApiError& error, Time now) {
         const bool is_refusal = error.code == ErrorCode::Forbidden ||
                                 error.code == ErrorCode::BadRequest ||
                                 error.code == ErrorCode::ValidationFailed;
-        if (!is_refusal) return;
+        if (!is_refusal || error.is_namespace_terminating()) return;
         ++refused_;
         if (said_at_ && now - *said_at_ < kBetween) return;
         said_at_ = now;

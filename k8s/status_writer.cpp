@@ -53,50 +53,68 @@ std::string condition_patch(const PodReference& pod, const PodCondition& conditi
     return body;
 }
 
+ConditionLedger::Entry& ConditionLedger::entry_of(const PodReference& pod) {
+    Entry& entry = pods_.try_emplace(pod.uid, jobs_.end()).first->second;
+    entry.pod = pod;
+    return entry;
+}
+
+void ConditionLedger::belongs_to(Entry& entry, const ObjectKey& job) {
+    if (entry.job != jobs_.end() && entry.job->first == job) return;
+    leave_job(entry);
+    entry.job = jobs_.try_emplace(job, 0).first;
+    ++entry.job->second;
+}
+
+void ConditionLedger::leave_job(Entry& entry) {
+    if (entry.job == jobs_.end()) return;
+    if (--entry.job->second == 0) jobs_.erase(entry.job);
+    entry.job = jobs_.end();
+}
+
 void ConditionLedger::unschedule(Entry& entry) {
-    if (!entry.wanted) return;
-    const auto [from, to] = due_.equal_range(entry.due);
-    const auto mine =
-        std::find_if(from, to, [&](const auto& item) { return item.second == entry.pod.uid; });
-    if (mine != to) due_.erase(mine);
+    line_.remove(entry.pod.uid);
     entry.wanted.reset();
 }
 
-void ConditionLedger::schedule(Entry& entry, PodCondition condition, Time due) {
+void ConditionLedger::schedule(Entry& entry, Text condition, Time due) {
     entry.wanted = std::move(condition);
-    entry.due = due;
-    due_.emplace(due, entry.pod.uid);
+    line_.add(entry.job->first, entry.pod.uid, due);
 }
 
 void ConditionLedger::observed(const PodReference& pod, std::int64_t generation,
                                bool told_unscheduled, PodCondition told, Instant since) {
     if (!told_unscheduled && !pods_.contains(pod.uid)) return;  // nothing to remember
     if (!pods_.contains(pod.uid) && pods_.size() >= settings_.pods_max) return;
-    Entry& entry = pods_[pod.uid];
-    entry.pod = pod;
+    Entry& entry = entry_of(pod);
     entry.generation = generation;
     entry.told_unscheduled = told_unscheduled;
-    entry.told = std::move(told);
+    if (!entry.told || *entry.told != told) {
+        entry.told = std::make_shared<const PodCondition>(std::move(told));
+    }
     entry.since = since;
     entry.is_confirmed = true;
 }
 
-void ConditionLedger::want(const PodReference& pod, const PodCondition& condition, Time now) {
+void ConditionLedger::want(const ObjectKey& job, const PodReference& pod, const Text& condition,
+                           Time now) {
     if (!pods_.contains(pod.uid) && pods_.size() >= settings_.pods_max) {
         ++dropped_;
         return;
     }
-    Entry& entry = pods_[pod.uid];
-    entry.pod = pod;
-    if (entry.told_unscheduled && entry.told == condition) return unschedule(entry);
+    Entry& entry = entry_of(pod);
+    belongs_to(entry, job);
+    const bool same_text = entry.told && (entry.told == condition || *entry.told == *condition);
+    if (entry.told_unscheduled && same_text) return unschedule(entry);
     if (entry.wanted) {
         entry.wanted = condition;  // the newest text, at the time that was planned
         return;
     }
-    const bool same_reason = entry.told_unscheduled && entry.told.reason == condition.reason;
+    const bool same_reason =
+        entry.told_unscheduled && entry.told && entry.told->reason == condition->reason;
     Time due = now + settings_.hold_down;
     if (same_reason && entry.told_at != Time{}) {
-        due = std::max(due, entry.told_at + settings_.same_reason_again);
+        due = std::max(due, entry.told_at + settings_.same_reason_again.of(entry.job->second));
     }
     schedule(entry, condition, due);
 }
@@ -105,20 +123,20 @@ void ConditionLedger::forget(const std::string& uid) {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
     unschedule(found->second);
+    leave_job(found->second);
     pods_.erase(found);
 }
 
 std::optional<ConditionLedger::Write> ConditionLedger::next(Time now) {
-    if (due_.empty() || due_.begin()->first > now) return std::nullopt;
-    Entry& entry = pods_.at(due_.begin()->second);
-    due_.erase(due_.begin());
+    const std::optional<std::string> uid = line_.take(now);
+    if (!uid) return std::nullopt;
+    Entry& entry = pods_.at(*uid);
     const Instant since = entry.told_unscheduled ? entry.since : Instant{};
-    Write write{entry.pod, std::move(*entry.wanted), since, entry.generation};
-    entry.wanted.reset();
+    Write write{entry.pod, *entry.wanted, since, entry.generation};
     entry.told_unscheduled = true;
     entry.is_confirmed = false;
     entry.since = since;
-    entry.told = write.condition;
+    entry.told = std::exchange(entry.wanted, nullptr);
     entry.told_at = now;
     return write;
 }
@@ -134,28 +152,24 @@ void ConditionLedger::failed(const Write& write, Time now) {
     const auto found = pods_.find(write.pod.uid);
     if (found == pods_.end()) return;
     Entry& entry = found->second;
-    const bool has_landed =
-        entry.is_confirmed && entry.told_unscheduled && entry.told == write.condition;
+    const bool has_landed = entry.is_confirmed && entry.told_unscheduled && entry.told &&
+                            *entry.told == write.condition;
     if (has_landed) return;
     const auto pause = pause_after(++entry.failures, settings_.retry_first, settings_.retry_cap);
-    // Whatever stands there, it is not known to be what was to be written.
+    // Whatever is there, it is not known to be what was to be written.
     entry.told_unscheduled = entry.since.happened();
-    entry.told = {};
-    PodCondition newest = entry.wanted.value_or(write.condition);
-    unschedule(entry);
+    entry.told.reset();
+    Text newest =
+        entry.wanted ? entry.wanted : std::make_shared<const PodCondition>(write.condition);
     schedule(entry, std::move(newest), now + pause);
 }
 
-ConditionLedger::Time ConditionLedger::next_at() const {
-    return due_.empty() ? Time::max() : due_.begin()->first;
-}
-
-StatusWriter::StatusWriter(aio::Loop& loop, Client& client, std::int64_t writes_per_second,
+StatusWriter::StatusWriter(aio::Loop& loop, Client& client, WriteRate rate,
                            ConditionLedger::Settings settings, RefusalNotice::Say on_refusal)
     : client_(client),
       changed_(loop),
       ledger_(settings),
-      budget_(writes_per_second, writes_per_second),
+      budget_(rate),
       refusals_(std::move(on_refusal)) {}
 
 void StatusWriter::observed(const PodReference& pod, std::int64_t generation, bool told_unscheduled,
@@ -164,10 +178,11 @@ void StatusWriter::observed(const PodReference& pod, std::int64_t generation, bo
 }
 
 void StatusWriter::want(const ReportPending& report) {
-    const auto condition = condition_for(report.explanation);
+    auto condition = condition_for(report.explanation);
     if (!condition) return;
+    const auto text = std::make_shared<const PodCondition>(std::move(*condition));
     for (const PodReference& pod : report.pods) {
-        ledger_.want(pod, *condition, aio::Clock::now());
+        ledger_.want(report.job, pod, text, aio::Clock::now());
     }
     changed_.notify_all();
 }
@@ -183,7 +198,7 @@ aio::Task<void> StatusWriter::run() {
     constexpr std::chrono::seconds longest_wait{60};
     for (;;) {
         const auto now = aio::Clock::now();
-        const auto at = std::max(ledger_.next_at(), budget_.ready_at());
+        const auto at = std::max(ledger_.next_at(), budget_.ready_at(now));
         if (!epoch_ || at > now) {
             const auto until = std::min(epoch_ ? at : now + longest_wait, now + longest_wait);
             const bool notified = co_await changed_.wait(aio::Deadline{until});
@@ -193,9 +208,9 @@ aio::Task<void> StatusWriter::run() {
             }
             continue;
         }
+        if (!budget_.take(now)) continue;
         auto order = ledger_.next(now);
-        if (!order || !budget_.take(now)) continue;
-        co_await write(std::move(*order), *epoch_);
+        if (order) co_await write(std::move(*order), *epoch_);
     }
 }
 

@@ -4,14 +4,15 @@
 // Written only when it changed, at a bounded rate, best effort; on success the API server writes
 // PodScheduled=True itself.
 //
-// Bounds: so many pods are remembered, so many writes a second; a pod that waits less than a moment
-// is never written, and new numbers under the same reason wait half a minute. A write that failed
-// is due again after a pause that doubles, with the newest text, until it is told or the pod is
-// gone.
+// Bounds: so many pods are remembered, so many writes a second, those of all jobs in turn
+// (pod_line.hpp); a pod that waits less than a second is never written, and new numbers under the
+// same reason wait half a minute, of jobs with many waiting pods longer. A write that failed is due
+// again after a pause that doubles, with the newest text, until it is written or the pod is gone.
 
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "daemon/aio/signal.hpp"
 #include "daemon/aio/task_group.hpp"
 #include "k8s/client.hpp"
+#include "k8s/pod_line.hpp"
 #include "k8s/refusal_notice.hpp"
 #include "k8s/token_bucket.hpp"
 #include "scheduler/model/effect.hpp"
@@ -53,7 +55,8 @@ public:
     struct Settings {
         std::size_t pods_max = 50'000;
         std::chrono::milliseconds hold_down{1'000};
-        std::chrono::milliseconds same_reason_again{30'000};
+        PodPause same_reason_again{std::chrono::milliseconds{500}, std::chrono::seconds{30},
+                                   std::chrono::minutes{5}};
         std::chrono::milliseconds retry_first{1'000};
         std::chrono::milliseconds retry_cap{60'000};
     };
@@ -62,7 +65,9 @@ public:
     // The pod as the API server has it; known after a restart too.
     void observed(const PodReference& pod, std::int64_t generation, bool told_unscheduled,
                   PodCondition told, Instant since);
-    void want(const PodReference& pod, const PodCondition& condition, Time now);
+    // All pods of a report share one text.
+    using Text = std::shared_ptr<const PodCondition>;
+    void want(const ObjectKey& job, const PodReference& pod, const Text& condition, Time now);
     void forget(const std::string& uid);
 
     struct Write {
@@ -71,41 +76,48 @@ public:
         Instant since;  // of the transition; never: with this write
         std::int64_t generation = 0;
     };
-    // The write that has been due longest; counts as told until it has failed.
+    // The next write that is due; counts as told until it has failed.
     std::optional<Write> next(Time now);
     void written(const Write& write);
     // Not told, as far as anybody knows: due again after a pause, unless the watch has shown it.
     void failed(const Write& write, Time now);
     // When next() may have something; Time::max(): not before the next want().
-    [[nodiscard]] Time next_at() const;
+    [[nodiscard]] Time next_at() const { return line_.next_at(); }
     [[nodiscard]] std::size_t size() const { return pods_.size(); }
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
 private:
+    using Jobs = std::map<ObjectKey, std::size_t>;  // with the number of its pods
     struct Entry {
+        explicit Entry(Jobs::iterator of) : job(of) {}
         PodReference pod;
+        Jobs::iterator job;  // end(): no report has named the pod yet
         std::int64_t generation = 0;
         bool told_unscheduled = false;
         bool is_confirmed = false;  // the watch spoke since the last write was sent
         std::int32_t failures = 0;  // in a row
         Instant since;              // of the transition, while told_unscheduled
-        PodCondition told;
-        std::optional<PodCondition> wanted;
+        Text told;                  // null: not known
+        Text wanted;                // null: nothing; else the pod is in the line
         Time told_at{};
-        Time due{};
     };
+    using Pods = std::unordered_map<std::string, Entry>;  // by uid
+    Entry& entry_of(const PodReference& pod);
+    void belongs_to(Entry& entry, const ObjectKey& job);
+    void leave_job(Entry& entry);
     void unschedule(Entry& entry);
-    void schedule(Entry& entry, PodCondition condition, Time due);
+    void schedule(Entry& entry, Text condition, Time due);
 
     Settings settings_;
-    std::unordered_map<std::string, Entry> pods_;  // by uid
-    std::multimap<Time, std::string> due_;         // uids with a wanted condition
+    Pods pods_;
+    Jobs jobs_;
+    PodLine line_;
     std::uint64_t dropped_ = 0;
 };
 
 class StatusWriter {
 public:
-    StatusWriter(aio::Loop& loop, Client& client, std::int64_t writes_per_second,
+    StatusWriter(aio::Loop& loop, Client& client, WriteRate rate,
                  ConditionLedger::Settings settings, RefusalNotice::Say on_refusal = {});
 
     // Until cancelled; spawn it in a TaskGroup.
@@ -117,6 +129,8 @@ public:
     void forget(const std::string& uid) { ledger_.forget(uid); }
     // Writes go out only in a term of leadership (A2).
     void lead(std::optional<Epoch> epoch);
+    // Of any pod: for a while fewer writes go out.
+    void binding(aio::Clock::time_point now) { budget_.binding(now); }
 
     struct Figures {
         std::uint64_t written = 0;
@@ -131,7 +145,7 @@ private:
     Client& client_;
     aio::Signal changed_;
     ConditionLedger ledger_;
-    TokenBucket budget_;
+    PacedBudget budget_;
     std::optional<Epoch> epoch_;
     Figures figures_;
     RefusalNotice refusals_;

@@ -35,4 +35,37 @@ private:
     Time earned_until_{};  // every token up to here is spent
 };
 
+// Writes a second while pods are being bound, and how many times as many while none are: what is
+// written about pods must not take from the API server what bindings need, and the line behind it
+// should not be long for that.
+struct WriteRate {
+    std::int64_t per_second = 0;
+    std::int64_t quiet_factor = 1;
+};
+
+class PacedBudget {
+public:
+    using Time = TokenBucket::Time;
+    explicit PacedBudget(WriteRate rate)
+        : busy_(rate.per_second, rate.per_second),
+          quiet_(rate.per_second * rate.quiet_factor, rate.per_second) {}
+
+    void binding(Time now) { busy_until_ = now + kQuietAfter; }
+    // When take() will give one, unless a pod is bound before.
+    [[nodiscard]] Time ready_at(Time now) const {
+        if (now >= busy_until_) return quiet_.ready_at();
+        const Time busy = busy_.ready_at();
+        return busy < busy_until_ ? busy : std::max(quiet_.ready_at(), busy_until_);
+    }
+    [[nodiscard]] bool take(Time now) {
+        return now < busy_until_ ? busy_.take(now) : quiet_.take(now);
+    }
+
+private:
+    static constexpr std::chrono::seconds kQuietAfter{1};
+    TokenBucket busy_;
+    TokenBucket quiet_;
+    Time busy_until_{};
+};
+
 }  // namespace gpuctl::k8s

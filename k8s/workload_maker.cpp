@@ -78,6 +78,11 @@ WorkloadMaker::Step WorkloadMaker::failed(std::string what, const ApiError& erro
     Step step;
     step.ok = false;
     step.message = std::move(what) + ": " + error.message;
+    if (error.is_namespace_terminating()) {
+        step.message += "; submit the job to another namespace, or again when this one is gone";
+        step.code = ErrorCode::Conflict;
+        return step;
+    }
     switch (error.code) {
         case ErrorCode::NotFound:  // of a write: its namespace
             step.code = ErrorCode::NamespaceNotFound;

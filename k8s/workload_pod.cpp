@@ -179,7 +179,11 @@ Json template_metadata(const JobSpec& spec, const WorkloadSettings& settings) {
 Json pod_template(const JobRecord& job, const WorkloadSettings& settings) {
     const JobSpec& spec = job.spec;
     Mounts workdirs = workdir_mounts(spec);
+    // Service links are variables named after every Service of the namespace, ours of other jobs
+    // among them: a job `vllm` would give each pod VLLM_PORT=tcp://..., and 1,000 jobs 7,000 of
+    // them.
     Json pod = {{"schedulerName", settings.scheduler_name},
+                {"enableServiceLinks", false},
                 {"priorityClassName", priority_class_name(spec.priority)},
                 {"restartPolicy", is_gang(spec) ? "Never" : "Always"}};
     // Counted from the pod's start on its node, so waiting in the queue costs nothing of it.

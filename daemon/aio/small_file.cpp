@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/aio/process_user.hpp"
+
 namespace gpuctl::aio {
 
 namespace fs = std::filesystem;
@@ -24,7 +26,10 @@ Result<std::string> read_small_file(const std::string& path) {
     if (fs::is_directory(path, ignored)) return fail("it is a directory");
     if (is_no_regular_file(path)) return fail("it is no regular file");
     std::ifstream in{path, std::ios::binary};
-    if (!in) return fail(std::generic_category().message(errno));
+    if (!in) {
+        const int number = errno;
+        return fail(std::generic_category().message(number) + permission_advice(number));
+    }
     std::string text;
     std::array<char, 4096> piece{};
     while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {

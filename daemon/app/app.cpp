@@ -233,6 +233,7 @@ aio::Task<bool> App::stop() {
     // What is needed at the very end must not be eaten up by clients that do not let go.
     const aio::Deadline for_clients =
         aio::Deadline::in(config_.server.shutdown_timeout - config_.server.shutdown_timeout / 4);
+    const aio::Deadline for_successor = aio::Deadline::in(config_.server.shutdown_timeout / 2);
     stop_asked_ = true;
     bool clean = true;
     if (services_) services_->stopping = true;
@@ -244,6 +245,7 @@ aio::Task<bool> App::stop() {
         clean = clean && drained;
         engine_->changed().notify_all();
     }
+    if (cluster_) co_await cluster_->hand_over(for_successor);
     if (relay_) {
         const bool ended = co_await relay_->stop(for_clients);
         clean = clean && ended;

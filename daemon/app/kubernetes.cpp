@@ -55,11 +55,14 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.lease.duration = source.lease.duration;
     settings.lease.renew_deadline = source.lease.renew_deadline;
     settings.lease.retry_period = source.lease.retry_period;
+    settings.pod = {source.pod.namespace_name, source.pod.name, source.pod.uid,
+                    source.pod.container};
     settings.binds_in_flight_max = source.binds_in_flight_max;
     settings.bind_timeout = source.bind_timeout;
     settings.failure_events = source.events != config::KubernetesEvents::off;
     settings.success_events = source.events == config::KubernetesEvents::all;
     settings.failure_events_per_second = source.failure_events_per_second;
+    settings.conditions_per_second = source.conditions_per_second;
     settings.success_events_per_second = source.success_events_per_second;
     settings.seed = aio::random_seed();
     settings.on_condition_refused = [](const std::string& why, std::uint64_t refused) {

@@ -148,9 +148,17 @@ void Run::on_signal(int signal) {
     tasks.spawn("stop", stop());
 }
 
+// Once at the start: where a Service is called gpuctld, a reader of the environment may wonder.
+void say_what_is_ignored(const std::vector<std::string>& variables) {
+    if (variables.empty()) return;
+    log::info("environment variables that describe services are no keys and are ignored",
+              {{"variables", variables.size()}, {"first", variables.front()}});
+}
+
 int run(const Options& options, config::Config config) {
     log::set_up(config.logging.format, config.logging.level);
     log_warnings(config);
+    say_what_is_ignored(config.service_links);
     Signals signals;
     aio::Loop loop;
     App app{loop, std::move(config), journal::real_disk()};
@@ -211,8 +219,10 @@ int main(int argc, char** argv) {
         "speaks.",
         "gpuctld"};
     Options options;
-    flags.add_option("--config", options.config_file,
-                     "gpuctld.yaml; without it defaults and GPUCTLD_* variables count");
+    flags
+        .add_option("--config", options.config_file,
+                    "gpuctld.yaml; without it defaults and GPUCTLD_* variables count")
+        ->envname("GPUCTLD_CONFIG");
     const CLI::Option* listen = flags.add_option("--listen", options.listen,
                                                  "HOST:PORT, instead of server.address and .port");
     flags.add_flag("--check-config", options.check_config, "check the configuration and end");

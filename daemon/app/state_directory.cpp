@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "daemon/aio/process_user.hpp"
+
 namespace gpuctl::app {
 namespace {
 
@@ -43,6 +45,7 @@ Result<std::string> resolve_state_directory(const std::string& configured) {
     if (failure) {
         return make_error(ErrorCode::InvalidConfiguration,
                           "make the journal's directory " + directory + ": " + failure.message() +
+                              aio::permission_advice(failure.value()) +
                               "; choose another with journal.directory");
     }
     return directory;

@@ -88,6 +88,25 @@ void check(const Lease& lease, const wire::Field& field) {
     check_label(field, "namespace", lease.namespace_name);
 }
 
+void check(const OwnPod& pod, const wire::Field& field) {
+    const std::pair<const char*, const std::string&> parts[] = {{"namespace", pod.namespace_name},
+                                                                {"name", pod.name},
+                                                                {"uid", pod.uid},
+                                                                {"container", pod.container}};
+    const bool any = std::any_of(std::begin(parts), std::end(parts),
+                                 [](const auto& part) { return !part.second.empty(); });
+    for (const auto& [key, value] : parts) {
+        if (any && value.empty()) {
+            member(field, key)
+                .error("pod." + std::string{key} + " is missing: the four keys of pod go together");
+        } else if (any) {
+            if (const auto problem = wire::problem_with_subdomain(value); !problem.empty()) {
+                member(field, key).error("\"" + value + "\" " + problem);
+            }
+        }
+    }
+}
+
 void check(const Kubernetes& kubernetes, const wire::Field& field) {
     const milliseconds spare = kubernetes.lease.duration - kubernetes.lease.renew_deadline;
     if (kubernetes.lease.enabled && spare.count() > 0 && kubernetes.bind_timeout > spare) {

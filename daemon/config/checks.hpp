@@ -13,6 +13,7 @@ void check(const T&, const wire::Field&) {}
 void check(const Server& server, const wire::Field& field);
 void check(const TlsFiles& files, const wire::Field& field);
 void check(const Lease& lease, const wire::Field& field);
+void check(const OwnPod& pod, const wire::Field& field);
 void check(const Kubernetes& kubernetes, const wire::Field& field);
 void check(const EmbeddedNodes& nodes, const wire::Field& field);
 void check(const Embedded& embedded, const wire::Field& field);

@@ -51,6 +51,14 @@ struct Lease {
     milliseconds retry_period{2'000};
 };
 
+// The pod that runs this gpuctld, where there is one.
+struct OwnPod {
+    std::string namespace_name;
+    std::string name;
+    std::string uid;
+    std::string container;
+};
+
 enum class KubernetesEvents : std::uint8_t { off, failures, all };
 
 struct Kubernetes {
@@ -58,10 +66,12 @@ struct Kubernetes {
     std::string context;     // empty: current-context
     std::string scheduler_name = "gpuctl";
     Lease lease;
+    OwnPod pod;
     std::size_t binds_in_flight_max = 64;
     seconds bind_timeout{5};  // A2: a deposed leader's write must be over by then
     KubernetesEvents events = KubernetesEvents::all;
-    std::int64_t success_events_per_second = 5;  // one per gang or job, dropped beyond (ruling 25)
+    std::int64_t conditions_per_second = 20;
+    std::int64_t success_events_per_second = 5;
     std::int64_t failure_events_per_second = 20;
     std::vector<std::string> host_path_roots;  // workdirs must lie below one of these
 };
@@ -145,6 +155,8 @@ struct Config {
     std::map<std::string, std::string> places;
     // What is allowed and perhaps not meant: sentences with their places.
     std::vector<std::string> warnings;
+    // Variables with our prefix that describe services of the namespace: service_links.hpp.
+    std::vector<std::string> service_links;
     // "gpuctld.yaml:3:5: ", or nothing.
     [[nodiscard]] std::string at(const std::string& key) const {
         const auto found = places.find(key);

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "daemon/config/service_links.hpp"
 #include "daemon/config/tables.hpp"
 
 extern char** environ;
@@ -39,11 +40,15 @@ Error invalid(const std::string& message) {
     return make_error(ErrorCode::InvalidConfiguration, message);
 }
 
-// Puts the environment's values into the document, as if they stood in the file. Returns which
-// variable each pointer came from.
-Result<std::map<std::string, std::string>> overlay(
-    wire::Document& document, const std::map<std::string, std::string>& environment,
-    std::vector<std::string>& warnings) {
+struct Overlay {
+    std::map<std::string, std::string> origins;  // which variable each pointer came from
+    std::vector<std::string> service_links;      // left out
+    std::vector<std::string> warnings;
+};
+
+// Puts the environment's values into the document, as if they stood in the file.
+Result<Overlay> overlay(wire::Document& document,
+                        const std::map<std::string, std::string>& environment) {
     std::map<std::string, std::string> paths;
     std::vector<std::string> names;
     for (const KeyDescription& key : describe_keys()) {
@@ -51,10 +56,14 @@ Result<std::map<std::string, std::string>> overlay(
         paths[key.environment] = key.path;
         names.push_back(key.environment);
     }
-    std::map<std::string, std::string> origins;
+    Overlay result;
     for (const auto& [name, value] : environment) {
         if (name.substr(0, kEnvironmentPrefix.size()) != kEnvironmentPrefix) continue;
         if (name == kConfigVariable) continue;
+        if (is_service_link(name, value, environment)) {
+            result.service_links.push_back(name);
+            continue;
+        }
         const auto it = paths.find(name);
         if (it == paths.end()) {
             const std::string nearest = wire::nearest_name(name, names);
@@ -62,9 +71,10 @@ Result<std::map<std::string, std::string>> overlay(
                            (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
         }
         if (value.empty()) {  // as likely a value that got lost as one
-            warnings.push_back("environment variable " + name +
-                               " is set and empty; it is not used: unset it, or write '\"\"' for "
-                               "an empty text");
+            result.warnings.push_back(
+                "environment variable " + name +
+                " is set and empty; it is not used: unset it, or write '\"\"' for "
+                "an empty text");
             continue;
         }
         const std::string pointer = pointer_of(it->second);
@@ -82,9 +92,9 @@ Result<std::map<std::string, std::string>> overlay(
                            it->second);
         }
         document.written[pointer] = value;
-        origins[pointer] = name;
+        result.origins[pointer] = name;
     }
-    return origins;
+    return result;
 }
 
 Error refused(const std::string& file, std::vector<Detail> details,
@@ -144,9 +154,10 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
                        ": a configuration is a map of sections, not " +
                        wire::kind_of(document.root));
     }
-    std::vector<std::string> warnings;
-    const auto origins = overlay(document, environment, warnings);
-    if (origins.has_error()) return origins.error();
+    Result<Overlay> overlaid = overlay(document, environment);
+    if (overlaid.has_error()) return overlaid.error();
+    const std::map<std::string, std::string>& origins = overlaid->origins;
+    std::vector<std::string> warnings = std::move(overlaid->warnings);
 
     wire::Problems problems;
     Config config;
@@ -154,7 +165,7 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
     read_struct(wire::Field{document, &document.root, "", problems}, config);
     problems.sort();
     name_keys(problems.errors);
-    if (!problems.errors.empty()) return refused(file_name, std::move(problems.errors), *origins);
+    if (!problems.errors.empty()) return refused(file_name, std::move(problems.errors), origins);
     for (const Detail& warning : problems.warnings) {
         warnings.push_back(told(file_name, warning.place) + ": " + warning.message);
     }
@@ -162,9 +173,10 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
     for (const auto& [pointer, place] : document.places) {
         config.places[path_of(pointer)] = told(file_name, place);
     }
-    for (const auto& [pointer, variable] : *origins) {
+    for (const auto& [pointer, variable] : origins) {
         config.places[path_of(pointer)] = "environment variable " + variable;
     }
+    config.service_links = std::move(overlaid->service_links);
     return config;
 }
 

@@ -148,6 +148,17 @@ const std::vector<Key<Lease>>& keys<Lease>() {
 }
 
 template <>
+const std::vector<Key<OwnPod>>& keys<OwnPod>() {
+    static const std::vector<Key<OwnPod>> table = {
+        text("namespace", &OwnPod::namespace_name, "metadata.namespace"),
+        text("name", &OwnPod::name, "metadata.name"),
+        text("uid", &OwnPod::uid, "metadata.uid"),
+        text("container", &OwnPod::container, "the container's name in the pod"),
+    };
+    return table;
+}
+
+template <>
 const std::vector<Key<Kubernetes>>& keys<Kubernetes>() {
     static const std::vector<Key<Kubernetes>> table = {
         text("kubeconfig", &Kubernetes::kubeconfig, "file; \"\": the pod's service account"),
@@ -155,6 +166,8 @@ const std::vector<Key<Kubernetes>>& keys<Kubernetes>() {
         text("schedulerName", &Kubernetes::scheduler_name,
              "pods with this spec.schedulerName are placed, no others"),
         section("lease", &Kubernetes::lease, "leader election"),
+        section("pod", &Kubernetes::pod,
+                "this gpuctld's pod (deploy.yaml): one that follows it takes over at once"),
         count("bindsInFlightMax", &Kubernetes::binds_in_flight_max, 1, 1'024, "binds at once"),
         span("bindTimeout", &Kubernetes::bind_timeout, kMsPerSecond, kMsPerHour,
              "at most lease.duration minus lease.renewDeadline"),
@@ -163,10 +176,12 @@ const std::vector<Key<Kubernetes>>& keys<Kubernetes>() {
                 {"failures", KubernetesEvents::failures},
                 {"all", KubernetesEvents::all}},
                "Event objects to write: off, failures or all"),
+        count("conditionsPerSecond", &Kubernetes::conditions_per_second, 1, 1'000,
+              "conditions of waiting pods; five times as many while no pod is being bound"),
         count("successEventsPerSecond", &Kubernetes::success_events_per_second, 0, 1'000,
-              "one per gang or job; beyond, they are dropped and counted"),
+              "events of bound pods; ten times as many while no pod is being bound"),
         count("failureEventsPerSecond", &Kubernetes::failure_events_per_second, 0, 1'000,
-              "likewise, for jobs that cannot be placed"),
+              "events of waiting pods"),
         texts("hostPathRoots", &Kubernetes::host_path_roots,
               "workdirs of jobs must lie below one of these; []: any absolute path"),
     };

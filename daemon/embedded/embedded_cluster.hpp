@@ -52,6 +52,8 @@ public:
     // Its controllers have none.
     aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                       aio::Deadline deadline) override;
+    // No other gpuctld can lead this cluster.
+    aio::Task<void> hand_over(aio::Deadline /*deadline*/) override { co_return; }
     aio::Task<bool> stop(aio::Deadline deadline) override;
 
     // What happens to virtual machines: loss, return, cordon (sim/input.hpp).

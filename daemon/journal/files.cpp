@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "daemon/aio/process_user.hpp"
+
 namespace gpuctl::journal {
 
 namespace {
@@ -53,9 +55,7 @@ Error disk_error(std::string_view doing, const std::string& path, std::int64_t n
     std::string message = std::string{doing} + " " + path + ": ";
     message += number == 0 ? "the disk took no bytes" : std::strerror(number);
     if (number == ENOSPC || number == EDQUOT) message += "; make room and restart gpuctld";
-    if (number == EACCES || number == EPERM) {
-        message += "; the folder must belong to the user that gpuctld runs as";
-    }
+    message += aio::permission_advice(number);
     return make_error(ErrorCode::JournalFailed, message);
 }
 

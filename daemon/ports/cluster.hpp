@@ -47,6 +47,10 @@ public:
     virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                               aio::Deadline deadline) = 0;
 
+    // No new effects; ends when those in flight have, and gives the leadership away, so that
+    // another gpuctld need not wait until this one has let go of its clients. What reads goes on.
+    virtual aio::Task<void> hand_over(aio::Deadline deadline) = 0;
+
     // No new effects; those in flight finish or are cancelled at the deadline. True: all ended.
     virtual aio::Task<bool> stop(aio::Deadline deadline) = 0;
 };

@@ -1,218 +1,76 @@
 """config/deploy.yaml (ruling 33): one kubectl apply, then gpuctld started with exactly the arguments, environment,
-configuration and secrets that the API server then has, at exactly the paths, as exactly that service account.
+configuration and secrets that the API server then has, at exactly the paths, as exactly that service account, in the
+image that the file names (kubelet.py)."""
 
-What a kubelet would do is done here with a mount name space: a root directory of its own, read-only as asked, with
-/usr, the mounts of the pod, the daemon's program where the container's command expects it, and, where the tests run
-as root, the user, group, capabilities and file ownership of the security contexts."""
-
-import base64
 import os
 import pathlib
-import shutil
-import ssl
 import tempfile
+import time
 import unittest
-import urllib.error
-import urllib.request
 
-from support import BINARIES, BOUND_S, REPOSITORY, Process, Testbed, create_pod, node_of, pod, wait_for
+from kubelet import Container, unpack_image
+from support import BOUND_S, REPOSITORY, Process, Testbed, create_pod, free_port, node_of, pod, unique, wait_for
+from processes import PATIENCE  # behind support, which says where it is
 
 FILE = REPOSITORY / "config" / "deploy.yaml"
 NAMESPACE = "gpuctl-system"
-TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
-class Deploy(unittest.TestCase):
+class Deployed(unittest.TestCase):
+    """The file applied to a cluster, and its container to start."""
+
     @classmethod
     def setUpClass(cls):
         cls.bed = Testbed(kwok=False, controllers=False, rbac=False).start()
         cls.addClassCleanup(cls.bed.stop)
         cls.bed.kubectl("apply", "-f", str(FILE))
+        cls.bed.create_node("node-0", gpus=8)
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.image = unpack_image(REPOSITORY, folder.name)
 
     def setUp(self):
         deployments = self.bed.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments")["items"]
         self.assertEqual(len(deployments), 1)
         self.deployment = deployments[0]
         self.pod = self.deployment["spec"]["template"]["spec"]
-        self.container = self.pod["containers"][0]
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="gpuctl-deploy-"))
-        self.addCleanup(shutil.rmtree, self.root, True)
 
-    # --- what a kubelet does ---
+    def container(self, **options):
+        made = Container(self.bed, NAMESPACE, self.pod, self.image, Process, **options)
+        self.addCleanup(made.clean)
+        return made
 
-    def secret(self, name):
-        return {key: base64.b64decode(value) for key, value in
-                self.bed.get(f"/api/v1/namespaces/{NAMESPACE}/secrets/{name}").get("data", {}).items()}
+    def wait_ready(self, container):
+        wait_for(container.is_ready, 40,
+                 lambda: f"the readiness probe: {container.probe('readinessProbe')}\n{container.log()[-2000:]}", every_s=0.2)
 
-    def config_map(self, name):
-        return {key: value.encode() for key, value in
-                self.bed.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{name}").get("data", {}).items()}
+    def bind_one(self, container):
+        name = unique("pod")
+        create_pod(self.bed, "default", pod(name, gpus=1))
+        wait_for(lambda: node_of(self.bed, "default", name) == "node-0", BOUND_S, lambda: f"bound; {container.log()[-1000:]}")
 
-    def files_of(self, volume):
-        """name → (content, mode) of what the volume holds at start."""
-        if "configMap" in volume:
-            files, source = self.config_map(volume["configMap"]["name"]), volume["configMap"]
-        elif "secret" in volume:
-            files, source = self.secret(volume["secret"]["secretName"]), volume["secret"]
-        elif "persistentVolumeClaim" in volume:
-            claim = volume["persistentVolumeClaim"]["claimName"]
-            self.bed.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims/{claim}")
-            return {}
-        else:
-            self.assertIn("emptyDir", volume, f"a volume this test knows: {volume}")
-            return {}
-        mode = source.get("defaultMode", 0o644)
-        if source.get("items"):
-            return {item["path"]: (files[item["key"]], item.get("mode", mode)) for item in source["items"]}
-        return {name: (content, mode) for name, content in files.items()}
 
-    def give_to_group(self, path):
-        """As a kubelet does for fsGroup: the group owns what volumes hold."""
-        group = self.pod.get("securityContext", {}).get("fsGroup")
-        if group is not None and os.geteuid() == 0:
-            os.chown(path, 0, group)
-
-    def mount_all(self):
-        volumes = {volume["name"]: volume for volume in self.pod.get("volumes", [])}
-        self.writable = []
-        for mount in self.container.get("volumeMounts", []):
-            target = self.root / mount["mountPath"].lstrip("/")
-            files = self.files_of(volumes[mount["name"]])
-            if mount.get("subPath"):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(files[mount["subPath"]][0])
-                continue
-            target.mkdir(parents=True, exist_ok=True)
-            if not mount.get("readOnly"):
-                self.writable.append(mount["mountPath"])
-                target.chmod(0o2775)
-            self.give_to_group(target)
-            for name, (content, mode) in files.items():
-                (target / name).write_bytes(content)
-                (target / name).chmod(mode)
-                self.give_to_group(target / name)
-
-    def mount_service_account(self):
-        account = self.pod["serviceAccountName"]
-        answer = self.bed.api("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token", {
-            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}, expect=(201,))[1]
-        folder = self.root / TOKEN_PATH.lstrip("/")
-        folder.mkdir(parents=True)
-        (folder / "token").write_text(answer["status"]["token"])
-        (folder / "namespace").write_text(NAMESPACE)
-        shutil.copy(self.bed.folder / "pki" / "ca.crt", folder / "ca.crt")
-
-    def environment(self):
-        values = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/",
-                  "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(self.bed.port)}
-        fields = {"metadata.namespace": NAMESPACE, "metadata.name": "gpuctld-0", "spec.nodeName": "node-0",
-                  "status.podIP": "127.0.0.1", "metadata.uid": "0"}
-        for entry in self.container.get("env", []):
-            source = entry.get("valueFrom", {})
-            if "fieldRef" in source:
-                values[entry["name"]] = fields[source["fieldRef"]["fieldPath"]]
-            elif "secretKeyRef" in source:
-                values[entry["name"]] = self.secret(source["secretKeyRef"]["name"])[source["secretKeyRef"]["key"]].decode()
-            elif "configMapKeyRef" in source:
-                values[entry["name"]] = self.config_map(source["configMapKeyRef"]["name"])[source["configMapKeyRef"]["key"]].decode()
-            else:
-                values[entry["name"]] = entry.get("value", "")
-        return values
-
-    def start(self):
-        self.mount_all()
-        self.mount_service_account()
-        command = self.container.get("command") or ["/usr/local/bin/gpuctld"]
-        program = command[0] if command[0].startswith("/") else f"/usr/local/bin/{command[0]}"
-        shutil.copy(BINARIES / "gpuctld", self.root / "program")
-        (self.root / "arguments").write_text("\0".join([program, *command[1:], *self.container.get("args", [])]))
-        folder = self.container.get("workingDir", "/")
-        (self.root / "tmp").mkdir()
-        keep = [f"mount --bind $root{path} $root{path}" for path in self.writable]
-        if self.security()["readOnlyRootFilesystem"] and os.geteuid() == 0:
-            keep.append("mount -o remount,bind,ro $root")
-        keep = "\n".join(keep)
-        self.root.chmod(0o755)
-        launcher = pathlib.Path(tempfile.mkdtemp(prefix="gpuctl-launch-"))
-        self.addCleanup(shutil.rmtree, launcher, True)
-        (launcher / "run").write_text(f"""#!/bin/bash
-# Runs inside a mount name space of its own; nothing of it is seen outside.
-set -e
-root={self.root}
-mapfile -d '' -t words < $root/arguments
-mount --bind $root $root
-for part in dev proc; do mkdir -p $root/$part; mount --rbind /$part $root/$part; done
-mkdir -p $root/etc $root/usr
-mount --rbind /usr $root/usr
-for part in bin sbin lib lib64; do ln -s usr/$part $root/$part; done
-case "{program}" in
-/usr/*) mount -t tmpfs none $root$(dirname {program}) ;;
-*) mkdir -p $root$(dirname {program}) ;;
-esac
-cp $root/program $root{program}
-{keep}
-exec chroot $root {self.identity()} /usr/bin/env -C {folder} "${{words[@]}}"
-""")
-        name_space = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-        process = Process("gpuctld", [*name_space, "--propagation", "private", "bash", launcher / "run"],
-                          launcher / "log", environment=self.environment())
-        self.addCleanup(self.stop, process)
-        return process
-
-    def security(self):
-        return {**self.pod.get("securityContext", {}), **self.container.get("securityContext", {})}
-
-    def identity(self):
-        """The words in front of a command that make it run as the security contexts say."""
-        security = self.security()
-        if os.geteuid() != 0:
-            return ""  # only one user exists in a name space that an ordinary user makes
-        self.assertEqual(security["capabilities"], {"drop": ["ALL"]})
-        return (f"/usr/bin/setpriv --reuid {security['runAsUser']} --regid {security['runAsGroup']} "
-                f"--groups {security['fsGroup']} --no-new-privs --bounding-set=-all --inh-caps=-all")
-
-    @staticmethod
-    def stop(process):
-        process.stop(25)
-
-    def probe(self, which):
-        """(status, body) of the container's own probe."""
-        action = self.container[which]["httpGet"]
-        port = action["port"]
-        if isinstance(port, str):
-            port = next(entry["containerPort"] for entry in self.container["ports"] if entry["name"] == port)
-        self.assertEqual(action.get("scheme"), "HTTPS")
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE  # as a kubelet's probe does
-        try:
-            with urllib.request.urlopen(f"https://127.0.0.1:{port}{action['path']}", context=context, timeout=5) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as problem:
-            return problem.code, problem.read().decode()
-        except OSError as problem:
-            return 0, str(problem)
-
-    def assert_runs_as_asked(self, process):
+class Deploy(Deployed):
+    def assert_runs_as_asked(self, container):
         """Seen from outside, of the process itself; as an ordinary user there is nothing to see."""
         if os.geteuid() != 0:
             return
-        status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines())
-        security = self.security()
+        status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{container.pid}/status").read_text().splitlines())
+        security = container.security()
         self.assertEqual(status["Uid"].split(), [str(security["runAsUser"])] * 4)
         self.assertEqual(status["Gid"].split(), [str(security["runAsGroup"])] * 4)
         self.assertEqual(int(status["CapEff"], 16), 0)
+        self.assertEqual(int(status["CapBnd"], 16), 0)
         self.assertEqual(status["NoNewPrivs"].strip(), "1")
-
-    # --- tests ---
 
     def test_what_it_asks_for_is_as_agreed(self):
         self.assertEqual(self.deployment["spec"]["replicas"], 1)
         self.assertEqual(self.pod["serviceAccountName"], "gpuctld")
-        security = self.security()
+        security = self.container().security()
         self.assertTrue(security.get("runAsNonRoot"))
         self.assertFalse(security.get("allowPrivilegeEscalation", True))
         self.assertTrue(security.get("readOnlyRootFilesystem"))
+        self.assertEqual(security["capabilities"], {"drop": ["ALL"]})
         self.assertTrue(self.bed.get(f"/api/v1/namespaces/{NAMESPACE}/services")["items"])
         self.assertTrue(self.bed.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims")["items"])
         schemas = self.bed.get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas")["items"]
@@ -224,23 +82,119 @@ exec chroot $root {self.identity()} /usr/bin/env -C {folder} "${{words[@]}}"
         self.assertNotIn("created", self.bed.kubectl("apply", "-f", str(FILE)))
 
     def test_it_starts_as_written_and_binds_a_pod(self):
-        self.bed.create_node("node-0", gpus=8)
-        process = self.start()
-
-        def ready():
-            if not process.alive:
-                raise AssertionError(f"gpuctld ended with {process.exit_code}:\n{process.log()[-3000:]}")
-            return self.probe("readinessProbe")[0] == 200
-
-        wait_for(ready, 40, lambda: f"the readiness probe: {self.probe('readinessProbe')}\n{process.log()[-2000:]}", every_s=0.2)
-        self.assertEqual(self.probe("livenessProbe")[0], 200)
-        self.assert_runs_as_asked(process)
-        create_pod(self.bed, "default", pod("first", gpus=8))
-        wait_for(lambda: node_of(self.bed, "default", "first") == "node-0", BOUND_S, f"bound; {process.log()[-1000:]}")
+        container = self.container().start()
+        self.wait_ready(container)
+        self.assertEqual(container.probe("livenessProbe")[0], 200)
+        self.assert_runs_as_asked(container)
+        self.bind_one(container)
         user = f"system:serviceaccount:{NAMESPACE}:gpuctld"
         refused = [event for event in self.bed.audit_events(user) if event["responseStatus"]["code"] == 403]
         self.assertEqual([(event["verb"], event["objectRef"]) for event in refused], [])
         self.assertTrue(self.bed.audit_events(user), "it came as its service account")
+
+    def test_it_starts_with_every_variable_that_services_of_its_namespace_bring(self):
+        for name, ports in (("gpuctl", ["TCP"]), ("gpuctld-metrics", ["TCP", "UDP", "SCTP"]), ("gpuctld-server", ["TCP"]),
+                            ("gpuctld-service-port", ["TCP", "TCP"]), ("gpuctld-headless", None)):
+            self.bed.api("POST", f"/api/v1/namespaces/{NAMESPACE}/services", {"metadata": {"name": name}, "spec": {
+                "clusterIP": None if ports else "None",
+                "ports": [{"name": f"port-{index}", "port": 8000 + index, "protocol": protocol}
+                          for index, protocol in enumerate(ports or ["TCP"])]}}, expect=(201,))
+            self.addCleanup(self.bed.api, "DELETE", f"/api/v1/namespaces/{NAMESPACE}/services/{name}")
+        container = self.container()
+        container.has_service_links = True
+        environment = container.all_environment()
+        self.assertRegex(environment["GPUCTLD_PORT"], r"^tcp://10\.0\.0\.\d+:443$")
+        self.assertRegex(environment["GPUCTLD_SERVER_PORT"], r"^tcp://10\.0\.0\.\d+:8000$")
+        self.assertEqual(environment["GPUCTLD_METRICS_SERVICE_PORT_PORT_1"], "8001")
+        self.assertEqual(environment["GPUCTLD_METRICS_PORT_8002_SCTP_PROTO"], "sctp")
+        self.assertNotIn("GPUCTLD_HEADLESS_SERVICE_HOST", environment)
+        container.start()
+        self.wait_ready(container)
+        self.bind_one(container)
+
+    def test_it_asks_for_no_variables_of_services(self):
+        self.assertIs(self.pod.get("enableServiceLinks"), False)
+        environment = self.container().all_environment()
+        self.assertEqual([name for name in environment if name.startswith("GPUCTL") and "SERVICE" in name], [])
+        self.assertIn("KUBERNETES_SERVICE_HOST", environment)
+
+    def test_the_time_it_gets_to_stop_is_more_than_it_takes(self):
+        configuration = self.bed.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/gpuctld")["data"]["gpuctld.yaml"]
+        timeout = next(int(line.split(":")[1].strip().rstrip("s")) for line in configuration.splitlines()
+                       if line.strip().startswith("shutdownTimeout:"))
+        self.assertGreaterEqual(self.pod["terminationGracePeriodSeconds"], timeout + 8)  # main.cpp waits 5 s for a start to end
+
+
+class InAPod(Deployed):
+    """What a pod may find that no fake kubelet shows. Each container has a port of its own."""
+
+    def container(self, **options):
+        made = super().container(**options)
+        made.environment["GPUCTLD_SERVER_PORT"] = str(free_port())
+        return made
+
+    def stop(self, container, seconds):
+        container.process.send(15)
+        return container.process.wait(seconds)
+
+    def test_it_needs_no_home_no_folder_for_temporary_files_and_no_names_of_hosts_or_users(self):
+        container = self.container()
+        container.environment["HOME"] = None
+        container.environment["HOSTNAME"] = None
+        container.files.update({"/etc/resolv.conf": None, "/etc/hosts": None, "/etc/hostname": None})
+        container.user = 1_000_650_000  # as OpenShift chooses it: there is no line in /etc/passwd
+        container.group = 0
+        container.start()
+        self.assertFalse((container.folder / "root" / "tmp").exists())
+        self.wait_ready(container)
+        self.bind_one(container)
+        self.assertEqual(self.stop(container, 25), 0)
+
+    def test_a_container_that_died_is_followed_at_once_by_the_one_that_is_started_again(self):
+        template = self.deployment["spec"]["template"]
+        made = self.bed.api("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", {
+            "metadata": {"name": "gpuctld-0", "labels": template["metadata"]["labels"]}, "spec": template["spec"]}, expect=(201,))[1]
+        self.addCleanup(self.bed.api, "DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods/gpuctld-0?gracePeriodSeconds=0")
+        first = self.container(uid=made["metadata"]["uid"]).start()
+        self.wait_ready(first)
+        self.bind_one(first)
+        self.assertEqual(first.kill(), 128 + 9)
+        again = self.container(uid=made["metadata"]["uid"], claims=first.claims).start()
+        self.wait_ready(again)
+        began = time.monotonic()
+        self.bind_one(again)
+        self.assertLess(time.monotonic() - began, 2 * PATIENCE)
+        self.assertEqual(self.stop(again, 25), 0)
+
+    def test_a_volume_that_it_may_not_write_is_said_with_what_helps(self):
+        if os.geteuid() != 0:
+            return  # one user only
+        container = self.container()
+        container.owner_of_claims = (0, 0, 0o755)  # a driver that heeds no fsGroup
+        container.start()
+        self.assertEqual(container.process.wait(30), 1)
+        self.assertIn("/var/lib/gpuctl", container.log())
+        self.assertIn("user 65532 and group 65532", container.log())
+        self.assertIn("fsGroup", container.log())
+
+    def test_it_stops_in_time_while_the_api_server_is_away(self):
+        grace = self.pod["terminationGracePeriodSeconds"]
+        container = self.container().start()
+        self.wait_ready(container)
+        self.bed.stop_apiserver()
+        try:
+            container.process.send(15)
+            self.assertIn(container.process.wait(grace - 2), (0, 1))
+        finally:
+            self.bed.start_apiserver()
+
+    def test_it_stops_at_once_when_it_is_still_waiting_for_the_api_server(self):
+        container = self.container()
+        container.environment.update(KUBERNETES_SERVICE_HOST="192.0.2.1")  # nothing answers there
+        container.start()
+        wait_for(lambda: "waiting" in container.probe("readinessProbe")[1] or "asking" in container.probe("readinessProbe")[1], 20,
+                 lambda: container.log())
+        self.assertIn(self.stop(container, 8), (0, 1))
 
 
 if __name__ == "__main__":

@@ -106,6 +106,13 @@ class Configuration(unittest.TestCase):
                 for word in words:
                     self.assertIn(word, done.stdout + done.stderr)
 
+    def test_the_environment_may_name_the_file(self):
+        file = Daemon().folder / "named.yaml"
+        file.write_text("server: {port: 4711}\n")
+        done = run("--print-config", environment={**os.environ, "GPUCTLD_CONFIG": str(file)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("port: 4711\n", done.stdout)
+
     def test_an_open_address_without_tls_and_tokens_does_not_start(self):
         file = Daemon().folder / "open.yaml"
         file.write_text(f"server: {{address: 0.0.0.0, port: {free_port()}}}\n")

@@ -68,6 +68,26 @@ class RefusedWrites(unittest.TestCase):
             self.assertTrue(told.get("lastTransitionTime"), told)
             wait_for(lambda: events_about(self.bed, self.namespace, name), BOUND_S, f"{name} has its event")
 
+    def test_a_namespace_that_is_being_deleted_is_named_and_no_right_is_missed(self):
+        pool = unique("late-pool")
+        for index in range(2):
+            body = self.member(index)
+            body["spec"]["nodeSelector"] = {f"{PREFIX}/pool": pool}
+            create_pod(self.bed, self.namespace, body)
+        told = lambda: (condition(self.pod("g-1"), "PodScheduled") or {}).get("message", "")  # noqa: E731
+        wait_for(told, BOUND_S, "they wait for nodes")
+        self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}", expect=(200,))  # nothing here removes what is in it
+        self.bed.create_node(f"{pool}-0", gpus=8, pool=pool)
+        going = f"namespace {self.namespace} is being terminated; nothing new can be made in it"
+        wait_for(lambda: going in told(), BOUND_S, lambda: f"its pods say so: {told()}")
+        self.assertNotIn("403", told())
+        refused = self.daemon.gpuctl("create", "-f", "-", namespace=self.namespace, check=False, stdin=(
+            "kind: training\njob: {name: late}\nenvironment: {image: a}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n"))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(going, refused.stderr)
+        self.assertIn("submit the job to another namespace", refused.stderr)
+        self.assertNotIn("orbidden", refused.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

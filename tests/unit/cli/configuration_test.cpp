@@ -77,6 +77,25 @@ TEST_F(Configuration, a_context_named_by_flag_wins_over_the_server_of_the_enviro
     unsetenv("GPUCTL_SERVER");
 }
 
+// In a pod a kubelet adds these for Services `gpuctl`, `gpuctl-server`, `gpuctl-token`, `default`.
+TEST_F(Configuration, variables_of_services_in_a_pod_say_nothing_about_the_server) {
+    std::vector<std::string> names;
+    for (const std::string prefix : {"GPUCTL", "GPUCTL_SERVER", "GPUCTL_TOKEN", "GPUCTL_CONTEXT",
+                                     "GPUCTL_CONFIG", "DEFAULT", "DEFAULT_NAMESPACE"}) {
+        for (const char* form :
+             {"_SERVICE_HOST", "_SERVICE_PORT", "_SERVICE_PORT_HTTPS", "_PORT", "_PORT_443_TCP",
+              "_PORT_443_TCP_PROTO", "_PORT_443_TCP_PORT", "_PORT_443_TCP_ADDR"}) {
+            names.push_back(prefix + form);
+        }
+    }
+    for (const std::string& name : names) setenv(name.c_str(), "tcp://10.0.0.7:443", 1);
+    write("current-context: lab\ncontexts: {lab: {server: 'http://127.0.0.1:2'}}\n");
+    const Outcome outcome = run({"gpuctl", "get", "jobs"});
+    for (const std::string& name : names) unsetenv(name.c_str());
+    EXPECT_NE(outcome.err.find("reach gpuctld at http://127.0.0.1:2"), std::string::npos)
+        << outcome.err;
+}
+
 TEST_F(Configuration, a_context_that_is_not_there_is_told_with_those_that_are) {
     EXPECT_EQ(with("current-context: gone\ncontexts: {lab: {}, prod: {}}\n").err,
               "error (InvalidConfiguration): use context gone: " + path_ +

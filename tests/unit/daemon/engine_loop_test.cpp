@@ -76,6 +76,7 @@ public:
     aio::Task<Result<std::string>> controller_trouble(ObjectKey, aio::Deadline) override {
         co_return std::string{};
     }
+    aio::Task<void> hand_over(aio::Deadline) override { co_return; }
     aio::Task<bool> stop(aio::Deadline) override { co_return true; }
 
     std::vector<Effect> effects;

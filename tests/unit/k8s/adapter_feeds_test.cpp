@@ -21,9 +21,12 @@ protected:
         ClusterAccess access;
         access.server = {false, "127.0.0.1", 1, ""};
         client = client_of(access, {});
-        writer = std::make_unique<StatusWriter>(loop, *client, 1, ConditionLedger::Settings{});
+        writer = std::make_unique<StatusWriter>(loop, *client, WriteRate{1, 1},
+                                                ConditionLedger::Settings{});
+        recorder = std::make_unique<EventRecorder>(loop, *client, EventRecorderSettings{});
         outbox.attach(sink);
-        feed = std::make_unique<PodFeed>(outbox, PodReadSettings{}, *writer, [] {});
+        feed = std::make_unique<PodFeed>(outbox, PodReadSettings{}, PodNews{*writer, *recorder},
+                                         [] {});
     }
     bool tell(const std::string& name, const std::string& object) {
         return feed->on_object(Change::modified, {"t", name, "u-" + name, "5"}, object);
@@ -32,6 +35,7 @@ protected:
     Outbox outbox{loop};
     std::unique_ptr<Client> client;
     std::unique_ptr<StatusWriter> writer;
+    std::unique_ptr<EventRecorder> recorder;
     std::unique_ptr<PodFeed> feed;
 };
 

@@ -35,9 +35,16 @@ public:
         (*stored_)["metadata"]["resourceVersion"] = std::to_string(++version_);
     }
 
+    // The answer for the holder's pod.
+    std::atomic<int> pod_status{500};
+    std::string pod_body = "no";
+
 private:
     void serve(const SeenRequest& request, Reply& reply) {
         if (stall) return reply.stall();
+        if (request.path().starts_with("/api/v1/namespaces/")) {
+            return reply.respond(pod_status, pod_body);
+        }
         if (request.method != "GET" && fail_writes) return reply.respond(500, "no");
         const std::lock_guard lock{mutex_};
         if (request.method == "GET") {
@@ -177,11 +184,56 @@ TEST_F(LeaseKeeperTest, of_two_candidates_exactly_one_leads) {
     EXPECT_FALSE(follower->may_write(follower->view().epoch));
 }
 
-TEST(LeaseIdentity, is_this_host_and_a_fresh_uuid) {
-    const std::string one = make_lease_identity();
-    EXPECT_NE(one, make_lease_identity());
-    EXPECT_NE(one.find('_'), std::string::npos);
-    EXPECT_EQ(one.size() - one.rfind('_') - 1, 36u);
+constexpr const char* kPodOfA = "ns_pod-a_uid-a_main_1.1_process-a";
+constexpr const char* kPodOfB = "ns_pod-b_uid-b_main_2.1_process-b";
+constexpr const char* kNoSuchPod =
+    R"({"kind":"Status","status":"Failure","reason":"NotFound","code":404})";
+
+TEST_F(LeaseKeeperTest, a_holder_whose_pod_is_gone_is_followed_at_once) {
+    api.pod_status = 404;
+    api.pod_body = kNoSuchPod;
+    auto a = keeper(kPodOfA, told_a);
+    ASSERT_TRUE(wait_for([&] { return a->view().leading; }));
+    api.edit("leaseDurationSeconds", 3'600);
+    a.reset();
+    group.cancel();
+    ASSERT_TRUE(run(group.join(soon())));
+    aio::TaskGroup again{loop};
+    LeaseKeeper b{loop, *client, quick(kPodOfB), told_b.listener(), 1};
+    again.spawn("lease b", b.run());
+    EXPECT_TRUE(wait_for([&] { return b.view().leading; }));
+    EXPECT_EQ(told_b.story, std::vector<std::string>{"leads 2"});
+    EXPECT_EQ(b.before(), LeaseMachine::Before::died);
+    again.cancel();
+    EXPECT_TRUE(run(again.join(soon())));
+}
+
+TEST_F(LeaseKeeperTest, an_error_about_the_pod_of_a_holder_proves_nothing) {
+    auto a = keeper(kPodOfA, told_a);
+    ASSERT_TRUE(wait_for([&] { return a->view().leading; }));
+    a.reset();
+    group.cancel();
+    ASSERT_TRUE(run(group.join(soon())));
+    api.edit("leaseDurationSeconds", 3'600);
+    for (const int status : {500, 404, 403}) {  // a 404 that is no Status is of a proxy
+        api.pod_status = status;
+        const auto asked = [&] {
+            std::size_t count = 0;
+            for (const SeenRequest& seen : server.received()) {
+                count += seen.path() == "/api/v1/namespaces/ns/pods/pod-a" ? 1 : 0;
+            }
+            return count;
+        };
+        const std::size_t before = asked();
+        aio::TaskGroup again{loop};
+        LeaseKeeper b{loop, *client, quick(kPodOfB), told_b.listener(), 1};
+        again.spawn("lease b", b.run());
+        EXPECT_TRUE(wait_for([&] { return asked() >= before + 3; }));
+        EXPECT_FALSE(b.view().leading);
+        EXPECT_EQ(b.view().holder, kPodOfA);
+        again.cancel();
+        EXPECT_TRUE(run(again.join(soon())));
+    }
 }
 
 }  // namespace

@@ -43,13 +43,18 @@ struct Candidate {
     explicit Candidate(const std::string& name) : machine(settings_of(name)) {}
     LeaseMachine machine;
     std::int64_t wall_us = 1'000'000'000'000'000;
+    std::string dead;  // the holder that the API server would prove dead
+    int asked = 0;
 
     // One whole round against a server that answers at once.
     void round(LeaseServer& server, Time now) {
         auto step = machine.begin(now, wall_us);
         for (int limit = 0; step.send != LeaseMachine::Send::nothing; ++limit) {
-            ASSERT_LT(limit, 4) << "a round sends at most update, read, write";
-            if (step.send == LeaseMachine::Send::read) {
+            ASSERT_LT(limit, 5) << "a round sends at most update, read, ask, write";
+            if (step.send == LeaseMachine::Send::ask) {
+                ++asked;
+                step = machine.on_asked(step.record.holder == dead, now, wall_us);
+            } else if (step.send == LeaseMachine::Send::read) {
                 step = machine.on_read(server.stored, now, wall_us);
             } else if (auto stored = server.write(step.send, step.record)) {
                 machine.on_written(*stored, now, now);
@@ -232,6 +237,84 @@ TEST(Lease, a_released_lease_is_taken_without_waiting) {
     EXPECT_TRUE(b.machine.leading());
     EXPECT_GT(b.machine.epoch(), a.machine.epoch());
     EXPECT_FALSE(a.machine.release(at(seconds{3}), 1)) << "nothing left to release";
+}
+
+TEST(Lease, a_holder_that_is_provably_dead_is_followed_at_once_with_the_next_epoch) {
+    LeaseServer server;
+    Candidate a{"a"};
+    a.round(server, at(seconds{0}));
+    Candidate b{"b"};
+    b.dead = "a";
+    b.round(server, at(milliseconds{100}));
+    ASSERT_TRUE(b.machine.leading());
+    EXPECT_GT(b.machine.epoch(), a.machine.epoch());
+    EXPECT_EQ(b.machine.before(), LeaseMachine::Before::died);
+    EXPECT_TRUE(b.machine.may_write(at(milliseconds{100})));
+    a.round(server, at(seconds{1}));  // it was alive after all: its next renewal tells it
+    EXPECT_FALSE(a.machine.leading());
+}
+
+TEST(Lease, a_holder_that_cannot_be_proved_dead_keeps_it_for_the_whole_duration) {
+    LeaseServer server;
+    Candidate a{"a"};
+    a.round(server, at(seconds{0}));
+    Candidate b{"b"};
+    for (int second = 0; second < 15; ++second) {
+        b.round(server, at(seconds{second}));
+        ASSERT_FALSE(b.machine.leading()) << second;
+    }
+    EXPECT_EQ(b.asked, 15) << "each time: its pod may be gone by now";
+    b.round(server, at(seconds{15}));
+    ASSERT_TRUE(b.machine.leading());
+    EXPECT_EQ(b.machine.before(), LeaseMachine::Before::unknown);
+}
+
+TEST(Lease, nothing_is_asked_about_a_leader_that_renews) {
+    LeaseServer server;
+    Candidate a{"a"};
+    Candidate b{"b"};
+    for (int second = 0; second < 60; second += 2) {
+        a.round(server, at(seconds{second}));
+        a.wall_us += 2'000'000;
+        b.round(server, at(seconds{second} + milliseconds{500}));
+    }
+    EXPECT_EQ(b.asked, 1) << "at the first look";
+    b.round(server, at(seconds{62}));
+    EXPECT_EQ(b.asked, 2) << "it has not renewed since the last look";
+}
+
+TEST(Lease, a_holder_that_renews_while_it_is_being_asked_about_keeps_it) {
+    LeaseServer server;
+    Candidate a{"a"};
+    a.round(server, at(seconds{0}));
+    Candidate b{"b"};
+    auto step = b.machine.begin(at(seconds{1}), 1);
+    step = b.machine.on_read(server.stored, at(seconds{1}), 1);
+    ASSERT_EQ(step.send, LeaseMachine::Send::ask);
+    a.round(server, at(seconds{1}));
+    step = b.machine.on_asked(true, at(seconds{1}), 1);
+    ASSERT_EQ(step.send, LeaseMachine::Send::update);
+    EXPECT_FALSE(server.write(step.send, step.record)) << "compare and swap";
+    EXPECT_EQ(b.machine.on_write_failed(true, at(seconds{1})).send, LeaseMachine::Send::nothing);
+    EXPECT_FALSE(b.machine.leading());
+}
+
+TEST(Lease, only_a_release_says_that_nothing_is_under_way_any_more) {
+    LeaseServer server;
+    Candidate a{"a"};
+    a.round(server, at(seconds{0}));
+    Candidate b{"b"};
+    server.stored->holder.clear();  // by hand: its holder may be writing
+    server.touch();
+    b.round(server, at(seconds{1}));
+    ASSERT_TRUE(b.machine.leading());
+    EXPECT_EQ(b.machine.before(), LeaseMachine::Before::unknown);
+    const auto record = b.machine.release(at(seconds{2}), 1);
+    ASSERT_TRUE(record && server.write(LeaseMachine::Send::update, *record));
+    Candidate c{"c"};
+    c.round(server, at(seconds{2}));
+    ASSERT_TRUE(c.machine.leading());
+    EXPECT_EQ(c.machine.before(), LeaseMachine::Before::released);
 }
 
 TEST(Lease, a_deleted_lease_ends_the_term_and_is_made_anew) {

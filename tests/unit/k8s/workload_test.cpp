@@ -154,6 +154,14 @@ Json pod_of(const JobRecord& record) {
     return Json::parse(workload_body(record, {}).value())["spec"]["template"];
 }
 
+// A kubelet adds variables named after every Service of the namespace: those of an inference job
+// `vllm` would be VLLM_PORT=tcp://..., which vLLM takes for its own.
+TEST(Workload, pods_of_jobs_get_no_variables_named_after_services) {
+    for (const auto make : {single_training, gang_training, inference, notebook, compute}) {
+        EXPECT_EQ(pod_of(make())["spec"]["enableServiceLinks"], false);
+    }
+}
+
 std::string variable(const Json& pod, const std::string& name) {
     const Json environment = pod["spec"]["containers"][0].value("env", Json::array());
     for (const Json& entry : environment) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "daemon/config/load.hpp"
+#include "scheduler/base/ascii.hpp"
 #include "unit/wire/support.hpp"
 
 namespace gpuctl::config {
@@ -250,6 +251,94 @@ TEST(Configuration, the_environment_wins_over_the_file) {
         "65535, not \"x\"");
     EXPECT_TRUE(
         holds(refusal("server: 5\n", {{"GPUCTLD_SERVER_PORT", "1"}}), "GPUCTLD_SERVER_PORT"));
+}
+
+// k8s.io/kubernetes/pkg/kubelet/envvars: what each container gets for a Service with these ports.
+void add_service(std::map<std::string, std::string>& environment, const std::string& prefix,
+                 const std::string& address, const std::string& in_url) {
+    environment[prefix + "_SERVICE_HOST"] = address;
+    environment[prefix + "_SERVICE_PORT"] = "443";
+    environment[prefix + "_SERVICE_PORT_HTTPS"] = "443";
+    environment[prefix + "_SERVICE_PORT_HTTP_METRICS"] = "9090";
+    environment[prefix + "_PORT"] = "tcp://" + in_url + ":443";
+    for (const std::string port : {"443_TCP", "9090_TCP", "53_UDP", "7_SCTP"}) {
+        const std::string number = port.substr(0, port.find('_'));
+        std::string protocol = port.substr(port.find('_') + 1);
+        for (char& c : protocol) c = lower_case(c);
+        const std::string name = prefix + "_PORT_" + port;
+        environment[name] = protocol + "://" + in_url + ":" + number;
+        environment[name + "_PROTO"] = protocol;
+        environment[name + "_PORT"] = number;
+        environment[name + "_ADDR"] = address;
+    }
+}
+
+TEST(Configuration, variables_of_services_with_our_name_are_no_keys_and_do_no_harm) {
+    std::map<std::string, std::string> environment{{"GPUCTLD_JOURNAL_DIRECTORY", "/var/x"}};
+    add_service(environment, "GPUCTLD", "10.0.0.7", "10.0.0.7");
+    add_service(environment, "GPUCTLD_METRICS", "fd00::7", "[fd00::7]");
+    add_service(environment, "GPUCTLD_SERVICE_PORT_OF_OURS", "10.0.0.8", "10.0.0.8");
+    const std::size_t links = environment.size() - 1;
+    const Config config = loaded("", environment);
+    EXPECT_EQ(config.journal.directory, "/var/x");
+    EXPECT_EQ(config.server.port, Config{}.server.port);
+    EXPECT_EQ(config.service_links.size(), links);
+}
+
+TEST(Configuration, a_service_that_gives_the_variable_of_a_key_does_not_set_it) {
+    std::map<std::string, std::string> environment;
+    add_service(environment, "GPUCTLD_SERVER", "10.0.0.7", "10.0.0.7");
+    EXPECT_EQ(loaded("server: {port: 9000}\n", environment).server.port, 9000);
+    EXPECT_EQ(loaded("", {{"GPUCTLD_SERVER_PORT", "9000"}}).server.port, 9000);
+}
+
+TEST(Configuration, variables_of_linked_containers_do_no_harm) {
+    const Config config = loaded("", {{"GPUCTLD_PORT", "tcp://172.17.0.5:8000"},
+                                      {"GPUCTLD_PORT_8000_TCP", "tcp://172.17.0.5:8000"},
+                                      {"GPUCTLD_NAME", "/web/gpuctld"},
+                                      {"GPUCTLD_ENV_PATH", "/usr/bin"}});
+    EXPECT_EQ(config.service_links.size(), 4u);
+}
+
+TEST(Configuration, a_mistyped_variable_is_an_error_also_where_it_looks_like_a_service) {
+    for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+             {"GPUCTLD_SERVER_PRT", "9000"},
+             {"GPUCTLD_SERVR_PORT", "9000"},
+             {"GPUCTLD_SERVICE_PORT", "9000"},  // without GPUCTLD_SERVICE_HOST
+             {"GPUCTLD_PORT", "9000"},
+             {"GPUCTLD_PORT", "tcp://:x"},
+             {"GPUCTLD_SERVICE_HOST", "10.0.0.7"},
+             {"GPUCTLD_LOGS_NAME", "/x"},
+             {"GPUCTLD_SERVER_ADRESS", "tcp://10.0.0.7:443"}}) {
+        EXPECT_TRUE(holds(refusal("", {{name, value}}), name + " is not a key")) << name;
+    }
+    std::map<std::string, std::string> environment{{"GPUCTLD_SERVER_PRT", "9000"}};
+    add_service(environment, "GPUCTLD", "10.0.0.7", "10.0.0.7");
+    EXPECT_EQ(refusal("", environment),
+              "environment variable GPUCTLD_SERVER_PRT is not a key of gpuctld.yaml; did you mean "
+              "GPUCTLD_SERVER_PORT?");
+}
+
+TEST(Configuration, the_pod_of_gpuctld_comes_from_the_downward_api_as_a_whole) {
+    const std::string prefix = "GPUCTLD_CLUSTER_KUBERNETES_POD_";
+    std::map<std::string, std::string> environment{
+        {"GPUCTLD_CLUSTER_MODE", "kubernetes"},
+        {prefix + "NAMESPACE", "gpuctl-system"},
+        {prefix + "NAME", "gpuctld-7c9d5b-x2x4z"},
+        {prefix + "UID", "3f6d2a1c-0b1e-4c5d-9e8f-112233445566"},
+        {prefix + "CONTAINER", "gpuctld"}};
+    const OwnPod pod = loaded("", environment).cluster.kubernetes.pod;
+    EXPECT_EQ(pod.namespace_name, "gpuctl-system");
+    EXPECT_EQ(pod.name, "gpuctld-7c9d5b-x2x4z");
+    EXPECT_EQ(pod.uid, "3f6d2a1c-0b1e-4c5d-9e8f-112233445566");
+    EXPECT_EQ(pod.container, "gpuctld");
+    EXPECT_EQ(loaded("cluster: {mode: kubernetes}").cluster.kubernetes.pod.uid, "");
+    environment[prefix + "UID"] = "a_b";
+    EXPECT_TRUE(holds(refusal("", environment), "\"a_b\"")) << refusal("", environment);
+    environment.erase(prefix + "UID");
+    EXPECT_TRUE(
+        holds(refusal("", environment), "pod.uid is missing: the four keys of pod go together"))
+        << refusal("", environment);
 }
 
 TEST(Configuration, environment_names_are_distinct) {

@@ -1,0 +1,190 @@
+// How a KubernetesCluster comes to know everything, and how its terms of leadership begin and end.
+
+#include <algorithm>
+#include <utility>
+
+#include "k8s/kubernetes_cluster_parts.hpp"
+
+namespace gpuctl::k8s {
+
+namespace {
+
+// leaseTransitions of a Lease that was just made: nobody can have led before.
+constexpr Epoch kFirstEpoch{1};
+// The first lists wait this long for the first answer about the lease.
+constexpr std::chrono::milliseconds kFirstAnswer{1'000};
+// What a process had sent when it died: its connections are cut, and the API server ends the
+// requests that it has not passed on to its store.
+constexpr std::chrono::milliseconds kWritesOfTheDead{500};
+
+std::string dialect_path(const GangDialect& dialect) {
+    return "/apis/" + std::string(dialect.group) + "/" + std::string(dialect.version) + "/" +
+           std::string(dialect.resource);
+}
+
+}  // namespace
+
+InformerSettings informer_settings(std::string path, bool optional, std::uint64_t seed) {
+    InformerSettings settings;
+    settings.path = std::move(path);
+    settings.optional = optional;
+    settings.seed = seed;
+    return settings;
+}
+
+bool KubernetesCluster::Parts::all_synced() const {
+    const auto is_listed = [](const auto& watch) { return watch.feed->lists() > 0; };
+    return discovered && pod_feed.lists() > 0 && node_feed.lists() > 0 &&
+           std::all_of(workloads.begin(), workloads.end(), is_listed) &&
+           std::all_of(gangs.begin(), gangs.end(), is_listed);
+}
+
+void KubernetesCluster::Parts::on_synced() {
+    if (!synced_told && all_synced()) {
+        synced_told = true;
+        outbox.deliver(CacheSynced{});
+    }
+    synced_or_term.notify_all();
+}
+
+void KubernetesCluster::Parts::on_return() {
+    pods.try_now();
+    nodes.try_now();
+    for (const WorkloadWatch& workload : workloads) workload.informer->try_now();
+    for (const GangWatch& gang : gangs) gang.informer->try_now();
+}
+
+void KubernetesCluster::Parts::on_lease(bool leading, Epoch epoch) {
+    if (leading) {
+        term = epoch;
+        group.spawn("take over", take_over(epoch, !listing));
+        return;
+    }
+    term.reset();
+    writer.lead(std::nullopt);
+    recorder.lead(std::nullopt);
+    if (term_told) outbox.deliver(LeadershipChanged{false, epoch});
+    term_told = false;
+    synced_or_term.notify_all();
+}
+
+void KubernetesCluster::Parts::begin_term(Epoch epoch) {
+    term_told = true;
+    writer.lead(epoch);
+    recorder.lead(epoch);
+    outbox.deliver(LeadershipChanged{true, epoch});
+}
+
+// False: the term ended, or the daemon stops.
+aio::Task<bool> KubernetesCluster::Parts::wait_for_lists(std::uint64_t pod_lists,
+                                                         std::uint64_t node_lists, Epoch epoch) {
+    constexpr std::chrono::seconds look_again{60};
+    while (!synced_told || pod_feed.lists() < pod_lists || node_feed.lists() < node_lists) {
+        const bool notified = co_await synced_or_term.wait(aio::Deadline::in(look_again));
+        if (group.cancelled() || !in_term(epoch)) co_return false;
+        if (!notified) continue;
+    }
+    co_return in_term(epoch);
+}
+
+aio::Task<void> KubernetesCluster::Parts::watch_all() {
+    if (settings.lease_enabled) {
+        (void)co_await keeper.first_round(aio::Deadline::in(kFirstAnswer));
+    }
+    if (group.cancelled()) co_return;
+    listing = true;
+    group.spawn("watch pods", pods.run());
+    group.spawn("watch nodes", nodes.run());
+    for (const WorkloadWatch& workload : workloads) {
+        group.spawn("watch workloads", workload.informer->run());
+    }
+    group.spawn("discover", discover());
+}
+
+// How long writes of the term before may still be under way (A2b). Where the Lease was gone,
+// writes_from() says when a leader under the old one has stopped.
+std::chrono::milliseconds KubernetesCluster::Parts::wait_for_writes() const {
+    switch (keeper.before()) {
+        case LeaseMachine::Before::released:
+            return std::chrono::milliseconds{0};
+        case LeaseMachine::Before::died:
+            return std::min(kWritesOfTheDead, settings.lease.write_timeout());
+        case LeaseMachine::Before::unknown:
+            break;
+    }
+    return settings.lease.write_timeout();
+}
+
+aio::Task<void> KubernetesCluster::Parts::take_over(Epoch epoch, bool lists_are_to_come) {
+    const aio::Clock::time_point writes_from = std::max(aio::Clock::now(), keeper.writes_from());
+    const aio::Deadline writes_over{writes_from + wait_for_writes()};
+    // Lists that begin now, after a leader which does not write any more, are the newest there are;
+    // what it wrote last comes through the watches behind them while writes_over is waited for.
+    const bool lists_are_new =
+        lists_are_to_come && keeper.before() != LeaseMachine::Before::unknown;
+    bool ready = co_await wait_for_lists(1, 1, epoch);
+    if (!ready) co_return;
+    if (epoch == kFirstEpoch && !pod_feed.has_seen_bound()) {
+        keeper.write_at_once();
+        co_return begin_term(epoch);
+    }
+    // Another led before us, perhaps under a lease that was deleted meanwhile: what it sent last
+    // may still be under way (A2b).
+    const bool running = co_await aio::sleep_until(writes_over);
+    if (!running || !in_term(epoch)) co_return;
+    if (!lists_are_new) {
+        const std::uint64_t pod_lists = pod_feed.lists() + 1;
+        const std::uint64_t node_lists = node_feed.lists() + 1;
+        pods.request_relist();
+        nodes.request_relist();
+        ready = co_await wait_for_lists(pod_lists, node_lists, epoch);
+        if (!ready) co_return;
+    }
+    begin_term(epoch);
+}
+
+void KubernetesCluster::Parts::tell_bound(const std::string& uid) {
+    const auto now = aio::Clock::now();
+    writer.binding(now);
+    recorder.binding(now);
+    writer.forget(uid);
+    recorder.forget(uid);
+}
+
+void KubernetesCluster::Parts::watch_gangs(const std::vector<GangDialect>& dialects) {
+    for (const GangDialect& dialect : dialects) {
+        const bool watched = std::any_of(gangs.begin(), gangs.end(), [&](const GangWatch& gang) {
+            return gang.dialect.group == dialect.group;
+        });
+        if (watched) continue;
+        auto feed = std::make_unique<GangFeed>(outbox, dialect.field, [this] { on_synced(); });
+        auto informer = std::make_unique<Informer>(
+            loop, *client,
+            informer_settings(dialect_path(dialect), true, settings.seed + 10 + gangs.size()),
+            *feed);
+        gangs.push_back({dialect, std::move(feed), std::move(informer)});
+        group.spawn("watch " + std::string(dialect.group), gangs.back().informer->run());
+    }
+}
+
+aio::Task<void> KubernetesCluster::Parts::discover() {
+    for (;;) {
+        auto dialects =
+            co_await discover_gang_dialects(*client, aio::Deadline::in(std::chrono::seconds{10}));
+        if (dialects) {
+            discovery_error.clear();
+            watch_gangs(*dialects);
+            if (!discovered) {
+                discovered = true;
+                on_synced();
+            }
+        } else {
+            discovery_error = dialects.error().message;
+        }
+        const auto pause = discovered ? settings.rediscover : std::chrono::milliseconds{1'000};
+        const bool running = co_await aio::sleep_until(aio::Deadline::in(pause));
+        if (!running) co_return;
+    }
+}
+
+}  // namespace gpuctl::k8s

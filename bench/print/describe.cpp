@@ -89,7 +89,12 @@ std::string describe(const Event& event) {
                 return "answer " + number(e.effect) + " " +
                        std::string{result < std::size(became) ? became[result] : "unknown"} + " " +
                        to_string(e.key) + (e.message.empty() ? "" : " (" + e.message + ")");
-            }},
+            },
+            [](const DeviceClassObserved& e) {
+                return "device class " + e.name + " observed" +
+                       (e.resource.empty() ? "" : ", which serves " + e.resource);
+            },
+            [](const DeviceClassRemoved& e) { return "device class " + e.name + " removed"; }},
         event);
 }
 

@@ -13,13 +13,29 @@ namespace {
 
 using metrics::Metric;
 
-constexpr std::string_view kEventNames[] = {
-    "NodeObserved",         "NodeRemoved",       "PodObserved", "PodRemoved",
-    "GangObserved",         "GangRemoved",       "CacheSynced", "JobSubmitted",
-    "JobDeleteRequested",   "PolicyChanged",     "BindOutcome", "PodDeleteOutcome",
-    "WorkloadOutcome",      "LeadershipChanged", "WokeUp",      "Plan",
-    "WorkloadObserved",     "WorkloadRemoved",   "JobAdopted",  "PodEvictOutcome",
-    "WorkloadResizeOutcome"};
+constexpr std::string_view kEventNames[] = {"NodeObserved",
+                                            "NodeRemoved",
+                                            "PodObserved",
+                                            "PodRemoved",
+                                            "GangObserved",
+                                            "GangRemoved",
+                                            "CacheSynced",
+                                            "JobSubmitted",
+                                            "JobDeleteRequested",
+                                            "PolicyChanged",
+                                            "BindOutcome",
+                                            "PodDeleteOutcome",
+                                            "WorkloadOutcome",
+                                            "LeadershipChanged",
+                                            "WokeUp",
+                                            "Plan",
+                                            "WorkloadObserved",
+                                            "WorkloadRemoved",
+                                            "JobAdopted",
+                                            "PodEvictOutcome",
+                                            "WorkloadResizeOutcome",
+                                            "DeviceClassObserved",
+                                            "DeviceClassRemoved"};
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::chrono::milliseconds kLagProbePeriod{250};

@@ -10,12 +10,15 @@ std::string pod_object(const std::string& name) { return "Pod/" + name; }
 std::string job_object(const ObjectKey& job) {
     const std::size_t colon = job.name.find(':');
     if (colon == std::string::npos) return "Job/" + job.name;
-    const std::string kind = job.name.substr(0, std::min(job.name.find('.'), colon));
+    const std::string kind = job.name.substr(0, std::min(job.name.find_first_of(".@"), colon));
     if (kind + ":" == kLonePodPrefix) return "Pod/" + shown_name(job);
     return (kind + ":" == kForeignGangPrefix ? "Gang" : kind) + "/" + shown_name(job);
 }
 
-std::string path_of(const ObjectKey& job) { return job.namespace_name + "/" + job.name; }
+// Pods do not say in which pool they are: the pools of one controller have one history.
+std::string path_of(const ObjectKey& job) {
+    return job.namespace_name + "/" + job_in_any_pool(job.name);
+}
 
 // When the pod came to be as it is. Of one that is new to us, after a restart for instance, that is
 // what it says itself, else it would seem to have happened just now.

@@ -348,7 +348,11 @@ namespace gpuctl {
     X(ignore_model_preference, \
       "Of several GPU models any will do, whichever comes first in the list.") \
     X(mix_models_in_a_gang, \
-      "Ranks that come later go to another GPU model than the others of their gang.")
+      "Ranks that come later go to another GPU model than the others of their gang.") \
+    X(ignore_host_ports, \
+      "A port of a node is given to as many pods as ask for it.") \
+    X(ignore_volumes, \
+      "A pod goes to nodes that its volumes do not reach.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

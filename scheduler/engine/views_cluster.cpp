@@ -35,6 +35,8 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
                 case ColumnKind::extended:
                     extended[capacity.resource(need.column)] += need.amount;
                     break;
+                case ColumnKind::host_port:
+                    break;  // who listens where is told of pods
             }
         }
     }

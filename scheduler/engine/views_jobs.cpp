@@ -269,10 +269,13 @@ std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filte
 
 namespace {
 
-// "Deployment" of "Deployment.6d8f:web"; of the job of a name alone, nothing.
-std::string_view maker_of(const std::string& key) {
-    const std::string_view before = std::string_view{key}.substr(0, key.find(':'));
-    return before.size() == key.size() ? "" : before.substr(0, before.find('.'));
+// "Deployment" of "Deployment.6d8f:web", "DaemonSet@gpu" of "DaemonSet.6d8f@gpu:agent"; of the job
+// of a name alone, nothing.
+std::string maker_of(const std::string& key) {
+    const std::size_t colon = key.find(':');
+    if (colon == std::string::npos) return "";
+    const std::size_t pool = std::min(key.find(kPoolSign), colon);
+    return key.substr(0, std::min(key.find('.'), pool)) + key.substr(pool, colon - pool);
 }
 
 // Of several revisions of one Deployment the latest is meant.

@@ -35,12 +35,14 @@ struct PodRemoved {
     std::string uid;
 };
 BOOST_DESCRIBE_STRUCT(PodRemoved, (), (uid))
-// A PodGroup object (any dialect) says how many ranks the gang `key` needs at least.
+// An object (a PodGroup of any dialect, or what makes the pods) says how many ranks the gang `key`
+// needs at least.
 struct GangObserved {
     ObjectKey key;
     GangSize size;
+    GangNote note{};
 };
-BOOST_DESCRIBE_STRUCT(GangObserved, (), (key, size))
+BOOST_DESCRIBE_STRUCT(GangObserved, (), (key, size, note))
 struct GangRemoved {
     ObjectKey key;
 };
@@ -151,6 +153,18 @@ struct JobAdopted {
 };
 BOOST_DESCRIBE_STRUCT(JobAdopted, (), (job))
 
+// Devices that another allocator than the node's own counting hands out are asked for under the
+// name `resource`. Nothing here can place a pod that needs them.
+struct DeviceClassObserved {
+    std::string name;
+    std::string resource;  // empty: under no name
+};
+BOOST_DESCRIBE_STRUCT(DeviceClassObserved, (), (name, resource))
+struct DeviceClassRemoved {
+    std::string name;
+};
+BOOST_DESCRIBE_STRUCT(DeviceClassRemoved, (), (name))
+
 // --- the daemon's own ---
 struct LeadershipChanged {
     bool leading = false;
@@ -169,7 +183,8 @@ using Event =
                  CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
                  PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
                  WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
-                 WorkloadResizeOutcome>;  // new ones at the end: journals know them by their place
+                 WorkloadResizeOutcome, DeviceClassObserved,
+                 DeviceClassRemoved>;  // new ones at the end: journals know them by their place
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

@@ -28,4 +28,15 @@ struct GangSize {
 };
 BOOST_DESCRIBE_STRUCT(GangSize, (), (ranks, roles))
 
+// What an object says of a gang beside its size.
+struct GangNote {
+    std::string queue;         // used where it is one of ours and its pods name none
+    std::string made_in_turn;  // see PodFacts::made_in_turn
+    // The size is counted from what makes the pods: what the pods say themselves goes before it.
+    bool is_derived = false;
+    [[nodiscard]] bool says_nothing() const { return *this == GangNote{}; }
+    friend bool operator==(const GangNote&, const GangNote&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GangNote, (), (queue, made_in_turn, is_derived))
+
 }  // namespace gpuctl

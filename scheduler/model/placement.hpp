@@ -1,7 +1,8 @@
 #pragma once
-// Rules that say which nodes a pod may use (kubernetes.md S23-S25). Volumes, inter-pod affinity,
-// topology spread and host ports are not among them yet: a pod that carries one is held with
-// Reason::unsupported_feature rather than placed against its will (PodFacts::unsupported).
+// Rules that say which nodes a pod may use (kubernetes.md S23-S25, S29). Inter-pod affinity,
+// topology spread and claims that are not bound are not among them yet: a pod that carries one is
+// held with Reason::unsupported_feature rather than placed against its will
+// (PodFacts::unsupported). Host ports are a resource (Resources::host_ports).
 
 #include <boost/describe.hpp>
 #include <optional>
@@ -56,6 +57,23 @@ struct SelectorTerm {
 };
 BOOST_DESCRIBE_STRUCT(SelectorTerm, (), (labels, fields, broken))
 
+// A volume of the pod that can be reached from some nodes only.
+struct VolumeRule {
+    std::string claim;                // for people
+    std::vector<SelectorTerm> terms;  // OR of terms; empty: nothing
+    friend auto operator<=>(const VolumeRule&, const VolumeRule&) = default;
+};
+BOOST_DESCRIBE_STRUCT(VolumeRule, (), (claim, terms))
+
+// The one node that a pod may use: by its name, or by a label that only that node carries.
+struct NodePin {
+    std::string label;  // empty: `value` is the name of the node
+    std::string value;  // empty: the pod names no node
+    [[nodiscard]] bool exists() const { return !value.empty(); }
+    friend auto operator<=>(const NodePin&, const NodePin&) = default;
+};
+BOOST_DESCRIBE_STRUCT(NodePin, (), (label, value))
+
 struct PlacementRules {
     std::vector<std::pair<std::string, std::string>> node_selector;  // sorted by key
     std::optional<std::vector<SelectorTerm>> required_affinity;      // OR of terms; empty: nothing
@@ -65,13 +83,14 @@ struct PlacementRules {
     std::vector<std::string> gpu_models_next;
     bool wants_whole_gpus = false;  // no slice that its node calls a GPU will do
     TopologyRules topology;
+    std::vector<VolumeRule> volumes;  // all of them
     friend auto operator<=>(const PlacementRules&, const PlacementRules&) = default;
 
     [[nodiscard]] bool takes_several_models() const { return !gpu_models_next.empty(); }
 };
 BOOST_DESCRIBE_STRUCT(PlacementRules, (),
                       (node_selector, required_affinity, tolerations, gpu_model, gpu_models_next,
-                       wants_whole_gpus, topology))
+                       wants_whole_gpus, topology, volumes))
 
 // Every model that these rules take, the preferred one first; none: any model will do.
 std::vector<std::string> gpu_models(const PlacementRules& rules);

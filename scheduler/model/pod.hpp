@@ -29,8 +29,29 @@ BOOST_DESCRIBE_STRUCT(ObjectKey, (), (namespace_name, name))
 // that a submitted job of the same name is another job; no Kubernetes name has a colon.
 inline constexpr std::string_view kLonePodPrefix = "pod:";
 inline constexpr std::string_view kForeignGangPrefix = "gang:";
+// Of the many alike groups that one controller makes, each is a gang of its own:
+// "gang.LeaderWorkerSet.serve:llm-0", where the pods say "serve" and the controller "llm" and 0.
+inline constexpr std::string_view kMadeGangPrefix = "gang.";
+inline bool is_foreign_gang(std::string_view job) {
+    return job.starts_with(kForeignGangPrefix) || job.starts_with(kMadeGangPrefix);
+}
 // How a job that gpuctl was given is told from others of its name: "gpuctl:train".
 inline constexpr std::string_view kOwnJobPrefix = "gpuctl:";
+
+// Pods of one controller that each name their node are a job for each pool:
+// "DaemonSet.6d8f@training:agent". No pool, and no revision, has that sign in its name.
+inline constexpr char kPoolSign = '@';
+inline std::string job_in_pool(const std::string& job, std::string_view pool) {
+    const std::size_t colon = job.find(':');
+    if (colon == std::string::npos || job.starts_with(kLonePodPrefix)) return job;
+    return job.substr(0, colon) + kPoolSign + std::string{pool} + job.substr(colon);
+}
+inline std::string job_in_any_pool(const std::string& job) {
+    const std::size_t sign = job.find(kPoolSign);
+    const std::size_t colon = job.find(':');
+    if (sign == std::string::npos || colon == std::string::npos || colon < sign) return job;
+    return job.substr(0, sign) + job.substr(colon);
+}
 
 // The job's name as people know it.
 inline std::string shown_name(const ObjectKey& job) {
@@ -85,13 +106,21 @@ struct PodFacts {
     bool gang = false;             // all of its job's ranks or none
     std::int32_t gang_min = 0;     // 0: not said on the pod, a GangObserved must say it
     std::string gang_min_problem;  // with 0: what is wrong with what the pod says, for people
-    std::string role;              // in its gang; empty: none
+    // Its controller makes the pods of its gang one after another, each when the one before is
+    // ready: what that controller is and how it is told to make them all at once, for people.
+    std::string made_in_turn;
+    // What its user called the gang of which the controller made one for each of its groups: where
+    // an object of that name says a size, all of them are that gang.
+    std::string gang_named;
+    std::string role;                     // in its gang; empty: none
     std::vector<RoleMinimum> gang_roles;  // of its gang, as the pod says
     std::int32_t rank = -1;               // completion index; -1: none
     std::string queue;                    // as named by the user; empty: policy decides
-    std::string pool;                     // as named or pinned by the user; empty: "default"
-    Duration run_time_max;                // killed then; 0: no limit
-    Duration run_time_expected;           // by its user; 0: not said
+    std::string queue_suggested;          // by the pod for another scheduler; used if it exists
+    std::string pool;            // as named by the user; empty: that of `pin`, else "default"
+    NodePin pin;                 // the one node that its rules name, if they name one
+    Duration run_time_max;       // killed then; 0: no limit
+    Duration run_time_expected;  // by its user; 0: not said
 
     Resources request;
     PlacementRules rules;
@@ -106,8 +135,9 @@ BOOST_DESCRIBE_STRUCT(PodFacts, (),
                       (uid, key, ours, gated, terminating, has_controller, controller_uid,
                        preemptible, preempts, runs_to_end, phase, status, node, address, priority,
                        restarts, created_at, started_at, finished_at, checkpoint_interval,
-                       restart_cost, stop_grace, job, gang, gang_min, gang_min_problem, role,
-                       gang_roles, rank, queue, pool, run_time_max, run_time_expected, request,
-                       rules, unsupported, gpu_device))
+                       restart_cost, stop_grace, job, gang, gang_min, gang_min_problem,
+                       made_in_turn, gang_named, role, gang_roles, rank, queue, queue_suggested,
+                       pool, pin, run_time_max, run_time_expected, request, rules, unsupported,
+                       gpu_device))
 
 }  // namespace gpuctl

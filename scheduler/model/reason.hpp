@@ -53,7 +53,8 @@ namespace gpuctl {
     X(kept_for_growth, "kept_for_growth", true,                                                   \
       "the GPUs that are free are kept for work that grows with demand")                          \
     X(budget_spent, "budget_spent", false,                                                        \
-      "what is left of the GPU-hours of its queue or namespace is not enough for it")
+      "what is left of the GPU-hours of its queue or namespace is not enough for it")             \
+    X(host_port_taken, "host_port_taken", true, "a port that it needs is taken on every node")
 
 enum class Reason : std::uint8_t {
 #define GPUCTL_AS_ENUMERATOR(name, label, autoscaler, meaning) name,

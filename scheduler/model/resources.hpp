@@ -37,6 +37,17 @@ struct ExtendedAmount {
 };
 BOOST_DESCRIBE_STRUCT(ExtendedAmount, (), (resource, amount))
 
+inline constexpr std::string_view kEveryAddress = "0.0.0.0";
+
+// A port of its node that a pod listens on, at one of the node's addresses or at all of them.
+struct HostPort {
+    std::string protocol;  // TCP, UDP, SCTP
+    std::int32_t port = 0;
+    std::string address;  // kEveryAddress: at all of them
+    friend auto operator<=>(const HostPort&, const HostPort&) = default;
+};
+BOOST_DESCRIBE_STRUCT(HostPort, (), (protocol, port, address))
+
 // `gpus` and `extended` are sorted by resource name, without duplicates and without zero amounts,
 // so that equal contents compare equal. `pods` is 1 for a pod and the pod limit for a node.
 struct Resources {
@@ -45,9 +56,11 @@ struct Resources {
     std::int64_t pods = 0;
     std::vector<GpuAmount> gpus;
     std::vector<ExtendedAmount> extended;
+    // Sorted, without duplicates. Of a node there are none: it has every port once.
+    std::vector<HostPort> host_ports;
     friend auto operator<=>(const Resources&, const Resources&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory, pods, gpus, extended))
+BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory, pods, gpus, extended, host_ports))
 
 // Of whole GPUs, rounded up, since no quota may be crossed by rounding.
 GpuMilli in_whole_gpus(const GpuAmount& gpus);

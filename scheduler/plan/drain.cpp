@@ -101,7 +101,7 @@ bool shrink(ClusterState& state, JobId id, const Leaving& of, EngineFigures& fig
     std::int32_t lowest = kRanksMaximum;
     for (const PodId pod : of.pods) lowest = std::min(lowest, state.pod(pod).facts.rank);
     const auto least = std::max<std::int64_t>(state.gang_size(job).value_or(1), 1);
-    const ClusterState::Ranks ranks = state.ranks_of(job);
+    const ElasticRanks ranks = state.ranks_of(job);
     if (lowest < least || ranks.is_ending) return false;
     if (!ranks.is_settled) return !of.cause.has_begun;
     if (lowest >= ranks.there) return false;

@@ -218,6 +218,7 @@ std::vector<Explanation> explain(const ClusterState& state, JobId id, const Read
     std::vector<Explanation> out = blockers(state, id, ready);
     const std::string& why = state.evicted_why(state.job(id).key);
     if (!out.empty() && !why.empty()) out.front().sentence += "; it was " + why;
+    if (!out.empty()) out.front().sentence += ignored_queue_text(state, state.job(id));
     return out;
 }
 
@@ -237,7 +238,8 @@ void explain_any_queue(const ClusterState& state, JobId id, std::vector<Explanat
         const PodRow& row = state.pod(pod);
         const bool is_ready = row.standing == PodStanding::waiting && row.bar == PodBar::none &&
                               !row.facts.gated && !row.facts.terminating && !row.is_surplus &&
-                              row.facts.unsupported.empty();
+                              row.facts.unsupported.empty() &&
+                              device_class_needed(state, job, row.facts).empty();
         if (is_ready) ready.pods.push_back(pod);
     }
     ready.all_or_nothing = ready.ranks_min > 0;

@@ -88,6 +88,7 @@ struct NodeSurvey {
         std::int64_t nodes_asked_empty = 0;     // the same were all nodes empty
         std::int64_t largest_node = 0;          // most allocatable on such a node
         std::int64_t ranks_fitting_so_far = 0;  // when only the needs up to this one count
+        std::int64_t nodes_with_room = 0;       // asked that have enough of it for a rank
     };
     std::vector<OfNeed> needs;
 };

@@ -98,6 +98,25 @@ std::string contradiction_text(const ClusterState& state, const JobRow& job) {
            "), the largest number counts";
 }
 
+// What makes one pod after another waits for the first to be ready, and the gang for the last.
+std::string made_in_turn_text(const ClusterState& state, const JobRow& job) {
+    std::string maker;
+    const auto& notes = state.outside().gang_notes;
+    if (const auto note = notes.find(job.key); note != notes.end()) {
+        maker = note->second.made_in_turn;
+        if (maker.empty() && note->second.is_derived) return "";  // it is known not to
+    }
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        const bool waits = pod.standing == PodStanding::waiting && !pod.facts.terminating;
+        if (maker.empty() && waits) maker = pod.facts.made_in_turn;
+    }
+    if (maker.empty()) return "";
+    return "; its pods are made by " + maker +
+           ": the next one is made when those before it are ready, and none of them starts before "
+           "all exist";
+}
+
 // "8 GPUs on node-3 are claimed for it; it waits for 2 pods to stop (team-b/x-0, team-b/x-1)"
 void say_claimed(const ClusterState& state, const JobRow& job, Explanation& out) {
     std::vector<Placement> round;
@@ -187,7 +206,7 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
                                 " exist";
             }
             add_role_figures(ready, out.figures);
-            out.sentence += contradiction_text(state, job);
+            out.sentence += contradiction_text(state, job) + made_in_turn_text(state, job);
             break;
         case Reason::gated:
             gang_figures();

@@ -52,6 +52,9 @@ std::string words_of(NodeRefusal refusal, const PlacementRules& rules, const Nod
                                              ? rules.topology.required
                                              : rules.topology.spread)} +
                    (is_one ? " it stands" : " they stand");
+        case NodeRefusal::volume:
+            return std::string{is_one ? "is" : "are"} + " out of reach of the volume of claim " +
+                   unreachable_volume(rules, node)->claim;
     }
     return "";
 }

@@ -67,6 +67,8 @@ std::string amount_text(ColumnKind kind, const std::string& resource, std::int64
         case ColumnKind::extended:
             return counts_bytes(resource) ? format_bytes(Bytes{amount}) + " " + resource
                                           : std::to_string(amount) + " " + resource;
+        case ColumnKind::host_port:
+            return "host port " + resource;
     }
     return std::to_string(amount);
 }
@@ -211,6 +213,36 @@ void say_other_short(const ClusterState& state, const JobRow& job, const NodeSur
                    place_text(capacity, seen, of) + room_part(capacity, seen, of, wants.ranks);
 }
 
+// Of those the ones that some node does not have: "8 GPUs".
+std::string lacks_before(const Capacity& capacity, const NodeSurvey& seen,
+                         const NodeSurvey::OfNeed& of) {
+    std::string text;
+    for (std::size_t at = 0; at + 1 < seen.needs.size(); ++at) {
+        const NodeSurvey::OfNeed& before = seen.needs[at];
+        if (before.need.column == of.need.column) break;
+        if (seen.needs[at + 1].nodes_asked == before.nodes_asked) continue;
+        text += (text.empty() ? "" : " and ") + need_text(capacity, before.need);
+    }
+    return text.empty() ? "" : " with " + text + " free";
+}
+
+// "needs 8 GPUs on one node with host port 2222/TCP; pool default has 2 nodes with 8 GPUs free, and
+// another pod has the port on each"
+void say_port_taken(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,
+                    const NodeSurvey::OfNeed& of, const Wants& wants, Explanation& out) {
+    const Capacity& capacity = state.capacity();
+    out.sentence = wants.text + wants.with(need_text(capacity, of.need)) + "; " +
+                   pool_part(state, job.pool, seen) + count(of.nodes_asked, "node", "nodes") +
+                   lacks_before(capacity, seen, of) + ", and ";
+    if (of.nodes_with_room == 0) {
+        out.sentence +=
+            "another pod has the port " + std::string{of.nodes_asked == 1 ? "there" : "on each"};
+    } else {
+        out.sentence += "the port is free on " + std::to_string(of.nodes_with_room) +
+                        " of them, for one rank each" + room_part(capacity, seen, of, wants.ranks);
+    }
+}
+
 const PlacementRules& rules_of(const ClusterState& state, const Shape& shape) {
     return state.shapes().constraint(shape.constraint).rules;
 }
@@ -261,6 +293,8 @@ Reason reason_of(ColumnKind kind) {
             return Reason::pod_slots_insufficient;
         case ColumnKind::extended:
             return Reason::extended_insufficient;
+        case ColumnKind::host_port:
+            return Reason::host_port_taken;
     }
     return Reason::extended_insufficient;
 }
@@ -271,8 +305,10 @@ std::string asks_for(const Capacity& capacity, const Shape& shape, std::int64_t 
                     : "needs room for " + count(ranks, "pod", "pods");
 }
 
-std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
-                                         const Group& group) {
+namespace {
+
+std::optional<Explanation> refusal_of_pool(const ClusterState& state, const JobRow& job,
+                                           const Group& group) {
     const Capacity& capacity = state.capacity();
     const Shape& shape = state.shapes().at(group.shape);
     const NodeSurvey seen =
@@ -314,10 +350,27 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
     if (wants.gpus_each > 0 && column == shape.index_column) {
         say_gpus_short(state, job, seen, *short_of, wants, out);
         say_also_short(capacity, seen, *short_of, out);
+    } else if (is_host_port(column)) {
+        say_port_taken(state, job, seen, *short_of, wants, out);
     } else {
         say_other_short(state, job, seen, *short_of, wants, out);
     }
     return out;
+}
+
+}  // namespace
+
+std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
+                                         const Group& group) {
+    std::optional<Explanation> found = refusal_of_pool(state, job, group);
+    if (!found) return found;
+    const bool is_for_room = found->reason == Reason::never_fits;
+    const bool is_without_nodes =
+        found->reason == Reason::pool_empty || found->reason == Reason::no_matching_node;
+    if (is_for_room || is_without_nodes) {
+        found->sentence += nodes_in_other_pools(state, job, group, is_for_room);
+    }
+    return found;
 }
 
 }  // namespace explain_parts

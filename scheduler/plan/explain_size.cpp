@@ -105,7 +105,7 @@ std::string growth_ahead(const ClusterState& state, const JobRow& job, std::int3
 
 std::string explain_size(const ClusterState& state, JobId id) {
     const JobRow& job = state.job(id);
-    const ClusterState::Ranks ranks = state.ranks_of(job);
+    const ElasticRanks ranks = state.ranks_of(job);
     if (ranks.there == 0 || !job.pool.exists() || !job.queue.exists()) return "";
     const JobSpec& spec = job.record->spec;
     const ElasticRow& elastic = job.elastic;

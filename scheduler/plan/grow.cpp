@@ -215,7 +215,7 @@ void Grower::take_back_further(ClusterState& state, PoolId pool, EffectList& eff
             if (!has_deferred(state, job)) state.defer_ranks(one.job, 0);
             continue;
         }
-        const ClusterState::Ranks ranks = state.ranks_of(job);
+        const ElasticRanks ranks = state.ranks_of(job);
         const bool is_new = job.elastic.grow_from > state.now() && !ranks.is_ending;
         const bool is_deferred = is_new && is_room_left(state, job);
         std::int32_t kept = ranks.there;
@@ -236,7 +236,7 @@ void Grower::find_growing(const ClusterState& state) {
     for (Grown& one : jobs_) {
         const JobRow& job = state.job(one.job);
         const ElasticRow& elastic = job.elastic;
-        const ClusterState::Ranks ranks = state.ranks_of(job);
+        const ElasticRanks ranks = state.ranks_of(job);
         one.more = 0;
         one.is_full = false;
         if (!one.further.empty() || !ranks.is_settled || ranks.is_ending || ranks.has_surplus) {

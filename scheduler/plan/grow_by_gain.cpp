@@ -80,7 +80,7 @@ void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_
     const JobRow& job = state.job(one.job);
     const JobSpec& spec = job.record->spec;
     const ElasticRow& elastic = job.elastic;
-    const ClusterState::Ranks ranks = state.ranks_of(job);
+    const ElasticRanks ranks = state.ranks_of(job);
     Choice how;
     how.of = index;
     how.like = job.pods.front();

@@ -32,7 +32,7 @@ bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const
 // Those of the job that could go, the highest first.
 std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
     std::vector<PodId> out;
-    const ClusterState::Ranks ranks = state.ranks_of(job);
+    const ElasticRanks ranks = state.ranks_of(job);
     if (!ranks.is_settled || ranks.is_ending) return out;
     if (job.elastic.not_before > state.now()) return out;  // its controller would not hear
     std::int64_t least = std::max<std::int64_t>(state.gang_size(job).value_or(1), 1);

@@ -18,6 +18,7 @@ struct Tallies {
     std::map<std::string, std::int64_t> refusals;
     boost::container::flat_map<std::int64_t, std::int64_t> with_room;  // by ranks
     std::vector<std::int64_t> missing;                                 // by need of the shape
+    std::int64_t ports_taken = 0;
 };
 
 // Nodes, one after the other, of which all that is asked for is there and left alike: most of a
@@ -31,11 +32,20 @@ struct Alike {
 class Likeness {
 public:
     Likeness(const Capacity& capacity, const Needs& needs)
-        : shares_devices_(capacity.part_of(needs) != nullptr) {
-        for (const Need& need : needs) columns_.push_back(capacity.amounts(need.column));
+        : capacity_(capacity), shares_devices_(capacity.part_of(needs) != nullptr) {
+        for (const Need& need : needs) {
+            if (is_host_port(need.column)) {
+                ports_.push_back(need.column);
+            } else {
+                columns_.push_back(capacity.amounts(need.column));
+            }
+        }
     }
     [[nodiscard]] bool operator()(std::uint32_t a, std::uint32_t b) const {
         if (shares_devices_) return false;
+        for (const Column port : ports_) {
+            if (capacity_.free(port, a) != capacity_.free(port, b)) return false;
+        }
         return std::all_of(columns_.begin(), columns_.end(), [=](const Capacity::Amounts& column) {
             return column.free[a] == column.free[b] &&
                    column.allocatable[a] == column.allocatable[b];
@@ -43,13 +53,22 @@ public:
     }
 
 private:
+    const Capacity& capacity_;
     bool shares_devices_;
     std::vector<Capacity::Amounts> columns_;
+    std::vector<Column> ports_;
 };
 
 // Everything that is missing, as kube-scheduler's fit plugin names it: all of it, not the first
-// (S9).
+// (S9). It asks for the ports before that.
 void tally_missing(const Capacity& capacity, Alike nodes, const Needs& needs, Tallies& tallies) {
+    const bool is_port_taken = std::any_of(needs.begin(), needs.end(), [&](const Need& need) {
+        return is_host_port(need.column) && capacity.usable(need.column, nodes.slot) < need.amount;
+    });
+    if (is_port_taken) {
+        tallies.ports_taken += nodes.count;
+        return;
+    }
     for (std::size_t i = 0; i < needs.size(); ++i) {
         if (capacity.usable(needs[i].column, nodes.slot) < needs[i].amount) {
             tallies.missing[i] += nodes.count;
@@ -62,6 +81,9 @@ std::vector<NodeTally> in_words(const Capacity& capacity, const Needs& needs, Ta
     std::map<std::string, std::int64_t>& lines = tallies.refusals;
     for (const auto& [ranks, nodes] : tallies.with_room) {
         lines["room for " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks")] = nodes;
+    }
+    if (tallies.ports_taken > 0) {
+        lines["node(s) didn't have free ports for the requested pod ports"] = tallies.ports_taken;
     }
     for (std::size_t i = 0; i < needs.size(); ++i) {
         if (tallies.missing[i] == 0) continue;
@@ -88,8 +110,10 @@ int story_order(ColumnKind kind) {
             return 3;
         case ColumnKind::extended:
             return 4;
+        case ColumnKind::host_port:
+            return 5;
     }
-    return 4;
+    return 5;
 }
 
 std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t slot) {
@@ -113,6 +137,7 @@ void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int
         if (so_far > 0) {
             of.nodes_asked += nodes.count;
             of.usable_on_one_node = std::max(of.usable_on_one_node, usable);
+            if (usable >= of.need.amount) of.nodes_with_room += nodes.count;
         }
         if (so_far_empty > 0) {
             of.nodes_asked_empty += nodes.count;

@@ -14,6 +14,7 @@ NodeRefusal first_refusal(const PlacementRules& rules, const NodeFacts& node) {
     if (!matches_gpu_model(rules, node)) return NodeRefusal::gpu_model;
     if (!has_whole_gpus(rules, node)) return NodeRefusal::sliced_gpus;
     if (!has_domains(rules, node)) return NodeRefusal::topology;
+    if (unreachable_volume(rules, node) != nullptr) return NodeRefusal::volume;
     return NodeRefusal::none;
 }
 
@@ -38,6 +39,8 @@ std::string refusal_message(NodeRefusal refusal, const PlacementRules& rules,
         case NodeRefusal::topology:
             return "node(s) didn't match pod topology spread constraints (missing required "
                    "label)";
+        case NodeRefusal::volume:
+            return "node(s) didn't match PersistentVolume's node affinity";
     }
     return "";
 }

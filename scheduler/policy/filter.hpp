@@ -18,7 +18,8 @@ enum class NodeRefusal : std::uint8_t {
     selector,
     gpu_model,
     sliced_gpus,
-    topology
+    topology,
+    volume
 };
 
 // cordon_filter.cpp: spec.unschedulable, unless its taint is tolerated (S23).
@@ -36,6 +37,9 @@ bool has_whole_gpus(const PlacementRules& rules, const NodeFacts& node);
 
 // topology_filter.cpp: a node of which nobody says where it stands is in no rack.
 bool has_domains(const PlacementRules& rules, const NodeFacts& node);
+
+// volume_filter.cpp: a volume that is there only for some nodes (S29). Null: it reaches all.
+const VolumeRule* unreachable_volume(const PlacementRules& rules, const NodeFacts& node);
 
 NodeRefusal first_refusal(const PlacementRules& rules, const NodeFacts& node);
 // kube-scheduler's words for it.

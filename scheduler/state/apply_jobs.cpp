@@ -83,9 +83,33 @@ JobId ClusterState::find_job(const ObjectKey& key) const {
     return found == job_ids_.end() ? JobId::none() : found->second;
 }
 
-// Ruling 9. The queue of a namespace is for the pools that have it.
+std::string queue_suggested_for(const ClusterState& state, const JobRow& job) {
+    const auto& notes = state.outside().gang_notes;
+    const auto found = notes.find(job.key);
+    if (found != notes.end() && !found->second.queue.empty()) return found->second.queue;
+    return job.pods.empty() ? "" : state.pod(job.pods.front()).facts.queue_suggested;
+}
+
+std::string ignored_queue_text(const ClusterState& state, const JobRow& job) {
+    if (!job.queue_wanted.empty() || !job.pool.exists()) return "";
+    const std::string suggested = queue_suggested_for(state, job);
+    if (suggested.empty() || state.queue_name_of(job) == suggested) return "";
+    const bool is_there = state.find_queue(job.pool, suggested).exists();
+    return "; queue " + suggested +
+           ", which its PodGroup or its pods name for another scheduler, " +
+           "is ignored: in pool " + state.pool(job.pool).name +
+           (is_there ? " it holds queues, not jobs" : " there is no such queue");
+}
+
+// Ruling 9. What was written for another scheduler counts where it names a queue that jobs may be
+// in; the queue of a namespace is for the pools that have it.
 std::string ClusterState::queue_name_of(const JobRow& job) const {
     if (!job.queue_wanted.empty()) return job.queue_wanted;
+    if (std::string suggested = queue_suggested_for(*this, job); !suggested.empty()) {
+        const PoolId pool = find_pool(job.pool_wanted);
+        const QueueId queue = pool.exists() ? find_queue(pool, suggested) : QueueId::none();
+        if (queue.exists() && queues_[queue.value()].children.empty()) return suggested;
+    }
     const std::string& by_tenant = tenants_[job.tenant.value()].queue;
     const PoolId pool = find_pool(job.pool_wanted);
     const bool is_there = !pool.exists() || find_queue(pool, by_tenant).exists();
@@ -112,10 +136,8 @@ void ClusterState::resolve(JobRow& job) {
 }
 
 void ClusterState::resolve_all() {
-    for (const auto& [key, id] : job_ids_) {
-        resolve(jobs_[id.value()]);
-        mark_dirty(id);
-    }
+    for (const auto& [key, id] : job_ids_) resolve(jobs_[id.value()]);
+    mark_all_dirty();
 }
 
 void ClusterState::mark_dirty(JobId id) {
@@ -302,15 +324,30 @@ void ClusterState::on(const JobAdopted& event, EffectList&) {
 // --- gang sizes ---
 
 void ClusterState::on(const GangObserved& event, EffectList&) {
+    const bool is_new = !gang_sizes_.contains(event.key);
     GangSize& known = gang_sizes_[event.key];
-    if (known == event.size) return;
+    if (is_new) rejoin(pods_that_name(*this, event.key));
+    const auto said = outside_.gang_notes.find(event.key);
+    const bool has_said = said != outside_.gang_notes.end();
+    if (!is_new && known == event.size && event.note == (has_said ? said->second : GangNote{}))
+        return;
     known = event.size;
-    if (const JobId id = find_job(event.key); id.exists()) mark_dirty(id);
+    outside_.gang_notes[event.key] = event.note;
+    if (event.note.says_nothing()) outside_.gang_notes.erase(event.key);
+    const JobId id = find_job(event.key);
+    if (!id.exists()) return;
+    resolve(jobs_[id.value()]);
+    mark_dirty(id);
 }
 
 void ClusterState::on(const GangRemoved& event, EffectList&) {
     if (gang_sizes_.erase(event.key) == 0) return;
-    if (const JobId id = find_job(event.key); id.exists()) mark_dirty(id);
+    outside_.gang_notes.erase(event.key);
+    rejoin(pods_that_name(*this, event.key));
+    const JobId id = find_job(event.key);
+    if (!id.exists()) return;
+    resolve(jobs_[id.value()]);
+    mark_dirty(id);
 }
 
 }  // namespace gpuctl

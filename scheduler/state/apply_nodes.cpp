@@ -1,6 +1,7 @@
 // Nodes come, change and go; pools live by them.
 
 #include <algorithm>
+#include <iterator>
 
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"
@@ -126,6 +127,13 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     };
     const PoolId pool_before = row.known ? row.pool : PoolId::none();
     const bool had_kept = has_kept(pool_before);
+    std::vector<std::string> pinned;  // pods whose pool may be another one now
+    if (rules_changed) pinned = pods_that_name(*this, row.facts);
+    const auto counted = [this, pool_before, &to = event.node.pool] {
+        const PoolId now = find_pool(to.empty() ? kDefaultPool : std::string_view{to});
+        return std::pair{classes_counted_in(*this, pool_before), classes_counted_in(*this, now)};
+    };
+    const auto counted_before = counted();
     if (row.known) offer_to_pool(row.pool, row.facts, -1);
     const bool model_changed = row.facts.gpu_model != facts.gpu_model;
     if (model_changed) charge_pods_of(row, -1);
@@ -156,12 +164,20 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     if (was_last) note_gain(row.pool);
     if (had_kept && !has_kept(pool_before)) note_gain(pool_before);
     look_at_claims();
+    if (rules_changed) {
+        std::ranges::copy(pods_that_name(*this, row.facts), std::back_inserter(pinned));
+        rejoin(std::move(pinned));
+    }
+    if (counted() != counted_before) mark_all_dirty();
 }
 
 void ClusterState::on(const NodeRemoved& event, EffectList&) {
     const NodeId id = find_node(event.name);
     if (!id.exists() || !nodes_[id.value()].known) return;
     NodeRow& row = nodes_[id.value()];
+    std::vector<std::string> pinned = pods_that_name(*this, row.facts);
+    const PoolId pool = row.pool;
+    const std::vector<bool> counted_before = classes_counted_in(*this, pool);
     offer_to_pool(row.pool, row.facts, -1);
     row.known = false;
     NodeFacts nameless;
@@ -176,6 +192,8 @@ void ClusterState::on(const NodeRemoved& event, EffectList&) {
     note_eligibility_change(id);
     look_at_claims();
     forget_node_if_unused(id);
+    rejoin(std::move(pinned));
+    if (classes_counted_in(*this, pool) != counted_before) mark_all_dirty();
 }
 
 NodeId ClusterState::find_node(std::string_view name) const {

@@ -14,7 +14,9 @@ namespace {
 bool changes_what_it_is(const PodFacts& before, const PodFacts& after) {
     return before.ours != after.ours || before.job != after.job || before.key != after.key ||
            before.rank != after.rank || before.preemptible != after.preemptible ||
-           before.request != after.request || before.rules != after.rules;
+           before.request != after.request || before.rules != after.rules ||
+           before.pin != after.pin || before.gang_named != after.gang_named ||
+           (after.pin.exists() && before.pool != after.pool);
 }
 
 bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
@@ -23,10 +25,11 @@ bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
            before.gated != after.gated || before.terminating != after.terminating ||
            before.has_controller != after.has_controller || before.gang != after.gang ||
            before.gang_min != after.gang_min || before.gang_min_problem != after.gang_min_problem ||
-           before.role != after.role || before.gang_roles != after.gang_roles ||
-           before.queue != after.queue || before.pool != after.pool ||
-           before.priority != after.priority || before.unsupported != after.unsupported ||
-           before.run_time_max != after.run_time_max ||
+           before.made_in_turn != after.made_in_turn ||
+           before.queue_suggested != after.queue_suggested || before.role != after.role ||
+           before.gang_roles != after.gang_roles || before.queue != after.queue ||
+           before.pool != after.pool || before.priority != after.priority ||
+           before.unsupported != after.unsupported || before.run_time_max != after.run_time_max ||
            before.run_time_expected != after.run_time_expected ||
            before.gpu_device != after.gpu_device;
 }
@@ -54,13 +57,15 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         const std::string held_on = row.node.exists() ? nodes_[row.node.value()].facts.name : "";
         release(id);
         leave_job(id);
+        outside_.note_pod(row.facts, id, false);
         const ShapeId old_shape = row.shape;
         row.shape =
             shapes_.acquire(facts.request, facts.ours ? facts.rules : PlacementRules{}, capacity_);
-        shapes_.release(old_shape);
+        shapes_.release(old_shape, capacity_);
         pod_keys_.erase(row.facts.key);
         row.facts = std::move(facts);
         pod_keys_[row.facts.key] = id;
+        outside_.note_pod(row.facts, id, true);
         join_job(id);
         if (!held_on.empty()) hold(id, node_named(held_on), row.facts.gpu_device);
     } else if (changes_what_may_happen(row.facts, facts)) {
@@ -105,6 +110,7 @@ PodId ClusterState::make_pod(PodFacts facts) {
                                 row.facts.ours ? row.facts.rules : PlacementRules{}, capacity_);
     pod_ids_.emplace(row.facts.uid, id);
     pod_keys_[row.facts.key] = id;
+    outside_.note_pod(row.facts, id, true);
     join_job(id);
     return id;
 }
@@ -120,7 +126,8 @@ void ClusterState::drop_pod(PodId id) {
     }
     release(id);
     leave_job(id);
-    shapes_.release(row.shape);
+    outside_.note_pod(row.facts, id, false);
+    shapes_.release(row.shape, capacity_);
     pod_ids_.erase(row.facts.uid);
     if (const auto named = pod_keys_.find(row.facts.key);
         named != pod_keys_.end() && named->second == id) {
@@ -145,7 +152,7 @@ void ClusterState::join_job(PodId id) {
     PodRow& row = pods_[id.value()];
     if (!row.facts.ours) return;
     if (!row.job.exists()) {
-        row.job = job_named({row.facts.key.namespace_name, row.facts.job}, row.facts.created_at);
+        row.job = job_named(job_key_of(*this, row.facts), row.facts.created_at);
         // By rank and name: the order of placing, and the same whatever order they were seen in.
         const auto comes_before = [this](PodId a, PodId b) {
             const PodFacts& x = pods_[a.value()].facts;
@@ -163,7 +170,7 @@ void ClusterState::join_job(PodId id) {
         job.last_phase = row.facts.phase;
         return;
     }
-    job.pool_wanted = row.facts.pool.empty() ? kDefaultPool : row.facts.pool;
+    job.pool_wanted = pool_wanted_by(*this, row.facts);
     job.queue_wanted = row.facts.queue;
     if (budgets_.change_limit(*this, job, row.facts.run_time_max)) note_room_in_limits(job);
     job.run_time_expected = row.facts.run_time_expected;
@@ -182,6 +189,7 @@ void ClusterState::leave_job(PodId id) {
     const JobId job = row.job;
     std::erase(jobs_[job.value()].pods, id);
     row.job = JobId::none();
+    if (!row.facts.queue_suggested.empty()) resolve(jobs_[job.value()]);  // the next has its say
     if (row.bar == PodBar::refused) find_end_of_refusal(jobs_[job.value()]);
     mark_dirty(job);
     drop_job_if_unused(job);

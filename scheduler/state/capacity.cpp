@@ -43,7 +43,21 @@ Column Capacity::column_of(ColumnKind kind, std::string_view resource) {
     return made;
 }
 
-Needs Capacity::needs_of(const Resources& request) { return amounts_of(request, true); }
+Needs Capacity::needs_of(const Resources& request) {
+    Needs needs = amounts_of(request, true);
+    if (request.host_ports.empty() || planted(PlantedBug::ignore_host_ports)) return needs;
+    for (const HostPorts::PortNeed& port : ports_.acquire(request.host_ports)) {
+        needs.push_back({static_cast<Column>(kFirstPortColumn + port.port), port.amount});
+    }
+    std::sort(needs.begin(), needs.end());
+    return needs;
+}
+
+void Capacity::release_ports(const Needs& needs) {
+    for (const Need& need : needs) {
+        if (is_host_port(need.column)) ports_.release(port_of(need.column));
+    }
+}
 
 Needs Capacity::amounts_of(const Resources& request, bool is_request) {
     Needs needs;
@@ -211,6 +225,10 @@ void Capacity::take(std::uint32_t slot, const Needs& needs, std::int64_t times,
                     std::int32_t device) noexcept {
     note_change(slot);
     for (const Need& need : needs) {
+        if (is_host_port(need.column)) {
+            ports_.take(port_of(need.column), slot, need.amount * times);
+            continue;
+        }
         ColumnData& column = columns_[at(need.column)];
         if (column.kind == ColumnKind::gpu_part) {
             change_part(column, slot, device, -need.amount * times);

@@ -11,6 +11,9 @@
 // column with all of its 1000, and what remains on it is told by the column of parts beside it
 // (capacity_parts.cpp), whose `free` is the most that a pod could still have on one device.
 //
+// Host ports are columns with numbers of their own (host_ports.hpp), which no loop over `columns()`
+// meets: every node offers all of each.
+//
 // Owner: ClusterState; the planner tries things out on it through a Transaction, which leaves no
 // trace unless its pods are then assumed. A copy is a world for what-if questions by readers.
 
@@ -25,14 +28,21 @@
 #include "scheduler/model/devices.hpp"
 #include "scheduler/model/resources.hpp"
 #include "scheduler/state/domain_map.hpp"
+#include "scheduler/state/host_ports.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/node_set.hpp"
 
 namespace gpuctl {
 
 enum class Column : std::uint32_t { cpu = 0, memory = 1, pod_slots = 2 };  // others follow
-enum class ColumnKind : std::uint8_t { cpu, memory, pod_slots, gpu, extended, gpu_part };
+enum class ColumnKind : std::uint8_t { cpu, memory, pod_slots, gpu, extended, gpu_part, host_port };
 constexpr std::size_t at(Column column) { return static_cast<std::size_t>(column); }
+
+// Above all others, so that a pod's ports come last among its needs.
+inline constexpr std::uint32_t kFirstPortColumn = std::uint32_t{1} << 31;
+constexpr bool is_host_port(Column column) {
+    return static_cast<std::uint32_t>(column) >= kFirstPortColumn;
+}
 
 struct Need {
     Column column{};
@@ -62,11 +72,15 @@ public:
     Column column_of(ColumnKind kind, std::string_view resource);
     [[nodiscard]] std::size_t columns() const { return columns_.size(); }
     [[nodiscard]] bool has_gpus() const { return !gpu_columns_.empty(); }
-    [[nodiscard]] ColumnKind kind(Column column) const { return columns_[at(column)].kind; }
-    [[nodiscard]] const std::string& resource(Column column) const {
-        return columns_[at(column)].resource;
+    [[nodiscard]] ColumnKind kind(Column column) const {
+        return is_host_port(column) ? ColumnKind::host_port : columns_[at(column)].kind;
     }
+    [[nodiscard]] const std::string& resource(Column column) const {
+        return is_host_port(column) ? ports_.name(port_of(column)) : columns_[at(column)].resource;
+    }
+    // Host ports among them are kept until release_ports().
     Needs needs_of(const Resources& request);
+    void release_ports(const Needs& needs);
 
     // --- nodes ---
     [[nodiscard]] std::size_t slots() const { return pool_of_.size(); }
@@ -77,12 +91,15 @@ public:
     // True when something grew.
     bool set_allocatable(std::uint32_t slot, const Resources& allocatable);
     [[nodiscard]] std::int64_t free(Column column, std::uint32_t slot) const {
+        if (is_host_port(column)) return ports_.free(port_of(column), slot);
         return columns_[at(column)].free[slot];
     }
     [[nodiscard]] std::int64_t allocatable(Column column, std::uint32_t slot) const {
+        if (is_host_port(column)) return HostPorts::kWholePort;
         return columns_[at(column)].allocatable[slot];
     }
-    // Both by slot, for those who compare many; good until a slot is added.
+    // Both by slot, for those who compare many, of any column but a host port's; good until a slot
+    // is added.
     struct Amounts {
         const std::int64_t* free;
         const std::int64_t* allocatable;
@@ -109,7 +126,7 @@ public:
     // Did anybody ever ask for one? Of GPUs of this column, or for what this column counts?
     [[nodiscard]] bool has_parts() const { return !part_columns_.empty(); }
     [[nodiscard]] bool has_parts_beside(Column column) const {
-        return columns_[at(column)].beside != Column::cpu;
+        return !is_host_port(column) && columns_[at(column)].beside != Column::cpu;
     }
     // The need for a part of a GPU, if there is one; there is never more than one.
     [[nodiscard]] const Need* part_of(const Needs& needs) const;
@@ -184,7 +201,7 @@ public:
     }
     // Free, less what must stay free.
     [[nodiscard]] std::int64_t usable(Column column, std::uint32_t slot) const {
-        const std::int64_t amount = columns_[at(column)].free[slot];
+        const std::int64_t amount = free(column, slot);
         return column == Column::pod_slots ? amount - pod_slots_reserved_ : amount;
     }
 
@@ -210,6 +227,9 @@ private:
         Column beside = Column::cpu;                // parts and whole GPUs: each other; else none
         std::vector<std::vector<OpenDevice>> open;  // of parts: by slot, by number
     };
+    static std::uint32_t port_of(Column column) {
+        return static_cast<std::uint32_t>(column) - kFirstPortColumn;
+    }
     static bool is_indexed(ColumnKind kind) {
         return kind == ColumnKind::gpu || kind == ColumnKind::cpu || kind == ColumnKind::gpu_part;
     }
@@ -231,6 +251,7 @@ private:
     TextMap<Column> extended_columns_;
     TextMap<Column> part_columns_;
     DomainMap domains_;
+    HostPorts ports_;
     std::vector<bool> closed_;  // by slot, to parts
     std::vector<std::uint32_t> changes_;
     std::uint64_t change_epoch_ = 1;

@@ -131,6 +131,7 @@ std::int64_t Capacity::fitting_by(std::uint32_t slot, const Need& need, std::int
 
 std::int64_t Capacity::most_left_by(const Need& held, Column column) const {
     if (held.column == column) return held.amount;
+    if (is_host_port(held.column)) return 0;
     const Column beside = columns_[at(held.column)].beside;
     if (beside == Column::cpu || beside != column) return 0;
     const bool is_part = kind(held.column) == ColumnKind::gpu_part;

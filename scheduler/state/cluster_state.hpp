@@ -27,17 +27,15 @@
 #include "scheduler/state/capacity.hpp"
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/gang_tally.hpp"
+#include "scheduler/state/image_fwd.hpp"
 #include "scheduler/state/interner.hpp"
+#include "scheduler/state/outside.hpp"
 #include "scheduler/state/pool_work.hpp"
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_time_history.hpp"
 #include "scheduler/state/shapes.hpp"
 
 namespace gpuctl {
-
-struct StateImage;
-struct JobImage;
-struct UsageImage;
 
 class ClusterState {
 public:
@@ -94,8 +92,7 @@ public:
     [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
     void look(Instant now) const { looked_at_ = now; }
     [[nodiscard]] bool is_tick_over() const;  // of usage, since the last input (usage_clock.cpp)
-    // With the ticks that ended until now().
-    [[nodiscard]] Usage usage_of(const Account& account) const;
+    [[nodiscard]] Usage usage_of(const Account& account) const;  // with the ticks ended by now()
     [[nodiscard]] bool leading() const { return leading_; }
     [[nodiscard]] bool synced() const { return synced_; }
     [[nodiscard]] Epoch epoch() const { return epoch_; }
@@ -115,13 +112,12 @@ public:
     [[nodiscard]] const TenantRow& tenant(TenantId id) const { return tenants_[id.value()]; }
     [[nodiscard]] std::size_t pools() const { return pools_.size(); }
     [[nodiscard]] std::size_t node_slots() const { return nodes_.size(); }
-    template <typename Id>
-    using ByName = std::map<std::string, Id, std::less<>>;
     [[nodiscard]] const ByName<NodeId>& nodes_by_name() const { return node_ids_; }
     [[nodiscard]] const ByName<PoolId>& pools_by_name() const { return pool_ids_; }
     [[nodiscard]] const std::map<ObjectKey, JobId>& jobs_by_key() const { return job_ids_; }
     [[nodiscard]] const std::map<ObjectKey, PodId>& pods_by_key() const { return pod_keys_; }
     [[nodiscard]] const std::map<ObjectKey, GangSize>& gang_sizes() const { return gang_sizes_; }
+    [[nodiscard]] const Outside& outside() const { return outside_; }
     [[nodiscard]] JobId find_job(const ObjectKey& key) const;
     [[nodiscard]] PodId find_pod(std::string_view uid) const;
     [[nodiscard]] PodId find_pod(const ObjectKey& key) const;
@@ -170,8 +166,7 @@ public:
     [[nodiscard]] const std::set<Arrived>& stranded_gangs() const { return stranded_gangs_; }
     [[nodiscard]] Instant stranded_from(const JobRow& job) const;
     [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.size > 0; }
-    using Ranks = ElasticRanks;
-    [[nodiscard]] Ranks ranks_of(const JobRow& job) const;
+    [[nodiscard]] ElasticRanks ranks_of(const JobRow& job) const;
     // Why it waits again although it ran; empty: nobody moved it.
     [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
 
@@ -240,6 +235,8 @@ private:
     void on(const LeadershipChanged& event, EffectList& effects);
     void on(const WokeUp& event, EffectList& effects);
     void on(const WorkloadResizeOutcome& event, EffectList& effects);
+    void on(const DeviceClassObserved& event, EffectList& effects);
+    void on(const DeviceClassRemoved& event, EffectList& effects);
     void on(const Plan&, EffectList&) {}
 
     // nodes
@@ -272,6 +269,7 @@ private:
     void leave_job(PodId id);
     void join_job(PodId id);
     void give_up_assumption(PodId id);
+    void rejoin(std::vector<std::string> uids);  // pods whose job may be another one now
 
     // jobs
     JobId job_named(const ObjectKey& key, Instant submitted_at);
@@ -279,6 +277,7 @@ private:
     void resolve(JobRow& job);
     void resolve_all();
     void mark_dirty(JobId id);
+    void mark_all_dirty();
     void leave_queue(JobId id);
     void enter_queue(JobId id, const Readiness& ready);
     Ask ask_of(const JobRow& job, const Readiness& ready) const;
@@ -404,6 +403,7 @@ private:
 
     Calendar calendar_;
     BudgetBook budgets_;
+    Outside outside_;
     Capacity capacity_;
     ShapeTable shapes_;
     QueueBook book_;

@@ -126,6 +126,8 @@ StateImage ClusterState::image() const {
     out.wake_requested = wake_requested_;
     out.policy = policy_;
     out.gang_sizes = gang_sizes_;
+    out.gang_notes = outside_.gang_notes;
+    out.device_classes = outside_.device_classes;
     out.finished = finished_;
     if (!planted(PlantedBug::forget_evictions_on_disk)) out.churn = churn_;
     for (const QueueRow& queue : queues_) {
@@ -194,6 +196,8 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     state.now_ = image.now;
     state.take_policy(std::move(image.policy));
     state.gang_sizes_ = std::move(image.gang_sizes);
+    state.outside_.gang_notes = std::move(image.gang_notes);
+    state.outside_.device_classes = std::move(image.device_classes);
     state.finished_ = std::move(image.finished);
     for (const auto& [key, churn] : image.churn) {
         if (churn.evicted_at.empty()) return damaged("job " + to_string(key) + " was never moved");
@@ -236,8 +240,7 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
         if (!is_plausible(pod) || pod.facts.uid.empty() || state.find_pod(pod.facts.uid).exists()) {
             return damaged("pod " + to_string(pod.facts.key) + " is not one");
         }
-        if (pod.facts.ours &&
-            !state.find_job({pod.facts.key.namespace_name, pod.facts.job}).exists()) {
+        if (pod.facts.ours && !state.find_job(job_key_of(state, pod.facts)).exists()) {
             return damaged("pod " + to_string(pod.facts.key) + " has no job");
         }
         const PodId id = state.make_pod(pod.facts);

@@ -173,6 +173,8 @@ struct StateImage {
     Instant wake_requested;
     Policy policy;
     std::map<ObjectKey, GangSize> gang_sizes;
+    std::map<ObjectKey, GangNote> gang_notes;
+    std::map<std::string, std::string> device_classes;
     std::map<ObjectKey, Churn> churn;
     std::map<ObjectKey, FinishedRanks> finished;
     std::map<std::pair<std::string, std::string>, Instant> look_again;  // by pool and queue
@@ -189,8 +191,8 @@ struct StateImage {
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
-                       next_effect, next_arrival, wake_requested, policy, gang_sizes, churn,
-                       finished, look_again, beyond_guarantee, nodes, pods, jobs, usage, run_times,
-                       promises, limits_kept, calendar, budgets))
+                       next_effect, next_arrival, wake_requested, policy, gang_sizes, gang_notes,
+                       device_classes, churn, finished, look_again, beyond_guarantee, nodes, pods,
+                       jobs, usage, run_times, promises, limits_kept, calendar, budgets))
 
 }  // namespace gpuctl

@@ -2,6 +2,8 @@
 // Names to dense ids and back. Ids are handed out in order of first use and never taken back: the
 // sets are small (pools, queues, tenants, resources) and chosen by administrators or namespaces.
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +19,9 @@ struct TextHash {
 };
 template <typename Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+
+template <typename Id>
+using ByName = std::map<std::string, Id, std::less<>>;
 
 template <typename Id>
 class Interner {

@@ -6,6 +6,7 @@
 
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/invariants_models.hpp"
+#include "scheduler/state/invariants_ports.hpp"
 
 namespace gpuctl {
 
@@ -16,6 +17,7 @@ public:
 
     std::vector<Violation> run() {
         check_capacity();
+        for (std::string& wrong : wrong_resource_counts(state_)) fail("I1", std::move(wrong));
         check_standing();
         check_records();
         check_gangs();
@@ -41,8 +43,11 @@ private:
                     fail("I1", "node " + node.facts.name + " lists a pod that is elsewhere");
                 }
                 for (const Need& need : state_.shapes_.at(pod.shape).needs) {
-                    held[at(need.column)] += need.amount;
+                    if (!is_host_port(need.column)) held[at(need.column)] += need.amount;
                 }
+            }
+            for (std::string& wrong : wrong_host_ports(state_, NodeId{slot})) {
+                fail("I1", std::move(wrong));
             }
             check_devices(slot, held);
             for (std::size_t i = 0; i < capacity.columns(); ++i) {

@@ -24,7 +24,10 @@ std::optional<GangSize> ClusterState::gang_of(const JobRow& job) const {
     }
     if (!is_gang) return std::nullopt;
     const auto observed = gang_sizes_.find(job.key);  // the object wins over the pods (ruling 8)
-    if (observed != gang_sizes_.end()) {
+    const auto note = outside_.gang_notes.find(job.key);
+    const bool is_derived = note != outside_.gang_notes.end() && note->second.is_derived;
+    const bool pods_say = size.ranks > 0 || !size.roles.empty();
+    if (observed != gang_sizes_.end() && !(is_derived && pods_say)) {
         size.ranks = observed->second.ranks;
         if (!observed->second.roles.empty()) size.roles = observed->second.roles;
     }
@@ -78,7 +81,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     const PodRow* first = nullptr;
     const PodRow* astray = nullptr;  // a rank that names another pool or queue than the first
     const PodRow* barred = nullptr;
-    const PodRow* unsupported = nullptr;
+    std::string unsupported;      // what a rank asks for that is not built
     std::int32_t rank_last = -1;  // of those that hold
     bool is_ending = false;       // a rank succeeded
     // Of an elastic job: ranks behind one that is not there yet wait for it, else the job would end
@@ -116,14 +119,17 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
         out.waits = true;
         if (first == nullptr) first = &pod;
         const bool elsewhere =
-            pod.facts.pool != first->facts.pool || pod.facts.queue != first->facts.queue;
+            pool_wanted_by(*this, pod.facts) != pool_wanted_by(*this, first->facts) ||
+            pod.facts.queue != first->facts.queue;
         if (elsewhere) astray = &pod;
         if (pod.facts.gated) {
             ++out.ranks_gated;
         } else if (pod.bar != PodBar::none) {
             barred = &pod;
         } else if (!pod.facts.unsupported.empty()) {
-            unsupported = &pod;
+            unsupported = pod.facts.unsupported.front();
+        } else if (std::string lacks = device_class_needed(*this, job, pod.facts); !lacks.empty()) {
+            unsupported = std::move(lacks);
         } else if (!in_order || pod.facts.rank <= rank_next) {
             out.pods.push_back(pod_id);
             rank_next = std::max(rank_next, pod.facts.rank + 1);
@@ -151,12 +157,10 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     }
     if (gang) {
         if (size.ranks <= 0) return hold(Reason::gang_size_unknown, job.key.name);
-        if (unsupported) {
-            return hold(Reason::unsupported_feature, unsupported->facts.unsupported.front());
-        }
+        if (!unsupported.empty()) return hold(Reason::unsupported_feature, unsupported);
         if (astray) {
-            const auto place = [](const PodFacts& facts) {
-                return (facts.pool.empty() ? kDefaultPool : facts.pool) + "/" +
+            const auto place = [this](const PodFacts& facts) {
+                return std::string{pool_wanted_by(*this, facts)} + "/" +
                        (facts.queue.empty() ? kDefaultQueue : facts.queue);
             };
             return hold(Reason::unsupported_feature,
@@ -188,9 +192,7 @@ void ClusterState::read_readiness(JobId id, Readiness& out) const {
     }
     if (out.pods.empty()) {
         if (out.ranks_gated > 0) return hold(Reason::gated, job.key.name);
-        if (unsupported) {
-            return hold(Reason::unsupported_feature, unsupported->facts.unsupported.front());
-        }
+        if (!unsupported.empty()) return hold(Reason::unsupported_feature, unsupported);
         if (!barred) return hold(Reason::turn, job.key.name);  // a rank before them is to come
         return hold(Reason::bind_backoff, barred->facts.key.name);
     }

@@ -88,6 +88,7 @@ void ClusterState::report_pending(JobId id, Explanation explanation, EffectList&
     // Why it waits again although it ran.
     const std::string& moved = evicted_why(job.key);
     if (!moved.empty()) report.explanation.sentence += "; it was " + moved;
+    report.explanation.sentence += ignored_queue_text(*this, job);
     if (!report.pods.empty()) effects.add(std::move(report));
 }
 

@@ -70,6 +70,7 @@ ShapeId ShapeTable::acquire(const Resources& request, const PlacementRules& rule
                 break;
             case ColumnKind::pod_slots:
             case ColumnKind::extended:
+            case ColumnKind::host_port:
                 break;
         }
     }
@@ -90,10 +91,11 @@ void ShapeTable::count_part(const Shape& shape, bool is_more) {
     ++part_changes_;
 }
 
-void ShapeTable::release(ShapeId id) {
+void ShapeTable::release(ShapeId id, Capacity& capacity) {
     Shape& shape = shapes_[id.value()];
     count_part(shape, false);
     if (--shape.pods != 0) return;
+    capacity.release_ports(shape.needs);
     shape_ids_.erase(shape_keys_[id.value()]);
     shapes_vacant_.push_back(id);
     Constraint& constraint = constraints_[shape.constraint.value()];

@@ -38,7 +38,7 @@ class ShapeTable {
 public:
     // Counts one more pod of the shape.
     ShapeId acquire(const Resources& request, const PlacementRules& rules, Capacity& capacity);
-    void release(ShapeId id);
+    void release(ShapeId id, Capacity& capacity);
 
     [[nodiscard]] const Shape& at(ShapeId id) const { return shapes_[id.value()]; }
     [[nodiscard]] const Constraint& constraint(ConstraintId id) const {

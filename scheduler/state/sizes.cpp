@@ -165,8 +165,8 @@ void ClusterState::mark_surplus(const JobRow& job) {
     for (const PodId pod : job.pods) mark_surplus(pod);
 }
 
-ClusterState::Ranks ClusterState::ranks_of(const JobRow& job) const {
-    Ranks out;
+ElasticRanks ClusterState::ranks_of(const JobRow& job) const {
+    ElasticRanks out;
     if (!is_elastic(job) || !job.gang_started || job.workload != WorkloadState::created) return out;
     out.is_settled = true;
     out.is_ending = !job.finished.empty();
@@ -192,7 +192,7 @@ ClusterState::Ranks ClusterState::ranks_of(const JobRow& job) const {
 
 // Some of its ranks could go for others now that could not before.
 void ClusterState::offer_surplus(JobRow& job) {
-    const Ranks ranks = ranks_of(job);
+    const ElasticRanks ranks = ranks_of(job);
     const std::int64_t least = gang_size(job).value_or(0);
     const bool is_heard = job.elastic.not_before <= now_;  // by its controller
     const bool is_offered = is_heard && ranks.is_settled && !ranks.is_ending && ranks.there > least;

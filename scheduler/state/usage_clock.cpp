@@ -84,6 +84,7 @@ void ClusterState::refresh_shares() {
 
 void ClusterState::offer_to_pool(PoolId pool, const NodeFacts& node, std::int64_t sign) {
     if (!pool.exists()) return;
+    outside_.note_node(pool, node, sign);
     const Load load = offered_load(node);
     pools_[pool.value()].offered.add(load, sign);
     pools_[pool.value()].shares_stale = true;

@@ -52,6 +52,8 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
     if (!question.waits_whole() || exist < size) return std::nullopt;
     const ObjectKey key = question.job().key;
     const bool has_object = question.state()->gang_sizes().contains(key);
+    const auto& notes = question.state()->outside().gang_notes;
+    const GangNote note = notes.contains(key) ? notes.at(key) : GangNote{};
     const auto fewer_by = [&](std::int64_t fewer) -> Change {
         const auto left = static_cast<std::int32_t>(size - fewer);
         const Change anew =
@@ -62,7 +64,7 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
                                  },
                                  static_cast<std::size_t>(left)});
         return [=](Trial& trial) {
-            if (has_object) trial.happen(GangObserved{key, {left, {}}});
+            if (has_object) trial.happen(GangObserved{key, {left, {}}, note});
             anew(trial);
         };
     };

@@ -173,6 +173,22 @@ Change make_anew(const Question& question, const Rewrite& rewrite) {
 
 namespace {
 
+// What is not built, and ranks that do not exist yet, no change that is tried here brings.
+bool may_help(ChangeKind kind, const ClusterState& state, JobId job) {
+    Readiness ready;
+    state.read_readiness(job, ready);
+    switch (ready.hold) {
+        case Reason::unsupported_feature:
+            return kind == ChangeKind::other_pool;  // where nodes count what a device class serves
+        case Reason::gang_incomplete:
+        case Reason::gang_size_unknown:
+        case Reason::gated:
+            return false;
+        default:
+            return true;
+    }
+}
+
 struct Attempt {
     ChangeKind kind;
     std::optional<Remedy> (*search)(Question&);
@@ -204,6 +220,7 @@ Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, 
     for (const Attempt& attempt : kAttempts) {
         if (question.ended_early()) break;
         if (attempt.kind == ChangeKind::two_changes && !out.found.empty()) break;
+        if (!may_help(attempt.kind, *question.state(), question.id())) continue;
         const int looked_before = question.looked();
         std::optional<Remedy> found = attempt.search(question);
         if (question.looked() > looked_before) out.tried.push_back(attempt.kind);

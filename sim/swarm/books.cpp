@@ -15,7 +15,8 @@ void Amounts::add(const Amounts& other, std::int64_t times) {
 }
 
 Amounts amounts_of(const Resources& resources) {
-    Amounts out{resources.cpu.value(), resources.memory.value(), resources.pods, 0};
+    Amounts out{resources.cpu.value(), resources.memory.value(), resources.pods, 0, {}};
+    out.ports = resources.host_ports;
     for (const GpuAmount& gpu : resources.gpus) out.gpus += gpu.amount.value();
     return out;
 }
@@ -239,6 +240,23 @@ DeviceCount Books::devices_on(const std::string& node) const {
     return count;
 }
 
+bool Books::is_port_taken(const std::string& node, const std::vector<HostPort>& ports,
+                          const std::string& but) const {
+    const auto meet = [](const HostPort& a, const HostPort& b) {
+        return a.port == b.port && a.protocol == b.protocol &&
+               (a.address == b.address || a.address == "0.0.0.0" || b.address == "0.0.0.0");
+    };
+    for (const auto& [uid, pod] : pods) {
+        if (uid == but || !pod.holds() || pod.where() != node) continue;
+        for (const HostPort& theirs : pod.facts.request.host_ports) {
+            for (const HostPort& own : ports) {
+                if (meet(theirs, own)) return true;
+            }
+        }
+    }
+    return false;
+}
+
 std::int64_t Books::fitting(const NodeFacts& node, const Amounts& request, std::int64_t enough,
                             bool when_empty) const {
     const Amounts room = when_empty ? room_when_empty(node) : room_on(node);
@@ -248,6 +266,10 @@ std::int64_t Books::fitting(const NodeFacts& node, const Amounts& request, std::
     limit(room.cpu, request.cpu);
     limit(room.memory, request.memory);
     limit(room.slots, request.slots);
+    if (!request.ports.empty()) {
+        enough = std::min<std::int64_t>(enough, 1);
+        if (!when_empty && is_port_taken(node.name, request.ports)) return 0;
+    }
     const DeviceCount devices = when_empty ? DeviceCount{} : devices_on(node.name);
     return devices.fitting(amounts_of(node.allocatable).gpus, request.gpus, enough);
 }
@@ -269,6 +291,10 @@ bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
         if (label == node.labels.end() || label->second != value) return false;
     }
     if (rules.required_affinity && node.labels.contains("runwhere.ai/pool")) return false;
+    for (const VolumeRule& volume : rules.volumes) {  // the swarm's are on nodes by name
+        const std::vector<std::string>& within = volume.terms.front().fields.front().values;
+        if (std::find(within.begin(), within.end(), node.name) == within.end()) return false;
+    }
     for (const TopologyLevel level : {rules.topology.required, rules.topology.spread}) {
         if (level > TopologyLevel::host && node.topology.of(level).empty()) return false;
     }

@@ -22,7 +22,8 @@ struct Amounts {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
     std::int64_t slots = 0;
-    std::int64_t gpus = 0;  // thousandths
+    std::int64_t gpus = 0;        // thousandths
+    std::vector<HostPort> ports;  // of one pod; not added up
     void add(const Amounts& other, std::int64_t times = 1);
 };
 Amounts amounts_of(const Resources& resources);
@@ -102,6 +103,9 @@ public:
     [[nodiscard]] Amounts room_on(const NodeFacts& node) const;
     [[nodiscard]] Amounts room_when_empty(const NodeFacts& node) const;
     [[nodiscard]] DeviceCount devices_on(const std::string& node) const;
+    // A pod there, but for the one of this uid, listens at one of these ports.
+    [[nodiscard]] bool is_port_taken(const std::string& node, const std::vector<HostPort>& ports,
+                                     const std::string& but = "") const;
     // So many pods with this request fit on the node beside what is there; at most `enough`.
     [[nodiscard]] std::int64_t fitting(const NodeFacts& node, const Amounts& request,
                                        std::int64_t enough, bool when_empty = false) const;

@@ -109,6 +109,13 @@ void Judge::check_room(const BindPod& bind, const BookedPod& pod, const ClusterS
     if (std::any_of(books_.policy.windows.begin(), books_.policy.windows.end(), is_for_it)) {
         ++probes.binds_in_reservations;
     }
+    if (!pod.facts.rules.volumes.empty()) ++probes.binds_to_volumes;
+    if (!request.ports.empty()) {
+        ++probes.ports_given;
+        if (books_.is_port_taken(bind.node, request.ports)) {
+            fail("I1", what + ": another pod listens at a port of it there");
+        }
+    }
     if (books_.fitting(node->second, request, 1) < 1) {
         fail("I1", what + ": there is no room");
     }
@@ -152,6 +159,7 @@ bool Judge::is_kept(const BookedPod& pod) const {
         devices.taken() <= amounts_of(node->second.allocatable).gpus &&
         (pod.promised_device < 0 || devices.on_device(pod.promised_device) <= 1000);
     const bool needs_gpus = amounts_of(pod.facts.request).gpus > 0;
+    if (then.is_port_taken(pod.promised, pod.facts.request.host_ports, pod.facts.uid)) return false;
     return room.cpu >= 0 && room.memory >= 0 && room.slots >= 0 && (!needs_gpus || has_gpus);
 }
 

@@ -156,7 +156,7 @@ void Judge::look_at_sizes(const ClusterState& state) {
         if (!is_told) fail("I19", name + " is to change its size and nobody says so");
         Readiness ready;
         state.read_readiness(id, ready);
-        const ClusterState::Ranks ranks = state.ranks_of(job);
+        const ElasticRanks ranks = state.ranks_of(job);
         // Those that others are giving up their own for stay, or, while it is new, others leave.
         const bool is_new = job.elastic.grow_from > state.now();
         const bool may_come = (!spec.speeds.empty() && is_room_to_come(state, job.pool)) ||
@@ -176,7 +176,7 @@ std::optional<Books> Judge::without_surplus(const ClusterState& state, JobId by,
     std::vector<const PodFacts*> of_others;
     for (const auto& [arrival, id] : state.elastic_jobs()) {
         const JobRow& other = state.job(id);
-        const ClusterState::Ranks ranks = state.ranks_of(other);
+        const ElasticRanks ranks = state.ranks_of(other);
         // In other pools they are no room, but may be a quota.
         if (id == by || other.priority > job.priority) continue;
         if (other.pool != job.pool && !shares_quota(job, other)) continue;

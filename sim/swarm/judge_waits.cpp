@@ -91,6 +91,7 @@ void Judge::recount(const ClusterState& state, const ObjectKey& job, const Readi
     const std::string name =
         "job " + to_string(job) + " (" + std::string{to_string(told.reason)} + "): ";
     if (told.reason == Reason::maintenance) ++probes.waits_for_windows;
+    if (told.reason == Reason::host_port_taken) ++probes.waits_for_ports;
     if (told.reason == Reason::set_aside) ++probes.waits_for_reservations;
     if (told.reason == Reason::kept_for_growth) ++probes.waits_beside_reserves;
     if (told.reason == Reason::none || told.sentence.empty()) {

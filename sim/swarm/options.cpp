@@ -124,6 +124,7 @@ constexpr std::uint64_t kModelsStream = 0x6d6f6465;
 constexpr std::uint64_t kRefusalStream = 0x72656675;
 constexpr std::uint64_t kGuaranteeStream = 0x67756172;
 constexpr std::uint64_t kRolesStream = 0x726f6c65;
+constexpr std::uint64_t kTiesStream = 0x74696573;
 constexpr std::uint64_t kRepairStream = 0x72657061;
 constexpr std::uint64_t kKeptModelsStream = 0x6b70746d;
 
@@ -223,6 +224,8 @@ SwarmOptions draw_options(Rng& rng) {
     if (options.models_kept) draw_kept_models(what, policy);
     Rng who{cluster.seed ^ kRolesStream};
     options.roles = who.chance(1, 3);
+    Rng to_what{cluster.seed ^ kTiesStream};
+    options.ties = to_what.chance(1, 3);
     Rng how_soon{cluster.seed ^ kRepairStream};
     if (how_soon.chance(3, 4)) policy.gang_repair_deadline = Duration{how_soon.between(0, 4'000)};
     Rng how_often{cluster.seed ^ kRefusalStream};
@@ -259,6 +262,41 @@ std::optional<GangRoles> draw_roles(Rng& rng, const JobSpec& spec) {
     const auto least = static_cast<std::int32_t>(rng.between(0, workers));
     if (least > 0) roles.size.add({"worker", least});
     return roles;
+}
+
+void NodeTies::annotate(PodFacts& pod) const {
+    pod.request.host_ports = ports;
+    pod.rules.volumes = volumes;
+}
+
+namespace {
+
+// Few of them, so that they meet.
+std::vector<HostPort> draw_ports(Rng& rng) {
+    std::vector<HostPort> ports;
+    if (!rng.chance(1, 2)) return ports;
+    constexpr const char* addresses[] = {"0.0.0.0", "10.0.0.1", "10.0.0.2"};
+    for (std::int64_t left = rng.between(1, 2); left > 0; --left) {
+        ports.push_back({rng.chance(1, 6) ? "UDP" : "TCP", rng.chance(2, 3) ? 29'500 : 8'080,
+                         rng.chance(1, 2) ? addresses[0] : addresses[rng.below(3)]});
+    }
+    std::sort(ports.begin(), ports.end());
+    ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+    return ports;
+}
+
+}  // namespace
+
+NodeTies draw_ties(Rng& rng, const std::vector<std::string>& nodes) {
+    NodeTies ties;
+    ties.ports = draw_ports(rng);
+    if (!rng.chance(1, 3)) return ties;
+    SelectorRequirement within{"metadata.name", SelectorOperator::in, {}};
+    for (const std::string& node : nodes) {
+        if (rng.chance(1, 2)) within.values.push_back(node);
+    }
+    ties.volumes.push_back({"data", {SelectorTerm{{}, {within}, false}}});
+    return ties;
 }
 
 // Mostly slower and slower growth, sometimes a size that is slower than the one before.

@@ -27,12 +27,20 @@ struct SwarmOptions {
     bool models_kept = false;  // queues lend not all that they are guaranteed of GPU models
     bool models = false;       // some jobs take several GPU models
     bool roles = false;        // ranks of some gangs have roles, and not all of them are needed
+    bool ties = false;         // pods of some jobs have host ports, or volumes of some nodes
 };
 
 // What the pods of a gang say of their roles (ADR 0026).
 struct GangRoles {
     GangSize size;
     std::vector<std::string> of_rank;
+    void annotate(PodFacts& pod) const;
+};
+
+// What ties a job's pods to nodes: ports that they listen at there, volumes that few nodes reach.
+struct NodeTies {
+    std::vector<HostPort> ports;
+    std::vector<VolumeRule> volumes;
     void annotate(PodFacts& pod) const;
 };
 
@@ -52,6 +60,8 @@ void draw_speeds(Rng& rng, JobSpec& spec);
 void draw_models(Rng& rng, JobSpec& spec);
 // Nothing for a job whose ranks have none; from a stream of its own, likewise.
 std::optional<GangRoles> draw_roles(Rng& rng, const JobSpec& spec);
+// To which of these nodes the job's pods are tied, and how; from a stream of its own, likewise.
+NodeTies draw_ties(Rng& rng, const std::vector<std::string>& nodes);
 // Windows around `now`, and what becomes of unhealthy nodes; from a stream of its own, likewise.
 void draw_maintenance(Rng& rng, Instant now, const std::vector<NodeFacts>& nodes, Policy& policy);
 // Budgets of GPU time whose periods begin at `start`; likewise.

@@ -14,9 +14,13 @@ struct ModelProbes {
     std::uint64_t gangs_with_roles = 0;         // that started
     std::uint64_t stopped_for_wait_target = 0;  // for jobs that neared it
     std::uint64_t late_judged = 0;              // that cannot be done when they were due first
+    std::uint64_t ports_given = 0;              // binds of pods that listen at ports of their node
+    std::uint64_t waits_for_ports = 0;          // waiting jobs told that a port is why
+    std::uint64_t binds_to_volumes = 0;         // of pods whose volumes few nodes reach
 };
 BOOST_DESCRIBE_STRUCT(ModelProbes, (),
-                      (models_judged, gangs_with_roles, stopped_for_wait_target, late_judged))
+                      (models_judged, gangs_with_roles, stopped_for_wait_target, late_judged,
+                       ports_given, waits_for_ports, binds_to_volumes))
 
 struct MaintenanceProbes : ModelProbes {
     std::uint64_t windows_drawn = 0;

@@ -49,6 +49,7 @@ RandomWorld::RandomWorld(std::uint64_t seed, volatile std::uint64_t* progress,
       guarantee_rng_(seed),
       kept_models_rng_(seed ^ 0x6b70746d),
       roles_rng_(seed),
+      ties_rng_(seed ^ 0x74696573),
       progress_(progress),
       also_(std::move(also)),
       simulation_(settings(),
@@ -69,6 +70,8 @@ SimulationSettings RandomWorld::settings() {
     all.annotate = [this](PodFacts& pod) {
         const auto said = roles_.find({pod.key.namespace_name, pod.job});
         if (said != roles_.end()) said->second.annotate(pod);
+        const auto ties = ties_.find({pod.key.namespace_name, pod.job});
+        if (ties != ties_.end()) ties->second.annotate(pod);
     };
     return all;
 }
@@ -106,6 +109,11 @@ void RandomWorld::submit() {
     if (options_.models) draw_models(models_rng_, spec);
     if (options_.roles) {
         if (auto roles = draw_roles(roles_rng_, spec)) roles_[spec.key] = std::move(*roles);
+    }
+    if (options_.ties) {
+        std::vector<std::string> nodes;
+        for (const auto& [name, facts] : nodes_) nodes.push_back(name);
+        ties_[spec.key] = draw_ties(ties_rng_, nodes);
     }
     ++judge_.probes.jobs_submitted;
     acknowledged_[spec.key] = spec;
@@ -291,6 +299,7 @@ bool RandomWorld::is_possible(const JobSpec& spec) const {
     pod.pool = spec.pool;
     pod.queue = spec.queue;
     pod.request = pod_request(spec);
+    if (const auto ties = ties_.find(spec.key); ties != ties_.end()) ties->second.annotate(pod);
     Books empty;
     empty.policy = options_.settings.policy;
     empty.policy.windows.clear();  // they pass

@@ -70,6 +70,7 @@ private:
     Rng guarantee_rng_;
     Rng kept_models_rng_;
     Rng roles_rng_;
+    Rng ties_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;
@@ -78,6 +79,7 @@ private:
     std::map<std::string, NodeFacts> nodes_away_;  // as they were
     std::map<ObjectKey, JobSpec> acknowledged_;    // and not deleted
     std::map<ObjectKey, GangRoles> roles_;         // of all that had any
+    std::map<ObjectKey, NodeTies> ties_;
     std::uint64_t jobs_ = 0;
     ClusterFigures figures_;  // of clusters that are gone by now
     std::uint64_t rollbacks_ = 0;

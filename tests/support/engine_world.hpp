@@ -202,6 +202,24 @@ private:
             return entry.second.deadline < now;
         });
     }
+    // No two pods of a node listen at one port of one address (S28).
+    void judge_ports(const BindPod& bind, const PodFacts& bound) {
+        for (const auto& [uid, facts] : pods) {
+            const auto open = pending.find(uid);
+            const std::string& on = open != pending.end() ? open->second.node : facts.node;
+            if (on != bind.node || is_terminal(facts.phase) || uid == bound.uid) continue;
+            for (const HostPort& theirs : facts.request.host_ports) {
+                for (const HostPort& own : bound.request.host_ports) {
+                    const bool is_same =
+                        theirs.port == own.port && theirs.protocol == own.protocol &&
+                        (theirs.address == own.address || theirs.address == kEveryAddress ||
+                         own.address == kEveryAddress);
+                    EXPECT_FALSE(is_same) << bound.uid << " and " << uid << " on " << bind.node
+                                          << " both listen at port " << own.port;
+                }
+            }
+        }
+    }
     void judge(const Effect& effect) {
         if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
             ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of a pod nobody has";
@@ -259,6 +277,7 @@ private:
                 if (uid == bind->pod.uid && device >= 0) part_of = {gpu.resource, device};
             }
         }
+        judge_ports(*bind, bound);
         if (part_of) {
             EXPECT_LE(parts.at(*part_of), 1000) << "on one GPU of " << bind->node;
         }

@@ -44,6 +44,7 @@ inline NodeFacts node_from(const std::vector<std::string>& part) {
         if (part[i].starts_with("pool=")) facts.pool = part[i].substr(5);
         if (part[i].starts_with("rack=")) facts.topology.rack = part[i].substr(5);
         if (part[i].starts_with("block=")) facts.topology.block = part[i].substr(6);
+        if (part[i].starts_with("zone=")) facts.labels["zone"] = part[i].substr(5);
         if (part[i].starts_with("cores=")) {
             facts.allocatable.cpu = CpuMilli{std::stoll(part[i].substr(6)) * 1000};
         }
@@ -76,6 +77,33 @@ inline void name_models(const std::string& list, PlacementRules& rules) {
             rules.gpu_models_next.push_back(model);
         }
     }
+}
+
+// "2222" on every address, or "10.0.0.1:2222".
+inline void add_port(const std::string& text, Resources& request) {
+    const std::size_t colon = text.find(':');
+    const bool is_at_all = colon == std::string::npos;
+    const std::string port = is_at_all ? text : text.substr(colon + 1);
+    request.host_ports.push_back({"TCP", static_cast<std::int32_t>(std::stol(port)),
+                                  is_at_all ? std::string{kEveryAddress} : text.substr(0, colon)});
+    std::sort(request.host_ports.begin(), request.host_ports.end());
+}
+
+// "zone=b": the claim "data" of the pods is there on nodes with that label only.
+inline void add_volume(const std::string& text, PlacementRules& rules) {
+    const std::size_t equals = text.find('=');
+    SelectorTerm term;
+    term.labels.push_back(
+        {text.substr(0, equals), SelectorOperator::in, {text.substr(equals + 1)}});
+    rules.volumes.push_back({"data", {term}});
+}
+
+// As a DaemonSet's pods name their node.
+inline void name_node(const std::string& node, PodFacts& pod) {
+    SelectorTerm term;
+    term.fields.push_back({"metadata.name", SelectorOperator::in, {node}});
+    pod.rules.required_affinity = {term};
+    pod.pin = {"", node};
 }
 
 // "firmware on a b in 60 for 30 drain all": seconds from `now`.

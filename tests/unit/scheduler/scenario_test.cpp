@@ -28,7 +28,10 @@
 //           preemptible                its pods may be stopped for others; `never`: it stops nobody
 //           checkpoint 1000 restart 500    its pods lose no more than this when stopped
 //           grace 600                  seconds that they may take to stop; else 30
-//   foreign a 6              a pod of another scheduler on a node, so many GPUs
+//           port 80 port 10.0.0.1:81   host ports of each rank
+//           volume zone=b              a volume of each rank, there on nodes with that label only
+//           names a                    the one node that its ranks may use
+//   foreign a 6 port 80      a pod of another scheduler on a node, so many GPUs, and its host ports
 //   when    submit llm | plan | run | finish llm | delete llm | cordon a | uncordon a | wait 100
 //   then    llm a a          nodes of its pods by rank; `-` waits; a/1: on its second shared GPU
 //   why     llm gpu_insufficient needs 8 GPUs        reason and a part of its sentence
@@ -111,6 +114,7 @@ private:
         like.queue = part[1] == "-" ? "" : part[1];
         std::int64_t cores = 1, gib = 1, milli = 0;
         std::int32_t shared = 0;
+        std::vector<std::string> ports;
         for (std::size_t i = 2; i < part.size(); ++i) {
             const auto next = [&] { return part.at(++i); };
             if (part[i] == "gang" || part[i] == "pods") {
@@ -170,12 +174,19 @@ private:
                 like.gated = true;
             } else if (part[i] == "uses") {
                 like.unsupported = {next()};
+            } else if (part[i] == "port") {
+                ports.push_back(next());
+            } else if (part[i] == "volume") {
+                add_volume(next(), like.rules);
+            } else if (part[i] == "names") {
+                name_node(next(), like);
             } else {
                 ADD_FAILURE() << "unknown word " << part[i];
             }
         }
         like.runs_to_end = !is_service;
         like.request = room(gpus, cores, 1, gib);
+        for (const std::string& port : ports) add_port(port, like.request);
         if (milli > 0) like.request.gpus = {{kGpu, GpuMilli{milli}}};
         if (shared > 0) {
             like.request.gpus = {{"nvidia.com/gpu.shared", whole_gpus(gpus), {1, shared}}};
@@ -198,6 +209,7 @@ private:
         PodFacts one = pod("foreign-" + std::to_string(next_foreign_++), "", std::stoll(part[1]));
         one.ours = false;
         one.node = part[0];
+        for (std::size_t i = 3; i < part.size(); ++i) add_port(part[i], one.request);
         world_.add(one);
     }
     void start(const std::string& uid) {

@@ -1,0 +1,71 @@
+// Where a pool is what is in the way: nodes that would take the pod are in another one.
+
+#include <map>
+
+#include "scheduler/plan/explain_parts.hpp"
+#include "scheduler/policy/filter.hpp"
+
+namespace gpuctl::explain_parts {
+namespace {
+
+struct InPool {
+    std::int64_t nodes = 0;
+    std::string_view first;  // by name
+};
+
+// By name of the pool. With `is_for_room`, nodes on which a rank fits when they are empty.
+std::map<std::string_view, InPool> nodes_elsewhere(const ClusterState& state, const JobRow& job,
+                                                   const Group& group, bool is_for_room) {
+    std::map<std::string_view, InPool> found;
+    const Shape& shape = state.shapes().at(group.shape);
+    const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
+    for (std::uint32_t slot = 0; slot < state.node_slots(); ++slot) {
+        const NodeRow& row = state.node(NodeId{slot});
+        if (!row.known || row.pool == job.pool) continue;
+        const bool is_allowed = group.open != nullptr
+                                    ? group.open->contains(slot)
+                                    : first_refusal(rules, row.facts) == NodeRefusal::none;
+        if (!is_allowed) continue;
+        if (is_for_room && state.capacity().fitting_empty(slot, shape.needs, 1) == 0) continue;
+        InPool& in = found[row.facts.pool];
+        if (in.nodes++ == 0 || row.facts.name < in.first) in.first = row.facts.name;
+    }
+    return found;
+}
+
+// Of a pod that names a node which is not there.
+std::string missing_node(const ClusterState& state, const JobRow& job) {
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        const NodePin& pin = pod.facts.pin;
+        const bool waits = pod.standing == PodStanding::waiting && !pod.facts.terminating;
+        if (!waits || !pin.exists() || pinned_node(state, pin).exists()) continue;
+        return pin.label.empty()
+                   ? "; the node that it names, " + pin.value + ", is not there"
+                   : "; no node has the label " + pin.label + "=" + pin.value + " that it names";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string nodes_in_other_pools(const ClusterState& state, const JobRow& job, const Group& group,
+                                 bool is_for_room) {
+    const auto found = nodes_elsewhere(state, job, group, is_for_room);
+    if (found.empty()) return missing_node(state, job);
+    std::string text = "; it asks in pool " + job.pool_wanted + ", and ";
+    bool is_first = true;
+    for (const auto& [pool, in] : found) {
+        if (!is_first) {
+            text += ", " + std::to_string(in.nodes) + " in pool " + std::string{pool};
+            continue;
+        }
+        is_first = false;
+        text += in.nodes == 1 ? "node " + std::string{in.first} + ", which takes it, is"
+                              : std::to_string(in.nodes) + " nodes that take it are";
+        text += " in pool " + std::string{pool};
+    }
+    return text;
+}
+
+}  // namespace gpuctl::explain_parts

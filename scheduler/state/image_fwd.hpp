@@ -1,0 +1,7 @@
+#pragma once
+
+namespace gpuctl {
+struct StateImage;
+struct JobImage;
+struct UsageImage;
+}  // namespace gpuctl

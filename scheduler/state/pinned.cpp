@@ -1,0 +1,114 @@
+// Pods that name their node belong to the pool of that node, and nodes come, go and change pools;
+// pods of which a controller made a gang for each group belong to one gang when an object of its
+// name comes.
+
+#include <algorithm>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+NodeId pinned_node(const ClusterState& state, const NodePin& pin) {
+    const auto is_it = [&](NodeId id) {
+        const NodeRow& row = state.node(id);
+        if (!row.known || pin.label.empty()) return row.known;
+        const auto label = row.facts.labels.find(pin.label);
+        return label != row.facts.labels.end() && label->second == pin.value;
+    };
+    // Nearly always a node is called what its label says.
+    const NodeId named = state.find_node(pin.value);
+    if (named.exists() && is_it(named)) return named;
+    if (pin.label.empty()) return NodeId::none();
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        if (is_it(id)) return id;
+    }
+    return NodeId::none();
+}
+
+std::string_view pool_wanted_by(const ClusterState& state, const PodFacts& pod) {
+    if (!pod.pool.empty()) return pod.pool;
+    if (!pod.pin.exists()) return kDefaultPool;
+    const NodeId node = pinned_node(state, pod.pin);
+    return node.exists() ? std::string_view{state.node(node).facts.pool} : kDefaultPool;
+}
+
+ObjectKey job_key_of(const ClusterState& state, const PodFacts& pod) {
+    if (!pod.gang_named.empty()) {
+        ObjectKey gang = gang_named_by(pod);
+        if (state.gang_sizes().contains(gang)) return gang;
+    }
+    ObjectKey key{pod.key.namespace_name, pod.job};
+    if (!pod.pin.exists() || !pod.pool.empty() || pod.gang) return key;
+    const std::string_view pool = pool_wanted_by(state, pod);
+    if (pool != kDefaultPool) key.name = job_in_pool(key.name, pool);
+    return key;
+}
+
+ObjectKey gang_named_by(const PodFacts& pod) {
+    return {pod.key.namespace_name, std::string{kForeignGangPrefix} + pod.gang_named};
+}
+
+namespace {
+
+template <typename Index, typename Key>
+void note_in(Index& index, const Key& key, PodId id, bool is_there) {
+    std::set<PodId>& pods = index[key];
+    if (is_there) {
+        pods.insert(id);
+    } else {
+        pods.erase(id);
+        if (pods.empty()) index.erase(key);
+    }
+}
+
+}  // namespace
+
+void Outside::note_pod(const PodFacts& pod, PodId id, bool is_there) {
+    if (!pod.ours) return;
+    if (pod.pin.exists()) note_in(pinned, pod.pin, id, is_there);
+    if (!pod.gang_named.empty()) note_in(gang_named, gang_named_by(pod), id, is_there);
+}
+
+std::vector<std::string> pods_that_name(const ClusterState& state, const NodeFacts& node) {
+    std::vector<std::string> uids;
+    const auto& pinned = state.outside().pinned;
+    const auto add = [&](const NodePin& pin) {
+        const auto found = pinned.find(pin);
+        if (found == pinned.end()) return;
+        for (const PodId pod : found->second) uids.push_back(state.pod(pod).facts.uid);
+    };
+    if (pinned.empty()) return uids;
+    add({"", node.name});
+    for (const auto& [label, value] : node.labels) add({label, value});
+    return uids;
+}
+
+std::vector<std::string> pods_that_name(const ClusterState& state, const ObjectKey& gang) {
+    std::vector<std::string> uids;
+    const auto found = state.outside().gang_named.find(gang);
+    if (found == state.outside().gang_named.end()) return uids;
+    for (const PodId pod : found->second) uids.push_back(state.pod(pod).facts.uid);
+    return uids;
+}
+
+void ClusterState::rejoin(std::vector<std::string> uids) {
+    std::sort(uids.begin(), uids.end());  // ids are other ones after a restart
+    for (const std::string& uid : uids) {
+        const PodId id = find_pod(uid);
+        if (!id.exists() || !pods_[id.value()].job.exists()) continue;
+        PodRow& row = pods_[id.value()];
+        if (jobs_[row.job.value()].key == job_key_of(*this, row.facts)) {
+            join_job(id);
+            continue;
+        }
+        if (row.standing == PodStanding::claimed) drop_claim(row.job);
+        const std::string held_on = row.node.exists() ? nodes_[row.node.value()].facts.name : "";
+        const std::int32_t device = row.gpu_device;
+        release(id);
+        leave_job(id);
+        join_job(id);
+        if (!held_on.empty()) hold(id, node_named(held_on), device);
+    }
+}
+
+}  // namespace gpuctl

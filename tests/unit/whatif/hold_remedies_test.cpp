@@ -1,0 +1,43 @@
+// Remedies of jobs that are held for what more room would not mend.
+
+#include <gtest/gtest.h>
+
+#include "scheduler/whatif/remedies.hpp"
+#include "support/engine_world.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+TEST(HoldRemedies, what_only_a_device_class_serves_is_looked_for_in_other_pools_alone) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    NodeFacts plain = node("b", 0, "plain");
+    plain.allocatable.extended = {{"lab.example/gpu", 4}};
+    world.add(plain);
+    world.send(DeviceClassObserved{"c", "lab.example/gpu"});
+    PodFacts asking = pod("one", "pod:one", 0);
+    asking.request.extended = {{"lab.example/gpu", 1}};
+    world.add(asking);
+    world.run();
+    const auto found =
+        whatif::find_remedies(world.engine.export_state(), {"team-a", "pod:one"}, world.now);
+    ASSERT_TRUE(found.has_value());
+    ASSERT_EQ(found->found.size(), 1U);
+    EXPECT_EQ(found->found.front().sentence, "it would start now in pool plain");
+    EXPECT_EQ(found->tried, std::vector{whatif::ChangeKind::other_pool});
+}
+
+TEST(HoldRemedies, nothing_is_tried_for_a_gang_whose_ranks_do_not_exist) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(gang("gang:g", 3, 1).front());
+    world.run();
+    const auto found =
+        whatif::find_remedies(world.engine.export_state(), {"team-a", "gang:g"}, world.now);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_TRUE(found->found.empty());
+    EXPECT_TRUE(found->tried.empty()) << "more nodes make no ranks";
+}
+
+}  // namespace
+}  // namespace gpuctl::test

@@ -51,10 +51,12 @@ std::string_view own_job_of(const MetadataParts& metadata) {
 // controller is, one revision of it, as "Deployment.6d8f:web": a rollout may name another queue,
 // pool or size, while pods of the last one still hold theirs. `app` is what its owner likes: two
 // Deployments with the same one have limits of their own.
-std::string job_of(const MetadataParts& metadata, std::string_view gang) {
+std::string job_of(const MetadataParts& metadata, std::string_view gang,
+                   const std::string& made_gang) {
     if (const auto own = own_job_of(metadata); !own.empty() && (gang.empty() || gang == own)) {
         return std::string{own};
     }
+    if (!made_gang.empty()) return made_gang;
     if (!gang.empty()) return std::string{kForeignGangPrefix} + std::string{gang};
     if (!metadata.has_controller) return std::string{kLonePodPrefix} + std::string{metadata.name};
     const Controller controller = controller_of(metadata);
@@ -88,10 +90,33 @@ std::optional<std::vector<RoleMinimum>> role_minima(std::string_view text) {
     return size.roles;
 }
 
+// Of a group of a LeaderWorkerSet the leader has index 0.
+std::string_view foreign_role(const MetadataParts& metadata) {
+    const std::string_view worker = metadata.made_group.lws_worker;
+    if (!metadata.foreign_role.empty() || worker.empty()) return metadata.foreign_role;
+    return worker == "0" ? "leader" : "worker";
+}
+
+// Makers that may wait for a pod to be ready before they make the next. Pods do not say whether
+// theirs does, so that both are told: what it does unless, and unless what.
+std::string made_in_turn(const MetadataParts& metadata) {
+    const MadeGroupParts& group = metadata.made_group;
+    if (!group.leader_worker_set.empty()) {
+        const bool is_alone = group.lws_worker == "0" && group.lws_size != "1";
+        return is_alone ? "LeaderWorkerSet " + std::string{group.leader_worker_set} +
+                              ", which makes a leader first and, if its startupPolicy is "
+                              "LeaderReady, its workers when that is ready"
+                        : "";
+    }
+    if (metadata.controller_kind != "StatefulSet") return "";
+    return "StatefulSet " + std::string{metadata.controller_name} +
+           ", which makes one after another unless its podManagementPolicy is Parallel";
+}
+
 // ADR 0026. Pods of the jobs that we were given have none.
 void name_role(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts) {
-    if (!facts.job.starts_with(kForeignGangPrefix)) return;
-    facts.role = metadata.gang_role.text.empty() ? metadata.foreign_role : metadata.gang_role.text;
+    if (!is_foreign_gang(facts.job)) return;
+    facts.role = metadata.gang_role.text.empty() ? foreign_role(metadata) : metadata.gang_role.text;
     auto minima = role_minima(metadata.gang_roles.text);
     if (minima) {
         facts.gang_roles = std::move(*minima);
@@ -109,13 +134,26 @@ void name_role(const MetadataParts& metadata, const LabelKeys& labels, PodFacts&
 
 void name_job(const MetadataParts& metadata, std::string_view scheduling_group,
               const LabelKeys& labels, PodFacts& facts) {
-    std::string_view gang = metadata.gang.text;
-    if (gang.empty()) gang = scheduling_group;
-    if (gang.empty()) gang = metadata.foreign_gang;
+    const std::string_view group =
+        scheduling_group.empty() ? metadata.foreign_gang : scheduling_group;  // a PodGroup
+    // One label in a template from which many groups are made says that each of them is a gang;
+    // which, a PodGroup says better.
+    std::string made_gang;
+    if (!metadata.gang.text.empty()) {
+        made_gang = made_gang_of(metadata.made_group, metadata.gang.text);
+    }
+    const bool is_in_group = !made_gang.empty() && !group.empty();
+    if (is_in_group) made_gang.clear();
+    const std::string_view gang =
+        metadata.gang.text.empty() || is_in_group ? group : metadata.gang.text;
     facts.gang = !gang.empty();
-    facts.job = job_of(metadata, gang);
+    facts.job = job_of(metadata, gang, made_gang);
     if (facts.gang) {
-        facts.gang_min = number_at_least(metadata.gang_min.text, 1).value_or(0);
+        std::string_view size = metadata.gang_min.text;
+        if (size.empty() && !made_gang.empty()) size = metadata.made_group.lws_size;
+        facts.gang_min = number_at_least(size, 1).value_or(0);
+        if (is_foreign_gang(facts.job)) facts.made_in_turn = made_in_turn(metadata);
+        if (!made_gang.empty()) facts.gang_named = metadata.gang.text;
         name_role(metadata, labels, facts);
         const bool is_said = facts.gang_min > 0 || !facts.gang_roles.empty();
         if (is_said) {
@@ -124,7 +162,10 @@ void name_job(const MetadataParts& metadata, std::string_view scheduling_group,
             facts.gang_min_problem = gang_min_problem(metadata, labels);
         }
     }
-    facts.rank = number_at_least(metadata.completion_index, 0).value_or(-1);
+    const std::string_view rank = metadata.made_group.lws_worker.empty()
+                                      ? metadata.completion_index
+                                      : metadata.made_group.lws_worker;
+    facts.rank = number_at_least(rank, 0).value_or(-1);
 }
 
 }  // namespace gpuctl::k8s

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "k8s/convert_pod_parts.hpp"
 #include "k8s/json_cursor.hpp"
+#include "k8s/object_key.hpp"
 
 namespace gpuctl::k8s {
 
@@ -18,6 +22,7 @@ constexpr auto kDialects = std::to_array<GangDialect>({
     {"scheduling.run.ai", "v2alpha2", "podgroups", GangField::sub_groups},
     {"scheduling.k8s.io", "v1alpha3", "podgroups", GangField::gang_policy},
     {"scheduling.k8s.io", "v1alpha2", "podgroups", GangField::gang_policy},
+    {"jobset.x-k8s.io", "v1alpha2", "jobsets", GangField::job_set},
 });
 
 std::int32_t bounded(std::int64_t count) {
@@ -71,13 +76,16 @@ void read_sub_groups(JsonCursor& cursor, GangSize& size) {
     });
 }
 
-void read_size(JsonCursor& cursor, GangField field, GangSize& size) {
+void read_size(JsonCursor& cursor, GangField field, GangReading& gang) {
+    GangSize& size = gang.size;
     cursor.object([&](std::string_view member) {
         if (field == GangField::gang_policy) {
             if (member != "schedulingPolicy") return cursor.skip();
             size.ranks = read_gang_policy(cursor);
         } else if (member == "minMember") {
             size.ranks = bounded(cursor.integer());
+        } else if (member == "queue") {
+            gang.note.queue = suggested_queue(cursor.string());
         } else if (field == GangField::task_member && member == "minTaskMember") {
             read_task_members(cursor, size);
         } else if (field == GangField::sub_groups && member == "subGroups") {
@@ -97,36 +105,178 @@ void read_size(JsonCursor& cursor, GangField field, GangSize& size) {
     }
 }
 
-}  // namespace
-
-std::span<const GangDialect> gang_dialects() { return kDialects; }
-
-Result<GangReading> read_gang(std::string_view json, GangField field) {
+Result<GangReading> read_pod_group(std::string_view json, GangField field) {
     JsonCursor cursor{json};
     GangReading gang;
-    cursor.object([&](std::string_view key) {
-        if (key == "metadata") {
-            cursor.object([&](std::string_view member) {
-                if (member == "name") {
-                    gang.key.name = cursor.string();
-                } else if (member == "namespace") {
-                    gang.key.namespace_name = cursor.string();
-                } else {
-                    cursor.skip();
-                }
-            });
-        } else if (key == "spec") {
-            read_size(cursor, field, gang.size);
+    ObjectKey& key = gang.job;
+    cursor.object([&](std::string_view member) {
+        if (member == "metadata") {
+            read_object_key(cursor, key);
+        } else if (member == "spec") {
+            read_size(cursor, field, gang);
         } else {
             cursor.skip();
         }
     });
-    if (!cursor.ok() || gang.key.name.empty()) {
-        return make_error(ErrorCode::InvalidJson,
-                          "a PodGroup from the API server cannot be read: it is cut, malformed, or "
-                          "has no name");
+    if (!cursor.ok() || key.name.empty()) return unreadable_object("a PodGroup");
+    key.name = std::string{kForeignGangPrefix} + key.name;
+    return gang;
+}
+
+// One of spec.replicatedJobs.
+struct ReplicatedJob {
+    std::int64_t replicas = 1;
+    std::int64_t parallelism = 1;
+    std::optional<std::int64_t> completions;
+    OwnValue gang;  // of its pods' template
+    bool depends = false;
+};
+
+void read_job_template(JsonCursor& cursor, const LabelKeys& labels, ReplicatedJob& job) {
+    const auto member = [&](std::string_view wanted, const auto& read) {
+        cursor.object([&](std::string_view key) {
+            if (key == wanted) {
+                read();
+            } else {
+                cursor.skip();
+            }
+        });
+    };
+    cursor.object([&](std::string_view key) {
+        if (key != "spec") return cursor.skip();
+        cursor.object([&](std::string_view of_job) {
+            if (of_job == "parallelism") {
+                job.parallelism = cursor.integer();
+            } else if (of_job == "completions") {
+                job.completions = cursor.integer();
+            } else if (of_job == "template") {
+                member("metadata", [&] {
+                    member("labels", [&] {
+                        cursor.object([&](std::string_view label) {
+                            const std::string_view value = cursor.string();
+                            const auto found = labels.recognise(label);
+                            if (found.key == OwnKey::gang) job.gang.offer(value, found.old_prefix);
+                        });
+                    });
+                });
+            } else {
+                cursor.skip();
+            }
+        });
+    });
+}
+
+ReplicatedJob read_replicated_job(JsonCursor& cursor, const LabelKeys& labels) {
+    ReplicatedJob job;
+    cursor.object([&](std::string_view key) {
+        if (key == "replicas") {
+            job.replicas = cursor.integer();
+        } else if (key == "template") {
+            read_job_template(cursor, labels, job);
+        } else if (key == "dependsOn") {
+            cursor.array([&] {
+                job.depends = true;
+                cursor.skip();
+            });
+        } else {
+            cursor.skip();
+        }
+    });
+    return job;
+}
+
+struct JobSetParts {
+    ObjectKey key;
+    std::vector<ReplicatedJob> jobs;
+    bool is_in_order = false;
+    std::int64_t restarts = 0;
+};
+
+void read_job_set_spec(JsonCursor& cursor, const LabelKeys& labels, JobSetParts& set) {
+    cursor.object([&](std::string_view member) {
+        if (member == "replicatedJobs") {
+            cursor.array([&] { set.jobs.push_back(read_replicated_job(cursor, labels)); });
+        } else if (member == "startupPolicy") {
+            cursor.object([&](std::string_view key) {
+                if (key == "startupPolicyOrder") {
+                    set.is_in_order = cursor.string() == "InOrder";
+                } else {
+                    cursor.skip();
+                }
+            });
+        } else {
+            cursor.skip();
+        }
+    });
+}
+
+// All pods of the jobs whose templates name the gang, at one time.
+GangReading gang_in(const JobSetParts& set, std::string_view named) {
+    GangReading gang;
+    gang.job = {set.key.namespace_name,
+                job_set_gang(named, set.key.name, std::to_string(set.restarts))};
+    gang.note.is_derived = true;
+    std::int64_t ranks = 0;
+    std::size_t jobs = 0;
+    bool depends = false;
+    for (const ReplicatedJob& job : set.jobs) {
+        if (job.gang.text != named) continue;
+        ++jobs;
+        depends = depends || job.depends;
+        const std::int64_t pods = std::min(job.parallelism, job.completions.value_or(INT64_MAX));
+        ranks += bounded(job.replicas) * std::int64_t{bounded(pods)};
+        ranks = bounded(ranks);
+    }
+    gang.size.ranks = bounded(ranks);
+    const std::string name = "JobSet " + set.key.name;
+    if (depends) {
+        gang.note.made_in_turn = name + ", in which one job dependsOn another";
+    } else if (set.is_in_order && jobs > 1) {
+        gang.note.made_in_turn = name + ", whose startupPolicy is InOrder";
     }
     return gang;
+}
+
+Result<std::vector<GangReading>> read_job_set(std::string_view json, const LabelKeys& labels) {
+    JsonCursor cursor{json};
+    JobSetParts set;
+    cursor.object([&](std::string_view member) {
+        if (member == "metadata") {
+            read_object_key(cursor, set.key);
+        } else if (member == "spec") {
+            read_job_set_spec(cursor, labels, set);
+        } else if (member == "status") {
+            cursor.object([&](std::string_view key) {
+                if (key == "restarts") {
+                    set.restarts = std::max<std::int64_t>(cursor.integer(), 0);
+                } else {
+                    cursor.skip();
+                }
+            });
+        } else {
+            cursor.skip();
+        }
+    });
+    if (!cursor.ok() || set.key.name.empty()) return unreadable_object("a JobSet");
+    std::set<std::string_view> named;
+    std::vector<GangReading> gangs;
+    for (const ReplicatedJob& job : set.jobs) {
+        if (job.gang.text.empty() || !named.insert(job.gang.text).second) continue;
+        gangs.push_back(gang_in(set, job.gang.text));
+    }
+    return gangs;
+}
+
+}  // namespace
+
+std::span<const GangDialect> gang_dialects() { return kDialects; }
+
+Result<std::vector<GangReading>> read_gangs(std::string_view json, GangField field,
+                                            const LabelKeys& labels) {
+    if (field == GangField::job_set) return read_job_set(json, labels);
+    Result<GangReading> one = read_pod_group(json, field);
+    if (!one) return one.error();
+    return std::vector<GangReading>{std::move(*one)};
 }
 
 }  // namespace gpuctl::k8s

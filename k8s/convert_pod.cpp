@@ -74,6 +74,12 @@ bool is_foreign_role(std::string_view key) {
            key == "training.kubeflow.org/replica-type";
 }
 
+// Volcano, KAI and what KAI was before.
+bool is_foreign_queue(std::string_view key) {
+    return key == "scheduling.volcano.sh/queue-name" || key == "kai.scheduler/queue" ||
+           key == "runai/queue";
+}
+
 void read_labels(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& parts) {
     cursor.object([&](std::string_view key) {
         const std::string_view value = cursor.string();
@@ -85,6 +91,10 @@ void read_labels(JsonCursor& cursor, const LabelKeys& labels, MetadataParts& par
             parts.completion_index = value;
         } else if (key == "scheduling.x-k8s.io/pod-group") {
             parts.foreign_gang = value;
+        } else if (is_foreign_queue(key)) {
+            parts.foreign_queue = value;
+        } else if (read_made_group_label(key, value, parts.made_group)) {
+            return;
         } else if (is_foreign_role(key)) {
             parts.foreign_role = value;
         } else {
@@ -119,10 +129,14 @@ void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts
             parts.foreign_gang = cursor.string();
         } else if (is_foreign_role(key)) {
             parts.foreign_role = cursor.string();
+        } else if (is_foreign_queue(key)) {
+            parts.foreign_queue = cursor.string();
         } else if (key == "kueue.x-k8s.io/podset-required-topology") {
             parts.required_topology.offer(cursor.string(), true);
         } else if (key == "kueue.x-k8s.io/podset-preferred-topology") {
             parts.preferred_topology.offer(cursor.string(), true);
+        } else if (key.starts_with("leaderworkerset.")) {
+            read_made_group_annotation(key, cursor.string(), parts.made_group);
         } else {
             const auto found = labels.recognise(key);
             if (is_annotation(found.key)) {
@@ -206,11 +220,13 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
         Duration::seconds(std::clamp<std::int64_t>(spec.stop_grace_s, 0, kStopGraceMaxSeconds));
     set_times(metadata, status, facts);
     facts.queue = metadata.queue.text;
+    facts.queue_suggested = suggested_queue(metadata.foreign_queue);
     facts.pool =
         metadata.pool.text.empty() ? pinned_pool(spec.rules, settings.labels) : metadata.pool.text;
     facts.request = pod_request(spec, status);
     facts.rules = std::move(spec.rules);
     facts.rules.gpu_model = metadata.gpu_type.text;
+    if (facts.ours) facts.pin = pin_of(facts.rules);
     facts.unsupported = std::move(spec.unsupported);
     name_job(metadata, spec.scheduling_group, settings.labels, facts);
     if (!facts.ours) return facts;
@@ -222,6 +238,7 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
         if (!metadata.gang_min.text.empty()) lacks_gang(OwnKey::gang_min);
         if (!metadata.gang_roles.text.empty()) lacks_gang(OwnKey::gang_roles);
     }
+    refuse_uncounted(facts);
     add_gpu_part(metadata, settings.labels, facts);
     add_topology(metadata, settings.labels, facts);
     add_gpu_kind(metadata, spec, settings.labels, facts);
@@ -306,6 +323,7 @@ Result<PodReading> read_pod(std::string_view json, const PodReadSettings& settin
     }
     PodReading reading;
     reading.facts = to_facts(metadata, status, spec, settings);
+    reading.claims = std::move(spec.claims);
     reading.generation = metadata.generation;
     reading.told_unscheduled = status.told_unscheduled;
     reading.told_reason = status.told_reason;

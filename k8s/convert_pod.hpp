@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "k8s/labels.hpp"
 #include "scheduler/base/result.hpp"
@@ -18,6 +19,8 @@ struct PodReadSettings {
 
 struct PodReading {
     PodFacts facts;
+    // PersistentVolumeClaims that it uses, sorted: the facts say nothing of these (volumes.hpp).
+    std::vector<std::string> claims;
     std::int64_t generation = 0;
     // The PodScheduled condition as stored: what the status writer need not write again.
     bool told_unscheduled = false;

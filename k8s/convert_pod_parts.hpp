@@ -38,7 +38,7 @@ struct ContainerParts {
     std::string_view name;
     Amounts requests;
     bool sidecar = false;  // an init container with restartPolicy Always
-    bool host_port = false;
+    std::vector<HostPort> host_ports;
 };
 
 struct ContainerStatusParts {
@@ -74,6 +74,8 @@ struct SpecParts {
     bool unreadable_quantity = false;
     PlacementRules rules;
     std::vector<PreferredTerm> preferred;
+    std::vector<HostPort> host_ports;   // sorted, without duplicates
+    std::vector<std::string> claims;    // names of PersistentVolumeClaims, likewise
     std::string_view scheduling_group;  // 1.36: spec.schedulingGroup.podGroupName
     std::vector<std::string> unsupported;
 };
@@ -89,6 +91,19 @@ struct StatusParts {
     std::string_view told_reason;
     std::string_view told_message;
     Instant told_since;
+};
+
+// What controllers that make many groups of pods write on them (convert_made_group.cpp).
+struct MadeGroupParts {
+    std::string_view leader_worker_set;
+    std::string_view lws_group;
+    std::string_view lws_worker;  // 0: the leader
+    std::string_view lws_size;
+    std::string_view job_set;
+    std::string_view job_set_attempt;
+    std::string_view training_job;
+    std::string_view ray_cluster;
+    std::string_view ray_replica;  // of a worker group that has several hosts a replica
 };
 
 struct MetadataParts {
@@ -126,8 +141,24 @@ struct MetadataParts {
     std::string_view template_hash;  // which revision of its controller made it
     std::string_view foreign_gang;   // by label or annotation of another dialect (G1)
     std::string_view foreign_role;   // likewise
+    std::string_view foreign_queue;  // likewise
     std::string_view completion_index;
+    MadeGroupParts made_group;
 };
+
+// False: nothing of these keys.
+bool read_made_group_label(std::string_view key, std::string_view value, MadeGroupParts& parts);
+bool read_made_group_annotation(std::string_view key, std::string_view value,
+                                MadeGroupParts& parts);
+// A queue that an object names for another scheduler; their "default" is what they fill in.
+inline std::string suggested_queue(std::string_view named) {
+    return named == "default" ? std::string{} : std::string{named};
+}
+// "gang.LeaderWorkerSet.serve:llm-0" of a pod that says the gang "serve"; empty: no controller is
+// known that makes many such groups.
+std::string made_gang_of(const MadeGroupParts& parts, std::string_view said);
+// The same of JobSet objects, which know how many pods that makes.
+std::string job_set_gang(std::string_view said, std::string_view name, std::string_view attempt);
 
 SpecParts read_spec(JsonCursor& cursor);
 StatusParts read_status(JsonCursor& cursor);
@@ -148,6 +179,10 @@ void tell_gpu_shares(const std::map<std::string, std::string>& node_labels, cons
                      Resources& offered);
 // What the annotations say of racks and the like (convert_topology.cpp).
 void add_topology(const MetadataParts& metadata, const LabelKeys& labels, PodFacts& facts);
+// Holds what asks for resources that are never counted by node (convert_uncounted.cpp).
+void refuse_uncounted(PodFacts& facts);
+// The one node that the rules name, if they do (convert_pin.cpp).
+NodePin pin_of(const PlacementRules& rules);
 // contract.md 4.13.
 std::string pod_status(const StatusParts& status, bool terminating);
 

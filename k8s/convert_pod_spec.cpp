@@ -16,18 +16,26 @@ void refuse(SpecParts& parts, std::string feature) {
     }
 }
 
-bool has_host_port(JsonCursor& cursor) {
-    bool found = false;
+// With hostNetwork the API server has made every containerPort a hostPort.
+void read_ports(JsonCursor& cursor, std::vector<HostPort>& ports) {
     cursor.array([&] {
+        HostPort port{"TCP", 0, std::string{kEveryAddress}};
         cursor.object([&](std::string_view key) {
             if (key == "hostPort") {
-                found = cursor.integer() > 0 || found;
+                port.port = static_cast<std::int32_t>(
+                    std::clamp<std::int64_t>(cursor.integer(), 0, UINT16_MAX));
+            } else if (key == "hostIP") {
+                if (const auto address = cursor.string(); !address.empty()) port.address = address;
+            } else if (key == "protocol") {
+                if (const auto protocol = cursor.string(); !protocol.empty()) {
+                    port.protocol = protocol;
+                }
             } else {
                 cursor.skip();
             }
         });
+        if (port.port > 0) ports.push_back(std::move(port));
     });
-    return found;
 }
 
 Amounts read_requests(JsonCursor& cursor, bool& unreadable) {
@@ -50,7 +58,7 @@ ContainerParts read_container(JsonCursor& cursor, bool& unreadable) {
         } else if (key == "resources") {
             container.requests = read_requests(cursor, unreadable);
         } else if (key == "ports") {
-            container.host_port = has_host_port(cursor);
+            read_ports(cursor, container.host_ports);
         } else if (key == "restartPolicy") {
             container.sidecar = cursor.string() == "Always";
         } else {
@@ -60,13 +68,14 @@ ContainerParts read_container(JsonCursor& cursor, bool& unreadable) {
     return container;
 }
 
-// Volumes that are on every node, or bring themselves there.
+// Volumes that are on every node, or that every node reaches. What else there is binds a pod to
+// nodes in ways that are not looked at: disks of one zone, devices that attach to one node at a
+// time, claims that are made with the pod (ephemeral).
 bool is_placement_free(std::string_view source) {
-    for (const std::string_view kind : {"emptyDir", "configMap", "secret", "projected", "hostPath",
-                                        "downwardAPI", "nfs", "image", "gitRepo"}) {
-        if (source == kind) return true;
-    }
-    return false;
+    constexpr std::string_view kinds[] = {
+        "emptyDir", "configMap", "secret", "projected", "downwardAPI", "hostPath", "image",
+        "gitRepo",  "csi",       "nfs",    "cephfs",    "glusterfs",   "quobyte",  "azureFile"};
+    return std::find(std::begin(kinds), std::end(kinds), source) != std::end(kinds);
 }
 
 void read_volume(JsonCursor& cursor, SpecParts& parts) {
@@ -80,7 +89,7 @@ void read_volume(JsonCursor& cursor, SpecParts& parts) {
                     cursor.skip();
                 }
             });
-            refuse(parts, "persistentVolumeClaim " + std::string(claim));
+            parts.claims.emplace_back(claim);
         } else {
             if (key != "name" && !is_placement_free(key)) {
                 refuse(parts, "volume type " + std::string(key));
@@ -195,6 +204,25 @@ bool read_member(JsonCursor& cursor, std::string_view key, SpecParts& parts) {
     return true;
 }
 
+template <typename List>
+void sort_once(List& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+// Init containers that end give theirs back before the pod's own begin (S28).
+void gather_ports(SpecParts& parts) {
+    const auto add = [&parts](const ContainerParts& container) {
+        parts.host_ports.insert(parts.host_ports.end(), container.host_ports.begin(),
+                                container.host_ports.end());
+    };
+    for (const ContainerParts& container : parts.containers) add(container);
+    for (const ContainerParts& init : parts.init_containers) {
+        if (init.sidecar) add(init);
+    }
+    sort_once(parts.host_ports);
+}
+
 }  // namespace
 
 SpecParts read_spec(JsonCursor& cursor) {
@@ -222,13 +250,8 @@ SpecParts read_spec(JsonCursor& cursor) {
             cursor.skip();
         }
     });
-    const auto holds_port = [](const ContainerParts& container) { return container.host_port; };
-    const bool sidecar_port =
-        std::any_of(parts.init_containers.begin(), parts.init_containers.end(),
-                    [](const ContainerParts& init) { return init.sidecar && init.host_port; });
-    if (sidecar_port || std::any_of(parts.containers.begin(), parts.containers.end(), holds_port)) {
-        refuse(parts, "host ports");
-    }
+    gather_ports(parts);
+    sort_once(parts.claims);
     if (parts.unreadable_quantity) refuse(parts, "a resource quantity out of range");
     std::sort(parts.unsupported.begin(), parts.unsupported.end());
     return parts;

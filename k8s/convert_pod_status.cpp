@@ -217,6 +217,7 @@ Resources pod_request(const SpecParts& spec, const StatusParts& status) {
     total.add(spec.overhead);
     Resources request = to_resources(total, 0);
     request.pods = 1;
+    request.host_ports = spec.host_ports;
     return request;
 }
 

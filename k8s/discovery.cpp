@@ -7,7 +7,13 @@
 
 namespace gpuctl::k8s {
 
-std::vector<GangDialect> dialects_offered(std::string_view api_group_list) {
+namespace {
+
+constexpr std::string_view kDeviceGroup = "resource.k8s.io/v1";
+constexpr std::string_view kDeviceClasses = "deviceclasses";
+
+// "apps/v1" and so on, as an APIGroupList names them.
+std::vector<std::string_view> group_versions_in(std::string_view api_group_list) {
     std::vector<std::string_view> group_versions;
     JsonCursor cursor{api_group_list};
     cursor.object([&](std::string_view key) {
@@ -27,6 +33,13 @@ std::vector<GangDialect> dialects_offered(std::string_view api_group_list) {
             });
         });
     });
+    return group_versions;
+}
+
+}  // namespace
+
+std::vector<GangDialect> dialects_offered(std::string_view api_group_list) {
+    const std::vector<std::string_view> group_versions = group_versions_in(api_group_list);
     std::vector<GangDialect> offered;
     for (const GangDialect& dialect : gang_dialects()) {
         const std::string wanted = std::string(dialect.group) + "/" + std::string(dialect.version);
@@ -61,24 +74,48 @@ bool serves(std::string_view api_resource_list, std::string_view resource) {
     return found;
 }
 
-aio::Task<Result<std::vector<GangDialect>>> discover_gang_dialects(Client& client,
-                                                                   aio::Deadline deadline) {
+namespace {
+
+// Does this group and version really have the resource, to be watched?
+aio::Task<Result<bool>> has_resource(Client& client, std::string group_version,
+                                     std::string resource, aio::Deadline deadline) {
+    auto resources = co_await client.get("/apis/" + group_version, deadline);
+    if (!resources && resources.error().http_status == 404) co_return false;
+    if (!resources) {
+        co_return while_doing("ask the API server for " + resource, resources.error());
+    }
+    co_return serves(resources->body, resource);
+}
+
+}  // namespace
+
+aio::Task<Result<OptionalKinds>> discover_optional_kinds(Client& client, aio::Deadline deadline) {
     auto groups = co_await client.get("/apis", deadline);
     if (!groups) {
         co_return while_doing("ask the API server for its groups", groups.error());
     }
-    std::vector<GangDialect> found;
+    OptionalKinds found;
     for (const GangDialect& dialect : dialects_offered(groups->body)) {
         const bool group_done =
-            std::any_of(found.begin(), found.end(),
+            std::any_of(found.gangs.begin(), found.gangs.end(),
                         [&](const GangDialect& other) { return other.group == dialect.group; });
         if (group_done) continue;
-        auto resources = co_await client.get(
-            "/apis/" + std::string(dialect.group) + "/" + std::string(dialect.version), deadline);
-        if (!resources && resources.error().http_status != 404) {
-            co_return while_doing("ask the API server for PodGroups", resources.error());
-        }
-        if (resources && serves(resources->body, dialect.resource)) found.push_back(dialect);
+        std::string version = std::string(dialect.group) + "/" + std::string(dialect.version);
+        const Result<bool> has = co_await has_resource(client, std::move(version),
+                                                       std::string(dialect.resource), deadline);
+        if (!has) co_return has.error();
+        if (*has) found.gangs.push_back(dialect);
+    }
+    const std::vector<std::string_view> versions = group_versions_in(groups->body);
+    if (std::find(versions.begin(), versions.end(), kDeviceGroup) == versions.end()) {
+        co_return found;
+    }
+    const Result<bool> has = co_await has_resource(client, std::string(kDeviceGroup),
+                                                   std::string(kDeviceClasses), deadline);
+    if (!has) co_return has.error();
+    if (*has) {
+        found.device_classes =
+            "/apis/" + std::string(kDeviceGroup) + "/" + std::string(kDeviceClasses);
     }
     co_return found;
 }

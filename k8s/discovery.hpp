@@ -1,8 +1,9 @@
 #pragma once
-// Which PodGroup dialects this API server has (G2, C20): never assumed. The group list says which
-// groups and versions exist; each of ours that does is asked for its resources. At most one
-// question per dialect, and on most clusters none.
+// Which of the kinds that not every API server has this one has (G2, C20): PodGroup dialects,
+// JobSets, DeviceClasses; never assumed. The group list says which groups and versions exist; each
+// that we know is asked for its resources. At most one question each, and on most clusters one.
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +19,10 @@ std::vector<GangDialect> dialects_offered(std::string_view api_group_list);
 // Does an APIResourceList hold this resource, with list and watch?
 bool serves(std::string_view api_resource_list, std::string_view resource);
 
-// One dialect per group: the newest version that is really served.
-aio::Task<Result<std::vector<GangDialect>>> discover_gang_dialects(Client& client,
-                                                                   aio::Deadline deadline);
+struct OptionalKinds {
+    std::vector<GangDialect> gangs;  // one per group: the newest version that is really served
+    std::string device_classes;      // the path; empty: there are none
+};
+aio::Task<Result<OptionalKinds>> discover_optional_kinds(Client& client, aio::Deadline deadline);
 
 }  // namespace gpuctl::k8s

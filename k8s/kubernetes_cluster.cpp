@@ -18,10 +18,6 @@ namespace {
 
 constexpr Epoch kOnlyEpoch{1};
 
-// What submitted jobs become (contract.md 4); only objects of ours are asked for.
-constexpr std::array<std::string_view, 3> kWorkloadPaths{
-    "/apis/batch/v1/jobs", "/apis/apps/v1/deployments", "/apis/apps/v1/statefulsets"};
-
 // While no pod is being bound, so many times as many writes about pods go out.
 constexpr std::int64_t kQuietConditions = 5;
 constexpr std::int64_t kQuietEvents = 10;
@@ -60,11 +56,14 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       writer(loop, *client, {settings.conditions_per_second, kQuietConditions}, {},
              settings.on_condition_refused),
       recorder(loop, *client, recorder_settings(settings)),
-      pod_feed(outbox, {settings.scheduler_name, labels}, {writer, recorder},
+      pod_feed(outbox, {settings.scheduler_name, labels}, {writer, recorder}, volumes,
                [this] { on_synced(); }),
       node_feed(outbox, labels, [this] { on_synced(); }),
-      pods(loop, *client, informer_settings("/api/v1/pods", false, settings.seed + 1), pod_feed),
-      nodes(loop, *client, informer_settings("/api/v1/nodes", false, settings.seed + 2), node_feed),
+      pods(loop, *client, informer_settings("/api/v1/pods", settings.seed + 1), pod_feed),
+      nodes(loop, *client, informer_settings("/api/v1/nodes", settings.seed + 2), node_feed),
+      beside(loop, *client, group, outbox, volumes,
+             {labels, settings.read_spec, settings.rediscover, settings.seed + 4},
+             [this] { on_synced(); }),
       keeper(
           loop, *client, settings.lease,
           [this](bool leading, Epoch epoch) { on_lease(leading, epoch); }, settings.seed + 3),
@@ -83,15 +82,6 @@ KubernetesCluster::Parts::Parts(aio::Loop& on, KubernetesSettings how, std::uniq
       resizer(group, *client, labels,
               [this](WorkloadResizeOutcome outcome) { outbox.deliver(std::move(outcome)); }),
       logs(*client) {
-    for (const std::string_view path : kWorkloadPaths) {
-        InformerSettings of_ours =
-            informer_settings(std::string{path}, false, settings.seed + 4 + workloads.size());
-        of_ours.label_selector = "app.kubernetes.io/managed-by=gpuctl";
-        auto feed = std::make_unique<WorkloadFeed>(outbox, labels, settings.read_spec,
-                                                   [this] { on_synced(); });
-        auto informer = std::make_unique<Informer>(loop, *client, std::move(of_ours), *feed);
-        workloads.push_back({std::move(feed), std::move(informer)});
-    }
     client->set_fence(settings.lease_enabled ? static_cast<const WriteFence*>(&keeper)
                                              : &open_fence);
 }
@@ -172,10 +162,9 @@ std::vector<ports::HealthLine> KubernetesCluster::health() const {
     const Parts& parts = *parts_;
     const auto& pods = parts.pods.figures();
     const auto& nodes = parts.nodes.figures();
-    std::vector<std::string> errors{parts.discovery_error, pods.last_error, nodes.last_error};
-    for (const Parts::WorkloadWatch& workload : parts.workloads) {
-        errors.push_back(workload.informer->figures().last_error);
-    }
+    std::vector<std::string> errors = parts.beside.errors();
+    errors.push_back(pods.last_error);
+    errors.push_back(nodes.last_error);
     std::vector<ports::HealthLine> lines{
         server_health(parts.pulse, pods.last_error),
         cache_health(parts.synced_told, pods.objects, nodes.objects, errors)};
@@ -205,10 +194,7 @@ aio::Task<Result<void>> KubernetesCluster::try_create(JobRecord job, Epoch epoch
 
 aio::Task<Result<std::string>> KubernetesCluster::controller_trouble(ObjectKey job,
                                                                      aio::Deadline deadline) {
-    std::string uid;
-    for (const Parts::WorkloadWatch& workload : parts_->workloads) {
-        if (uid.empty()) uid = workload.feed->uid_of(job);
-    }
+    std::string uid = parts_->beside.uid_of(job);
     return ask_for_trouble(*parts_->client, std::move(job), std::move(uid), deadline);
 }
 

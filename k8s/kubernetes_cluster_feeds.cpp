@@ -1,47 +1,25 @@
 #include "k8s/kubernetes_cluster_feeds.hpp"
 
-#include "daemon/aio/loop.hpp"
+#include <algorithm>
+#include <utility>
+
 #include "k8s/convert_node.hpp"
 #include "k8s/convert_workload.hpp"
+#include "scheduler/base/archive.hpp"
 
 namespace gpuctl::k8s {
 
-bool Outbox::offer(Event event) {
-    // What waits here came first.
-    flush();
-    return waiting_.empty() && sink_ != nullptr && sink_->offer(std::move(event));
-}
-
-void Outbox::deliver(Event event) {
-    waiting_.push_back(std::move(event));
-    flush();
-    if (!waiting_.empty()) added_.notify_all();
-}
-
-void Outbox::flush() {
-    while (!waiting_.empty() && sink_ != nullptr) {
-        // Offered as a copy: a refusal must leave us the event.
-        if (!sink_->offer(waiting_.front())) return;
-        waiting_.pop_front();
-    }
-}
-
-aio::Task<void> Outbox::run() {
-    constexpr std::chrono::milliseconds again{20};  // the loop drains its mailbox faster than that
-    constexpr std::chrono::seconds idle{60};
-    for (;;) {
-        if (waiting_.empty()) {
-            const bool notified = co_await added_.wait(aio::Deadline::in(idle));
-            if (!notified) {
-                const bool running = co_await aio::sleep_until(aio::Deadline::in({}));
-                if (!running) co_return;
-            }
-            continue;
-        }
-        const bool running = co_await aio::sleep_until(aio::Deadline::in(again));
-        if (!running) co_return;
-        flush();
-    }
+PodFeed::PodFeed(Outbox& outbox, PodReadSettings settings, PodNews news, Volumes& volumes,
+                 OnSynced on_synced)
+    : Feed(outbox, std::move(on_synced)),
+      settings_(std::move(settings)),
+      news_(news),
+      volumes_(volumes) {
+    volumes_.on_change([this](const ObjectKey& claim) {
+        const auto pods = using_.find(claim);
+        if (pods == using_.end() || !are_volumes_read_) return;
+        for (const std::string& uid : pods->second) tell_again(uid);
+    });
 }
 
 bool PodFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
@@ -57,16 +35,77 @@ bool PodFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
     if (known == pods_.end() && !facts.ours && facts.node.empty()) return true;
     has_seen_bound_ = has_seen_bound_ || (facts.ours && !facts.node.empty());
     report_state(*reading);
+    if (!keep_claims(*reading)) return true;
     const std::uint64_t print = fingerprint(facts, scratch_);
-    if (known != pods_.end() && known->second.fingerprint == print) {
+    Known& of = pods_[identity.uid];
+    if (of.fingerprint == print) {
         ++figures_.unchanged;
         return true;
     }
     const bool has_controller = facts.has_controller;
-    if (!outbox_.offer(PodObserved{std::move(facts)})) return false;
+    if (!outbox_.offer(PodObserved{std::move(facts)})) {
+        if (of.fingerprint == 0 && !of.claims) pods_.erase(identity.uid);
+        return false;
+    }
     ++figures_.told;
-    pods_.insert_or_assign(identity.uid, Known{print, has_controller});
+    of.fingerprint = print;
+    of.has_controller = has_controller;
     return true;
+}
+
+// Where claims of other schedulers' pods are is their business, and those of pods that ended are
+// nobody's. False: it is told when all claims are read.
+bool PodFeed::keep_claims(PodReading& reading) {
+    PodFacts& facts = reading.facts;
+    if (const auto known = pods_.find(facts.uid); known != pods_.end() && known->second.claims) {
+        forget_claims(facts.uid, *known->second.claims);
+        known->second.claims = nullptr;
+    }
+    if (!facts.ours || is_terminal(facts.phase) || reading.claims.empty()) return true;
+    auto claims = std::make_unique<Claims>();
+    claims->facts = to_archive(facts);
+    claims->key = facts.key;
+    claims->names = std::move(reading.claims);
+    for (const std::string& name : claims->names) {
+        using_[{facts.key.namespace_name, name}].insert(facts.uid);
+    }
+    Known& of = pods_[facts.uid];
+    of.has_controller = facts.has_controller;
+    of.claims = std::move(claims);
+    if (are_volumes_read_) volumes_.apply(of.claims->names, facts);
+    return are_volumes_read_;
+}
+
+void PodFeed::forget_claims(const std::string& uid, const Claims& claims) {
+    for (const std::string& name : claims.names) {
+        const auto pods = using_.find({claims.key.namespace_name, name});
+        if (pods == using_.end()) continue;
+        pods->second.erase(uid);
+        if (pods->second.empty()) using_.erase(pods);
+    }
+}
+
+// Nobody would repeat it: what makes it news is no news of the pod.
+void PodFeed::tell_again(const std::string& uid) {
+    Known& of = pods_.at(uid);
+    PodFacts facts;
+    if (!from_archive(of.claims->facts, facts)) return;
+    volumes_.apply(of.claims->names, facts);
+    const std::uint64_t print = fingerprint(facts, scratch_);
+    if (of.fingerprint == print) return;
+    outbox_.deliver(PodObserved{std::move(facts)});
+    ++figures_.told;
+    of.fingerprint = print;
+}
+
+void PodFeed::volumes_are_read() {
+    if (std::exchange(are_volumes_read_, true)) return;
+    std::vector<std::string> uids;
+    for (const auto& [uid, known] : pods_) {
+        if (known.claims) uids.push_back(uid);
+    }
+    std::sort(uids.begin(), uids.end());  // equal histories give equal events
+    for (const std::string& uid : uids) tell_again(uid);
 }
 
 void PodFeed::forget(const std::string& uid) {
@@ -92,6 +131,7 @@ bool PodFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last
     const auto known = pods_.find(identity.uid);
     if (known == pods_.end()) return true;
     if (!outbox_.offer(PodRemoved{identity.uid})) return false;
+    if (known->second.claims) forget_claims(identity.uid, *known->second.claims);
     pods_.erase(known);
     return true;
 }
@@ -177,40 +217,80 @@ std::string WorkloadFeed::uid_of(const ObjectKey& job) const {
     return {};
 }
 
-namespace {
-
-// The job that pods of the group are: ours say their size themselves.
-ObjectKey gang_of(const ObjectKey& group) {
-    return {group.namespace_name, std::string{kForeignGangPrefix} + group.name};
+// False: no room for the news.
+bool GangFeed::forget_all_but(Gangs& known, const std::vector<GangReading>& kept) {
+    for (auto next = known.begin(); next != known.end();) {
+        const bool is_kept = std::any_of(kept.begin(), kept.end(), [&](const GangReading& gang) {
+            return gang.job == next->first;
+        });
+        if (is_kept) {
+            ++next;
+        } else if (outbox_.offer(GangRemoved{next->first})) {
+            next = known.erase(next);
+        } else {
+            return false;
+        }
+    }
+    return true;
 }
 
-}  // namespace
-
-bool GangFeed::on_object(Change /*change*/, const ObjectIdentity& /*identity*/,
+bool GangFeed::on_object(Change /*change*/, const ObjectIdentity& identity,
                          std::string_view object) {
-    const auto gang = read_gang(object, field_);
-    if (!gang) {
+    const auto gangs = read_gangs(object, field_, labels_);
+    if (!gangs) {
         ++figures_.unreadable;
         return true;
     }
-    const ObjectKey key = gang_of(gang->key);
-    const auto known = gangs_.find(key);
-    if (known != gangs_.end() && known->second == gang->size) {
-        ++figures_.unchanged;
-        return true;
+    const ObjectKey key{identity.namespace_name, identity.name};
+    const auto before = objects_.find(key);
+    if (before != objects_.end() && !forget_all_but(before->second, *gangs)) return false;
+    for (const GangReading& gang : *gangs) {
+        const bool is_known = before != objects_.end() && before->second.contains(gang.job);
+        if (gang.size.ranks == 0 && !is_known) continue;  // a group, but no gang
+        Gangs& of = objects_[key];
+        const std::pair said{gang.size, gang.note};
+        if (is_known && of.at(gang.job) == said) {
+            ++figures_.unchanged;
+            continue;
+        }
+        if (!outbox_.offer(GangObserved{gang.job, gang.size, gang.note})) return false;
+        ++figures_.told;
+        of.insert_or_assign(gang.job, said);
     }
-    if (gang->size.ranks == 0 && known == gangs_.end()) return true;  // a group, but no gang
-    if (!outbox_.offer(GangObserved{key, gang->size})) return false;
-    ++figures_.told;
-    gangs_.insert_or_assign(key, gang->size);
     return true;
 }
 
 bool GangFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
-    const ObjectKey key = gang_of({identity.namespace_name, identity.name});
-    if (!gangs_.contains(key)) return true;
-    if (!outbox_.offer(GangRemoved{key})) return false;
-    gangs_.erase(key);
+    const auto known = objects_.find({identity.namespace_name, identity.name});
+    if (known == objects_.end()) return true;
+    if (!forget_all_but(known->second, {})) return false;
+    objects_.erase(known);
+    return true;
+}
+
+bool DeviceClassFeed::on_object(Change /*change*/, const ObjectIdentity& /*identity*/,
+                                std::string_view object) {
+    auto reading = read_device_class(object);
+    if (!reading) {
+        ++figures_.unreadable;
+        return true;
+    }
+    const auto known = classes_.find(reading->name);
+    if (reading->resource == (known == classes_.end() ? "" : known->second)) {
+        ++figures_.unchanged;
+        return true;
+    }
+    if (!outbox_.offer(DeviceClassObserved{reading->name, reading->resource})) return false;
+    ++figures_.told;
+    classes_[reading->name] = reading->resource;
+    if (reading->resource.empty()) classes_.erase(reading->name);
+    return true;
+}
+
+bool DeviceClassFeed::on_deleted(const ObjectIdentity& identity, std::string_view /*last_state*/) {
+    if (!classes_.contains(identity.name)) return true;
+    if (!outbox_.offer(DeviceClassRemoved{identity.name})) return false;
+    classes_.erase(identity.name);
     return true;
 }
 

@@ -7,76 +7,25 @@
 // and per object of a submitted job.
 
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
-#include "daemon/aio/signal.hpp"
-#include "daemon/aio/task.hpp"
-#include "daemon/ports/event_sink.hpp"
 #include "k8s/convert_group.hpp"
 #include "k8s/convert_pod.hpp"
 #include "k8s/convert_workload.hpp"
 #include "k8s/event_recorder.hpp"
-#include "k8s/informer.hpp"
+#include "k8s/feed.hpp"
 #include "k8s/labels.hpp"
 #include "k8s/status_writer.hpp"
+#include "k8s/volumes.hpp"
 #include "scheduler/model/workload.hpp"
 
 namespace gpuctl::k8s {
-
-// Events that nobody would repeat for us (outcomes, leadership): kept here while the sink is full
-// and offered again, in order.
-class Outbox {
-public:
-    explicit Outbox(aio::Loop& loop) : added_(loop) {}
-
-    void attach(ports::EventSink& sink) { sink_ = &sink; }
-    void deliver(Event event);
-    // False: full, nothing kept.
-    [[nodiscard]] bool offer(Event event);
-    aio::Task<void> run();  // until cancelled
-    [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
-
-private:
-    void flush();
-
-    aio::Signal added_;
-    ports::EventSink* sink_ = nullptr;
-    std::deque<Event> waiting_;
-};
-
-// Counts complete lists, so that a caller can wait for the next one.
-class Feed : public InformerHandler {
-public:
-    using OnSynced = std::function<void()>;
-
-    Feed(Outbox& outbox, OnSynced on_synced) : outbox_(outbox), on_synced_(std::move(on_synced)) {}
-
-    void on_synced() final {
-        ++lists_;
-        on_synced_();
-    }
-    [[nodiscard]] std::uint64_t lists() const { return lists_; }
-
-    struct Figures {
-        std::uint64_t told = 0;
-        std::uint64_t unchanged = 0;
-        std::uint64_t unreadable = 0;
-    };
-    [[nodiscard]] const Figures& figures() const { return figures_; }
-
-protected:
-    Outbox& outbox_;
-    Figures figures_;
-
-private:
-    OnSynced on_synced_;
-    std::uint64_t lists_ = 0;
-};
 
 // What is written about a pod: told of what the API server has, and of its end.
 struct PodNews {
@@ -84,13 +33,18 @@ struct PodNews {
     EventRecorder& events;
 };
 
+// A pod with claims waits here until all claims and volumes are read, and is told again when what
+// its claims mean changes: of those the facts are kept, packed.
 class PodFeed : public Feed {
 public:
-    PodFeed(Outbox& outbox, PodReadSettings settings, PodNews news, OnSynced on_synced)
-        : Feed(outbox, std::move(on_synced)), settings_(std::move(settings)), news_(news) {}
+    PodFeed(Outbox& outbox, PodReadSettings settings, PodNews news, Volumes& volumes,
+            OnSynced on_synced);
 
     bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
     bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
+
+    // All claims and volumes are read: pods with claims are told from now on.
+    void volumes_are_read();
 
     // Ruling 26: only such pods are made again by somebody.
     [[nodiscard]] bool has_controller(const std::string& uid) const;
@@ -98,16 +52,28 @@ public:
     [[nodiscard]] bool has_seen_bound() const { return has_seen_bound_; }
 
 private:
+    struct Claims {
+        std::string facts;  // archived, before the claims were looked at
+        ObjectKey key;
+        std::vector<std::string> names;
+    };
     struct Known {
-        std::uint64_t fingerprint = 0;
+        std::uint64_t fingerprint = 0;  // 0: it waits to be told
         bool has_controller = false;
+        std::unique_ptr<Claims> claims;
     };
     void report_state(const PodReading& reading);
     void forget(const std::string& uid);
+    bool keep_claims(PodReading& reading);
+    void forget_claims(const std::string& uid, const Claims& claims);
+    void tell_again(const std::string& uid);
 
     PodReadSettings settings_;
     PodNews news_;
-    std::unordered_map<std::string, Known> pods_;  // by uid
+    Volumes& volumes_;
+    std::unordered_map<std::string, Known> pods_;       // by uid
+    std::map<ObjectKey, std::set<std::string>> using_;  // by claim: uids
+    bool are_volumes_read_ = false;
     bool has_seen_bound_ = false;
     std::string scratch_;
 };
@@ -150,15 +116,30 @@ private:
 
 class GangFeed : public Feed {
 public:
-    GangFeed(Outbox& outbox, GangField field, OnSynced on_synced)
-        : Feed(outbox, std::move(on_synced)), field_(field) {}
+    GangFeed(Outbox& outbox, GangField field, LabelKeys labels, OnSynced on_synced)
+        : Feed(outbox, std::move(on_synced)), field_(field), labels_(std::move(labels)) {}
 
     bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
     bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
 
 private:
+    using Gangs = std::map<ObjectKey, std::pair<GangSize, GangNote>>;
+    bool forget_all_but(Gangs& known, const std::vector<GangReading>& kept);
+
     GangField field_;
-    std::map<ObjectKey, GangSize> gangs_;
+    LabelKeys labels_;
+    std::map<ObjectKey, Gangs> objects_;  // by the object: the gangs it says something of
+};
+
+class DeviceClassFeed : public Feed {
+public:
+    using Feed::Feed;
+
+    bool on_object(Change change, const ObjectIdentity& identity, std::string_view object) override;
+    bool on_deleted(const ObjectIdentity& identity, std::string_view last_state) override;
+
+private:
+    std::map<std::string, std::string> classes_;  // of those that serve one: the resource
 };
 
 }  // namespace gpuctl::k8s

@@ -5,17 +5,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "daemon/aio/signal.hpp"
 #include "daemon/aio/task_group.hpp"
-#include "k8s/discovery.hpp"
 #include "k8s/evictor.hpp"
 #include "k8s/kubernetes_cluster.hpp"
 #include "k8s/kubernetes_cluster_feeds.hpp"
 #include "k8s/log_stream.hpp"
 #include "k8s/resizer.hpp"
 #include "k8s/server_pulse.hpp"
+#include "k8s/side_watches.hpp"
 #include "k8s/workload_maker.hpp"
 
 namespace gpuctl::k8s {
@@ -25,20 +24,9 @@ struct OpenFence : WriteFence {
     [[nodiscard]] bool may_write(Epoch /*epoch*/) const override { return true; }
 };
 
-InformerSettings informer_settings(std::string path, bool optional, std::uint64_t seed);
+InformerSettings informer_settings(std::string path, std::uint64_t seed);
 
 struct KubernetesCluster::Parts {
-    struct GangWatch {
-        GangDialect dialect;
-        std::unique_ptr<GangFeed> feed;
-        std::unique_ptr<Informer> informer;
-    };
-
-    struct WorkloadWatch {
-        std::unique_ptr<WorkloadFeed> feed;
-        std::unique_ptr<Informer> informer;
-    };
-
     Parts(aio::Loop& on, KubernetesSettings how, std::unique_ptr<Client> with);
 
     void on_synced();
@@ -48,10 +36,8 @@ struct KubernetesCluster::Parts {
     [[nodiscard]] bool all_synced() const;
     void tell_bound(const std::string& uid);
     [[nodiscard]] bool in_term(Epoch epoch) const { return term == epoch; }
-    void watch_gangs(const std::vector<GangDialect>& dialects);
 
     aio::Task<void> watch_all();
-    aio::Task<void> discover();
     [[nodiscard]] std::chrono::milliseconds wait_for_writes() const;
     aio::Task<void> take_over(Epoch epoch, bool lists_are_to_come);
     aio::Task<bool> wait_for_lists(std::uint64_t pod_lists, std::uint64_t node_lists, Epoch epoch);
@@ -67,12 +53,12 @@ struct KubernetesCluster::Parts {
     Outbox outbox;
     StatusWriter writer;
     EventRecorder recorder;
+    Volumes volumes;
     PodFeed pod_feed;
     NodeFeed node_feed;
     Informer pods;
     Informer nodes;
-    std::vector<WorkloadWatch> workloads;
-    std::vector<GangWatch> gangs;
+    SideWatches beside;
     LeaseKeeper keeper;
     Binder binder;
     WorkloadMaker maker;
@@ -80,8 +66,6 @@ struct KubernetesCluster::Parts {
     Resizer resizer;
     KubernetesLogs logs;
 
-    bool discovered = false;
-    std::string discovery_error;
     bool synced_told = false;
     bool listing = false;  // the first lists have begun
     bool stopping = false;

@@ -17,29 +17,21 @@ constexpr std::chrono::milliseconds kFirstAnswer{1'000};
 // requests that it has not passed on to its store.
 constexpr std::chrono::milliseconds kWritesOfTheDead{500};
 
-std::string dialect_path(const GangDialect& dialect) {
-    return "/apis/" + std::string(dialect.group) + "/" + std::string(dialect.version) + "/" +
-           std::string(dialect.resource);
-}
-
 }  // namespace
 
-InformerSettings informer_settings(std::string path, bool optional, std::uint64_t seed) {
+InformerSettings informer_settings(std::string path, std::uint64_t seed) {
     InformerSettings settings;
     settings.path = std::move(path);
-    settings.optional = optional;
     settings.seed = seed;
     return settings;
 }
 
 bool KubernetesCluster::Parts::all_synced() const {
-    const auto is_listed = [](const auto& watch) { return watch.feed->lists() > 0; };
-    return discovered && pod_feed.lists() > 0 && node_feed.lists() > 0 &&
-           std::all_of(workloads.begin(), workloads.end(), is_listed) &&
-           std::all_of(gangs.begin(), gangs.end(), is_listed);
+    return pod_feed.lists() > 0 && node_feed.lists() > 0 && beside.is_listed();
 }
 
 void KubernetesCluster::Parts::on_synced() {
+    if (beside.are_volumes_listed()) pod_feed.volumes_are_read();
     if (!synced_told && all_synced()) {
         synced_told = true;
         outbox.deliver(CacheSynced{});
@@ -50,8 +42,7 @@ void KubernetesCluster::Parts::on_synced() {
 void KubernetesCluster::Parts::on_return() {
     pods.try_now();
     nodes.try_now();
-    for (const WorkloadWatch& workload : workloads) workload.informer->try_now();
-    for (const GangWatch& gang : gangs) gang.informer->try_now();
+    beside.try_now();
 }
 
 void KubernetesCluster::Parts::on_lease(bool leading, Epoch epoch) {
@@ -95,10 +86,7 @@ aio::Task<void> KubernetesCluster::Parts::watch_all() {
     listing = true;
     group.spawn("watch pods", pods.run());
     group.spawn("watch nodes", nodes.run());
-    for (const WorkloadWatch& workload : workloads) {
-        group.spawn("watch workloads", workload.informer->run());
-    }
-    group.spawn("discover", discover());
+    beside.start();
 }
 
 // How long writes of the term before may still be under way (A2b). Where the Lease was gone,
@@ -149,42 +137,6 @@ void KubernetesCluster::Parts::tell_bound(const std::string& uid) {
     recorder.binding(now);
     writer.forget(uid);
     recorder.forget(uid);
-}
-
-void KubernetesCluster::Parts::watch_gangs(const std::vector<GangDialect>& dialects) {
-    for (const GangDialect& dialect : dialects) {
-        const bool watched = std::any_of(gangs.begin(), gangs.end(), [&](const GangWatch& gang) {
-            return gang.dialect.group == dialect.group;
-        });
-        if (watched) continue;
-        auto feed = std::make_unique<GangFeed>(outbox, dialect.field, [this] { on_synced(); });
-        auto informer = std::make_unique<Informer>(
-            loop, *client,
-            informer_settings(dialect_path(dialect), true, settings.seed + 10 + gangs.size()),
-            *feed);
-        gangs.push_back({dialect, std::move(feed), std::move(informer)});
-        group.spawn("watch " + std::string(dialect.group), gangs.back().informer->run());
-    }
-}
-
-aio::Task<void> KubernetesCluster::Parts::discover() {
-    for (;;) {
-        auto dialects =
-            co_await discover_gang_dialects(*client, aio::Deadline::in(std::chrono::seconds{10}));
-        if (dialects) {
-            discovery_error.clear();
-            watch_gangs(*dialects);
-            if (!discovered) {
-                discovered = true;
-                on_synced();
-            }
-        } else {
-            discovery_error = dialects.error().message;
-        }
-        const auto pause = discovered ? settings.rediscover : std::chrono::milliseconds{1'000};
-        const bool running = co_await aio::sleep_until(aio::Deadline::in(pause));
-        if (!running) co_return;
-    }
 }
 
 }  // namespace gpuctl::k8s

@@ -24,7 +24,9 @@ protected:
         if (path == "/api/v1/namespaces/kube-system") {
             return reply.respond(200, R"({"metadata":{"name":"kube-system","uid":"cluster-1"}})");
         }
-        const bool workloads = path.starts_with("/apis/batch/") || path.starts_with("/apis/apps/");
+        const bool workloads = path.starts_with("/apis/batch/") ||
+                               path.starts_with("/apis/apps/") ||
+                               path.starts_with("/api/v1/persistentvolume");
         if (workloads || path == "/api/v1/pods" || path == "/api/v1/nodes") {
             const bool pods = path.ends_with("pods");
             if (request.has_query("watch")) {

@@ -26,7 +26,7 @@ protected:
         recorder = std::make_unique<EventRecorder>(loop, *client, EventRecorderSettings{});
         outbox.attach(sink);
         feed = std::make_unique<PodFeed>(outbox, PodReadSettings{}, PodNews{*writer, *recorder},
-                                         [] {});
+                                         volumes, [] {});
     }
     bool tell(const std::string& name, const std::string& object) {
         return feed->on_object(Change::modified, {"t", name, "u-" + name, "5"}, object);
@@ -36,6 +36,7 @@ protected:
     std::unique_ptr<Client> client;
     std::unique_ptr<StatusWriter> writer;
     std::unique_ptr<EventRecorder> recorder;
+    Volumes volumes;
     std::unique_ptr<PodFeed> feed;
 };
 
@@ -101,6 +102,126 @@ TEST_F(FeedTest, an_unreadable_pod_is_counted_and_stops_nothing) {
     EXPECT_EQ(feed->figures().unreadable, 1u);
     EXPECT_TRUE(tell("b", pod_json("b")));
     EXPECT_EQ(sink.events.size(), 1u);
+}
+
+std::string claiming(const std::string& name, const std::string& claim,
+                     const std::string& phase = "Pending", const std::string& node = "") {
+    Json pod = Json::parse(pod_json(name, phase, node));
+    pod["spec"]["volumes"] =
+        Json::array({{{"name", "v"}, {"persistentVolumeClaim", {{"claimName", claim}}}}});
+    return pod.dump();
+}
+
+ClaimReading bound_claim(const std::string& name, const std::string& volume) {
+    return {{"t", name}, volume, false, false};
+}
+
+TEST_F(FeedTest, a_pod_with_a_claim_is_told_when_all_claims_are_read) {
+    EXPECT_TRUE(tell("a", claiming("a", "data")));
+    EXPECT_TRUE(sink.events.empty()) << "else it would lose its place by what is read next";
+    volumes.set(bound_claim("data", "pv"));
+    volumes.set(VolumeReading{"pv", {"t", "data"}, {}});
+    EXPECT_TRUE(sink.events.empty());
+    feed->volumes_are_read();
+    ASSERT_EQ(sink.all<PodObserved>().size(), 1u);
+    EXPECT_TRUE(sink.all<PodObserved>()[0].pod.unsupported.empty());
+    EXPECT_TRUE(tell("a", claiming("a", "data")));
+    EXPECT_EQ(sink.events.size(), 1u) << "no news";
+}
+
+TEST_F(FeedTest, a_pod_is_told_again_when_its_claim_is_bound) {
+    feed->volumes_are_read();
+    volumes.set(bound_claim("data", ""));
+    EXPECT_TRUE(tell("a", claiming("a", "data")));
+    ASSERT_EQ(sink.events.size(), 1u);
+    EXPECT_EQ(sink.all<PodObserved>()[0].pod.unsupported,
+              std::vector<std::string>{"persistentVolumeClaim data while it is bound to no volume "
+                                       "(gpuctl binds none, as WaitForFirstConsumer would have "
+                                       "it)"});
+    volumes.set(VolumeReading{"pv", {"t", "data"}, {}});
+    volumes.set(bound_claim("data", "pv"));
+    ASSERT_EQ(sink.events.size(), 2u);
+    EXPECT_TRUE(sink.all<PodObserved>()[1].pod.unsupported.empty());
+    // Another claim's news are none of it.
+    volumes.set(bound_claim("other", "pv2"));
+    EXPECT_EQ(sink.events.size(), 2u);
+}
+
+TEST_F(FeedTest, what_a_full_sink_did_not_take_of_a_claim_waits) {
+    feed->volumes_are_read();
+    EXPECT_TRUE(tell("a", claiming("a", "data")));
+    sink.room = 1;
+    volumes.set(VolumeReading{"pv", {"t", "data"}, {}});
+    volumes.set(bound_claim("data", "pv"));
+    EXPECT_EQ(outbox.waiting(), 1u);
+    group.spawn("outbox", outbox.run());
+    sink.room = 10;
+    EXPECT_TRUE(wait_for([&] { return outbox.waiting() == 0; }));
+    EXPECT_TRUE(sink.all<PodObserved>()[1].pod.unsupported.empty());
+}
+
+TEST_F(FeedTest, claims_of_pods_that_are_gone_or_over_are_nobodys) {
+    feed->volumes_are_read();
+    EXPECT_TRUE(tell("a", claiming("a", "data")));
+    EXPECT_TRUE(tell("b", claiming("b", "data")));
+    EXPECT_TRUE(feed->on_deleted({"t", "a", "u-a", "9"}, ""));
+    EXPECT_TRUE(tell("b", claiming("b", "data", "Succeeded", "n1")));
+    const std::size_t told = sink.events.size();
+    volumes.set(VolumeReading{"pv", {"t", "data"}, {}});
+    volumes.set(bound_claim("data", "pv"));
+    EXPECT_EQ(sink.events.size(), told);
+}
+
+class GangFeedTest : public FeedTest {
+protected:
+    GangFeed gangs{outbox, GangField::job_set, LabelKeys{}, [] {}};
+    bool tell_set(int restarts, const char* gang = "llm") {
+        const Json set = {
+            {"metadata", {{"namespace", "t"}, {"name", "train"}}},
+            {"spec",
+             {{"replicatedJobs",
+               Json::array(
+                   {{{"name", "w"},
+                     {"template",
+                      {{"spec",
+                        {{"parallelism", 4},
+                         {"template",
+                          {{"metadata", {{"labels", {{"runwhere.ai/gang", gang}}}}}}}}}}}}})}}},
+            {"status", {{"restarts", restarts}}}};
+        return gangs.on_object(Change::modified, {"t", "train", "u", "5"}, set.dump());
+    }
+};
+
+TEST_F(GangFeedTest, a_restart_of_a_JobSet_is_another_gang) {
+    EXPECT_TRUE(tell_set(0));
+    EXPECT_TRUE(tell_set(0));
+    ASSERT_EQ(sink.events.size(), 1u);
+    EXPECT_EQ(sink.all<GangObserved>()[0].key.name, "gang.JobSet.llm:train");
+    EXPECT_EQ(sink.all<GangObserved>()[0].size.ranks, 4);
+    EXPECT_TRUE(tell_set(1));
+    ASSERT_EQ(sink.events.size(), 3u);
+    EXPECT_EQ(sink.all<GangRemoved>()[0].key.name, "gang.JobSet.llm:train");
+    EXPECT_EQ(sink.all<GangObserved>()[1].key.name, "gang.JobSet.llm.1:train");
+    EXPECT_TRUE(gangs.on_deleted({"t", "train", "u", "9"}, ""));
+    EXPECT_EQ(sink.all<GangRemoved>().size(), 2u);
+}
+
+TEST_F(FeedTest, a_device_class_is_told_while_it_serves_a_resource) {
+    DeviceClassFeed classes{outbox, [] {}};
+    const auto tell_class = [&](const char* spec) {
+        return classes.on_object(Change::modified, {"", "c", "u", "5"},
+                                 R"({"metadata":{"name":"c"},"spec":)" + std::string{spec} + "}");
+    };
+    EXPECT_TRUE(tell_class("{}"));
+    EXPECT_TRUE(sink.events.empty()) << "most serve none";
+    EXPECT_TRUE(tell_class(R"({"extendedResourceName":"lab.example/gpu"})"));
+    EXPECT_TRUE(tell_class(R"({"extendedResourceName":"lab.example/gpu"})"));
+    ASSERT_EQ(sink.events.size(), 1u);
+    EXPECT_EQ(sink.all<DeviceClassObserved>()[0].resource, "lab.example/gpu");
+    EXPECT_TRUE(tell_class("{}"));
+    EXPECT_EQ(sink.all<DeviceClassObserved>().back().resource, "");
+    EXPECT_TRUE(classes.on_deleted({"", "c", "u", "9"}, ""));
+    EXPECT_EQ(sink.events.size(), 2u);
 }
 
 }  // namespace

@@ -77,15 +77,19 @@ TEST(ConvertNode, a_heartbeat_leaves_the_fingerprint_alone) {
 }
 
 TEST(ConvertGroup, each_dialect_says_its_minimum) {
+    const LabelKeys keys;
+    const auto ranks = [&](const char* text, GangField field) {
+        return read_gangs(text, field, keys)->front().size.ranks;
+    };
     const char* text = R"({"metadata":{"namespace":"t","name":"g"},"spec":{"minMember":4}})";
-    EXPECT_EQ(read_gang(text, GangField::min_member)->size.ranks, 4);
+    EXPECT_EQ(ranks(text, GangField::min_member), 4);
     const char* upstream = R"({"metadata":{"namespace":"t","name":"g"},
         "spec":{"schedulingPolicy":{"gang":{"minCount":8}}}})";
-    EXPECT_EQ(read_gang(upstream, GangField::gang_policy)->size.ranks, 8);
+    EXPECT_EQ(ranks(upstream, GangField::gang_policy), 8);
     const char* basic = R"({"metadata":{"namespace":"t","name":"g"},
         "spec":{"schedulingPolicy":{"basic":{}}}})";
-    EXPECT_EQ(read_gang(basic, GangField::gang_policy)->size.ranks, 0);
-    EXPECT_FALSE(read_gang("{}", GangField::min_member).has_value());
+    EXPECT_EQ(ranks(basic, GangField::gang_policy), 0);
+    EXPECT_FALSE(read_gangs("{}", GangField::min_member, keys).has_value());
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ Json rank() {
 }
 
 GangSize size_of(const std::string& spec, GangField field) {
-    const auto gang =
-        read_gang(R"({"metadata":{"namespace":"t","name":"g"},"spec":)" + spec + "}", field);
-    EXPECT_TRUE(gang.has_value());
-    return gang ? gang->size : GangSize{};
+    const auto gangs = read_gangs(
+        R"({"metadata":{"namespace":"t","name":"g"},"spec":)" + spec + "}", field, LabelKeys{});
+    EXPECT_TRUE(gangs.has_value());
+    return gangs ? gangs->front().size : GangSize{};
 }
 
 TEST(ConvertRoles, a_role_is_named_by_our_label_or_as_the_pods_maker_wrote_it) {

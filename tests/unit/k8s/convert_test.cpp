@@ -257,11 +257,6 @@ TEST(ConvertPod, M22_what_is_not_built_is_refused_by_name) {
          "required pod affinity"},
         {R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})",
          "topology spread with DoNotSchedule"},
-        {R"({"containers":[{"name":"a","ports":[{"containerPort":80,"hostPort":80}]}]})",
-         "host ports"},
-        {R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}]})",
-         "persistentVolumeClaim data"},
-        {R"({"volumes":[{"name":"v","iscsi":{}}]})", "volume type iscsi"},
         {R"({"resourceClaims":[{"name":"gpu"}]})", "resourceClaims"},
     };
     for (const auto& [spec, feature] : cases) {
@@ -277,12 +272,101 @@ TEST(ConvertPod, what_needs_nothing_of_the_scheduler_is_not_refused) {
       "affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{}],
                                      "requiredDuringSchedulingIgnoredDuringExecution":[]}},
       "topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}],
-      "resourceClaims":[],
-      "initContainers":[{"name":"i","ports":[{"containerPort":1,"hostPort":1}]}],
-      "volumes":[{"name":"a","emptyDir":{}},{"name":"b","configMap":{}},{"name":"c","secret":{}},
-                 {"name":"d","projected":{}},{"name":"e","hostPath":{}},
-                 {"name":"f","downwardAPI":{}}]})"));
+      "resourceClaims":[]})"));
     EXPECT_TRUE(facts(pod).unsupported.empty());
+}
+
+TEST(ConvertPod, what_no_node_counts_is_held_by_name) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"deviceclass.resource.kubernetes.io/gpu.lab",
+         "the resource deviceclass.resource.kubernetes.io/gpu.lab (handed out by dynamic resource "
+         "allocation)"},
+        {"nvidia.com/gpumem", "the resource nvidia.com/gpumem (handed out by the HAMi scheduler)"},
+        {"nvidia.com/gpumem-percentage",
+         "the resource nvidia.com/gpumem-percentage (handed out by the HAMi scheduler)"},
+        {"nvidia.com/gpucores",
+         "the resource nvidia.com/gpucores (handed out by the HAMi scheduler)"},
+    };
+    for (const auto& [resource, feature] : cases) {
+        Json pod = basic_pod();
+        pod["spec"]["containers"][0]["resources"]["requests"][resource] = "1";
+        EXPECT_EQ(facts(pod).unsupported, std::vector<std::string>{feature});
+    }
+    Json pod = basic_pod();
+    pod["spec"]["containers"][0]["resources"]["requests"]["rdma/shared_device"] = "1";
+    EXPECT_TRUE(facts(pod).unsupported.empty());
+}
+
+struct VolumeCase {
+    const char* source;
+    bool is_taken;
+};
+
+// What binds a pod to nodes in a way that is not looked at is held by name.
+TEST(ConvertPod, volume_types_are_taken_or_held_by_name) {
+    const VolumeCase cases[] = {
+        {"emptyDir", true},
+        {"configMap", true},
+        {"secret", true},
+        {"projected", true},
+        {"hostPath", true},
+        {"downwardAPI", true},
+        {"nfs", true},
+        {"image", true},
+        {"gitRepo", true},
+        {"csi", true},
+        {"cephfs", true},
+        {"glusterfs", true},
+        {"azureFile", true},
+        {"quobyte", true},
+        {"ephemeral", false},
+        {"iscsi", false},
+        {"rbd", false},
+        {"gcePersistentDisk", false},
+        {"azureDisk", false},
+        {"cinder", false},
+        {"awsElasticBlockStore", false},
+        {"vsphereVolume", false},
+        {"of-a-later-kind", false},
+    };
+    for (const VolumeCase& row : cases) {
+        Json pod = basic_pod();
+        pod["spec"]["volumes"] = Json::array({{{"name", "v"}, {row.source, Json::object()}}});
+        std::vector<std::string> held;
+        if (!row.is_taken) held.push_back("volume type " + std::string{row.source});
+        EXPECT_EQ(facts(pod).unsupported, held) << row.source;
+    }
+}
+
+TEST(ConvertPod, claims_are_named_and_left_to_who_knows_the_volumes) {
+    Json pod = basic_pod();
+    pod["spec"]["volumes"] = Json::parse(R"([
+        {"name":"a","persistentVolumeClaim":{"claimName":"models"}},
+        {"name":"b","persistentVolumeClaim":{"claimName":"data","readOnly":true}},
+        {"name":"c","persistentVolumeClaim":{"claimName":"models"}}])");
+    EXPECT_EQ(read(pod).claims, (std::vector<std::string>{"data", "models"}));
+    EXPECT_TRUE(facts(pod).unsupported.empty());
+}
+
+// The API server has made every containerPort of hostNetwork a hostPort.
+TEST(ConvertPod, host_ports_are_those_of_what_runs_together) {
+    Json pod = basic_pod();
+    pod["spec"].merge_patch(Json::parse(R"({
+      "initContainers":[{"name":"i","ports":[{"containerPort":1,"hostPort":1}]},
+                        {"name":"s","restartPolicy":"Always",
+                         "ports":[{"containerPort":2,"hostPort":2,"protocol":"UDP"}]}],
+      "containers":[{"name":"a","ports":[{"containerPort":2222,"hostPort":2222},
+                                         {"containerPort":9},
+                                         {"containerPort":80,"hostPort":80,"hostIP":"10.0.0.1"}]},
+                    {"name":"b","ports":[{"containerPort":2222,"hostPort":2222,"hostIP":"0.0.0.0"},
+                                         {"containerPort":7,"hostPort":-4}]}]})"));
+    const std::vector<HostPort> expected = {
+        {"TCP", 80, "10.0.0.1"}, {"TCP", 2222, "0.0.0.0"}, {"UDP", 2, "0.0.0.0"}};
+    EXPECT_EQ(facts(pod).request.host_ports, expected);
+    EXPECT_TRUE(facts(pod).unsupported.empty());
+    pod["spec"]["schedulerName"] = "default-scheduler";
+    pod["spec"]["nodeName"] = "n1";
+    EXPECT_EQ(facts(pod).request.host_ports, expected) << "whoever placed it";
 }
 
 TEST(ConvertPod, a_pod_says_whether_it_may_be_stopped_and_what_that_costs) {

@@ -13,7 +13,7 @@
 namespace gpuctl::k8s {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 JobRecord job(JobKind kind, std::string name) {
     JobRecord job;
@@ -103,15 +103,15 @@ JobRecord compute() {
     return record;
 }
 
-Json objects_of(const JobRecord& record) {
-    Json objects = Json::array();
+OrderedJson objects_of(const JobRecord& record) {
+    OrderedJson objects = OrderedJson::array();
     const auto body = workload_body(record, {});
     EXPECT_TRUE(body.has_value());
-    if (body) objects.push_back(Json::parse(*body));
+    if (body) objects.push_back(OrderedJson::parse(*body));
     if (needs_service(record.spec)) {
-        objects.push_back(Json::parse(service_body(record, {}, "uid-of-the-workload")));
+        objects.push_back(OrderedJson::parse(service_body(record, {}, "uid-of-the-workload")));
     }
-    objects.push_back(Json::parse(priority_class_body(record.spec.priority)));
+    objects.push_back(OrderedJson::parse(priority_class_body(record.spec.priority)));
     return objects;
 }
 
@@ -150,8 +150,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WorkloadGolden,
                              return name;
                          });
 
-Json pod_of(const JobRecord& record) {
-    return Json::parse(workload_body(record, {}).value())["spec"]["template"];
+OrderedJson pod_of(const JobRecord& record) {
+    return OrderedJson::parse(workload_body(record, {}).value())["spec"]["template"];
 }
 
 // A kubelet adds variables named after every Service of the namespace: those of an inference job
@@ -162,16 +162,16 @@ TEST(Workload, pods_of_jobs_get_no_variables_named_after_services) {
     }
 }
 
-std::string variable(const Json& pod, const std::string& name) {
-    const Json environment = pod["spec"]["containers"][0].value("env", Json::array());
-    for (const Json& entry : environment) {
+std::string variable(const OrderedJson& pod, const std::string& name) {
+    const OrderedJson environment = pod["spec"]["containers"][0].value("env", OrderedJson::array());
+    for (const OrderedJson& entry : environment) {
         if (entry["name"] == name) return entry.value("value", std::string("(from)"));
     }
     return "(absent)";
 }
 
 TEST(Workload, a_users_own_environment_is_never_overwritten) {
-    const Json pod = pod_of(single_training());
+    const OrderedJson pod = pod_of(single_training());
     EXPECT_EQ(variable(pod, "MASTER_PORT"), "1234");
     EXPECT_EQ(variable(pod, "NPROC_PER_NODE"), "4");
     EXPECT_EQ(variable(pod, "MASTER_ADDR"), "127.0.0.1");
@@ -179,7 +179,7 @@ TEST(Workload, a_users_own_environment_is_never_overwritten) {
 }
 
 TEST(Workload, ranks_find_rank_zero_by_name) {
-    const Json pod = pod_of(gang_training());
+    const OrderedJson pod = pod_of(gang_training());
     EXPECT_EQ(variable(pod, "MASTER_ADDR"), "llm-0.svc-llm.team-a.svc");
     EXPECT_EQ(variable(pod, "WORLD_SIZE"), "2");
     EXPECT_EQ(variable(pod, "RANK"), "(from)");
@@ -192,15 +192,15 @@ TEST(Workload, an_elastic_job_is_made_with_all_its_ranks_and_told_the_range) {
     JobRecord job = gang_training();
     job.spec.replicas_min = 2;
     job.spec.replicas_max = 6;
-    const Json pod = pod_of(job);
+    const OrderedJson pod = pod_of(job);
     EXPECT_EQ(variable(pod, "NNODES"), "2:6");
     EXPECT_EQ(variable(pod, "WORLD_SIZE"), "(absent)");
     EXPECT_EQ(variable(pod, "MASTER_ADDR"), "llm-0.svc-llm.team-a.svc") << "rank 0 always stays";
     EXPECT_EQ(pod["metadata"]["annotations"]["runwhere.ai/gang-min"], "2");
     const auto body = workload_body(job, WorkloadSettings{});
     ASSERT_TRUE(body.has_value());
-    EXPECT_EQ(Json::parse(*body)["spec"]["completions"], 6);
-    EXPECT_EQ(Json::parse(*body)["spec"]["parallelism"], 6);
+    EXPECT_EQ(OrderedJson::parse(*body)["spec"]["completions"], 6);
+    EXPECT_EQ(OrderedJson::parse(*body)["spec"]["parallelism"], 6);
 }
 
 TEST(Workload, a_job_without_gpus_sees_none) {
@@ -214,17 +214,19 @@ TEST(Workload, a_job_without_gpus_sees_none) {
 TEST(Workload, a_variable_named_twice_is_sent_once_with_its_last_value) {
     JobRecord record = compute();
     record.spec.environment = {{"A", "1", ""}, {"B", "2", ""}, {"A", "3", ""}};
-    const Json pod = pod_of(record);
+    const OrderedJson pod = pod_of(record);
     EXPECT_EQ(variable(pod, "A"), "3");
     int times = 0;
-    for (const Json& entry : pod["spec"]["containers"][0]["env"]) times += entry["name"] == "A";
+    for (const OrderedJson& entry : pod["spec"]["containers"][0]["env"])
+        times += entry["name"] == "A";
     EXPECT_EQ(times, 1);
 }
 
 TEST(Workload, jobs_of_no_pool_stay_out_of_every_pool) {
-    const Json pod = pod_of(gang_training());
-    const Json& terms = pod["spec"]["affinity"]["nodeAffinity"]
-                           ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+    const OrderedJson pod = pod_of(gang_training());
+    const OrderedJson& terms =
+        pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+           ["nodeSelectorTerms"];
     EXPECT_EQ(terms[0]["matchExpressions"][0]["key"], "runwhere.ai/pool");
     EXPECT_EQ(terms[0]["matchExpressions"][0]["operator"], "DoesNotExist");
 }
@@ -259,15 +261,17 @@ TEST(Workload, several_gpu_models_become_an_affinity_and_their_order_an_annotati
     record.spec.pool = "";
     record.spec.gpu_type = "H100";
     record.spec.gpu_types_next = {"A100", "L40S"};
-    const Json pod = Json::parse(workload_body(record, {}).value())["spec"]["template"];
+    const OrderedJson pod =
+        OrderedJson::parse(workload_body(record, {}).value())["spec"]["template"];
     EXPECT_EQ(pod["metadata"]["annotations"]["runwhere.ai/gpu-type"], "H100,A100,L40S");
     EXPECT_FALSE(
-        pod["spec"].value("nodeSelector", Json::object()).contains("runwhere.ai/gpu-type"));
-    const Json terms = pod["spec"]["affinity"]["nodeAffinity"]
-                          ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+        pod["spec"].value("nodeSelector", OrderedJson::object()).contains("runwhere.ai/gpu-type"));
+    const OrderedJson terms =
+        pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+           ["nodeSelectorTerms"];
     ASSERT_EQ(terms.size(), 1u);
     EXPECT_EQ(terms[0]["matchExpressions"],
-              Json::parse(R"([{"key":"runwhere.ai/gpu-type","operator":"In",
+              OrderedJson::parse(R"([{"key":"runwhere.ai/gpu-type","operator":"In",
                                "values":["H100","A100","L40S"]},
                               {"key":"runwhere.ai/pool","operator":"DoesNotExist"}])"));
 }
@@ -278,7 +282,8 @@ TEST(Workload, shares_of_gpus_are_asked_for_by_their_resource) {
     record.spec.gpu.mode = GpuMode::shared;
     record.spec.gpu.count = 2;
     record.spec.gpu.resource = "nvidia.com/gpu.shared";
-    const Json pod = Json::parse(workload_body(record, {}).value())["spec"]["template"]["spec"];
+    const OrderedJson pod =
+        OrderedJson::parse(workload_body(record, {}).value())["spec"]["template"]["spec"];
     EXPECT_EQ(pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu.shared"], "2");
 }
 
@@ -290,12 +295,12 @@ TEST(Workload, a_part_of_a_gpu_requests_no_device_and_sees_the_one_it_is_bound_t
     record.spec.gpu.vendor = "nvidia";
     record.spec.gpu.resource = "nvidia.com/gpu";
     record.spec.environment = {{"NVIDIA_VISIBLE_DEVICES", "all", ""}};
-    const Json body = Json::parse(workload_body(record, {}).value());
-    const Json& pod = body["spec"]["template"];
+    const OrderedJson body = OrderedJson::parse(workload_body(record, {}).value());
+    const OrderedJson& pod = body["spec"]["template"];
     EXPECT_EQ(pod["metadata"]["annotations"]["runwhere.ai/gpu-fraction"], "0.25");
     EXPECT_EQ(pod["spec"]["nodeSelector"]["runwhere.ai/gpu-sharing"], "true");
     EXPECT_EQ(pod["spec"]["tolerations"].back()["key"], "runwhere.ai/gpu-sharing");
-    const Json& container = pod["spec"]["containers"][0];
+    const OrderedJson& container = pod["spec"]["containers"][0];
     EXPECT_FALSE(container["resources"]["requests"].contains("nvidia.com/gpu"));
     ASSERT_EQ(container["env"].size(), 1u);
     EXPECT_EQ(container["env"][0]["valueFrom"]["fieldRef"]["fieldPath"],

@@ -40,7 +40,7 @@ _shared = {}
 
 
 def shared_testbed():
-    """The cluster of this process's tests: default nodes, the scheduler-plugins PodGroup definition."""
+    """The cluster of this process's tests: default nodes, the definitions of PodGroup and JobSet."""
     if "bed" not in _shared:
         bed = Testbed().start()
         _shared["bed"] = bed
@@ -63,18 +63,23 @@ def unique(word):
 POD_GROUP_DIALECTS = (("scheduling.x-k8s.io", "v1alpha1"), ("scheduling.volcano.sh", "v1beta1"), ("scheduling.run.ai", "v2alpha2"))
 
 
+# (group, version, plural, kind) of what else gpuctld reads of other projects' objects.
+OTHER_DIALECTS = (("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"),)
+
+
 def install_pod_groups(bed):
-    """The smallest definitions of PodGroup that the objects of scheduler-plugins, Volcano and KAI validate against."""
-    for group, version in POD_GROUP_DIALECTS:
+    """The smallest definitions that the PodGroups of scheduler-plugins, Volcano and KAI validate against, and JobSets."""
+    kinds = [(group, version, "podgroups", "PodGroup") for group, version in POD_GROUP_DIALECTS]
+    for group, version, plural, kind in (*kinds, *OTHER_DIALECTS):
         bed.api("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-            "metadata": {"name": f"podgroups.{group}", "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"}},
+            "metadata": {"name": f"{plural}.{group}", "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"}},
             "spec": {
                 "group": group, "scope": "Namespaced",
-                "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup", "listKind": "PodGroupList"},
+                "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
                 "versions": [{"name": version, "served": True, "storage": True, "subresources": {"status": {}},
                               "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}},
             expect=(201, 409))
-        wait_for(lambda: bed.api("GET", f"/apis/{group}/{version}/podgroups")[0] == 200, 20, f"PodGroup of {group} is served")
+        wait_for(lambda: bed.api("GET", f"/apis/{group}/{version}/{plural}")[0] == 200, 20, f"{kind} of {group} is served")
 
 
 # --- gpuctld and gpuctl ---

@@ -14,7 +14,7 @@
 #include <memory>
 #include <new>
 
-#include "scheduler/engine/engine.hpp"
+#include "plan_world.hpp"
 #include "scheduler/plan/placer.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
@@ -32,80 +32,6 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace gpuctl {
 namespace {
-
-constexpr std::int64_t kGpusPerNode = 8;
-
-struct Bench {
-    // So many nodes stand in one rack, and gangs require one; 0: nobody asks.
-    static inline std::int64_t nodes_in_rack = 0;
-    Engine engine;
-    EffectList effects;
-    std::uint64_t sequence = 0;
-
-    void send(Event event) {
-        engine.step(Input{Sequence{++sequence}, Instant{1'000'000}, sequence, std::move(event)},
-                    effects);
-    }
-    explicit Bench(std::int64_t nodes) : nodes_(nodes) {
-        Policy policy;
-        policy.plan_attempts_max = 1'000'000;
-        send(PolicyChanged{policy});
-        send(LeadershipChanged{true, Epoch{1}});
-        for (std::int64_t i = 0; i < nodes; ++i) {
-            NodeFacts node;
-            node.name = "node-" + std::to_string(i);
-            node.pool = kDefaultPool;
-            node.allocatable.cpu = CpuMilli{128'000};
-            node.allocatable.memory = Bytes{std::int64_t{1} << 40};
-            node.allocatable.pods = 110;
-            node.allocatable.gpus = {{"nvidia.com/gpu", whole_gpus(kGpusPerNode)}};
-            if (nodes_in_rack > 0) {
-                node.topology.rack = "rack-" + std::to_string(i / nodes_in_rack);
-            }
-            send(NodeObserved{node});
-        }
-        send(CacheSynced{});
-    }
-    // Fills all nodes with work that ends by its limit, at another moment each.
-    void fill() {
-        const std::int64_t pods = nodes_ * kGpusPerNode;
-        for (std::int64_t i = 0; i < pods; ++i) {
-            PodFacts runs = pod(i, 1);
-            runs.run_time_max = Duration::seconds(3'600 + i);
-            send(PodObserved{runs});
-        }
-        effects.clear();
-        send(Plan{});
-        for (const Effect& effect : std::exchange(effects, {})) {
-            const auto* bind = std::get_if<BindPod>(&effect);
-            if (bind != nullptr) {
-                send(BindOutcome{bind->id, bind->pod.uid, BindResult::bound, ""});
-            }
-        }
-        send(Plan{});
-        effects.clear();
-    }
-    static PodFacts pod(std::int64_t number, std::int64_t ranks) {
-        PodFacts pod;
-        pod.uid = "0190b0f0-0000-7000-8000-" + std::to_string(100'000'000'000 + number);
-        pod.key = {"team-a", "pod-" + std::to_string(number)};
-        pod.job = ranks == 1 ? pod.key.name : "gang-" + std::to_string(number / ranks);
-        pod.ours = true;
-        pod.gang = ranks > 1;
-        pod.gang_min = ranks > 1 ? static_cast<std::int32_t>(ranks) : 0;
-        pod.rank = static_cast<std::int32_t>(number % ranks);
-        pod.created_at = Instant{1 + number};
-        pod.request.cpu = CpuMilli{4'000};
-        pod.request.memory = Bytes{std::int64_t{8} << 30};
-        pod.request.pods = 1;
-        pod.request.gpus = {{"nvidia.com/gpu", whole_gpus(1)}};
-        if (nodes_in_rack > 0) pod.rules.topology.required = TopologyLevel::rack;
-        return pod;
-    }
-
-private:
-    std::int64_t nodes_;
-};
 
 // nodes * 4 waiting pods, half of the GPUs; a generation before them has been placed and is gone.
 std::unique_ptr<Bench> world_with_waiting_pods(std::int64_t nodes, std::int64_t ranks) {
@@ -359,6 +285,80 @@ BENCHMARK(victims)
     ->Args({12'500, 1, 1})
     ->Args({12'500, 1, 8})
     ->Args({12'500, 125, 8})
+    ->Unit(benchmark::kMicrosecond);
+
+// Nodes whose GPUs are idle and whose cores are taken by work without GPUs of another queue: which
+// of that to stop for one pod, or a gang of eight-GPU ranks, of a queue that is guaranteed the
+// GPUs.
+void guests(benchmark::State& run) {
+    const std::int64_t nodes = run.range(0);
+    const std::int64_t ranks = run.range(1);
+    constexpr std::int64_t kGuestsPerNode = 8;
+    Bench bench{nodes};
+    Policy policy;
+    policy.plan_attempts_max = 1'000'000;
+    policy.pools = {
+        {kDefaultPool,
+         "",
+         {{"owner", 0, 1, whole_gpus(nodes * kGpusPerNode), {}}, {"guest", 0, 1, {}, {}}}}};
+    bench.send(PolicyChanged{policy});
+    std::int64_t number = 0;
+    const auto add_guest = [&](const std::string& node) {
+        PodFacts pod = Bench::pod(number, 1);
+        pod.queue = "guest";
+        pod.request.gpus.clear();
+        pod.request.cpu = CpuMilli{16'000};
+        pod.has_controller = pod.preemptible = true;
+        pod.phase = PodPhase::running;
+        pod.started_at = Instant{1 + number * 7'919 % 999'983};
+        pod.node = node;
+        bench.send(PodObserved{pod});
+        ++number;
+    };
+    for (std::int64_t i = 0; i < nodes * kGuestsPerNode; ++i) {
+        add_guest("node-" + std::to_string(i / kGuestsPerNode));
+    }
+    bench.send(Plan{});
+    bench.effects.clear();
+    std::int64_t waiting = std::int64_t{1} << 30;
+    std::uint64_t stopped = 0;
+    for (auto _ : run) {
+        run.PauseTiming();
+        std::vector<PodFacts> gang;
+        for (std::int64_t rank = 0; rank < ranks; ++rank) {
+            gang.push_back(Bench::pod(waiting * ranks + rank, ranks));
+            gang.back().queue = "owner";
+            gang.back().request.gpus = {{"nvidia.com/gpu", whole_gpus(kGpusPerNode)}};
+            bench.send(PodObserved{gang.back()});
+        }
+        ++waiting;
+        run.ResumeTiming();
+        bench.send(Plan{});
+        run.PauseTiming();
+        for (const PodFacts& pod : gang) bench.send(PodRemoved{pod.uid});
+        for (const Effect& effect : std::exchange(bench.effects, {})) {
+            const auto* eviction = std::get_if<EvictPod>(&effect);
+            if (eviction == nullptr) continue;
+            const ClusterState& state = bench.engine.state();
+            const NodeId on = state.pod(state.find_pod(eviction->pod.uid)).node;
+            const std::string node = state.node(on).facts.name;
+            bench.send(PodEvictOutcome{eviction->id, eviction->pod.uid, EvictResult::evicted, ""});
+            bench.send(PodRemoved{eviction->pod.uid});
+            add_guest(node);
+            ++stopped;
+        }
+        bench.send(Plan{});
+        bench.effects.clear();
+        run.ResumeTiming();
+    }
+    if (stopped != static_cast<std::uint64_t>(run.iterations() * ranks)) {
+        run.SkipWithError("other than the fewest were stopped");
+    }
+}
+BENCHMARK(guests)
+    ->ArgNames({"nodes", "ranks"})
+    ->Args({12'500, 1})
+    ->Args({12'500, 125})
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -89,6 +89,8 @@ void print_job(const nlohmann::json& job) {
     line("Created", age_since(job, "createdAt"));
     line("Started", age_since(job, "startedAt"));
     line("Finished", age_since(job, "finishedAt"));
+    line("Why", text_of(job, "message"));
+    line("Not kept", text_of(job, "notKept"));
     const nlohmann::json resources = job.value("resources", nlohmann::json::object());
     std::string asked;
     for (const auto& [key, value] : resources.items()) {

@@ -312,6 +312,28 @@ void print_rows(const GetOptions& options, const nlohmann::json& rows) {
     print_queues(std::cout, rows, wide);
 }
 
+// Of finished jobs not all is listed, and not all are there any more. On stderr, so that what reads
+// the table reads rows alone.
+void print_finished_note(std::int64_t summaries, const nlohmann::json& removed) {
+    std::string text;
+    const auto jobs = [](std::int64_t count) {
+        return std::to_string(count) + (count == 1 ? " finished job" : " finished jobs");
+    };
+    if (summaries > 0) {
+        text = jobs(summaries) + (summaries == 1 ? " is" : " are") +
+               " listed without pods: only a summary is kept";
+    }
+    const std::int64_t count = removed.value("count", std::int64_t{0});
+    if (count > 0) {
+        const std::int64_t ago = seconds_since(text_of(removed, "lastAt"), aio::Loop::wall_ms());
+        text += (text.empty() ? "" : "; ") + jobs(count) +
+                (count == 1 ? " was removed, " : " were removed, the last ") + format_age(ago) +
+                " ago: at most " + number_of(removed, "maximum") + " are kept, for " +
+                text_of(removed, "keptFor") + " (policy.finishedJobsMaximum, finishedJobsKeptFor)";
+    }
+    if (!text.empty()) std::cerr << text << '\n';
+}
+
 }  // namespace
 
 aio::Task<int> run_get(Connection& connection, GetOptions options) {
@@ -319,6 +341,8 @@ aio::Task<int> run_get(Connection& connection, GetOptions options) {
     const bool jobs_only =
         options.summary || (options.format == Format::name && options.name.empty());
     nlohmann::json rows = nlohmann::json::array();
+    nlohmann::json removed = nlohmann::json::object();
+    std::int64_t summaries = 0;
     for (int page = 1;; ++page) {
         const std::string page_text = std::to_string(page);
         const std::string size_text = std::to_string(kPageSize);
@@ -337,8 +361,11 @@ aio::Task<int> run_get(Connection& connection, GetOptions options) {
         const nlohmann::json items = reply->body.value("items", nlohmann::json::array());
         for (const auto& item : items) {
             const bool wanted = options.name.empty() || is_named(options.kind, item, options.name);
-            if (wanted) rows.push_back(shape(options.kind, item));
+            if (!wanted) continue;
+            rows.push_back(shape(options.kind, item));
+            if (item.value("summary", false)) ++summaries;
         }
+        removed = reply->body.value("finishedRemoved", nlohmann::json::object());
         const auto total = reply->body.value("total", std::int64_t{0});
         if (items.empty() || static_cast<std::int64_t>(page) * kPageSize >= total) break;
     }
@@ -350,6 +377,8 @@ aio::Task<int> run_get(Connection& connection, GetOptions options) {
             options.format);
     }
     print_rows(options, rows);
+    const bool is_table = options.format == Format::table || options.format == Format::wide;
+    if (is_table && options.kind == "jobs") print_finished_note(summaries, removed);
     co_return 0;
 }
 

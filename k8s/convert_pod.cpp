@@ -230,6 +230,9 @@ PodFacts to_facts(const MetadataParts& metadata, const StatusParts& status, Spec
     facts.unsupported = std::move(spec.unsupported);
     name_job(metadata, spec.scheduling_group, settings.labels, facts);
     if (!facts.ours) return facts;
+    // The YAML of gpuctl's own jobs has a default of its own; of all other pods their pool decides.
+    const bool is_own_job = facts.job.find(':') == std::string::npos;
+    facts.preemptible_is_default = metadata.preemptible.text.empty() && !is_own_job;
     if (!facts.gang) {
         const auto lacks_gang = [&](OwnKey key) {  // it would start alone
             facts.unsupported.push_back("the annotation " + settings.labels.text(key) +

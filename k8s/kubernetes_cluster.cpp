@@ -145,6 +145,7 @@ void KubernetesCluster::carry_out(const Effect& effect) {
                    [&](const CreateWorkload& order) { parts.maker.create(order); },
                    [&](const DeleteWorkload& order) { parts.maker.remove(order); },
                    [&](const ResizeWorkload& order) { parts.resizer.resize(order); },
+                   [](const DropDetails&) {},  // the objects are their users'
                    [&](const ReportPending& report) {
                        parts.writer.want(report);
                        parts.recorder.pending(report);

@@ -47,11 +47,11 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
     X(gang_rollbacks, "gpuctld_gang_rollbacks_total", counter, "", "", none,                       \
       "Gangs rolled back after some of their ranks could not be bound.")                           \
     X(evictions, "gpuctld_evictions_total", counter, "", "cause", none,                            \
-      "Pods stopped to make room for others, by cause (reclaimed, preempted, stranded, "           \
-      "drained).")                                                                                 \
+      "Pods that went to make room for others, by cause (reclaimed, preempted, stranded, "         \
+      "drained); an eviction that was refused is none.")                                           \
     X(elastic_ranks, "gpuctld_elastic_ranks_total", counter, "", "change", none,                   \
-      "Ranks of elastic jobs beyond the minimum: placed in idle room (grown), told to go for "     \
-      "others (shrunk).")                                                                          \
+      "Ranks of elastic jobs beyond the minimum: placed in idle room (grown), gone for others "    \
+      "(shrunk).")                                                                                 \
     X(lost_work, "gpuctld_lost_gpu_seconds_total", counter, "seconds", "", none,                   \
       "GPU time of stopped pods that has to be computed again.")                                   \
     X(refusals, "gpuctld_refusals_total", counter, "", "reason", none,                             \

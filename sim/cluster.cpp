@@ -158,6 +158,9 @@ void Cluster::announce(const World& world, Out& out) const {
     for (const PodFacts& known : world.pods) {
         if (!pods_.contains(known.uid)) out.push_back(PodRemoved{known.uid});
     }
+    for (const std::string& known : world.ended_pods) {
+        if (!pods_.contains(known)) out.push_back(PodRemoved{known});
+    }
     for (const auto& [name, node] : nodes_) out.push_back(NodeObserved{node.facts});
     for (const auto& [uid, pod] : pods_) observe(pod, out);
     for (const auto& [uid, workload] : workloads_) {

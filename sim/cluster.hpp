@@ -96,6 +96,7 @@ private:
     void reach(const ReportPending& effect, Instant now, Out& out);
     void reach(const ReportStarted& effect, Instant now, Out& out);
     void reach(const WakeAt& effect, Instant now, Out& out);
+    void reach(const DropDetails& effect, Instant now, Out& out);
     void note(const ObjectKey& job, std::string reason, std::string message, Instant now);
     void bind(PodState& pod, const BindPod& effect, Instant now, Out& out);
 

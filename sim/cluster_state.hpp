@@ -5,6 +5,7 @@
 #include <boost/describe.hpp>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -44,12 +45,14 @@ struct Workload {
     bool deleted = false;    // makes no more pods; forgotten when its last pod is gone
     bool finished = false;   // training: all ranks succeeded, or given up
     Instant finished_at;
+    std::optional<std::pair<Instant, std::uint64_t>> removal;  // planned: its place among the due
     std::int32_t failures = 0;
     Instant retry_at;               // training: no replacement for a failed rank before
     std::vector<std::string> pods;  // uids, oldest first
 };
 BOOST_DESCRIBE_STRUCT(Workload, (),
-                      (job, ranks, deleted, finished, finished_at, failures, retry_at, pods))
+                      (job, ranks, deleted, finished, finished_at, removal, failures, retry_at,
+                       pods))
 
 struct NodeState {
     NodeFacts facts;

@@ -108,8 +108,11 @@ void Cluster::finish_training(Workload& workload, Instant now, Out& out) {
     }
     if (!workload.finished_at.happened()) workload.finished_at = now;
     observe(workload, out);
+    if (settings_.finished_job_kept <= Duration{}) return;
     plan(WorkloadDue{workload.job.uid},
          std::max(now, workload.finished_at + settings_.finished_job_kept));
+    workload.removal =
+        std::pair{std::max(now, workload.finished_at + settings_.finished_job_kept), plans_};
 }
 
 // As a watch of Jobs shows them. Only those whose size changes, or whose pods failed: those of the
@@ -128,6 +131,7 @@ void Cluster::observe(const Workload& workload, Out& out) const {
 
 // As the controller for the time to live does: the object goes, its pods with it.
 void Cluster::retire_training(Workload& workload, Instant now, Out& out) {
+    if (settings_.finished_job_kept <= Duration{}) return;
     if (now < workload.finished_at + settings_.finished_job_kept) return;
     const std::string uid = workload.job.uid;
     out.push_back(WorkloadRemoved{workload.job.spec.key, uid});
@@ -174,6 +178,22 @@ void Cluster::sync_notebook(Workload& workload, Instant now, Out& out) {
     if (is_terminal(pod.phase) && !pod.terminating) {
         delete_pod(std::string{pod.uid}, false, now, out);
     }
+}
+
+// The embedded cluster is the engine's own: what the engine needs no more nobody does. The job is
+// not removed by that, so only its pods are told of.
+void Cluster::reach(const DropDetails& effect, Instant now, Out& out) {
+    if (!settings_.drops_details) return;
+    const auto found = workloads_.find(effect.job_uid);
+    if (found == workloads_.end() || !found->second.finished || found->second.deleted) return;
+    Workload& workload = found->second;
+    if (workload.removal) due_.erase(*workload.removal);
+    workload_named_.erase(workload.job.spec.key);
+    user_events_.erase(workload.job.spec.key);
+    workload.deleted = true;  // forgotten with its last pod
+    const std::vector<std::string> pods = workload.pods;
+    if (pods.empty()) workloads_.erase(found);
+    for (const std::string& pod : pods) remove_pod(pod, now, out);
 }
 
 void Cluster::create_pod(Workload& workload, std::int32_t ordinal, Instant now, Out& out) {

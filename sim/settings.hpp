@@ -43,7 +43,9 @@ struct Settings {
     Duration crash_backoff{10'000};    // of the kubelet; doubles
     Duration crash_backoff_maximum{300'000};
     std::int32_t backoff_limit = 3;  // failed pods of a training job before it fails (contract 4.2)
-    Duration finished_job_kept = kFinishedJobKept;
+    Duration finished_job_kept = kFinishedJobKept;  // then its object goes; 0: never
+    // Finished jobs of which the engine keeps a summary go with their pods: nobody else uses it.
+    bool drops_details = false;
     Duration log_interval{1'000};
     Faults faults;
 };
@@ -51,7 +53,7 @@ BOOST_DESCRIBE_STRUCT(Settings, (),
                       (seed, label_prefix, api_latency_min, api_latency_max, answer_late,
                        image_pull, container_start, container_stop_max, training_run_time,
                        eviction_after, orphan_removal, job_retry_delay, crash_backoff,
-                       crash_backoff_maximum, backoff_limit, finished_job_kept, log_interval,
-                       faults))
+                       crash_backoff_maximum, backoff_limit, finished_job_kept, drops_details,
+                       log_interval, faults))
 
 }  // namespace gpuctl::sim

@@ -21,6 +21,16 @@ World read_world(const Engine& engine) {
             world.pods.push_back(std::move(facts));
         }
     }
+    const auto add_ended = [&world](const FinishedJob& of) {
+        for (const EndedPod& pod : of.ended_pods) {
+            std::string uid = text_of(pod.uid);
+            if (!uid.empty()) world.ended_pods.push_back(std::move(uid));
+        }
+    };
+    for (const auto& [key, job] : engine.state().finished_jobs().by_key()) add_ended(job);
+    for (const auto& [key, id] : engine.state().jobs_by_key()) {
+        if (const auto& past = engine.state().job(id).past) add_ended(*past);
+    }
     return world;
 }
 

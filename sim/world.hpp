@@ -19,6 +19,7 @@ struct World {
     };
     std::vector<Job> jobs;
     std::vector<PodFacts> pods;
+    std::vector<std::string> ended_pods;  // uids of those of which only a summary is kept
     std::vector<NodeFacts> nodes;
 };
 

@@ -31,6 +31,20 @@ Json created_json(const JobRecord& job, const std::string& message) {
     return body;
 }
 
+// The same of one that has finished since, from its summary.
+Json created_json(const FinishedJob& job) {
+    JobRecord record;
+    record.uid = job.uid;
+    record.spec.key = job.key;
+    record.spec.kind = job.kind;
+    record.spec.pool = job.pool;
+    record.spec.gpu_type = job.gpu_type.substr(0, job.gpu_type.find(','));
+    record.submitted_at = job.submitted_at;
+    Json body = created_json(record, "stored; has finished since");
+    body["resources"]["gpu"] = gpus_json(job.gpus_per_pod);
+    return body;
+}
+
 std::string waiting_message(const JobRecord& job) {
     return "stored; waits in pool " + (job.spec.pool.empty() ? kDefaultPool : job.spec.pool);
 }
@@ -109,8 +123,10 @@ std::optional<net::HttpResponse> answer_repeat(Services& services, const Call& c
     if (const auto* known = std::get_if<KeyOfJob>(&state)) {
         const Result<JobView> job =
             find_job(services.engine.state(), known->job.namespace_name, whole_name(known->job));
-        if (job && job->record != nullptr) {
-            Json body = created_json(*job->record, waiting_message(*job->record));
+        if (job && job->kind) {
+            Json body = job->record != nullptr
+                            ? created_json(*job->record, waiting_message(*job->record))
+                            : created_json(*job->summary);
             body["warnings"] = Json::array();
             net::HttpResponse response = json_reply(201, body);
             response.fields.set("Idempotency-Replayed", "true");

@@ -9,8 +9,9 @@ namespace gpuctl::api {
 
 void IdempotencyKeys::recover(const ClusterState& state) {
     for (const JobView& job : list_jobs(state, {})) {
-        if (job.record == nullptr || job.record->idempotency_key.empty()) continue;
-        const std::string& stored = job.record->idempotency_key;
+        if (job.record == nullptr && job.summary == nullptr) continue;
+        const std::string& stored =
+            job.record != nullptr ? job.record->idempotency_key : job.summary->idempotency_key;
         const std::size_t mark = stored.rfind('#');
         if (mark == stored.npos) continue;
         const std::string key = stored.substr(0, mark);

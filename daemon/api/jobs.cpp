@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/api/finished.hpp"
 #include "daemon/api/handlers.hpp"
 #include "daemon/api/missing_pods.hpp"
 #include "daemon/api/open_question.hpp"
@@ -99,7 +100,9 @@ net::HttpResponse list_jobs_page(Services& services, const Call& call) {
             if (has_status(job, pod, status)) rows.push_back(pod_row(job, pod, now));
         }
     }
-    return json_reply(200, page_json(*page, std::move(rows)));
+    Json body = page_json(*page, std::move(rows));
+    body["finishedRemoved"] = removed_json(services.engine.state(), filter->namespace_name);
+    return json_reply(200, body);
 }
 
 aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
@@ -110,7 +113,9 @@ aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
         add_controller_words(words, *job->waiting);
         whatif::keep_to(job->start, *job->waiting);
     }
-    co_return json_reply(200, job_detail(*job, services.engine.history().of(job->key), wall_now()));
+    Json body = job_detail(*job, services.engine.history().of(job->key), wall_now());
+    body["notKept"] = not_kept_sentence(services.engine.state(), *job);
+    co_return json_reply(200, body);
 }
 
 aio::Task<net::HttpResponse> explain(Services& services, Call call) {
@@ -153,7 +158,7 @@ aio::Task<net::HttpResponse> delete_job(Services& services, Call call) {
     if (!force) co_return problem_reply(force.error(), call);
     const Result<JobView> job = job_named(services, call);
     if (!job) co_return problem_reply(job.error(), call);
-    if (job->record == nullptr) {
+    if (!job->kind) {
         const std::string name = to_string(job->key);
         co_return problem_reply(
             make_error(ErrorCode::Conflict,

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "daemon/api/finished.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
 #include "daemon/wire/log_limits.hpp"
@@ -52,6 +53,19 @@ LogTarget target_of(const JobView& job, const PodView& pod, const LogQuery& quer
     return target;
 }
 
+// Pods of which only the summary of their job speaks: the cluster has them and their logs.
+std::vector<PodView> ended_pods(const FinishedJob& job) {
+    std::vector<PodView> pods;
+    for (const EndedPod& ended : job.ended_pods) {
+        PodView& pod = pods.emplace_back();
+        pod.facts.key = {job.key.namespace_name, name_of(ended, job.key)};
+        pod.facts.uid = text_of(ended.uid);
+        pod.facts.phase = ended.succeeded ? PodPhase::succeeded : PodPhase::failed;
+        pod.standing = PodStanding::done;
+    }
+    return pods;
+}
+
 Result<std::vector<LogTarget>> targets_of(const JobView& job, const Call& call,
                                           const LogQuery& query) {
     std::vector<LogTarget> targets;
@@ -89,9 +103,11 @@ Result<std::vector<LogTarget>> targets_of(const JobView& job, const Call& call,
 
 Result<std::vector<LogTarget>> find_targets(Services& services, const Call& call,
                                             const LogQuery& query) {
-    const Result<JobView> job =
+    Result<JobView> job =
         find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
     if (!job) return job.error();
+    if (auto gone = log_not_kept(services.engine.state(), *job)) return *gone;
+    if (job->summary != nullptr) job->pods = ended_pods(*job->summary);
     return targets_of(*job, call, query);
 }
 

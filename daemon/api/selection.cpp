@@ -46,8 +46,12 @@ Error unknown_status(std::string_view status, std::span<const std::string_view> 
 // Work of a pool outlives its last node.
 bool has_jobs(const ClusterState& state, std::string_view pool) {
     const auto& jobs = state.jobs_by_key();
-    return std::any_of(jobs.begin(), jobs.end(),
-                       [&](const auto& job) { return state.job(job.second).pool_wanted == pool; });
+    const auto& finished = state.finished_jobs().by_key();
+    return std::any_of(
+               jobs.begin(), jobs.end(),
+               [&](const auto& job) { return state.job(job.second).pool_wanted == pool; }) ||
+           std::any_of(finished.begin(), finished.end(),
+                       [&](const auto& job) { return job.second.pool == pool; });
 }
 
 }  // namespace

@@ -32,12 +32,16 @@ std::string ready_of(const JobView& job) {
 }
 
 std::string priority_of(const JobView& job) {
-    return job.record != nullptr ? std::string{to_string(job.record->spec.priority)}
-                                 : std::to_string(job.priority);
+    if (job.record != nullptr) return std::string{to_string(job.record->spec.priority)};
+    for (const JobPriority named : {JobPriority::low, JobPriority::medium, JobPriority::high}) {
+        if (job.kind && priority_value(named) == job.priority) return std::string{to_string(named)};
+    }
+    return std::to_string(job.priority);
 }
 
 // "H100,A100": the preferred one first.
 std::string gpu_type_of(const JobView& job) {
+    if (job.summary != nullptr) return job.summary->gpu_type;
     PlacementRules rules;
     if (job.record != nullptr) {
         set_gpu_models(job.record->spec, rules);
@@ -66,6 +70,7 @@ Json resources_json(const JobView& job) {
 
 // What all of its pods ask for, those that are still to be made included.
 GpuMilli gpus_of_all(const JobView& job) {
+    if (job.summary != nullptr) return job.summary->gpus;
     GpuMilli sum;
     std::int64_t missing = job.pods_wanted;
     for (const PodView& pod : job.pods) {
@@ -117,6 +122,24 @@ Json events_json(const std::vector<core::JobEvent>& events, Instant now) {
         list.push_back(std::move(entry));
     }
     return list;
+}
+
+std::string uid_of(const JobView& job) {
+    if (job.record != nullptr) return job.record->uid;
+    return job.summary != nullptr ? job.summary->uid : "";
+}
+
+// All that is known of them, in the shape of pod_json().
+void add_ended_pods(const FinishedJob& job, Json& pods, Json& names) {
+    for (const EndedPod& pod : job.ended_pods) {
+        const std::string name = name_of(pod, job.key);
+        pods.push_back({{"name", name},
+                        {"uid", text_of(pod.uid)},
+                        {"status", pod.succeeded ? "Succeeded" : "Failed"},
+                        {"ready", "0/1"},
+                        {"node", kNotAvailable}});
+        names.push_back(name);
+    }
 }
 
 }  // namespace
@@ -182,16 +205,18 @@ Json job_row(const JobView& job, Instant now) {
         }
         nodes += (nodes.empty() ? "" : ",") + pod.node;
     }
+    if (job.summary != nullptr) nodes = job.summary->nodes;
     if (!nodes.empty()) body["node"] = nodes;
     body["ip"] = kNotAvailable;
     add_common(body, job, now);
     body["gpuTotal"] = gpus_json(gpus_of_all(job));
+    body["summary"] = job.summary != nullptr;
     return body;
 }
 
 Json row_without_pods(const JobView& job, Instant now) {
     Json body = job_row(job, now);
-    body["ready"] = kNoContainers;
+    if (job.summary == nullptr) body["ready"] = kNoContainers;
     return body;
 }
 
@@ -240,7 +265,7 @@ Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, I
     Json body = job_row(job, now);
     body["version"] = job.record != nullptr ? job.record->spec.version : "";
     body["description"] = job.record != nullptr ? job.record->spec.description : "";
-    body["uid"] = job.record != nullptr ? job.record->uid : "";
+    body["uid"] = uid_of(job);
     body["priorityValue"] = job.priority;
     body["finishedAt"] = format_time(job.finished_at);
     body["gang"] = job.gang;
@@ -255,8 +280,10 @@ Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, I
     body["podsRunning"] = job.pods_running;
     body["resources"] = resources_json(job);
     body["waiting"] = job.waiting ? explanation_json(*job.waiting) : Json{};
+    body["message"] = job.summary != nullptr ? job.summary->message : "";
     body["pods"] = Json::array();
     Json names = Json::array();
+    if (job.summary != nullptr) add_ended_pods(*job.summary, body["pods"], names);
     for (const PodView& pod : job.pods) {
         body["pods"].push_back(pod_json(pod));
         names.push_back(pod.facts.key.name);

@@ -33,6 +33,7 @@ std::string cause_of_failure(const JobView& job, const std::vector<core::JobEven
                (last->node.empty() ? "" : " on node " + last->node);
     }
     if (job.waiting) return job.waiting->sentence;
+    if (job.summary != nullptr && !job.summary->message.empty()) return job.summary->message;
     const auto trouble = std::find_if(events.begin(), events.end(),
                                       [](const core::JobEvent& event) { return event.warning; });
     if (trouble != events.end()) return trouble->object + ": " + trouble->message;

@@ -45,6 +45,11 @@ const std::vector<Key<PreemptionPolicy>>& keys<PreemptionPolicy>() {
                "whenDemandFits: of queues that hold and wait for no more than theirs; or always"),
         span("waitTarget", &PreemptionPolicy::wait_target, 0, 365 * kMsPerDay,
              "with mode: shortest, who has nearly waited so long in all goes sooner; 0: off"),
+        choice("victims", &PreemptionPolicy::victims,
+               {{"lowerPriority", PreemptionVictims::lower_priority},
+                {"preemptible", PreemptionVictims::preemptible}},
+               "pods that go for higher priority: lowerPriority (all that do not say no) or "
+               "preemptible"),
     };
     return table;
 }

@@ -11,18 +11,15 @@
 namespace gpuctl::config {
 namespace {
 
-constexpr std::int64_t kKi = 1 << 10;
-constexpr std::int64_t kMi = 1 << 20;
-constexpr std::int64_t kGi = 1 << 30;
+constexpr std::int64_t kKi = 1 << 10, kMi = 1 << 20, kGi = 1 << 30;
 
 // GPUs in thousandths, absent or not.
 template <typename T>
 Key<T> gpus(std::string_view name, GpuMilli T::* member, std::string_view meaning) {
     return {name, meaning, false,
             [member](const wire::Field& field, T& value) {
-                if (const auto milli = read_thousandths(field, "GPUs")) {
-                    value.*member = GpuMilli{*milli};
-                }
+                const auto milli = read_thousandths(field, "GPUs");
+                if (milli) value.*member = GpuMilli{*milli};
             },
             [member](const T& value, Shown& shown) { shown.value = format_gpus(value.*member); }};
 }
@@ -31,9 +28,8 @@ template <typename T>
 Key<T> gpus(std::string_view name, std::optional<GpuMilli> T::* member, std::string_view meaning) {
     return {name, meaning, false,
             [member](const wire::Field& field, T& value) {
-                if (const auto milli = read_thousandths(field, "GPUs")) {
-                    value.*member = GpuMilli{*milli};
-                }
+                const auto milli = read_thousandths(field, "GPUs");
+                if (milli) value.*member = GpuMilli{*milli};
             },
             [member](const T& value, Shown& shown) {
                 shown.absent = !(value.*member);
@@ -45,9 +41,8 @@ template <typename T>
 Key<T> cores(std::string_view name, std::optional<CpuMilli> T::* member, std::string_view meaning) {
     return {name, meaning, false,
             [member](const wire::Field& field, T& value) {
-                if (const auto milli = read_thousandths(field, "cores")) {
-                    value.*member = CpuMilli{*milli};
-                }
+                const auto milli = read_thousandths(field, "cores");
+                if (milli) value.*member = CpuMilli{*milli};
             },
             [member](const T& value, Shown& shown) {
                 shown.absent = !(value.*member);
@@ -356,7 +351,7 @@ const std::vector<Key<Policy>>& keys<Policy>() {
              "... for each so long waited"),
         count("ageingMaximum", &Policy::ageing_maximum, 0, 2'000'000, "... up to this much"),
         count("evictionsPerJobPerHour", &Policy::evictions_per_job_per_hour, 0, 1'000,
-              "how often one job may be moved out of the way of others; 0: never"),
+              "how often a gang, or each pod of another job, may be moved for others; 0: never"),
         span("runTimeProtected", &Policy::run_time_protected, 0, 30 * kMsPerDay,
              "so long after its start nothing is stopped for others"),
         span("growthPause", &Policy::growth_pause, 0, kMsPerDay,
@@ -365,6 +360,15 @@ const std::vector<Key<Policy>>& keys<Policy>() {
              "elastic jobs with a speedup change size where that pays within so long; 0s: like "
              "those without"),
         count("planAttemptsMax", &Policy::plan_attempts_max, 1, 10'000'000, "tries in one Plan"),
+        count(
+            "finishedJobsDetailed", &Policy::finished_jobs_detailed, 0, 100'000,
+            "finished jobs that are kept in full, with pods, YAML, events and (embedded) logs: the "
+            "newest ..."),
+        count(
+            "finishedJobsMaximum", &Policy::finished_jobs_maximum, 0, 1'000'000,
+            "... and altogether, the older ones as a summary; beyond, the oldest are removed ..."),
+        span("finishedJobsKeptFor", &Policy::finished_jobs_kept_for, kMsPerSecond, 366 * kMsPerDay,
+             "... and all of them this long after their end"),
         maintenance(),
         reservations(),
         choice("drainUnhealthy", &Policy::unhealthy_drain, drains(),

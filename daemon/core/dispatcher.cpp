@@ -6,9 +6,9 @@
 namespace gpuctl::core {
 namespace {
 
-constexpr std::string_view kEffectNames[] = {"BindPod",        "DeletePod",     "CreateWorkload",
-                                             "DeleteWorkload", "ReportPending", "ReportStarted",
-                                             "WakeAt",         "EvictPod",      "ResizeWorkload"};
+constexpr std::string_view kEffectNames[] = {
+    "BindPod",       "DeletePod", "CreateWorkload", "DeleteWorkload", "ReportPending",
+    "ReportStarted", "WakeAt",    "EvictPod",       "ResizeWorkload", "DropDetails"};
 static_assert(std::size(kEffectNames) == std::variant_size_v<Effect>);
 
 std::string_view to_string(BindResult result) {

@@ -58,7 +58,9 @@ void History::on_event(const Event& event, Instant now) {
     }
     if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
         const ObjectKey& key = submitted->job.spec.key;
-        of_job(key) = {};  // what happened to the one that had its name before is not its story
+        // What happened to the one that had its name before is not its story.
+        of_job(key).events.clear();
+        of_job(key).is_being_deleted = false;
         return add(key, {now, now, false, "Submitted", job_object(key), "accepted and stored"});
     }
     if (const auto* asked = std::get_if<JobDeleteRequested>(&event)) {
@@ -148,6 +150,7 @@ void History::on_effect(const Effect& effect, Instant now) {
     if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
         evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
     }
+    if (const auto* finished = std::get_if<DropDetails>(&effect)) drop(*finished);
     const auto* resize = std::get_if<ResizeWorkload>(&effect);
     if (resize != nullptr && resize->from != resize->to) {  // else it is only asked for its size
         add(resize->key, {now, now, false, "Resized", job_object(resize->key),
@@ -160,13 +163,21 @@ History::OfJob& History::of_job(const ObjectKey& job) {
     const std::string key = path_of(job);
     const auto [entry, is_new] = by_job_.try_emplace(key);
     if (is_new) {
-        jobs_in_order_.push_back(key);
+        entry->second.place = jobs_in_order_.insert(jobs_in_order_.end(), key);
         if (jobs_in_order_.size() > kJobsRememberedMax) {
             by_job_.erase(jobs_in_order_.front());
             jobs_in_order_.pop_front();
         }
     }
     return entry->second;
+}
+
+void History::drop(const DropDetails& finished) {
+    for (const std::string& uid : finished.pods) pods_.erase(uid);
+    const auto known = by_job_.find(path_of(finished.job));
+    if (known == by_job_.end()) return;
+    jobs_in_order_.erase(known->second.place);
+    by_job_.erase(known);
 }
 
 void History::add(const ObjectKey& job, JobEvent event) {

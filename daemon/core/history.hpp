@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -50,16 +51,18 @@ private:
 
     struct OfJob {
         std::deque<JobEvent> events;
-        bool is_being_deleted = false;  // so that its end is no surprise
+        bool is_being_deleted = false;             // so that its end is no surprise
+        std::list<std::string>::iterator place{};  // in jobs_in_order_
     };
 
     void on_pod(const PodFacts& pod, Instant now);
     void on_evicted(const PodEvictOutcome& outcome, Instant now);
     OfJob& of_job(const ObjectKey& job);
     void add(const ObjectKey& job, JobEvent event);
+    void drop(const DropDetails& finished);
 
     std::unordered_map<std::string, OfJob> by_job_;          // namespace/name
-    std::deque<std::string> jobs_in_order_;                  // oldest first, for eviction
+    std::list<std::string> jobs_in_order_;                   // oldest first, for eviction
     std::unordered_map<std::string, LastSeen> pods_;         // by uid, while they exist
     std::unordered_map<std::uint64_t, EvictPod> evictions_;  // that were not answered
 };

@@ -35,7 +35,30 @@ std::vector<Event> Reconciler::vanished(const ClusterState& state) const {
             events.emplace_back(WorkloadRemoved{key, job.record->uid});
         }
     }
+    add_vanished_ends(state, events);
     return events;
+}
+
+// Of finished jobs of which a summary is kept; of pods whose uid cannot be read back nothing is
+// said: they go with the summary.
+void Reconciler::add_vanished_ends(const ClusterState& state, std::vector<Event>& events) const {
+    const auto add_pods = [&](const std::vector<EndedPod>& pods) {
+        for (const EndedPod& pod : pods) {
+            std::string uid = text_of(pod.uid);
+            const bool is_gone = !uid.empty() && !pod_uids_.contains(uid);
+            if (is_gone) events.emplace_back(PodRemoved{std::move(uid)});
+        }
+    };
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        if (state.job(id).past) add_pods(state.job(id).past->ended_pods);
+    }
+    for (const auto& [key, job] : state.finished_jobs().by_key()) {
+        add_pods(job.ended_pods);
+        const bool had_object = !job.uid.empty() && !job.never_made;
+        if (had_object && !workload_job_uids_.contains(job.uid)) {
+            events.emplace_back(WorkloadRemoved{key, job.uid});
+        }
+    }
 }
 
 }  // namespace gpuctl::core

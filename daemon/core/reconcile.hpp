@@ -20,6 +20,8 @@ public:
     [[nodiscard]] std::vector<Event> vanished(const ClusterState& state) const;
 
 private:
+    void add_vanished_ends(const ClusterState& state, std::vector<Event>& events) const;
+
     std::set<std::string> pod_uids_;
     std::set<std::string> node_names_;
     std::set<ObjectKey> gangs_;

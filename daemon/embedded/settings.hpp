@@ -27,9 +27,17 @@ struct NodeGroup {
     std::int32_t gpu_replicas = 1;          // that each GPU is shared by
 };
 
+// The engine decides how long finished jobs are kept (policy.finishedJobs...), nobody beside it.
+inline sim::Settings cluster_of_the_engine() {
+    sim::Settings settings;
+    settings.finished_job_kept = Duration{};
+    settings.drops_details = true;
+    return settings;
+}
+
 struct EmbeddedSettings {
     std::vector<NodeGroup> nodes;
-    sim::Settings cluster;  // its label_prefix, seed and times
+    sim::Settings cluster = cluster_of_the_engine();  // its label_prefix, seed and times
     TopologyKeys topology_labels;
     std::string cluster_id;  // as the journal's header says (Recovered::cluster_id)
 };

@@ -239,6 +239,12 @@ namespace gpuctl {
       "Nothing wakes a job whose claim was in vain.") \
     X(forget_evictions_on_disk, \
       "How often a job was moved is not written down.") \
+    X(charge_evictions_when_asked, \
+      "An eviction is charged to the budget of its job when it is asked for, whatever becomes of it.") \
+    X(count_replicas_as_one, \
+      "Replicas of a service share the budget of evictions of one job.") \
+    X(forget_moves_of_replicas, \
+      "A pod that stands in the place of one that was evicted has never been moved.") \
     X(stop_equals_for_short, \
       "A short job has others stopped of which less is left than of itself.") \
     X(forget_what_was_done, \
@@ -247,6 +253,10 @@ namespace gpuctl {
       "Jobs of the same priority are stopped as well.") \
     X(preempt_the_unwilling, \
       "Jobs that may not be preempted are.") \
+    X(preempt_only_the_low, \
+      "Of pods whose users say nothing only those of low priority are stopped for higher priority.") \
+    X(reclaim_by_priority, \
+      "Pods that may be stopped for higher priority are also stopped for a guarantee.") \
     X(preempt_half_a_gang, \
       "Of a gang, only one rank is stopped.") \
     X(preempt_in_vain, \
@@ -257,6 +267,8 @@ namespace gpuctl {
       "A queue takes back one GPU more than it is guaranteed.") \
     X(never_reclaim, \
       "What was lent of a guarantee does not come back.") \
+    X(reclaim_gpus_only, \
+      "A guarantee is stopped by work without GPUs that holds the CPU or memory beside them.") \
     X(keep_stale_claims, \
       "A claim on a node that takes no more work is kept and used.") \
     X(keep_empty_devices_open, \
@@ -349,10 +361,26 @@ namespace gpuctl {
       "Of several GPU models any will do, whichever comes first in the list.") \
     X(mix_models_in_a_gang, \
       "Ranks that come later go to another GPU model than the others of their gang.") \
+    X(keep_finished_for_ever, \
+      "Finished jobs: their age is not looked at.") \
+    X(keep_one_finished_too_many, \
+      "Finished jobs: one more is kept than may be.") \
+    X(summarize_the_newest, \
+      "Finished jobs: the newest are summarized, and the oldest kept in full.") \
+    X(summarize_too_soon, \
+      "Finished jobs: one is summarized although its controller makes further pods.") \
+    X(finished_names_are_free, \
+      "Finished jobs: another job takes the name of one that is kept as a summary.") \
+    X(take_ended_pods_for_new, \
+      "Finished jobs: a pod of a summarized job that is reported again makes it a job again.") \
+    X(forget_finished_on_disk, \
+      "Finished jobs: summaries are not written down.") \
     X(ignore_host_ports, \
       "A port of a node is given to as many pods as ask for it.") \
     X(ignore_volumes, \
-      "A pod goes to nodes that its volumes do not reach.")
+      "A pod goes to nodes that its volumes do not reach.") \
+    X(strand_gpus_by_pod_slots, \
+      "Packing: pods without GPUs take the last pod slots of nodes with idle ones.")
 // clang-format on
 
 enum class PlantedBug : std::uint8_t {

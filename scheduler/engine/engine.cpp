@@ -12,6 +12,16 @@ struct Engine::Parts {
     explicit Parts(ClusterState with) : state(std::move(with)) {
         figures.refusals.resize(kReasons.size());
     }
+    void read_outcomes() {
+        const OutcomeFigures& outcomes = state.outcomes();
+        figures.gang_rollbacks = outcomes.gang_rollbacks;
+        figures.pods_reclaimed = outcomes.evicted(EvictionCause::reclaimed);
+        figures.pods_preempted = outcomes.evicted(EvictionCause::preempted);
+        figures.pods_drained = outcomes.evicted(EvictionCause::drained);
+        figures.pods_stranded = outcomes.evicted(EvictionCause::stranded);
+        figures.ranks_shrunk = outcomes.evicted(EvictionCause::shrunk);
+        figures.lost_gpu_seconds = static_cast<std::uint64_t>(outcomes.lost_gpu_ms / 1'000);
+    }
     ClusterState state;
     Planner planner;
     EngineFigures figures;
@@ -25,6 +35,7 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 void Engine::step(const Input& input, EffectList& effects) {
     ClusterState& state = parts_->state;
     state.apply(input.event, input.now, effects);
+    parts_->read_outcomes();
     if (!std::holds_alternative<Plan>(input.event)) return;
     if (!state.leading() || !state.synced()) return;
     parts_->planner.run(state, parts_->figures, effects);

@@ -14,6 +14,8 @@ Positions positions(const ClusterState& state);
 using Starts = std::map<JobId, StartEstimate>;
 Starts starts(const ClusterState& state, const Positions& positions);
 PodView pod_view(const ClusterState& state, PodId id);
+// Of a finished job of which a summary is kept.
+JobView summary_view(const FinishedJob& job);
 
 // What waits and runs in a queue itself.
 struct Work {

@@ -15,6 +15,7 @@
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/reason.hpp"
 #include "scheduler/plan/start_estimate.hpp"
+#include "scheduler/state/finished_job.hpp"
 #include "scheduler/state/rows.hpp"
 
 namespace gpuctl {
@@ -59,6 +60,8 @@ struct JobView {
     std::vector<PodView> pods;  // ordered by rank, then name
     std::optional<Explanation> waiting;  // present while a pod of it waits
     const JobRecord* record = nullptr;   // jobs submitted through us; valid until the next step()
+    // Of a finished job: all that is kept of it (ADR 0030), without `pods` and `record`; likewise.
+    const FinishedJob* summary = nullptr;
 };
 
 // What GPUs are at the moment, in thousandths of whole ones; each is in one state.

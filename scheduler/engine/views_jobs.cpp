@@ -28,7 +28,10 @@ bool is_service(const JobRow& job) {
 }
 
 std::int64_t pods_wanted(const JobRow& job) {
-    if (!job.record) return static_cast<std::int64_t>(job.pods.size()) + job.finished.count();
+    if (!job.record) {
+        const PastEnds past = past_ends(job);
+        return std::ssize(job.pods) + job.finished.count() + past.succeeded + past.failed;
+    }
     const JobSpec& spec = job.record->spec;
     if (ClusterState::is_elastic(job)) return job.elastic.wanted;
     const bool is_scaled = spec.kind != JobKind::training && job.workload_facts;
@@ -136,8 +139,10 @@ JobView view_of(const ClusterState& state, JobId id, const Lines& lines, Explain
     view.submitted_at = job.submitted_at;
     view.started_at = run_began(state, job);
     view.finished_at = job.finished_at;
+    const PastEnds past = past_ends(job);
     Tally tally;
-    tally.succeeded = job.finished.count();
+    tally.succeeded = job.finished.count() + past.succeeded;
+    tally.failed = past.failed;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
         view.pods.push_back(view_parts::pod_view(state, pod_id));
@@ -259,6 +264,10 @@ std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filte
         JobView view = view_of(state, id, lines, explainer);
         if (passes(view, filter)) out.push_back(std::move(view));
     }
+    for (const auto& [key, job] : state.finished_jobs().by_key()) {
+        JobView view = view_parts::summary_view(job);
+        if (passes(view, filter)) out.push_back(std::move(view));
+    }
     // The keys of lone pods carry a prefix that nobody sees.
     std::stable_sort(out.begin(), out.end(), [](const JobView& a, const JobView& b) {
         const int by_namespace = a.key.namespace_name.compare(b.key.namespace_name);
@@ -278,37 +287,56 @@ std::string maker_of(const std::string& key) {
     return key.substr(0, std::min(key.find('.'), pool)) + key.substr(pool, colon - pool);
 }
 
+// A job by one of its names; of those that are summarized there is no id.
+struct Named {
+    const ObjectKey* key = nullptr;
+    std::uint64_t arrival = 0;
+    JobId id;
+};
+
 // Of several revisions of one Deployment the latest is meant.
-void keep_latest(const ClusterState& state, std::vector<JobId>& jobs) {
-    std::erase_if(jobs, [&](JobId id) {
-        const JobRow& job = state.job(id);
-        return std::any_of(jobs.begin(), jobs.end(), [&](JobId other_id) {
-            const JobRow& other = state.job(other_id);
-            return other.arrival > job.arrival &&
-                   other.key.namespace_name == job.key.namespace_name &&
-                   !maker_of(job.key.name).empty() &&
-                   maker_of(other.key.name) == maker_of(job.key.name);
-        });
+void keep_latest(std::vector<Named>& jobs) {
+    const auto is_later = [](const Named& job, const Named& other) {
+        return other.arrival > job.arrival &&
+               other.key->namespace_name == job.key->namespace_name &&
+               !maker_of(job.key->name).empty() &&
+               maker_of(other.key->name) == maker_of(job.key->name);
+    };
+    const std::vector<Named> all = jobs;
+    std::erase_if(jobs, [&](const Named& job) {
+        return std::any_of(all.begin(), all.end(),
+                           [&](const Named& other) { return is_later(job, other); });
     });
 }
 
 // A whole name is one job's. Else the name that people know wins over a pod that is called so.
-std::vector<JobId> jobs_called(const ClusterState& state, std::string_view namespace_name,
+std::vector<Named> jobs_called(const ClusterState& state, std::string_view namespace_name,
                                std::string_view name) {
     const bool is_whole = name.find(':') != std::string_view::npos;
-    std::vector<JobId> by_name;
-    std::vector<JobId> by_pod;
-    for (const auto& [key, id] : state.jobs_by_key()) {
-        if (!namespace_name.empty() && key.namespace_name != namespace_name) continue;
-        const auto is_named = [&](PodId pod) { return state.pod(pod).facts.key.name == name; };
-        const std::vector<PodId>& pods = state.job(id).pods;
+    std::vector<Named> by_name;
+    std::vector<Named> by_pod;
+    const auto consider = [&](Named job, const auto& has_pod) {
+        const ObjectKey& key = *job.key;
+        if (!namespace_name.empty() && key.namespace_name != namespace_name) return;
         if ((is_whole ? whole_name(key) : shown_name(key)) == name) {
-            by_name.push_back(id);
-        } else if (std::any_of(pods.begin(), pods.end(), is_named)) {
-            by_pod.push_back(id);
+            by_name.push_back(job);
+        } else if (has_pod()) {
+            by_pod.push_back(job);
         }
+    };
+    for (const auto& [key, id] : state.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        const auto is_named = [&](PodId pod) { return state.pod(pod).facts.key.name == name; };
+        consider({&key, job.arrival, id},
+                 [&] { return std::any_of(job.pods.begin(), job.pods.end(), is_named); });
     }
-    keep_latest(state, by_name);
+    for (const auto& [key, job] : state.finished_jobs().by_key()) {
+        const auto is_named = [&](const EndedPod& pod) { return name_of(pod, job.key) == name; };
+        consider({&key, job.arrival, JobId::none()}, [&] {
+            return std::any_of(job.ended_pods.begin(), job.ended_pods.end(), is_named);
+        });
+    }
+    keep_latest(by_name);
     return by_name.empty() ? by_pod : by_name;
 }
 
@@ -316,7 +344,7 @@ std::vector<JobId> jobs_called(const ClusterState& state, std::string_view names
 
 Result<JobView> find_job(const ClusterState& state, std::string_view namespace_name,
                          std::string_view name) {
-    const std::vector<JobId> matches = jobs_called(state, namespace_name, name);
+    const std::vector<Named> matches = jobs_called(state, namespace_name, name);
     const std::string where =
         namespace_name.empty() ? "" : " in namespace " + std::string{namespace_name};
     if (matches.empty()) {
@@ -330,14 +358,17 @@ Result<JobView> find_job(const ClusterState& state, std::string_view namespace_n
         Error error = make_error(
             ErrorCode::JobAmbiguous,
             std::to_string(matches.size()) + " jobs are named " + std::string{name} + where + help);
-        for (const JobId id : matches) {
-            const ObjectKey& key = state.job(id).key;
-            error.details.push_back({Place{}, key.namespace_name + "/" + whole_name(key)});
+        for (const Named& job : matches) {
+            error.details.push_back(
+                {Place{}, job.key->namespace_name + "/" + whole_name(*job.key)});
         }
         return error;
     }
+    const Named& found = matches.front();
+    if (!found.id.exists())
+        return view_parts::summary_view(*state.finished_jobs().find(*found.key));
     Explainer explainer{state};
-    return view_of(state, matches.front(), Lines{state}, explainer);
+    return view_of(state, found.id, Lines{state}, explainer);
 }
 
 std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey& job) {

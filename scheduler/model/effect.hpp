@@ -112,8 +112,18 @@ struct ResizeWorkload {
 };
 BOOST_DESCRIBE_STRUCT(ResizeWorkload, (), (id, epoch, key, job_uid, from, to, why))
 
+// Of this finished job only a summary is kept from now on (ADR 0030): what others keep of it and
+// its pods for the engine's sake is needed no more. Nothing is removed from a cluster that others
+// use, too. Best effort, no outcome; a cluster that drops its pods reports them removed.
+struct DropDetails {
+    ObjectKey job;
+    std::string job_uid;            // empty: pods of another maker
+    std::vector<std::string> pods;  // uids
+};
+BOOST_DESCRIBE_STRUCT(DropDetails, (), (job, job_uid, pods))
+
 using Effect =
     std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending, ReportStarted,
-                 WakeAt, EvictPod, ResizeWorkload>;  // new ones at the end
+                 WakeAt, EvictPod, ResizeWorkload, DropDetails>;  // new ones at the end
 
 }  // namespace gpuctl

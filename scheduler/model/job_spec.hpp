@@ -155,8 +155,8 @@ BOOST_DESCRIBE_STRUCT(JobSpec, (),
                        gpu_types_next, gpu_share, cpu, memory, replicas_min, replicas_max, service,
                        workdirs, claims, topology, speeds))
 
-// So long a training job that has ended is kept for its users to look at (contract 4.2): in
-// Kubernetes the Job's time to live, in the virtual cluster the same.
+// So long a training job that has ended is kept for its users to look at (contract 4.2): the time
+// to live of its Job in Kubernetes.
 inline constexpr Duration kFinishedJobKept = Duration::seconds(86'400);
 
 // An accepted job: the spec and what we added.

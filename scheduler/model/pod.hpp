@@ -86,8 +86,10 @@ struct PodFacts {
     bool has_controller = false;  // only such pods may be deleted to roll a gang back, or evicted
     std::string controller_uid;   // of that; empty where nobody says it
     bool preemptible = false;     // may be stopped for the sake of others
-    bool preempts = true;         // may have others of lower priority stopped
-    bool runs_to_end = false;     // what it does comes to an end, unlike a service
+    // Its user did not say so: for higher priority it may be where its pool lets it (PoolPolicy).
+    bool preemptible_is_default = false;
+    bool preempts = true;      // may have others of lower priority stopped
+    bool runs_to_end = false;  // what it does comes to an end, unlike a service
     PodPhase phase = PodPhase::pending;
     std::string status;   // what users read: phase or the container's waiting reason
     std::string node;     // empty: not bound
@@ -133,11 +135,11 @@ struct PodFacts {
 };
 BOOST_DESCRIBE_STRUCT(PodFacts, (),
                       (uid, key, ours, gated, terminating, has_controller, controller_uid,
-                       preemptible, preempts, runs_to_end, phase, status, node, address, priority,
-                       restarts, created_at, started_at, finished_at, checkpoint_interval,
-                       restart_cost, stop_grace, job, gang, gang_min, gang_min_problem,
-                       made_in_turn, gang_named, role, gang_roles, rank, queue, queue_suggested,
-                       pool, pin, run_time_max, run_time_expected, request, rules, unsupported,
-                       gpu_device))
+                       preemptible, preemptible_is_default, preempts, runs_to_end, phase, status,
+                       node, address, priority, restarts, created_at, started_at, finished_at,
+                       checkpoint_interval, restart_cost, stop_grace, job, gang, gang_min,
+                       gang_min_problem, made_in_turn, gang_named, role, gang_roles, rank, queue,
+                       queue_suggested, pool, pin, run_time_max, run_time_expected, request, rules,
+                       unsupported, gpu_device))
 
 }  // namespace gpuctl

@@ -94,6 +94,12 @@ enum class GuaranteeRule : std::uint8_t {
     when_demand_fits  // of a queue that holds and waits for no more than it is guaranteed
 };
 BOOST_DESCRIBE_ENUM(GuaranteeRule, always, when_demand_fits)
+// Which pods a job of higher priority may have stopped (docs/adr/0029).
+enum class PreemptionVictims : std::uint8_t {
+    lower_priority,  // every one of lower priority, but those whose users say that they may not be
+    preemptible      // only those that may be stopped for other reasons as well
+};
+BOOST_DESCRIBE_ENUM(PreemptionVictims, lower_priority, preemptible)
 struct PreemptionPolicy {
     PreemptionMode mode = PreemptionMode::priority;
     // How much is left is time times GPUs to the power of this in percent: 0 counts time alone.
@@ -110,12 +116,13 @@ struct PreemptionPolicy {
     // With `shortest`: a job that has nearly waited so long altogether counts for an eighth of
     // what is left of it, until it has. 0: no such target.
     Duration wait_target = {};
+    PreemptionVictims victims = PreemptionVictims::lower_priority;
     [[nodiscard]] bool stops_by_run_time() const { return mode != PreemptionMode::priority; }
     friend auto operator<=>(const PreemptionPolicy&, const PreemptionPolicy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PreemptionPolicy, (),
                       (mode, gpu_exponent_percent, gain_percent, slowdown_percent, makespan_percent,
-                       guarantees, wait_target))
+                       guarantees, wait_target, victims))
 
 struct PoolPolicy {
     std::string name;
@@ -185,6 +192,12 @@ struct Policy {
     Duration resize_pays_within = Duration::seconds(300);
     std::vector<MaintenanceWindow> windows;  // at most kWindowsMaximum; those beyond do not count
     Drain unhealthy_drain = Drain::none;  // who is stopped on a node that is told to be unhealthy
+    // Finished jobs (docs/adr/0030): the newest are kept in full, as many as that ...
+    std::int32_t finished_jobs_detailed = 200;
+    // ... and with these so many altogether, the others by a summary ...
+    std::int32_t finished_jobs_maximum = 10'000;
+    // ... for so long.
+    Duration finished_jobs_kept_for = Duration::seconds(24LL * 3600);
     friend auto operator<=>(const Policy&, const Policy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Policy, (),
@@ -192,7 +205,8 @@ BOOST_DESCRIBE_STRUCT(Policy, (),
                        pods_reserved_per_node, backoff_initial, backoff_maximum, gang_bind_deadline,
                        gang_repair_deadline, plan_attempts_max, usage_half_life, ageing_step,
                        ageing_every, ageing_maximum, evictions_per_job_per_hour, run_time_protected,
-                       growth_pause, resize_pays_within, windows, unhealthy_drain))
+                       growth_pause, resize_pays_within, windows, unhealthy_drain,
+                       finished_jobs_detailed, finished_jobs_maximum, finished_jobs_kept_for))
 
 inline constexpr const char* kDefaultPool = "default";
 inline constexpr const char* kDefaultQueue = "default";

@@ -94,8 +94,7 @@ std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
 }
 
 // True when it is left to its ranks above the minimum: they go, or will when it has settled.
-bool shrink(ClusterState& state, JobId id, const Leaving& of, EngineFigures& figures,
-            EffectList& effects) {
+bool shrink(ClusterState& state, JobId id, const Leaving& of, EffectList& effects) {
     const JobRow& job = state.job(id);
     if (!ClusterState::is_elastic(job) || job.elastic.not_before > state.now()) return false;
     std::int32_t lowest = kRanksMaximum;
@@ -105,8 +104,7 @@ bool shrink(ClusterState& state, JobId id, const Leaving& of, EngineFigures& fig
     if (lowest < least || ranks.is_ending) return false;
     if (!ranks.is_settled) return !of.cause.has_begun;
     if (lowest >= ranks.there) return false;
-    figures.pods_drained += static_cast<std::uint64_t>(ranks.there - lowest);
-    state.resize(id, lowest, of.cause.why, effects);
+    state.resize(id, lowest, of.cause.why, effects, EvictionCause::drained);
     return true;
 }
 
@@ -130,12 +128,12 @@ std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, cons
 
 }  // namespace
 
-bool drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effects) {
+bool drain_nodes(ClusterState& state, EffectList& effects) {
     bool is_turn_lost = false;
     for (auto& [key, of] : find_leaving(state)) {
         const JobId id = state.find_job(key);
         const std::int32_t before = state.job(id).elastic.wanted;
-        if (shrink(state, id, of, figures, effects)) {
+        if (shrink(state, id, of, effects)) {
             const bool is_told = state.job(id).elastic.wanted != before;
             is_turn_lost = is_turn_lost || (is_told && loses_its_turn(state, id));
             continue;
@@ -152,8 +150,7 @@ bool drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effect
             }
         }
         if (pods.empty()) continue;
-        figures.pods_drained += pods.size();
-        state.drain(id, pods, std::move(of.cause.why), effects);
+        state.drain(pods, EvictionCause::drained, of.cause.why, effects);
         is_turn_lost = is_turn_lost || loses_its_turn(state, id);
     }
     state.note_drained();

@@ -4,12 +4,11 @@
 // service each pod by itself.
 
 #include "scheduler/model/effect_list.hpp"
-#include "scheduler/plan/figures.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
 
 // True when one of them loses its turn by that.
-bool drain_nodes(ClusterState& state, EngineFigures& figures, EffectList& effects);
+bool drain_nodes(ClusterState& state, EffectList& effects);
 
 }  // namespace gpuctl

@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "scheduler/base/wide.hpp"
+#include "scheduler/model/price.hpp"
 #include "scheduler/plan/cheapest_nodes.hpp"
 #include "scheduler/plan/eviction_trial.hpp"
 #include "scheduler/plan/node_bounds.hpp"
 #include "scheduler/plan/preempt.hpp"
-#include "scheduler/plan/price.hpp"
 #include "scheduler/state/quota.hpp"
 
 namespace gpuctl {
@@ -246,7 +246,7 @@ bool EvictionSearch::find_of_lower_priority(ClusterState& state, JobId id, PodId
         narrow_by_node(trial, bounds_below(state, trial.shape(), job), [&](NodeId node) {
             find_candidates_on(
                 state, node, [&](const JobRow& other) { return preempt::may_stop(job, other); },
-                read.emplace_back());
+                read.emplace_back(), Consent::by_priority);
             Units units;
             for (const EvictionUnit& unit : read.back().units) units.push_back(&unit);
             return units;

@@ -9,6 +9,7 @@
 
 #include "scheduler/plan/explain.hpp"
 #include "scheduler/plan/explain_parts.hpp"
+#include "scheduler/plan/in_the_way.hpp"
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/promise_rules.hpp"
 #include "scheduler/plan/reclaim.hpp"
@@ -30,19 +31,23 @@ struct Held {
 };
 enum class Why : std::uint8_t {
     unwilling,
+    unsaid,          // their users do not say that they may be stopped
+    unsaid_in_pool,  // likewise, and for higher priority their pool asks them
     bare,
     moved_often,
     protected_yet,
     spared,
     promise,
-    within_also  // its job holds what its own queue is guaranteed, too
+    within_also,      // its job holds what its own queue is guaranteed, too
+    within_guarantee  // its queue holds no more than that
 };
 using HeldByReason = std::map<Why, Held>;
 
 // Who waits, as far as it tells whom others are stopped for. Read once: they may be very many.
 struct Waiting {
     JobId id;
-    GpuMilli ask;             // the least that it starts with
+    std::vector<PodId> pods;  // the fewest that it starts with
+    GpuMilli ask;             // of those
     std::set<PodId> surplus;  // further ranks of elastic jobs, which go though nobody said they may
     bool is_behind_a_promise = false;
     // It lacks room: what stands where it may never go is none to it. Null: a limit stops it, under
@@ -65,11 +70,14 @@ bool is_behind_a_promise(const ClusterState& state, JobId id) {
 }
 
 std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, const Waiting& waiting,
-                                               const PodRow& pod) {
-    const StopCheck check = may_be_stopped(state, pod);
+                                               const PodRow& pod, Consent consent) {
+    const StopCheck check = may_be_stopped(state, pod, consent);
     switch (check.bar) {
         case StopBar::unwilling:
             return std::pair{Why::unwilling, Instant{}};
+        case StopBar::unsaid:
+            return std::pair{consent == Consent::by_priority ? Why::unsaid_in_pool : Why::unsaid,
+                             Instant{}};
         case StopBar::bare:
             return std::pair{Why::bare, Instant{}};
         case StopBar::spared:
@@ -81,7 +89,8 @@ std::optional<std::pair<Why, Instant>> why_not(const ClusterState& state, const 
         case StopBar::none:
             break;
     }
-    const std::optional<Instant> from = state.evictable_from(state.job(pod.job).key);
+    const bool is_gang = state.gang_size(state.job(pod.job)).has_value();
+    const std::optional<Instant> from = state.evictable_from(pod, is_gang);
     if (from && *from <= state.now()) {
         if (!waiting.is_behind_a_promise) return std::nullopt;
         return std::pair{Why::promise, Instant{}};
@@ -96,6 +105,11 @@ std::string words_of(const ClusterState& state, Why why, Instant until,
     switch (why) {
         case Why::unwilling:
             return "may not be stopped for others (preemptible)";
+        case Why::unsaid:
+            return "may not be stopped for others, as their users do not say so (preemptible)";
+        case Why::unsaid_in_pool:
+            return "may not be stopped for others, as their users do not say so (preemptible) and "
+                   "their pool asks them (preemption.victims)";
         case Why::bare:
             return "nobody would make again";
         case Why::moved_often:
@@ -111,6 +125,8 @@ std::string words_of(const ClusterState& state, Why why, Instant until,
                    ", and elsewhere that is not enough";
         case Why::within_also:
             return "stay, as their jobs also hold what their own queues are guaranteed";
+        case Why::within_guarantee:
+            return "stay, as their queues hold no more GPUs than they are guaranteed";
     }
     return "";
 }
@@ -140,7 +156,7 @@ Waiting read_waiting(const ClusterState& state, JobId id) {
     state.read_readiness(id, ready);
     if (!ready.all_or_nothing && ready.pods.size() > 1) ready.pods.resize(1);
     const Load ask = load_of(state, ready.pods);
-    Waiting out{id, ask.gpus, {}, is_behind_a_promise(state, id)};
+    Waiting out{id, ready.pods, ask.gpus, {}, is_behind_a_promise(state, id)};
     if (!shrink::may_try(state, job, ask)) return out;
     Candidates candidates;
     shrink::find_surplus(state, job, ask, candidates);
@@ -164,7 +180,7 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
             if (!reclaim::may_stop(state, job, waiting.ask, state.job(pod.job))) continue;
             if (waiting.surplus.contains(on)) continue;
             const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
-            if (const auto why = why_not(state, waiting, pod)) {
+            if (const auto why = why_not(state, waiting, pod, Consent::needed)) {
                 add_held(held, why->first, why->second, gpus);
             } else if (holds_within_guarantee(state, job, on)) {
                 add_held(held, Why::within_also, Instant{}, gpus);
@@ -172,6 +188,64 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
         }
     }
     return held;
+}
+
+// Where GPUs are free and something else is not: how much of that is held by pods that do not go.
+using HeldBesideGpus = std::map<std::pair<Column, Why>, std::pair<std::int64_t, Instant>>;
+
+// Of a pod on a node whose GPUs the job could have: what keeps it there; absent: it may go, or it
+// is none of those that would.
+std::optional<std::pair<Why, Instant>> why_beside(const ClusterState& state, const Waiting& waiting,
+                                                  const PodRow& pod) {
+    const JobRow& job = state.job(waiting.id);
+    const JobRow& other = state.job(pod.job);
+    const bool has_gpus = state.shapes().at(pod.shape).gpus > GpuMilli{};
+    if (preempt::may_stop(job, other)) {  // those with GPUs are counted by these
+        return has_gpus ? std::nullopt : why_not(state, waiting, pod, Consent::by_priority);
+    }
+    if (!reclaim::may_clear(state, job, waiting.ask, other)) return std::nullopt;
+    if (!has_gpus) return why_not(state, waiting, pod, Consent::needed);
+    if (reclaim::may_stop(state, job, waiting.ask, other)) return std::nullopt;
+    return std::pair{Why::within_guarantee, Instant{}};
+}
+
+HeldBesideGpus held_beside_gpus(const ClusterState& state, const Waiting& waiting) {
+    HeldBesideGpus held;
+    if (waiting.ask <= GpuMilli{}) return held;
+    const Shape& shape = state.shapes().at(state.pod(waiting.pods.front()).shape);
+    if (shape.gpus <= GpuMilli{}) return held;
+    std::vector<Column> lacks;
+    const NodeSet& nodes = state.capacity().nodes_of(state.job(waiting.id).pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        in_the_way::read_short(state, slot, shape, 1, 0, lacks);
+        if (lacks.empty() || !counts(state, waiting, NodeId{slot})) continue;
+        for (const PodId on : state.node(NodeId{slot}).pods) {
+            const PodRow& pod = state.pod(on);
+            if (!pod.job.exists() || pod.is_leaving() || waiting.surplus.contains(on)) continue;
+            const auto why = why_beside(state, waiting, pod);
+            if (!why) continue;
+            for (const Need& need : state.shapes().at(pod.shape).needs) {
+                if (std::find(lacks.begin(), lacks.end(), need.column) == lacks.end()) continue;
+                auto& [amount, until] = held[{need.column, why->first}];
+                amount += need.amount;
+                if (!until.happened() || why->second < until) until = why->second;
+            }
+        }
+    }
+    return held;
+}
+
+void tell_beside_gpus(const ClusterState& state, const HeldBesideGpus& held,
+                      const std::string& promised_to, std::string& story) {
+    const Capacity& capacity = state.capacity();
+    for (const auto& [of, what] : held) {
+        const auto& [column, why] = of;
+        const std::string amount = explain_parts::amount_text(
+            capacity.kind(column), capacity.resource(column), what.first);
+        story += "; " + amount + " beside free GPUs " + (amount.starts_with("1 ") ? "is" : "are") +
+                 " held by pods " + (why == Why::within_guarantee ? "with" : "without") +
+                 " GPUs that " + words_of(state, why, what.second, promised_to);
+    }
 }
 
 void tell(const ClusterState& state, const HeldByReason& held, const std::string& by,
@@ -204,7 +278,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
             const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
             below += gpus;
             if (waiting.surplus.contains(on)) continue;
-            if (const auto why = why_not(state, waiting, pod)) {
+            if (const auto why = why_not(state, waiting, pod, Consent::by_priority)) {
                 add_held(held, why->first, why->second, gpus);
             }
         }
@@ -216,6 +290,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     std::string& story = out.front().sentence;
     tell(state, held_on_loan(state, waiting),
          "in queues that have more than their guarantees by pods", promised_to, story);
+    tell_beside_gpus(state, held_beside_gpus(state, waiting), promised_to, story);
     if (below == GpuMilli{}) return;
     const bool preempts = std::any_of(job.pods.begin(), job.pods.end(),
                                       [&](PodId pod) { return state.pod(pod).facts.preempts; });

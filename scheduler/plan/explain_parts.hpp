@@ -68,6 +68,8 @@ std::optional<Explanation> explain_models(const ClusterState& state, const JobRo
 // Of GPUs of which others hold parts something is left: no whole one, and so none for whom wants
 // those.
 bool has_rests(const Capacity& capacity, PoolId pool, Column whole);
+// "8 GPUs", "500m CPU", "3 example.com/fpga".
+std::string amount_text(ColumnKind kind, const std::string& resource, std::int64_t amount);
 // Why a need of this kind is not met.
 Reason reason_of(ColumnKind kind);
 // "2 are cordoned, 1 does not match zone=a": of a pool none of whose nodes would take the pod.

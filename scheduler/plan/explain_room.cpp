@@ -8,6 +8,7 @@
 
 namespace gpuctl {
 
+using explain_parts::amount_text;
 using explain_parts::count;
 using explain_parts::gpus;
 using explain_parts::gpus_noun;
@@ -16,11 +17,15 @@ using explain_parts::reason_of;
 
 namespace {
 
+// Where it may not use all nodes of its pool.
+std::string its_nodes(const ClusterState& state, PoolId pool, const NodeSurvey& seen) {
+    return "the " + count(seen.nodes_matching, "node", "nodes") + " of pool " +
+           state.pool(pool).name + " that it may use";
+}
+
 std::string pool_part(const ClusterState& state, PoolId pool, const NodeSurvey& seen) {
-    const std::string& name = state.pool(pool).name;
-    if (seen.nodes_matching == seen.nodes_pool) return "pool " + name + " has ";
-    return "the " + count(seen.nodes_matching, "node", "nodes") + " of pool " + name +
-           " that it may use " + (seen.nodes_matching == 1 ? "has " : "have ");
+    if (seen.nodes_matching == seen.nodes_pool) return "pool " + state.pool(pool).name + " has ";
+    return its_nodes(state, pool, seen) + (seen.nodes_matching == 1 ? " has " : " have ");
 }
 
 std::string part_of_gpu(std::int64_t milli) {
@@ -50,27 +55,6 @@ struct Wants {
 
 bool counts_bytes(const std::string& resource) {
     return resource == "ephemeral-storage" || resource.starts_with("hugepages-");
-}
-
-std::string amount_text(ColumnKind kind, const std::string& resource, std::int64_t amount) {
-    switch (kind) {
-        case ColumnKind::gpu:
-            return gpus_noun(resource, amount);
-        case ColumnKind::gpu_part:
-            return part_of_gpu(amount) + " of a GPU";
-        case ColumnKind::cpu:
-            return format_cpu(CpuMilli{amount}) + " CPU";
-        case ColumnKind::memory:
-            return format_bytes(Bytes{amount}) + " memory";
-        case ColumnKind::pod_slots:
-            return count(amount, "pod slot", "pod slots");
-        case ColumnKind::extended:
-            return counts_bytes(resource) ? format_bytes(Bytes{amount}) + " " + resource
-                                          : std::to_string(amount) + " " + resource;
-        case ColumnKind::host_port:
-            return "host port " + resource;
-    }
-    return std::to_string(amount);
 }
 
 // Beyond the most that is counted with, how much more was asked for is not known any more.
@@ -231,15 +215,23 @@ std::string lacks_before(const Capacity& capacity, const NodeSurvey& seen,
 void say_port_taken(const ClusterState& state, const JobRow& job, const NodeSurvey& seen,
                     const NodeSurvey::OfNeed& of, const Wants& wants, Explanation& out) {
     const Capacity& capacity = state.capacity();
-    out.sentence = wants.text + wants.with(need_text(capacity, of.need)) + "; " +
-                   pool_part(state, job.pool, seen) + count(of.nodes_asked, "node", "nodes") +
-                   lacks_before(capacity, seen, of) + ", and ";
+    // Every node that it may use has room but for the port.
+    const bool is_all =
+        of.nodes_asked == seen.nodes_matching && seen.nodes_matching < seen.nodes_pool;
+    const std::string nodes = its_nodes(state, job.pool, seen);
+    out.sentence = wants.text + wants.with(need_text(capacity, of.need)) + "; ";
+    if (!is_all) {
+        out.sentence += pool_part(state, job.pool, seen) + count(of.nodes_asked, "node", "nodes") +
+                        lacks_before(capacity, seen, of) + ", and ";
+    }
     if (of.nodes_with_room == 0) {
-        out.sentence +=
-            "another pod has the port " + std::string{of.nodes_asked == 1 ? "there" : "on each"};
+        const std::string there = of.nodes_asked == 1 ? "there" : "on each";
+        const std::string on_all = std::string{of.nodes_asked == 1 ? "on " : "on each of "} + nodes;
+        out.sentence += "another pod has the port " + (is_all ? on_all : there);
     } else {
-        out.sentence += "the port is free on " + std::to_string(of.nodes_with_room) +
-                        " of them, for one rank each" + room_part(capacity, seen, of, wants.ranks);
+        out.sentence += "the port is free on " + std::to_string(of.nodes_with_room) + " of " +
+                        (is_all ? nodes : "them") + ", for one rank each" +
+                        room_part(capacity, seen, of, wants.ranks);
     }
 }
 
@@ -266,6 +258,27 @@ std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
 }  // namespace
 
 namespace explain_parts {
+
+std::string amount_text(ColumnKind kind, const std::string& resource, std::int64_t amount) {
+    switch (kind) {
+        case ColumnKind::gpu:
+            return gpus_noun(resource, amount);
+        case ColumnKind::gpu_part:
+            return part_of_gpu(amount) + " of a GPU";
+        case ColumnKind::cpu:
+            return format_cpu(CpuMilli{amount}) + " CPU";
+        case ColumnKind::memory:
+            return format_bytes(Bytes{amount}) + " memory";
+        case ColumnKind::pod_slots:
+            return count(amount, "pod slot", "pod slots");
+        case ColumnKind::extended:
+            return counts_bytes(resource) ? format_bytes(Bytes{amount}) + " " + resource
+                                          : std::to_string(amount) + " " + resource;
+        case ColumnKind::host_port:
+            return "host port " + resource;
+    }
+    return std::to_string(amount);
+}
 
 bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
     if (!capacity.has_parts_beside(whole)) return false;

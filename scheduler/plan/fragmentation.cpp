@@ -1,6 +1,7 @@
 #include "scheduler/plan/fragmentation.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "scheduler/base/planted.hpp"
 
@@ -9,10 +10,31 @@ namespace {
 
 // Costs are in millionths of a GPU.
 constexpr std::int64_t kMillionthsPerMilli = 1000;
-constexpr std::int64_t kBytesPerMib = std::int64_t{1} << 20;
+constexpr std::int64_t kMillionthsPerGpu = kMillionthsPerMilli * kGpuMilliPerGpu;
 // More of anything on one node is taken for this much, so that products stay within 63 bits.
 constexpr std::int64_t kMostMilli = 1'000'000'000;
-constexpr std::int64_t kMostMib = std::int64_t{1} << 30;
+constexpr std::int64_t kMostUnits = std::int64_t{1} << 30;
+
+// What a GPU cannot be used without, by the kind of its column. A resource that can strand GPUs is
+// a row here and nothing else.
+struct Rule {
+    ColumnKind kind;
+    int shift;           // 2^shift are counted as one; -1: so that the usual amount is below 2^20
+    std::int64_t least;  // for a GPU, whatever the work; 0: what the pool's median GPU has
+};
+constexpr Rule kRules[] = {
+    {ColumnKind::cpu, 0, 0},
+    {ColumnKind::memory, 20, 0},
+    {ColumnKind::pod_slots, 0, 1},  // a pod for each
+    {ColumnKind::extended, -1, 0},  // ephemeral storage, huge pages, devices beside GPUs
+};
+constexpr int kUsualBits = 20;
+
+// Work that asks for this part of what is usual beside a GPU is thought of, too: of nodes alike,
+// those that have less left than that beside each idle GPU take further work last.
+constexpr std::int64_t kModestOneOf = 4;
+// A GPU that no work can use is dearer than all that one pod can spoil for some work on a node.
+constexpr std::int64_t kWeightOfAny = 32;
 
 // A size is common when at least so many of the pods with a part of a GPU ask for it.
 constexpr std::uint32_t kCommonOneOf = 32;
@@ -49,26 +71,42 @@ void Fragmentation::look_at(const ClusterState& state, const Capacity& capacity,
     if (parts_read_ != state.shapes().part_changes()) read_parts(state.shapes());
 }
 
+// 0: hardly any node with GPUs offers it, so that they are used without.
+std::int64_t Fragmentation::median_beside(const ClusterState& state, const NodeSet& nodes,
+                                          const Capacity& capacity, Column column) {
+    nodes_.clear();
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        const Resources& has = state.node(NodeId{slot}).facts.allocatable;
+        const std::int64_t gpus = whole_gpus_floor(gpus_total(has));
+        if (gpus > 0) nodes_.push_back({capacity.allocatable(column, slot) / gpus, gpus, slot});
+    }
+    return weighted_median(nodes_);
+}
+
 void Fragmentation::read_pool(const ClusterState& state, const Capacity& capacity, PoolId pool) {
-    BesideGpu& known = pools_[pool.value()];
+    PoolRow& known = pools_[pool.value()];
     known.offers = capacity.offers();
-    const auto median = [&](const auto& amount_of) {
-        nodes_.clear();
-        const NodeSet& all = capacity.nodes_of(pool);
-        for (std::uint32_t slot = all.next(0); slot != NodeSet::kEnd; slot = all.next(slot + 1)) {
-            const Resources& has = state.node(NodeId{slot}).facts.allocatable;
-            const std::int64_t gpus = whole_gpus_floor(gpus_total(has));
-            if (gpus > 0) nodes_.push_back({amount_of(has) / gpus, gpus, slot});
+    std::vector<BesideGpu> resources;
+    for (std::size_t i = 0; i < capacity.columns(); ++i) {
+        const auto column = static_cast<Column>(i);
+        for (const Rule& rule : kRules) {
+            if (rule.kind != capacity.kind(column)) continue;
+            BesideGpu beside{column, rule.shift, rule.least, rule.least == 0};
+            if (beside.is_usual) {
+                const std::int64_t usual =
+                    median_beside(state, capacity.nodes_of(pool), capacity, column);
+                if (beside.shift < 0) {
+                    const auto bits =
+                        static_cast<int>(std::bit_width(static_cast<std::uint64_t>(usual)));
+                    beside.shift = std::max(bits - kUsualBits, 0);
+                }
+                beside.for_one = std::min(usual >> beside.shift, kMostUnits);
+            }
+            if (beside.for_one > 0) resources.push_back(beside);
         }
-        return weighted_median(nodes_);
-    };
-    const std::int64_t cpu =
-        median([](const Resources& has) { return std::min(has.cpu.value(), kMostMilli); });
-    const std::int64_t memory = median(
-        [](const Resources& has) { return std::min(has.memory.value() / kBytesPerMib, kMostMib); });
-    if (cpu == known.cpu_milli && memory == known.memory_mib) return;
-    known.cpu_milli = cpu;
-    known.memory_mib = memory;
+    }
+    if (resources == known.resources) return;
+    known.resources = std::move(resources);
     ++known.version;
 }
 
@@ -104,20 +142,52 @@ std::uint64_t Fragmentation::version(PoolId pool, const Shape& shape) const {
     return (pools_[pool.value()].version << 32) + parts;
 }
 
-// Idle GPUs that no CPU, or no memory, is left for.
-std::int64_t Fragmentation::unusable(const BesideGpu& beside, std::int64_t gpus_milli,
-                                     std::int64_t cpu_milli, std::int64_t memory_bytes) {
-    const std::int64_t idle = std::min(gpus_milli, kMostMilli) * kMillionthsPerMilli;
-    std::int64_t carried = idle;
-    const auto carry = [&carried](std::int64_t free, std::int64_t most, std::int64_t for_one) {
-        if (for_one == 0) return;
-        constexpr std::int64_t kOne = kMillionthsPerMilli * kGpuMilliPerGpu;
-        const std::int64_t usable = std::clamp<std::int64_t>(free, 0, most);
-        carried = std::min(carried, usable * kOne / for_one);
+namespace {
+
+// Of the idle GPUs, those that so much is not enough for, in millionths.
+std::int64_t short_of(std::int64_t idle_milli, std::int64_t free, std::int64_t for_one) {
+    // Mostly it is enough: told without a division.
+    if (free * kGpuMilliPerGpu >= idle_milli * for_one) return 0;
+    return idle_milli * kMillionthsPerMilli - free * kMillionthsPerGpu / for_one;
+}
+
+}  // namespace
+
+// How many more of the node's idle GPUs so many pods of the shape would strand.
+Fragmentation::Stranded Fragmentation::stranded_by(const Capacity& capacity, PoolId pool,
+                                                   std::uint32_t slot, std::int64_t idle_milli,
+                                                   const Shape& shape, std::int64_t pods) const {
+    if (idle_milli <= 0) return {};
+    const std::int64_t idle_before = std::min(idle_milli, kMostMilli);
+    const std::int64_t idle_after = std::min(idle_milli - shape.gpus.value() * pods, kMostMilli);
+    Stranded before, after;
+    const auto add = [](Stranded& to, std::int64_t idle, std::int64_t free, const BesideGpu& by) {
+        free = std::clamp<std::int64_t>(free >> by.shift, 0, kMostUnits);
+        const std::int64_t stranded = short_of(idle, free, by.for_one);
+        if (stranded <= 0) return;
+        if (!by.is_usual) {
+            to.any = std::max(to.any, stranded);
+            return;
+        }
+        to.usual = std::max(to.usual, stranded);
+        to.modest = std::max(to.modest, short_of(idle, free * kModestOneOf, by.for_one));
     };
-    carry(cpu_milli, kMostMilli, beside.cpu_milli);
-    carry(memory_bytes / kBytesPerMib, kMostMib, beside.memory_mib);
-    return idle - carried;
+    auto need = shape.needs.begin();
+    for (const BesideGpu& by : pools_[pool.value()].resources) {
+        while (need != shape.needs.end() && need->column < by.column) ++need;
+        const bool is_asked = need != shape.needs.end() && need->column == by.column;
+        const std::int64_t has = capacity.usable(by.column, slot);
+        add(before, idle_before, has, by);
+        add(after, idle_after, has - (is_asked ? need->amount * pods : 0), by);
+    }
+    return {after.usual - before.usual, after.modest - before.modest, after.any - before.any};
+}
+
+bool Fragmentation::strands_gpus(const Capacity& capacity, PoolId pool, std::uint32_t slot,
+                                 const Shape& shape, std::int64_t pods) const {
+    const std::int64_t idle = capacity.idle_gpus(slot);
+    const Stranded stranded = stranded_by(capacity, pool, slot, idle, shape, pods);
+    return stranded.modest > 0 || stranded.any > 0;
 }
 
 // What a rest on an open device is worth keeping small or whole for.
@@ -156,16 +226,10 @@ std::int32_t Fragmentation::device_for(const Capacity& capacity, std::uint32_t s
 std::int64_t Fragmentation::cost(const Capacity& capacity, PoolId pool, std::uint32_t slot,
                                  const Shape& shape) const {
     if (!capacity.fits(slot, shape.needs)) return kDoesNotFit;
-    const BesideGpu& beside = pools_[pool.value()];
     const std::int64_t idle = capacity.idle_gpus(slot);
-    const std::int64_t cpu = capacity.free(Column::cpu, slot);
-    const std::int64_t memory = capacity.free(Column::memory, slot);
-    std::int64_t cost = 0;
-    if (idle > 0) {
-        cost = unusable(beside, idle - shape.gpus.value(), cpu - shape.cpu.value(),
-                        memory - shape.memory.value()) -
-               unusable(beside, idle, cpu, memory);
-    }
+    const Stranded stranded = stranded_by(capacity, pool, slot, idle, shape, 1);
+    std::int64_t cost = stranded.usual + stranded.modest;
+    if (!planted(PlantedBug::strand_gpus_by_pod_slots)) cost += kWeightOfAny * stranded.any;
     if (shape.part > GpuMilli{}) cost += choose_device(capacity, slot, shape).cost;
     // Where parts of GPUs are about, equally good nodes are filled one after another: that keeps
     // whole nodes of every kind. Else the tightest is taken, which keeps whole GPUs together.

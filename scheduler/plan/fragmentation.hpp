@@ -1,8 +1,8 @@
 #pragma once
-// What a placement would spoil: how much of a node's idle GPUs nobody could use any more
-// (docs/adr/0015). Two things spoil them. CPU or memory that is gone: idle GPUs beyond what the
-// node's free CPU and memory can carry, at the pool's usual CPU and memory for a GPU. And rests on
-// shared devices that the parts people ask for do not fill.
+// What a placement would spoil: how much of a node's idle GPUs could not be used any more
+// (docs/adr/0015). Two things spoil them. Resources beside them that are gone (CPU, memory, pod
+// slots, ephemeral storage and any other that nodes with GPUs offer): idle GPUs beyond what is left
+// of these can carry. And rests on shared devices that the parts that are asked for do not fill.
 //
 // A pure function of the state; what is kept here only saves time.
 
@@ -27,17 +27,26 @@ public:
     // The less the better; kDoesNotFit when the node cannot take a pod of this shape.
     [[nodiscard]] std::int64_t cost(const Capacity& capacity, PoolId pool, std::uint32_t slot,
                                     const Shape& shape) const;
+    // So many pods of the shape would leave idle GPUs on the node that even modest work cannot use.
+    [[nodiscard]] bool strands_gpus(const Capacity& capacity, PoolId pool, std::uint32_t slot,
+                                    const Shape& shape, std::int64_t pods) const;
     // The device on which the part of a GPU spoils least; kNoDevice without a part.
     [[nodiscard]] std::int32_t device_for(const Capacity& capacity, std::uint32_t slot,
                                           const Shape& shape) const;
 
 private:
-    // What the median GPU of a pool has beside it on its node.
+    // What a GPU of a pool needs beside it on its node, of one resource.
     struct BesideGpu {
+        Column column{};
+        int shift = 0;             // 2^shift of the column are counted as one
+        std::int64_t for_one = 0;  // > 0
+        bool is_usual = false;     // what the pool's median GPU has; else the least that any needs
+        friend bool operator==(const BesideGpu&, const BesideGpu&) = default;
+    };
+    struct PoolRow {
         std::uint64_t offers = 0;  // of the capacity it was read from
         std::uint64_t version = 1;
-        std::int64_t cpu_milli = 0;   // 0: no node has any, so it is not short
-        std::int64_t memory_mib = 0;  // likewise
+        std::vector<BesideGpu> resources;  // by column
     };
     struct Choice {
         std::int32_t device = kNoDevice;
@@ -45,13 +54,23 @@ private:
     };
     void read_pool(const ClusterState& state, const Capacity& capacity, PoolId pool);
     void read_parts(const ShapeTable& shapes);
-    [[nodiscard]] static std::int64_t unusable(const BesideGpu& beside, std::int64_t gpus_milli,
-                                               std::int64_t cpu_milli, std::int64_t memory_bytes);
+    // Idle GPUs that cannot be used, in millionths: by work that asks for what is usual beside a
+    // GPU; by work that asks for a modest part of that; by any work.
+    struct Stranded {
+        std::int64_t usual = 0;
+        std::int64_t modest = 0;
+        std::int64_t any = 0;
+    };
+    [[nodiscard]] Stranded stranded_by(const Capacity& capacity, PoolId pool, std::uint32_t slot,
+                                       std::int64_t idle_milli, const Shape& shape,
+                                       std::int64_t pods) const;
+    [[nodiscard]] std::int64_t median_beside(const ClusterState& state, const NodeSet& nodes,
+                                             const Capacity& capacity, Column column);
     [[nodiscard]] std::int64_t spoilt(std::int64_t rest_milli) const;
     [[nodiscard]] Choice choose_device(const Capacity& capacity, std::uint32_t slot,
                                        const Shape& shape) const;
 
-    std::vector<BesideGpu> pools_;
+    std::vector<PoolRow> pools_;
     std::uint64_t parts_read_ = 0;  // ShapeTable::part_changes() then
     std::uint64_t parts_version_ = 1;
     bool parts_about_ = false;  // somebody asks for parts of GPUs

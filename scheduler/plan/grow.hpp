@@ -74,7 +74,7 @@ private:
     // Tries the aims as if who gives had given; false: some are out of reach, and may be no more
     // than what was reached.
     bool lay_out_aims(ClusterState& state, PoolId pool);
-    bool give(ClusterState& state, EngineFigures& figures, EffectList& effects);
+    bool give(ClusterState& state, EffectList& effects);
     void take(ClusterState& state, bool must_wait, EngineFigures& figures, EffectList& effects);
 
     Placer& placer_;

@@ -54,7 +54,7 @@ void Grower::grow_by_gain(ClusterState& state, PoolId pool, bool nobody_waits,
     if (!is_reached) {  // nobody gives any more, and so much of each aim did find room
         for (SizeChoice& choice : choices_) choice.aim = std::min(choice.aim, choice.most);
     }
-    const bool must_wait = give(state, figures, effects) || is_room_to_come(state, pool);
+    const bool must_wait = give(state, effects) || is_room_to_come(state, pool);
     take(state, must_wait, figures, effects);
 }
 
@@ -200,7 +200,7 @@ bool Grower::lay_out_aims(ClusterState& state, PoolId pool) {
 }
 
 // Who has more than it is to have tells its controller now.
-bool Grower::give(ClusterState& state, EngineFigures& figures, EffectList& effects) {
+bool Grower::give(ClusterState& state, EffectList& effects) {
     std::string taker;
     for (std::size_t i = 0; i < choices_.size() && taker.empty(); ++i) {
         if (choices_[i].aim <= choices_[i].now) continue;
@@ -213,7 +213,6 @@ bool Grower::give(ClusterState& state, EngineFigures& figures, EffectList& effec
         const SizeChoice& choice = choices_[i];
         if (choice.aim >= choice.now) continue;
         gives = true;
-        figures.ranks_shrunk += static_cast<std::uint64_t>(choice.now - choice.aim);
         const std::string why =
             taker.empty()
                 ? why_it_gains(choice)

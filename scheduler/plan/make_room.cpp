@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/plan/in_the_way.hpp"
 #include "scheduler/plan/limited.hpp"
 #include "scheduler/plan/preempt.hpp"
 #include "scheduler/plan/reclaim.hpp"
@@ -58,6 +59,7 @@ bool RoomMaker::may_try(const ClusterState& state, JobId id, const std::vector<P
     const bool may_undo = stranded::may_try(state, job) || stranded::may_start_anew(job);
     if (may_stop_longer || may_shrink || may_undo) watch |= ClassBlock::kPoolVictims;
     if (!may_stop_longer && !may_shrink && !may_undo && !reclaim::may_try(state, job, ask.gpus) &&
+        !reclaim::may_try_to_clear(state, job, ask.gpus) &&
         !preempt::may_try(state, job, pods.front())) {
         return false;
     }
@@ -91,32 +93,22 @@ bool RoomMaker::find(ClusterState& state, JobId id, const std::vector<PodId>& po
 }
 
 bool RoomMaker::make(ClusterState& state, JobId id, const std::vector<PodId>& pods, const Load& ask,
-                     Reservation* beside, EngineFigures& figures, EffectList& effects) {
+                     Reservation* beside, EffectList& effects) {
     beside_ = beside;
     if (shrink(state, id, pods, ask)) {
-        figures.ranks_shrunk += plan_.victims.size();
         state.claim(id, plan_.round, plan_.victims, EvictionCause::shrunk, effects);
         return true;
     }
     if (undo_stranded(state, id, pods)) {
-        figures.pods_stranded += plan_.victims.size();
         state.claim(id, plan_.round, plan_.victims, EvictionCause::stranded, effects);
         return true;
     }
-    if (start_anew(state, id, pods, effects)) {
-        figures.pods_stranded += plan_.victims.size();
-        return true;
-    }
+    if (start_anew(state, id, pods, effects)) return true;
     EvictionCause cause = EvictionCause::reclaimed;
     if (!take_back(state, id, pods, ask.gpus)) {
         cause = EvictionCause::preempted;
         if (!preempt(state, id, pods) && !stop_longer(state, id, pods)) return false;
     }
-    (cause == EvictionCause::reclaimed ? figures.pods_reclaimed : figures.pods_preempted) +=
-        plan_.victims.size();
-    std::int64_t lost_gpu_ms = 0;
-    for (const Victim& victim : plan_.victims) lost_gpu_ms += victim.lost_gpu_ms;
-    figures.lost_gpu_seconds += static_cast<std::uint64_t>(lost_gpu_ms / 1'000);
     state.claim(id, plan_.round, plan_.victims, cause, effects);
     return true;
 }
@@ -163,21 +155,38 @@ bool RoomMaker::start_anew(ClusterState& state, JobId id, const std::vector<PodI
     if (!fits && !planted(PlantedBug::start_anew_in_vain)) return false;
     plan_.victims.clear();
     for (const PodId pod : own.pods) plan_.victims.push_back({pod});
-    state.drain(id, {own.pods.begin(), own.pods.end()}, stranded::why_anew(state, job), effects);
+    state.drain({own.pods.begin(), own.pods.end()}, EvictionCause::stranded,
+                stranded::why_anew(state, job), effects);
     return true;
 }
 
 bool RoomMaker::take_back(ClusterState& state, JobId id, const std::vector<PodId>& pods,
                           GpuMilli ask) {
     const JobRow& job = state.job(id);
-    if (planted(PlantedBug::never_reclaim) || !reclaim::may_try(state, job, ask)) return false;
-    find_candidates(
-        state, job.pool,
-        [&](const JobRow& other) { return reclaim::may_stop(state, job, ask, other); },
-        candidates_);
+    if (planted(PlantedBug::never_reclaim)) return false;
+    const bool is_lent = reclaim::may_try(state, job, ask);
+    const bool may_clear = reclaim::may_try_to_clear(state, job, ask);
+    if (!is_lent && !may_clear) return false;
+    candidates_.clear();
+    state.read_leaving(job.pool, candidates_.leaving);
+    if (is_lent) {
+        find_candidates(
+            state, job.pool,
+            [&](const JobRow& other) { return reclaim::may_stop(state, job, ask, other); },
+            candidates_);
+    }
+    if (may_clear) in_the_way::add(state, job, pods, ask, candidates_);
     look_again_later(state, id);
     leave_what_is_promised(state);
-    return search_lent(state, id, pods);
+    if (!search_lent(state, id, pods)) return false;
+    for (Victim& victim : plan_.victims) {
+        const PodRow& pod = state.pod(victim.pod);
+        const bool is_gang = state.gang_of(state.job(pod.job)).has_value();
+        const bool has_gpus = is_gang ? state.job(pod.job).gpus_held > GpuMilli{}
+                                      : state.shapes().at(pod.shape).gpus > GpuMilli{};
+        if (!has_gpus) victim.why = in_the_way::why(state, job, pods, pod.node);
+    }
+    return true;
 }
 
 bool RoomMaker::search_lent(ClusterState& state, JobId id, const std::vector<PodId>& pods) {
@@ -234,7 +243,7 @@ bool RoomMaker::preempt(ClusterState& state, JobId id, const std::vector<PodId>&
     }
     find_candidates(
         state, job.pool, [&](const JobRow& other) { return preempt::may_stop(job, other); },
-        candidates_);
+        candidates_, Consent::by_priority);
     look_again_later(state, id);
     leave_what_is_promised(state);
     return find(state, id, pods);

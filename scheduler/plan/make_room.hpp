@@ -7,7 +7,6 @@
 
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/plan/eviction_search.hpp"
-#include "scheduler/plan/figures.hpp"
 #include "scheduler/plan/reservation.hpp"
 #include "scheduler/plan/shorter.hpp"
 
@@ -24,7 +23,7 @@ public:
                  const Load& ask, std::uint16_t& watch) const;
     // True when pods are being stopped for it now. Beside a promise: of which nothing may be taken.
     bool make(ClusterState& state, JobId job, const std::vector<PodId>& pods, const Load& ask,
-              Reservation* beside, EngineFigures& figures, EffectList& effects);
+              Reservation* beside, EffectList& effects);
     [[nodiscard]] const std::vector<Victim>& victims() const { return plan_.victims; }  // of it
     [[nodiscard]] const std::vector<Placement>& round() const { return plan_.round; }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "scheduler/model/price.hpp"
 #include "scheduler/plan/preempt.hpp"
-#include "scheduler/plan/price.hpp"
 
 namespace gpuctl {
 namespace {

@@ -150,23 +150,29 @@ Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, P
     }
     if (!some_node_has(capacity, pool, shape, eligible)) return {};
     fragmentation_.look_at(state, capacity, pool);
-    NodeId node;
-    if (avoided_.empty() && only_model_.empty() && !barred_) {
-        node = best_node_.of(state, capacity, eligible, fragmentation_, pool, id);
-    } else {
-        std::int64_t least = Fragmentation::kDoesNotFit;
-        const NodeSet& nodes = capacity.nodes_of(pool);
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
-            if (is_avoided(state, slot)) continue;
-            const std::int64_t cost = fragmentation_.cost(capacity, pool, slot, shape);
-            if (cost >= least) continue;
-            least = cost;
-            node = NodeId{slot};
-        }
-    }
+    const NodeId node = cheapest(state, capacity, pool, id);
     if (!node.exists()) return {};
     return {node, fragmentation_.device_for(capacity, node.value(), shape)};
+}
+
+NodeId Placer::cheapest(const ClusterState& state, const Capacity& capacity, PoolId pool,
+                        ShapeId id) {
+    const Shape& shape = state.shapes().at(id);
+    const NodeSet& eligible = allowed(state, shape);
+    const bool is_narrowed = is_scoped_ || barred_ || !avoided_.empty() || !only_model_.empty();
+    if (!is_narrowed) return best_node_.of(state, capacity, eligible, fragmentation_, pool, id);
+    NodeId node;
+    std::int64_t least = Fragmentation::kDoesNotFit;
+    const NodeSet& nodes = capacity.nodes_of(pool);
+    for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
+         slot = nodes.next_common(eligible, slot + 1)) {
+        if (is_avoided(state, slot)) continue;
+        const std::int64_t cost = fragmentation_.cost(capacity, pool, slot, shape);
+        if (cost >= least) continue;
+        least = cost;
+        node = NodeId{slot};
+    }
+    return node;
 }
 
 void Placer::sort_by_size(const ClusterState& state, const std::vector<PodId>& pods) {
@@ -201,13 +207,34 @@ void Placer::take_ranks(const Capacity& capacity, Transaction& attempt, NodeId n
     }
 }
 
+// One more on the node as long as it spoils no more there than the first; how many.
+std::int64_t Placer::take_while_cheap(const Capacity& capacity, Transaction& attempt, PoolId pool,
+                                      NodeId node, const Shape& shape, std::int64_t ranks) {
+    const std::int64_t cost = fragmentation_.cost(capacity, pool, node.value(), shape);
+    std::int64_t taken = 0;
+    do {
+        take_ranks(capacity, attempt, node, shape, 1);
+    } while (++taken < ranks && fragmentation_.cost(capacity, pool, node.value(), shape) == cost);
+    return taken;
+}
+
+// Ranks without GPUs are packed like others, but not so that they strand GPUs.
 bool Placer::place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
-                         Transaction& attempt, const Shape& shape, std::int64_t ranks) {
+                         Transaction& attempt, ShapeId id, std::int64_t ranks) {
+    const Shape& shape = state.shapes().at(id);
+    const bool may_strand =
+        capacity.kind(shape.index_column) == ColumnKind::cpu && capacity.has_gpus();
+    if (may_strand) fragmentation_.look_at(state, capacity, pool);
     while (ranks > 0) {
         std::int64_t here = ranks;
         NodeId node = tightest(state, capacity, pool, shape, ranks);
         if (!node.exists()) node = roomiest(state, capacity, pool, shape, ranks, here);
         if (!node.exists()) return false;
+        if (may_strand && fragmentation_.strands_gpus(capacity, pool, node.value(), shape, here)) {
+            const NodeId best = cheapest(state, capacity, pool, id);
+            ranks -= take_while_cheap(capacity, attempt, pool, best, shape, ranks);
+            continue;
+        }
         take_ranks(capacity, attempt, node, shape, here);
         ranks -= here;
     }
@@ -222,7 +249,7 @@ bool Placer::place_greedily(const ClusterState& state, Capacity& capacity, PoolI
         const ShapeId shape = state.pod(order_[begin]).shape;
         std::size_t end = begin;
         while (end < order_.size() && state.pod(order_[end]).shape == shape) ++end;
-        if (!place_ranks(state, capacity, pool, attempt, state.shapes().at(shape),
+        if (!place_ranks(state, capacity, pool, attempt, shape,
                          static_cast<std::int64_t>(end - begin))) {
             return false;
         }

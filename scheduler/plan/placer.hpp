@@ -86,7 +86,11 @@ private:
     bool place_order(const ClusterState& state, Capacity& capacity, PoolId pool,
                      Transaction& attempt, std::int64_t& steps_left);
     bool place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
-                     Transaction& attempt, const Shape& shape, std::int64_t ranks);
+                     Transaction& attempt, ShapeId id, std::int64_t ranks);
+    // The node on which one pod spoils least; none when it fits nowhere.
+    NodeId cheapest(const ClusterState& state, const Capacity& capacity, PoolId pool, ShapeId id);
+    std::int64_t take_while_cheap(const Capacity& capacity, Transaction& attempt, PoolId pool,
+                                  NodeId node, const Shape& shape, std::int64_t ranks);
     void tell(const std::vector<PodId>& pods, std::vector<Placement>& out) const;
 
     // --- topology (placer_topology.cpp) ---

@@ -332,6 +332,7 @@ bool Placer::place_together(const ClusterState& state, Capacity& capacity, PoolI
 bool Placer::place_groups(const ClusterState& state, Capacity& capacity, PoolId pool,
                           Transaction& attempt, const Shape& shape) {
     chosen_.clear();
+    const ShapeId id = state.pod(order_.front()).shape;
     auto left = static_cast<std::int64_t>(order_.size());
     for (const std::uint32_t group : picked_) {
         const std::int64_t ranks = std::min(left, groups_[group].ranks);
@@ -341,7 +342,7 @@ bool Placer::place_groups(const ClusterState& state, Capacity& capacity, PoolId 
         }
         open_scope();
         const bool placed = wish_.spread == TopologyLevel::none
-                                ? place_ranks(state, capacity, pool, attempt, shape, ranks)
+                                ? place_ranks(state, capacity, pool, attempt, id, ranks)
                                 : place_apart(state, capacity, pool, attempt, shape, ranks);
         close_scope();
         if (!placed) return false;

@@ -26,7 +26,7 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     state.note_demand();
     const Calendar& calendar = state.calendar();
     if (calendar.clock.drain_due || !calendar.nodes.empty()) {
-        has_shifted_ = drain_nodes(state, figures, effects);
+        has_shifted_ = drain_nodes(state, effects);
         if (has_shifted_) return go_on_later(state);
     }
     std::int64_t attempts_left = std::max<std::int64_t>(state.policy().plan_attempts_max, 1);
@@ -48,7 +48,6 @@ void Planner::run(ClusterState& state, EngineFigures& figures, EffectList& effec
     // Ranks that grew are held now, and nobody had waited for them.
     const bool has_news = !state.with_new_demand().empty() || has_moved_limits_;
     state.set_idle(!has_news || planted(PlantedBug::forget_new_demand));
-    figures.gang_rollbacks = std::max(figures.gang_rollbacks, state.gang_rollbacks());
 }
 
 void Planner::go_on_later(ClusterState& state) {
@@ -143,7 +142,7 @@ void Planner::attempt(ClusterState& state, ClassId chosen, EngineFigures& figure
     is_held_back_ = is_behind_promise(state, job, state.now());
     const bool placed = ready_.all_or_nothing ? place_gang(state, job, figures, effects)
                                               : place_one_by_one(state, job, figures, effects);
-    if (!placed && make_room(state, job, figures, effects)) {
+    if (!placed && make_room(state, job, effects)) {
         limit_holds_.note_claimed();
         note_limits_moved(state, job);
         has_shifted_ = std::any_of(
@@ -339,8 +338,7 @@ Instant Planner::latest_start(const ClusterState& state, JobId job) {
 }
 
 // Last resort: others are stopped for it.
-bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
-                        EffectList& effects) {
+bool Planner::make_room(ClusterState& state, JobId id, EffectList& effects) {
     if (ready_.pods.empty()) return false;
     pods_ = ready_.pods;
     pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
@@ -367,7 +365,7 @@ bool Planner::make_room(ClusterState& state, JobId id, EngineFigures& figures,
     if (is_long_ && short_work_.keeps_out(state, state.job(id), ask.gpus)) return false;
     placer_.keep_off(models_);
     Reservation* const beside = is_held_back_ ? &reservation() : nullptr;
-    const bool is_made = room_maker_.make(state, id, pods_, ask, beside, figures, effects);
+    const bool is_made = room_maker_.make(state, id, pods_, ask, beside, effects);
     placer_.keep_off({});
     if (is_made && reservation().exists()) {
         reservation().note_placed(state, room_maker_.round(), !is_held_back_);

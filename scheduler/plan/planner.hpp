@@ -51,7 +51,7 @@ private:
                           EffectList& effects);
     bool place_gang(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
     // True when pods are being stopped for it now.
-    bool make_room(ClusterState& state, JobId job, EngineFigures& figures, EffectList& effects);
+    bool make_room(ClusterState& state, JobId job, EffectList& effects);
     bool is_within_limits(const ClusterState& state, const JobRow& job,
                           const std::vector<PodId>& pods);
     // It may have what limits leave beside those who come before it: behind_ otherwise.

@@ -148,13 +148,34 @@ bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask) {
     return false;
 }
 
-bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
-    if (!other.queue.exists() || other.priority >= kSystemPriority) return false;
+namespace {
+
+// Where both meet, if the job's side is within its guarantee there, with the job in it.
+Sides owed_sides(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
+    if (!other.queue.exists() || other.priority >= kSystemPriority) return {};
     const Sides meet = sides(state, job.queue, other.queue);
-    if (!meet.other.exists()) return false;
+    if (!meet.other.exists()) return {};
     Level level{job.queue, ask};
     while (level.id != meet.own) level = level.above(state);
-    if (!has_room_within(state.queue(level.id), level.grows)) return false;
+    return has_room_within(state.queue(level.id), level.grows) ? meet : Sides{};
+}
+
+}  // namespace
+
+bool may_try_to_clear(const ClusterState& state, const JobRow& job, GpuMilli ask) {
+    if (!job.queue.exists() || !standing(state, job, ask).is_owed) return false;
+    if (planted(PlantedBug::reclaim_gpus_only)) return false;
+    const QueueRow& own = state.queue(job.queue);
+    return state.pool(own.pool).stoppable_without_gpus > own.stoppable_without_gpus;
+}
+
+bool may_clear(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
+    return owed_sides(state, job, ask, other).other.exists();
+}
+
+bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
+    const Sides meet = owed_sides(state, job, ask, other);
+    if (!meet.other.exists()) return false;
     for (QueueId id = other.queue;; id = state.queue(id).parent) {
         if (!is_over(state.queue(id)) && !planted(PlantedBug::reclaim_guarantees)) return false;
         if (id == meet.other) return true;
@@ -166,7 +187,7 @@ void leave_guarantees(const ClusterState& state, const JobRow& job,
     Gone gone{state, job.pool};  // those that leave anyway, and all that were kept so far
     for (const PodId pod : leaving) gone.add(pod, 1);
     std::erase_if(units, [&](const EvictionUnit* unit) {
-        if (unit->gpus <= GpuMilli{}) return true;  // without GPUs nothing is lent
+        if (unit->gpus <= GpuMilli{}) return !unit->is_in_the_way;  // nothing is lent
         for (const PodId pod : unit->pods) gone.add(pod, 1);
         const QueueId leaf = state.job(unit->job).queue;
         if (leaf == job.queue) return false;  // among themselves nothing was lent

@@ -42,6 +42,13 @@ bool may_try(const ClusterState& state, const JobRow& job, GpuMilli ask);
 // May pods of `other` be stopped for it at all?
 bool may_stop(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other);
 
+// Work without GPUs holds no part of a guarantee, and stops none for one: no circle. Where it keeps
+// GPUs from a job whose queue is owed them it goes, whatever its own queue is guaranteed.
+// Cheap: could there be any?
+bool may_try_to_clear(const ClusterState& state, const JobRow& job, GpuMilli ask);
+// May pods without GPUs of `other` be stopped for it?
+bool may_clear(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other);
+
 // Keeps those of the units, in their order, that may all be stopped together beside those who leave
 // anyway. Any fewer of them may be, too.
 void leave_guarantees(const ClusterState& state, const JobRow& job,

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "scheduler/base/planted.hpp"
-#include "scheduler/plan/price.hpp"
+#include "scheduler/model/price.hpp"
 #include "scheduler/plan/reclaim.hpp"
 #include "scheduler/plan/sizes_by_gain.hpp"
 #include "scheduler/state/quota.hpp"
@@ -25,8 +25,10 @@ bool is_in_the_way(const JobRow& job, const JobRow& other, bool anywhere) {
 
 bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
     if (job.priority >= other.priority || planted(PlantedBug::shrink_for_anybody)) return true;
-    return other.pool == job.pool && reclaim::may_try(state, job, ask) &&
-           reclaim::may_stop(state, job, ask, other);
+    if (other.pool != job.pool) return false;
+    if (reclaim::may_try(state, job, ask) && reclaim::may_stop(state, job, ask, other)) return true;
+    const bool has_gpus = other.gpus_held > GpuMilli{} || ask <= GpuMilli{};
+    return !has_gpus && reclaim::may_clear(state, job, ask, other);
 }
 
 // Those of the job that could go, the highest first.

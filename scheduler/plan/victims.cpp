@@ -6,12 +6,29 @@
 #include <tuple>
 
 #include "scheduler/base/planted.hpp"
-#include "scheduler/plan/price.hpp"
+#include "scheduler/model/price.hpp"
 
 namespace gpuctl {
+namespace {
+
+bool is_willing_to_stop(const ClusterState& state, const PodRow& pod, Consent consent) {
+    if (pod.facts.preemptible || planted(PlantedBug::preempt_the_unwilling)) return true;
+    switch (consent) {
+        case Consent::needed:
+            return planted(PlantedBug::reclaim_by_priority) && state.may_be_preempted(pod);
+        case Consent::by_priority:
+            return !planted(PlantedBug::preempt_only_the_low) && state.may_be_preempted(pod);
+        case Consent::not_needed:
+            return true;
+    }
+    return false;
+}
+
+}  // namespace
+
 StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod, Consent consent) {
-    const bool is_willing = pod.facts.preemptible || consent == Consent::not_needed ||
-                            planted(PlantedBug::preempt_the_unwilling);
+    const bool is_willing = is_willing_to_stop(state, pod, consent);
+    if (!is_willing && pod.facts.preemptible_is_default) return {StopBar::unsaid, {}};
     if (!is_willing) return {StopBar::unwilling, {}};
     if (!pod.facts.has_controller) return {StopBar::bare, {}};
     // Nobody knows when the pods of a node that is gone or does not answer will be.
@@ -69,7 +86,7 @@ Protection read_unit(const ClusterState& state, PodId id, bool is_gang, Consent 
     const PodRow& pod = state.pod(id);
     const JobRow& job = state.job(pod.job);
     unit.job = pod.job;
-    const Protection budget = state.evictable_from(job.key);
+    const Protection budget = state.evictable_from(pod, is_gang);
     if (!budget) return std::nullopt;
     Protection own;
     if (is_gang) {
@@ -81,6 +98,8 @@ Protection read_unit(const ClusterState& state, PodId id, bool is_gang, Consent 
     if (!own) return std::nullopt;
     return std::max(*own, *budget);
 }
+
+}  // namespace
 
 // By keys of their own: units are too large to be moved about a hundred thousand times.
 void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) {
@@ -110,6 +129,8 @@ void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units) 
     for (const Key& key : keys) sorted.push_back(std::move(units[key.position]));
     units = std::move(sorted);
 }
+
+namespace {
 
 // `gangs`: those that were read already.
 void read_node(const ClusterState& state, NodeId on,
@@ -151,10 +172,11 @@ void find_candidates(const ClusterState& state, PoolId pool,
 }
 
 void find_candidates_on(const ClusterState& state, NodeId node,
-                        const std::function<bool(const JobRow&)>& may_stop, Candidates& out) {
+                        const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
+                        Consent consent) {
     out.units.clear();
     std::set<JobId> gangs;
-    read_node(state, node, may_stop, Consent::needed, gangs, out);
+    read_node(state, node, may_stop, consent, gangs, out);
     sort_by_price(state, out.units);
 }
 
@@ -178,8 +200,8 @@ Duration longest_grace(const ClusterState& state, PoolId pool, MayGo may_go) {
 }  // namespace
 
 Duration longest_claim(const ClusterState& state, const JobRow& by) {
-    const auto may_go_here = [](const PodRow& pod, const JobRow* job) {
-        return pod.facts.preemptible || pod.is_leaving() ||
+    const auto may_go_here = [&state](const PodRow& pod, const JobRow* job) {
+        return state.may_be_preempted(pod) || pod.is_leaving() ||
                (job != nullptr && (ClusterState::is_elastic(*job) || job->is_stranded));
     };
     // For a quota.

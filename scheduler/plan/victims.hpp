@@ -20,6 +20,8 @@ struct EvictionUnit {
         0;  // what is to be least of all that go; the price where nobody says else
     // Those of the same job that stand before it go before it does: ranks of an elastic job.
     bool in_order = false;
+    // Without GPUs, and it keeps GPUs from the job that are there (in_the_way.hpp).
+    bool is_in_the_way = false;
 };
 
 struct Candidates {
@@ -27,6 +29,11 @@ struct Candidates {
     std::vector<PodId> leaving;       // room to come that costs nothing
     Instant look_again_at;            // when the first that is protected now no longer is; or never
 
+    void clear() {
+        units.clear();
+        leaving.clear();
+        look_again_at = Instant{};
+    }
     void note_look_again(Instant at) {
         if (!look_again_at.happened() || at < look_again_at) look_again_at = at;
     }
@@ -35,7 +42,8 @@ struct Candidates {
 // What keeps a pod that holds something from being stopped for others.
 enum class StopBar : std::uint8_t {
     none,
-    unwilling,      // its user has not said that it may
+    unwilling,      // its user says that it may not
+    unsaid,         // its user has not said that it may
     bare,           // no controller would make it again
     not_now,        // its node is silent, or it is on its way in or out
     protected_yet,  // it began lately (policy.runTimeProtected)
@@ -46,8 +54,12 @@ struct StopCheck {
     Instant until;  // of the last two, and of none in the past; else nobody knows when it ends
 };
 
-// Must its user have said that a job may be stopped for others?
-enum class Consent : std::uint8_t { needed, not_needed };
+// Must its user have said that a pod may be stopped for others?
+enum class Consent : std::uint8_t {
+    needed,
+    by_priority,  // or it is for higher priority, and its pool asks no user (PreemptionVictims)
+    not_needed
+};
 
 // Pods on the nodes of the pool that answer, of jobs that `may_stop` allows, as far as they may be
 // stopped at all: willing, made again by a controller, not protected.
@@ -62,9 +74,12 @@ void find_candidates(const ClusterState& state, PoolId pool,
 [[nodiscard]] StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod,
                                        Consent consent = Consent::needed);
 
+void sort_by_price(const ClusterState& state, std::vector<EvictionUnit>& units);
+
 // Those that have a pod on this node; `leaving` stays as it is.
 void find_candidates_on(const ClusterState& state, NodeId node,
-                        const std::function<bool(const JobRow&)>& may_stop, Candidates& out);
+                        const std::function<bool(const JobRow&)>& may_stop, Candidates& out,
+                        Consent consent);
 
 // One that was just told to give a pod up while others of it wait: it left the line, and until the
 // next Plan has put it back nobody behind it is to be served.

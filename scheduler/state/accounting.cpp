@@ -38,10 +38,7 @@ void ClusterState::charge(PodId id, std::int64_t sign) {
     if (pod.standing == PodStanding::claimed) {
         queues_[job.queue.value()].claimed += shape.gpus * sign;
     }
-    if (pod.facts.preemptible) {
-        queues_[job.queue.value()].preemptible[job.priority] += sign;
-        list_stoppable(id, sign > 0);
-    }
+    if (sign < 0 || may_be_preempted(pod)) list_stoppable(id, sign > 0);
     charge_queues(job.queue, job.tenant, load, sign, jobs);
     if (sign > 0 && shape.gpus > GpuMilli{}) {
         note_loan(job.pool);

@@ -6,6 +6,7 @@
 #include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/retention.hpp"
 
 namespace gpuctl {
 
@@ -13,13 +14,16 @@ namespace {
 
 // From asking for a workload to the last moment at which that may be carried out.
 constexpr Duration kCreateDeadline = Duration::seconds(30);
-// So long after its last pod went a controller may make the next.
-constexpr Duration kFinishedKept = Duration::seconds(3600);
 
 }  // namespace
 
 JobId ClusterState::job_named(const ObjectKey& key, Instant submitted_at) {
     if (const auto found = job_ids_.find(key); found != job_ids_.end()) return found->second;
+    if (finished_jobs_.find(key) != nullptr) return Retention{*this}.bring_back(key);
+    return make_job(key, submitted_at);
+}
+
+JobId ClusterState::make_job(const ObjectKey& key, Instant submitted_at) {
     JobId id{static_cast<std::uint32_t>(jobs_.size())};
     if (jobs_vacant_.empty()) {
         jobs_.emplace_back();
@@ -47,9 +51,15 @@ JobId ClusterState::job_named(const ObjectKey& key, Instant submitted_at) {
 void ClusterState::drop_job_if_unused(JobId id) {
     JobRow& row = jobs_[id.value()];
     if (!row.live || !row.pods.empty()) return;
+    if (row.past && !row.past->ended_pods.empty()) return;
     const bool workload_gone =
         row.workload == WorkloadState::deleting && !row.workload_due && !row.workload_in_flight;
     if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
+    drop_job(id);
+}
+
+void ClusterState::drop_job(JobId id) {
+    JobRow& row = jobs_[id.value()];
     leave_queue(id);
     if (row.claim_until.happened()) drop_claim(id);
     if (row.record) churn_.erase(row.key);  // who is submitted under its name is another job
@@ -58,6 +68,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
     if (counts_work_) work_stale_.push_back(id);
     if (row.timer_at.happened()) timers_.erase({row.timer_at, row.arrival, id});
     if (row.is_dirty) std::erase(dirty_, id);
+    if (row.ended_at.happened()) finished_jobs_.forget(row.ended_at, row.arrival, id);
     for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
         if (pools_[pool].promise.job == id) promise(PoolId{pool}, {});
         const std::size_t kept = std::erase_if(pools_[pool].limits_kept,
@@ -66,13 +77,7 @@ void ClusterState::drop_job_if_unused(JobId id) {
         ++pools_[pool].promises;
         idle_ = false;
     }
-    if (!row.finished.empty() && !row.record) {
-        std::erase_if(finished_, [this](const auto& entry) {
-            return entry.second.left_at + kFinishedKept <= now_;
-        });
-        row.finished.left_at = now_;
-        finished_[row.key] = std::move(row.finished);
-    }
+    if (!row.record) Retention{*this}.keep_ranks(row.key, std::move(row.finished));
     job_ids_.erase(row.key);
     row = JobRow{};
     jobs_vacant_.push_back(id);
@@ -143,6 +148,7 @@ void ClusterState::resolve_all() {
 void ClusterState::mark_dirty(JobId id) {
     JobRow& row = jobs_[id.value()];
     if (counts_work_) work_stale_.push_back(id);
+    maybe_ended_.push_back(id);
     if (row.is_dirty) return;
     row.is_dirty = true;
     dirty_.push_back(id);
@@ -166,10 +172,15 @@ std::vector<JobId> ClusterState::take_dirty() {
 
 void ClusterState::on(const JobSubmitted& event, EffectList& effects) {
     const JobRecord& record = event.job;
-    const JobId id = job_named(record.spec.key, record.submitted_at);
-    JobRow& job = jobs_[id.value()];
     // The API refuses a name that is taken; one that slips through must not take another's place.
     // One that the cluster refused for good never was a job: it is written anew.
+    if (const FinishedJob* past = finished_jobs_.find(record.spec.key);
+        past && !past->uid.empty()) {
+        if (!past->never_made && !planted(PlantedBug::finished_names_are_free)) return;
+        Retention{*this}.remove_job(record.spec.key);
+    }
+    const JobId id = job_named(record.spec.key, record.submitted_at);
+    JobRow& job = jobs_[id.value()];
     if (job.record && job.workload != WorkloadState::failed) return;
     job.record = record;
     job.workload_failures = 0;
@@ -188,7 +199,10 @@ void ClusterState::on(const JobSubmitted& event, EffectList& effects) {
 }
 
 void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
-    const JobId id = find_job(event.key);
+    JobId id = find_job(event.key);
+    if (!id.exists() && finished_jobs_.find(event.key) != nullptr) {
+        id = Retention{*this}.bring_back(event.key);
+    }
     if (!id.exists() || !jobs_[id.value()].record) return;
     JobRow& job = jobs_[id.value()];
     if (job.workload == WorkloadState::deleting) {
@@ -283,6 +297,7 @@ void ClusterState::on(const WorkloadObserved& event, EffectList&) {
     JobRow& job = jobs_[id.value()];
     if (!job.record || job.record->uid != event.workload.job_uid) return;
     job.workload_facts = event.workload;
+    maybe_ended_.push_back(id);
     note_size(id, event.workload.replicas);
 }
 
@@ -290,6 +305,9 @@ void ClusterState::on(const WorkloadObserved& event, EffectList&) {
 // server decides what exists (ruling 22), so the record goes; pods that are left go by themselves.
 void ClusterState::on(const WorkloadRemoved& event, EffectList&) {
     const JobId id = find_job(event.key);
+    const FinishedJob* const past = finished_jobs_.find(event.key);
+    if (past != nullptr && past->uid == event.job_uid)
+        return Retention{*this}.remove_job(event.key);
     if (!id.exists()) return;
     JobRow& job = jobs_[id.value()];
     if (!job.record || job.record->uid != event.job_uid) return;
@@ -305,6 +323,10 @@ void ClusterState::on(const WorkloadRemoved& event, EffectList&) {
 
 void ClusterState::on(const JobAdopted& event, EffectList&) {
     const JobRecord& record = event.job;
+    if (const FinishedJob* past = finished_jobs_.find(record.spec.key)) {
+        if (past->uid == record.uid) return;
+        if (!past->uid.empty()) Retention{*this}.remove_job(record.spec.key);
+    }
     const JobId known = find_job(record.spec.key);
     if (known.exists() && jobs_[known.value()].record) return;
     const JobId id = job_named(record.spec.key, record.submitted_at);

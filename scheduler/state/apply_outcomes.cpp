@@ -82,7 +82,7 @@ void ClusterState::on(const BindOutcome& event, EffectList&) {
     switch (event.result) {
         case BindResult::bound:
             row.standing = PodStanding::bound;  // the watch will say so too, some time
-            if (row.facts.preemptible) note_victim(job.queue);
+            if (may_be_preempted(row)) note_victim(job.queue);
             row.effect = EffectId{};
             row.unsure_until = Instant{};
             job.bind_failures = 0;
@@ -120,7 +120,7 @@ void ClusterState::on(const PodDeleteOutcome& event, EffectList&) {
     const PodId id = find_pod(event.uid);
     if (!id.exists() || !pods_[id.value()].delete_in_flight) return;
     PodRow& row = pods_[id.value()];
-    if (event.deleted) return;  // in flight until the watch shows it terminating or gone
+    if (event.deleted) return note_rolled_back(id);  // in flight until the watch shows it
     if (planted(PlantedBug::ignore_failed_deletions)) return;
     row.delete_in_flight = false;
     row.message = event.message;

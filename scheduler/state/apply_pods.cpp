@@ -7,6 +7,7 @@
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/present_run.hpp"
+#include "scheduler/state/retention.hpp"
 
 namespace gpuctl {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 bool changes_what_it_is(const PodFacts& before, const PodFacts& after) {
     return before.ours != after.ours || before.job != after.job || before.key != after.key ||
            before.rank != after.rank || before.preemptible != after.preemptible ||
+           before.preemptible_is_default != after.preemptible_is_default ||
            before.request != after.request || before.rules != after.rules ||
            before.pin != after.pin || before.gang_named != after.gang_named ||
            (after.pin.exists() && before.pool != after.pool);
@@ -39,18 +41,22 @@ bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {
 void ClusterState::on(const PodObserved& event, EffectList&) {
     PodId id = find_pod(event.pod.uid);
     if (id.exists() && pods_[id.value()].facts == event.pod) return;  // most updates end here
+    if (!id.exists() && Retention{*this}.is_known_end(event.pod)) return;
     PodFacts facts = event.pod;
     if (facts.ours && facts.job.empty()) facts.job = std::string{kLonePodPrefix} + facts.key.name;
     if (!id.exists()) {
         // Same name, new uid: the old incarnation is gone even if nobody said so yet.
         if (const PodId old = find_pod(facts.key); old.exists()) drop_pod(old);
+        Retention{*this}.forget_namesake(facts);
         id = make_pod(std::move(facts));
+        take_vacancy(id);
         settle_standing(id);
         if (pods_[id.value()].facts.terminating) note_leaving(id);
         return;
     }
     PodRow& row = pods_[id.value()];
     const bool starts_to_leave = facts.terminating && !row.facts.terminating;
+    if (starts_to_leave) note_going(id);
     if (starts_to_leave) set_leaves_at(id, now_ + facts.stop_grace);
     if (!facts.terminating) set_leaves_at(id, Instant{});
     if (changes_what_it_is(row.facts, facts)) {
@@ -69,6 +75,11 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         join_job(id);
         if (!held_on.empty()) hold(id, node_named(held_on), row.facts.gpu_device);
     } else if (changes_what_may_happen(row.facts, facts)) {
+        if (row.job.exists()) {
+            std::int64_t& open = jobs_[row.job.value()].pods_open;
+            open += is_terminal(row.facts.phase) ? 1 : 0;
+            open -= is_terminal(facts.phase) ? 1 : 0;
+        }
         row.facts = std::move(facts);
         renew_stoppable(id);
         if (row.job.exists()) join_job(id);
@@ -88,7 +99,9 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
 }
 
 void ClusterState::on(const PodRemoved& event, EffectList&) {
-    if (const PodId id = find_pod(event.uid); id.exists()) drop_pod(id);
+    const PodId id = find_pod(event.uid);
+    if (id.exists()) return drop_pod(id);
+    if (finished_jobs_.has_ended_pods()) Retention{*this}.remove_pod(compact_uid(event.uid));
 }
 
 PodId ClusterState::make_pod(PodFacts facts) {
@@ -105,6 +118,7 @@ PodId ClusterState::make_pod(PodFacts facts) {
     row.seen_at = now_;
     if (row.facts.terminating) set_leaves_at(id, now_ + row.facts.stop_grace);
     row.standing = row.facts.ours ? PodStanding::waiting : PodStanding::foreign;
+    if (Retention{*this}.is_old_news(row.facts)) row.standing = PodStanding::done;
     // Where a foreign pod may go is its own scheduler's business.
     row.shape = shapes_.acquire(row.facts.request,
                                 row.facts.ours ? row.facts.rules : PlacementRules{}, capacity_);
@@ -117,6 +131,7 @@ PodId ClusterState::make_pod(PodFacts facts) {
 
 void ClusterState::drop_pod(PodId id) {
     PodRow& row = pods_[id.value()];
+    note_going(id);
     if (row.job.exists()) {
         JobRow& job = jobs_[row.job.value()];
         if (is_running(row.facts)) note_stopped(*this, job, id);
@@ -126,6 +141,11 @@ void ClusterState::drop_pod(PodId id) {
     }
     release(id);
     leave_job(id);
+    erase_pod(id);
+}
+
+void ClusterState::erase_pod(PodId id) {
+    PodRow& row = pods_[id.value()];
     outside_.note_pod(row.facts, id, false);
     shapes_.release(row.shape, capacity_);
     pod_ids_.erase(row.facts.uid);
@@ -161,6 +181,7 @@ void ClusterState::join_job(PodId id) {
         };
         std::vector<PodId>& pods = jobs_[row.job.value()].pods;
         pods.insert(std::lower_bound(pods.begin(), pods.end(), id, comes_before), id);
+        if (!is_terminal(row.facts.phase)) ++jobs_[row.job.value()].pods_open;
     }
     JobRow& job = jobs_[row.job.value()];
     job.finished.note_there(row.facts);
@@ -188,6 +209,7 @@ void ClusterState::leave_job(PodId id) {
     if (!row.job.exists()) return;
     const JobId job = row.job;
     std::erase(jobs_[job.value()].pods, id);
+    if (!is_terminal(row.facts.phase)) --jobs_[job.value()].pods_open;
     row.job = JobId::none();
     if (!row.facts.queue_suggested.empty()) resolve(jobs_[job.value()]);  // the next has its say
     if (row.bar == PodBar::refused) find_end_of_refusal(jobs_[job.value()]);
@@ -206,7 +228,7 @@ void ClusterState::settle_standing(PodId id) {
         if (row.node.exists() && !planted(PlantedBug::ended_pods_keep_room)) release(id);
         row.standing = PodStanding::done;
         row.in_flight = row.delete_in_flight = false;
-        row.eviction = Eviction::none;
+        withdraw_eviction(row);
         row.effect = EffectId{};
         return;
     }
@@ -228,7 +250,7 @@ void ClusterState::settle_standing(PodId id) {
         row.effect = EffectId{};
         row.unsure_until = Instant{};
         set_bar(row, PodBar::none);
-        if (row.facts.preemptible && row.job.exists() && row.standing != PodStanding::bound) {
+        if (row.job.exists() && row.standing != PodStanding::bound && may_be_preempted(row)) {
             note_victim(jobs_[row.job.value()].queue);
         }
         row.standing = row.facts.ours ? PodStanding::bound : PodStanding::foreign;

@@ -146,6 +146,7 @@ void ClusterState::take_policy(Policy policy) {
     start_usage_clock(half_life_before);
     take_windows();
     rebuild_tree();
+    relist_stoppable();
     recount_work();
     for (TenantRow& tenant : tenants_) {
         apply_tenant_policy(tenant);

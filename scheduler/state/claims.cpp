@@ -1,9 +1,8 @@
-// Room that pods are being stopped for: who it is kept for, what becomes of those that stop, and
-// how often a job may be moved. What is claimed counts as held, by node and by queue, so that
-// nobody else takes it; a node may be over its room by what the victims still hold.
+// Room that pods are being stopped for: which job it is kept for, and what becomes of those that
+// stop. What is claimed counts as held, by node and by queue, so that no other job takes it; a node
+// may be over its room by what the victims still hold.
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "scheduler/base/planted.hpp"
@@ -14,7 +13,6 @@
 namespace gpuctl {
 namespace {
 
-constexpr Duration kHour = Duration::seconds(3600);
 // Of victims of which a disruption budget lets none go: then others are looked for.
 constexpr std::int32_t kAskedInVainMost = 2;
 // Before a claim ends its victims are asked once more, though their pause is longer.
@@ -31,6 +29,15 @@ bool is_asked_in_vain(const ClusterState& state, const JobRow& job) {
            });
 }
 
+bool has_victim_gone(const ClusterState& state, const JobRow& job) {
+    return std::any_of(job.victims.begin(), job.victims.end(), [&state](const std::string& uid) {
+        const PodId victim = state.find_pod(uid);
+        if (!victim.exists()) return true;
+        const PodRow& pod = state.pod(victim);
+        return pod.facts.terminating || pod.eviction == Eviction::accepted;
+    });
+}
+
 }  // namespace
 
 void ClusterState::claim(JobId id, const std::vector<Placement>& round,
@@ -44,14 +51,10 @@ void ClusterState::claim(JobId id, const std::vector<Placement>& round,
     for (const Victim& victim : victims) {
         PodRow& pod = pods_[victim.pod.value()];
         pod.evicted_for = job.key;
-        if (cause == EvictionCause::shrunk) {
-            grace = std::max(grace, pod.facts.stop_grace);
-            job.victims.push_back(pod.facts.uid);
-            continue;
-        }
-        note_eviction(jobs_[pod.job.value()], victim.why.empty() ? why : victim.why);
         grace = std::max(grace, pod.facts.stop_grace);
         job.victims.push_back(pod.facts.uid);
+        if (cause == EvictionCause::shrunk) continue;
+        request_eviction(victim.pod, cause, victim.why.empty() ? why : victim.why);
         if (planted(PlantedBug::evict_all_but_one) && &victim == &victims.back()) continue;
         send_eviction(victim.pod, effects);
     }
@@ -89,7 +92,7 @@ void ClusterState::send_eviction(PodId id, EffectList& effects) {
                          epoch_,
                          {pod.facts.key, pod.facts.uid},
                          pod.facts.stop_grace,
-                         evicted_why(job.key),
+                         pod.eviction_request.why,
                          job.key,
                          pod.evicted_for});
 }
@@ -108,45 +111,6 @@ void ClusterState::resend_evictions(EffectId before, EffectList& effects) {
     }
 }
 
-// Who was not moved for an hour is forgotten when somebody else is.
-void ClusterState::forget_old_moves() {
-    std::erase_if(churn_, [this](const auto& entry) {
-        const Churn& known = entry.second;
-        const bool is_needed = known.done > Duration{} && find_job(entry.first).exists();
-        const bool goes = known.evicted_at.back() + kHour <= now_ && !is_needed;
-        if (goes) history_.touch(tenant_named(entry.first.namespace_name));
-        return goes;
-    });
-}
-
-// The churn contract: how often a job was moved within the last hour. Pods that are stopped at one
-// moment are one move.
-void ClusterState::note_eviction(const JobRow& job, std::string why) {
-    Churn& churn = churn_[job.key];
-    note_progress(job, churn);
-    history_.touch(job.tenant);
-    std::erase_if(churn.evicted_at, [this](Instant at) { return at + kHour <= now_; });
-    if (churn.evicted_at.empty() || churn.evicted_at.back() != now_) {
-        churn.evicted_at.push_back(now_);
-    }
-    churn.why = std::move(why);
-}
-
-std::optional<Instant> ClusterState::evictable_from(const ObjectKey& job) const {
-    const auto most = static_cast<std::size_t>(std::max(policy_.evictions_per_job_per_hour, 0));
-    if (most == 0) return std::nullopt;
-    const auto found = churn_.find(job);
-    if (found == churn_.end()) return now_;
-    const std::vector<Instant>& at = found->second.evicted_at;
-    return at.size() < most ? now_ : std::max(now_, at[at.size() - most] + kHour);
-}
-
-const std::string& ClusterState::evicted_why(const ObjectKey& job) const {
-    static const std::string nothing;
-    const auto found = churn_.find(job);
-    return found == churn_.end() ? nothing : found->second.why;
-}
-
 void ClusterState::evict_postponed(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
     if (!job.evict_again_at.happened() || job.evict_again_at > now_) return;
@@ -162,7 +126,7 @@ void ClusterState::evict_postponed(JobId id, EffectList& effects) {
 }
 
 void ClusterState::spare(PodRow& pod, Duration length) {
-    pod.eviction = Eviction::none;
+    withdraw_eviction(pod);
     pod.spared_until = now_ + length;
     if (calendar_.nodes.contains(pod.node.value())) note_stop(pod.node, pod);  // then it is asked
 }
@@ -175,8 +139,9 @@ void ClusterState::drop_claim(JobId id) {
         release(pod_id);
         pod.standing = PodStanding::waiting;
     }
-    // Of a claim that fell for another reason nobody knows whether they could have gone in time.
-    const bool was_in_vain = job.claim_until <= now_;
+    // Of a claim that fell for another reason nobody knows whether they could have gone in time;
+    // and where none has gone, none was stopped in vain.
+    const bool was_in_vain = job.claim_until <= now_ && has_victim_gone(*this, job);
     const Duration spared = was_in_vain ? kSparedFor : policy_.backoff_maximum;
     std::vector<JobId> shrunk;
     for (const std::string& uid : job.victims) {
@@ -304,7 +269,13 @@ void ClusterState::on(const PodEvictOutcome& event, EffectList&) {
     const PodId id = find_pod(event.uid);
     if (!id.exists()) return;
     PodRow& pod = pods_[id.value()];
-    if (pod.eviction != Eviction::asked || pod.evict_effect != event.effect) return;
+    if (pod.evict_effect != event.effect) return;
+    const bool goes = event.result == EvictResult::evicted || event.result == EvictResult::gone;
+    if (goes) charge_eviction(id);
+    if (pod.eviction != Eviction::asked) {  // its claim has fallen meanwhile
+        if (!goes) pod.eviction_request.is_uncharged = false;
+        return;
+    }
     pod.message = event.message;
     mark_dirty(pod.job);
     const JobId beneficiary = find_job(pod.evicted_for);
@@ -345,7 +316,6 @@ void ClusterState::note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResul
             postpone(job, beneficiary);
             if (result == EvictResult::disruption_budget && is_asked_in_vain(*this, job)) {
                 job.victim_refused = true;
-                forget_asking(job);
             }
             return;
     }
@@ -359,37 +329,6 @@ void ClusterState::postpone(JobRow& job, JobId id) {
     const Instant last = job.claim_until + kAskedLast;
     if (job.evict_again_at >= job.claim_until && last > now_) job.evict_again_at = last;
     set_timer(id);
-}
-
-// Who was asked and stays was not moved.
-void ClusterState::forget_asking(const JobRow& beneficiary) {
-    std::set<JobId> asked;
-    for (const std::string& uid : beneficiary.victims) {
-        asked.insert(pods_[find_pod(uid).value()].job);
-    }
-    for (const JobId asked_id : asked) {
-        const JobRow& job = jobs_[asked_id.value()];
-        const auto found = churn_.find(job.key);
-        // Of a part of its pods others may have been moved at that moment, which counts once.
-        const bool all_stay = std::all_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
-            return pods_[id.value()].evicted_for == beneficiary.key;
-        });
-        if (found == churn_.end() || !all_stay) continue;
-        Churn& churn = found->second;
-        if (churn.evicted_at.empty()) continue;
-        const Instant asked_at =
-            churn.evicted_at.back();  // nobody was asked since: all of it stays
-        churn.evicted_at.pop_back();
-        churn.why.clear();
-        if (!churn.evicted_at.empty()) continue;
-        const bool is_of_this_run = churn.done == Duration{} || churn.run_began == began(job);
-        if (churn.done_before > Duration{} || !is_of_this_run) {  // of one that was stopped before
-            churn.evicted_at.emplace_back(asked_at.ms() - kHour.ms());
-        } else {
-            history_.touch(job.tenant);
-            churn_.erase(found);
-        }
-    }
 }
 
 }  // namespace gpuctl

@@ -2,6 +2,7 @@
 
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/base/planted.hpp"
+#include "scheduler/state/retention.hpp"
 #include "scheduler/state/wait_target.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     if (calendar_.clock.turns_at.happened() && calendar_.clock.turns_at <= now_) turn_calendar();
     ring_timers();
     std::visit([&](const auto& kind) { on(kind, effects); }, event);
+    Retention{*this}.settle(effects);
     count_work();
     if (leading_) request_wake(effects, false);
 }
@@ -135,6 +137,7 @@ void ClusterState::request_wake(EffectList& effects, bool again) {
     if (!timers_.empty()) consider(std::get<Instant>(*timers_.begin()));
     if (!planted(PlantedBug::no_timer_for_windows)) consider(calendar_.clock.turns_at);
     if (!planted(PlantedBug::no_timer_for_budgets)) consider(budgets_.turns_at());
+    consider(Retention{*this}.next_due());
     if (!earliest.happened()) return;
     // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
     if (wake_requested_.happened() && wake_requested_ <= earliest) return;

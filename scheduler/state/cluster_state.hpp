@@ -26,6 +26,7 @@
 #include "scheduler/state/calendar.hpp"
 #include "scheduler/state/capacity.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/finished_jobs.hpp"
 #include "scheduler/state/gang_tally.hpp"
 #include "scheduler/state/image_fwd.hpp"
 #include "scheduler/state/interner.hpp"
@@ -44,25 +45,24 @@ public:
     // --- events ---
     void apply(const Event& event, Instant now, EffectList& effects);
 
-    // --- decisions, called by the engine while it carries out a Plan input ---
-    // Checks the whole round against the newest state again, then assumes all of it or nothing.
-    // False: something does not fit, and nothing was changed.
+    // --- decisions, called while a Plan input is carried out ---
+    // Assumes all of the round or nothing (false), as the newest state allows.
     bool assume(JobId job, const std::vector<Placement>& round, bool all_or_nothing,
                 EffectList& effects, LetIn let_in = LetIn::now);
-    // Settles what is left of the job's last round, then puts it into its queue if it can be tried.
-    // `ready` is the caller's buffer for what was found.
+    // Settles the job's last round, then puts it into its queue if it can be tried.
     void refresh(JobId job, Readiness& ready, EffectList& effects);
     // Has the victims stopped and keeps `round`, which fits once they are gone, for the job.
     void claim(JobId job, const std::vector<Placement>& round, const std::vector<Victim>& victims,
                EvictionCause cause, EffectList& effects);
-    // Gives the room back; victims that could not be evicted yet are spared.
-    void drop_claim(JobId job);
+    void drop_claim(JobId job);  // victims that could not be evicted yet are spared
     void evict_postponed(JobId job, EffectList& effects);  // who could not be yet, if it is time
     // An elastic job is to have so many ranks (sizes.cpp).
-    void resize(JobId job, std::int32_t ranks, std::string why, EffectList& effects);
+    void resize(JobId job, std::int32_t ranks, std::string why, EffectList& effects,
+                EvictionCause gives_for = EvictionCause::shrunk);
     void defer_ranks(JobId job, std::int32_t from);
     // Has pods of the job stopped for a window, or because their node is unhealthy.
-    void drain(JobId job, const std::vector<PodId>& pods, std::string why, EffectList& effects);
+    void drain(const std::vector<PodId>& pods, EvictionCause cause, const std::string& why,
+               EffectList& effects);
     void note_drained() { calendar_.clock.drain_due = false; }
     void look_again(QueueId queue, Instant at);  // its jobs may stop somebody from then on
     void block(ClassId id, ClassBlock block);
@@ -75,7 +75,7 @@ public:
     void set_unfinished(bool unfinished) { unfinished_ = unfinished; }  // for want of tries
     [[nodiscard]] bool is_unfinished() const { return unfinished_; }
     void resend_unanswered(EffectList& effects);
-    // The same for evictions asked for before that effect, once what they are for was looked at.
+    // Likewise evictions asked for before that effect, once what they are for was looked at.
     void resend_evictions(EffectId before, EffectList& effects);
     [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
     void request_wake(EffectList& effects, bool again = false);  // whoever was asked may be gone
@@ -88,7 +88,7 @@ public:
     void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 
     // --- reading ---
-    // When people look it is later than the last event; no decision knows of that.
+    // When users look it is later than the last event; no decision knows of that.
     [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
     void look(Instant now) const { looked_at_ = now; }
     [[nodiscard]] bool is_tick_over() const;  // of usage, since the last input (usage_clock.cpp)
@@ -118,7 +118,8 @@ public:
     [[nodiscard]] const std::map<ObjectKey, PodId>& pods_by_key() const { return pod_keys_; }
     [[nodiscard]] const std::map<ObjectKey, GangSize>& gang_sizes() const { return gang_sizes_; }
     [[nodiscard]] const Outside& outside() const { return outside_; }
-    [[nodiscard]] JobId find_job(const ObjectKey& key) const;
+    [[nodiscard]] const FinishedJobs& finished_jobs() const { return finished_jobs_; }
+    [[nodiscard]] JobId find_job(const ObjectKey& key) const;  // not of those that are summarized
     [[nodiscard]] PodId find_pod(std::string_view uid) const;
     [[nodiscard]] PodId find_pod(const ObjectKey& key) const;
     [[nodiscard]] NodeId find_node(std::string_view name) const;
@@ -133,12 +134,11 @@ public:
     void read_readiness(JobId id, Readiness& out) const;
     // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
     void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
-    // The GPU models that the others of its gang are on, if it takes several; its own is one of
-    // these, or any that it takes when there are none.
+    // GPU models that the others of its gang are on, if it takes several: its own is one of these.
     [[nodiscard]] std::vector<std::string_view> models_of_gang(PodId pod) const;
     // Ranks of a gang that takes several GPU models would be on more than one.
     [[nodiscard]] bool mixes_models(const std::vector<Placement>& round) const;
-    // Placed so, the ranks would not be together, or apart, as they ask (topology_rules.cpp).
+    // Placed so, they would not be together, or apart, as they ask (topology_rules.cpp).
     [[nodiscard]] bool breaks_topology(const JobRow&, const std::vector<Placement>& round) const;
     // The first limit that so much more would cross (limits.hpp); kind none: it may hold it.
     [[nodiscard]] LimitHit limit_hit(const JobRow& job, const Load& ask) const;
@@ -150,26 +150,26 @@ public:
     [[nodiscard]] std::int64_t aged_priority(std::int32_t priority, Instant since) const;
     // Refused, and nothing that could change the answer has moved since.
     [[nodiscard]] bool is_blocked(const JobClass& waiting) const;
-    [[nodiscard]] std::uint64_t gang_rollbacks() const { return gang_rollbacks_; }
-    // Claims (claims.cpp).
+    [[nodiscard]] const OutcomeFigures& outcomes() const { return outcomes_; }
     [[nodiscard]] const std::vector<JobId>& claims() const { return claims_; }
     void read_claim(const JobRow& job, std::vector<Placement>& round) const;
     [[nodiscard]] bool is_free(const std::vector<Placement>& round) const;
     void read_leaving(PoolId pool, std::vector<PodId>& out) const;  // none: all pools
     // All that it holds is being stopped for others: what it places next counts as another job.
     [[nodiscard]] bool is_being_moved(const JobRow& job) const;
-    // When the job's churn budget lets it be evicted, at the earliest; absent: never.
-    [[nodiscard]] std::optional<Instant> evictable_from(const ObjectKey& job) const;
-    // Jobs with a range of sizes; of which of their ranks some could go, and how far.
+    // When its budget of evictions lets the pod go, or the gang that it is of; absent: never.
+    [[nodiscard]] std::optional<Instant> evictable_from(const PodRow& pod, bool is_gang) const;
+    // For a job of higher priority: its user says so, or its pool where its user says nothing.
+    [[nodiscard]] bool may_be_preempted(const PodRow& pod) const;
+    // Jobs with a range of sizes.
     [[nodiscard]] const std::set<Arrived>& elastic_jobs() const { return elastic_jobs_; }
     // Gangs that have lacked ranks for too long, and from when on one does (stranded.cpp).
     [[nodiscard]] const std::set<Arrived>& stranded_gangs() const { return stranded_gangs_; }
     [[nodiscard]] Instant stranded_from(const JobRow& job) const;
     [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.size > 0; }
     [[nodiscard]] ElasticRanks ranks_of(const JobRow& job) const;
-    // Why it waits again although it ran; empty: nobody moved it.
+    // Why it waits again although it ran; empty: it was not moved.
     [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
-
     // --- maintenance (maintenance.cpp) ---
     [[nodiscard]] const Calendar& calendar() const { return calendar_; }
     [[nodiscard]] bool has_windows() const { return !policy_.windows.empty(); }
@@ -178,7 +178,6 @@ public:
     [[nodiscard]] WindowSet barred(const Stay& stay, Instant from, Duration delay = {}) const;
     [[nodiscard]] bool is_barred(const JobRow& job, const std::vector<Placement>& round) const;
     [[nodiscard]] bool is_closed(NodeId node) const;  // to everybody
-
     // --- run times (run_times.cpp) ---
     [[nodiscard]] const RunTimeHistory& history() const { return history_; }
     [[nodiscard]] const std::map<ObjectKey, Churn>& churn() const { return churn_; }
@@ -190,29 +189,25 @@ public:
     [[nodiscard]] Duration progress_of(const JobRow& job) const;
     // Where long jobs are to begin in time: one that needs so long goes first; absent: none does.
     [[nodiscard]] std::optional<Duration> late_from(PoolId pool) const;
-    // Counts what changed of the work that is left; called at the end of each input.
-    void count_work();
-    // Up to the next step of run times that classes are told apart by where long work is stopped
-    // for short: eight for each doubling.
+    void count_work();  // what changed of the work that is left; at the end of each input
+    // Up to the next step of run times by which classes differ: eight for each doubling.
     [[nodiscard]] static Duration rounded_up(Duration time);
-    // Queues in which long work is stopped for short.
     [[nodiscard]] bool stops_long_for_short(const QueueRow& queue) const;
-    // Queues in which waiting jobs are told apart by run time.
     [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const;
-
-    // Nodes whose labels, taints, cordon, model or pool changed, oldest first, for caches of
-    // eligibility: position n is valid while `eligibility_epoch` stays.
+    // Nodes that changed, oldest first, for caches of eligibility: position n is valid while
+    // `eligibility_epoch` stays.
     [[nodiscard]] const std::vector<std::uint32_t>& eligibility_log() const {
         return eligibility_log_;
     }
     [[nodiscard]] std::uint64_t eligibility_epoch() const { return eligibility_epoch_; }
-
     // --- image: the facts and decisions, without anything that can be rebuilt (image.cpp) ---
     [[nodiscard]] StateImage image() const;
     static Result<ClusterState> from_image(StateImage image);
 
 private:
-    friend class Verifier;  // invariants.cpp
+    friend class Verifier;          // invariants.cpp
+    friend class Retention;         // retention.cpp
+    friend class EvictionVerifier;  // invariants_evictions.cpp
 
     // events, one function each (apply_*.cpp)
     void on(const NodeObserved& event, EffectList& effects);
@@ -238,7 +233,6 @@ private:
     void on(const DeviceClassObserved& event, EffectList& effects);
     void on(const DeviceClassRemoved& event, EffectList& effects);
     void on(const Plan&, EffectList&) {}
-
     // nodes
     NodeId node_named(std::string_view name);
     void forget_node_if_unused(NodeId id);
@@ -248,16 +242,14 @@ private:
     void note_change(PoolId pool);
     void note_quotas_on(const NodeRow& row);
     void note_eligibility_change(NodeId id);
-
     // pods
     PodId make_pod(PodFacts facts);
     void drop_pod(PodId id);
+    void erase_pod(PodId id);        // that holds nothing, and is of no job any more
     void settle_standing(PodId id);  // from its facts
-    // A part of a GPU goes to `device`, without one to the tightest.
     void hold(PodId id, NodeId node, std::int32_t device);
     void release(PodId id);
     void charge(PodId id, std::int64_t sign);
-    // By its policy, beyond what its queues hold; what is only claimed does not count as held.
     [[nodiscard]] bool keeps_something_back(const PoolRow& pool) const;
     void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,
                        std::int64_t jobs);
@@ -272,8 +264,10 @@ private:
     void rejoin(std::vector<std::string> uids);  // pods whose job may be another one now
 
     // jobs
-    JobId job_named(const ObjectKey& key, Instant submitted_at);
+    JobId job_named(const ObjectKey& key, Instant submitted_at);  // also one that was summarized
+    JobId make_job(const ObjectKey& key, Instant submitted_at);
     void drop_job_if_unused(JobId id);
+    void drop_job(JobId id);
     void resolve(JobRow& job);
     void resolve_all();
     void mark_dirty(JobId id);
@@ -286,15 +280,19 @@ private:
     void ring_timers();
     void send_workload(JobId id, EffectList& effects);
     void send_due_workloads(EffectList& effects);
-    // claims and evictions (claims.cpp)
     void send_eviction(PodId id, EffectList& effects);
     [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
-    void forget_old_moves();
-    void note_eviction(const JobRow& job, std::string why);
     void spare(PodRow& pod, Duration length);
     void note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result);
     void postpone(JobRow& beneficiary, JobId id);
-    void forget_asking(const JobRow& beneficiary);
+    // churn.cpp
+    void request_eviction(PodId id, EvictionCause cause, std::string why);
+    static void withdraw_eviction(PodRow& pod);
+    void charge_eviction(PodId id);
+    void take_vacancy(PodId id);
+    void forget_old_moves();
+    void note_going(PodId id);
+    void note_rolled_back(PodId id);
     void note_victim(QueueId queue);
     void note_longer(const PodRow& pod);
     void note_loan(PoolId pool);
@@ -307,6 +305,7 @@ private:
     [[nodiscard]] StoppablePod stoppable_row(PodId id) const;
     void list_stoppable(PodId id, bool is_there);
     void renew_stoppable(PodId id);
+    void relist_stoppable();
     // maintenance (maintenance.cpp)
     void take_windows();
     void place_in_windows(NodeId id);
@@ -363,7 +362,7 @@ private:
     [[nodiscard]] Duration done_before(const JobRow& job, Instant begin) const;  // of its run
     PoolId note_work(JobId job);
     void recount_work();
-    void note_progress(const JobRow& job, Churn& churn) const;
+    [[nodiscard]] RunSoFar run_so_far(const JobRow& job) const;
     void note_pace(JobId id);  // pace.cpp
     [[nodiscard]] Duration work_done(const JobRow& job) const;
 
@@ -390,11 +389,10 @@ private:
     void forget_eligibility();
     EffectId next_effect() { return EffectId{next_effect_++}; }
 
-    Instant now_;                // of the last event
-    mutable Instant looked_at_;  // since then
-    bool leading_ = false, synced_ = false;
+    Instant now_;                                                 // of the last event
+    mutable Instant looked_at_;                                   // since then
+    bool leading_ = false, synced_ = false, resend_due_ = false;  // what an earlier epoch sent
     bool idle_ = true, unfinished_ = false;  // idle: the last Plan tried all, nothing changed since
-    bool resend_due_ = false;                // effects of an earlier epoch may have no outcome
     Epoch epoch_{};
     std::uint64_t next_effect_ = 1, next_arrival_ = 1;
     Instant wake_requested_, look_again_next_;  // look again: the earliest of all queues
@@ -417,7 +415,8 @@ private:
     std::map<ObjectKey, PodId> pod_keys_;
 
     std::vector<JobRow> jobs_;
-    std::vector<JobId> jobs_vacant_, dirty_;
+    std::vector<JobId> jobs_vacant_, dirty_, maybe_ended_;  // the last: in this input
+    FinishedJobs finished_jobs_;
     std::map<ObjectKey, JobId> job_ids_;
     // Timers come and go with every gang: their memory is kept and used again.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> timer_memory_ =
@@ -441,7 +440,7 @@ private:
     std::map<std::pair<PoolId, std::string>, QueueId> queue_ids_;
     std::vector<TenantRow> tenants_;
     TextMap<TenantId> tenant_ids_;
-    std::uint64_t gang_rollbacks_ = 0;           // figures, not part of the image
+    OutcomeFigures outcomes_;
     std::vector<Transaction::Entry> check_log_;  // buffers
     std::vector<std::uint32_t> eligibility_log_;
     std::uint64_t eligibility_epoch_ = 1;

@@ -9,6 +9,7 @@
 #include "scheduler/base/time.hpp"
 #include "scheduler/model/devices.hpp"
 #include "scheduler/model/reason.hpp"
+#include "scheduler/state/eviction_request.hpp"
 #include "scheduler/state/gang_tally.hpp"
 
 namespace gpuctl {
@@ -45,8 +46,6 @@ inline Load offered_load(const NodeFacts& node) {
 // while for the API server, the kubelet and the watch.
 constexpr Duration kClaimSpare = Duration::seconds(60);
 constexpr Duration claim_lasts(Duration grace) { return grace + kClaimSpare; }
-
-enum class EvictionCause : std::uint8_t { reclaimed, preempted, shrunk, stranded };
 
 // What a job could have placed now, or why nothing (see readiness.cpp).
 struct Readiness {

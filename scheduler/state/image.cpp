@@ -4,6 +4,7 @@
 
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/retention.hpp"
 
 namespace gpuctl {
 namespace {
@@ -75,6 +76,8 @@ void copy_pod(To& to, const From& from) {
     to.eviction = from.eviction;
     to.evict_effect = from.evict_effect;
     to.evicted_for = from.evicted_for;
+    to.eviction_request = from.eviction_request;
+    if (!planted(PlantedBug::forget_evictions_on_disk)) to.evicted_at = from.evicted_at;
     to.spared_until = from.spared_until;
     to.barred_until = from.barred_until;
     to.effect = from.effect;
@@ -90,6 +93,11 @@ void copy_pod(To& to, const From& from) {
 bool is_plausible(const PodImage& pod) {
     return pod.standing <= PodStanding::claimed && pod.bar <= PodBar::refused &&
            pod.eviction <= Eviction::accepted && pod.facts.phase <= PodPhase::failed;
+}
+
+bool is_plausible(const FinishedJob& job) {
+    return job.kind <= JobKind::compute && (!job.run || job.run->last_phase <= PodPhase::failed) &&
+           job.ended_at.happened() && job.pods >= 0;
 }
 
 bool is_plausible(const JobImage& job) {
@@ -185,6 +193,16 @@ StateImage ClusterState::image() const {
     }
     out.calendar = calendar_.clock;
     out.budgets = budgets_.image(*this, now_);
+    for (const auto& [key, id] : job_ids_) {
+        const JobRow& job = jobs_[id.value()];
+        if (job.ended_at.happened() || job.past) {
+            out.ended_jobs.push_back({key, job.ended_at, job.past});
+        }
+    }
+    if (planted(PlantedBug::forget_finished_on_disk)) return out;
+    for (const auto& [key, job] : finished_jobs_.by_key()) out.finished_jobs.push_back(job);
+    out.removed_jobs = finished_jobs_.removed();
+    out.removed_until = finished_jobs_.removed_until();
     return out;
 }
 
@@ -200,7 +218,11 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     state.outside_.device_classes = std::move(image.device_classes);
     state.finished_ = std::move(image.finished);
     for (const auto& [key, churn] : image.churn) {
-        if (churn.evicted_at.empty()) return damaged("job " + to_string(key) + " was never moved");
+        const bool is_one =
+            !churn.evicted_at.empty() &&
+            std::none_of(churn.vacancies.begin(), churn.vacancies.end(),
+                         [](const Vacancy& place) { return place.evicted_at.empty(); });
+        if (!is_one) return damaged("job " + to_string(key) + " was never moved");
     }
     state.churn_ = std::move(image.churn);
     for (const auto& [name, at] : image.look_again) {
@@ -264,6 +286,24 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     }
     if (const auto restored = state.restore_run_times(image); !restored) return restored.error();
     state.restore_jobs(image.jobs);
+    for (EndedJobImage& job : image.ended_jobs) {
+        const JobId id = state.find_job(job.key);
+        if (!id.exists() || (job.past && !is_plausible(*job.past))) {
+            return damaged("ended job " + to_string(job.key) + " is not one");
+        }
+        state.jobs_[id.value()].past = std::move(job.past);
+        state.jobs_[id.value()].ended_at = job.ended_at;
+    }
+    for (const auto& [key, id] : state.job_ids_) Retention{state}.restore(id);
+    for (FinishedJob& job : image.finished_jobs) {
+        const bool is_one = is_plausible(job) && !state.find_job(job.key).exists() &&
+                            state.finished_jobs_.find(job.key) == nullptr;
+        if (!is_one) return damaged("finished job " + to_string(job.key) + " is not one");
+        state.finished_jobs_.add(std::move(job));
+    }
+    state.finished_jobs_.restore_removed(std::move(image.removed_jobs),
+                                         std::move(image.removed_until));
+    state.maybe_ended_.clear();
     for (const UsageImage& usage : image.usage) {
         if (!is_plausible(usage, state.policy_.usage_half_life)) {
             return damaged("usage of queue " + usage.queue + " is not one");

@@ -14,6 +14,7 @@
 #include "scheduler/model/pod.hpp"
 #include "scheduler/model/policy.hpp"
 #include "scheduler/state/calendar.hpp"
+#include "scheduler/state/finished_jobs.hpp"
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_time_history.hpp"
 
@@ -42,6 +43,8 @@ struct PodImage {
     Eviction eviction{};
     EffectId evict_effect{};
     ObjectKey evicted_for;
+    EvictionRequest eviction_request;
+    std::vector<Instant> evicted_at;
     Instant spared_until;
     Instant barred_until;
     std::string node;
@@ -58,9 +61,9 @@ struct PodImage {
 };
 BOOST_DESCRIBE_STRUCT(PodImage, (),
                       (facts, standing, bar, in_flight, delete_in_flight, start_reported, eviction,
-                       evict_effect, evicted_for, spared_until, barred_until, node, effect,
-                       bind_deadline, unsure_until, placed_at, seen_at, leaves_at, reported,
-                       message, gpu_device, grows_with_demand))
+                       evict_effect, evicted_for, eviction_request, evicted_at, spared_until,
+                       barred_until, node, effect, bind_deadline, unsure_until, placed_at, seen_at,
+                       leaves_at, reported, message, gpu_device, grows_with_demand))
 
 struct JobImage {
     ObjectKey key;
@@ -129,6 +132,14 @@ BOOST_DESCRIBE_STRUCT(JobImage, (),
                        elastic, timer_at, is_long, is_dirty, is_queued, block_reason, block_watch,
                        is_limited, block_limits, behind, is_blocked))
 
+// Of a job in `jobs` that has ended, or that came back after that.
+struct EndedJobImage {
+    ObjectKey key;
+    Instant ended_at;
+    Boxed<FinishedJob> past;
+};
+BOOST_DESCRIBE_STRUCT(EndedJobImage, (), (key, ended_at, past))
+
 struct PromiseImage {
     std::string pool;
     ObjectKey job;
@@ -187,12 +198,18 @@ struct StateImage {
     std::vector<PromiseImage> promises;  // by pool
     std::vector<PromiseImage> limits_kept;
     CalendarClock calendar;
-    std::vector<BudgetImage> budgets;  // by name
+    std::vector<BudgetImage> budgets;       // by name
+    std::vector<EndedJobImage> ended_jobs;  // by key
+    std::vector<FinishedJob>
+        finished_jobs;  // by key; the summaries of those that are not in `jobs`
+    std::map<std::string, RemovedJobs> removed_jobs;
+    std::pair<Instant, ObjectKey> removed_until;
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
                        next_effect, next_arrival, wake_requested, policy, gang_sizes, gang_notes,
                        device_classes, churn, finished, look_again, beyond_guarantee, nodes, pods,
-                       jobs, usage, run_times, promises, limits_kept, calendar, budgets))
+                       jobs, usage, run_times, promises, limits_kept, calendar, budgets, ended_jobs,
+                       finished_jobs, removed_jobs, removed_until))
 
 }  // namespace gpuctl

@@ -23,8 +23,6 @@ public:
         check_gangs();
         check_accounts();
         check_queues();
-        check_claims();
-        check_stoppable();
         return std::move(found_);
     }
 
@@ -173,7 +171,8 @@ private:
             if (job.refusal_ends_at != refusal_ends_at) {
                 fail("I14", "job " + to_string(key) + " has another end of its refusals in mind");
             }
-            if (job.pods.empty() && !job.record) {
+            const bool has_ended_pods = job.past && !job.past->ended_pods.empty();
+            if (job.pods.empty() && !job.record && !has_ended_pods) {
                 fail("I3", "job " + to_string(key) + " has neither pods nor record");
             }
         }
@@ -352,95 +351,16 @@ private:
         }
     }
 
-    // I17: room is claimed by jobs that wait for it, and pods are evicted for jobs that claim room.
-    void check_claims() {
-        std::set<JobId> listed(state_.claims_.begin(), state_.claims_.end());
-        if (listed.size() != state_.claims_.size()) fail("I17", "a claim is listed twice");
-        for (const auto& [key, id] : state_.job_ids_) {
-            const JobRow& job = state_.jobs_[id.value()];
-            const bool has_claim = job.claim_until.happened();
-            if (has_claim != listed.contains(id)) {
-                fail("I17", "the claim of job " + to_string(key) + " is not listed");
-            }
-            std::int64_t claimed = 0;
-            for (const PodId pod : job.pods) {
-                if (state_.pods_[pod.value()].standing == PodStanding::claimed) ++claimed;
-            }
-            const bool is_whole = claimed == job.claim_pods;
-            if (has_claim ? !is_whole && !job.is_dirty : claimed != 0 || !job.victims.empty()) {
-                fail("I17", "job " + to_string(key) + " claims room for " +
-                                std::to_string(claimed) + " of " + std::to_string(job.claim_pods) +
-                                " pods");
-            }
-            if (has_claim && job.waits_in.exists()) {
-                fail("I17", "job " + to_string(key) + " waits its turn and claims room");
-            }
-        }
-        std::map<QueueId, std::map<std::int32_t, std::int64_t>> preemptible;
-        for (const PodRow& pod : state_.pods_) {
-            if (pod.facts.uid.empty()) continue;
-            if (pod.node.exists() && pod.job.exists() && pod.facts.preemptible) {
-                const JobRow& job = state_.jobs_[pod.job.value()];
-                if (job.queue.exists() && job.priority < kSystemPriority) {
-                    ++preemptible[job.queue][job.priority];
-                }
-            }
-            if (pod.eviction == Eviction::none) continue;
-            const std::string name = "pod " + to_string(pod.facts.key);
-            if (pod.standing != PodStanding::bound) fail("I17", name + " is evicted unbound");
-            if (pod.evicted_for == ObjectKey{}) continue;  // for a window: its node is to be empty
-            const auto found = state_.job_ids_.find(pod.evicted_for);
-            if (found == state_.job_ids_.end() || !listed.contains(found->second)) {
-                fail("I17", name + " is evicted for a job that claims nothing");
-            }
-        }
-        for (std::uint32_t i = 0; i < state_.queues_.size(); ++i) {
-            for (const auto& [priority, pods] : state_.queues_[i].preemptible) {
-                if (preemptible[QueueId{i}][priority] != pods) {
-                    fail("I17", "queue " + state_.queues_[i].name +
-                                    " counts another number of pods that may be stopped");
-                }
-            }
-        }
-    }
-
-    // I17: the rows that victims are chosen from are those of the pods that may be stopped, as they
-    // are now; and whoever is on his way out is known to be.
-    void check_stoppable() {
-        for (const QueueRow& queue : state_.queues_) {
-            std::int64_t counted = 0;
-            for (const auto& [priority, pods] : queue.preemptible) counted += pods;
-            const bool is_right = std::all_of(
-                queue.stoppable.begin(), queue.stoppable.end(), [&](const StoppablePod& row) {
-                    const PodRow& pod = state_.pods_[row.pod.value()];
-                    const auto at = static_cast<std::size_t>(&row - queue.stoppable.data());
-                    return pod.facts.preemptible && pod.node.exists() && pod.stoppable_at == at &&
-                           row == state_.stoppable_row(row.pod);
-                });
-            if (!is_right || static_cast<std::int64_t>(queue.stoppable.size()) != counted) {
-                fail("I17", "the pods of queue " + queue.name +
-                                " that may be stopped are not those in its row");
-            }
-        }
-        for (std::uint32_t i = 0; i < state_.pods_.size(); ++i) {
-            const PodRow& pod = state_.pods_[i];
-            const bool is_known = state_.maybe_leaving_.contains(PodId{i});
-            if (pod.node.exists() ? pod.is_leaving() && !is_known : is_known) {
-                fail("I17",
-                     "pod " + to_string(pod.facts.key) +
-                         " is on its way out, and that is not known, or the other way round");
-            }
-        }
-    }
-
     const ClusterState& state_;
     std::vector<Violation> found_;
 };
 
 std::vector<Violation> verify(const ClusterState& state) {
     std::vector<Violation> found = Verifier{state}.run();
+    verify_evictions(state, found);
     verify_budgets(state, found);
     verify_demand(state, found);
+    verify_finished(state, found);
     return found;
 }
 

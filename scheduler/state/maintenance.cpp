@@ -200,15 +200,12 @@ bool ClusterState::is_barred(const JobRow& job, const std::vector<Placement>& ro
     return there != 0 && (there & barred(stay_of(job, pods), now_)) != 0;
 }
 
-void ClusterState::drain(JobId id, const std::vector<PodId>& pods, std::string why,
-                         EffectList& effects) {
-    const JobRow& job = jobs_[id.value()];
+void ClusterState::drain(const std::vector<PodId>& pods, EvictionCause cause,
+                         const std::string& why, EffectList& effects) {
     const auto is_new = [this](PodId pod) { return pods_[pod.value()].eviction == Eviction::none; };
-    if (std::any_of(pods.begin(), pods.end(), is_new)) {
-        forget_old_moves();
-        note_eviction(job, std::move(why));
-    }
+    if (std::any_of(pods.begin(), pods.end(), is_new)) forget_old_moves();
     for (const PodId pod : pods) {
+        if (is_new(pod)) request_eviction(pod, cause, why);
         pods_[pod.value()].evicted_for = ObjectKey{};
         send_eviction(pod, effects);
     }
@@ -249,7 +246,7 @@ void ClusterState::forget_postponed_drains() {
     for (std::uint32_t i = 0; i < pods_.size(); ++i) {
         PodRow& pod = pods_[i];
         if (pod.eviction != Eviction::postponed || pod.evicted_for != ObjectKey{}) continue;
-        pod.eviction = Eviction::none;
+        withdraw_eviction(pod);
         if (pod.job.exists()) mark_dirty(pod.job);
         note_leaving(PodId{i});
     }

@@ -307,9 +307,9 @@ void ClusterState::settle_gang(JobId id, EffectList& effects) {
             }
         }
         if (may_land) return;
-        ++gang_rollbacks_;
         back_off(job);
         round = count_round(job, size);
+        if (round.bound == 0 && !round.settled.is_whole()) ++outcomes_.gang_rollbacks;
     }
     const bool is_whole = round.settled.is_whole();
     if (is_whole || round.bound == 0) {  // ranks that succeeded hold nothing
@@ -391,7 +391,7 @@ void ClusterState::roll_back_gang(JobId id, EffectList& effects) {
                               {pod.facts.key, pod.facts.uid},
                               "its gang could not be bound as a whole"});
     }
-    ++gang_rollbacks_;
+    job.is_rolling_back = true;
     back_off(job);
     job.gang_deadline = Instant{};
     job.member_refused = false;

@@ -21,6 +21,10 @@
 #include "scheduler/model/workload.hpp"
 #include "scheduler/queue/queue_book.hpp"
 #include "scheduler/queue/usage.hpp"
+#include "scheduler/state/churn.hpp"
+#include "scheduler/state/elastic_row.hpp"
+#include "scheduler/state/eviction_request.hpp"
+#include "scheduler/state/finished_job.hpp"
 #include "scheduler/state/finished_ranks.hpp"
 #include "scheduler/state/limit_hit.hpp"
 
@@ -73,6 +77,7 @@ struct StoppablePod {
     NodeId node;
     std::int32_t priority = 0;  // its job's
     bool is_gang = false;
+    bool for_priority_only = false;  // its user does not say that it may be stopped
     GpuMilli gpus;
     Instant started_at;
     Duration checkpoint_interval;
@@ -98,9 +103,11 @@ struct PodRow {
     Eviction eviction = Eviction::none;
     EffectId evict_effect{};
     ObjectKey evicted_for;  // the beneficiary
-    Instant spared_until;   // its eviction was refused: not asked again before
-    Instant barred_until;   // its bind was refused: not asked again before
-    NodeId node;            // held on, none while waiting or done
+    EvictionRequest eviction_request;
+    std::vector<Instant> evicted_at;  // pods before it in its place (churn.cpp)
+    Instant spared_until;             // its eviction was refused: not asked again before
+    Instant barred_until;             // its bind was refused: not asked again before
+    NodeId node;                      // held on, none while waiting or done
     ShapeId shape;
     JobId job;  // none for foreign pods
     EffectId effect{};
@@ -136,47 +143,6 @@ enum class WorkloadState : std::uint8_t {
     created,
     failed,   // could not be created, for good
     deleting  // asked for by the user; record and pods go away
-};
-
-// How many ranks an elastic job has (ADR 0017). `wanted` is the only decision; the rest is about
-// telling the job's controller.
-//
-//   wanted == size ──grown, shrunk──> wanted != size ──ResizeWorkload──> in flight
-//         ^                                ^   backoff │                     │
-//         └────────────── resized ─────────┼───────────┴──── failed ─────────┤
-//                                          └── other_size: `size` is that ───┤
-//         wanted = size <───────────────────────────────────── refused ──────┘
-inline constexpr std::int32_t kRanksMaximum = 1'000'000;
-struct ElasticRow {
-    std::int32_t size = 0;  // of its workload, as far as is known; 0: it is not elastic
-    std::int32_t wanted = 0;
-    std::int32_t before = 0;         // its size before that, while the watch may still show it
-    std::int32_t sent = 0;           // what it was told and has not answered to; 0: nothing
-    std::int32_t offered = 0;        // ranks above its minimum that those who wait know of
-    std::int32_t deferred_from = 0;  // from this rank on they wait for who leaves; 0: none do
-    bool in_flight = false;
-    EffectId effect{};
-    std::int32_t failures = 0;  // in a row
-    Instant not_before;         // of telling again
-    Instant grow_from;          // not before: it changed size lately
-    Instant give_from;          // to who gains more, not before: it grew lately
-    std::string why;            // of the last change, for people
-    // Of one that says how fast it is by size (pace.cpp).
-    Duration done;       // of its work, in time with its fewest ranks, up to `paced_from`
-    Instant paced_from;  // it has run with `paced_ranks` since
-    std::int32_t paced_ranks = 0;
-};
-BOOST_DESCRIBE_STRUCT(ElasticRow, (),
-                      (size, wanted, before, sent, offered, deferred_from, in_flight, effect,
-                       failures, not_before, grow_from, give_from, why, done, paced_from,
-                       paced_ranks))
-
-// The ranks that an elastic job really has.
-struct ElasticRanks {
-    std::int32_t there = 0;   // bound or succeeded, from the first on without a gap
-    bool is_settled = false;  // nothing of it is under way, it may change its size
-    bool is_ending = false;   // one succeeded
-    bool has_surplus = false;
 };
 
 // Orders jobs by their arrival. Ids are other ones after a restart: what is decided in their order
@@ -227,6 +193,7 @@ struct JobRow {
     FinishedRanks finished;          // whose pods are gone
     Instant gang_deadline;           // of the open round or of being half bound; else never
     bool member_refused = false;     // in the open round
+    bool is_rolling_back = false;  // none of its pods has gone for it yet; a figure, not in images
     Instant refusal_ends_at;  // the first of its pods' `barred_until`; never: nobody is refused
     std::int32_t bind_failures = 0;
     Instant not_before;
@@ -236,6 +203,9 @@ struct JobRow {
     Instant earlier_runs_until;  // what began no later was of a run that is over
     Instant finished_at;
     PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal
+    std::int64_t pods_open = 0;               // of `pods`: those that have not ended
+    Instant ended_at;                         // all of it is over (finished_job.hpp); or never
+    Boxed<FinishedJob> past;                  // it had been summarized and came back
 
     Duration run_time_max;       // 0: no limit
     Duration run_time_expected;  // by its user; 0: not said
@@ -264,20 +234,6 @@ struct JobRow {
 inline bool is_paced(const JobRow& job) {
     return job.elastic.size > 0 && !job.record->spec.speeds.empty();
 }
-
-// How often a job was moved out of the way: outlives its pods, whose successors may come later.
-struct Churn {
-    std::vector<Instant> evicted_at;  // in the hour before the last of them
-    std::string why;                  // since it last started; for people
-    // What it had done and kept, before the run that was stopped last and with it.
-    Instant run_began;
-    Duration done_before;
-    Duration done;
-    // As a run that has not ended it is told from others by these (FinishedRun).
-    GpuMilli gpus;
-    Duration limit;
-};
-BOOST_DESCRIBE_STRUCT(Churn, (), (evicted_at, why, run_began, done_before, done, gpus, limit))
 
 struct NodeRow {
     bool live = false;   // the slot is in use
@@ -320,13 +276,14 @@ struct PoolRow {
         const auto is_it = [job](const Promise& one) { return one.job == job; };
         return promise.job == job || std::any_of(limits_kept.begin(), limits_kept.end(), is_it);
     }
-    std::uint64_t promises = 1;   // moves with every change of these
-    std::uint64_t gains = 1;      // moves when something here may now fit that did not
-    std::uint64_t changes = 1;    // moves with every change of what is free
-    std::uint64_t victims = 1;    // moves when more could be taken back from a queue of it
-    std::uint64_t leaving = 1;    // moves when a pod on its nodes gets on its way out, or stays
-    std::vector<QueueId> queues;  // of the policy, by name, "default" among them
-    std::vector<QueueId> roots;   // those directly below it, by name
+    std::uint64_t promises = 1;  // moves with every change of these
+    std::uint64_t gains = 1;     // moves when something here may now fit that did not
+    std::uint64_t changes = 1;   // moves with every change of what is free
+    std::uint64_t victims = 1;   // moves when more could be taken back from a queue of it
+    std::uint64_t leaving = 1;   // moves when a pod on its nodes gets on its way out, or stays
+    std::int64_t stoppable_without_gpus = 0;  // pods of its queues
+    std::vector<QueueId> queues;              // of the policy, by name, "default" among them
+    std::vector<QueueId> roots;               // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
     Load offered;                        // by its known nodes: what shares are shares of
     bool shares_stale = false;           // `offered` changed since they were computed
@@ -401,8 +358,10 @@ struct QueueRow {
     // once seen stays, with zero.
     std::map<std::int32_t, std::int64_t> preemptible;
     std::vector<StoppablePod> stoppable;  // the same pods, in no order
-    std::uint64_t victims = 1;            // moves when one more of them could be stopped
-    Instant look_again_at;                // somebody is protected until then; or never
+    std::int64_t stoppable_without_gpus =
+        0;                      // of them, for whatever reason; their pool has the sum
+    std::uint64_t victims = 1;  // moves when one more of them could be stopped
+    Instant look_again_at;      // somebody is protected until then; or never
     // It wants more than it is guaranteed, where guarantees hold for those only that do not: as of
     // the last Plan (demand.cpp).
     bool is_beyond_guarantee = false;

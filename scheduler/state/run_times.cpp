@@ -57,25 +57,17 @@ Instant ClusterState::began(const JobRow& job) const {
     return std::max(first.placed_at, first.facts.started_at);
 }
 
-// Decided anew when one run is stopped twice, because it was refused: done_before stays.
-void ClusterState::note_progress(const JobRow& job, Churn& churn) const {
+RunSoFar ClusterState::run_so_far(const JobRow& job) const {
     const Instant begin = began(job);
-    if (!begin.happened()) return;
-    if (churn.run_began != begin) {
-        churn.done_before = churn.done;
-        churn.run_began = begin;
-    }
-    const PodFacts& first = pods_[job.pods.front().value()].facts;
-    Duration kept;  // up to its last checkpoint; getting back to where it was is none
-    if (first.checkpoint_interval > Duration{}) {
-        const std::int64_t ms = std::max(now_ - begin - first.restart_cost, Duration{}).ms();
-        kept = Duration{ms - ms % first.checkpoint_interval.ms()};
-    }
-    churn.done = churn.done_before + kept;
+    if (!begin.happened()) return {};
     const RunTimeQuestion about = question_about(job);
-    churn.gpus = about.gpus;
-    churn.limit = about.limit;
-    if (planted(PlantedBug::forget_what_was_done)) churn.done = Duration{};
+    RunSoFar out{begin, {}, about.gpus, about.limit};
+    const PodFacts& first = pods_[job.pods.front().value()].facts;
+    if (first.checkpoint_interval > Duration{}) {  // getting back to where it was is no progress
+        const std::int64_t ms = std::max(now_ - begin - first.restart_cost, Duration{}).ms();
+        out.kept = Duration{ms - ms % first.checkpoint_interval.ms()};
+    }
+    return out;
 }
 
 // Of a job whose run began then, or that waits when that is never.
@@ -151,6 +143,16 @@ std::optional<Duration> ClusterState::late_from(PoolId pool) const {
     return Duration{rest.ms() / 100 * percent};
 }
 
+namespace {
+
+// It ended because it was evicted: one that was only asked for, or refused, stopped nothing.
+bool was_stopped(const PodRow& pod) {
+    return pod.eviction == Eviction::accepted ||
+           (pod.eviction == Eviction::asked && pod.facts.terminating);
+}
+
+}  // namespace
+
 // One run for each job: the one of its first rank, with what it had done before it.
 void ClusterState::note_run(PodId id) {
     const PodRow& row = pods_[id.value()];
@@ -163,7 +165,7 @@ void ClusterState::note_run(PodId id) {
     const RunTimeQuestion about = question_about(job);
     Duration before;
     if (const auto moved = churn_.find(job.key); moved != churn_.end()) {
-        if (row.eviction != Eviction::none) return;  // that was not all of it
+        if (was_stopped(row)) return;  // that was not all of it
         Churn& churn = moved->second;
         before = churn.run_began == began(job) ? churn.done_before : churn.done;
         if (row.facts.phase == PodPhase::succeeded) {  // else another run goes on from there

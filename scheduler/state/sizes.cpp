@@ -52,10 +52,18 @@ void ClusterState::note_size(JobId id, std::int64_t replicas) {
     mark_dirty(id);
 }
 
-void ClusterState::resize(JobId id, std::int32_t ranks, std::string why, EffectList& effects) {
+void ClusterState::resize(JobId id, std::int32_t ranks, std::string why, EffectList& effects,
+                          EvictionCause gives_for) {
     JobRow& job = jobs_[id.value()];
     ElasticRow& elastic = job.elastic;
     if (elastic.wanted == ranks) return;
+    if (ranks > elastic.wanted) elastic.given = 0;
+    elastic.given_for = gives_for;
+    for (const PodId pod : job.pods) {
+        const PodRow& row = pods_[pod.value()];
+        const bool goes = row.facts.rank >= ranks && row.facts.rank < elastic.wanted;
+        if (goes && row.standing == PodStanding::bound) ++elastic.given;
+    }
     leave_queue(id);
     mark_dirty(id);
     if (ranks > elastic.wanted) elastic.give_from = now_ + policy_.growth_pause;
@@ -96,6 +104,7 @@ void ClusterState::keep_size(JobId id) {
     JobRow& job = jobs_[id.value()];
     if (job.elastic.in_flight || job.elastic.wanted >= job.elastic.size) return;
     job.elastic.wanted = job.elastic.size;
+    job.elastic.given = 0;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = pods_[pod_id.value()];
         const JobId by = find_job(pod.evicted_for);
@@ -224,6 +233,7 @@ void ClusterState::on(const WorkloadResizeOutcome& event, EffectList&) {
         case ResizeResult::resized:
             elastic.before = std::exchange(elastic.size, elastic.sent);
             elastic.failures = 0;
+            outcomes_.add(elastic.given_for, static_cast<std::uint64_t>(elastic.given));
             break;
         case ResizeResult::other_size:
             elastic.size = std::clamp(event.size, 1, kRanksMaximum);
@@ -243,6 +253,7 @@ void ClusterState::on(const WorkloadResizeOutcome& event, EffectList&) {
                                                       policy_.backoff_maximum);
             break;
     }
+    if (event.result != ResizeResult::failed) elastic.given = 0;
     mark_surplus(job);
     set_timer(id);
     // What the watch showed meanwhile and nobody looked at; what was read just now is newer.

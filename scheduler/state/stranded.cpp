@@ -45,7 +45,7 @@ void ClusterState::note_stranded(JobId id, const Readiness& ready) {
 void ClusterState::keep_whole_again(const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodRow& pod = pods_[id.value()];
-        const bool was_left = job.short_since.happened() || !pod.facts.preemptible;
+        const bool was_left = pod.eviction_request.cause == EvictionCause::stranded;
         if (pod.eviction == Eviction::postponed && was_left) disappoint(pod);
     }
 }

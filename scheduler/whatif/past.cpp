@@ -63,10 +63,26 @@ void PastCollector::take(const Input& input) {
     }
 }
 
-// Within the window, too: only the engine knows whom it told to stop.
+// What was refused stopped nothing: a pod that goes later goes for another reason.
+void PastCollector::forget_refused(const Event& event) {
+    if (const auto* eviction = std::get_if<PodEvictOutcome>(&event)) {
+        const bool goes =
+            eviction->result == EvictResult::evicted || eviction->result == EvictResult::gone;
+        if (!goes) told_to_stop_.erase(eviction->uid);
+    } else if (const auto* deletion = std::get_if<PodDeleteOutcome>(&event)) {
+        if (!deletion->deleted) told_to_stop_.erase(deletion->uid);
+    } else if (const auto* resize = std::get_if<WorkloadResizeOutcome>(&event)) {
+        const JobId job = engine_.state().find_job(resize->key);
+        if (!job.exists() || engine_.state().job(job).elastic.in_flight) return;
+        sizes_[resize->key] = engine_.state().job(job).elastic.size;
+    }
+}
+
+// Within the window, too: only the engine knows which pods it told to stop.
 void PastCollector::step(const Input& input) {
     effects_.clear();
     engine_.step(input, effects_);
+    forget_refused(input.event);
     for (const Effect& effect : effects_) {
         if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
             told_to_stop_.insert(eviction->pod.uid);

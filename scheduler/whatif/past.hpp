@@ -70,6 +70,7 @@ private:
     using Place = std::tuple<std::string, std::string, std::int32_t>;
 
     void step(const Input& input);
+    void forget_refused(const Event& event);
     void begin_window(Instant now);
     std::size_t place_in_window(const PodFacts& facts, Instant now);
     void see(const PodFacts& facts, Instant now);

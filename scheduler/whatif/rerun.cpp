@@ -68,6 +68,7 @@ private:
     void answer(const WakeAt& wake);
     void answer(const ReportPending&) {}
     void answer(const ReportStarted&) {}
+    void answer(const DropDetails&) {}
 
     const RerunAsk& ask_;
     Engine engine_;

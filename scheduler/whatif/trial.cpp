@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "scheduler/model/job_pods.hpp"
-#include "scheduler/plan/price.hpp"
+#include "scheduler/model/price.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -60,6 +60,7 @@ struct Agree {
     }
     void operator()(const ReportPending&) const {}
     void operator()(const ReportStarted&) const {}
+    void operator()(const DropDetails&) const {}
     void operator()(const WakeAt& wake) const { wakes.insert(wake.at); }
 };
 

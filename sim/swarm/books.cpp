@@ -122,7 +122,15 @@ const std::string& Books::claimed_before(const std::string& uid) const {
     return found == claimed_before_.end() ? nowhere : found->second;
 }
 
+void Books::drop(const DropDetails& finished) {
+    for (const std::string& uid : finished.pods) {
+        forget(uid);
+        dropped_.insert(uid);
+    }
+}
+
 void Books::observe(const PodFacts& facts) {
+    if (dropped_.contains(facts.uid) && is_terminal(facts.phase)) return;
     BookedPod& pod = pods[facts.uid];
     const bool is_new = pod.facts.node.empty() && !facts.node.empty();
     if (is_new && pod.promised.empty() && pod.effect != EffectId{}) ++binds_landed_late;
@@ -292,8 +300,11 @@ bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
     }
     if (rules.required_affinity && node.labels.contains("runwhere.ai/pool")) return false;
     for (const VolumeRule& volume : rules.volumes) {  // the swarm's are on nodes by name
-        const std::vector<std::string>& within = volume.terms.front().fields.front().values;
-        if (std::find(within.begin(), within.end(), node.name) == within.end()) return false;
+        const bool is_reached = std::any_of(
+            volume.terms.begin(), volume.terms.end(), [&node](const SelectorTerm& term) {
+                return term.fields.front().values.front() == node.name;
+            });
+        if (!is_reached) return false;
     }
     for (const TopologyLevel level : {rules.topology.required, rules.topology.spread}) {
         if (level > TopologyLevel::host && node.topology.of(level).empty()) return false;

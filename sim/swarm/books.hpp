@@ -93,6 +93,8 @@ public:
     // `after`: the engine after this input; asked only whether it keeps the room of failed binds.
     void take(const Input& input, const ClusterState& after);
     void promise(const BindPod& bind);
+    // A summary is kept of this finished job: its pods count for nothing any more.
+    void drop(const DropDetails& finished);
     // Which room is kept for whom, and who is being stopped, is the engine's decision: it is read
     // there. `only_old`: what was claimed before and still is, nothing new.
     void read_claims(const ClusterState& after, bool only_old);
@@ -297,6 +299,7 @@ private:
     std::set<std::string> reserved_;
     std::map<std::string, std::string> claimed_before_;  // node by uid, before this input
     std::set<std::string> evicting_;
+    std::set<std::string> dropped_;  // uids of pods of jobs of which a summary is kept
 };
 
 ObjectKey job_of(const PodFacts& pod);

@@ -24,7 +24,11 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     for (const Violation& wrong : verify(after)) fail(wrong.id, wrong.what);
     close_workload(input.event);
     forget_progress(input.event);
+    note_workloads(input.event);
+    note_moves(input);
     books_.take(input, after);
+    check_finished(input.event, effects, after);
+    forget_withdrawn(after);
     note_given_up(after);
     note_demand(after);
     if (std::holds_alternative<Plan>(input.event)) note_short_gangs(after);

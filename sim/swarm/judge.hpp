@@ -34,6 +34,10 @@ public:
     // At which step the first of them was seen.
     [[nodiscard]] std::uint64_t first_step() const { return first_step_; }
     [[nodiscard]] const Books& books() const { return books_; }
+    // A finished job that was removed because there were too many, or because it was too old.
+    [[nodiscard]] bool was_removed(const ObjectKey& job) const {
+        return removed_jobs_.contains(job);
+    }
 
     Probes probes;
 
@@ -111,9 +115,13 @@ private:
     [[nodiscard]] std::optional<Books> without_loans(const ClusterState& state,
                                                      const PodFacts& like, const Amounts& ask,
                                                      const Books& leaving) const;
+    // Work without GPUs that could be stopped for one like it is gone; false: there is none.
+    bool clear_guests(const ClusterState& state, const PodFacts& like, const Amounts& ask,
+                      Books& then) const;
     [[nodiscard]] bool may_be_stopped(const ClusterState& state, const std::string& uid,
                                       const std::string& pool, bool is_willing) const;
-    enum class Consent : std::uint8_t { needed, not_needed };
+    enum class Consent : std::uint8_t { needed, by_priority, not_needed };
+    [[nodiscard]] bool may_be_preempted(const PodFacts& pod) const;
     [[nodiscard]] bool unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
                                            const std::string& pool,
                                            Consent consent = Consent::needed) const;
@@ -184,6 +192,25 @@ private:
     [[nodiscard]] std::vector<std::string> longer_ones(const ClusterState& state, JobId id,
                                                        const PodFacts& like) const;
 
+    // judge_moves.cpp
+    struct AskedMove {
+        EffectId effect{};  // of the eviction sent last
+        bool is_refused = false;
+        bool is_counted = false;
+        bool goes_along = false;  // with a rank of its gang that was counted
+    };
+    struct PlaceLeft {  // by a pod that was evicted
+        std::int32_t rank = -1;
+        std::vector<Instant> moved_at;
+    };
+    void note_moves(const Input& input);
+    void note_going(const std::string& uid, Instant now);
+    void count_move(const std::string& uid, Instant now);
+    void take_place(const PodFacts& pod, Instant now);
+    void note_asked(const EvictPod& eviction);
+    void forget_withdrawn(const ClusterState& after);
+    [[nodiscard]] bool may_be_moved(const std::string& uid) const;  // by its budget of evictions
+
     [[nodiscard]] bool has_quota(const std::string& tenant) const;  // for all pools together
     [[nodiscard]] bool shares_quota(const JobRow& job, const JobRow& other) const;
     [[nodiscard]] bool is_gone_soon(const ClusterState& state, const std::string& uid) const;
@@ -250,6 +277,18 @@ private:
                                        std::int64_t limit, std::int64_t held) const;
     void check_queues(const ClusterState& state);
 
+    // judge_packing.cpp
+    void check_packing(const BindPod& bind, const BookedPod& pod, const ClusterState& after);
+    [[nodiscard]] bool takes_slot_of_gpu(const NodeFacts& node) const;
+    // judge_retention.cpp
+    void note_workloads(const Event& event);
+    void check_finished(const Event& event, const std::vector<Effect>& effects,
+                        const ClusterState& after);
+    void check_summarized(const DropDetails& drop, const ClusterState& after);
+    void check_removed(const ObjectKey& job, Instant ended, const ClusterState& after);
+    [[nodiscard]] bool is_over(const ObjectKey& job) const;
+    [[nodiscard]] Instant end_of_job(const ObjectKey& job) const;
+
     Books books_;
     std::set<QueueName> beyond_guarantee_;    // as the last Plan saw them
     std::set<std::string> pools_claimed_in_;  // in this step
@@ -275,11 +314,29 @@ private:
         std::string uid;  // of the pod that is asked to go
         Duration done;
     };
-    std::map<ObjectKey, KeptWork> kept_;
+    std::map<ObjectKey, KeptWork> asked_kept_;              // when it was asked to go
+    std::map<ObjectKey, KeptWork> kept_;                    // of those that went
+    std::map<std::string, AskedMove> asked_moves_;          // by uid
+    std::map<std::string, std::vector<Instant>> moved_at_;  // likewise, of no gang
+    std::map<ObjectKey, std::vector<Instant>> gang_moved_at_;
+    std::map<ObjectKey, std::vector<PlaceLeft>> places_left_;
     std::set<std::string> told_to_go_;           // uids, in this step so far
     std::map<ObjectKey, std::int64_t> settled_;  // ranks bound in this step where they had claimed
     // without_leaving() by pool, and namespace where that has a quota, while looking around
     std::map<std::pair<std::string, std::string>, Books> leaving_;
+    // What is known of submitted jobs, and of those that are summaries when they ended.
+    struct ToldJob {
+        std::int32_t ranks = 0;
+        bool is_refused = false;
+        WorkloadPhase phase = WorkloadPhase::active;
+    };
+    std::map<ObjectKey, ToldJob> told_jobs_;
+    struct ToldSummary {
+        Instant ended_at;
+        bool is_ours = true;  // else its pods are all there is of it
+    };
+    std::map<ObjectKey, ToldSummary> summaries_;
+    std::set<ObjectKey> removed_jobs_;
     std::uint64_t sequence_ = 0;  // of the input under judgement
     std::uint64_t first_step_ = 0;
 };

@@ -24,6 +24,7 @@ bool lacks_devices(const Books& books, const NodeFacts& node, const PodFacts& po
 void Judge::note_eviction(const EvictPod& eviction, const ClusterState& after,
                           std::vector<Evictions>& step) {
     ++probes.evictions_sent;
+    note_asked(eviction);
     if (eviction.beneficiary == ObjectKey{}) return check_drain(eviction, after);
     check_eviction(eviction);
     const auto [asked, is_new] = asked_to_go_for_.try_emplace(eviction.pod.uid);
@@ -117,10 +118,16 @@ void Judge::check_eviction(const EvictPod& eviction) {
         left_.insert(eviction.pod.uid);
         return;
     }
-    if (!pod.facts.preemptible) fail("I17", what + ": it may not be stopped for others");
     const auto job = books_.jobs.find(eviction.beneficiary);
     if (job == books_.jobs.end()) return fail("I17", what + ": for a job without pods");
     const PodFacts& by = books_.pods.at(*job->second.begin()).facts;
+    const bool goes_for_priority = by.priority > pod.facts.priority &&
+                                   may_be_preempted(pod.facts) &&
+                                   books_.queue_of(by) == books_.queue_of(pod.facts);
+    if (goes_for_priority && !pod.facts.preemptible) ++probes.stopped_unasked;
+    if (!pod.facts.preemptible && !goes_for_priority && !is_asked_again) {
+        fail("I17", what + ": it may not be stopped for others");
+    }
     if (books_.queue_of(by) != books_.queue_of(pod.facts)) return;  // taken back: check_reclaim()
     if (!by.preempts) fail("I17", what + ": for a job that may stop nobody");
     if (is_asked_again) return;  // decided before: a claim outlives the policy that it was made by
@@ -128,6 +135,13 @@ void Judge::check_eviction(const EvictPod& eviction) {
     if (by.priority < pod.facts.priority || (by.priority == pod.facts.priority && !may_be_equal)) {
         fail("I17", what + ": for a job of no higher priority");
     }
+}
+
+// For higher priority: where its pool asks no user, by one who says nothing, too.
+bool Judge::may_be_preempted(const PodFacts& pod) const {
+    const std::string pool = pod.pool.empty() ? kDefaultPool : pod.pool;
+    return pod.preemptible || (pod.preemptible_is_default && books_.preemption_of(pool).victims ==
+                                                                 PreemptionVictims::lower_priority);
 }
 
 bool Judge::has_quota(const std::string& name) const {
@@ -265,8 +279,10 @@ void Judge::look_at_claims(const ClusterState& state) {
             models.push_back(node->second.gpu_model);
             const Amounts left = books_.room_on(node->second);
             const bool lacks_gpus = lacks_devices(books_, node->second, pod.facts, pod.gpu_device);
-            is_free =
-                is_free && left.cpu >= 0 && left.memory >= 0 && left.slots >= 0 && !lacks_gpus;
+            const bool lacks_ports =
+                books_.is_port_taken(node->first, like.request.host_ports, like.uid);
+            is_free = is_free && left.cpu >= 0 && left.memory >= 0 && left.slots >= 0 &&
+                      !lacks_gpus && !lacks_ports;
         }
         for (const std::string& model : models) {
             is_free = is_free && then.model_allowed(like, ask.gpus, model);
@@ -287,14 +303,12 @@ bool Judge::may_be_stopped(const ClusterState& state, const std::string& uid,
     const BookedPod& pod = books_.pods.at(uid);
     const PodRow& row = state.pod(id);
     const auto node = books_.nodes.find(pod.where());
-    const std::optional<Instant> from = state.evictable_from(job_of(pod.facts));
     const Instant protected_until =
         std::max(row.placed_at, pod.facts.started_at) + books_.policy.run_time_protected;
     return pod.stays() && row.standing == PodStanding::bound && is_willing &&
            pod.facts.has_controller && row.eviction == Eviction::none &&
-           row.spared_until <= state.now() && from && *from <= state.now() &&
-           node != books_.nodes.end() && node->second.ready && node->second.pool == pool &&
-           protected_until <= state.now();
+           row.spared_until <= state.now() && may_be_moved(uid) && node != books_.nodes.end() &&
+           node->second.ready && node->second.pool == pool && protected_until <= state.now();
 }
 
 // With all of its gang, where it is of one.
@@ -302,7 +316,8 @@ bool Judge::unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
                                 const std::string& pool, Consent consent) const {
     const ObjectKey job = job_of(pod.facts);
     const auto may = [&](const BookedPod& one) {
-        const bool is_willing = one.facts.preemptible || consent == Consent::not_needed;
+        const bool is_willing = one.facts.preemptible || consent == Consent::not_needed ||
+                                (consent == Consent::by_priority && may_be_preempted(one.facts));
         return may_be_stopped(state, one.facts.uid, pool, is_willing);
     };
     if (books_.gang_of(job).size == 0) return may(pod);
@@ -370,19 +385,30 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
             return fail("I14", name + " could have what was lent taken back and nobody tries");
         }
     }
+    // What a limit stops is not what stands beside GPUs.
+    Books then = without_loans(state, like, ask, leaving).value_or(leaving);
+    if (latest > Duration{}) then.begins_within = latest;
+    if (then.limit_crossed(like, ask).empty() && clear_guests(state, like, ask, then)) {
+        ++probes.clearings_tried;
+        if (then.fitting_in_models(like, ranks) >= ranks) {
+            return fail("I14", name +
+                                   " could use GPUs that its queue is guaranteed if others made "
+                                   "way beside them, and nobody tries");
+        }
+    }
     if (!like.preempts) return;
     std::vector<std::string> victims;
     for (const auto& [uid, pod] : books_.pods) {
         if (!pod.holds() || pod.facts.terminating) continue;
         if (pod.facts.priority >= like.priority) continue;
         if (books_.queue_of(pod.facts) != books_.queue_of(like)) continue;
-        if (unit_may_be_stopped(state, pod, pool)) victims.push_back(uid);
+        if (unit_may_be_stopped(state, pod, pool, Consent::by_priority)) victims.push_back(uid);
     }
     if (victims.empty()) victims = longer_ones(state, id, like);
     if (victims.empty()) return;
-    std::optional<Books> then = leaving;
-    for (const std::string& uid : victims) then->pods.at(uid).facts.phase = PodPhase::failed;
-    if (starts_then(std::move(then))) {
+    std::optional<Books> without = leaving;
+    for (const std::string& uid : victims) without->pods.at(uid).facts.phase = PodPhase::failed;
+    if (starts_then(std::move(without))) {
         fail("I14", name + " could have " + std::to_string(victims.size()) + " pods, one of them " +
                         to_string(books_.pods.at(victims.front()).facts.key) +
                         ", stopped for it and nobody tries");

@@ -59,6 +59,7 @@ void Judge::check_bind(const BindPod& bind, const ClusterState& after, std::vect
         return books_.promise(bind);
     }
     check_model_preferred(bind, pod, after);
+    check_packing(bind, pod, after);
     const JobRow& row = after.job(after.find_job(job));
     const Gang gang = books_.gang_of(job);
     const bool is_further =

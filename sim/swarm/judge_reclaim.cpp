@@ -65,6 +65,10 @@ void Judge::check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts
             fail("I17",
                  what + " is stopped although queue " + own.queue + " has what it is guaranteed");
         }
+        if (amounts_of(victim.facts.request).gpus == 0) {  // no guarantee counts what it holds
+            if (!is_for_short) ++probes.guests_cleared;
+            continue;
+        }
         const auto node = books_.nodes.find(victim.where());
         const std::string model = node == books_.nodes.end() ? "" : node->second.gpu_model;
         const std::string broken = guarantee_broken(then, theirs, other, model);
@@ -107,6 +111,25 @@ std::optional<Books> Judge::without_loans(const ClusterState& state, const PodFa
         if (!guarantee_broken(then, loan.leaf, loan.last, loan.model).empty()) return std::nullopt;
     }
     return then;
+}
+
+bool Judge::clear_guests(const ClusterState& state, const PodFacts& like, const Amounts& ask,
+                         Books& then) const {
+    if (ask.gpus == 0) return false;
+    const QueueName mine = books_.queue_of(like);
+    std::vector<std::string> guests;
+    for (const auto& [uid, pod] : books_.pods) {
+        const QueueName theirs = books_.queue_of(pod.facts);
+        if (!pod.holds() || pod.facts.terminating || theirs == mine) continue;
+        if (theirs.pool != mine.pool || !books_.exists(theirs)) continue;
+        if (amounts_of(pod.facts.request).gpus > 0) continue;
+        const auto [own, other] = sides(mine, theirs);
+        if (own.queue.empty() || other.queue.empty()) continue;
+        if (!is_owed(own, mine, ask, books_)) continue;
+        if (unit_may_be_stopped(state, pod, mine.pool)) guests.push_back(uid);
+    }
+    for (const std::string& uid : guests) then.pods.at(uid).facts.phase = PodPhase::failed;
+    return !guests.empty();
 }
 
 }  // namespace gpuctl::sim

@@ -102,7 +102,7 @@ void Judge::note_kept(const EvictPod& eviction, const ClusterState& after) {
     const std::int64_t ran =
         std::max(after.now() - begin - first.facts.restart_cost, Duration{}).ms();
     const Duration done{ran - ran % first.facts.checkpoint_interval.ms()};
-    kept_[eviction.job] = {eviction.pod.uid, done};
+    asked_kept_[eviction.job] = {eviction.pod.uid, done};
 }
 
 void Judge::look_at_progress(const ClusterState& state) {
@@ -119,14 +119,10 @@ void Judge::forget_progress(const Event& event) {
     if (const auto* pod = std::get_if<PodObserved>(&event)) {
         if (pod->pod.phase != PodPhase::succeeded) return;
         kept_.erase(job_of(pod->pod));
+        asked_kept_.erase(job_of(pod->pod));
     } else if (const auto* gone = std::get_if<JobDeleteRequested>(&event)) {
         kept_.erase(gone->key);
-    } else if (const auto* outcome = std::get_if<PodEvictOutcome>(&event)) {
-        const bool stays = outcome->result == EvictResult::disruption_budget ||
-                           outcome->result == EvictResult::refused;
-        if (!stays) return;
-        // It is asked again, or nobody knows what it has done when it goes some day.
-        std::erase_if(kept_, [&](const auto& one) { return one.second.uid == outcome->uid; });
+        asked_kept_.erase(gone->key);
     } else if (std::holds_alternative<PolicyChanged>(event)) {
         stopped_for_.clear();  // sizes are others now
     }

@@ -122,11 +122,14 @@ constexpr std::uint64_t kBudgetStream = 0x62756467;
 constexpr std::uint64_t kReserveStream = 0x72657376;
 constexpr std::uint64_t kModelsStream = 0x6d6f6465;
 constexpr std::uint64_t kRefusalStream = 0x72656675;
+constexpr std::uint64_t kRetentionStream = 0x72657465;
 constexpr std::uint64_t kGuaranteeStream = 0x67756172;
 constexpr std::uint64_t kRolesStream = 0x726f6c65;
 constexpr std::uint64_t kTiesStream = 0x74696573;
 constexpr std::uint64_t kRepairStream = 0x72657061;
 constexpr std::uint64_t kKeptModelsStream = 0x6b70746d;
+constexpr std::uint64_t kBesideStream = 0x62657369;
+constexpr std::uint64_t kUnsaidStream = 0x756e7361;
 
 void put_in_racks(Rng& rng, std::vector<NodeFacts>& nodes) {
     const std::int64_t racks = rng.between(1, 3);
@@ -226,8 +229,22 @@ SwarmOptions draw_options(Rng& rng) {
     options.roles = who.chance(1, 3);
     Rng to_what{cluster.seed ^ kTiesStream};
     options.ties = to_what.chance(1, 3);
+    Rng beside{cluster.seed ^ kBesideStream};
+    options.beside_gpus = beside.chance(1, 4);
+    for (NodeFacts& node : options.settings.nodes) {
+        if (options.beside_gpus) node.allocatable.cpu = CpuMilli{beside.between(4'000, 10'000)};
+    }
+    Rng unsaid{cluster.seed ^ kUnsaidStream};
+    options.unsaid = unsaid.chance(1, 3);
+    if (options.unsaid) draw_victims(unsaid, policy);
     Rng how_soon{cluster.seed ^ kRepairStream};
     if (how_soon.chance(3, 4)) policy.gang_repair_deadline = Duration{how_soon.between(0, 4'000)};
+    Rng how_long{cluster.seed ^ kRetentionStream};
+    options.retention = how_long.chance(1, 2);
+    if (options.retention) {
+        draw_retention(how_long, policy);
+        cluster.drops_details = how_long.chance(1, 2);
+    }
     Rng how_often{cluster.seed ^ kRefusalStream};
     if (how_often.chance(1, 4)) {
         cluster.faults.bind_refused_per_mille = how_often.between(1, 400);
@@ -291,11 +308,13 @@ NodeTies draw_ties(Rng& rng, const std::vector<std::string>& nodes) {
     NodeTies ties;
     ties.ports = draw_ports(rng);
     if (!rng.chance(1, 3)) return ties;
-    SelectorRequirement within{"metadata.name", SelectorOperator::in, {}};
-    for (const std::string& node : nodes) {
-        if (rng.chance(1, 2)) within.values.push_back(node);
+    VolumeRule volume{"data", {}};
+    for (const std::string& node : nodes) {  // a field takes one value: a term for each
+        if (!rng.chance(1, 2)) continue;
+        const SelectorRequirement is_node{"metadata.name", SelectorOperator::in, {node}};
+        volume.terms.push_back(SelectorTerm{{}, {is_node}, false});
     }
-    ties.volumes.push_back({"data", {SelectorTerm{{}, {within}, false}}});
+    ties.volumes.push_back(std::move(volume));
     return ties;
 }
 

@@ -27,7 +27,10 @@ struct SwarmOptions {
     bool models_kept = false;  // queues lend not all that they are guaranteed of GPU models
     bool models = false;       // some jobs take several GPU models
     bool roles = false;        // ranks of some gangs have roles, and not all of them are needed
+    bool retention = false;    // few finished jobs are kept, and not for long
     bool ties = false;         // pods of some jobs have host ports, or volumes of some nodes
+    bool beside_gpus = false;  // nodes have few cores, and much work takes no GPUs
+    bool unsaid = false;       // users of some jobs do not say whether they may be stopped
 };
 
 // What the pods of a gang say of their roles (ADR 0026).
@@ -70,8 +73,14 @@ void draw_budgets(Rng& rng, Instant start, Policy& policy);
 void draw_reserves(Rng& rng, Policy& policy);
 // Whose guarantees hold; likewise.
 void draw_guarantees(Rng& rng, Policy& policy);
+// How many finished jobs are kept, and for how long; likewise.
+void draw_retention(Rng& rng, Policy& policy);
 // Which GPU models queues keep back; likewise.
 void draw_kept_models(Rng& rng, Policy& policy);
+// A job without GPUs instead, sometimes; from a stream of its own, likewise.
+void draw_beside_gpus(Rng& rng, JobSpec& spec);
+// Pools that stop for higher priority only what says that it may be; likewise.
+void draw_victims(Rng& rng, Policy& policy);
 // A job of a random kind; `number` makes its name unique.
 JobSpec draw_job(Rng& rng, std::uint64_t number);
 

@@ -7,10 +7,33 @@
 
 namespace gpuctl::sim {
 
+void draw_retention(Rng& rng, Policy& policy) {
+    policy.finished_jobs_detailed = static_cast<std::int32_t>(rng.between(0, 3));
+    policy.finished_jobs_maximum =
+        policy.finished_jobs_detailed + static_cast<std::int32_t>(rng.between(0, 4));
+    if (rng.chance(1, 2)) policy.finished_jobs_kept_for = Duration{rng.between(1'000, 120'000)};
+}
+
 void draw_guarantees(Rng& rng, Policy& policy) {
     for (PoolPolicy& pool : policy.pools) {
         if (rng.chance(2, 3)) pool.preemption.guarantees = GuaranteeRule::when_demand_fits;
     }
+}
+
+void draw_victims(Rng& rng, Policy& policy) {
+    for (PoolPolicy& pool : policy.pools) {
+        if (rng.chance(1, 3)) pool.preemption.victims = PreemptionVictims::preemptible;
+    }
+}
+
+void draw_beside_gpus(Rng& rng, JobSpec& spec) {
+    const bool takes_none = rng.chance(1, 3);
+    const CpuMilli cpu{rng.between(500, 4'000)};
+    const bool is_preemptible = rng.chance(2, 3);
+    if (!takes_none) return;
+    spec.gpu = {};
+    spec.cpu = cpu;
+    spec.preemptible = spec.preemptible || is_preemptible;
 }
 
 // Some of what they are guaranteed of a GPU model, queues do not lend.

@@ -17,10 +17,15 @@ struct ModelProbes {
     std::uint64_t ports_given = 0;              // binds of pods that listen at ports of their node
     std::uint64_t waits_for_ports = 0;          // waiting jobs told that a port is why
     std::uint64_t binds_to_volumes = 0;         // of pods whose volumes few nodes reach
+    std::uint64_t moves_counted = 0;            // pods that went because they were evicted
+    std::uint64_t stopped_unasked = 0;          // for higher priority, of users who said nothing
+    std::uint64_t guests_cleared = 0;           // pods without GPUs, beside those of a guarantee
+    std::uint64_t clearings_tried = 0;          // likewise, by hand at a fixed point
 };
 BOOST_DESCRIBE_STRUCT(ModelProbes, (),
                       (models_judged, gangs_with_roles, stopped_for_wait_target, late_judged,
-                       ports_given, waits_for_ports, binds_to_volumes))
+                       ports_given, waits_for_ports, binds_to_volumes, moves_counted,
+                       stopped_unasked, guests_cleared, clearings_tried))
 
 struct MaintenanceProbes : ModelProbes {
     std::uint64_t windows_drawn = 0;
@@ -74,7 +79,21 @@ BOOST_DESCRIBE_STRUCT(SizeProbes, (),
                       (growths_placed, growths_sent, ranks_shrunk, ranks_shrunk_elsewhere,
                        sizes_given, shrinks_tried, resizes_turned_down))
 
-struct Probes : MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes {
+// Finished jobs.
+struct RetentionProbes {
+    std::uint64_t jobs_summarized = 0;
+    std::uint64_t jobs_removed = 0;     // by the limits
+    std::uint64_t names_taken = 0;      // jobs submitted under the name of a summary
+    std::uint64_t ends_told_again = 0;  // of pods of a summary
+    // Pods without GPUs.
+    std::uint64_t packings_judged = 0;
+    std::uint64_t slots_taken_from_gpus = 0;  // as no other node had any
+};
+BOOST_DESCRIBE_STRUCT(RetentionProbes, (),
+                      (jobs_summarized, jobs_removed, names_taken, ends_told_again, packings_judged,
+                       slots_taken_from_gpus))
+
+struct Probes : MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes, RetentionProbes {
     std::uint64_t steps = 0;
     std::uint64_t plans = 0;
     std::uint64_t jobs_submitted = 0;
@@ -125,18 +144,17 @@ struct Probes : MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes {
     std::uint64_t reclaims_tried = 0;       // likewise, between queues
     std::uint64_t topologies_judged = 0;    // placements that were to be together or apart
 };
-BOOST_DESCRIBE_STRUCT(Probes, (MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes),
-                      (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted,
-                       binds_turned_down, binds_unanswered, answers_stale, kubelet_rejections,
-                       creates_failed, deletes_failed, containers_failed, pods_evicted,
-                       pods_deleted, gang_rollbacks, nodes_lost, nodes_left, nodes_changed,
-                       policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
-                       full_restarts, steps_of_twins, evictions_sent, evictions_accepted,
-                       evictions_turned_down, claims_used, pods_reclaimed, stopped_for_shorter,
-                       stopped_for_late, stopped_for_due, disruptions_tried, reclaims_tried,
-                       orders_compared, branches_compared, limits_recounted, usages_recounted,
-                       waits_tried, explanations_recounted, promises_recounted, rooms_kept,
-                       limits_kept, passings_judged, topologies_judged))
+BOOST_DESCRIBE_STRUCT(
+    Probes, (MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes, RetentionProbes),
+    (steps, plans, jobs_submitted, jobs_deleted, gangs_started, binds_accepted, binds_turned_down,
+     binds_unanswered, answers_stale, kubelet_rejections, creates_failed, deletes_failed,
+     containers_failed, pods_evicted, pods_deleted, gang_rollbacks, nodes_lost, nodes_left,
+     nodes_changed, policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
+     full_restarts, steps_of_twins, evictions_sent, evictions_accepted, evictions_turned_down,
+     claims_used, pods_reclaimed, stopped_for_shorter, stopped_for_late, stopped_for_due,
+     disruptions_tried, reclaims_tried, orders_compared, branches_compared, limits_recounted,
+     usages_recounted, waits_tried, explanations_recounted, promises_recounted, rooms_kept,
+     limits_kept, passings_judged, topologies_judged))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -33,6 +33,7 @@ public:
     void find_peace();
 
     void submit();
+    void submit_again();  // under the name of a finished job
     void check_moment();
     [[nodiscard]] Simulation& simulation() { return simulation_; }
     [[nodiscard]] const std::vector<Violation>& violations() const { return judge_.violations(); }
@@ -70,7 +71,10 @@ private:
     Rng guarantee_rng_;
     Rng kept_models_rng_;
     Rng roles_rng_;
+    Rng retention_rng_;
     Rng ties_rng_;
+    Rng beside_rng_;
+    Rng unsaid_rng_;
     Judge judge_;
     volatile std::uint64_t* progress_;
     Simulation::Observer also_;
@@ -80,6 +84,7 @@ private:
     std::map<ObjectKey, JobSpec> acknowledged_;    // and not deleted
     std::map<ObjectKey, GangRoles> roles_;         // of all that had any
     std::map<ObjectKey, NodeTies> ties_;
+    std::set<ObjectKey> unsaid_;  // jobs whose users do not say whether they may go
     std::uint64_t jobs_ = 0;
     ClusterFigures figures_;  // of clusters that are gone by now
     std::uint64_t rollbacks_ = 0;

@@ -227,7 +227,11 @@ private:
             const bool is_drained = eviction->beneficiary == ObjectKey{};
             const JobId job = engine.state().find_job(eviction->job);
             const bool is_stranded = job.exists() && engine.state().job(job).is_stranded;
-            EXPECT_TRUE(evicted.preemptible || is_drained || is_stranded) << evicted.uid;
+            const JobId by = engine.state().find_job(eviction->beneficiary);
+            const bool is_for_priority = evicted.preemptible_is_default && by.exists() &&
+                                         engine.state().job(by).priority > evicted.priority;
+            EXPECT_TRUE(evicted.preemptible || is_drained || is_stranded || is_for_priority)
+                << evicted.uid;
             EXPECT_TRUE(evicted.has_controller) << evicted.uid;
             EXPECT_FALSE(evicted.node.empty() || evicted.terminating) << evicted.uid;
             evictions[eviction->pod.uid] = *eviction;

@@ -56,6 +56,28 @@ TEST(History, an_eviction_is_told_when_it_happened_and_a_refused_one_as_that) {
     EXPECT_EQ(history.of(key).front().object, "Pod/low-0");
 }
 
+TEST(History, of_a_job_of_which_a_summary_is_kept_nothing_is_remembered) {
+    const ObjectKey key{"team-a", "llm"};
+    History history;
+    history.on_event(submitted(key), Instant{1});
+    PodFacts pod;
+    pod.key = {"team-a", "llm-0"};
+    pod.uid = "uid-0";
+    pod.job = "llm";
+    pod.ours = true;
+    pod.node = "n";
+    pod.phase = PodPhase::running;
+    history.on_event(PodObserved{pod}, Instant{2});
+    EXPECT_TRUE(history.pod_runs("uid-0"));
+    history.on_effect(DropDetails{key, "uid", {"uid-0"}}, Instant{3});
+    EXPECT_TRUE(history.of(key).empty());
+    EXPECT_FALSE(history.pod_runs("uid-0"));
+    history.on_event(PodRemoved{"uid-0"}, Instant{4});
+    EXPECT_TRUE(history.of(key).empty());
+    history.on_event(submitted(key), Instant{5});
+    EXPECT_EQ(history.of(key).size(), 1U);
+}
+
 TEST(History, a_new_job_does_not_inherit_the_past_of_its_name) {
     const ObjectKey key{"team-a", "llm"};
     History history;

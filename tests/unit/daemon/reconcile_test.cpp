@@ -79,6 +79,43 @@ TEST_F(ReconcilerTest, a_job_whose_object_was_deleted_meanwhile_is_removed) {
     EXPECT_EQ(std::get<WorkloadRemoved>(events[0]).job_uid, "uid-went");
 }
 
+TEST_F(ReconcilerTest, of_summarized_jobs_what_vanished_is_removed_too) {
+    const std::string went = "01234567-89ab-cdef-0123-456789abcdef";
+    const std::string stays = "11234567-89ab-cdef-0123-456789abcdef";
+    Policy policy;
+    policy.finished_jobs_detailed = 0;
+    feed(PolicyChanged{policy});
+    feed(LeadershipChanged{true, Epoch{1}});
+    feed(CacheSynced{});
+    for (const char* name : {"made-stays", "made-went"}) {
+        JobRecord record;
+        record.uid = std::string{"uid-"} + name;
+        record.spec.key = {"default", name};
+        feed(JobSubmitted{record});
+        const JobId id = engine_.state().find_job(record.spec.key);
+        feed(WorkloadOutcome{engine_.state().job(id).workload_effect, record.spec.key, true, false,
+                             ""});
+        feed(WorkloadObserved{{record.spec.key, record.uid, WorkloadPhase::complete, 1, ""}});
+    }
+    for (const std::string& uid : {went, stays}) {
+        PodObserved ended = pod("pod-" + uid.substr(0, 1), uid, "a");
+        ended.pod.ours = true;
+        ended.pod.phase = PodPhase::succeeded;
+        feed(ended);
+    }
+    ASSERT_EQ(engine_.state().finished_jobs().by_key().size(), 4U);
+    Reconciler reconciler;
+    reconciler.note(pod("pod-1", stays, "a"));
+    reconciler.note(WorkloadObserved{
+        {{"default", "made-stays"}, "uid-made-stays", WorkloadPhase::complete, 1, ""}});
+    for (const Event& event : reconciler.vanished(engine_.state())) feed(event);
+    std::vector<std::string> left;
+    for (const auto& [key, job] : engine_.state().finished_jobs().by_key()) {
+        left.push_back(key.name);
+    }
+    EXPECT_EQ(left, (std::vector<std::string>{"made-stays", "pod-1"}));
+}
+
 TEST_F(ReconcilerTest, a_pod_that_came_back_under_its_name_is_another_one) {
     feed(node("a"));
     feed(pod("twin", "old", "a"));

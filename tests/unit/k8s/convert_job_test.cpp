@@ -87,7 +87,9 @@ TEST(ConvertJob, pods_that_we_had_made_are_of_the_job_that_they_name) {
     pod["metadata"]["ownerReferences"] =
         Json::array({{{"kind", "StatefulSet"}, {"name", "lab"}, {"controller", true}}});
     EXPECT_EQ(facts(pod).job, "lab");
+    EXPECT_FALSE(facts(pod).preemptible_is_default) << "its YAML has a default of its own";
     pod["metadata"]["ownerReferences"][0]["name"] = "copy-of-lab";
+    EXPECT_TRUE(facts(pod).preemptible_is_default);
     EXPECT_EQ(facts(pod).job, "StatefulSet:copy-of-lab") << "its labels were copied with it";
 }
 

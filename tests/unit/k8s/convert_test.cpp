@@ -392,6 +392,18 @@ TEST(ConvertPod, a_pod_says_whether_it_may_be_stopped_and_what_that_costs) {
     EXPECT_FALSE(facts(pod).preemptible);
 }
 
+// Its pool decides whether it may be stopped for higher priority (ADR 0029).
+TEST(ConvertPod, a_pod_that_does_not_say_whether_it_may_be_stopped_is_told_from_one_that_says_no) {
+    Json pod = basic_pod();
+    pod["spec"]["priority"] = 1'000;
+    EXPECT_TRUE(facts(pod).preemptible_is_default);
+    EXPECT_FALSE(facts(pod).preemptible);
+    pod["metadata"]["annotations"]["runwhere.ai/preemptible"] = "false";
+    EXPECT_FALSE(facts(pod).preemptible_is_default);
+    pod["metadata"]["annotations"]["runwhere.ai/preemptible"] = "true";
+    EXPECT_FALSE(facts(pod).preemptible_is_default);
+}
+
 TEST(ConvertPod, what_is_not_always_started_anew_comes_to_an_end) {
     Json pod = basic_pod();
     for (const auto& [policy, ends] :

@@ -53,6 +53,10 @@ inline NodeFacts node_from(const std::vector<std::string>& part) {
             facts.allocatable.gpus = {
                 {"nvidia.com/gpu.shared", facts.allocatable.gpus.front().amount, {1, replicas}}};
         }
+        if (part[i].starts_with("slots=")) facts.allocatable.pods = std::stoll(part[i].substr(6));
+        if (part[i].starts_with("fpgas=")) {
+            facts.allocatable.extended = {{"example.com/fpga", std::stoll(part[i].substr(6))}};
+        }
         if (part[i].starts_with("memory=")) {
             facts.allocatable.memory = Bytes{std::stoll(part[i].substr(7)) << 30};
         }

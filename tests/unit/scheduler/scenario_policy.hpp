@@ -36,6 +36,11 @@ public:
             policy_.pools.front().preemption.guarantees =
                 is_always ? GuaranteeRule::always : GuaranteeRule::when_demand_fits;
         }
+        if (part[0] == "victims") {
+            const bool asks_users = part[1] == "preemptible";
+            policy_.pools.front().preemption.victims =
+                asks_users ? PreemptionVictims::preemptible : PreemptionVictims::lower_priority;
+        }
         if (part[0] == "halflife") policy_.usage_half_life = Duration{std::stoll(part[1])};
         if (part[0] == "ageing") {
             policy_.ageing_step = static_cast<std::int32_t>(std::stol(part[1]));

@@ -26,6 +26,8 @@
 //           required rack preferred rack spread host    how its ranks stand to each other
 //           limit 60 expected 20       seconds that it may run, that its user says it will
 //           preemptible                its pods may be stopped for others; `never`: it stops nobody
+//           unsaid                     nobody says whether they may; their pool does: policy victims
+//           fpgas 2                    of another resource for each rank; of a node: fpgas=4
 //           checkpoint 1000 restart 500    its pods lose no more than this when stopped
 //           grace 600                  seconds that they may take to stop; else 30
 //           port 80 port 10.0.0.1:81   host ports of each rank
@@ -112,7 +114,7 @@ private:
         bool is_service = false;
         PodFacts like = pod("x", part[0], 0);
         like.queue = part[1] == "-" ? "" : part[1];
-        std::int64_t cores = 1, gib = 1, milli = 0;
+        std::int64_t cores = 1, gib = 1, milli = 0, fpgas = 0;
         std::int32_t shared = 0;
         std::vector<std::string> ports;
         for (std::size_t i = 2; i < part.size(); ++i) {
@@ -158,6 +160,10 @@ private:
                 like.run_time_expected = Duration::seconds(std::stoll(next()));
             } else if (part[i] == "preemptible") {
                 like.preemptible = true;
+            } else if (part[i] == "unsaid") {
+                like.preemptible_is_default = true;
+            } else if (part[i] == "fpgas") {
+                fpgas = std::stoll(next());
             } else if (part[i] == "service") {
                 is_service = true;
             } else if (part[i] == "never") {
@@ -187,6 +193,7 @@ private:
         like.runs_to_end = !is_service;
         like.request = room(gpus, cores, 1, gib);
         for (const std::string& port : ports) add_port(port, like.request);
+        if (fpgas > 0) like.request.extended = {{"example.com/fpga", fpgas}};
         if (milli > 0) like.request.gpus = {{kGpu, GpuMilli{milli}}};
         if (shared > 0) {
             like.request.gpus = {{"nvidia.com/gpu.shared", whole_gpus(gpus), {1, shared}}};
@@ -399,7 +406,8 @@ TEST(Scenario, every_table_holds) {
     for (const auto& entry : std::filesystem::directory_iterator(
              std::filesystem::path{GPUCTL_SOURCE_DIR} / "tests/scenario")) {
         for (const Scenario& scenario : read(entry.path())) {
-            Player{}.play(scenario, entry.path().filename().string());
+            EXPECT_NO_THROW(Player{}.play(scenario, entry.path().filename().string()))
+                << scenario.name;  // it answers what was not asked
             ++played;
         }
     }

@@ -84,6 +84,23 @@ TEST_F(Sizes, what_the_watch_showed_while_a_change_was_under_way_counts_when_tha
     EXPECT_EQ(row().wanted, 5);
 }
 
+// Of its four ranks two are to make room, and its controller may not be told so.
+TEST_F(Sizes, ranks_are_counted_as_shrunk_when_its_controller_has_taken_the_size) {
+    take_back_what_did_not_fit();
+    PodFacts other = pod("other", "other", 2);
+    other.priority = 50;
+    world.add(other);
+    world.run();
+    ASSERT_EQ(world.resizes.at("e").to, 2);
+    world.answer_resize("e", ResizeResult::failed);
+    EXPECT_EQ(world.engine.figures().ranks_shrunk, 0U);
+    world.now = world.now + world.policy.backoff_initial;
+    world.send(WokeUp{});
+    world.plan();
+    world.answer_resize("e");
+    EXPECT_EQ(world.engine.figures().ranks_shrunk, 2U);
+}
+
 TEST_F(Sizes, an_answer_to_another_effect_is_not_believed) {
     const ResizeWorkload sent = world.resizes.at("e");
     world.send(WorkloadResizeOutcome{EffectId{9'999}, key, ResizeResult::refused, 0, ""});

@@ -378,7 +378,7 @@ TEST(SimCluster, a_training_job_is_retired_a_day_after_its_end_even_across_a_res
     const Instant before = ended.finished_at + (kFinishedJobKept - Duration{1});
 
     Cluster revived{Settings{}};
-    revived.restore({{{job, false}}, {ended}, {}}, {make_node("node-0", 8)},
+    revived.restore({{{job, false}}, {ended}, {}, {}}, {make_node("node-0", 8)},
                     world.now + Duration{3'600'000});
     std::vector<Event> told;
     revived.advance(before, told);
@@ -394,6 +394,43 @@ TEST(SimCluster, a_training_job_is_retired_a_day_after_its_end_even_across_a_res
     EXPECT_EQ(to_archive(told[1]), to_archive(Event{PodRemoved{ended.uid}}));
     ASSERT_EQ(world.events.size(), 2u);
     EXPECT_EQ(to_archive(world.events[0]), to_archive(told[0]));
+}
+
+TEST(SimCluster, a_finished_job_whose_details_are_dropped_leaves_nothing_behind) {
+    Settings settings;
+    settings.drops_details = true;
+    SimWorld world{settings};
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    job.spec.run_time_expected = Duration{20'000};
+    world.create(job);
+    const PodFacts pod = world.only_pod();
+    world.bind(pod, "node-0");
+    const DropDetails drop{job.spec.key, job.uid, {pod.uid}};
+    world.cluster.carry_out(drop, world.now, world.events);
+    EXPECT_EQ(world.cluster.pods_count(), 1u) << "it runs";
+    world.run_for(Duration{60'000});
+    ASSERT_TRUE(world.cluster.next_due().has_value()) << "the end of its time to live";
+    world.events.clear();
+    world.cluster.carry_out(drop, world.now, world.events);
+    ASSERT_EQ(world.events.size(), 1u);
+    EXPECT_EQ(to_archive(world.events[0]), to_archive(Event{PodRemoved{pod.uid}}));
+    EXPECT_EQ(world.cluster.pods_count(), 0u);
+    EXPECT_FALSE(world.cluster.next_due().has_value());
+    EXPECT_FALSE(world.cluster.log_of(pod.key).has_value());
+}
+
+TEST(SimCluster, one_that_others_use_too_keeps_its_finished_jobs) {
+    SimWorld world;
+    JobRecord job = make_job("llm", JobKind::training, 1, 8);
+    job.spec.run_time_expected = Duration{20'000};
+    world.create(job);
+    const PodFacts pod = world.only_pod();
+    world.bind(pod, "node-0");
+    world.run_for(Duration{60'000});
+    world.events.clear();
+    world.cluster.carry_out(DropDetails{job.spec.key, job.uid, {pod.uid}}, world.now, world.events);
+    EXPECT_TRUE(world.events.empty());
+    EXPECT_TRUE(world.cluster.log_of(pod.key).has_value());
 }
 
 TEST(SimCluster, a_restored_cluster_goes_on_where_it_was) {

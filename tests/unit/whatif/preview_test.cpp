@@ -248,6 +248,31 @@ TEST(Preview, who_was_made_again_before_it_was_gone_is_one_job_that_comes_once) 
     EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
 }
 
+// A disruption budget kept it, and twenty seconds later its user deleted it: it had run for a
+// minute.
+TEST(Preview, a_pod_whose_eviction_was_refused_was_not_stopped_by_us) {
+    Past past;
+    PodFacts longer = test::pod("long-1", "long", 8);
+    longer.created_at = Past::instant(0);
+    longer.preemptible = true;
+    past.put(0, PodObserved{longer});
+    longer.node = "a";
+    longer.phase = PodPhase::running;
+    longer.started_at = Past::instant(10);
+    past.put(10, PodObserved{longer});
+    PodFacts urgent = test::pod("urgent", "urgent", 8);
+    urgent.created_at = Past::instant(50);
+    urgent.priority = longer.priority + 1'000;
+    past.put(50, PodObserved{urgent});
+    past.put(50, Plan{});
+    past.put(50, PodEvictOutcome{EffectId{1}, longer.uid, EvictResult::disruption_budget, ""});
+    past.put(70, PodRemoved{longer.uid});
+    const PastWindow window = past.since(5);
+    ASSERT_EQ(window.pods[0].facts.uid, longer.uid);
+    EXPECT_EQ(window.pods[0].ran, Duration::seconds(60));
+    EXPECT_EQ(window.pods[0].ended_as, PodPhase::failed);
+}
+
 TEST(Preview, says_which_queues_are_gone_and_who_was_in_them) {
     Policy without_low = queues(0);
     without_low.pools.front().queues.erase(without_low.pools.front().queues.begin());

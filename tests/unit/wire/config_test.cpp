@@ -87,6 +87,7 @@ policy:
       queues:
         - {name: a, priority: 5, weight: 2, guaranteed: 1.5, maximum: 8}
         - {name: b}
+      preemption: {victims: preemptible}
   tenants:
     - {name: t, weight: 3, gpuMaximum: 4, cpuMaximum: 500m, memoryMaximum: 1Ti, queue: a}
   defaultTenantWeight: 7
@@ -118,6 +119,8 @@ names: {labelPrefix: gpu.example.com}
     ASSERT_EQ(config.policy.pools.size(), 1u);
     const QueuePolicy a{"a", 5, 2, GpuMilli{1500}, whole_gpus(8)};
     EXPECT_EQ(config.policy.pools[0].queues[0], a);
+    EXPECT_EQ(config.policy.pools[0].preemption.victims, PreemptionVictims::preemptible);
+    EXPECT_EQ(PreemptionPolicy{}.victims, PreemptionVictims::lower_priority);
     EXPECT_EQ(config.policy.pools[0].queues[1], (QueuePolicy{"b", 0, 1, {}, {}}));
     const TenantPolicy t{"t", 3, whole_gpus(4), CpuMilli{500}, Bytes{1ll << 40}, "a"};
     EXPECT_EQ(config.policy.tenants, std::vector<TenantPolicy>{t});

@@ -50,8 +50,8 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
     const JobRow& row = state.job(job);
     // Less and less is left of what runs in part while the rest of it waits.
     const bool moves = row.pods_held > 0;
-    if (moves || kept.serial != of.serial || kept.revision != revision || kept.job != job ||
-        kept.by != by) {
+    if (moves || kept.moves || kept.serial != of.serial || kept.revision != revision ||
+        kept.job != job || kept.pods != row.pods.size() || kept.by != by) {
         const std::int64_t run_time = predict(state, row);
         std::int64_t score = run_time + waited_less(state, row);
         Duration left;
@@ -60,7 +60,7 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
             if (by.mode != PreemptionMode::due) score += waited_less(state, row);
             left = row.run_time_expected - state.progress_of(row);
         }
-        kept = {of.serial, revision, job, by, run_time, score, left};
+        kept = {of.serial, revision, job, row.pods.size(), by, moves, run_time, score, left};
     }
     return kept;
 }

@@ -42,7 +42,9 @@ private:
         std::uint64_t serial = 0;    // of the class
         std::uint64_t revision = 0;  // of its owner's history
         JobId job;
+        std::size_t pods = 0;  // of the job: more ranks are other GPUs to predict for
         PreemptionPolicy by;
+        bool moves = false;
         std::int64_t run_time = 0;
         std::int64_t score = 0;
         Duration left;  // by what its user says; 0: nothing

@@ -25,6 +25,7 @@ constexpr auto kGroupLabels = std::to_array<GroupKey>({
     {"jobset.sigs.k8s.io/jobset-name", &MadeGroupParts::job_set},
     {"jobset.sigs.k8s.io/restart-attempt", &MadeGroupParts::job_set_attempt},
     {"training.kubeflow.org/job-name", &MadeGroupParts::training_job},
+    {"training.kubeflow.org/operator-name", &MadeGroupParts::training_operator},
     {"ray.io/cluster", &MadeGroupParts::ray_cluster},
     {"ray.io/worker-group-replica-name", &MadeGroupParts::ray_replica},
 });
@@ -75,7 +76,11 @@ std::string made_gang_of(const MadeGroupParts& parts, std::string_view said) {
                          std::string{parts.leader_worker_set} + "-" + group);
     }
     if (!parts.job_set.empty()) return job_set_gang(said, parts.job_set, parts.job_set_attempt);
-    if (!parts.training_job.empty()) return made_gang("TrainingJob", said, parts.training_job);
+    if (!parts.training_job.empty()) {  // jobs of two kinds may have one name
+        std::string all{said};
+        if (!parts.training_operator.empty()) all += "." + std::string{parts.training_operator};
+        return made_gang("TrainingJob", all, parts.training_job);
+    }
     if (!parts.ray_replica.empty()) return made_gang("RayReplica", said, parts.ray_replica);
     if (!parts.ray_cluster.empty()) return made_gang("RayCluster", said, parts.ray_cluster);
     return {};

@@ -1,5 +1,6 @@
 // Which node a pod names: as the DaemonSet controller does, by its hostname, or by a volume that is
-// on one node only.
+// on one node only. It says which pool the pod is for, no more: its rules are looked at as they
+// are.
 
 #include <optional>
 #include <vector>
@@ -15,12 +16,17 @@ bool names_one(const SelectorRequirement& requirement) {
     return requirement.op == SelectorOperator::in && requirement.values.size() == 1;
 }
 
+// Of several the first says the pool: where they are in several pools, one of them is as good.
+bool names_some(const SelectorRequirement& requirement) {
+    return requirement.op == SelectorOperator::in && !requirement.values.empty();
+}
+
 NodePin pin_of_term(const SelectorTerm& term) {
     for (const SelectorRequirement& field : term.fields) {
         if (names_one(field)) return {"", field.values.front()};  // metadata.name is the only one
     }
     for (const SelectorRequirement& label : term.labels) {
-        if (label.key == kHostname && names_one(label)) return {label.key, label.values.front()};
+        if (label.key == kHostname && names_some(label)) return {label.key, label.values.front()};
     }
     return {};
 }

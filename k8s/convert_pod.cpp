@@ -150,14 +150,38 @@ void read_annotations(JsonCursor& cursor, const LabelKeys& labels, MetadataParts
     });
 }
 
-// The pool its nodeSelector pins (ruling 9).
+// The one pool that a term of its affinity allows, else nothing.
+std::string_view pool_of_term(const SelectorTerm& term, const LabelKeys& labels) {
+    for (const SelectorRequirement& label : term.labels) {
+        const bool names_one = label.op == SelectorOperator::in && label.values.size() == 1;
+        if (names_one && labels.recognise(label.key).key == OwnKey::pool) {
+            return label.values.front();
+        }
+    }
+    return {};
+}
+
+// All terms that can match anything allow the same one.
+std::string_view pool_of_affinity(const PlacementRules& rules, const LabelKeys& labels) {
+    std::string_view common;
+    if (!rules.required_affinity) return common;
+    for (const SelectorTerm& term : *rules.required_affinity) {
+        if (term.broken || (term.labels.empty() && term.fields.empty())) continue;
+        const std::string_view pool = pool_of_term(term, labels);
+        if (pool.empty() || (!common.empty() && common != pool)) return {};
+        common = pool;
+    }
+    return common;
+}
+
+// The pool that its nodeSelector pins (ruling 9), or its required affinity.
 std::string_view pinned_pool(const PlacementRules& rules, const LabelKeys& labels) {
     OwnValue pool;
     for (const auto& [key, value] : rules.node_selector) {
         const auto found = labels.recognise(key);
         if (found.key == OwnKey::pool) pool.offer(value, found.old_prefix);
     }
-    return pool.text;
+    return pool.text.empty() ? pool_of_affinity(rules, labels) : pool.text;
 }
 
 PodPhase phase_of(std::string_view phase) {

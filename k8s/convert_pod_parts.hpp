@@ -102,6 +102,7 @@ struct MadeGroupParts {
     std::string_view job_set;
     std::string_view job_set_attempt;
     std::string_view training_job;
+    std::string_view training_operator;  // "pytorchjob-controller"
     std::string_view ray_cluster;
     std::string_view ray_replica;  // of a worker group that has several hosts a replica
 };

@@ -38,8 +38,8 @@ void EventRecorder::started(const ReportStarted& report) {
     if (!settings_.successes) return;
     const Instant now{aio::Loop::wall_ms()};
     for (std::size_t at = 0; at < report.pods.size() && at < report.nodes.size(); ++at) {
-        line_.add(report.job,
-                  {SuccessLine::Item::What::scheduled, report.pods[at], report.nodes[at], now});
+        line_.add(report.job, {SuccessLine::Item::What::scheduled, report.pods[at],
+                               report.nodes[at] + report.note, now});
     }
     changed_.notify_all();
 }

@@ -76,8 +76,9 @@ struct ReportStarted {
     std::vector<PodReference> pods;
     std::vector<std::string> nodes;  // same order as `pods`
     Duration waited;
+    std::string note;  // what of its wishes was not looked at: "; queue gold, which ..."
 };
-BOOST_DESCRIBE_STRUCT(ReportStarted, (), (job, pods, nodes, waited))
+BOOST_DESCRIBE_STRUCT(ReportStarted, (), (job, pods, nodes, waited, note))
 
 // Send WokeUp at this time; replaces the previous request. -> WokeUp
 struct WakeAt {

@@ -106,12 +106,16 @@ std::string made_in_turn_text(const ClusterState& state, const JobRow& job) {
         maker = note->second.made_in_turn;
         if (maker.empty() && note->second.is_derived) return "";  // it is known not to
     }
+    const bool is_said_by_object = !maker.empty();
+    std::int64_t waiting = 0;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         const bool waits = pod.standing == PodStanding::waiting && !pod.facts.terminating;
+        waiting += waits ? 1 : 0;
         if (maker.empty() && waits) maker = pod.facts.made_in_turn;
     }
-    if (maker.empty()) return "";
+    // Two that are not ready show that it does not wait for one before it makes the next.
+    if (maker.empty() || (waiting > 1 && !is_said_by_object)) return "";
     return "; its pods are made by " + maker +
            ": the next one is made when those before it are ready, and none of them starts before "
            "all exist";

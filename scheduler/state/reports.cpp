@@ -50,6 +50,7 @@ void ClusterState::report_started(JobId id, EffectList& effects) {
     }
     report.waited = now_ - since;
     job.reported = 0;  // when it waits again, that is news
+    report.note = ignored_queue_text(*this, job);
     if (!churn_.empty()) {
         if (const auto moved = churn_.find(job.key); moved != churn_.end()) moved->second.why = "";
     }
@@ -77,7 +78,9 @@ void ClusterState::report_pending(JobId id, Explanation explanation, EffectList&
     report.job = job.key;
     for (const PodId pod_id : job.pods) {
         PodRow& pod = pods_[pod_id.value()];
-        if (pod.standing != PodStanding::waiting || pod.facts.terminating || pod.facts.gated) {
+        const bool waits =
+            pod.standing == PodStanding::waiting || pod.standing == PodStanding::claimed;
+        if (!waits || pod.facts.terminating || pod.facts.gated) {
             continue;  // the API server itself speaks for gated pods (S2)
         }
         if (pod.reported == fingerprint) continue;

@@ -127,5 +127,30 @@ TEST(ConvertJob, pool_comes_from_the_label_or_from_what_the_selector_pins) {
     EXPECT_EQ(facts(pod).rules.gpu_model, "A100");
 }
 
+std::string pool_by(const char* terms) {
+    Json pod = basic_pod();
+    pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+        {"nodeSelectorTerms", Json::parse(terms)}};
+    return facts(pod).pool;
+}
+
+TEST(ConvertJob, the_one_pool_that_a_required_affinity_allows_is_the_pods) {
+    EXPECT_EQ(pool_by(R"([{"matchExpressions":[
+        {"key":"runwhere.ai/pool","operator":"In","values":["train"]},
+        {"key":"zone","operator":"Exists"}]}])"),
+              "train");
+    EXPECT_EQ(pool_by(R"([{"matchExpressions":[
+        {"key":"runwhere.ai/pool","operator":"In","values":["train","infer"]}]}])"),
+              "");
+    EXPECT_EQ(pool_by(R"([{"matchExpressions":[
+        {"key":"runwhere.ai/pool","operator":"In","values":["train"]}]},
+        {"matchExpressions":[{"key":"zone","operator":"Exists"}]}])"),
+              "")
+        << "the other term allows all";
+    EXPECT_EQ(pool_by(R"([{"matchExpressions":[
+        {"key":"runwhere.ai/pool","operator":"NotIn","values":["train"]}]}])"),
+              "");
+}
+
 }  // namespace
 }  // namespace gpuctl::k8s

@@ -33,6 +33,12 @@ TEST(ConvertPin, one_name_in_all_terms_is_a_node_that_the_pod_names) {
     EXPECT_EQ(pin_with("[]", R"({"kubernetes.io/hostname":"n1"})"), kByLabel);
 }
 
+TEST(ConvertPin, of_several_hostnames_the_first_says_the_pool) {
+    EXPECT_EQ(pin_with(R"([{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In",
+                           "values":["n1","n2"]}]}])"),
+              kByLabel);
+}
+
 TEST(ConvertPin, several_nodes_or_other_labels_name_none) {
     for (const char* affinity :
          {R"([])",
@@ -41,8 +47,6 @@ TEST(ConvertPin, several_nodes_or_other_labels_name_none) {
               {"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}])",
           R"([{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
               {"matchExpressions":[{"key":"a","operator":"Exists"}]}])",
-          R"([{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In",
-              "values":["n1","n2"]}]}])",
           R"([{"matchExpressions":[{"key":"zone","operator":"In","values":["n1"]}]}])"}) {
         EXPECT_EQ(pin_with(affinity), NodePin{}) << affinity;
     }

@@ -200,6 +200,19 @@ TEST(GangInTurn, names_what_makes_the_pods_one_after_another) {
               "when those before it are ready, and none of them starts before all exist");
 }
 
+TEST(GangInTurn, two_pods_that_wait_show_that_they_are_not_made_in_turn) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    std::vector<PodFacts> ranks = gang("gang:g", 3, 1);
+    ranks.pop_back();
+    for (PodFacts& pod : ranks) {
+        pod.made_in_turn = "StatefulSet g, which makes one after another unless it does not";
+        world.add(pod);
+    }
+    world.run();
+    EXPECT_EQ(world.why("gang:g").front().sentence, "its gang needs 3 ranks, 2 exist");
+}
+
 TEST(GangInTurn, an_object_that_knows_better_is_believed) {
     EngineWorld world;
     world.add(node("a", 8));

@@ -300,7 +300,7 @@ TEST(SimCluster, what_users_are_told_is_kept_counted_and_goes_with_the_job) {
     for (int i = 0; i < 3; ++i) {
         world.cluster.carry_out(ReportPending{job.spec.key, {}, why}, world.now, world.events);
     }
-    world.cluster.carry_out(ReportStarted{job.spec.key, {}, {"node-0"}, {}}, world.now,
+    world.cluster.carry_out(ReportStarted{job.spec.key, {}, {"node-0"}, {}, {}}, world.now,
                             world.events);
     const std::vector<UserEvent> told = world.cluster.events_of(job.spec.key);
     ASSERT_EQ(told.size(), 2u);

@@ -3,8 +3,9 @@
 // cover the whole step, effects included; `allocations_per_search` the planner's search alone.
 //
 //   plan_bench                       Google Benchmark
-//   plan_bench --once NODES RANKS [RACK]   one measured Plan, for instruction counters
-//                                    (tools/bench-plan); gangs require one rack, of RACK nodes
+//   plan_bench --once NODES RANKS [RACK [read]]   one measured Plan, for instruction counters
+//                                    (tools/bench-plan); gangs require one rack, of RACK nodes;
+//                                    read: with an index for readers to keep in step
 
 #include <benchmark/benchmark.h>
 
@@ -370,6 +371,7 @@ BENCHMARK(guests)
 int main(int argc, char** argv) {
     if (argc >= 4 && std::strcmp(argv[1], "--once") == 0) {
         if (argc > 4) gpuctl::Bench::nodes_in_rack = std::atoll(argv[4]);
+        gpuctl::Bench::is_read = argc > 5;
         const auto bench =
             gpuctl::world_with_waiting_pods(std::atoll(argv[2]), std::atoll(argv[3]));
         const std::uint64_t before = allocations;

@@ -14,6 +14,7 @@ inline constexpr std::int64_t kGpusPerNode = 8;
 struct Bench {
     // So many nodes stand in one rack, and gangs require one; 0: nobody asks.
     static inline std::int64_t nodes_in_rack = 0;
+    static inline bool is_read = false;  // there is an index for readers
     Engine engine;
     EffectList effects;
     std::uint64_t sequence = 0;
@@ -41,6 +42,7 @@ struct Bench {
             send(NodeObserved{node});
         }
         send(CacheSynced{});
+        if (is_read) (void)engine.listing();
     }
     // Fills all nodes with work that ends by its limit, at another moment each.
     void fill() {

@@ -30,6 +30,7 @@ struct GetOptions {
     std::string pool;
     std::string job_kind;
     std::string status;
+    std::string queue;
     std::string gpu_type;
     bool summary = false;  // one row per job instead of per pod
     bool pods = false;     // the default, said aloud

@@ -352,6 +352,7 @@ aio::Task<int> run_get(Connection& connection, GetOptions options) {
                    {"pool", options.pool},
                    {"kind", options.job_kind},
                    {"status", options.status},
+                   {"queue", options.queue},
                    {"gpuType", options.gpu_type},
                    {"view", options.kind == "jobs" && jobs_only ? "job" : ""},
                    {"page", page_text},

@@ -95,6 +95,10 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
             ->group("Selection");
         command->add_option("--status", line.get.status, "only those in this status")
             ->group("Selection");
+        command
+            ->add_option("--queue", line.get.queue,
+                         "only those of this queue, not of those under it")
+            ->group("Selection");
         command->add_flag("--summary", line.get.summary, "one row per job instead of per pod")
             ->group("Output");
         command->add_flag("--pods", line.get.pods, "one row per pod (the default)")

@@ -16,6 +16,8 @@ namespace {
 
 using Time = aio::Clock::time_point;
 
+constexpr std::string_view kTurnWork = "watch";
+
 // How long a request to relist may go unnoticed while a watch is silent.
 constexpr std::chrono::milliseconds kAttention{1'000};
 // Watches that failed oddly, one after another, before the list is made anew all the same.
@@ -250,6 +252,7 @@ aio::Task<End> Informer::Parts::read_watch(std::shared_ptr<Parts> parts, bool in
             co_return end_of(more.error());
         }
         heard_at = aio::Clock::now();
+        aio::Turn::mark(kTurnWork);
         for (;;) {
             auto frame = decoder.next();
             if (!frame) co_return End{Ending::damaged, frame.error().message, {}, false};
@@ -286,6 +289,7 @@ aio::Task<End> Informer::Parts::read_page(std::shared_ptr<Parts> parts, std::str
         Result<bool> more = co_await stream->read_some(
             decoder.buffer(), aio::Deadline::in(parts->settings.page_timeout));
         if (!more) co_return end_of(more.error());
+        aio::Turn::mark(kTurnWork);
         for (;;) {
             auto item = decoder.next();
             if (!item) co_return End{Ending::damaged, item.error().message, {}, false};

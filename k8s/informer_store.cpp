@@ -20,12 +20,13 @@ bool InformerStore::saw(const ObjectIdentity& identity, std::string_view object)
                                  found->second.resource_version};
         ++figures_.deletes_inferred;
         if (!handler_.on_deleted(old, {})) return false;
-        known_.erase(found);
+        forget(found);
         found = known_.end();
     }
     if (found == known_.end())
         found = known_.emplace(std::string{key}, Known{identity.uid, {}, 0}).first;
     Known& known = found->second;
+    if (known.generation != generation_) ++seen_;
     known.generation = generation_;
     if (!known.resource_version.empty() && known.resource_version == identity.resource_version) {
         ++figures_.events_unchanged;
@@ -43,11 +44,18 @@ bool InformerStore::saw_delete(const ObjectIdentity& identity, std::string_view 
     // Unknown, or of an earlier incarnation whose end was already told.
     if (found == known_.end() || found->second.uid != identity.uid) return true;
     if (!handler_.on_deleted(identity, last_state)) return false;
-    known_.erase(found);
+    forget(found);
     return true;
 }
 
+void InformerStore::forget(Objects::iterator object) {
+    if (object->second.generation == generation_) --seen_;
+    known_.erase(object);
+}
+
 bool InformerStore::end_list() {
+    // The usual case, and a long look for nothing where there are many objects.
+    if (seen_ == known_.size()) return true;
     // In order of their names, so that equal histories give equal event sequences.
     std::vector<std::string> missing;
     for (const auto& [key, known] : known_) {
@@ -61,7 +69,7 @@ bool InformerStore::end_list() {
                                   found->second.resource_version};
         ++figures_.deletes_inferred;
         if (!handler_.on_deleted(gone, {})) return false;
-        known_.erase(found);
+        forget(found);
     }
     return true;
 }

@@ -19,7 +19,10 @@ public:
         : handler_(handler), figures_(figures) {}
 
     // From here on every object not seen before end_list() is gone.
-    void begin_list() { ++generation_; }
+    void begin_list() {
+        ++generation_;
+        seen_ = 0;
+    }
     // An object as a list or an ADDED or MODIFIED event shows it; tells the handler what is new.
     // False: the handler has no room; what was not told stays to be told by the next list.
     [[nodiscard]] bool saw(const ObjectIdentity& identity, std::string_view object);
@@ -43,12 +46,15 @@ private:
     };
 
     std::string_view key_of(const ObjectIdentity& identity);
+    using Objects = std::unordered_map<std::string, Known, TextHash, std::equal_to<>>;
+    void forget(Objects::iterator object);
 
     InformerHandler& handler_;
     Informer::Figures& figures_;
-    std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;
-    std::uint64_t generation_ = 0;
-    std::string key_;  // reused: no allocation per event
+    Objects known_;
+    std::uint64_t generation_ = 1;
+    std::size_t seen_ = 0;  // of `known_`, since begin_list()
+    std::string key_;       // reused: no allocation per event
 };
 
 }  // namespace gpuctl::k8s

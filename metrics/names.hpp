@@ -28,6 +28,20 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
       "Reloads of the configuration by result (ok, refused).")                                     \
     X(loop_lag, "gpuctld_loop_lag_seconds", histogram, "seconds", "", milliseconds,                \
       "How late a timer fires: the time other work kept the loop busy.")                           \
+    X(loop_turn, "gpuctld_loop_turn_duration_seconds", histogram, "seconds", "work", milliseconds, \
+      "Time one turn of the loop took, by what it did: inputs, plan, logs, watch, cluster, "       \
+      "rescue, a route of the API, or other.")                                                     \
+    X(replica, "gpuctld_replica", gauge, "", "", none,                                             \
+      "1 while a second engine answers what takes long.")                                          \
+    X(replica_build, "gpuctld_replica_build_duration_seconds", histogram, "seconds", "source",     \
+      requests, "Time to make that engine, by what it was made of (state, journal).")              \
+    X(replica_failures, "gpuctld_replica_failures_total", counter, "", "", none,                   \
+      "Times it could not be made.")                                                               \
+    X(replica_behind, "gpuctld_replica_behind_total", counter, "", "", none,                       \
+      "Times it was given up because too many inputs waited for it.")                              \
+    X(loop_exports, "gpuctld_loop_state_exports_total", counter, "", "", none,                     \
+      "Times the loop itself wrote out the whole state: a small one, or to save it from damaged "  \
+      "files.")                                                                                    \
     X(mailbox, "gpuctld_mailbox_inputs", gauge, "", "", none, "Events waiting for the engine.")    \
     X(mailbox_refused, "gpuctld_mailbox_refused_total", counter, "", "", none,                     \
       "Events turned away because the mailbox was full.")                                          \
@@ -66,7 +80,7 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
       "Jobs sent to this daemon by kind and result (accepted, refused).")                          \
     X(jobs, "gpuctld_jobs", gauge, "", "status", none, "Jobs known, by status.")                   \
     X(pending_jobs, "gpuctld_pending_jobs", gauge, "", "reason", none,                             \
-      "Waiting jobs by what keeps them waiting.")                                                  \
+      "Waiting jobs by what they were last refused for.")                                          \
     X(pool_gpus, "gpuctld_pool_gpus", gauge, "", "pool state", none,                               \
       "GPUs of a pool by state (total, used, free with what is left of GPUs in parts, excess: "    \
       "asked for beyond what there is).")                                                          \
@@ -102,7 +116,8 @@ enum class Buckets : std::uint8_t { none, microseconds, milliseconds, waiting, s
     X(journal_sync, "gpuctld_journal_sync_duration_seconds", histogram, "seconds", "",             \
       milliseconds, "From asking for durability to having it, group commits included.")            \
     X(journal_snapshots, "gpuctld_journal_snapshots_total", counter, "", "result", none,           \
-      "Snapshots of the engine written beside the journal, by result (ok, failed).")               \
+      "Snapshots of the engine written beside the journal, by result (ok, failed, rescued: of "    \
+      "what is in memory, as the files were damaged).")                                            \
     X(journal_failed, "gpuctld_journal_failed", gauge, "", "", none,                               \
       "1 after a write or sync failed: no work is taken until a restart.")                         \
     X(log_upstreams, "gpuctld_log_upstreams", gauge, "", "", none, "Pod logs being read.")         \

@@ -1,21 +1,35 @@
 #include "sim/world.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 namespace gpuctl::sim {
 
 World read_world(const Engine& engine) {
     World world;
-    for (const NodeView& node : list_nodes(engine.state())) world.nodes.push_back(node.facts);
-    for (const JobView& job : list_jobs(engine.state(), JobFilter{})) {
-        if (job.record != nullptr) {
-            const JobRow& row = engine.state().job(engine.state().find_job(job.key));
+    const ClusterState& state = engine.state();
+    for (const auto& [name, id] : state.nodes_by_name()) {
+        if (state.node(id).known) world.nodes.push_back(state.node(id).facts);
+    }
+    // As lists have them.
+    std::vector<std::pair<std::string, JobId>> jobs;
+    for (const auto& [key, id] : state.jobs_by_key()) jobs.emplace_back(shown_name(key), id);
+    std::stable_sort(jobs.begin(), jobs.end(), [&](const auto& a, const auto& b) {
+        return std::tie(state.job(a.second).key.namespace_name, a.first) <
+               std::tie(state.job(b.second).key.namespace_name, b.first);
+    });
+    for (const auto& [name, id] : jobs) {
+        const JobRow& row = state.job(id);
+        if (row.record) {
             // Its status may say Terminating because its last pods are on their way out.
             const bool is_deleted = row.workload == WorkloadState::deleting;
-            world.jobs.push_back({*job.record, is_deleted, row.elastic.size});
+            world.jobs.push_back({*row.record, is_deleted, row.elastic.size});
         }
-        for (const PodView& pod : job.pods) {
+        for (const PodId pod_id : row.pods) {
+            const PodRow& pod = state.pod(pod_id);
             PodFacts facts = pod.facts;
             if (facts.node.empty() && pod.standing == PodStanding::bound) {
-                facts.node = pod.node;
+                facts.node = state.node(pod.node).facts.name;
                 facts.gpu_device = pod.gpu_device;
             }
             world.pods.push_back(std::move(facts));

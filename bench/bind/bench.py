@@ -31,6 +31,7 @@ class Bench:
         self.options = options
         self.tool = binaries.build_module(HERE, "bind-bench")
         self.gpuctld = pathlib.Path(options.gpuctld or REPOSITORY / "build" / "release" / "gpuctld")
+        self.wrapper = []  # a program that runs it, with its flags
 
     def run_tool(self, bed, verb, *flags):
         done = subprocess.run(self._command(bed, verb, *flags), capture_output=True, text=True, check=False)
@@ -63,10 +64,11 @@ class Bench:
         kubernetes = {"kubeconfig": str(bed.kubeconfig("gpuctld"))}
         if events is not None:
             kubernetes["events"] = events
+        self.port = free_port()
         configuration.write_text(json.dumps({
-            "server": {"port": free_port()}, "cluster": {"mode": "kubernetes", "kubernetes": kubernetes},
+            "server": {"port": self.port}, "cluster": {"mode": "kubernetes", "kubernetes": kubernetes},
             "journal": {"directory": str(bed.folder / "journal")}, "logging": {"level": "warn"}}))
-        return Process("gpuctld", [self.gpuctld, "--config", configuration], bed.folder / "log" / "contender.log")
+        return Process("gpuctld", [*self.wrapper, self.gpuctld, "--config", configuration], bed.folder / "log" / "contender.log")
 
     # --- one measurement ---
 
@@ -89,6 +91,7 @@ class Bench:
                 result = {"name": name, "per_second": line["per_second"],
                           "own_cpu_ms": own[0] / self.options.pods, "server_cpu_ms": others / self.options.pods,
                           "writes": (writes(bed) - writes_before) / self.options.pods, "peak_mib": own[1] / 1024}
+                result.update(self.more_figures(bed, contender))
                 if latency:
                     result.update(json.loads(self.run_tool(
                         bed, "latency", f"-count={latency}", f"-scheduler={'' if scheduler == 'probe' else scheduler}")))
@@ -128,6 +131,10 @@ class Bench:
         if contender.name == "probe":
             return self._probe_usage
         return contender.cpu_ms(), contender.peak_rss_kib()
+
+    def more_figures(self, bed, contender):
+        """Of a bench that asks more; the contender is still there, and all pods are bound."""
+        return {}
 
     # --- the plan of a round ---
 
@@ -209,12 +216,15 @@ def commit():
     return answer.stdout.strip() or "unknown"
 
 
+def machine():
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    return f"{os.cpu_count()} cores of {model}, Linux {platform.release()}; Kubernetes {binaries.KUBERNETES_VERSION}"
+
+
 def render(summary, options):
     command = f"./tools/bench-bind --rounds {options.rounds} --pods {options.pods} --nodes {options.nodes}"
-    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
     text = [
-        BEGIN, f"Made by `{command}` at commit {commit()} on {os.cpu_count()} cores of {model}, Linux "
-        f"{platform.release()}; Kubernetes {binaries.KUBERNETES_VERSION}. {options.nodes} nodes × 8 GPUs, {options.pods} one-GPU "
+        BEGIN, f"Made by `{command}` at commit {commit()} on {machine()}. {options.nodes} nodes × 8 GPUs, {options.pods} one-GPU "
         f"pods created before the contender starts. Medians of {options.rounds} interleaved round"
         f"{'s' if options.rounds != 1 else ''}; in brackets the slowest and fastest.", "",
         "| | pods bound/s | own CPU ms a pod | API server + etcd CPU ms a pod | writes a pod | peak MiB | idle submit → bound p50 / p99 ms |",
@@ -235,13 +245,14 @@ def render(summary, options):
     return "\n".join(text)
 
 
-def write_table(table, file):
+def write_table(table, file, name="bench-bind", heading="## Binding pods through a real API server"):
     old = file.read_text() if file.exists() else "# Performance\n\nMeasured, never estimated; each table names the command that makes it.\n"
-    if BEGIN in old:
-        head, rest = old.split(BEGIN, 1)
-        new = head + table + rest.split(END, 1)[1]
+    begin, end = BEGIN.replace("bench-bind", name), END.replace("bench-bind", name)
+    if begin in old:
+        head, rest = old.split(begin, 1)
+        new = head + table + rest.split(end, 1)[1]
     else:
-        new = old.rstrip() + "\n\n## Binding pods through a real API server\n\n" + table + "\n"
+        new = old.rstrip() + "\n\n" + heading + "\n\n" + table + "\n"
     file.write_text(new)
 
 
@@ -256,11 +267,16 @@ def main():
     parser.add_argument("--gpuctld", help="another program than build/release/gpuctld")
     parser.add_argument("--deadline", type=int, default=300, help="seconds a contender may take")
     parser.add_argument("--json", help="write all rounds to this file")
+    parser.add_argument("--reads", type=int, help="what so many reads a second cost gpuctld, instead")
+    parser.add_argument("--instructions", action="store_true", help="with --reads: count them, too (valgrind, minutes)")
     options = parser.parse_args()
     if options.quick:
         options.rounds, options.pods, options.nodes, options.trials = 1, 400, 100, 20
     if options.pods > options.nodes * 8 - options.trials:
         parser.error("more pods than GPUs: raise --nodes")
+    if options.reads:
+        import reads  # it builds on this module
+        return reads.run(options)
     bench = Bench(options)
     rounds = []
     for number in range(options.rounds):

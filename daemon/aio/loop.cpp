@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "daemon/aio/timer.hpp"
+#include "daemon/aio/turn_clock.hpp"
 
 namespace gpuctl::aio {
 
@@ -27,6 +28,7 @@ struct Loop::Parts {
     asio::io_context context{1};
     asio::executor_work_guard<Executor> work{context.get_executor()};
     asio::thread_pool pool{kPoolThreads};  // destroyed, thus joined, before the context
+    TurnObserver observer;
 };
 
 Loop::Loop() : parts_(std::make_unique<Parts>()) {}
@@ -34,9 +36,22 @@ Loop::Loop() : parts_(std::make_unique<Parts>()) {}
 Loop::~Loop() { parts_->pool.join(); }
 
 void Loop::run() {
-    parts_->context.restart();
-    parts_->context.run();
+    asio::io_context& context = parts_->context;
+    context.restart();
+    TurnClock turns{[this](std::string_view work, Clock::duration took) {
+        if (parts_->observer) parts_->observer(work, took);
+    }};
+    while (!context.stopped()) {
+        turns.begin();
+        if (context.poll_one() == 0) {
+            turns.begin_behind_wait();
+            if (context.run_one() == 0) continue;
+        }
+        turns.end();
+    }
 }
+
+void Loop::observe_turns(TurnObserver observer) { parts_->observer = std::move(observer); }
 
 void Loop::stop() { parts_->context.stop(); }
 
@@ -67,16 +82,26 @@ Task<bool> sleep_until(Deadline at) {
     co_return !failure;
 }
 
-Task<void> run_on_pool(Loop& loop, std::function<void()> work) {
-    // Not cancellable on purpose: the caller's result lives in `work`, so it is waited for.
-    const auto initiate = [&loop, &work](auto handler) {
-        loop.offload([work = std::move(work), context = &loop.context(),
-                      resume = std::make_shared<decltype(handler)>(std::move(handler))] {
+Task<void> next_turn() {
+    const std::string_view work = Turn::work();
+    const Executor executor = co_await asio::this_coro::executor;
+    co_await asio::post(executor, kUseTask);
+    Turn::mark(work);
+}
+
+Task<void> run_elsewhere(Loop& loop, OffloadTo post, std::function<void()> work) {
+    // Not cancellable on purpose: the caller's result lives in `work`, so it is waited for. The
+    // work that comes of it belongs to what the turn that began it worked at.
+    const std::string_view turn = Turn::work();
+    const auto initiate = [&loop, &post, &work](auto handler) {
+        post([work = std::move(work), context = &loop.context(),
+              resume = std::make_shared<decltype(handler)>(std::move(handler))] {
             work();
             asio::post(*context, [resume] { std::move (*resume)(); });
         });
     };
     co_await asio::async_initiate<const UseTask, void()>(initiate, kUseTask);
+    Turn::mark(turn);
 }
 
 }  // namespace gpuctl::aio

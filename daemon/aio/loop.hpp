@@ -9,6 +9,7 @@
 
 #include "daemon/aio/deadline.hpp"
 #include "daemon/aio/task.hpp"
+#include "daemon/aio/turn.hpp"
 
 namespace gpuctl::aio {
 
@@ -22,6 +23,9 @@ public:
     // Runs on the calling thread until stop(); that thread is the loop thread from then on.
     void run();
     void stop();  // any thread
+
+    // Called on the loop thread after each turn that run() ran. Empty: not any more.
+    void observe_turns(TurnObserver observer);
 
     [[nodiscard]] boost::asio::io_context& context();
     [[nodiscard]] Executor executor();
@@ -40,6 +44,9 @@ private:
 
 // Returns at `at`, or earlier with false when the surrounding TaskGroup is cancelled.
 Task<bool> sleep_until(Deadline at);
+
+// Goes on in another turn, behind what is ready now.
+Task<void> next_turn();
 
 // Runs `work` on the pool and resumes on the loop with its result.
 template <typename T>

@@ -12,13 +12,16 @@
 
 namespace gpuctl::aio {
 
-// Runs `work` (which must not throw) on the pool and resumes on the loop thread after it. Waits for
-// its end even when cancelled, since it cannot be interrupted.
-Task<void> run_on_pool(Loop& loop, std::function<void()> work);
+// Hands work to a thread that is not the loop's.
+using OffloadTo = std::function<void(std::function<void()> work)>;
+
+// Runs `work` (which must not throw) on another thread and resumes on the loop thread after it.
+// Waits for its end even when cancelled, since it cannot be interrupted.
+Task<void> run_elsewhere(Loop& loop, OffloadTo post, std::function<void()> work);
 
 // An exception that leaves `work` is rethrown in the awaiting task.
 template <typename T>
-Task<T> offload(Loop& loop, std::function<T()> work) {
+Task<T> offload_to(Loop& loop, OffloadTo post, std::function<T()> work) {
     struct Outcome {
         std::conditional_t<std::is_void_v<T>, bool, std::optional<T>> value{};
         std::exception_ptr thrown;
@@ -35,9 +38,15 @@ Task<T> offload(Loop& loop, std::function<T()> work) {
             outcome->thrown = std::current_exception();
         }
     };
-    co_await run_on_pool(loop, std::move(guarded));
+    co_await run_elsewhere(loop, std::move(post), std::move(guarded));
     if (outcome->thrown) std::rethrow_exception(outcome->thrown);
     if constexpr (!std::is_void_v<T>) co_return std::move(*outcome->value);
+}
+
+template <typename T>
+Task<T> offload(Loop& loop, std::function<T()> work) {
+    const OffloadTo post = [&loop](std::function<void()> job) { loop.offload(std::move(job)); };
+    return offload_to<T>(loop, post, std::move(work));
 }
 
 }  // namespace gpuctl::aio

@@ -52,7 +52,8 @@ std::string waiting_message(const JobRecord& job) {
 // What every create checks before it is stored (contract.md 4.9).
 std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
     const ClusterState& state = services.engine.state();
-    const Result<JobView> existing = find_job(state, spec.key.namespace_name, spec.key.name);
+    const Result<JobView> existing =
+        find_job(services.engine.listing(), spec.key.namespace_name, spec.key.name);
     if (!existing && existing.error().code == ErrorCode::JobAmbiguous) {
         Error taken = make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
                                                            ": several jobs have that name; "
@@ -122,7 +123,7 @@ std::optional<net::HttpResponse> answer_repeat(Services& services, const Call& c
     }
     if (const auto* known = std::get_if<KeyOfJob>(&state)) {
         const Result<JobView> job =
-            find_job(services.engine.state(), known->job.namespace_name, whole_name(known->job));
+            find_job(services.engine.listing(), known->job.namespace_name, whole_name(known->job));
         if (job && job->kind) {
             Json body = job->record != nullptr
                             ? created_json(*job->record, waiting_message(*job->record))

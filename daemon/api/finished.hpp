@@ -14,7 +14,5 @@ namespace gpuctl::api {
 std::string not_kept_sentence(const ClusterState& state, const JobView& job);
 // Its log cannot be read because its pods are not kept; nothing: that is not why.
 std::optional<Error> log_not_kept(const ClusterState& state, const JobView& job);
-// How many finished jobs were removed, of one namespace or of all, and by which limits.
-Json removed_json(const ClusterState& state, const std::optional<std::string>& namespace_name);
 
 }  // namespace gpuctl::api

@@ -15,9 +15,9 @@ net::HttpResponse get_livez(Services& services, const Call& call);
 net::HttpResponse get_readyz(Services& services, const Call& call);
 net::HttpResponse get_metrics(Services& services, const Call& call);
 net::HttpResponse get_version(Services& services, const Call& call);
-net::HttpResponse get_snapshot(Services& services, const Call& call);
+aio::Task<net::HttpResponse> get_snapshot(Services& services, Call call);
 
-// jobs.cpp, create.cpp
+// jobs.cpp, create.cpp, explain.cpp
 net::HttpResponse list_jobs_page(Services& services, const Call& call);
 aio::Task<net::HttpResponse> get_job(Services& services, Call call);
 aio::Task<net::HttpResponse> explain(Services& services, Call call);

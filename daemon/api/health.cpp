@@ -3,10 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/api/handlers.hpp"
+#include "daemon/api/open_question.hpp"
 #include "daemon/api/readiness.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/api/shapes.hpp"
 #include "daemon/wire/hash_text.hpp"
+#include "scheduler/base/hash.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -112,13 +114,26 @@ net::HttpResponse get_version(Services& services, const Call&) {
     return json_reply(200, body);
 }
 
-net::HttpResponse get_snapshot(Services& services, const Call&) {
+aio::Task<net::HttpResponse> get_snapshot(Services& services, Call call) {
+    struct Snapshot {
+        std::string state;
+        std::uint64_t hash = 0;
+    };
+    std::function<Snapshot(const Engine&)> read = [](const Engine& engine) {
+        Snapshot snapshot{engine.export_state(), 0};
+        snapshot.hash = hash64(snapshot.state);  // as Engine::state_hash(), without another export
+        return snapshot;
+    };
+    Result<core::Asked<Snapshot>> asked =
+        co_await services.engine.ask(std::move(read), patience(services));
+    if (!asked) co_return problem_reply(asked.error(), call);
     net::HttpResponse response;
     response.fields.set("Content-Type", "application/octet-stream");
     response.fields.set("Content-Disposition", "attachment; filename=\"gpuctld-state.bin\"");
-    response.fields.set("X-State-Hash", wire::hash_text(services.engine.engine().state_hash()));
-    response.body = services.engine.engine().export_state();
-    return response;
+    response.fields.set("X-State-Hash", wire::hash_text(asked->value.hash));
+    response.fields.set("X-Revision", std::to_string(revision_before(asked->next)));
+    response.body = std::move(asked->value.state);
+    co_return response;
 }
 
 }  // namespace gpuctl::api

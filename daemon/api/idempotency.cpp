@@ -8,18 +8,22 @@
 namespace gpuctl::api {
 
 void IdempotencyKeys::recover(const ClusterState& state) {
-    for (const JobView& job : list_jobs(state, {})) {
-        if (job.record == nullptr && job.summary == nullptr) continue;
-        const std::string& stored =
-            job.record != nullptr ? job.record->idempotency_key : job.summary->idempotency_key;
+    const auto recover_key = [this](const ObjectKey& job, const std::string& stored) {
         const std::size_t mark = stored.rfind('#');
-        if (mark == stored.npos) continue;
+        if (mark == stored.npos) return;
         const std::string key = stored.substr(0, mark);
         Entry entry;
-        entry.job = job.key;
+        entry.job = job;
         std::from_chars(stored.data() + mark + 1, stored.data() + stored.size(),
                         entry.request_hash);
         if (entries_.emplace(key, entry).second) order_.emplace_back(aio::Clock::now(), key);
+    };
+    for (const auto& [job, id] : state.jobs_by_key()) {
+        const Boxed<JobRecord>& record = state.job(id).record;
+        if (record) recover_key(job, record->idempotency_key);
+    }
+    for (const auto& [job, summary] : state.finished_jobs().by_key()) {
+        recover_key(job, summary.idempotency_key);
     }
 }
 

@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "daemon/aio/turn.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/wire/log_limits.hpp"
 
 namespace gpuctl::api {
 namespace {
 
+constexpr std::string_view kTurnWork = "logs";
 constexpr std::size_t kLinesPerTurn = 256;
 constexpr std::chrono::seconds kWriteDeadline{30};
 constexpr std::chrono::seconds kStatusPeriod{10};
@@ -31,6 +33,7 @@ Json simple_frame(const char* type, const std::string& data, const std::string& 
 }  // namespace
 
 aio::Task<bool> Session::send(Json frame) {
+    aio::Turn::mark(kTurnWork);
     if (peer_gone) co_return false;
     const aio::Deadline deadline = aio::Deadline::in(kWriteDeadline);
     Result<void> written = co_await socket->write_text(frame_text(frame), deadline);
@@ -89,6 +92,7 @@ bool Follower::follows(const std::string& uid) const {
 // Tells why there is nothing to read yet, whenever that changes, until there is; false: over.
 aio::Task<bool> Follower::wait_until_readable() {
     while (!session_->peer_gone && !services_.stopping) {
+        aio::Turn::mark(kTurnWork);
         Result<std::vector<LogTarget>> targets = find_targets(services_, call_, query_);
         if (!targets) {
             co_await session_->send(simple_frame("error", targets.error().message, ""));
@@ -154,6 +158,7 @@ aio::Task<bool> Follower::join(LogTarget target, std::int64_t tail) {
 
 // Pods that started, or were made anew, since the last look: each from its first line.
 aio::Task<bool> Follower::join_newcomers() {
+    aio::Turn::mark(kTurnWork);
     session_->pods_changed = others_to_come_ = false;
     Result<std::vector<LogTarget>> targets = find_targets(services_, call_, query_);
     if (!targets) co_return true;  // the job has gone; what its pods still say is sent

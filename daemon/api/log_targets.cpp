@@ -104,7 +104,7 @@ Result<std::vector<LogTarget>> targets_of(const JobView& job, const Call& call,
 Result<std::vector<LogTarget>> find_targets(Services& services, const Call& call,
                                             const LogQuery& query) {
     Result<JobView> job =
-        find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
+        find_job(services.engine.listing(), call.query("namespace"), call.parameters.at(0));
     if (!job) return job.error();
     if (auto gone = log_not_kept(services.engine.state(), *job)) return *gone;
     if (job->summary != nullptr) job->pods = ended_pods(*job->summary);

@@ -1,5 +1,5 @@
 // What another configuration would have made of the last hours: the journal's past is played under
-// both policies on the pool, while the engine goes on.
+// both policies on a thread of its own, while the engine goes on.
 
 #include "scheduler/whatif/preview.hpp"
 
@@ -35,16 +35,17 @@ Result<std::int64_t> hours_of(const Call& call) {
 }
 
 Result<whatif::Preview> make_preview(const std::string& directory, Instant since, Instant until,
-                                     const Policy& proposed) {
+                                     const Policy& proposed, const whatif::GoOn& go_on) {
     std::optional<whatif::PastCollector> collector;
     journal::PastReader reader;
     reader.begin = [&](Engine engine) { collector.emplace(std::move(engine), since); };
     reader.next = [&](const Input& input) { collector->take(input); };
+    reader.go_on = go_on;
     const Result<void> read = journal::read_past(directory, since, reader);
     if (!read) return read.error();
     const whatif::PastWindow past = std::move(*collector).finish(until);
     if (past.exported.empty()) return whatif::Preview{};
-    return whatif::preview(past, proposed);
+    return whatif::preview(past, proposed, go_on);
 }
 
 double gpu_hours(std::int64_t gpu_ms) { return static_cast<double>(gpu_ms) / 3'600'000; }
@@ -138,9 +139,12 @@ aio::Task<net::HttpResponse> preview_policy(Services& services, Call call) {
     const Instant now{aio::Loop::wall_ms()};
     std::function<Result<whatif::Preview>()> work =
         [directory = services.settings.journal_directory, policy = proposed->policy,
-         since = Instant{now.ms() - *hours * 3'600'000},
-         until = now] { return make_preview(directory, since, until, policy); };
-    const Result<whatif::Preview> preview = co_await aio::offload(services.loop, std::move(work));
+         since = Instant{now.ms() - *hours * 3'600'000}, until = now,
+         stops = services.trials_stop] {
+            return make_preview(directory, since, until, policy, [&] { return !stops->load(); });
+        };
+    const Result<whatif::Preview> preview =
+        co_await aio::run_on(services.trials, services.loop, std::move(work));
     if (!preview) co_return problem_reply(preview.error(), call);
     Json body = preview_json(*preview);
     body["hours"] = *hours;

@@ -39,6 +39,14 @@ net::HttpResponse json_reply(int status, const nlohmann::ordered_json& body) {
     return response;
 }
 
+net::HttpResponse json_text_reply(std::string body) {
+    net::HttpResponse response;
+    response.fields.set("Content-Type", "application/json");
+    response.body = std::move(body);
+    response.body += '\n';
+    return response;
+}
+
 net::HttpResponse text_reply(int status, std::string body) {
     net::HttpResponse response;
     response.status = status;
@@ -92,19 +100,25 @@ Result<Page> page_of(const Call& call) {
     return Page{*number, *size};
 }
 
-nlohmann::ordered_json page_json(const Page& page, std::vector<nlohmann::ordered_json> items) {
+nlohmann::ordered_json page_json(const Page& page, std::int64_t total,
+                                 nlohmann::ordered_json items) {
     nlohmann::ordered_json body;
-    const std::int64_t total = std::ssize(items);
-    const std::int64_t begin = std::min(total, (page.number - 1) * page.size);
-    const std::int64_t end = std::min(total, begin + page.size);
     body["total"] = total;
     body["page"] = page.number;
     body["pageSize"] = page.size;
-    body["items"] = nlohmann::ordered_json::array();
-    for (std::int64_t i = begin; i < end; ++i) {
-        body["items"].push_back(std::move(items[static_cast<std::size_t>(i)]));
-    }
+    body["items"] = std::move(items);
     return body;
+}
+
+nlohmann::ordered_json page_json(const Page& page, std::vector<nlohmann::ordered_json> items) {
+    const std::int64_t total = std::ssize(items);
+    const std::int64_t begin = std::min(total, (page.number - 1) * page.size);
+    const std::int64_t end = std::min(total, begin + page.size);
+    auto shown = nlohmann::ordered_json::array();
+    for (std::int64_t i = begin; i < end; ++i) {
+        shown.push_back(std::move(items[static_cast<std::size_t>(i)]));
+    }
+    return page_json(page, total, std::move(shown));
 }
 
 bool equal_without_case(std::string_view a, std::string_view b) {

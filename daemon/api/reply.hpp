@@ -13,6 +13,8 @@
 namespace gpuctl::api {
 
 net::HttpResponse json_reply(int status, const nlohmann::ordered_json& body);
+// 200 with a body that is JSON already, without its last line end.
+net::HttpResponse json_text_reply(std::string body);
 net::HttpResponse text_reply(int status, std::string body);
 net::HttpResponse problem_reply(const Error& error, std::string_view path,
                                 std::string_view request_id,
@@ -34,6 +36,9 @@ struct Page {
 Result<Page> page_of(const Call& call);
 // {total, page, pageSize, items}: counted after filters, before paging.
 nlohmann::ordered_json page_json(const Page& page, std::vector<nlohmann::ordered_json> items);
+// The same of items that are those of the page already, of so many in all.
+nlohmann::ordered_json page_json(const Page& page, std::int64_t total,
+                                 nlohmann::ordered_json items);
 
 bool equal_without_case(std::string_view a, std::string_view b);
 std::string format_time(Instant time);  // RFC 3339 UTC; "" for never

@@ -1,5 +1,6 @@
 #include "daemon/api/routes.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "daemon/api/handlers.hpp"
@@ -61,13 +62,15 @@ constexpr auto kRoutes = std::to_array<Route>({
      .role = Role::viewer,
      .body_bytes_max = kNoBody,
      .now = list_jobs_page,
-     .query = "kind pool status namespace page pageSize view"},
+     .query = "kind pool queue status namespace page pageSize view",
+     .tells_starts = true},
     {.verb = "GET",
      .pattern = "/api/v1/jobs/{id}",
      .role = Role::viewer,
      .body_bytes_max = kNoBody,
      .later = get_job,
-     .query = "namespace"},
+     .query = "namespace",
+     .tells_starts = true},
     {.verb = "DELETE",
      .pattern = "/api/v1/jobs/{id}",
      .role = Role::user,
@@ -148,11 +151,13 @@ constexpr auto kRoutes = std::to_array<Route>({
      .pattern = "/debug/snapshot",
      .role = Role::operator_,
      .body_bytes_max = kNoBody,
-     .now = get_snapshot},
+     .later = get_snapshot},
 });
 
-std::vector<std::string_view> split(std::string_view pattern) {
-    std::vector<std::string_view> segments;
+using Segments = std::vector<std::string_view>;
+
+Segments split(std::string_view pattern) {
+    Segments segments;
     pattern.remove_prefix(1);
     while (!pattern.empty()) {
         const std::size_t slash = std::min(pattern.find('/'), pattern.size());
@@ -162,22 +167,25 @@ std::vector<std::string_view> split(std::string_view pattern) {
     return segments;
 }
 
+// In the order of the table, taken apart once.
+const std::vector<Segments>& patterns() {
+    static const std::vector<Segments> all = [] {
+        std::vector<Segments> out;
+        for (const Route& route : kRoutes) out.push_back(split(route.pattern));
+        return out;
+    }();
+    return all;
+}
+
+bool is_hole(std::string_view segment) { return segment.starts_with('{'); }
+
 // Literal segments beat holes, so that a later /nodes/gpu-detail is not taken for a node's name:
 // the table lists literal patterns before those with a hole in the same place.
-bool matches(std::string_view pattern, const std::vector<std::string>& segments,
-             std::vector<std::string>& parameters) {
-    const std::vector<std::string_view> wanted = split(pattern);
-    if (wanted.size() != segments.size()) return false;
-    parameters.clear();
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (wanted[i].starts_with('{')) {
-            if (segments[i].empty()) return false;
-            parameters.push_back(segments[i]);
-        } else if (wanted[i] != segments[i]) {
-            return false;
-        }
-    }
-    return true;
+bool matches(const Segments& pattern, const std::vector<std::string>& segments) {
+    return std::equal(pattern.begin(), pattern.end(), segments.begin(), segments.end(),
+                      [](std::string_view wanted, const std::string& given) {
+                          return is_hole(wanted) ? !given.empty() : wanted == given;
+                      });
 }
 
 }  // namespace
@@ -186,19 +194,30 @@ std::span<const Route> routes() { return kRoutes; }
 
 Match match_route(std::string_view verb, const std::vector<std::string>& segments) {
     Match match;
-    std::vector<std::string> parameters;
     // Whatever can be got can be asked for its header alone (RFC 9110, 9.3.2).
     const std::string_view asked = verb == "HEAD" ? "GET" : verb;
-    for (const Route& route : kRoutes) {
-        if (!matches(route.pattern, segments, parameters)) continue;
+    for (std::size_t i = 0; i < kRoutes.size(); ++i) {
+        const Segments& pattern = patterns()[i];
+        if (!matches(pattern, segments)) continue;
         match.path_known = true;
-        match.allow += (match.allow.empty() ? "" : ", ") + std::string{route.verb};
-        if (route.verb == "GET") match.allow += ", HEAD";
-        if (route.verb != asked || match.route != nullptr) continue;
-        match.route = &route;
-        match.parameters = parameters;
+        if (kRoutes[i].verb != asked) continue;
+        match.route = &kRoutes[i];
+        for (std::size_t n = 0; n < pattern.size(); ++n) {
+            if (is_hole(pattern[n])) match.parameters.push_back(segments[n]);
+        }
+        break;
     }
     return match;
+}
+
+std::string allowed_verbs(const std::vector<std::string>& segments) {
+    std::string allow;
+    for (std::size_t i = 0; i < kRoutes.size(); ++i) {
+        if (!matches(patterns()[i], segments)) continue;
+        allow += (allow.empty() ? "" : ", ") + std::string{kRoutes[i].verb};
+        if (kRoutes[i].verb == "GET") allow += ", HEAD";
+    }
+    return allow;
 }
 
 }  // namespace gpuctl::api

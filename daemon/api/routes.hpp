@@ -45,6 +45,7 @@ struct Route {
     AdmitHandler admit = nullptr;  // both or none: the route can be upgraded
     SocketHandler socket = nullptr;
     std::string_view query = "";  // names of the query parameters it knows, separated by spaces
+    bool tells_starts = false;    // answered once those that are known are no longer old
 };
 
 std::span<const Route> routes();
@@ -53,8 +54,9 @@ struct Match {
     const Route* route = nullptr;
     std::vector<std::string> parameters;
     bool path_known = false;  // some verb has this path
-    std::string allow;        // the verbs it has
 };
 Match match_route(std::string_view verb, const std::vector<std::string>& segments);
+// That a path has: "GET, HEAD, DELETE".
+std::string allowed_verbs(const std::vector<std::string>& segments);
 
 }  // namespace gpuctl::api

@@ -9,7 +9,6 @@
 namespace gpuctl::api {
 namespace {
 
-constexpr std::string_view kPhases[] = {"Pending", "Running", "Succeeded", "Failed"};
 constexpr std::string_view kJobStatuses[] = {
     "Pending", "Running", "Partially Running", "Succeeded", "Failed", "Suspended", "Terminating"};
 constexpr std::string_view kNodeStatuses[] = {"active", "maintaining", "faulty"};
@@ -43,41 +42,30 @@ Error unknown_status(std::string_view status, std::span<const std::string_view> 
                       "read status=" + std::string{status} + ": must be one of " + list);
 }
 
-// Work of a pool outlives its last node.
-bool has_jobs(const ClusterState& state, std::string_view pool) {
-    const auto& jobs = state.jobs_by_key();
-    const auto& finished = state.finished_jobs().by_key();
-    return std::any_of(
-               jobs.begin(), jobs.end(),
-               [&](const auto& job) { return state.job(job.second).pool_wanted == pool; }) ||
-           std::any_of(finished.begin(), finished.end(),
-                       [&](const auto& job) { return job.second.pool == pool; });
-}
-
 }  // namespace
 
-Result<std::string> pool_of(const ClusterState& state, const Call& call) {
+Result<std::string> pool_of(const Listing& listing, const Call& call) {
     std::string pool{call.query("pool")};
     if (pool == "default-pool") pool = kDefaultPool;
     if (pool.empty()) return pool;
+    const ClusterState& state = listing.state();
+    if (state.find_pool(pool).exists()) return pool;
+    // Work of a pool outlives its last node.
+    if (listing.jobs().jobs_of_pool(listing.names().names.find(pool)) > 0) return pool;
     std::string known;
-    for (const PoolView& one : list_pools(state)) {
-        if (one.name == pool) return pool;
-        known += (known.empty() ? "" : ", ") + one.name;
+    for (const auto& [name, id] : state.pools_by_name()) {
+        if (state.pool_exists(id)) known += (known.empty() ? "" : ", ") + name;
     }
-    if (has_jobs(state, pool)) return pool;
     return make_error(ErrorCode::PoolNotFound,
                       "there is no pool " + pool + "; there are: " + known);
 }
 
-std::optional<Error> bad_job_status(const ClusterState& state, std::string_view status) {
+std::optional<Error> bad_job_status(const Listing& listing, std::string_view status) {
     if (status.empty() || is_one_of(status, kJobStatuses) || is_one_of(status, kPodReasons)) {
         return std::nullopt;
     }
-    for (const JobView& job : list_jobs(state, {})) {
-        for (const PodView& pod : job.pods) {
-            if (equal_without_case(status, pod_status(pod))) return std::nullopt;
-        }
+    if (listing.jobs().pods_that_say(listing.names().statuses.find(status)) > 0) {
+        return std::nullopt;
     }
     Error error = unknown_status(status, kJobStatuses);
     error.message += ", or what a pod says (ContainerCreating, ImagePullBackOff, ...)";
@@ -87,15 +75,6 @@ std::optional<Error> bad_job_status(const ClusterState& state, std::string_view 
 std::optional<Error> bad_node_status(std::string_view status) {
     if (status.empty() || is_one_of(status, kNodeStatuses)) return std::nullopt;
     return unknown_status(status, kNodeStatuses);
-}
-
-bool has_status(const JobView& job, std::string_view wanted) {
-    return wanted.empty() || equal_without_case(wanted, job.status);
-}
-
-bool has_status(const JobView& job, const PodView& pod, std::string_view wanted) {
-    return has_status(job, wanted) || equal_without_case(wanted, pod_status(pod)) ||
-           equal_without_case(wanted, kPhases[static_cast<std::size_t>(pod.facts.phase)]);
 }
 
 }  // namespace gpuctl::api

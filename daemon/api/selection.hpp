@@ -11,13 +11,10 @@
 namespace gpuctl::api {
 
 // `?pool=`; empty when not given. PoolNotFound names the pools there are.
-Result<std::string> pool_of(const ClusterState& state, const Call& call);
+Result<std::string> pool_of(const Listing& listing, const Call& call);
 
 // BadRequest with the known ones for a `?status=` that neither a job nor a pod can have.
-std::optional<Error> bad_job_status(const ClusterState& state, std::string_view status);
+std::optional<Error> bad_job_status(const Listing& listing, std::string_view status);
 std::optional<Error> bad_node_status(std::string_view status);
-
-bool has_status(const JobView& job, std::string_view wanted);
-bool has_status(const JobView& job, const PodView& pod, std::string_view wanted);
 
 }  // namespace gpuctl::api

@@ -1,15 +1,16 @@
 #include "daemon/api/server.hpp"
 
-#include <openssl/rand.h>
 #include <algorithm>
 #include <array>
-#include <set>
 
+#include "daemon/aio/entropy.hpp"
+#include "daemon/aio/turn.hpp"
 #include "daemon/api/reply.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "daemon/text/characters.hpp"
 #include "daemon/text/url.hpp"
 #include "daemon/wire/job_rules.hpp"
+#include "scheduler/base/rng.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -30,12 +31,13 @@ std::string request_id_of(const net::HttpRequest& request) {
         std::all_of(given.begin(), given.end(), is_id_character)) {
         return std::string{given};
     }
-    std::array<unsigned char, 8> bytes{};
-    RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
-    std::string text;
-    for (const unsigned char byte : bytes) {
-        text += "0123456789abcdef"[byte >> 4];
-        text += "0123456789abcdef"[byte & 15];
+    // Unlike all others, which is all that is asked of it. The loop's thread is the only caller.
+    static Rng rng{aio::random_seed()};
+    std::string text(16, '0');
+    std::uint64_t bits = rng.next();
+    for (char& digit : text) {
+        digit = "0123456789abcdef"[bits & 15U];
+        bits >>= 4U;
     }
     return text;
 }
@@ -61,8 +63,12 @@ Error unknown_query(const Route& route, std::string_view name) {
 }
 
 bool knows_query(const Route& route, std::string_view name) {
-    const std::string list = " " + std::string{route.query} + " ";
-    return list.find(" " + std::string{name} + " ") != list.npos;
+    for (std::string_view rest = route.query; !rest.empty();) {
+        const std::size_t end = std::min(rest.find(' '), rest.size());
+        if (rest.substr(0, end) == name) return true;
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return false;
 }
 
 // `?dryRun` is `?dryRun=true`, and there may be nothing to exclude.
@@ -158,11 +164,12 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
                       kNoRoute);
     }
     if (match.route == nullptr) {
-        Refused refused = refuse(
-            make_error(ErrorCode::MethodNotAllowed,
-                       call.request.method + " is not allowed here; allowed: " + match.allow),
-            kNoRoute);
-        refused.response.fields.set("Allow", match.allow);
+        const std::string allow = allowed_verbs(call.target.segments);
+        Refused refused =
+            refuse(make_error(ErrorCode::MethodNotAllowed,
+                              call.request.method + " is not allowed here; allowed: " + allow),
+                   kNoRoute);
+        refused.response.fields.set("Allow", allow);
         return refused;
     }
     const Route& route = *match.route;
@@ -180,11 +187,14 @@ ApiServer::Verdict ApiServer::admit(net::HttpRequest request) {
                                      "; this needs " + std::string{to_string(needed)}),
                       route.pattern);
     }
-    std::set<std::string_view> given;
-    for (const auto& [name, value] : call.target.query) {
+    const auto& query = call.target.query;
+    for (auto at = query.begin(); at != query.end(); ++at) {
+        const auto& [name, value] = *at;
         if (const auto bad = bad_query(route, name, value)) return refuse(*bad, route.pattern);
         const bool is_list = name == "exclude";  // of /readyz, as Kubernetes has it
-        if (!given.insert(name).second && !is_list) {
+        const bool is_again = std::any_of(
+            query.begin(), at, [&name = name](const auto& before) { return before.first == name; });
+        if (is_again && !is_list) {
             return refuse(
                 make_error(ErrorCode::BadRequest,
                            "the query parameter \"" + std::string{name} + "\" is given twice"),
@@ -205,16 +215,26 @@ void ApiServer::finish(net::HttpResponse& response, std::string_view request_id)
 
 void ApiServer::count(std::string_view route, std::string_view verb, int status,
                       aio::Clock::time_point started) {
-    services_.recorder
-        .counter(metrics::Metric::http_requests,
-                 {std::string{route}, std::string{verb_label(verb)}, std::to_string(status)})
-        .add();
+    // Of a closed set, and the cells stay where they are.
+    const auto [known, is_new] = figures_.try_emplace({route, verb_label(verb), status});
+    Figures& of = known->second;
+    if (is_new) {
+        of.requests = &services_.recorder.counter(
+            metrics::Metric::http_requests,
+            {std::string{route}, std::string{verb_label(verb)}, std::to_string(status)});
+        of.duration =
+            &services_.recorder.histogram(metrics::Metric::http_duration, {std::string{route}});
+    }
+    of.requests->add();
     const std::chrono::duration<double> took = aio::Clock::now() - started;
-    services_.recorder.histogram(metrics::Metric::http_duration, {std::string{route}})
-        .observe(took.count());
+    of.duration->observe(took.count());
 }
 
 net::HeaderVerdict ApiServer::on_header(const net::HttpRequest& request) {
+    // Without a body there is nothing to keep from being read: on_request() says the same.
+    if (!request.fields.has("Content-Length") && !request.fields.has("Transfer-Encoding")) {
+        return {std::nullopt, 0};
+    }
     const aio::Clock::time_point started = aio::Clock::now();
     Verdict verdict = admit(request);
     if (auto* refused = std::get_if<Refused>(&verdict)) {
@@ -240,9 +260,18 @@ aio::Task<net::HttpResponse> ApiServer::on_request(net::HttpRequest request) {
     Admitted& admitted = std::get<Admitted>(verdict);
     const Route& route = *admitted.route;
     const std::string request_id = admitted.call.request_id;
-    const std::string who = admitted.call.who.name;
-    const std::string path{path_of(admitted.call.request)};
+    std::string who;  // for the log
+    std::string path;
+    if (verb != "GET") {
+        who = admitted.call.who.name;
+        path = path_of(admitted.call.request);
+    }
+    aio::Turn::mark(route.pattern);
     net::HttpResponse response;
+    if (route.tells_starts && services_.engine.are_starts_old()) {
+        co_await services_.engine.renewed_starts(
+            aio::Deadline::in(services_.settings.request_timeout));
+    }
     if (route.now != nullptr) {
         response = route.now(services_, admitted.call);
     } else {

@@ -5,6 +5,9 @@
 // Order of checks: target -> Host (loopback) -> route and verb -> token -> role -> body limit. The
 // same checks run on the header alone, so that nothing is read of a request that will be refused.
 
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <variant>
 
 #include "daemon/api/routes.hpp"
@@ -40,7 +43,13 @@ private:
     void count(std::string_view route, std::string_view verb, int status,
                aio::Clock::time_point started);
 
+    struct Figures {
+        metrics::Counter* requests = nullptr;
+        metrics::Histogram* duration = nullptr;
+    };
+
     Services& services_;
+    std::map<std::tuple<std::string_view, std::string_view, int>, Figures> figures_;
 };
 
 }  // namespace gpuctl::api

@@ -2,12 +2,15 @@
 // What handlers may use: the engine's views, the mailbox, the log relay, figures and settings. All
 // of it is owned by the composition root and outlives the HTTP server.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "daemon/aio/worker.hpp"
 #include "daemon/api/auth.hpp"
 #include "daemon/api/idempotency.hpp"
 #include "daemon/config/config.hpp"
@@ -45,6 +48,9 @@ struct Services {
     bool stopping = false;
     std::string version;
     int questions_open = 0;  // what_if.cpp
+    aio::Worker& trials;     // runs them
+    // Looked at by the trials, which end early then.
+    std::shared_ptr<std::atomic<bool>> trials_stop = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace gpuctl::api

@@ -11,14 +11,15 @@ namespace gpuctl::api {
 
 using Json = nlohmann::ordered_json;
 
+inline constexpr std::string_view kNotAvailable = "N/A";
+inline constexpr std::string_view kNoContainers = "0/0";
+
 // GPUs are numbers: whole ones without a fraction.
 Json gpus_json(GpuMilli amount);
 
-Json job_row(const JobView& job, Instant now);
-// In a list of pods, for a job that has none yet.
-Json row_without_pods(const JobView& job, Instant now);
-Json pod_row(const JobView& job, const PodView& pod, Instant now);
-Json job_detail(const JobView& job, const std::vector<core::JobEvent>& events, Instant now);
+// The members of a job's row (job_rows.hpp) and all that is known beside them, as text.
+std::string job_detail(Listing& listing, const JobView& job,
+                       const std::vector<core::JobEvent>& events, Instant now);
 // Null when nothing can be told; of its members those are null that cannot.
 Json start_json(const std::optional<StartEstimate>& start);
 Json pod_json(const PodView& pod);
@@ -32,8 +33,8 @@ Json turn_json(const TurnView& turn);
 Json node_row(const NodeView& node);
 Json node_detail(const NodeView& node, Instant now);
 
-std::string kind_name(const JobView& job);
 std::string pod_status(const PodView& pod);
-std::string node_status(const NodeView& node);  // active, maintaining, faulty
+std::string_view node_status(const ClusterState& state, NodeId node);  // active, maintaining, ...
+std::string_view node_status(const NodeView& node);
 
 }  // namespace gpuctl::api

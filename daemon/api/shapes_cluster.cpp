@@ -62,11 +62,25 @@ Json pool_json(const PoolView& pool) {
     return body;
 }
 
-std::string node_status(const NodeView& node) {
-    if (!node.facts.ready || !node.facts.unhealthy.empty()) return "faulty";
+namespace {
+
+std::string_view node_status(const NodeFacts& facts, bool is_closed) {
+    if (!facts.ready || !facts.unhealthy.empty()) return "faulty";
+    return facts.unschedulable || is_closed ? "maintaining" : "active";
+}
+
+}  // namespace
+
+std::string_view node_status(const ClusterState& state, NodeId node) {
+    const NodeRow& row = state.node(node);
+    if (row.windows == 0) return node_status(row.facts, false);
+    return node_status(*find_node(state, row.facts.name));
+}
+
+std::string_view node_status(const NodeView& node) {
     const bool is_closed =
         node.maintenance && node.maintenance->has_begun && !node.maintenance->is_reservation;
-    return node.facts.unschedulable || is_closed ? "maintaining" : "active";
+    return node_status(node.facts, is_closed);
 }
 
 namespace {

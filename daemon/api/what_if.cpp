@@ -1,5 +1,5 @@
-// Questions that are answered by trying: in a copy of the engine, on the pool, so that the engine
-// itself goes on meanwhile.
+// Questions that are answered by trying: in copies of the engine, on other threads, so that the
+// engine itself goes on meanwhile.
 
 #include "scheduler/whatif/what_if.hpp"
 
@@ -144,12 +144,6 @@ Json answer_json(const JobSpec& spec, const whatif::Answer& answer) {
     return body;
 }
 
-// A third of what a request may take: the rest is for the copy and for what is told beside.
-whatif::GoOn for_a_while(const Services& services) {
-    return
-        [end = aio::Deadline::in(services.settings.request_timeout / 3)] { return !end.passed(); };
-}
-
 }  // namespace
 
 std::optional<Error> cannot_ask(const Services& services) {
@@ -165,6 +159,26 @@ std::optional<Error> cannot_ask(const Services& services) {
     return std::nullopt;
 }
 
+aio::Deadline patience(const Services& services) {
+    return aio::Deadline::in(services.settings.request_timeout / 2);
+}
+
+whatif::GoOn for_a_while(const Services& services) {
+    return [end = aio::Deadline::in(services.settings.request_timeout / 3),
+            stops = services.trials_stop] { return !end.passed() && !stops->load(); };
+}
+
+aio::Task<Result<Exported>> export_state(Services& services) {
+    using State = std::shared_ptr<const std::string>;
+    std::function<State(const Engine&)> read = [](const Engine& engine) {
+        return std::make_shared<const std::string>(engine.export_state());
+    };
+    Result<core::Asked<State>> asked =
+        co_await services.engine.ask(std::move(read), patience(services));
+    if (!asked) co_return asked.error();
+    co_return Exported{std::move(asked->value), revision_before(asked->next)};
+}
+
 aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
     std::vector<Detail> warnings;
     Result<JobBody> asked = read_job(services, call, warnings);
@@ -174,34 +188,45 @@ aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
     Result<void> tried =
         co_await services.cluster.try_create(asked->job, services.engine.state().epoch());
     if (!tried) co_return problem_reply(tried.error(), call, warnings);
-    std::function<Result<whatif::Answer>()> work =
-        [state = services.engine.engine().export_state(), job = asked->job,
-         prefix = services.settings.label_prefix, go_on = for_a_while(services)] {
-            return whatif::ask(state, job, prefix, job.submitted_at, go_on);
-        };
-    const Result<whatif::Answer> answer = co_await aio::offload(services.loop, std::move(work));
+    const Result<Exported> exported = co_await export_state(services);
+    if (!exported) co_return problem_reply(exported.error(), call, warnings);
+    std::function<Result<whatif::Answer>()> work = [state = exported->state, job = asked->job,
+                                                    prefix = services.settings.label_prefix,
+                                                    go_on = for_a_while(services)] {
+        return whatif::ask(*state, job, prefix, job.submitted_at, go_on);
+    };
+    const Result<whatif::Answer> answer =
+        co_await aio::run_on(services.trials, services.loop, std::move(work));
     if (!answer) co_return problem_reply(answer.error(), call, warnings);
     Json body = answer_json(asked->job.spec, *answer);
+    body["revision"] = exported->revision;
     body["warnings"] = warnings_json(warnings);
     co_return json_reply(200, body);
 }
 
 aio::Task<net::HttpResponse> get_remedies(Services& services, Call call) {
-    const Result<JobView> job =
-        find_job(services.engine.state(), call.query("namespace"), call.parameters.at(0));
-    if (!job) co_return problem_reply(job.error(), call);
+    ObjectKey key;  // all that may be kept of it over the question
+    {
+        const Result<JobView> job =
+            find_job(services.engine.listing(), call.query("namespace"), call.parameters.at(0));
+        if (!job) co_return problem_reply(job.error(), call);
+        key = job->key;
+    }
     if (std::optional<Error> busy = cannot_ask(services)) co_return problem_reply(*busy, call);
     const OpenQuestion open{services};
+    const Result<Exported> exported = co_await export_state(services);
+    if (!exported) co_return problem_reply(exported.error(), call);
     std::function<Result<whatif::Remedies>()> work =
-        [state = services.engine.engine().export_state(), key = job->key,
-         now = Instant{aio::Loop::wall_ms()},
-         go_on = for_a_while(services)] { return whatif::find_remedies(state, key, now, go_on); };
-    const Result<whatif::Remedies> found = co_await aio::offload(services.loop, std::move(work));
+        [state = exported->state, key, now = Instant{aio::Loop::wall_ms()},
+         go_on = for_a_while(services)] { return whatif::find_remedies(*state, key, now, go_on); };
+    const Result<whatif::Remedies> found =
+        co_await aio::run_on(services.trials, services.loop, std::move(work));
     if (!found) co_return problem_reply(found.error(), call);
     Json body;
-    body["jobId"] = shown_name(job->key);
-    body["namespace"] = job->key.namespace_name;
-    body["remedies"] = remedies_json(*found, job->key, true);
+    body["jobId"] = shown_name(key);
+    body["namespace"] = key.namespace_name;
+    body["revision"] = exported->revision;
+    body["remedies"] = remedies_json(*found, key, true);
     body["remediesTried"] = tried_json(*found);
     body["remediesEndedEarly"] = found->ended_early;
     co_return json_reply(200, body);

@@ -8,6 +8,7 @@
 #include "daemon/app/files.hpp"
 #include "daemon/app/health_log.hpp"
 #include "daemon/app/state_directory.hpp"
+#include "daemon/app/turns.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/diagnostics/log.hpp"
 #include "daemon/embedded/embedded_cluster.hpp"
@@ -70,9 +71,10 @@ App::App(aio::Loop& loop, config::Config config, journal::Disk& disk)
     recorder_.gauge(Metric::start_time).set(static_cast<double>(aio::Loop::wall_ms()) / 1000);
     recorder_.counter(Metric::reloads, {"ok"});
     recorder_.counter(Metric::reloads, {"refused"});
+    observe_turns(loop_, recorder_);
 }
 
-App::~App() = default;
+App::~App() { loop_.observe_turns({}); }
 
 std::uint16_t App::port() const { return server_ ? server_->port() : 0; }
 
@@ -99,10 +101,14 @@ Result<void> App::listen() {
     return {};
 }
 
-Result<journal::Recovered> App::open_journal(const std::string& mode,
-                                             const std::string& cluster_id) {
+Error App::stopped_while_starting() {
+    return make_error(ErrorCode::ShuttingDown, "gpuctld was stopped while it was starting");
+}
+
+// On the pool: to replay a long journal takes seconds, in which probes are answered.
+aio::Task<Result<journal::Recovered>> App::open_journal(std::string mode, std::string cluster_id) {
     Result<std::string> base = resolve_state_directory(config_.journal.directory);
-    if (!base) return base.error();
+    if (!base) co_return base.error();
     journal::JournalSettings settings;
     journal_directory_ = journal_folder(*base, mode, cluster_id);
     settings.directory = journal_directory_;
@@ -110,10 +116,23 @@ Result<journal::Recovered> App::open_journal(const std::string& mode,
     settings.cluster_id = cluster_id;
     settings.segment_bytes_max = config_.journal.segment_bytes_max;
     settings.past_bytes_max = config_.journal.past_bytes_max;
-    journal::Recovered recovered;
-    auto opened = journal::Journal::open(loop_, disk_, settings, recovered);
-    if (!opened) return while_doing("open the journal in " + settings.directory, opened.error());
-    journal_ = std::move(*opened);
+    handler_.waits_for("reading the journal in " + settings.directory);
+    struct Opened {
+        std::unique_ptr<journal::Journal> journal;
+        journal::Recovered recovered;
+    };
+    std::function<Result<Opened>()> open = [this, settings]() -> Result<Opened> {
+        Opened out;
+        auto opened = journal::Journal::open(loop_, disk_, settings, out.recovered);
+        if (!opened) return opened.error();
+        out.journal = std::move(*opened);
+        return out;
+    };
+    Result<Opened> opened = co_await aio::offload(loop_, std::move(open));
+    if (!opened) co_return while_doing("open the journal in " + settings.directory, opened.error());
+    if (stop_asked_) co_return stopped_while_starting();
+    journal_ = std::move(opened->journal);
+    journal::Recovered recovered = std::move(opened->recovered);
     log::info("journal opened", {{"directory", settings.directory},
                                  {"cluster_id", recovered.cluster_id},
                                  {"inputs_replayed", recovered.inputs_replayed}});
@@ -133,17 +152,17 @@ Result<journal::Recovered> App::open_journal(const std::string& mode,
                   ": unless gpuctld was stopped just when it began the file, acknowledged jobs are "
                   "missing; a copy of the folder can be put back while gpuctld is stopped");
     }
-    return recovered;
+    co_return recovered;
 }
 
-Result<void> App::open_embedded() {
-    Result<journal::Recovered> recovered = open_journal("embedded", "");
-    if (!recovered) return recovered.error();
+aio::Task<Result<void>> App::open_embedded() {
+    Result<journal::Recovered> recovered = co_await open_journal("embedded", "");
+    if (!recovered) co_return recovered.error();
     cluster_ = std::make_unique<embedded::EmbeddedCluster>(
         loop_, embedded_settings(config_, recovered->cluster_id),
         sim::read_world(recovered->engine));
     run_engine(std::move(*recovered));
-    return {};
+    co_return Result<void>{};
 }
 
 void App::run_engine(journal::Recovered recovered) {
@@ -188,7 +207,8 @@ void App::serve() {
                                       tasks_,
                                       false,
                                       GPUCTL_VERSION,
-                                      0});
+                                      0,
+                                      trials_});
     services_->idempotency.recover(engine.state());
     api_ = std::make_unique<api::ApiServer>(*services_);
     recorder_.before_scrape([this] { fill_metrics(); });
@@ -212,7 +232,8 @@ aio::Task<Result<void>> App::start() {
     if (Result<void> loaded = load_tokens(); !loaded) co_return loaded.error();
     if (Result<void> listening = listen(); !listening) co_return listening.error();
     if (config_.cluster.mode == config::ClusterMode::embedded) {
-        if (Result<void> opened = open_embedded(); !opened) co_return opened.error();
+        Result<void> opened = co_await open_embedded();
+        if (!opened) co_return opened.error();
     } else {
         Result<void> opened = co_await open_kubernetes();
         if (!opened) co_return opened.error();
@@ -236,7 +257,10 @@ aio::Task<bool> App::stop() {
     const aio::Deadline for_successor = aio::Deadline::in(config_.server.shutdown_timeout / 2);
     stop_asked_ = true;
     bool clean = true;
-    if (services_) services_->stopping = true;
+    if (services_) {
+        services_->stopping = true;
+        *services_->trials_stop = true;
+    }
     if (server_) server_->stop_accepting();
     if (engine_) {
         engine_->stop_intake();

@@ -58,8 +58,9 @@ private:
     Result<void> load_tokens();
     aio::Task<Result<void>> open_kubernetes();
     aio::Task<Result<std::string>> learn_cluster_id();
-    Result<void> open_embedded();
-    Result<journal::Recovered> open_journal(const std::string& mode, const std::string& cluster_id);
+    aio::Task<Result<void>> open_embedded();
+    aio::Task<Result<journal::Recovered>> open_journal(std::string mode, std::string cluster_id);
+    [[nodiscard]] static Error stopped_while_starting();
     void run_engine(journal::Recovered recovered);
     void serve();
     void fill_metrics();
@@ -80,6 +81,7 @@ private:
     std::unique_ptr<ports::Cluster> cluster_;
     std::unique_ptr<core::EngineLoop> engine_;
     std::unique_ptr<logs::LogRelay> relay_;
+    aio::Worker trials_{"trials"};
     std::unique_ptr<api::Services> services_;
     std::unique_ptr<api::ApiServer> api_;
 };

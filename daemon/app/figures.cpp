@@ -32,13 +32,20 @@ void fill_engine_figures(Recorder& recorder, const EngineFigures& figures) {
     }
 }
 
-void fill_jobs(Recorder& recorder, const ClusterState& state) {
+void fill_jobs(Recorder& recorder, const Listing& listing) {
     recorder.reset(Metric::jobs);
     recorder.reset(Metric::pending_jobs);
-    for (const JobView& job : list_jobs(state, {})) {
-        recorder.gauge(Metric::jobs, {job.status}).add(1);
-        if (!job.waiting || job.waiting->reason == Reason::none) continue;
-        recorder.gauge(Metric::pending_jobs, {std::string{to_string(job.waiting->reason)}}).add(1);
+    const JobSums::ByStatus& by_status = listing.jobs().by_status();
+    for (std::size_t i = 0; i < by_status.size(); ++i) {
+        if (by_status[i] == 0) continue;
+        recorder.gauge(Metric::jobs, {std::string{to_string(static_cast<JobStatus>(i))}})
+            .set(static_cast<double>(by_status[i]));
+    }
+    const JobSums::ByReason waiting = listing.waiting_by_reason();
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        if (waiting[i] == 0) continue;
+        recorder.gauge(Metric::pending_jobs, {std::string{kReasons[i].label}})
+            .set(static_cast<double>(waiting[i]));
     }
 }
 
@@ -67,67 +74,62 @@ void fill_budget(Recorder& recorder, const QueueView& queue) {
     set("committed", queue.budget->committed);
 }
 
-void fill_pools(Recorder& recorder, const ClusterState& state) {
+void fill_pools(Recorder& recorder, Listing& listing) {
     for (const Metric metric : {Metric::pool_gpus, Metric::pool_largest_free, Metric::pool_nodes,
                                 Metric::pool_nodes_excess, Metric::queue_gpus, Metric::queue_budget,
                                 Metric::queue_jobs}) {
         recorder.reset(metric);
     }
-    for (const PoolView& pool : list_pools(state)) {
-        recorder.gauge(Metric::pool_gpus, {pool.name, "total"}).set(gpus(pool.gpus_total));
-        recorder.gauge(Metric::pool_gpus, {pool.name, "used"}).set(gpus(pool.gpus_used));
-        recorder.gauge(Metric::pool_gpus, {pool.name, "free"}).set(gpus(pool.gpus_free));
-        recorder.gauge(Metric::pool_gpus, {pool.name, "excess"}).set(gpus(pool.gpus_excess));
-        recorder.gauge(Metric::pool_nodes_excess, {pool.name})
+    const ClusterState& state = listing.state();
+    const PoolSums& sums = listing.pools();
+    for (const auto& [name, id] : state.pools_by_name()) {
+        if (!state.pool_exists(id)) continue;
+        const PoolSum& pool = sums.of(id);
+        recorder.gauge(Metric::pool_gpus, {name, "total"}).set(gpus(pool.total));
+        recorder.gauge(Metric::pool_gpus, {name, "used"}).set(gpus(pool.used));
+        recorder.gauge(Metric::pool_gpus, {name, "free"}).set(gpus(pool.free));
+        recorder.gauge(Metric::pool_gpus, {name, "excess"}).set(gpus(pool.excess));
+        recorder.gauge(Metric::pool_nodes_excess, {name})
             .set(static_cast<double>(pool.nodes_excess));
-        recorder.gauge(Metric::pool_largest_free, {pool.name})
-            .set(gpus(pool.gpus_free_largest_on_a_node));
-        recorder.gauge(Metric::pool_nodes, {pool.name}).set(static_cast<double>(pool.nodes.size()));
-        for (const QueueView& queue : pool.queues) {
-            // Those that hold others would count twice, and a name that a user made up is no label.
-            if (!queue.holds_queues && queue.is_declared) fill_queue(recorder, queue);
-            if (queue.budget) fill_budget(recorder, queue);
-        }
+        recorder.gauge(Metric::pool_largest_free, {name}).set(gpus(pool.largest_free()));
+        recorder.gauge(Metric::pool_nodes, {name}).set(static_cast<double>(pool.nodes));
+    }
+    for (const QueueView& queue : list_queues(listing)) {
+        // Those that hold others would count twice, and a name that a user made up is no label.
+        if (!queue.holds_queues && queue.is_declared) fill_queue(recorder, queue);
+        if (queue.budget) fill_budget(recorder, queue);
     }
 }
 
-void fill_tenants(Recorder& recorder, const ClusterState& state, std::size_t tenants_max) {
-    struct Held {
-        double gpu = 0;
-        double cpu = 0;
-        double memory = 0;
-    };
-    std::map<std::string, Held> by_tenant;
-    for (const NodeView& node : list_nodes(state)) {
-        for (const PodView& pod : node.pods) {
-            if (!pod.facts.ours) continue;
-            Held& held = by_tenant[pod.facts.key.namespace_name];
-            held.gpu += gpus(gpus_total(pod.facts.request));
-            held.cpu += static_cast<double>(pod.facts.request.cpu.value()) / 1000;
-            held.memory += static_cast<double>(pod.facts.request.memory.value());
-        }
+void fill_tenants(Recorder& recorder, const Listing& listing, std::size_t tenants_max) {
+    const std::vector<Load>& on_nodes = listing.jobs().on_nodes();
+    std::map<std::string, Load> by_tenant;
+    for (std::uint32_t i = 0; i < on_nodes.size(); ++i) {
+        if (on_nodes[i] == Load{}) continue;
+        by_tenant[listing.names().names.name(NameId{i})] = on_nodes[i];
     }
     recorder.reset(Metric::tenant_usage);
     std::size_t named = 0;
     for (const auto& [tenant, held] : by_tenant) {
         const std::string label = named++ < tenants_max ? tenant : "other";
-        recorder.gauge(Metric::tenant_usage, {"gpu", label}).add(held.gpu);
-        recorder.gauge(Metric::tenant_usage, {"cpu", label}).add(held.cpu);
-        recorder.gauge(Metric::tenant_usage, {"memory", label}).add(held.memory);
+        recorder.gauge(Metric::tenant_usage, {"gpu", label}).add(gpus(held.gpus));
+        recorder.gauge(Metric::tenant_usage, {"cpu", label})
+            .add(static_cast<double>(held.cpu.value()) / 1000);
+        recorder.gauge(Metric::tenant_usage, {"memory", label})
+            .add(static_cast<double>(held.memory.value()));
     }
 }
 
 }  // namespace
 
-void fill_state_gauges(Recorder& recorder, const core::EngineLoop& engine,
-                       std::size_t tenants_max) {
-    const ClusterState& state = engine.state();
+void fill_state_gauges(Recorder& recorder, core::EngineLoop& engine, std::size_t tenants_max) {
+    Listing& listing = engine.listing();
     fill_engine_figures(recorder, engine.engine().figures());
     recorder.gauge(Metric::mailbox).set(static_cast<double>(engine.mailbox_size()));
     recorder.gauge(Metric::leading).set(engine.leading() ? 1 : 0);
-    fill_jobs(recorder, state);
-    fill_pools(recorder, state);
-    fill_tenants(recorder, state, tenants_max);
+    fill_jobs(recorder, listing);
+    fill_pools(recorder, listing);
+    fill_tenants(recorder, listing, tenants_max);
 }
 
 void fill_journal_figures(Recorder& recorder, const journal::Journal::Figures& figures) {

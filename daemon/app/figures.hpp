@@ -9,7 +9,7 @@
 namespace gpuctl::app {
 
 // `tenants_max`: namespaces with a label of their own, by name; the rest is "other".
-void fill_state_gauges(metrics::Recorder& recorder, const core::EngineLoop& engine,
+void fill_state_gauges(metrics::Recorder& recorder, core::EngineLoop& engine,
                        std::size_t tenants_max);
 void fill_journal_figures(metrics::Recorder& recorder, const journal::Journal::Figures& figures);
 

@@ -138,7 +138,7 @@ aio::Task<Result<std::string>> App::learn_cluster_id() {
         if (!slept) break;
         pause = std::min(pause * 2, kAskPauseMax);
     }
-    co_return make_error(ErrorCode::ShuttingDown, "gpuctld was stopped while it was starting");
+    co_return stopped_while_starting();
 }
 
 aio::Task<Result<void>> App::open_kubernetes() {
@@ -149,7 +149,7 @@ aio::Task<Result<void>> App::open_kubernetes() {
     handler_.waits_for("asking the API server which cluster it is");
     Result<std::string> id = co_await learn_cluster_id();
     if (!id) co_return id.error();
-    Result<journal::Recovered> recovered = open_journal("kubernetes", *id);
+    Result<journal::Recovered> recovered = co_await open_journal("kubernetes", *id);
     if (!recovered) co_return recovered.error();
     run_engine(std::move(*recovered));
     const std::string lease_name = config_.cluster.kubernetes.lease.name;

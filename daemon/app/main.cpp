@@ -80,6 +80,7 @@ struct Run {
     aio::TaskGroup starting{loop};
     aio::TaskGroup tasks{loop};
     bool stopping = false;
+    bool is_clean = true;
     int exit_code = 0;
 
     aio::Task<void> start();
@@ -107,7 +108,10 @@ aio::Task<void> Run::stop() {
     const aio::Deadline soon = aio::Deadline::in(std::chrono::seconds{5});
     co_await starting.join(soon);
     const bool clean = co_await app.stop();
-    if (!clean) exit_code = 1;
+    if (!clean) {
+        is_clean = false;
+        exit_code = 1;
+    }
     loop.post([this] { quit_when_idle(); });
 }
 
@@ -166,6 +170,11 @@ int run(const Options& options, config::Config config) {
     state.starting.spawn("start", state.start());
     signals.deliver_to(loop, [&state](int signal) { state.on_signal(signal); });
     loop.run();
+    // What did not end in time may hold on to anything: the journal is closed, the rest is the
+    // kernel's. To wait for it would take longer than whoever stops us has patience.
+    if (!state.is_clean) {
+        std::_Exit(state.exit_code);
+    }
     return state.exit_code;
 }
 

@@ -39,6 +39,8 @@ constexpr std::string_view kEventNames[] = {"NodeObserved",
 static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
 
 constexpr std::chrono::milliseconds kLagProbePeriod{250};
+// Jobs that changed since anybody read: what more of them cost is not left to the next reader.
+constexpr std::size_t kListingBehindMax = 512;
 
 }  // namespace
 
@@ -53,7 +55,11 @@ EngineLoop::EngineLoop(aio::Loop& loop, journal::Journal& journal, Engine engine
       tasks_(loop),
       changed_(loop),
       wake_changed_(loop),
+      readers_served_(loop),
+      replica_(loop, journal.place(), settings.replica, recorder),
       next_sequence_(static_cast<std::uint64_t>(next)),
+      taken_until_(next),
+      rolled_(loop),
       seeds_(settings.seed),
       journal_time_(recorder.histogram(Metric::cycle_phase, {"journal"})),
       apply_time_(recorder.histogram(Metric::cycle_phase, {"apply"})),
@@ -61,11 +67,16 @@ EngineLoop::EngineLoop(aio::Loop& loop, journal::Journal& journal, Engine engine
     for (const std::string_view name : kEventNames) {
         inputs_by_kind_.push_back(&recorder.counter(Metric::inputs, {std::string{name}}));
     }
+    replica_.on_damage([this] {
+        rescue_due_ = true;
+        schedule_turn();
+    });
 }
 
 EngineLoop::~EngineLoop() { *alive_ = false; }
 
 void EngineLoop::start(ports::Cluster& cluster) {
+    (void)engine_.listing();  // all of it at once, so not in the turn of the first reader
     dispatcher_.start(cluster);
     if (settings_.adapter_lists_all) reconciler_.emplace();
     // The replayed state may believe to lead; no bind leaves before the adapter says so again.
@@ -102,7 +113,7 @@ void EngineLoop::reconcile(const Event& event) {
 }
 
 void EngineLoop::schedule_turn() {
-    if (turn_scheduled_ || in_turn_) return;
+    if (turn_scheduled_ || in_turn_ || rolling_) return;  // rolled() schedules one
     turn_scheduled_ = true;
     loop_.post([this, alive = alive_] {
         if (*alive) turn();
@@ -122,24 +133,32 @@ const ClusterState& EngineLoop::state() const {
 
 void EngineLoop::turn() {
     turn_scheduled_ = false;
-    if (broken_) return;
+    if (broken_ || rolling_) return;
     in_turn_ = true;
+    aio::Turn::mark("inputs");
     const std::uint64_t tried_before = tried();
     const bool drained_any = !mailbox_.empty();
     std::vector<Input> inputs;
     std::vector<std::shared_ptr<Waiter>> waiters;
+    const auto began = aio::Clock::now();
     if (!drained_any || take_batch(inputs, waiters)) {
         const auto started = aio::Clock::now();
         for (const Input& input : inputs) apply(input);
-        if (drained_any) apply_time_.observe(seconds_since(started));
+        if (drained_any) {
+            apply_time_.observe(seconds_since(started));
+            note_cost(inputs.size(), aio::Clock::now() - began);
+        }
+        taken_ = std::move(inputs);
         plan();
     }
+    feed_replica();
     if (!broken_) {
         if (!waiters.empty()) request_sync(std::exchange(waiters, {}));
         dispatch_effects();
-        snapshot_if_due();
+        tend_journal();
     }
     in_turn_ = false;
+    engine_.tend_listing(kListingBehindMax);
     changed_.notify_all();
     if (broken_) {
         // Planning broke it behind their inputs: nobody else knows of them any more.
@@ -151,6 +170,29 @@ void EngineLoop::turn() {
     if (!mailbox_.empty() || (engine_.wants_plan() && tried() != tried_before)) schedule_turn();
 }
 
+// The longest batch that is expected to take no longer than batch_time. One input that takes longer
+// than usual, a new policy say, is forgotten within a few turns.
+std::size_t EngineLoop::batch_size() const {
+    constexpr std::int64_t kLeast = 16;
+    const std::int64_t in_time = std::chrono::nanoseconds{settings_.batch_time}.count() /
+                                 std::max<std::int64_t>(input_cost_ns_, 1);
+    const auto most = static_cast<std::size_t>(std::max(in_time, kLeast));
+    return std::min({mailbox_.size(), settings_.batch_max, most});
+}
+
+void EngineLoop::note_cost(std::size_t inputs, aio::Clock::duration took) {
+    const std::int64_t cost = std::chrono::nanoseconds{took}.count() /
+                              std::max<std::int64_t>(static_cast<std::int64_t>(inputs), 1);
+    input_cost_ns_ += (cost - input_cost_ns_) / 4;
+}
+
+void EngineLoop::feed_replica() {
+    const std::uint64_t journaled = journal_.figures().bytes;
+    if (replica_.is_there()) replica_.feed(std::move(taken_), journaled - journaled_before_);
+    journaled_before_ = journaled;
+    taken_.clear();
+}
+
 std::uint64_t EngineLoop::tried() const {
     const EngineFigures& figures = engine_.figures();
     return figures.attempts + figures.placements + figures.skipped_by_negative_cache;
@@ -160,7 +202,7 @@ std::uint64_t EngineLoop::tried() const {
 bool EngineLoop::take_batch(std::vector<Input>& inputs,
                             std::vector<std::shared_ptr<Waiter>>& waiters) {
     const auto started = aio::Clock::now();
-    const std::size_t count = std::min(mailbox_.size(), settings_.batch_max);
+    const std::size_t count = batch_size();
     inputs.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
         Item item = std::move(mailbox_.front());
@@ -184,7 +226,12 @@ bool EngineLoop::take_batch(std::vector<Input>& inputs,
 
 void EngineLoop::apply(const Input& input) {
     remember(input.event);
+    step(input);
+}
+
+void EngineLoop::step(const Input& input) {
     engine_.step(input, effects_);
+    taken_until_ = Sequence{static_cast<std::uint64_t>(input.sequence) + 1};
     ++inputs_since_snapshot_;
 }
 
@@ -216,13 +263,15 @@ void EngineLoop::plan() {
     const auto started = aio::Clock::now();
     std::size_t plans = 0;
     while (plans < settings_.plans_per_turn_max && engine_.wants_plan()) {
-        const Input input = stamp(Plan{});
+        if (plans == 0) aio::Turn::mark("plan");
+        if (plans > 0 && aio::Clock::now() - started > settings_.plan_time) break;
+        Input input = stamp(Plan{});
         if (Result<void> appended = journal_.append(input); !appended) {
             return break_down(appended.error());
         }
-        engine_.step(input, effects_);
-        ++inputs_since_snapshot_;
+        step(input);
         ++plans;
+        taken_.push_back(std::move(input));
     }
     if (plans == 0) return;
     plan_time_.observe(seconds_since(started));
@@ -250,6 +299,7 @@ void EngineLoop::break_down(Error error) {
         make_error(ErrorCode::JournalFailed,
                    "the journal cannot be written (" + error.message +
                        "); no work is taken until gpuctld is restarted with room on its disk");
+    replica_.journal_broke(*broken_);
     effects_.clear();
     for (const Item& item : mailbox_) {
         if (item.waiter) item.waiter->answer(*broken_);
@@ -259,16 +309,6 @@ void EngineLoop::break_down(Error error) {
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(*broken_);
     awaiting_workload_.clear();
     changed_.notify_all();
-}
-
-void EngineLoop::snapshot_if_due() {
-    if (inputs_since_snapshot_ < settings_.snapshot_every_inputs) return;
-    inputs_since_snapshot_ = 0;
-    Result<void> written = journal_.write_snapshot(engine_, Sequence{next_sequence_});
-    recorder_.counter(Metric::journal_snapshots, {written ? "ok" : "failed"}).add();
-    // Not fatal: the segments before it are still there, and the next append tells if the disk is
-    // really gone.
-    if (!written) log::warn("snapshot not written", {{"err", written.error().message}});
 }
 
 // Rare and important enough to go beyond the mailbox's bound by one.
@@ -299,8 +339,11 @@ aio::Task<bool> EngineLoop::stop(aio::Deadline deadline) {
     mailbox_.clear();
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(stopping);
     awaiting_workload_.clear();
-    const bool ended = co_await tasks_.join(deadline);
-    co_return ended;
+    const bool joined = co_await tasks_.join(deadline);
+    // The journal is closed next: nothing of it may be under way.
+    const bool replica_ended = co_await replica_.stop(deadline);
+    while (rolling_ && !deadline.passed()) co_await rolled_.wait(deadline);
+    co_return joined&& replica_ended && !rolling_;
 }
 
 aio::Task<void> EngineLoop::run_timer() {

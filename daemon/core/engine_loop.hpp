@@ -5,9 +5,14 @@
 //                  ^                          flush ─> effects ─> ports::Cluster
 //                  └────────────────────────── outcomes as events ───────┘
 //
-// A turn drains at most batch_max events and plans at most plans_per_turn_max times, then gives
-// sockets and timers their go. No effect leaves before the inputs behind it were written (flush:
-// they survive kill -9); a submit is answered only after they are on disk (sync).
+// A turn drains at most batch_max events, fewer where they take longer than batch_time, and plans
+// at most plans_per_turn_max times, then gives sockets and timers their go. No effect leaves before
+// the inputs behind it were written (flush: they survive kill -9); a submit is answered only after
+// they are on disk (sync). While a full segment of the journal is sealed and the next one begun, on
+// the pool, there is no turn: events wait in the mailbox.
+//
+// What takes long is asked of a second engine on a thread of its own (replica.hpp): ask(). That one
+// writes the journal's snapshots, too.
 //
 // When a write or sync fails the journal is broken for good: the state freezes, further events are
 // taken and dropped (only a restart helps, and then the adapter tells everything anew), submits are
@@ -16,6 +21,7 @@
 // Thread: the loop's. Lifecycle: start(), ..., stop_intake(), drain(), stop(). Cancellation:
 // waiting submits are answered with ShuttingDown by stop().
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -30,6 +36,7 @@
 #include "daemon/core/dispatcher.hpp"
 #include "daemon/core/history.hpp"
 #include "daemon/core/reconcile.hpp"
+#include "daemon/core/replica.hpp"
 #include "daemon/journal/journal.hpp"
 #include "daemon/ports/cluster.hpp"
 #include "metrics/recorder.hpp"
@@ -41,11 +48,14 @@ namespace gpuctl::core {
 struct EngineLoopSettings {
     std::size_t queue_max = 65'536;
     std::size_t batch_max = 1'024;
+    std::chrono::microseconds batch_time{4'000};
     std::size_t plans_per_turn_max = 16;
+    std::chrono::microseconds plan_time{5'000};  // of a turn; then what is left waits for the next
     std::uint64_t snapshot_every_inputs = 100'000;
     std::uint64_t seed = 0;          // of the seeds handed to the engine
     bool wait_for_workload = false;  // Kubernetes: a submit is answered after the API server too
     bool adapter_lists_all = false;  // Kubernetes: what is not told before CacheSynced is gone
+    ReplicaSettings replica;
 };
 
 class EngineLoop final : public ports::EventSink {
@@ -68,6 +78,13 @@ public:
     aio::Task<Result<void>> remove(ObjectKey key, bool force, aio::Deadline deadline);
     void change_policy(Policy policy);
 
+    // Runs `work` on another thread, with an engine that took the inputs that this one took: the
+    // answer is about the state that is there now, what was submitted and answered included. Errors
+    // as Replica::ask().
+    template <typename T>
+    aio::Task<Result<Asked<T>>> ask(std::function<T(const Engine& engine)> work,
+                                    aio::Deadline deadline);
+
     void stop_intake() { intake_stopped_ = true; }
     // True when the mailbox ran empty and every submit was answered in time.
     aio::Task<bool> drain(aio::Deadline deadline);
@@ -77,6 +94,15 @@ public:
     [[nodiscard]] const Engine& engine() const { return engine_; }
     // For whoever looks now: what has waited goes on waiting while nothing happens.
     [[nodiscard]] const ClusterState& state() const;
+    // What readers are shown, up to date; valid until the next turn. Who reads starts in it has
+    // them brought up to date, in turns of their own where that takes long.
+    [[nodiscard]] Listing& listing();
+    // Nobody has asked for starts for a while, and those that are known are old; renewed_starts()
+    // returns once they are not.
+    [[nodiscard]] bool are_starts_old();
+    aio::Task<void> renewed_starts(aio::Deadline deadline);
+    // The engine took every input before this one.
+    [[nodiscard]] Sequence taken_until() const { return taken_until_; }
     [[nodiscard]] const History& history() const { return history_; }
     [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
     [[nodiscard]] bool synced() const { return synced_; }
@@ -99,6 +125,7 @@ private:
     void turn();
     bool take_batch(std::vector<Input>& inputs, std::vector<std::shared_ptr<Waiter>>& waiters);
     void apply(const Input& input);
+    void step(const Input& input);
     void plan();
     Input stamp(Event event);
     void remember(const Event& event);
@@ -106,9 +133,17 @@ private:
     void request_sync(std::vector<std::shared_ptr<Waiter>> waiters);
     void settle(const WorkloadOutcome& outcome);
     void break_down(Error error);
-    void snapshot_if_due();
+    void tend_journal();
+    void rolled(const Result<void>& done, bool snapshot_due);
+    void begin_snapshot();
+    void rescue_journal();
+    void feed_replica();
+    [[nodiscard]] std::size_t batch_size() const;
+    void note_cost(std::size_t inputs, aio::Clock::duration took);
+    aio::Task<Result<void>> ask_replica(Replica::Work work, aio::Deadline deadline);
     [[nodiscard]] std::uint64_t tried() const;
     aio::Task<Result<void>> enqueue(Item item, aio::Deadline deadline);
+    void work_for_readers();
     aio::Task<void> run_timer();
     aio::Task<void> measure_lag();
 
@@ -122,18 +157,30 @@ private:
     aio::TaskGroup tasks_;
     aio::Signal changed_;
     aio::Signal wake_changed_;
+    aio::Signal readers_served_;
+    bool works_for_readers_ = false;  // a turn of that is scheduled
+    Replica replica_;
 
     std::deque<Item> mailbox_;
     bool turn_scheduled_ = false;
     bool in_turn_ = false;
     EffectList effects_;
-    std::set<ObjectKey> arriving_;  // submits in the mailbox: not yet visible in the state
+    std::vector<Input> taken_;  // in this turn, while there is a replica to take them, too
+    std::uint64_t journaled_before_ = 0;  // bytes, as of the last turn
+    std::int64_t input_cost_ns_ = 4'000;  // what one takes to be journaled and applied, lately
+    std::set<ObjectKey> arriving_;        // submits in the mailbox: not yet visible in the state
     std::unordered_map<std::string, std::shared_ptr<Waiter>> awaiting_workload_;
     std::size_t waiters_open_ = 0;
 
     std::optional<Reconciler> reconciler_;  // until CacheSynced, when the adapter lists all
-    std::uint64_t next_sequence_;
+    std::uint64_t next_sequence_;           // of the next to be journaled
+    Sequence taken_until_;                  // the engine took every input before it
     std::uint64_t inputs_since_snapshot_ = 0;
+    bool rolling_ = false;     // the journal: no turn until it has a new segment
+    bool compacting_ = false;  // a snapshot is being made
+    bool rescue_due_ = false;
+    aio::Signal rolled_;
+    std::optional<aio::Clock::time_point> rescued_at_;
     std::int64_t now_ms_ = 0;
     Rng seeds_;
     std::optional<Instant> wake_at_;
@@ -148,5 +195,19 @@ private:
     metrics::Histogram& apply_time_;
     metrics::Histogram& plan_time_;
 };
+
+template <typename T>
+aio::Task<Result<Asked<T>>> EngineLoop::ask(std::function<T(const Engine& engine)> work,
+                                            aio::Deadline deadline) {
+    // Shared with the worker, which may come to it after the deadline.
+    const auto value = std::make_shared<std::optional<T>>();
+    const Sequence next = taken_until_;
+    Replica::Work keep = [value, work = std::move(work)](const Engine& engine) {
+        value->emplace(work(engine));
+    };
+    Result<void> answered = co_await ask_replica(std::move(keep), deadline);
+    if (!answered) co_return answered.error();
+    co_return Asked<T>{std::move(**value), next};
+}
 
 }  // namespace gpuctl::core

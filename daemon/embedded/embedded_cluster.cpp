@@ -65,13 +65,17 @@ void EmbeddedCluster::deliver() {
 }
 
 void EmbeddedCluster::catch_up() {
-    if (sink_ == nullptr || stopped_ || !undelivered_.empty()) return;
+    if (sink_ == nullptr || stopped_) return;
     const Instant now = clock();
-    const std::optional<Instant> due = cluster_.next_due();
-    if (!due || *due > now) return;
-    record(now, Advanced{});
-    cluster_.advance(now, made_);
-    deliver();
+    std::optional<Instant> due = cluster_.next_due();
+    // One moment after the other, and what is left in another turn.
+    while (due && *due <= now && undelivered_.empty() && !aio::Turn::is_long()) {
+        const Instant until = std::max(*due, cluster_.now());
+        record(until, Advanced{});
+        cluster_.advance(until, made_);
+        deliver();
+        due = cluster_.next_due();
+    }
 }
 
 Instant EmbeddedCluster::lived_until() {
@@ -100,6 +104,7 @@ void EmbeddedCluster::disturb(const sim::SimInput& input) {
 
 aio::Task<void> EmbeddedCluster::run() {
     while (!tasks_.cancelled()) {
+        aio::Turn::mark("cluster");
         if (undelivered_.empty()) {
             catch_up();
         } else {
@@ -116,7 +121,10 @@ aio::Task<void> EmbeddedCluster::run() {
             const std::chrono::milliseconds until_due{due->ms() - clock().ms()};
             left = std::clamp<aio::Clock::duration>(until_due, std::chrono::milliseconds{0}, left);
         }
-        if (left == aio::Clock::duration::zero()) continue;
+        if (left == aio::Clock::duration::zero()) {
+            co_await aio::next_turn();
+            continue;
+        }
         const aio::Deadline next = aio::Deadline::in(left);
         co_await changed_.wait(next);
     }

@@ -59,7 +59,7 @@ public:
     // What happens to virtual machines: loss, return, cordon (sim/input.hpp).
     void disturb(const sim::SimInput& input);
 
-    // Everything due by now has happened, unless the sink is full.
+    // Everything due by now has happened, unless the sink is full or it would take a long turn.
     void catch_up();
     [[nodiscard]] const sim::Cluster& virtual_cluster() const { return cluster_; }
     // Up to when the cluster has lived: the present, or the moment at which a full sink stopped it.

@@ -36,13 +36,17 @@ Error bad_header() {
 
 }  // namespace
 
-void append_frame(std::string& out, std::string_view payload) {
+void append_frame_head(std::string& out, std::string_view payload) {
     GPUCTL_CHECK(!payload.empty() && payload.size() <= kPayloadBytesMax,
                  "a journal record is from one byte to a gigabyte long");
     const std::size_t start = out.size();
     append_u32(out, static_cast<std::uint32_t>(payload.size()));
     const std::uint32_t of_length = crc32c(std::string_view{out}.substr(start, 4));
     append_u32(out, crc32c(payload, of_length));
+}
+
+void append_frame(std::string& out, std::string_view payload) {
+    append_frame_head(out, payload);
     out.append(payload);
 }
 

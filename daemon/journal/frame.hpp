@@ -19,6 +19,8 @@ inline constexpr std::string_view kJournalMagic = "GPUCTLJ\n";
 inline constexpr std::string_view kSnapshotMagic = "GPUCTLS\n";
 
 void append_frame(std::string& out, std::string_view payload);
+// What stands before the payload: for one that is too large to be copied.
+void append_frame_head(std::string& out, std::string_view payload);
 
 // The payload of the frame at the start of `bytes`, or nullopt when there is no good one.
 std::optional<std::string_view> read_frame(std::string_view bytes);

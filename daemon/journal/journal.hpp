@@ -9,8 +9,10 @@
 // second daemon out.
 //
 // Thread: append() and request_sync() on the loop thread; write() of the batch happens there, too
-// (page cache); fdatasync runs on the pool, and the callback comes back on the loop.
+// (page cache); fdatasync and rolls run on the pool, and the callback comes back on the loop.
+// Snapshots are made of the files by a thread of their own: rebuild_engine(), compact().
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,6 +51,16 @@ struct Recovered {
 class Disk;
 Disk& real_disk();
 
+// A journal's folder, for work beside the loop.
+struct JournalPlace {
+    Disk* disk = nullptr;
+    std::string directory;
+    std::string mode;
+    std::string cluster_id;
+    std::uint64_t past_bytes_max = 0;
+    std::shared_ptr<void> lock;  // held while any copy of this exists
+};
+
 class Journal {
 public:
     static Result<std::unique_ptr<Journal>> open(aio::Loop& loop, Disk& disk,
@@ -61,9 +73,18 @@ public:
     virtual Result<void> flush() = 0;
     // Calls `done` on the loop once everything flushed so far is on disk (group commit).
     virtual void sync(std::function<void(Result<void>)> done) = 0;
-    // Writes a snapshot of the engine at this point and drops older segments.
+    // Time to roll(): until then the segment grows on.
+    [[nodiscard]] virtual bool is_segment_full() const = 0;
+    // Seals the segment and begins the next one, on the pool. Behind a flush(); until `done` is
+    // called on the loop nothing may be appended or flushed (CHECK). An error breaks the journal.
+    virtual void roll(std::function<void(Result<void>)> done) = 0;
+    // Writes a snapshot of the engine at this point and drops older segments, all of it on the
+    // calling thread: to save what is in memory where the files are damaged. Else compact() does
+    // it from the files, on another thread.
     virtual Result<void> write_snapshot(const Engine& engine, Sequence next) = 0;
     virtual Result<void> close() = 0;
+    // Where it lies; whoever writes there beside the journal holds the lock of the folder as well.
+    [[nodiscard]] virtual JournalPlace place() const = 0;
 
     struct Figures {
         std::uint64_t records = 0;
@@ -73,6 +94,15 @@ public:
     };
     [[nodiscard]] virtual Figures figures() const = 0;
 };
+
+// The engine as it was before input `next`, made of the newest snapshot and the inputs behind it,
+// while a daemon goes on writing there. `next` was flushed by then. Blocks on the disk; any thread,
+// none at the same time as compact(). Gives up with ShuttingDown once `stop` is true.
+Result<Engine> rebuild_engine(const JournalPlace& place, Sequence next,
+                              const std::atomic<bool>& stop);
+// Writes the snapshot of an engine that has taken every input before `next`, where a segment
+// begins, and moves the files that it replaces to the past. As rebuild_engine() in all else.
+Result<void> compact(const JournalPlace& place, const Engine& engine, Sequence next);
 
 // Reads a journal folder without opening it for writing (replay, verification).
 struct ReplayReport {

@@ -52,10 +52,20 @@ void prune(Disk& disk, const std::string& past, std::uint64_t bytes_max) {
     }
 }
 
+// A snapshot may be made meanwhile: what it replaces is moved to the past.
+Result<std::string> read_wherever(Disk& disk, const std::string& path) {
+    Result<std::string> bytes = read_whole(disk, path);
+    if (bytes) return bytes;
+    const std::filesystem::path old{path};
+    Result<std::string> moved =
+        read_whole(disk, past_of(old.parent_path().string()) + "/" + old.filename().string());
+    return moved ? std::move(moved) : std::move(bytes);
+}
+
 // The engine in a snapshot; nothing of a build whose layout is not known can be read, nor what is
 // damaged.
 std::optional<Engine> engine_in(Disk& disk, const std::string& path) {
-    const Result<std::string> bytes = read_whole(disk, path);
+    const Result<std::string> bytes = read_wherever(disk, path);
     if (!bytes) return std::nullopt;
     const Result<HeadReading> reading = read_head(kSnapshotMagic, *bytes);
     if (!reading || !reading->head) return std::nullopt;
@@ -71,7 +81,7 @@ std::optional<Engine> engine_in(Disk& disk, const std::string& path) {
 // Hands out the inputs from `next` on; where the next file has to begin.
 Result<Sequence> read_inputs_of(Disk& disk, const std::string& path, Sequence next,
                                 const PastReader& reader) {
-    const Result<std::string> bytes = read_whole(disk, path);
+    const Result<std::string> bytes = read_wherever(disk, path);
     if (!bytes) return bytes.error();
     const Result<HeadReading> reading = read_head(kJournalMagic, *bytes);
     if (!reading || !reading->head) return next;
@@ -85,6 +95,11 @@ Result<Sequence> read_inputs_of(Disk& disk, const std::string& path, Sequence ne
         const auto* input = std::get_if<Input>(&record->content);
         if (input == nullptr || input->sequence < next) continue;
         if (input->sequence > next) break;
+        constexpr std::uint64_t kInputsPerLook = 256;
+        const bool is_to_look = static_cast<std::uint64_t>(next) % kInputsPerLook == 0;
+        if (is_to_look && reader.go_on && !reader.go_on()) {
+            return make_error(ErrorCode::ShuttingDown, "read the past: gpuctld is stopping");
+        }
         reader.next(*input);
         next = next_after(next);
     }

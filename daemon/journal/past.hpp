@@ -24,10 +24,11 @@ void move_to_past(Disk& disk, const std::string& directory, const std::vector<st
 // The engine as it was at the last snapshot not after `since` (the oldest there is, if none is so
 // old), and then every input behind it, in order, to the end of what is on disk. Reads while a
 // daemon writes: an unfinished end is the end.
-// Errors: NotFound (no journal there), JournalFailed, JournalDamaged.
+// Errors: NotFound (no journal there), JournalFailed, JournalDamaged, ShuttingDown.
 struct PastReader {
     std::function<void(Engine engine)> begin;
     std::function<void(const Input& input)> next;
+    std::function<bool()> go_on = {};  // asked now and then; false: ShuttingDown. Empty: always
 };
 Result<void> read_past(const std::string& directory, Instant since, const PastReader& reader);
 

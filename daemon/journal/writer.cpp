@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "daemon/journal/frame.hpp"
-#include "daemon/journal/past.hpp"
+#include "daemon/journal/snapshot_file.hpp"
 #include "scheduler/base/check.hpp"
 
 namespace gpuctl::journal {
@@ -78,7 +78,8 @@ Result<void> Writer::begin(const Engine& engine, const Beginning& beginning) {
         const Result<void> moved = keep(segment_name(next_), beginning.keep_in);
         if (!moved) return moved;
     }
-    const Result<void> written = write_snapshot_file(engine, next_);
+    const Result<void> written =
+        write_snapshot_file(disk_, settings_.directory, header_at(next_), engine.export_state());
     if (!written) return written;
     const Result<void> begun = beginning.append_to.empty()
                                    ? begin_segment()
@@ -114,32 +115,24 @@ Result<void> Writer::keep_copy(const std::string& name, const std::string& folde
     return sync_directory(disk_, folder);
 }
 
+Header Writer::header_at(Sequence sequence) const {
+    return {settings_.mode, settings_.cluster_id, sequence};
+}
+
 Result<void> Writer::begin_segment() {
-    const std::string path = settings_.directory + "/" + segment_name(next_);
-    const int number = disk_.create_new(path);
-    if (number < 0) return disk_error("create", path, number);
-    auto file = std::make_shared<File>(disk_, number);
-    // The header is on disk before the layout, and that before any record (HeadReading).
-    std::string header;
-    append_frame(header,
-                 encode_header(kJournalMagic, {settings_.mode, settings_.cluster_id, next_}));
-    std::string layout;
-    append_frame(layout, encode_layout(kJournalMagic));
-    for (const std::string* frame : {&header, &layout}) {
-        const Result<void> written = write_all(disk_, *file, path, *frame);
-        if (!written) return written;
-        const int synced = disk_.sync_data(number);
-        if (synced < 0) return disk_error("fdatasync", path, synced);
-    }
-    const Result<void> listed = sync_directory(disk_, settings_.directory);
-    if (!listed) return listed;
-    file_ = std::move(file);
-    path_ = path;
-    ++segment_;
-    segment_bytes_ = segment_durable_ = header.size() + layout.size();
-    segment_has_records_ = false;
-    figures_.bytes += segment_bytes_;
+    Result<SegmentFile> segment = create_segment(disk_, settings_.directory, header_at(next_));
+    if (!segment) return segment.error();
+    take_over(std::move(*segment));
     return {};
+}
+
+void Writer::take_over(SegmentFile segment) {
+    file_ = std::move(segment.file);
+    path_ = std::move(segment.path);
+    ++segment_;
+    segment_bytes_ = segment_durable_ = segment.bytes;
+    segment_has_records_ = false;
+    figures_.bytes += segment.bytes;
 }
 
 Result<void> Writer::continue_segment(const std::string& path, std::uint64_t bytes) {
@@ -160,6 +153,7 @@ Result<void> Writer::continue_segment(const std::string& path, std::uint64_t byt
 Result<void> Writer::append(const Input& input) {
     const Result<void> usable = check_usable();
     if (!usable) return usable;
+    GPUCTL_CHECK(!rolling_, "nothing is appended while the segment is being rolled");
     GPUCTL_CHECK(input.sequence == next_, "inputs are journaled in order, each once");
     payload_.clear();
     encode_input(payload_, segment_durable_, input);
@@ -184,7 +178,11 @@ Result<void> Writer::flush() {
     figures_.bytes += buffer_.size();
     buffer_.clear();
     flushed_ = next_;
-    return segment_bytes_ >= settings_.segment_bytes_max ? roll() : Result<void>{};
+    return {};
+}
+
+bool Writer::is_segment_full() const {
+    return segment_has_records_ && segment_bytes_ >= settings_.segment_bytes_max;
 }
 
 void Writer::sync(std::function<void(Result<void>)> done) {
@@ -192,7 +190,7 @@ void Writer::sync(std::function<void(Result<void>)> done) {
     if (!usable) return loop_.post([done = std::move(done), usable] { done(usable); });
     waiters_.push_back({flushed_, std::move(done)});
     if (flushed_ <= durable_) return answer_waiters();
-    if (!sync_in_flight_) start_sync();
+    if (!sync_in_flight_ && !rolling_) start_sync();  // a roll syncs, too
 }
 
 void Writer::start_sync() {
@@ -223,7 +221,7 @@ void Writer::sync_ended(Sequence until, std::uint64_t segment, std::uint64_t byt
     if (segment == segment_) segment_durable_ = std::max(segment_durable_, bytes);
     answer_waiters();
     const bool more = !waiters_.empty();
-    if (more && !broken_ && !closed_ && !sync_in_flight_) start_sync();
+    if (more && !broken_ && !closed_ && !sync_in_flight_ && !rolling_) start_sync();
 }
 
 // Answers come through the loop: nobody is called back from inside his own call.
@@ -252,26 +250,39 @@ Result<void> Writer::sync_here() {
     return {};
 }
 
-// The seal vouches for all before it, which must be on disk when it is written.
-Result<void> Writer::seal() {
-    const Result<void> before = sync_here();
-    if (!before) return before;
-    payload_.clear();
-    encode_seal(payload_, segment_durable_, next_);
-    std::string bytes;
-    append_frame(bytes, payload_);
-    const Result<void> written = write_all(disk_, *file_, path_, bytes);
-    if (!written) return broken_now(written.error());
-    segment_bytes_ += bytes.size();
-    figures_.bytes += bytes.size();
-    return sync_here();
+SegmentFile Writer::segment() const { return {file_, path_, segment_bytes_}; }
+
+// Until it has ended nothing is appended, so that the pool has the segment to itself.
+void Writer::roll(std::function<void(Result<void>)> done) {
+    const Result<void> usable = check_usable();
+    if (!usable) return loop_.post([done = std::move(done), usable] { done(usable); });
+    GPUCTL_CHECK(!rolling_ && buffer_.empty(), "a segment is rolled once, behind a flush");
+    if (!segment_has_records_) return loop_.post([done = std::move(done)] { done({}); });
+    rolling_ = true;
+    // The lock stays ours until the last write of ours has ended, whatever becomes of the writer.
+    loop_.offload([progress = progress_, loop = &loop_, disk = &disk_, lock = lock_,
+                   old = segment(), directory = settings_.directory, header = header_at(next_),
+                   done = std::move(done)]() mutable {
+        auto rolled =
+            std::make_shared<Result<SegmentFile>>(roll_segment(*disk, old, directory, header));
+        old.file.reset();
+        lock.reset();
+        loop->post([progress, rolled = std::move(rolled), done = std::move(done)] {
+            if (progress->writer == nullptr) return;
+            done(progress->writer->roll_ended(std::move(*rolled)));
+        });
+    });
 }
 
-Result<void> Writer::roll() {
-    const Result<void> sealed = seal();
-    if (!sealed) return sealed;
-    const Result<void> begun = begin_segment();
-    if (!begun) return broken_now(begun.error());
+Result<void> Writer::roll_ended(Result<SegmentFile> segment) {
+    rolling_ = false;
+    if (!segment) return broken_now(segment.error());
+    const Result<void> usable = check_usable();
+    if (!usable) return usable;  // closed or broken meanwhile
+    figures_.syncs += 2;
+    durable_ = flushed_;
+    take_over(std::move(*segment));
+    answer_waiters();
     return {};
 }
 
@@ -283,61 +294,45 @@ Result<void> Writer::write_snapshot(const Engine& engine, Sequence next) {
     const Result<void> durable = sync_here();
     if (!durable) return durable;
     // Without the snapshot everything is still in the segments: not the end of the journal.
-    const Result<void> written = write_snapshot_file(engine, next);
+    const Result<void> written =
+        write_snapshot_file(disk_, settings_.directory, header_at(next), engine.export_state());
     if (!written) return written;
     if (segment_has_records_) {
-        const Result<void> rolled = roll();
+        SegmentFile old = segment();
+        const Result<void> rolled =
+            roll_ended(roll_segment(disk_, old, settings_.directory, header_at(next)));
         if (!rolled) return rolled;
     }
-    drop_older_than(next);
+    retire_files_before(disk_, settings_.directory, next, settings_.past_bytes_max);
     return {};
-}
-
-Result<void> Writer::write_snapshot_file(const Engine& engine, Sequence next) {
-    const std::string path = settings_.directory + "/" + snapshot_name(next);
-    const std::string unfinished = path + ".tmp";
-    const int stale = disk_.remove(unfinished);
-    if (stale < 0 && stale != -ENOENT) return disk_error("remove", unfinished, stale);
-    const int number = disk_.create_new(unfinished);
-    if (number < 0) return disk_error("create", unfinished, number);
-    const File file{disk_, number};
-    std::string bytes;
-    append_frame(bytes,
-                 encode_header(kSnapshotMagic, {settings_.mode, settings_.cluster_id, next}));
-    append_frame(bytes, encode_layout(kSnapshotMagic));
-    append_frame(bytes, engine.export_state());
-    const Result<void> written = write_all(disk_, file, unfinished, bytes);
-    if (!written) return written;
-    const int synced = disk_.sync_data(number);
-    if (synced < 0) return disk_error("fdatasync", unfinished, synced);
-    const int renamed = disk_.rename(unfinished, path);
-    if (renamed < 0) return disk_error("rename", unfinished, renamed);
-    return sync_directory(disk_, settings_.directory);
-}
-
-// What cannot be moved or removed now is obsolete and goes at the next start.
-void Writer::drop_older_than(Sequence next) {
-    std::vector<std::string> names;
-    std::vector<std::string> older;
-    if (disk_.list(settings_.directory, names) < 0) return;
-    for (const std::string& name : names) {
-        const auto first = parse_segment_name(name);
-        const auto snapshot = parse_snapshot_name(name);
-        const bool is_older = (first && *first < next) || (snapshot && *snapshot < next);
-        if (is_older) older.push_back(name);
-    }
-    move_to_past(disk_, settings_.directory, older, settings_.past_bytes_max);
 }
 
 Result<void> Writer::close() {
     if (closed_) return {};
-    const Result<void> flushed = flush();
-    Result<void> sealed = flushed ? seal() : flushed;
+    if (rolling_) {
+        closed_ = true;
+        return make_error(ErrorCode::JournalFailed,
+                          "close journal " + settings_.directory +
+                              ": its disk has not answered yet, so that the end is not sealed");
+    }
+    Result<void> sealed = flush();
+    if (sealed) {
+        SegmentFile last = segment();
+        sealed = seal_segment(disk_, last, next_);
+        if (sealed) durable_ = flushed_;
+        if (!sealed) sealed = broken_now(sealed.error());
+    }
     closed_ = true;
     answer_waiters();
     file_.reset();
     lock_.reset();
     return sealed;
+}
+
+JournalPlace Writer::place() const {
+    return {
+        &disk_, settings_.directory, settings_.mode, settings_.cluster_id, settings_.past_bytes_max,
+        lock_};
 }
 
 Journal::Figures Writer::figures() const { return figures_; }

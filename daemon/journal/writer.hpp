@@ -1,8 +1,9 @@
 #pragma once
 // The writing half of a journal: one segment open for appending, group commit, snapshots.
 //
-// Thread: the loop's, except for the fdatasync that runs on the pool with its own hold on the file.
-// Ownership: tasks on the pool hold the Progress, so that the writer may go while one runs.
+// Thread: the loop's, except for the fdatasync and the roll, which run on the pool with their own
+// hold on the file. Ownership: tasks on the pool hold the Progress, so that the writer may go while
+// one runs.
 
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "daemon/journal/files.hpp"
 #include "daemon/journal/journal.hpp"
+#include "daemon/journal/segment.hpp"
 
 namespace gpuctl::journal {
 
@@ -35,8 +37,11 @@ public:
     Result<void> append(const Input& input) override;
     Result<void> flush() override;
     void sync(std::function<void(Result<void>)> done) override;
+    [[nodiscard]] bool is_segment_full() const override;
+    void roll(std::function<void(Result<void>)> done) override;
     Result<void> write_snapshot(const Engine& engine, Sequence next) override;
     Result<void> close() override;
+    [[nodiscard]] JournalPlace place() const override;
     [[nodiscard]] Figures figures() const override;
 
 private:
@@ -56,10 +61,10 @@ private:
     Result<void> broken_now(Error error);
     Result<void> check_usable() const;
     Result<void> sync_here();
-    Result<void> seal();
-    Result<void> roll();
-    Result<void> write_snapshot_file(const Engine& engine, Sequence next);
-    void drop_older_than(Sequence next);
+    [[nodiscard]] Header header_at(Sequence sequence) const;
+    [[nodiscard]] SegmentFile segment() const;
+    void take_over(SegmentFile segment);
+    Result<void> roll_ended(Result<SegmentFile> segment);
     void start_sync();
     void sync_ended(Sequence until, std::uint64_t segment, std::uint64_t bytes, int result,
                     std::uint64_t took_us);
@@ -82,6 +87,7 @@ private:
     Sequence durable_;  // inputs before this one are on disk
     std::vector<Waiter> waiters_;
     bool sync_in_flight_ = false;
+    bool rolling_ = false;  // the segment is the pool's until it has ended
     bool closed_ = false;
     std::optional<Error> broken_;
     std::shared_ptr<Progress> progress_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/aio/turn.hpp"
+
 namespace gpuctl::logs {
 namespace {
 
@@ -107,6 +109,7 @@ aio::Task<Result<void>> Channel::follow_once() {
 }
 
 void Channel::accept(std::vector<RawLine>& lines) {
+    aio::Turn::mark("logs");
     const bool has_lines = !lines.empty();
     for (RawLine& line : lines) keep(std::move(line));
     lines.clear();

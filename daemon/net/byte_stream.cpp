@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "daemon/aio/timer.hpp"
+#include "daemon/aio/turn.hpp"
 
 namespace gpuctl::net {
 
@@ -90,6 +91,11 @@ struct ByteStream::Parts : std::enable_shared_from_this<ByteStream::Parts> {
         return {State::failed, 0};
     }
 
+    IoOutcome ask_again(Side which) {
+        side(which).socket_side = which;
+        return {State::again, 0};
+    }
+
     IoOutcome tls_outcome(int returned, std::size_t bytes, Side which) {
         if (returned > 0) {
             side(which).socket_side = which;
@@ -133,7 +139,15 @@ ByteStream::ByteStream(aio::Executor executor, int descriptor)
 
 ByteStream::~ByteStream() { parts_->close(); }
 
+// A turn that took long already moves nothing more, as if the socket were not ready: it is asked
+// again in another turn, when the others had theirs. What TLS holds already does not show at the
+// socket, and is little.
 IoOutcome ByteStream::try_read(char* to, std::size_t size) {
+    if (aio::Turn::is_long() && !has_buffered()) return parts_->ask_again(Side::read);
+    return read_now(to, size);
+}
+
+IoOutcome ByteStream::read_now(char* to, std::size_t size) {
     Parts& parts = *parts_;
     if (!parts.socket.is_open()) return parts.fail("connection closed on our side");
     if (parts.ssl) {
@@ -153,6 +167,7 @@ IoOutcome ByteStream::try_read(char* to, std::size_t size) {
 IoOutcome ByteStream::try_write(const char* from, std::size_t size) {
     Parts& parts = *parts_;
     if (!parts.socket.is_open()) return parts.fail("connection closed on our side");
+    if (aio::Turn::is_long()) return parts.ask_again(Side::write);
     if (parts.ssl) {
         ERR_clear_error();
         errno = 0;

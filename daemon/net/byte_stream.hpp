@@ -46,7 +46,10 @@ public:
     ByteStream(const ByteStream&) = delete;
     ByteStream& operator=(const ByteStream&) = delete;
 
+    // Both say `again` also when the turn of the loop took long already (aio::Turn::is_long()): a
+    // peer that always has more, or takes all at once, does not keep the others waiting.
     IoOutcome try_read(char* to, std::size_t size);
+    IoOutcome read_now(char* to, std::size_t size);  // whatever the turn took
     IoOutcome try_write(const char* from, std::size_t size);
     // TLS may hold bytes that the socket knows nothing of: waiting without having tried to read
     // first is only right when this is false.

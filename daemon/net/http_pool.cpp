@@ -116,7 +116,7 @@ std::unique_ptr<HttpConnection> HttpPool::take_idle() {
         idle_.pop_back();
         // An idle connection has nothing to say; when it does, it is a good-bye.
         char byte = 0;
-        const IoOutcome outcome = connection->stream->try_read(&byte, 1);
+        const IoOutcome outcome = connection->stream->read_now(&byte, 1);
         if (outcome.state == IoOutcome::State::again) return connection;
     }
     return nullptr;

@@ -143,6 +143,9 @@ Result<Authority> split_authority(std::string_view text, bool may_lack_host) {
         return Authority{std::move(*host), behind};
     }
     const std::size_t colon = std::min(text.find(':'), text.size());
+    if (text.find("://") != text.npos) {
+        return refuse("begins with a scheme; only HOST:PORT stands here");
+    }
     if (text.find(':', std::min(colon + 1, text.size())) != text.npos) {
         return refuse("has several colons; an IPv6 address stands in brackets: [" +
                       std::string{text.substr(0, kShownMax)} + "]");

@@ -49,6 +49,8 @@ namespace gpuctl {
       "A release gives the node its room back twice.") \
     X(forget_gain_on_release, \
       "Nobody hears that room came: a lost wake-up.") \
+    X(list_pods_as_they_were, \
+      "A pod changes and the index of jobs does not hear of it.") \
     X(forget_new_pods, \
       "A new pod does not bring its job back to the planner.") \
     X(forget_changed_nodes, \

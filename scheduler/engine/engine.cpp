@@ -25,6 +25,8 @@ struct Engine::Parts {
     ClusterState state;
     Planner planner;
     EngineFigures figures;
+    std::uint64_t revision = 1;  // moves with every step
+    std::unique_ptr<Listing> listing;
 };
 
 Engine::Engine() : parts_(std::make_unique<Parts>(ClusterState{})) {}
@@ -34,6 +36,10 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 
 void Engine::step(const Input& input, EffectList& effects) {
     ClusterState& state = parts_->state;
+    ++parts_->revision;
+    if (parts_->listing && std::holds_alternative<PolicyChanged>(input.event)) {
+        parts_->listing->note_policy();
+    }
     state.apply(input.event, input.now, effects);
     parts_->read_outcomes();
     if (!std::holds_alternative<Plan>(input.event)) return;
@@ -45,6 +51,17 @@ void Engine::step(const Input& input, EffectList& effects) {
 
 const ClusterState& Engine::state() const { return parts_->state; }
 const EngineFigures& Engine::figures() const { return parts_->figures; }
+
+Listing& Engine::listing() const {
+    if (!parts_->listing) parts_->listing = std::make_unique<Listing>(parts_->state);
+    parts_->listing->refresh(parts_->revision);
+    return *parts_->listing;
+}
+
+void Engine::tend_listing(std::size_t behind_max) const {
+    if (parts_->listing && parts_->listing->behind() > behind_max) (void)listing();
+}
+
 bool Engine::wants_plan() const { return parts_->state.wants_plan(); }
 
 std::uint64_t Engine::state_hash() const { return hash64(export_state()); }

@@ -15,6 +15,7 @@
 
 #include "scheduler/base/result.hpp"
 #include "scheduler/engine/views.hpp"
+#include "scheduler/listing/listing.hpp"
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/plan/figures.hpp"
@@ -33,6 +34,12 @@ public:
 
     [[nodiscard]] const ClusterState& state() const;
     [[nodiscard]] const EngineFigures& figures() const;
+
+    // What readers are shown, up to date; made when it is asked for first.
+    [[nodiscard]] Listing& listing() const;
+    // Brings it up to date where more jobs than so many have changed since: so that the next reader
+    // does not pay for all of it.
+    void tend_listing(std::size_t behind_max) const;
 
     // True when planning could achieve something; the loop then issues a Plan input.
     [[nodiscard]] bool wants_plan() const;

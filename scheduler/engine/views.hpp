@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/base/result.hpp"
+#include "scheduler/listing/listing.hpp"
 #include "scheduler/model/job_spec.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
@@ -62,16 +63,6 @@ struct JobView {
     const JobRecord* record = nullptr;   // jobs submitted through us; valid until the next step()
     // Of a finished job: all that is kept of it (ADR 0030), without `pods` and `record`; likewise.
     const FinishedJob* summary = nullptr;
-};
-
-// What GPUs are at the moment, in thousandths of whole ones; each is in one state.
-struct GpuStates {
-    GpuMilli available;
-    GpuMilli allocated;
-    GpuMilli reserved;     // free, and kept for somebody
-    GpuMilli maintenance;  // idle, and closed by a window or a cordon
-    GpuMilli failed;       // idle on an unhealthy node, or not offered by their machine
-    void add(const GpuStates& other);
 };
 
 struct NodeView {
@@ -171,10 +162,14 @@ std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filte
 // namespace; JobNotFound or JobAmbiguous (the matches are in Error::details).
 Result<JobView> find_job(const ClusterState& state, std::string_view namespace_name,
                          std::string_view name);
+// The same from an index: it costs what it returns. The start is the one that lists show.
+Result<JobView> find_job(Listing& listing, std::string_view namespace_name, std::string_view name);
 std::vector<NodeView> list_nodes(const ClusterState& state);
 std::optional<NodeView> find_node(const ClusterState& state, std::string_view name);
 std::vector<PoolView> list_pools(const ClusterState& state);
+std::vector<PoolView> list_pools(Listing& listing);
 std::vector<QueueView> list_queues(const ClusterState& state);
+std::vector<QueueView> list_queues(const Listing& listing);
 
 // Everything that keeps the job from starting, the first blocker first, recomputed against the
 // state as it is now. Empty: nothing blocks it.

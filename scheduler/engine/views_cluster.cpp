@@ -64,14 +64,6 @@ Resources beyond(Resources used, const Resources& offered) {
     return used;
 }
 
-// Takes ordinary work: neither cordoned, closed for maintenance, told to be unhealthy, nor tainted
-// against pods without tolerations.
-bool takes_work(const ClusterState& state, NodeId id) {
-    const PlacementRules anything;
-    const NodeRefusal refusal = first_refusal(anything, state.node(id).facts);
-    return refusal == NodeRefusal::none && !state.is_closed(id);
-}
-
 std::optional<NodeView::Maintenance> maintenance_of(const ClusterState& state, NodeId id) {
     const NodeRow& node = state.node(id);
     std::optional<NodeView::Maintenance> first;
@@ -194,14 +186,6 @@ NodeView view_of(const ClusterState& state, NodeId id) {
 
 }  // namespace
 
-void GpuStates::add(const GpuStates& other) {
-    available += other.available;
-    allocated += other.allocated;
-    reserved += other.reserved;
-    maintenance += other.maintenance;
-    failed += other.failed;
-}
-
 std::vector<NodeView> list_nodes(const ClusterState& state) {
     std::vector<NodeView> out;
     for (const auto& [name, id] : state.nodes_by_name()) {
@@ -234,19 +218,60 @@ GpuMilli uncovered(const ClusterState& state, const PoolRow& pool) {
     return std::max(promised - (pool.offered.gpus - pool.reserve()), GpuMilli{});
 }
 
+namespace {
+
+// Without what its nodes say.
+PoolView begin_pool(const ClusterState& state, PoolId id, const view_parts::WorkByQueue& work) {
+    PoolView view;
+    view.name = state.pool(id).name;
+    view.description = state.pool(id).description;
+    view.order = state.pool(id).order;
+    view.queues = view_parts::queues_of(state, id, work);
+    view.budgets = view_parts::budgets_in(state, id);
+    return view;
+}
+
+}  // namespace
+
+std::vector<PoolView> list_pools(Listing& listing) {
+    const ClusterState& state = listing.state();
+    const view_parts::WorkByQueue work = view_parts::queue_work(listing);
+    const PoolSums& sums = listing.pools();
+    std::vector<PoolView> out;
+    for (const auto& [name, id] : state.pools_by_name()) {
+        if (!state.pool_exists(id)) continue;
+        PoolView& view = out.emplace_back(begin_pool(state, id, work));
+        const PoolSum& sum = sums.of(id);
+        const NodeSet& nodes = state.capacity().nodes_of(id);
+        for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd;
+             slot = nodes.next(slot + 1)) {
+            view.nodes.push_back(state.node(NodeId{slot}).facts.name);
+        }
+        std::sort(view.nodes.begin(), view.nodes.end());
+        view.gpus_total = sum.total;
+        view.gpus_used = sum.used;
+        view.gpus_free = sum.free;
+        view.gpus_free_largest_on_a_node = sum.largest_free();
+        view.gpus = sum.states;
+        view.gpus_excess = sum.excess;
+        view.nodes_excess = sum.nodes_excess;
+        view.nodes_closed = sum.nodes_closed;
+        for (const auto& [model, of] : sum.by_model) view.gpu_models[model] = of.gpus;
+        set_reserve_aside(state.pool(id), view);
+        view.guarantees_uncovered = uncovered(state, state.pool(id));
+    }
+    return out;
+}
+
+// By hand, from the rows: what the sums above are compared with.
 std::vector<PoolView> list_pools(const ClusterState& state) {
-    const view_parts::QueueWork work = view_parts::queue_work(state);
+    const view_parts::WorkByQueue work = view_parts::queue_work(state);
     std::vector<PoolView> out;
     std::map<PoolId, std::size_t> position;
     for (const auto& [name, id] : state.pools_by_name()) {
         if (!state.pool_exists(id)) continue;
         position[id] = out.size();
-        PoolView& view = out.emplace_back();
-        view.name = name;
-        view.description = state.pool(id).description;
-        view.order = state.pool(id).order;
-        view.queues = view_parts::queues_of(state, id, work);
-        view.budgets = view_parts::budgets_in(state, id);
+        out.push_back(begin_pool(state, id, work));
     }
     for (const auto& [name, id] : state.nodes_by_name()) {
         const NodeRow& node = state.node(id);

@@ -55,18 +55,18 @@ QueueView view_of(const ClusterState& state, QueueId id) {
 }
 
 // What the job's own pods add to what waits and runs in its queue.
-void count_work(const ClusterState& state, const JobRow& job, view_parts::Work& work) {
+void count_work(const ClusterState& state, const JobRow& job, QueueWork& work) {
     bool waits = false;
     bool runs = false;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
-        if (pod.standing == PodStanding::claimed) {
-            work.gpus_claimed += state.shapes().at(pod.shape).gpus;
-        }
+        const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+        if (pod.standing == PodStanding::claimed) work.gpus_claimed += gpus;
+        if (pod.node.exists()) work.gpus_held += gpus;
         if (pod.facts.terminating) continue;
         if (pod.standing == PodStanding::waiting) {
             waits = true;
-            work.gpus_waiting += state.shapes().at(pod.shape).gpus;
+            work.gpus_waiting += gpus;
         }
         runs = runs || pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
     }
@@ -76,49 +76,37 @@ void count_work(const ClusterState& state, const JobRow& job, view_parts::Work& 
 
 // Queues that jobs name and no policy declares: a mistyped one, or one that was taken out of the
 // configuration while it held something. What they hold would otherwise be nowhere to be seen.
-void add_undeclared(const ClusterState& state, PoolId pool, std::vector<QueueView>& out) {
-    std::map<std::string, QueueView> found;
-    for (const auto& [key, id] : state.jobs_by_key()) {
-        const JobRow& job = state.job(id);
-        if (job.queue.exists() || job.pool != pool || job.pods.empty()) continue;
-        view_parts::Work work;
-        count_work(state, job, work);
-        GpuMilli held;
-        for (const PodId pod : job.pods) {
-            if (state.pod(pod).node.exists()) held += state.shapes().at(state.pod(pod).shape).gpus;
-        }
-        QueueView& view = found[state.queue_name_of(job)];
-        view.held += held - work.gpus_claimed;
-        view.claimed += work.gpus_claimed;
-        view.jobs_waiting += work.jobs_waiting;
-        view.jobs_running += work.jobs_running;
-        view.gpus_waiting += work.gpus_waiting;
-    }
-    for (auto& [name, view] : found) {
-        if (view.jobs_waiting == 0 && view.jobs_running == 0 && view.held == GpuMilli{}) continue;
+void add_undeclared(const ClusterState& state, PoolId pool, const view_parts::WorkByQueue& all,
+                    std::vector<QueueView>& out) {
+    for (auto of = all.undeclared.lower_bound({pool, ""});
+         of != all.undeclared.end() && of->first.first == pool; ++of) {
+        const QueueWork& work = of->second;
+        const GpuMilli held = work.gpus_held - work.gpus_claimed;
+        if (work.jobs_waiting == 0 && work.jobs_running == 0 && held == GpuMilli{}) continue;
+        QueueView& view = out.emplace_back();
+        view.held = held;
+        view.claimed = work.gpus_claimed;
+        view.jobs_waiting = work.jobs_waiting;
+        view.jobs_running = work.jobs_running;
+        view.gpus_waiting = work.gpus_waiting;
         view.pool = state.pool(pool).name;
-        view.name = view.path = name;
+        view.name = view.path = of->first.second;
         view.is_declared = false;
-        out.push_back(std::move(view));
     }
 }
 
 // A queue and, below it, the others; returns what they wait for and run together.
-view_parts::Work add_with_children(const ClusterState& state, QueueId id,
-                                   const view_parts::QueueWork& work,
-                                   const std::map<QueueId, Entitlement>& parts,
-                                   std::vector<QueueView>& out) {
-    const auto own = work.find(id);
-    view_parts::Work sum = own == work.end() ? view_parts::Work{} : own->second;
+QueueWork add_with_children(const ClusterState& state, QueueId id,
+                            const view_parts::WorkByQueue& work,
+                            const std::map<QueueId, Entitlement>& parts,
+                            std::vector<QueueView>& out) {
+    const auto own = work.of_queue.find(id);
+    QueueWork sum = own == work.of_queue.end() ? QueueWork{} : own->second;
     const std::size_t position = out.size();
     out.push_back(view_of(state, id));
     out.back().entitled = parts.at(id).entitled;
     for (const QueueId child : state.queue(id).children) {
-        const view_parts::Work below = add_with_children(state, child, work, parts, out);
-        sum.jobs_waiting += below.jobs_waiting;
-        sum.jobs_running += below.jobs_running;
-        sum.gpus_waiting += below.gpus_waiting;
-        sum.gpus_claimed += below.gpus_claimed;
+        sum.add(add_with_children(state, child, work, parts, out));
     }
     out[position].jobs_waiting = sum.jobs_waiting;
     out[position].jobs_running = sum.jobs_running;
@@ -132,12 +120,28 @@ view_parts::Work add_with_children(const ClusterState& state, QueueId id,
 
 namespace view_parts {
 
-QueueWork queue_work(const ClusterState& state) {
-    QueueWork out;
+WorkByQueue queue_work(const ClusterState& state) {
+    WorkByQueue out;
     for (const auto& [key, id] : state.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        if (!job.queue.exists()) continue;
-        count_work(state, job, out[job.queue]);
+        if (job.queue.exists()) {
+            count_work(state, job, out.of_queue[job.queue]);
+        } else if (job.pool.exists() && !job.pods.empty()) {
+            count_work(state, job, out.undeclared[{job.pool, state.queue_name_of(job)}]);
+        }
+    }
+    return out;
+}
+
+WorkByQueue queue_work(const Listing& listing) {
+    WorkByQueue out;
+    for (const auto& [name, pool] : listing.state().pools_by_name()) {
+        for (const QueueId queue : listing.state().pool(pool).queues) {
+            out.of_queue[queue] = listing.jobs().of_queue(queue);
+        }
+    }
+    for (const auto& [of, work] : listing.jobs().undeclared()) {
+        out.undeclared[{of.first, listing.names().names.name(of.second)}] = work;
     }
     return out;
 }
@@ -146,7 +150,7 @@ std::vector<BudgetView> budgets_in(const ClusterState& state, PoolId pool) {
     std::vector<BudgetView> out;
     for (const auto& [of, budget] : state.budgets().tenants()) {
         if (of.second != pool) continue;
-        out.push_back(view_of(state, budget));
+        out.push_back(gpuctl::view_of(state, budget));
         out.back().tenant = state.tenant(of.first).name;
     }
     std::sort(out.begin(), out.end(),
@@ -154,20 +158,21 @@ std::vector<BudgetView> budgets_in(const ClusterState& state, PoolId pool) {
     return out;
 }
 
-std::vector<QueueView> queues_of(const ClusterState& state, PoolId pool, const QueueWork& work) {
+std::vector<QueueView> queues_of(const ClusterState& state, PoolId pool, const WorkByQueue& work) {
     std::vector<QueueView> out;
     const std::map<QueueId, Entitlement> parts = entitlements(state, pool);
     for (const QueueId root : state.pool(pool).roots) {
         add_with_children(state, root, work, parts, out);
     }
-    add_undeclared(state, pool, out);
+    add_undeclared(state, pool, work, out);
     return out;
 }
 
 }  // namespace view_parts
 
-std::vector<QueueView> list_queues(const ClusterState& state) {
-    const view_parts::QueueWork work = view_parts::queue_work(state);
+namespace {
+
+std::vector<QueueView> queues_with(const ClusterState& state, const view_parts::WorkByQueue& work) {
     std::vector<QueueView> out;
     for (const auto& [name, pool] : state.pools_by_name()) {
         if (!state.pool_exists(pool)) continue;
@@ -176,6 +181,16 @@ std::vector<QueueView> list_queues(const ClusterState& state) {
         }
     }
     return out;
+}
+
+}  // namespace
+
+std::vector<QueueView> list_queues(const ClusterState& state) {
+    return queues_with(state, view_parts::queue_work(state));
+}
+
+std::vector<QueueView> list_queues(const Listing& listing) {
+    return queues_with(listing.state(), view_parts::queue_work(listing));
 }
 
 }  // namespace gpuctl

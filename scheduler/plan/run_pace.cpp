@@ -12,7 +12,12 @@ Duration run_time(const RunTimePrediction& told, const RunTimeQuestion& about, P
 Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace) {
     if (pace == Pace::late) return pod.ends_at;
     const RunTimeQuestion about = state.question_about(state.job(pod.job));
-    const RunTimePrediction told = state.history().predict(about);
+    return end_of(state, pod, pace, about, state.history().predict(about));
+}
+
+Instant end_of(const ClusterState& state, const PodRow& pod, Pace pace,
+               const RunTimeQuestion& about, const RunTimePrediction& told) {
+    if (pace == Pace::late) return pod.ends_at;
     const Duration run = run_time(told, about, pace);
     // What others of its namespace took says nothing of when a service is taken away.
     const bool is_endless =

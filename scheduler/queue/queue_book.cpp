@@ -26,6 +26,7 @@ ClassId QueueBook::add(const ClassKey& key, const WaitingJob& job) {
     const bool inserted = classes_[found->second.value()].jobs.insert(job).second;
     GPUCTL_CHECK(inserted, "a job waits in one class once");
     ++jobs_waiting_;
+    ++count_of(classes_[found->second.value()]);
     return found->second;
 }
 
@@ -33,6 +34,7 @@ void QueueBook::remove(ClassId id, const WaitingJob& job) {
     JobClass& held = classes_[id.value()];
     GPUCTL_CHECK(held.jobs.erase(job) == 1, "a job leaves the class it is in");
     --jobs_waiting_;
+    --count_of(held);
     if (!held.jobs.empty()) return;
     block(id, {});
     std::vector<ClassId>& siblings = by_queue_[held.key.queue.value()];
@@ -44,10 +46,12 @@ void QueueBook::remove(ClassId id, const WaitingJob& job) {
 }
 
 void QueueBook::block(ClassId id, const ClassBlock& block) {
-    ClassBlock& known = classes_[id.value()].block;
-    if (known.limits != 0) --classes_limited_;
-    known = block;
-    if (known.limits != 0) ++classes_limited_;
+    JobClass& of = classes_[id.value()];
+    if (of.block.limits != 0) --classes_limited_;
+    count_of(of) -= of.jobs.size();
+    of.block = block;
+    count_of(of) += of.jobs.size();
+    if (of.block.limits != 0) ++classes_limited_;
 }
 
 const std::vector<ClassId>& QueueBook::of_queue(QueueId queue) const {

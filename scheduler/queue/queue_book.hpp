@@ -5,6 +5,7 @@
 //
 // Lifecycle: a class lives while it has a job. Thread and owner: ClusterState's.
 
+#include <array>
 #include <boost/container/small_vector.hpp>
 #include <compare>
 #include <cstdint>
@@ -96,8 +97,15 @@ public:
     // Classes of one queue, in no particular order: every choice among them is by full comparison.
     [[nodiscard]] const std::vector<ClassId>& of_queue(QueueId queue) const;
     [[nodiscard]] std::size_t jobs_waiting() const { return jobs_waiting_; }
+    // Jobs by what their class was last refused for; those that were not tried yet by Reason::none.
+    using CountByReason = std::array<std::uint64_t, kReasons.size()>;
+    [[nodiscard]] const CountByReason& jobs_by_reason() const { return jobs_by_reason_; }
 
 private:
+    [[nodiscard]] std::uint64_t& count_of(const JobClass& of) {
+        return jobs_by_reason_[static_cast<std::size_t>(of.block.reason)];
+    }
+
     // Entries come and go with every job: their memory is kept and used again.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> memory_ =
         std::make_unique<std::pmr::unsynchronized_pool_resource>();
@@ -106,6 +114,7 @@ private:
     std::pmr::map<ClassKey, ClassId> by_key_;
     std::vector<std::vector<ClassId>> by_queue_;
     std::size_t jobs_waiting_ = 0;
+    CountByReason jobs_by_reason_{};
     std::size_t classes_limited_ = 0;
     std::uint64_t next_serial_ = 1;
 };

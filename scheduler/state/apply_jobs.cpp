@@ -44,6 +44,7 @@ JobId ClusterState::make_job(const ObjectKey& key, Instant submitted_at) {
         finished_.erase(left);
     }
     job_ids_.emplace(key, id);
+    changes_.note(id);
     resolve(row);
     return id;
 }
@@ -78,6 +79,7 @@ void ClusterState::drop_job(JobId id) {
         idle_ = false;
     }
     if (!row.record) Retention{*this}.keep_ranks(row.key, std::move(row.finished));
+    changes_.note(id);
     job_ids_.erase(row.key);
     row = JobRow{};
     jobs_vacant_.push_back(id);
@@ -147,6 +149,7 @@ void ClusterState::resolve_all() {
 
 void ClusterState::mark_dirty(JobId id) {
     JobRow& row = jobs_[id.value()];
+    changes_.note(id);
     if (counts_work_) work_stale_.push_back(id);
     maybe_ended_.push_back(id);
     if (row.is_dirty) return;
@@ -236,9 +239,9 @@ void ClusterState::on(const JobDeleteRequested& event, EffectList& effects) {
 // cannot overtake the delete behind it.
 void ClusterState::send_workload(JobId id, EffectList& effects) {
     JobRow& job = jobs_[id.value()];
+    if (!job.workload_due || job.workload_in_flight) return;  // its outcome sends what is behind it
     const bool may_write = leading_ || planted(PlantedBug::write_without_leading);
-    if (!may_write || !job.workload_due || job.workload_in_flight) return;
-    if (job.workload_not_before > now_) return;
+    if (!may_write || job.workload_not_before > now_) return send_later(job);
     job.workload_due = false;
     job.workload_in_flight = true;
     job.workload_effect = next_effect();
@@ -252,7 +255,12 @@ void ClusterState::send_workload(JobId id, EffectList& effects) {
 }
 
 void ClusterState::send_due_workloads(EffectList& effects) {
-    for (const auto& [key, id] : job_ids_) send_workload(id, effects);
+    for (auto at = unsent_.begin(); at != unsent_.end();) {
+        const JobId id = find_job(*at);
+        if (id.exists()) send_workload(id, effects);
+        const bool waits = id.exists() && jobs_[id.value()].workload_due;
+        at = waits ? std::next(at) : unsent_.erase(at);
+    }
 }
 
 void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
@@ -274,6 +282,7 @@ void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
         if (may_come_back) {  // then it must go once more, or nobody would ever take it away
             job.workload_due = true;
             job.workload_not_before = job.create_lands_until + Duration{1};
+            send_later(job);
             return set_timer(id);
         }
         return drop_job_if_unused(id);
@@ -284,6 +293,7 @@ void ClusterState::on(const WorkloadOutcome& event, EffectList& effects) {
         job.workload_not_before =
             now_ +
             backoff_after(job.workload_failures, policy_.backoff_initial, policy_.backoff_maximum);
+        send_later(job);
         return set_timer(id);
     }
     // For good: a job that could not be made has failed; one that could not be deleted stays.
@@ -298,6 +308,7 @@ void ClusterState::on(const WorkloadObserved& event, EffectList&) {
     if (!job.record || job.record->uid != event.workload.job_uid) return;
     job.workload_facts = event.workload;
     maybe_ended_.push_back(id);
+    changes_.note(id);
     note_size(id, event.workload.replicas);
 }
 

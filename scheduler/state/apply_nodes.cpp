@@ -112,6 +112,7 @@ void ClusterState::on(const NodeObserved& event, EffectList&) {
     if (facts.pool.empty()) facts.pool = kDefaultPool;
     if (facts.topology.host.empty()) facts.topology.host = facts.name;
     if (row.known && row.facts == facts) return;
+    changes_.note(id);
     const bool rules_changed =
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
@@ -178,6 +179,7 @@ void ClusterState::on(const NodeRemoved& event, EffectList&) {
     std::vector<std::string> pinned = pods_that_name(*this, row.facts);
     const PoolId pool = row.pool;
     const std::vector<bool> counted_before = classes_counted_in(*this, pool);
+    changes_.note(id);
     offer_to_pool(row.pool, row.facts, -1);
     row.known = false;
     NodeFacts nameless;

@@ -55,6 +55,8 @@ void ClusterState::on(const PodObserved& event, EffectList&) {
         return;
     }
     PodRow& row = pods_[id.value()];
+    if (!planted(PlantedBug::list_pods_as_they_were)) changes_.note(row.job);
+    changes_.note(row.node);
     const bool starts_to_leave = facts.terminating && !row.facts.terminating;
     if (starts_to_leave) note_going(id);
     if (starts_to_leave) set_leaves_at(id, now_ + facts.stop_grace);
@@ -272,6 +274,8 @@ void ClusterState::hold(PodId id, NodeId node, std::int32_t device) {
     row.node = node;
     NodeRow& held = nodes_[node.value()];
     held.pods.push_back(id);
+    changes_.note(row.job);
+    changes_.note(node);
     const Shape& shape = shapes_.at(row.shape);
     const bool is_part = shape.part > GpuMilli{};
     if (!is_part) device = kNoDevice;
@@ -293,6 +297,8 @@ void ClusterState::release(PodId id) {
     PodRow& row = pods_[id.value()];
     if (!row.node.exists()) return;
     const NodeId node = row.node;
+    changes_.note(row.job);
+    changes_.note(node);
     NodeRow& held = nodes_[node.value()];
     const auto position = std::find(held.pods.begin(), held.pods.end(), id);
     GPUCTL_CHECK(position != held.pods.end(), "a node knows the pods it holds");

@@ -55,6 +55,7 @@ void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
         give_up_creation(job);
         if (job.workload_in_flight) job.workload_due = true;
         job.workload_in_flight = false;
+        if (job.workload_due) send_later(job);
         if (job.elastic.in_flight) mark_dirty(id);
         job.elastic.in_flight = false;
     }

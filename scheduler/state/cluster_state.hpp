@@ -25,6 +25,7 @@
 #include "scheduler/state/budget_book.hpp"
 #include "scheduler/state/calendar.hpp"
 #include "scheduler/state/capacity.hpp"
+#include "scheduler/state/changes.hpp"
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/finished_jobs.hpp"
 #include "scheduler/state/gang_tally.hpp"
@@ -88,6 +89,7 @@ public:
     void note_long(JobId job, bool is_long) { jobs_[job.value()].is_long = is_long; }
 
     // --- reading ---
+    StateChanges& changes() { return changes_; }  // for an index that keeps in step
     // When users look it is later than the last event; no decision knows of that.
     [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
     void look(Instant now) const { looked_at_ = now; }
@@ -280,6 +282,7 @@ private:
     void ring_timers();
     void send_workload(JobId id, EffectList& effects);
     void send_due_workloads(EffectList& effects);
+    void send_later(const JobRow& job) { unsent_.insert(job.key); }
     void send_eviction(PodId id, EffectList& effects);
     [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
     void spare(PodRow& pod, Duration length);
@@ -398,14 +401,12 @@ private:
     Instant wake_requested_, look_again_next_;  // look again: the earliest of all queues
     Policy policy_;
     std::int64_t usage_tick_ = 0;  // the one that `now_` lies in
-
     Calendar calendar_;
     BudgetBook budgets_;
     Outside outside_;
     Capacity capacity_;
     ShapeTable shapes_;
     QueueBook book_;
-
     std::vector<NodeRow> nodes_;
     std::set<std::uint32_t> node_slots_vacant_;  // the lowest is used first
     ByName<NodeId> node_ids_;
@@ -413,10 +414,11 @@ private:
     std::vector<PodId> pods_vacant_;
     TextMap<PodId> pod_ids_;
     std::map<ObjectKey, PodId> pod_keys_;
-
+    StateChanges changes_;
     std::vector<JobRow> jobs_;
     std::vector<JobId> jobs_vacant_, dirty_, maybe_ended_;  // the last: in this input
     FinishedJobs finished_jobs_;
+    std::set<ObjectKey> unsent_;  // jobs whose workload waits to be written or deleted
     std::map<ObjectKey, JobId> job_ids_;
     // Timers come and go with every gang: their memory is kept and used again.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> timer_memory_ =
@@ -426,14 +428,13 @@ private:
     RunTimeHistory history_;
     std::map<ObjectKey, GangSize> gang_sizes_;       // from PodGroup objects
     std::map<ObjectKey, FinishedRanks> finished_;    // of jobs without pods, for an hour
-    std::vector<JobId> claims_;                      // jobs that hold one
+    std::vector<JobId> claims_, work_stale_;         // hold one; may have more or less work now
     std::set<PodId> maybe_leaving_;                  // that hold; all that are, and some more
     std::set<std::pair<Instant, PodId>> late_next_;  // that leave and are not stuck yet
     std::set<Arrived> elastic_jobs_, stranded_gangs_;
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
     PoolWork work_;
-    std::vector<JobId> work_stale_;  // jobs of which it may be another amount now
-    bool counts_work_ = false;       // a pool asks for it
+    bool counts_work_ = false;  // a pool asks for it
     std::vector<PoolRow> pools_;
     ByName<PoolId> pool_ids_;
     std::vector<QueueRow> queues_;

@@ -110,9 +110,10 @@ std::string gpu_type_of(const ClusterState& state, const JobRow& job) {
 
 }  // namespace
 
+bool begins_with_job(const EndedPod& pod) { return pod.name.empty() || pod.name.front() == '-'; }
+
 std::string name_of(const EndedPod& pod, const ObjectKey& job) {
-    const bool is_cut = pod.name.empty() || pod.name.front() == '-';
-    return (is_cut ? shown_name(job) : std::string{}) + pod.name;
+    return (begins_with_job(pod) ? shown_name(job) : std::string{}) + pod.name;
 }
 
 EndedPod ended_pod_of(const PodFacts& pod, const ObjectKey& job) {

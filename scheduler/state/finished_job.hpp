@@ -67,6 +67,7 @@ BOOST_DESCRIBE_STRUCT(FinishedJob, (),
 
 // The whole name of a pod that ended.
 std::string name_of(const EndedPod& pod, const ObjectKey& job);
+bool begins_with_job(const EndedPod& pod);  // its name, with the job's
 
 class ClusterState;
 struct JobRow;

@@ -341,6 +341,7 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
             timers_.emplace(row.timer_at, row.arrival, id);
         }
         if (row.claim_until.happened()) claims_.push_back(id);
+        if (row.workload_due) send_later(row);
         if (planted(PlantedBug::forget_sizes_on_disk)) row.elastic = {};
         if (planted(PlantedBug::forget_what_was_worked)) row.elastic.done = {};
         if (is_elastic(row)) elastic_jobs_.emplace(row.arrival, id);

@@ -156,6 +156,9 @@ private:
             if (!job.record && (job.workload_due || job.workload_in_flight)) {
                 fail("I3", "job " + to_string(key) + " has a workload effect and no record");
             }
+            if (job.workload_due && !job.workload_in_flight && !state_.unsent_.contains(key)) {
+                fail("I3", "job " + to_string(key) + " waits to be written and nobody knows");
+            }
             Instant refusal_ends_at;
             for (const PodId pod : job.pods) {
                 const PodRow& row = state_.pods_[pod.value()];

@@ -42,6 +42,7 @@ void ClusterState::place_in_windows(NodeId id) {
         return;
     }
     row.windows = windows;
+    changes_.note(id);
     if (is_listed) {
         calendar_.nodes.insert(id.value());
     } else {
@@ -81,6 +82,7 @@ void ClusterState::turn_calendar() {
         const NodeRow& row = nodes_[slot];
         for (const PodId pod : row.pods) note_stop(NodeId{slot}, pods_[pod.value()]);
         if ((row.windows & turned) == 0) continue;
+        changes_.note(NodeId{slot});
         note_eligibility_change(NodeId{slot});
         if ((row.windows & over) != 0 && !planted(PlantedBug::never_reopen)) {
             note_gain(row.pool);

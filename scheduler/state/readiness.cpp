@@ -336,6 +336,7 @@ void ClusterState::add_anchors(const JobRow& job, const Readiness& ready, Ask& a
 void ClusterState::leave_queue(JobId id) {
     JobRow& job = jobs_[id.value()];
     if (!job.waits_in.exists()) return;
+    changes_.note(id);
     QueueRow& queue = queues_[book_.at(job.waits_in).key.queue.value()];  // maybe another by now
     book_.remove(job.waits_in, {job.submitted_at, job.arrival, id});
     job.waits_in = ClassId::none();
@@ -347,6 +348,7 @@ void ClusterState::leave_queue(JobId id) {
 
 void ClusterState::enter_queue(JobId id, const Readiness& ready) {
     JobRow& job = jobs_[id.value()];
+    changes_.note(id);
     job.waits_in = book_.add({job.queue, job.priority, job.tenant, ask_of(job, ready)},
                              {job.submitted_at, job.arrival, id});
     for (const PodId pod : ready.pods) {

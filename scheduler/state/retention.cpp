@@ -53,6 +53,7 @@ void Retention::settle(EffectList& effects) {
     }
     while (const FinishedJob* oldest = finished.oldest()) {
         if (finished.size() <= most && !is_too_old(oldest->ended_at)) break;
+        state_.changes_.note_summary(oldest->key);
         finished.remove_oldest(state_.now_);
     }
 }
@@ -80,6 +81,7 @@ void Retention::summarize(JobId id, EffectList& effects) {
                                job.earlier_runs_until, job.last_phase};
     }
     state_.drop_job(id);
+    state_.changes_.note_summary(summary.key);
     state_.finished_jobs_.add(std::move(summary));
 }
 
@@ -104,6 +106,7 @@ void Retention::keep_pods(JobRow& job, FinishedJob& summary, EffectList& effects
 
 JobId Retention::bring_back(const ObjectKey& key) {
     FinishedJob past = state_.finished_jobs_.take(key);
+    state_.changes_.note_summary(key);
     const JobId id = state_.make_job(key, past.submitted_at);
     JobRow& job = state_.jobs_[id.value()];
     job.arrival = past.arrival;
@@ -187,6 +190,7 @@ void Retention::remove_pod(const CompactUid& uid) {
         return state_.drop_job_if_unused(id);
     }
     const ObjectKey key = *owner;
+    state_.changes_.note_summary(key);
     finished.remove_pod(key, uid);
     const FinishedJob& job = finished.by_key().at(key);
     // Pods of other makers are all there is of their job.

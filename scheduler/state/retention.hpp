@@ -29,7 +29,10 @@ public:
     // The object of a pod that ended is gone, if it is one.
     void remove_pod(const CompactUid& uid);
     // The object of a summarized job is gone, or it is submitted or adopted under this name.
-    void remove_job(const ObjectKey& key) { (void)state_.finished_jobs_.take(key); }
+    void remove_job(const ObjectKey& key) {
+        state_.changes_.note_summary(key);
+        (void)state_.finished_jobs_.take(key);
+    }
 
     // Of a job without a record that is gone: its controller may make another pod.
     void keep_ranks(const ObjectKey& job, FinishedRanks ranks);

@@ -180,6 +180,7 @@ ClusterState::Round ClusterState::count_round(const JobRow& job, const GangSize&
 }
 
 void ClusterState::refresh(JobId id, Readiness& ready, EffectList& effects) {
+    changes_.note(id);
     leave_queue(id);
     lift_refusals(jobs_[id.value()]);
     settle_round(id, effects);

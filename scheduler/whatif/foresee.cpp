@@ -40,13 +40,14 @@ public:
         return !is_kept && row.gpus_waiting > whole_gpus(1);
     }
 
-    Foreseen start() {
+    Foreseen start(const GoOn& go_on) {
         if (waited_ == 0) return {};
         trial_.happen(WokeUp{});  // first: what outlived its guess ends later, from now on
         for (const auto& [key, id] : trial_.state().jobs_by_key()) {
             for (const PodId pod : trial_.state().job(id).pods) note_end(pod);
         }
         for (int moments = 0; moments < kMomentsMax; ++moments) {
+            if (go_on && !go_on()) break;
             settle();
             if (waiting() < waited_) return {Fate::starts, trial_.now()};
             const Instant next = next_moment();
@@ -137,15 +138,17 @@ private:
 }  // namespace
 
 std::optional<StartEstimate> foresee_start(std::string_view exported, const ObjectKey& job,
-                                           Instant now, const std::optional<StartEstimate>& told) {
+                                           Instant now, const std::optional<StartEstimate>& told,
+                                           const GoOn& go_on) {
     StartEstimate out = told.value_or(StartEstimate{});
     const auto live = [&](Pace pace, Instant& at) {
+        if (go_on && !go_on()) return;
         Result<Trial> trial = Trial::of(exported, now);
         if (!trial) return;
         Life life{std::move(*trial), job, pace};
         // The list knows neither a job that is not submitted yet nor what limits leave to whom.
         if (!told || out.may_be_passed) out.may_be_passed = life.may_be_passed();
-        const Foreseen seen = life.start();
+        const Foreseen seen = life.start(go_on);
         if (seen.fate != Fate::too_far) at = seen.at;
     };
     live(Pace::median, out.likely);

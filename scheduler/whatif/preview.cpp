@@ -204,13 +204,13 @@ void sum_up(std::map<ObjectKey, Both>& by_job, Preview& out) {
 
 }  // namespace
 
-Result<Preview> preview(const PastWindow& past, const Policy& proposed) {
+Result<Preview> preview(const PastWindow& past, const Policy& proposed, const GoOn& go_on) {
     const RunTimes known{past};
     std::vector<Duration> run_times;
     for (const PastPod& pod : past.pods) run_times.push_back(known.of(pod));
-    const Result<std::vector<RerunPod>> before = rerun({past, std::nullopt, run_times});
+    const Result<std::vector<RerunPod>> before = rerun({past, std::nullopt, run_times, go_on});
     if (!before) return before.error();
-    const Result<std::vector<RerunPod>> after = rerun({past, proposed, run_times});
+    const Result<std::vector<RerunPod>> after = rerun({past, proposed, run_times, go_on});
     if (!after) return after.error();
     std::map<ObjectKey, Both> by_job;
     for (std::size_t i = 0; i < past.pods.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scheduler/model/policy.hpp"
+#include "scheduler/whatif/go_on.hpp"
 #include "scheduler/whatif/past.hpp"
 
 namespace gpuctl::whatif {
@@ -64,7 +65,7 @@ struct Preview {
     std::int64_t jobs_run_time_guessed = 0;  // never seen to end
 };
 
-// Errors: JournalDamaged.
-Result<Preview> preview(const PastWindow& past, const Policy& proposed);
+// Errors: JournalDamaged; ShuttingDown once `go_on` says no.
+Result<Preview> preview(const PastWindow& past, const Policy& proposed, const GoOn& go_on = {});
 
 }  // namespace gpuctl::whatif

@@ -4,13 +4,13 @@
 
 #include <boost/describe.hpp>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "scheduler/base/result.hpp"
 #include "scheduler/model/pod.hpp"
+#include "scheduler/whatif/go_on.hpp"
 #include "scheduler/whatif/stopped.hpp"
 
 namespace gpuctl::whatif {
@@ -66,10 +66,6 @@ struct Remedies {
     // Trials or time were used up: there may be other changes, and smaller ones than those found.
     bool ended_early = false;
 };
-
-// Asked before each trial: may the search go on? False ends it with what was found. Whoever asks
-// the question has a clock; the search has none. Empty: always.
-using GoOn = std::function<bool()>;
 
 // `exported`: Engine::export_state() of the engine that holds the job. Nothing is tried when the
 // job does not wait. At most 200 trials, each a copy of the state. Errors: JournalDamaged.

@@ -41,7 +41,7 @@ class Player {
 public:
     Player(const RerunAsk& ask, Engine engine)
         : ask_(ask), engine_(std::move(engine)), out_(ask.past.pods.size()), live_(out_.size()) {}
-    std::vector<RerunPod> play();
+    Result<std::vector<RerunPod>> play();
 
 private:
     void begin();
@@ -327,9 +327,12 @@ void Player::begin() {
     }
 }
 
-std::vector<RerunPod> Player::play() {
+Result<std::vector<RerunPod>> Player::play() {
     begin();
     while (!future_.empty() && future_.top().at <= ask_.past.end) {
+        if (ask_.go_on && !ask_.go_on()) {
+            return make_error(ErrorCode::ShuttingDown, "play the past again: gpuctld is stopping");
+        }
         now_ = std::max(now_, future_.top().at);
         while (!future_.empty() && future_.top().at <= now_) {
             const Happening next = future_.top();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/model/reason.hpp"
+#include "scheduler/whatif/go_on.hpp"
 #include "scheduler/whatif/past.hpp"
 
 namespace gpuctl::whatif {
@@ -24,8 +25,9 @@ struct RerunAsk {
     const PastWindow& past;
     std::optional<Policy> policy;     // instead of every policy there was
     std::vector<Duration> run_times;  // by pod; 0: to the end of the window
+    GoOn go_on = {};                  // false: ShuttingDown
 };
-// Errors: JournalDamaged.
+// Errors: JournalDamaged, ShuttingDown.
 Result<std::vector<RerunPod>> rerun(const RerunAsk& ask);
 
 }  // namespace gpuctl::whatif

@@ -31,7 +31,7 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     answer.starts = answer.blockers.empty();
     if (answer.starts) return answer;
     answer.position = view->position;
-    answer.start = foresee_start(trial->exported(), key, now, view->start);
+    answer.start = foresee_start(trial->exported(), key, now, view->start, go_on);
     for (Explanation& blocker : answer.blockers) keep_to(answer.start, blocker);
     Result<Remedies> remedies = find_remedies(trial->exported(), key, now, std::move(go_on));
     if (!remedies) return remedies.error();

@@ -1,5 +1,7 @@
 #include "sim/swarm/judge.hpp"
 
+#include "scheduler/engine/verify_listing.hpp"
+
 namespace gpuctl::sim {
 namespace {
 
@@ -22,6 +24,9 @@ void Judge::observe(const Engine& engine, const Input& input, const std::vector<
     sequence_ = static_cast<std::uint64_t>(input.sequence);
     ++probes.steps;
     for (const Violation& wrong : verify(after)) fail(wrong.id, wrong.what);
+    for (std::string& wrong : verify_listing(engine.listing(), sequence_)) {
+        fail("I25", std::move(wrong));
+    }
     close_workload(input.event);
     forget_progress(input.event);
     note_workloads(input.event);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "scheduler/engine/engine.hpp"
+#include "scheduler/engine/verify_listing.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/invariants.hpp"
 
@@ -81,6 +82,9 @@ public:
         if (verify_steps) {
             for (const Violation& wrong : verify(engine.state())) {
                 ADD_FAILURE() << wrong.id << ": " << wrong.what;
+            }
+            for (const std::string& wrong : verify_listing(engine.listing(), sequence)) {
+                ADD_FAILURE() << "I23: " << wrong;
             }
         }
     }

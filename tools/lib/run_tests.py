@@ -16,8 +16,8 @@ import run_integration
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 CORES = os.cpu_count() or 2
 # One ASan+UBSan build for all C++ tests; release for what integration, quickstart and benches start;
-# TSan for what has threads (the loop and its offload pool, the journal that writes on it).
-TSAN_TESTS = ["aio_tests", "journal_tests"]
+# TSan for what has threads (the loop and its offload pool, the journal that writes on it, the replica).
+TSAN_TESTS = ["aio_tests", "core_tests", "journal_tests"]
 SUITE_DEADLINE_S = 1800  # what computes yields to the tests with deadlines
 # What only computes makes way for what has deadlines beside it.
 YIELDING = ["nice", "-n", "15"]

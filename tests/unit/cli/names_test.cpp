@@ -93,6 +93,16 @@ TEST(Names, that_get_jobs_prints_are_each_job_once_with_its_namespace) {
     EXPECT_NE(found.request_line.find("namespace=a&"), std::string::npos) << found.request_line;
 }
 
+TEST(Names, of_queues_and_pools_select_among_jobs) {
+    CannedServer server{200, kJson, R"({"total":0,"items":[]})"};
+    const auto outcome =
+        server.run({"get", "jobs", "--queue", "research", "--pool", "training", "--json"});
+    EXPECT_NE(outcome.request_line.find("pool=training&"), std::string::npos)
+        << outcome.request_line;
+    EXPECT_NE(outcome.request_line.find("queue=research&"), std::string::npos)
+        << outcome.request_line;
+}
+
 TEST(Names, of_pools_and_nodes_are_taken_as_get_prints_them) {
     CannedServer pool{200, kJson, "{}"};
     EXPECT_EQ(pool.run({"describe", "pool", "pool/p"}).request_line,

@@ -75,39 +75,6 @@ TEST(Api, a_gang_lives_from_create_to_delete) {
     Daemon{quick_config(directory.path())}.run(live_one_job);
 }
 
-TEST(Api, in_a_list_of_pods_a_job_without_pods_has_nothing_that_could_be_ready) {
-    JobView job;
-    job.key = {"default", "llm"};
-    job.pods_wanted = 2;
-    EXPECT_EQ(api::job_row(job, Instant{})["ready"], "0/2");
-    EXPECT_EQ(api::row_without_pods(job, Instant{})["ready"], "0/0");
-}
-
-// A rollout showed what the new pods ask for, and what they wait for, beside the old ones (reader
-// 9).
-TEST(Api, a_pods_row_tells_what_the_pod_has_and_not_what_others_of_its_job_wait_for) {
-    JobView job;
-    job.key = {"default", "roll"};
-    job.gpus_per_pod = whole_gpus(1);
-    job.position = 3;
-    job.waiting.emplace();
-    job.waiting->reason = Reason::gpu_insufficient;
-    PodView pod;
-    pod.facts.request.gpus = {{"nvidia.com/gpu", whole_gpus(2)}};
-    EXPECT_EQ(api::pod_row(job, pod, Instant{})["reason"], "gpu_insufficient");
-    pod.node = "a";
-    pod.standing = PodStanding::bound;
-    pod.facts.phase = PodPhase::running;
-    const api::Json row = api::pod_row(job, pod, Instant{});
-    EXPECT_EQ(row["gpu"], 2);
-    EXPECT_EQ(row["reason"], "");
-    EXPECT_EQ(row["position"], 0);
-    pod.facts.status = "CrashLoopBackOff";
-    job.pods_wanted = 1;
-    job.pods = {pod};
-    EXPECT_EQ(api::job_row(job, Instant{})["ready"], "0/1");
-}
-
 aio::Task<void> explain_waiting(Daemon& daemon) {
     net::HttpResponse first = co_await daemon.create(training_yaml("first", 8, 2));
     EXPECT_EQ(first.status, 201) << first.body;

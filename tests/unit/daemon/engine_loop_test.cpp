@@ -33,10 +33,13 @@ public:
         story_.push_back("sync");
         waiting.push_back(std::move(done));
     }
+    [[nodiscard]] bool is_segment_full() const override { return false; }
+    void roll(std::function<void(Result<void>)> done) override { done({}); }
     Result<void> write_snapshot(const Engine&, Sequence) override {
         ++snapshots;
         return {};
     }
+    [[nodiscard]] journal::JournalPlace place() const override { return {}; }
     Result<void> close() override { return {}; }
     [[nodiscard]] Figures figures() const override { return {}; }
 

@@ -23,18 +23,18 @@ TEST(Selection, by_pool_finds_the_jobs_of_one_whose_last_node_went_away) {
     world.add(runs);
     world.run();
     const Call call = asking("/api/v1/jobs?pool=experiment");
-    ASSERT_EQ(*pool_of(world.engine.state(), call), "experiment");
+    ASSERT_EQ(*pool_of(world.engine.listing(), call), "experiment");
     world.remove_node("a");
 
     const ClusterState& state = world.engine.state();
     ASSERT_EQ(list_jobs(state, {}).front().pool, "experiment");
-    const Result<std::string> pool = pool_of(state, call);
+    const Result<std::string> pool = pool_of(world.engine.listing(), call);
     ASSERT_TRUE(pool) << pool.error().message;
     EXPECT_EQ(*pool, "experiment");
-    EXPECT_EQ(pool_of(state, asking("/api/v1/jobs?pool=nope")).error().message,
+    EXPECT_EQ(pool_of(world.engine.listing(), asking("/api/v1/jobs?pool=nope")).error().message,
               "there is no pool nope; there are: default");
     world.remove_pod("runs");
-    EXPECT_FALSE(pool_of(state, call)) << "nothing is left of it";
+    EXPECT_FALSE(pool_of(world.engine.listing(), call)) << "nothing is left of it";
 }
 
 TEST(Selection, by_pool_finds_one_that_is_configured_and_has_neither_node_nor_job) {
@@ -42,7 +42,7 @@ TEST(Selection, by_pool_finds_one_that_is_configured_and_has_neither_node_nor_jo
     Policy policy;
     policy.pools.emplace_back().name = "later";
     world.set(policy);
-    EXPECT_EQ(*pool_of(world.engine.state(), asking("/api/v1/nodes?pool=later")), "later");
+    EXPECT_EQ(*pool_of(world.engine.listing(), asking("/api/v1/nodes?pool=later")), "later");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Each call to the disk fails once, for good, and with the power cut right after: whatever was
-// acknowledged is there at the next start.
+// Each call to the disk fails once, for good, and with the power cut right after or not: whatever
+// was acknowledged is there at the next start. Snapshots are made of memory and of the files.
 
 #include "unit/journal/faulty_disk.hpp"
 
@@ -15,6 +15,19 @@ protected:
         std::uint64_t calls = 0;
         std::optional<Error> failure;
     };
+
+    enum class SnapshotOf : bool { memory, files };
+    enum class Power : bool { stays, is_cut };
+
+    // As the replica does it, here on the test's own thread so that calls have one order.
+    Result<void> compact_files(Journal& journal, Sequence next) {
+        const Result<void> rolled = roll(journal);
+        if (!rolled) return rolled;
+        const std::atomic<bool> stop{false};
+        const Result<Engine> rebuilt = rebuild_engine(journal.place(), next, stop);
+        if (!rebuilt) return rebuilt.error();
+        return compact(journal.place(), *rebuilt, next);
+    }
 
     // A daemon's life: inputs in batches, a snapshot in between, segments rolling, a clean stop.
     Run live(FaultyDisk& disk) {
@@ -35,13 +48,15 @@ protected:
                 mine.engine.step(make_input(next), effects);
                 ++next;
             }
-            if (!run.failure) note(run, (*journal)->flush());
+            if (!run.failure) note(run, flush_and_roll(**journal));
             const Result<void> synced = sync(**journal);
             if (synced && !run.failure) run.acknowledged = next - 1;
             note(run, synced);
             if (batch == 2 && !run.failure) {
                 const Result<void> snapshot =
-                    (*journal)->write_snapshot(mine.engine, Sequence{next});
+                    snapshot_of == SnapshotOf::memory
+                        ? (*journal)->write_snapshot(mine.engine, Sequence{next})
+                        : compact_files(**journal, Sequence{next});
                 if (!snapshot) snapshot_failures.push_back(snapshot.error().message);
             }
         }
@@ -68,7 +83,7 @@ protected:
             EXPECT_FALSE(run.failure->message.empty());
             EXPECT_EQ(run.failure->code, ErrorCode::JournalFailed) << run.failure->message;
         }
-        disk.cut_power();
+        if (power == Power::is_cut) disk.cut_power();
         Recovered after;
         const auto journal = Journal::open(loop, real_disk(), settings(), after);
         ASSERT_TRUE(journal.has_value()) << "call " << fails_at << ": " << journal.error().message;
@@ -79,7 +94,19 @@ protected:
         worst_loss = std::max(worst_loss, run.acknowledged - std::min(found, run.acknowledged));
     }
     void survive_all(int error, bool forever) {
+        for (const Power then : {Power::is_cut, Power::stays}) {
+            for (const SnapshotOf made_of : {SnapshotOf::memory, SnapshotOf::files}) {
+                power = then;
+                snapshot_of = made_of;
+                survive_each_call(error, forever);
+            }
+        }
+    }
+    void survive_each_call(int error, bool forever) {
         segment_bytes_max = 700;
+        hashes.clear();
+        snapshot_failures.clear();
+        std::filesystem::remove_all(root + "/state");
         for (std::uint64_t i = 0; i <= 18; ++i) hashes.push_back(hash_after(i));
         FaultyDisk healthy{0, error, forever};
         const Run run = live(healthy);
@@ -90,6 +117,8 @@ protected:
         EXPECT_FALSE(snapshot_failures.empty());
     }
 
+    Power power = Power::is_cut;
+    SnapshotOf snapshot_of = SnapshotOf::memory;
     std::vector<std::uint64_t> hashes;
     std::vector<std::string> snapshot_failures;
     std::uint64_t worst_loss = 0;

@@ -86,12 +86,23 @@ protected:
         EXPECT_TRUE(turn_until([&] { return answer.has_value(); })) << "sync never answered";
         return answer ? *answer : Result<void>{make_error(ErrorCode::Timeout, "no answer")};
     }
+    Result<void> roll(Journal& journal) {
+        std::optional<Result<void>> answer;
+        journal.roll([&answer](Result<void> done) { answer = std::move(done); });
+        EXPECT_TRUE(turn_until([&] { return answer.has_value(); })) << "roll never answered";
+        return answer ? *answer : Result<void>{make_error(ErrorCode::Timeout, "no answer")};
+    }
+    // As the engine loop does it.
+    Result<void> flush_and_roll(Journal& journal) {
+        const Result<void> flushed = journal.flush();
+        return flushed && journal.is_segment_full() ? roll(journal) : flushed;
+    }
     // Appends inputs up to `last` and syncs after each `batch`.
     void fill(Journal& journal, std::uint64_t first, std::uint64_t last, std::uint64_t batch) {
         for (std::uint64_t i = first; i <= last; ++i) {
             ASSERT_TRUE(journal.append(make_input(i)).has_value());
             if (i % batch == 0 || i == last) {
-                ASSERT_TRUE(journal.flush().has_value());
+                ASSERT_TRUE(flush_and_roll(journal).has_value());
                 ASSERT_TRUE(sync(journal).has_value());
             }
         }

@@ -26,6 +26,7 @@ protected:
             for (const std::uint64_t end = next + 50; next < end; ++next) {
                 ASSERT_TRUE((*journal)->append(make_input(next)).has_value());
                 engine.step(make_input(next), effects);
+                ASSERT_TRUE(flush_and_roll(**journal).has_value());
                 if (next % 20 != 0) continue;
                 ASSERT_TRUE((*journal)->write_snapshot(engine, Sequence{next + 1}).has_value());
             }
@@ -68,6 +69,46 @@ TEST_F(PastTest, gives_the_engine_at_the_last_snapshot_not_after_the_moment_and_
     const auto oldest = read_since(3);
     ASSERT_TRUE(oldest.has_value());
     EXPECT_EQ(oldest->inputs, numbers(1, 100)) << "from the very beginning";
+}
+
+TEST_F(PastTest, is_read_to_its_end_though_a_snapshot_moves_files_meanwhile) {
+    live();
+    std::vector<std::uint64_t> inputs;
+    PastReader reader;
+    reader.begin = [&](const Engine&) {
+        std::vector<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            const std::string name = entry.path().filename().string();
+            if (name.ends_with(".log")) names.push_back(name);
+        }
+        ASSERT_FALSE(names.empty());
+        move_to_past(real_disk(), folder, names, past_bytes_max);
+    };
+    reader.next = [&](const Input& input) {
+        inputs.push_back(static_cast<std::uint64_t>(input.sequence));
+    };
+    const Result<void> read = read_past(folder, Instant{95'000}, reader);
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(inputs, numbers(81, 100));
+}
+
+TEST_F(PastTest, is_read_no_further_than_it_is_wanted) {
+    segment_bytes_max = 1u << 20;
+    auto journal = open();
+    ASSERT_TRUE(journal.has_value());
+    for (std::uint64_t next = 1; next <= 1'000; ++next) {
+        ASSERT_TRUE((*journal)->append(make_input(next)).has_value());
+    }
+    ASSERT_TRUE((*journal)->flush().has_value());
+    std::size_t inputs = 0;
+    PastReader reader;
+    reader.begin = [](const Engine&) {};
+    reader.next = [&](const Input&) { ++inputs; };
+    reader.go_on = [&] { return inputs < 300; };
+    const Result<void> read = read_past(folder, Instant{0}, reader);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error().code, ErrorCode::ShuttingDown);
+    EXPECT_LT(inputs, 1'000u);
 }
 
 TEST_F(PastTest, is_no_part_of_what_a_start_reads) {

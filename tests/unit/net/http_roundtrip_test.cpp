@@ -19,12 +19,6 @@ HttpRequest post(std::string target, std::string body) {
     return request;
 }
 
-HttpRequest get(std::string target) {
-    HttpRequest request;
-    request.target = std::move(target);
-    return request;
-}
-
 aio::Task<void> one_connection_body(aio::Loop& loop) {
     TestServer server{loop};
     HttpClient client{loop, server.origin()};

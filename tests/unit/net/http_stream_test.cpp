@@ -14,12 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using Scripts = std::vector<ScriptedPeer::Script>;
 
-HttpRequest get(std::string target) {
-    HttpRequest request;
-    request.target = std::move(target);
-    return request;
-}
-
 struct Read {
     std::optional<Error> open_failure;
     std::optional<Error> failure;

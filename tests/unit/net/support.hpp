@@ -20,6 +20,12 @@
 
 namespace gpuctl::net {
 
+inline HttpRequest get(std::string target) {
+    HttpRequest request;
+    request.target = std::move(target);
+    return request;
+}
+
 inline aio::Deadline soon() { return aio::Deadline::in(std::chrono::seconds(30)); }
 
 // POST /echo returns the body; GET /hello says hello; /slow answers when `release` is notified;

@@ -110,6 +110,40 @@ TEST_F(RetentionTest, the_newest_are_in_full_the_others_a_summary_and_beyond_tha
     EXPECT_EQ(list_jobs(state(), {}).size(), 4U);
 }
 
+TEST_F(RetentionTest, a_summary_is_found_by_its_names_as_by_looking_at_all_of_them) {
+    keep(1, 4, Duration::seconds(3'600));
+    for (const char* name : {"a1", "a2", "a3"}) finish(name);
+    PodFacts lone = pod("lone-of-nobody", "", 1);
+    lone.job = "Operator.6d8f:made";
+    world.add(lone);
+    world.run();
+    end("lone-of-nobody", PodPhase::failed);
+    finish("a4");
+    ASSERT_NE(summary("a2"), nullptr);
+    ASSERT_NE(summary("Operator.6d8f:made"), nullptr);
+    const auto names = {"a2",   "a2-0",           "a1",     "a4",
+                        "made", "lone-of-nobody", "a2-0-x", "Operator.6d8f:made",
+                        "a1-0", "lone",           "a4-0"};
+    for (const char* name : names) {
+        for (const char* space : {"", "team-a", "team-b"}) {
+            SCOPED_TRACE(std::string{space} + "/" + name);
+            const Result<JobView> by_index = find_job(world.engine.listing(), space, name);
+            const Result<JobView> by_hand = find_job(state(), space, name);
+            ASSERT_EQ(by_index.has_value(), by_hand.has_value());
+            if (by_hand) {
+                EXPECT_EQ(by_index->key, by_hand->key);
+                EXPECT_EQ(by_index->summary, by_hand->summary);
+            }
+        }
+    }
+    EXPECT_TRUE(find_job(world.engine.listing(), "", "lone-of-nobody").has_value());
+    JobSelection finished;
+    finished.status = "succeeded";
+    JobIndex::Page page;
+    world.engine.listing().read_page(finished, 0, 20, page);
+    EXPECT_EQ(page.total, 3U) << "a2 and a3 as summaries, a4 in full";
+}
+
 TEST_F(RetentionTest, one_that_runs_or_waits_does_not_count_however_old_it_is) {
     keep(0, 0, Duration::seconds(10));
     make("runs");

@@ -207,6 +207,7 @@ TEST(HostPort, of_an_address_to_listen_on) {
     EXPECT_EQ(read(""), "is empty");
     EXPECT_EQ(read("h: 80"), "contains a space (character 3)");
     EXPECT_NE(read("::1:8000").find("several colons"), std::string::npos);
+    EXPECT_NE(read("http://h:80").find("begins with a scheme"), std::string::npos);
     EXPECT_NE(read("::1").find("[::1]"), std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-#include "scheduler/engine/missing_pods.hpp"
+#include "scheduler/listing/missing_pods.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,34 @@
+#pragma once
+// A gpuctld of its own process, with what it says about itself.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace gpuctl::bench {
+
+class DaemonProcess {
+public:
+    // Starts it on the configuration in `directory`/gpuctld.yaml and waits until it is ready.
+    DaemonProcess(const std::string& program, const std::string& directory, std::uint16_t port,
+                  std::chrono::seconds patience);
+    ~DaemonProcess();
+    DaemonProcess(const DaemonProcess&) = delete;
+    DaemonProcess& operator=(const DaemonProcess&) = delete;
+
+    void send(int signal) const;
+    [[nodiscard]] std::uint16_t port() const { return port_; }
+    [[nodiscard]] double started_in_s() const { return started_in_s_; }
+    // Of its event loop's thread, which is the first one.
+    [[nodiscard]] double loop_cpu_us() const;
+    [[nodiscard]] double peak_mib() const;
+
+private:
+    pid_t process_ = -1;
+    std::uint16_t port_ = 0;
+    double started_in_s_ = 0;
+};
+
+}  // namespace gpuctl::bench

@@ -1,0 +1,65 @@
+#pragma once
+// A client that costs little: keep-alive connections on one thread, each answer taken apart only as
+// far as its length. Requests follow one another as fast as they are answered, or at a rate.
+//
+// Thread: the caller's, which run() blocks.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gpuctl::bench {
+
+struct LoadResult {
+    std::uint64_t answers = 0;
+    std::uint64_t refused = 0;  // of these: not 2xx
+    std::uint64_t bytes = 0;    // of bodies
+    double seconds = 0;
+    // Milliseconds, sorted; at a rate from when the request was due.
+    std::vector<double> latencies_ms;
+    [[nodiscard]] double rate() const {
+        return seconds > 0 ? static_cast<double>(answers) / seconds : 0;
+    }
+    [[nodiscard]] double percentile(double part) const;
+};
+
+// The next request: header and body.
+using NextRequest = std::function<std::string()>;
+std::string get_request(const std::string& target);
+std::string post_request(const std::string& target, const std::string& yaml);
+
+struct Stream {
+    NextRequest next;
+    double per_second = 0;  // 0: as fast as answers come
+    std::size_t connections = 8;
+};
+
+// Sends what the streams say for so long, or until `stop`, then waits for what is open.
+std::vector<LoadResult> run_load(std::uint16_t port, const std::vector<Stream>& streams,
+                                 std::chrono::duration<double> length,
+                                 const std::atomic<bool>* stop = nullptr);
+
+// Open WebSockets that nobody answers on: what comes is read and thrown away.
+class Followers {
+public:
+    Followers() = default;
+    ~Followers();
+    Followers(const Followers&) = delete;
+    Followers& operator=(const Followers&) = delete;
+    // False: not upgraded.
+    bool open(std::uint16_t port, const std::string& target);
+    [[nodiscard]] const std::vector<int>& sockets() const { return sockets_; }
+
+private:
+    std::vector<int> sockets_;
+};
+std::vector<LoadResult> run_load(std::uint16_t port, const std::vector<Stream>& streams,
+                                 std::chrono::duration<double> length, const Followers& followers);
+
+// One request and its body, for what is asked once; "" when it failed.
+std::string fetch(std::uint16_t port, const std::string& target, int& status);
+
+}  // namespace gpuctl::bench

@@ -1,0 +1,23 @@
+#pragma once
+// The two ends of a load of reads, each a process of its own, for tools/bench-bind.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace gpuctl::bench {
+
+struct LoadOptions {
+    std::uint16_t port = 0;
+    std::string target;
+    std::uint64_t pages = 1;  // of these any, where the target is a list
+    double per_second = 1'000;
+    std::size_t connections = 8;
+};
+// Waits for the server, reads until SIGTERM, then prints how that went.
+int load_until_stopped(const LoadOptions& options);
+
+// A server that answers everything with so many bytes and does nothing else, until it is killed.
+int serve_fixed_answers(std::uint16_t port, std::size_t bytes);
+
+}  // namespace gpuctl::bench

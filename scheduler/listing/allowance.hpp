@@ -1,0 +1,38 @@
+#pragma once
+// How much of the loop's time readers may have for bringing up to date what changes with every step
+// of the engine: a fiftieth of it, and what they did not use of that for a while. Who is refused
+// shows what was true a moment ago. Costs are counted, not measured, so that the same reads of the
+// same states give the same answers.
+//
+// Owner, thread: the Listing's.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "scheduler/base/time.hpp"
+
+namespace gpuctl {
+
+class Allowance {
+public:
+    static constexpr std::int64_t kNsPerMs = 20'000;        // of each millisecond that passes
+    static constexpr std::int64_t kSavedMost = 40'000'000;  // ns
+
+    // True: so much may be spent, and is.
+    bool take(std::int64_t cost_ns, Instant now) {
+        if (now > seen_) {
+            const std::int64_t ms = std::min<std::int64_t>((now - seen_).ms(), 10'000);
+            left_ns_ = std::min(left_ns_ + ms * kNsPerMs, kSavedMost);
+            seen_ = now;
+        }
+        if (left_ns_ <= 0) return false;
+        left_ns_ -= cost_ns;  // what is too much is paid back before the next
+        return true;
+    }
+
+private:
+    std::int64_t left_ns_ = kSavedMost;
+    Instant seen_;
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,92 @@
+#pragma once
+// What readers are shown of all jobs, nodes and queues, kept in step with the state so that an
+// answer costs what it returns (docs/adr/0031-reads.md): an index over jobs, sums over jobs and
+// nodes, places in line, reasons and starts.
+//
+// It reads the state and decides nothing; no part of the image. The first one who asks pays for
+// one look at everything; from then on the state notes what changes (state/changes.hpp), and
+// refresh() looks at that alone.
+//
+// Lifecycle, owner, thread: the Engine's. What it hands out is valid until the next step.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "scheduler/listing/class_reasons.hpp"
+#include "scheduler/listing/ended_pod_names.hpp"
+#include "scheduler/listing/job_index.hpp"
+#include "scheduler/listing/job_sums.hpp"
+#include "scheduler/listing/pool_sums.hpp"
+#include "scheduler/listing/start_board.hpp"
+#include "scheduler/listing/waiting_order.hpp"
+
+namespace gpuctl {
+
+class Listing {
+public:
+    explicit Listing(ClusterState& state);
+
+    // Brings it up to date with the state, whose every step has another `revision`.
+    void refresh(std::uint64_t revision);
+    // So many jobs have changed since.
+    [[nodiscard]] std::size_t behind() const {
+        return state_.changes().jobs().size() + state_.changes().summaries().size();
+    }
+    // Another policy counts.
+    void note_policy() { starts_.forget(); }
+
+    [[nodiscard]] const ClusterState& state() const { return state_; }
+    [[nodiscard]] const JobIndex& index() const { return index_; }
+    [[nodiscard]] const ListingNames& names() const { return names_; }
+    [[nodiscard]] const JobSums& jobs() const { return sums_; }
+    [[nodiscard]] const PoolSums& pools();
+
+    void read_page(const JobSelection& selection, std::uint64_t first, std::uint64_t count,
+                   JobIndex::Page& page) {
+        index_.read_page(selection, names_, first, count, page);
+    }
+    // Jobs with a pod of this name, of those that ended and whose rows are gone, too. An empty
+    // namespace means any.
+    void read_with_pod(std::string_view namespace_name, std::string_view pod,
+                       std::vector<const JobEntry*>& out) const;
+    [[nodiscard]] std::int64_t position_of(JobId job);
+    [[nodiscard]] std::optional<StartEstimate> start_of(JobId job) const;
+    // Why it does not start, in a word; none: nothing of it waits.
+    [[nodiscard]] Reason reason_of(const JobEntry& entry);
+    // Waiting jobs by what they were last refused for, and those that are held or lack pods.
+    [[nodiscard]] JobSums::ByReason waiting_by_reason() const;
+
+    // Brings the starts up to date if that is due and little; else there is work.
+    void refresh_starts() { starts_.refresh(state_, order_, revision_); }
+    [[nodiscard]] bool has_work() const { return starts_.is_at_work(); }
+    [[nodiscard]] bool are_starts_too_old() const { return starts_.is_too_old(state_.now()); }
+    void work() { starts_.work(state_, order_, StartBoard::kPiece); }
+
+    void read_line(QueueId queue, std::size_t most, std::vector<WaitingJob>& out) {
+        order_.read(state_, queue, revision_, most, out);
+    }
+
+private:
+    void build();
+    void update(JobId job);
+    void update_summary(const ObjectKey& job);
+    void add_with_pod(const ObjectKey& pod, std::vector<const JobEntry*>& out) const;
+
+    ClusterState& state_;
+    std::uint64_t revision_ = 0;
+    ListingNames names_;
+    EntryReader reader_;
+    JobIndex index_;
+    EndedPodNames ended_pods_;
+    JobSums sums_;
+    PoolSums pools_;
+    WaitingOrder order_;
+    ClassReasons reasons_;
+    StartBoard starts_;
+    std::vector<JobId> changed_;  // buffers
+    std::vector<NodeId> changed_nodes_;
+    std::vector<ObjectKey> changed_summaries_;
+};
+
+}  // namespace gpuctl

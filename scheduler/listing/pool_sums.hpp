@@ -1,0 +1,79 @@
+#pragma once
+// Sums over the nodes of each pool, kept as nodes change: what metrics and lists of pools say of
+// GPUs.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+// What GPUs are at the moment, in thousandths of whole ones; each is in one state.
+struct GpuStates {
+    GpuMilli available;
+    GpuMilli allocated;
+    GpuMilli reserved;     // free, and earmarked or kept by a reservation
+    GpuMilli maintenance;  // idle, and closed by a window or a cordon
+    GpuMilli failed;       // idle on an unhealthy node, or not offered by their machine
+    void add(const GpuStates& other, std::int64_t times = 1);
+    friend bool operator==(const GpuStates&, const GpuStates&) = default;
+};
+
+// One node, as far as its pool counts it. All amounts are of whole GPUs or parts of them.
+struct NodeGlance {
+    PoolId pool;  // none: it is not known and counts nowhere
+    GpuMilli total;
+    GpuMilli used;  // never more than there is
+    GpuMilli claimed;
+    GpuMilli excess;  // asked for beyond what it offers
+    bool has_excess = false;
+    bool is_closed = false;  // in maintenance, or unhealthy
+    bool takes_work = false;
+    GpuMilli free;         // for work: zero where it takes none
+    GpuMilli wholly_free;  // likewise, without what is left of GPUs in parts
+    GpuStates states;
+    std::string gpu_model;
+    friend bool operator==(const NodeGlance&, const NodeGlance&) = default;
+};
+NodeGlance glance_at(const ClusterState& state, NodeId node);
+
+// Takes ordinary work: neither cordoned, closed for maintenance, told to be unhealthy, nor tainted
+// against pods without tolerations.
+bool takes_work(const ClusterState& state, NodeId node);
+
+struct PoolSum {
+    std::int64_t nodes = 0;
+    std::int64_t nodes_excess = 0;
+    std::int64_t nodes_closed = 0;
+    GpuMilli total;
+    GpuMilli used;
+    GpuMilli free;
+    GpuMilli excess;
+    GpuStates states;
+    std::map<GpuMilli, std::int64_t> nodes_by_wholly_free;  // of those that take work
+    struct OfModel {
+        std::int64_t gpus = 0;  // whole ones
+        std::int64_t nodes = 0;
+        friend bool operator==(const OfModel&, const OfModel&) = default;
+    };
+    std::map<std::string, OfModel> by_model;
+    void count(const NodeGlance& node, std::int64_t sign);
+    [[nodiscard]] GpuMilli largest_free() const;
+    friend bool operator==(const PoolSum&, const PoolSum&) = default;
+};
+
+class PoolSums {
+public:
+    void put(NodeId node, NodeGlance glance);
+    void clear() { *this = {}; }
+    [[nodiscard]] const PoolSum& of(PoolId pool) const;
+
+private:
+    std::vector<NodeGlance> nodes_;  // by NodeId
+    std::vector<PoolSum> pools_;     // by PoolId
+};
+
+}  // namespace gpuctl

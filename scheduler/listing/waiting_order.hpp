@@ -1,0 +1,136 @@
+#pragma once
+// The place of each waiting job in its queue, in the order in which the planner would try them if
+// all of them fitted (policy/queue_order.hpp).
+//
+// Jobs of a queue that all terms of its order but age treat alike are one group, in the order of
+// their age: there are as many groups as namespaces times priorities, whatever the number of jobs;
+// in the order SHORTEST as many as classes. Groups are sorted when somebody asks, and that answer
+// is kept as long as the state and the second stay the same; a place is then a sum over the groups
+// before it, and a search in those that are equal to it.
+//
+// Owner, thread: the Listing's.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "scheduler/listing/allowance.hpp"
+#include "scheduler/policy/queue_order.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+// Waiting jobs in the order of their age, with the number of those before each: sorted runs of at
+// most kRunMax.
+class AgedJobs {
+public:
+    void insert(const WaitingJob& job);
+    void erase(const WaitingJob& job);
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    [[nodiscard]] const WaitingJob& front() const { return runs_.front().front(); }
+    // From the first to the last; good until the next change.
+    struct Cursor {
+        const AgedJobs* jobs = nullptr;
+        std::size_t run = 0;
+        std::size_t index = 0;
+        [[nodiscard]] const WaitingJob& job() const { return jobs->runs_[run][index]; }
+        // False: that was the last.
+        bool advance() {
+            if (++index < jobs->runs_[run].size()) return true;
+            index = 0;
+            return ++run < jobs->runs_.size();
+        }
+    };
+    [[nodiscard]] Cursor begin() const { return {this, 0, 0}; }
+    // So many come before it.
+    [[nodiscard]] std::size_t rank_of(const WaitingJob& job) const;
+    // So many, from the first on, satisfy `is_before`; none behind the first that does not.
+    template <typename IsBefore>
+    [[nodiscard]] std::size_t count_before(IsBefore is_before) const;
+
+private:
+    static constexpr std::size_t kRunMax = 512;
+    using Run = std::vector<WaitingJob>;
+    std::vector<Run> runs_;
+    std::size_t size_ = 0;
+};
+
+class WaitingOrder {
+public:
+    // The job is in the queue book, or in another place there than before, or not any more.
+    void update(const ClusterState& state, JobId job);
+    void clear();
+
+    // 1-based; 0: it does not wait in a queue. `revision` moves with every change of the state.
+    std::int64_t position_of(const ClusterState& state, JobId job, std::uint64_t revision);
+
+    // The jobs of the queue that are next, at most so many, into `out`.
+    void read(const ClusterState& state, QueueId queue, std::uint64_t revision, std::size_t most,
+              std::vector<WaitingJob>& out);
+    [[nodiscard]] std::size_t waiting_in(QueueId queue) const;
+
+private:
+    struct GroupKey {
+        std::int32_t priority = 0;
+        TenantId tenant;
+        bool resumes = false;
+        std::uint64_t serial = 0;  // of the class, where classes differ by more than that
+        friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
+    };
+    struct Group {
+        AgedJobs jobs;
+        std::size_t tier = 0;
+    };
+    struct Queue {
+        std::map<GroupKey, Group> groups;
+        std::size_t size = 0;
+        // Groups that come one behind the other; those of one tier are merged by age.
+        std::vector<std::vector<Group*>> tiers;
+        std::uint64_t revision = 0;  // as of which they are sorted; 0: they are not
+        std::int64_t second = 0;
+        std::vector<std::size_t> before;  // by tier: jobs of the tiers before it
+        bool are_summed = false;
+    };
+    struct Known {
+        QueueId queue;
+        GroupKey group;
+        WaitingJob job;
+        bool waits = false;
+    };
+
+    void sort_groups(const ClusterState& state, QueueId id, std::uint64_t revision);
+    static void sum_up(Queue& queue);
+    [[nodiscard]] static Contender contender(const ClusterState& state, const WaitingJob& job);
+    Queue& queue_at(QueueId id);
+
+    std::vector<Known> jobs_;    // by JobId
+    std::vector<Queue> queues_;  // by QueueId
+    Line line_;
+    Allowance allowance_;
+};
+
+template <typename IsBefore>
+std::size_t AgedJobs::count_before(IsBefore is_before) const {
+    std::size_t count = 0;
+    for (const Run& run : runs_) {
+        if (is_before(run.back())) {
+            count += run.size();
+            continue;
+        }
+        std::size_t low = 0;
+        std::size_t high = run.size() - 1;  // the last does not
+        while (low < high) {
+            const std::size_t middle = (low + high) / 2;
+            if (is_before(run[middle])) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return count + low;
+    }
+    return count;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,68 @@
+#pragma once
+// Which jobs and nodes have changed since an index over the state was last brought up to date. Each
+// is noted once, however often it changes; nothing is noted until the first reader asks for it, so
+// that a state that nobody reads pays for a test of a flag.
+//
+// A job is noted when its row, a pod of it or its place in a queue changes, when it is made and
+// when it is gone: whoever reads looks at the row and tells a vacant or reused one by its arrival.
+// No part of the image. Owner, thread: ClusterState's.
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "scheduler/base/ids.hpp"
+#include "scheduler/model/pod.hpp"
+
+namespace gpuctl {
+
+template <typename Id>
+class ChangedIds {
+public:
+    void note(Id id) {
+        if (id.value() >= is_noted_.size()) is_noted_.resize(id.value() + 1);
+        if (std::exchange(is_noted_[id.value()], std::uint8_t{1}) == 0) ids_.push_back(id);
+    }
+    [[nodiscard]] bool empty() const { return ids_.empty(); }
+    [[nodiscard]] std::size_t size() const { return ids_.size(); }
+    // Swaps them out, in the order in which they changed first; `out` lends its memory.
+    void take(std::vector<Id>& out) {
+        out.clear();
+        out.swap(ids_);
+        for (const Id id : out) is_noted_[id.value()] = 0;
+    }
+
+private:
+    std::vector<std::uint8_t> is_noted_;
+    std::vector<Id> ids_;
+};
+
+class StateChanges {
+public:
+    // From here on changes are noted.
+    void collect() { collects_ = true; }
+    [[nodiscard]] bool collects() const { return collects_; }
+
+    void note(JobId job) {
+        if (collects_ && job.exists()) jobs_.note(job);
+    }
+    void note(NodeId node) {
+        if (collects_ && node.exists()) nodes_.note(node);
+    }
+    // The summary of a finished job, which has no id: it came, changed or is gone.
+    void note_summary(const ObjectKey& job) {
+        if (collects_) summaries_.push_back(job);
+    }
+
+    [[nodiscard]] ChangedIds<JobId>& jobs() { return jobs_; }
+    [[nodiscard]] ChangedIds<NodeId>& nodes() { return nodes_; }
+    [[nodiscard]] std::vector<ObjectKey>& summaries() { return summaries_; }
+
+private:
+    bool collects_ = false;
+    ChangedIds<JobId> jobs_;
+    ChangedIds<NodeId> nodes_;
+    std::vector<ObjectKey> summaries_;
+};
+
+}  // namespace gpuctl

@@ -115,9 +115,10 @@ private:
     [[nodiscard]] std::optional<Books> without_loans(const ClusterState& state,
                                                      const PodFacts& like, const Amounts& ask,
                                                      const Books& leaving) const;
-    // Work without GPUs that could be stopped for one like it is gone; false: there is none.
-    bool clear_guests(const ClusterState& state, const PodFacts& like, const Amounts& ask,
-                      Books& then) const;
+    // Uids of work without GPUs that could be stopped for one like it.
+    [[nodiscard]] std::vector<std::string> guests_in_the_way(const ClusterState& state,
+                                                             const PodFacts& like,
+                                                             const Amounts& ask) const;
     [[nodiscard]] bool may_be_stopped(const ClusterState& state, const std::string& uid,
                                       const std::string& pool, bool is_willing) const;
     enum class Consent : std::uint8_t { needed, by_priority, not_needed };

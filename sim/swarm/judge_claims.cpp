@@ -386,11 +386,14 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
         }
     }
     // What a limit stops is not what stands beside GPUs.
-    Books then = without_loans(state, like, ask, leaving).value_or(leaving);
-    if (latest > Duration{}) then.begins_within = latest;
-    if (then.limit_crossed(like, ask).empty() && clear_guests(state, like, ask, then)) {
-        ++probes.clearings_tried;
-        if (then.fitting_in_models(like, ranks) >= ranks) {
+    if (const auto guests = guests_in_the_way(state, like, ask); !guests.empty()) {
+        std::optional<Books> then = without_loans(state, like, ask, leaving);
+        if (!then) then = leaving;
+        if (latest > Duration{}) then->begins_within = latest;
+        const bool is_allowed = then->limit_crossed(like, ask).empty();
+        for (const std::string& uid : guests) then->pods.at(uid).facts.phase = PodPhase::failed;
+        if (is_allowed) ++probes.clearings_tried;
+        if (is_allowed && then->fitting_in_models(like, ranks) >= ranks) {
             return fail("I14", name +
                                    " could use GPUs that its queue is guaranteed if others made "
                                    "way beside them, and nobody tries");

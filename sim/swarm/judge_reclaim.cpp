@@ -113,9 +113,9 @@ std::optional<Books> Judge::without_loans(const ClusterState& state, const PodFa
     return then;
 }
 
-bool Judge::clear_guests(const ClusterState& state, const PodFacts& like, const Amounts& ask,
-                         Books& then) const {
-    if (ask.gpus == 0) return false;
+std::vector<std::string> Judge::guests_in_the_way(const ClusterState& state, const PodFacts& like,
+                                                  const Amounts& ask) const {
+    if (ask.gpus == 0) return {};
     const QueueName mine = books_.queue_of(like);
     std::vector<std::string> guests;
     for (const auto& [uid, pod] : books_.pods) {
@@ -128,8 +128,7 @@ bool Judge::clear_guests(const ClusterState& state, const PodFacts& like, const 
         if (!is_owed(own, mine, ask, books_)) continue;
         if (unit_may_be_stopped(state, pod, mine.pool)) guests.push_back(uid);
     }
-    for (const std::string& uid : guests) then.pods.at(uid).facts.phase = PodPhase::failed;
-    return !guests.empty();
+    return guests;
 }
 
 }  // namespace gpuctl::sim

@@ -3,12 +3,14 @@
 // new segments and snapshots of the journal. The client runs on the same machine.
 
 #include <CLI/CLI.hpp>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -210,8 +212,13 @@ Json run_mixed(const DaemonProcess& daemon, const Options& options, const std::s
         streams.push_back(std::move(stream));
     }
     std::jthread reloads{[&](const std::stop_token& stop) {
-        for (int weight = 3; options.reload_every > 0 && !stop.stop_requested();) {
-            std::this_thread::sleep_for(std::chrono::duration<double>{options.reload_every});
+        std::mutex mutex;
+        std::condition_variable_any stopped;
+        std::unique_lock lock{mutex};
+        const std::chrono::duration<double> pause{options.reload_every};
+        for (int weight = 3; options.reload_every > 0;) {
+            stopped.wait_for(lock, stop, pause, [] { return false; });
+            if (stop.stop_requested()) return;  // not one more behind the end of the load
             std::ofstream{folder + "/gpuctld.yaml"} << config_of(options, folder, weight);
             daemon.send(SIGHUP);
             weight = 5 - weight;

@@ -1,5 +1,6 @@
 #include "daemon/journal/files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -75,9 +76,10 @@ Result<std::string> read_whole(Disk& disk, const std::string& path) {
     if (number < 0) return disk_error("open", path, number);
     const File file{disk, number};
     std::string bytes;
-    constexpr std::size_t chunk = 1u << 20;
     for (;;) {
         const std::size_t before = bytes.size();
+        // Most files are small, some are not.
+        const std::size_t chunk = std::clamp<std::size_t>(before, 1u << 13, 1u << 20);
         bytes.resize(before + chunk);
         const ssize_t got = disk.read(file.number(), bytes.data() + before, chunk);
         if (got == -EINTR) {

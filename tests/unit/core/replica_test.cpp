@@ -243,23 +243,38 @@ TEST(Replica, that_decided_otherwise_than_the_loop_writes_no_snapshot) {
     run_to_end(world.loop, compact_something_else(world));
 }
 
-// Keeps the worker busy until it is let go.
+// Keeps the worker busy from the moment it comes there until it is let go.
 struct Gate {
+    std::atomic<bool> was_reached{false};
     std::atomic<bool> is_open{false};
     Replica::Work work() {
         return [this](const Engine&) {
+            was_reached = true;
             while (!is_open) std::this_thread::yield();
         };
     }
 };
 
+aio::Task<void> until_reached(Gate& gate) {
+    const aio::Deadline patience = soon();
+    while (!gate.was_reached && !patience.passed()) {
+        co_await aio::sleep_until(aio::Deadline::in(std::chrono::milliseconds{1}));
+    }
+    EXPECT_TRUE(gate.was_reached) << "the worker never came to the question";
+}
+
 aio::Task<void> ask_while_busy(Asking& world) {
     const std::vector<Input> inputs = random_inputs(25);
     world.take(inputs, 0, 100);
     Gate gate;
-    const aio::Deadline brief = aio::Deadline::in(std::chrono::milliseconds{20});
-    Result<void> first = co_await world.replica->ask(world.engine, world.next, gate.work(), brief);
-    EXPECT_EQ(code_of(first), ErrorCode::Timeout);
+    // A question whose deadline passes before its turn is dropped: ask with more time until one is
+    // in the middle of its work when it ends.
+    for (std::chrono::milliseconds time{20}; !gate.was_reached; time *= 2) {
+        const aio::Deadline brief = aio::Deadline::in(time);
+        Result<void> first =
+            co_await world.replica->ask(world.engine, world.next, gate.work(), brief);
+        EXPECT_EQ(code_of(first), ErrorCode::Timeout);
+    }
     world.take(inputs, 100, 120);
     const aio::Deadline also_brief = aio::Deadline::in(std::chrono::milliseconds{20});
     Result<std::uint64_t> second = co_await world.ask_hash(also_brief);
@@ -319,7 +334,7 @@ aio::Task<void> stop_while_asked(Asking& world) {
     group.spawn("busy", keep_result(world, gate.work(), busy));
     Replica::Work note = [&ran](const Engine&) { ran = true; };
     group.spawn("behind", keep_result(world, note, behind));
-    co_await aio::sleep_until(aio::Deadline::in(std::chrono::milliseconds{10}));
+    co_await until_reached(gate);
     const aio::Deadline too_brief = aio::Deadline::in(std::chrono::milliseconds{10});
     const bool ended_at_once = co_await world.replica->stop(too_brief);
     EXPECT_FALSE(ended_at_once) << "the worker is in the middle of something";

@@ -138,11 +138,13 @@ private:
             const EvictionRequest& request = pod.eviction_request;
             const bool is_asked =
                 pod.eviction == Eviction::asked || pod.eviction == Eviction::postponed;
-            const std::string name = "pod " + to_string(pod.facts.key);
+            const auto name = [&pod] { return "pod " + to_string(pod.facts.key); };
             if (request.is_uncharged && pod.standing != PodStanding::bound) {
-                fail("I17", name + " is to be charged for an eviction and is not bound");
+                fail("I17", name() + " is to be charged for an eviction and is not bound");
             }
-            if (is_asked && request.why.empty()) fail("I17", name + " is evicted without a reason");
+            if (is_asked && request.why.empty()) {
+                fail("I17", name() + " is evicted without a reason");
+            }
         }
     }
 

@@ -13,12 +13,12 @@ void verify_ends(const ClusterState& state, std::vector<Violation>& found) {
     std::size_t ended = 0;
     for (const auto& [key, id] : state.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        const std::string name = "job " + to_string(key);
+        const auto name = [key = &key] { return "job " + to_string(*key); };
         const auto open = std::count_if(job.pods.begin(), job.pods.end(), [&](PodId pod) {
             return !is_terminal(state.pod(pod).facts.phase);
         });
         if (job.pods_open != open) {
-            found.push_back({"I23", name + " counts another number of pods that have not ended"});
+            found.push_back({"I23", name() + " counts another number of pods that have not ended"});
         }
         const bool is_listed =
             state.finished_jobs().in_full().contains({job.ended_at, job.arrival, id});
@@ -26,7 +26,7 @@ void verify_ends(const ClusterState& state, std::vector<Violation>& found) {
         if (has_ended(state, job) != job.ended_at.happened() ||
             is_listed != job.ended_at.happened()) {
             found.push_back(
-                {"I23", name + " has ended and is not listed so, or the other way round"});
+                {"I23", name() + " has ended and is not listed so, or the other way round"});
         }
     }
     if (ended != state.finished_jobs().in_full().size()) {

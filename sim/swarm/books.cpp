@@ -316,11 +316,10 @@ bool Books::may_use(const PlacementRules& rules, const NodeFacts& node) {
 
 QueueName Books::queue_of(const PodFacts& pod) const {
     QueueName out{pod.pool.empty() ? kDefaultPool : pod.pool, pod.queue};
+    if (!out.queue.empty()) return out;
     const TenantPolicy* of = tenant(pod.key.namespace_name);
-    if (out.queue.empty() && of != nullptr && policy_of({out.pool, of->queue}) != nullptr) {
-        out.queue = of->queue;
-    }
-    if (out.queue.empty()) out.queue = kDefaultQueue;
+    const bool has_queue = of != nullptr && policy_of({out.pool, of->queue}) != nullptr;
+    out.queue = has_queue ? of->queue : kDefaultQueue;
     return out;
 }
 

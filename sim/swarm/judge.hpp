@@ -59,6 +59,7 @@ private:
     };
     using Held = std::map<QueueName, std::map<std::string, Amounts>>;
 
+    void check_listing(const Engine& engine);
     // judge_effects.cpp
     void check_bind(const BindPod& bind, const ClusterState& after, std::vector<Turn>& turns);
     void check_room(const BindPod& bind, const BookedPod& pod, const ClusterState& after);
@@ -113,8 +114,8 @@ private:
     // The books without all that could be stopped together for one like it; absent: not all of
     // that could be.
     [[nodiscard]] std::optional<Books> without_loans(const ClusterState& state,
-                                                     const PodFacts& like, const Amounts& ask,
-                                                     const Books& leaving) const;
+                                                     const PodFacts& like,
+                                                     const Amounts& ask) const;
     // Uids of work without GPUs that could be stopped for one like it.
     [[nodiscard]] std::vector<std::string> guests_in_the_way(const ClusterState& state,
                                                              const PodFacts& like,
@@ -154,8 +155,7 @@ private:
     [[nodiscard]] bool is_stranded(const PodFacts& pod) const;
     [[nodiscard]] std::optional<Books> without_stranded(const ClusterState& state,
                                                         const ObjectKey& but,
-                                                        const std::string& pool,
-                                                        const Books& leaving) const;
+                                                        const std::string& pool) const;
     void look_at_stranded(const ClusterState& state);
     void look_at_wait_targets(const ClusterState& state);
     void look_at_the_late(const ClusterState& state);
@@ -215,6 +215,7 @@ private:
     [[nodiscard]] bool has_quota(const std::string& tenant) const;  // for all pools together
     [[nodiscard]] bool shares_quota(const JobRow& job, const JobRow& other) const;
     [[nodiscard]] bool is_gone_soon(const ClusterState& state, const std::string& uid) const;
+    [[nodiscard]] bool does_anybody_leave(const ClusterState& state, const JobRow& job);
     [[nodiscard]] Books without_leaving(Books out, const ClusterState& state,
                                         const JobRow& job) const;
 
@@ -227,8 +228,7 @@ private:
     void look_at_sizes(const ClusterState& state);
     // All ranks that could go for one like it; absent: not all of them together.
     [[nodiscard]] std::optional<Books> without_surplus(const ClusterState& state, JobId by,
-                                                       const PodFacts& like,
-                                                       const Books& leaving) const;
+                                                       const PodFacts& like) const;
 
     // judge_order.cpp
     void check_order(const std::vector<Turn>& turns, const ClusterState& after);
@@ -323,8 +323,8 @@ private:
     std::map<ObjectKey, std::vector<PlaceLeft>> places_left_;
     std::set<std::string> told_to_go_;           // uids, in this step so far
     std::map<ObjectKey, std::int64_t> settled_;  // ranks bound in this step where they had claimed
-    // without_leaving() by pool, and namespace where that has a quota, while looking around
-    std::map<std::pair<std::string, std::string>, Books> leaving_;
+    // does_anybody_leave() by pool, and namespace where that has a quota, while looking around
+    std::map<std::pair<std::string, std::string>, bool> leaving_;
     // What is known of submitted jobs, and of those that are summaries when they ended.
     struct ToldJob {
         std::int32_t ranks = 0;

@@ -177,6 +177,23 @@ Books Judge::without_leaving(Books out, const ClusterState& state, const JobRow&
     return out;
 }
 
+// Whether without_leaving() would have less, which is asked for each job that waits.
+bool Judge::does_anybody_leave(const ClusterState& state, const JobRow& job) {
+    const std::string& pool = state.pool(job.pool).name;
+    const std::string own = has_quota(job.key.namespace_name) ? job.key.namespace_name : "";
+    const auto [known, is_new] = leaving_.try_emplace({pool, own}, false);
+    if (!is_new) return known->second;
+    known->second = std::any_of(books_.pods.begin(), books_.pods.end(), [&](const auto& entry) {
+        const auto& [uid, pod] = entry;
+        if (!pod.holds()) return false;
+        const auto node = books_.nodes.find(pod.where());
+        if (node == books_.nodes.end() || !node->second.ready) return false;
+        const bool is_own = !own.empty() && pod.facts.key.namespace_name == own;
+        return (node->second.pool == pool || is_own) && is_gone_soon(state, uid);
+    });
+    return known->second;
+}
+
 void Judge::check_claim(const Evictions& of, const ClusterState& after, const Places& beside,
                         Books then) {
     const auto& [beneficiary, evictions, before] = of;
@@ -333,6 +350,8 @@ bool Judge::unit_may_be_stopped(const ClusterState& state, const BookedPod& pod,
 void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness& ready) {
     const PodFacts& like = state.pod(ready.pods.front()).facts;
     if (like.priority >= kSystemPriority) return;
+    // Whoever only waits for them may lose that room to others, and is tried again when they go.
+    if (does_anybody_leave(state, state.job(id))) return;
     const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
     Amounts ask;
     ask.add(amounts_of(like.request), ranks);
@@ -347,25 +366,13 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
         if (then && latest > Duration{}) then->begins_within = latest;
         return then && starts(*then);
     };
-    const std::string& own = state.job(id).key.namespace_name;
-    const std::pair who{pool, has_quota(own) ? own : std::string{}};
-    auto known = leaving_.find(who);
-    if (known == leaving_.end()) {
-        known = leaving_.emplace(who, without_leaving(books_, state, state.job(id))).first;
-    }
-    const Books& leaving = known->second;
-    // Whoever only waits for them may lose that room to others, and is tried again when they go.
-    for (const auto& [uid, pod] : leaving.pods) {
-        if (pod.holds() != books_.pods.at(uid).holds()) return;
-    }
-    if (starts(leaving)) return;  // it waits for those who leave anyway
-    for (const auto& [uid, pod] : leaving.pods) {
+    for (const auto& [uid, pod] : books_.pods) {
         if (pod.holds()) latest = std::max(latest, pod.facts.stop_grace + kClaimSpare);
     }
     if (is_held_back(state, id, latest)) return;
     if (books_.policy.windows.empty()) latest = Duration{};
     ++probes.disruptions_tried;
-    if (std::optional<Books> then = without_surplus(state, id, like, leaving)) {
+    if (std::optional<Books> then = without_surplus(state, id, like)) {
         ++probes.shrinks_tried;
         if (starts_then(std::move(then))) {
             return fail("I14", "job " + to_string(state.job(id).key) +
@@ -373,13 +380,13 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
         }
     }
     const std::string name = "job " + to_string(state.job(id).key);
-    if (starts_then(without_stranded(state, state.job(id).key, pool, leaving))) {
+    if (starts_then(without_stranded(state, state.job(id).key, pool))) {
         return fail("I14", name + " could have gangs stopped that lack ranks and nobody tries");
     }
     if (could_start_anew(state, id, ready, like)) {
         return fail("I14", name + " could start elsewhere as a whole and nobody tries");
     }
-    if (std::optional<Books> then = without_loans(state, like, ask, leaving)) {
+    if (std::optional<Books> then = without_loans(state, like, ask)) {
         ++probes.reclaims_tried;
         if (starts_then(std::move(then))) {
             return fail("I14", name + " could have what was lent taken back and nobody tries");
@@ -387,8 +394,8 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     }
     // What a limit stops is not what stands beside GPUs.
     if (const auto guests = guests_in_the_way(state, like, ask); !guests.empty()) {
-        std::optional<Books> then = without_loans(state, like, ask, leaving);
-        if (!then) then = leaving;
+        std::optional<Books> then = without_loans(state, like, ask);
+        if (!then) then = books_;
         if (latest > Duration{}) then->begins_within = latest;
         const bool is_allowed = then->limit_crossed(like, ask).empty();
         for (const std::string& uid : guests) then->pods.at(uid).facts.phase = PodPhase::failed;
@@ -409,7 +416,7 @@ void Judge::try_disruption(const ClusterState& state, JobId id, const Readiness&
     }
     if (victims.empty()) victims = longer_ones(state, id, like);
     if (victims.empty()) return;
-    std::optional<Books> without = leaving;
+    std::optional<Books> without = books_;
     for (const std::string& uid : victims) without->pods.at(uid).facts.phase = PodPhase::failed;
     if (starts_then(std::move(without))) {
         fail("I14", name + " could have " + std::to_string(victims.size()) + " pods, one of them " +

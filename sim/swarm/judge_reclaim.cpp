@@ -79,7 +79,7 @@ void Judge::check_reclaim(const std::vector<EvictPod>& evictions, const PodFacts
 }
 
 std::optional<Books> Judge::without_loans(const ClusterState& state, const PodFacts& like,
-                                          const Amounts& ask, const Books& leaving) const {
+                                          const Amounts& ask) const {
     if (ask.gpus == 0) return std::nullopt;
     const QueueName mine = books_.queue_of(like);
     std::set<QueueName> owed;  // of its chain
@@ -95,8 +95,8 @@ std::optional<Books> Judge::without_loans(const ClusterState& state, const PodFa
     };
     std::vector<Loan> loans;
     for (const auto& [uid, pod] : books_.pods) {
-        const QueueName theirs = books_.queue_of(pod.facts);
         if (!pod.holds() || pod.facts.terminating) continue;
+        const QueueName theirs = books_.queue_of(pod.facts);
         if (theirs == mine || !books_.exists(theirs)) continue;
         if (theirs.pool != mine.pool || amounts_of(pod.facts.request).gpus == 0) continue;
         const auto [own, other] = sides(mine, theirs);
@@ -105,7 +105,7 @@ std::optional<Books> Judge::without_loans(const ClusterState& state, const PodFa
         loans.push_back({uid, theirs, other, books_.nodes.at(pod.where()).gpu_model});
     }
     if (loans.empty()) return std::nullopt;
-    Books then = leaving;
+    Books then = books_;
     for (const Loan& loan : loans) then.pods.at(loan.uid).facts.phase = PodPhase::failed;
     for (const Loan& loan : loans) {
         if (!guarantee_broken(then, loan.leaf, loan.last, loan.model).empty()) return std::nullopt;
@@ -119,10 +119,10 @@ std::vector<std::string> Judge::guests_in_the_way(const ClusterState& state, con
     const QueueName mine = books_.queue_of(like);
     std::vector<std::string> guests;
     for (const auto& [uid, pod] : books_.pods) {
-        const QueueName theirs = books_.queue_of(pod.facts);
-        if (!pod.holds() || pod.facts.terminating || theirs == mine) continue;
-        if (theirs.pool != mine.pool || !books_.exists(theirs)) continue;
+        if (!pod.holds() || pod.facts.terminating) continue;
         if (amounts_of(pod.facts.request).gpus > 0) continue;
+        const QueueName theirs = books_.queue_of(pod.facts);
+        if (theirs == mine || theirs.pool != mine.pool || !books_.exists(theirs)) continue;
         const auto [own, other] = sides(mine, theirs);
         if (own.queue.empty() || other.queue.empty()) continue;
         if (!is_owed(own, mine, ask, books_)) continue;

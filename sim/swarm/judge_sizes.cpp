@@ -168,7 +168,7 @@ void Judge::look_at_sizes(const ClusterState& state) {
 }
 
 std::optional<Books> Judge::without_surplus(const ClusterState& state, JobId by,
-                                            const PodFacts& like, const Books& leaving) const {
+                                            const PodFacts& like) const {
     const JobRow& job = state.job(by);
     const QueueName mine = books_.queue_of(like);
     std::set<std::string> going;
@@ -195,7 +195,7 @@ std::optional<Books> Judge::without_surplus(const ClusterState& state, JobId by,
         }
     }
     if (going.empty()) return std::nullopt;
-    Books then = leaving;
+    Books then = books_;
     for (const std::string& uid : going) then.pods.at(uid).facts.phase = PodPhase::failed;
     for (const auto& [uid, pod] : books_.pods) {  // what else their queues lose
         const auto node = books_.nodes.find(pod.where());

@@ -50,7 +50,7 @@ bool Judge::is_stranded(const PodFacts& pod) const {
 }
 
 std::optional<Books> Judge::without_stranded(const ClusterState& state, const ObjectKey& but,
-                                             const std::string& pool, const Books& leaving) const {
+                                             const std::string& pool) const {
     std::optional<Books> then;  // copied when there is somebody: seldom
     for (const auto& [uid, pod] : books_.pods) {
         if (!pod.holds() || pod.facts.terminating || pod.facts.priority >= kSystemPriority)
@@ -59,7 +59,7 @@ std::optional<Books> Judge::without_stranded(const ClusterState& state, const Ob
         if (!id.exists() || state.job(id).key == but || !state.job(id).is_stranded) continue;
         if (books_.queue_of(pod.facts).pool != pool) continue;
         if (!unit_may_be_stopped(state, pod, pool, Consent::not_needed)) continue;
-        if (!then) then = leaving;
+        if (!then) then = books_;
         then->pods.at(uid).facts.phase = PodPhase::failed;
     }
     return then;

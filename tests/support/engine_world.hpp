@@ -84,7 +84,7 @@ public:
                 ADD_FAILURE() << wrong.id << ": " << wrong.what;
             }
             for (const std::string& wrong : verify_listing(engine.listing(), sequence)) {
-                ADD_FAILURE() << "I23: " << wrong;
+                ADD_FAILURE() << "I25: " << wrong;
             }
         }
     }

@@ -190,6 +190,8 @@ private:
                 return wrong("/current-context",
                              "current-context is empty; name a context or leave it out");
             }
+            const std::string problem = text::problem_with_invisible(current());
+            if (!problem.empty()) return wrong("/current-context", "current-context " + problem);
         }
         if (!root.contains("contexts")) return {};
         const nlohmann::json& contexts = root["contexts"];

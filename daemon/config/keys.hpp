@@ -20,6 +20,7 @@
 namespace gpuctl::config {
 
 inline constexpr std::int64_t kMsPerSecond = 1'000;
+inline constexpr std::int64_t kMsPerMinute = 60 * kMsPerSecond;
 inline constexpr std::int64_t kMsPerHour = 3'600 * kMsPerSecond;
 inline constexpr std::int64_t kMsPerDay = 24 * kMsPerHour;
 

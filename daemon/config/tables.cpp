@@ -367,8 +367,8 @@ const std::vector<Key<Policy>>& keys<Policy>() {
         count(
             "finishedJobsMaximum", &Policy::finished_jobs_maximum, 0, 1'000'000,
             "... and altogether, the older ones as a summary; beyond, the oldest are removed ..."),
-        span("finishedJobsKeptFor", &Policy::finished_jobs_kept_for, kMsPerSecond, 366 * kMsPerDay,
-             "... and all of them this long after their end"),
+        span("finishedJobsKeptFor", &Policy::finished_jobs_kept_for, kMsPerMinute, 366 * kMsPerDay,
+             "... and all of them this long after their end, to the minute"),
         maintenance(),
         reservations(),
         choice("drainUnhealthy", &Policy::unhealthy_drain, drains(),

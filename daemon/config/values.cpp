@@ -15,7 +15,12 @@ void report_nothing_in(const wire::Field& field) {
 
 // "" is a value with a meaning of its own, which the key's description tells.
 void read_text(const wire::Field& field, std::string& value) {
-    if (auto read = field.word(wire::Empty::is_value)) value = std::move(*read);
+    auto read = field.word(wire::Empty::is_value);
+    if (!read) return;
+    if (!read->empty() && read->find_first_not_of(" \t\r\n") == std::string::npos) {
+        return field.error("must not be blanks alone; write a value, or remove the key");
+    }
+    value = std::move(*read);
 }
 
 void read_texts(const wire::Field& field, std::vector<std::string>& value) {

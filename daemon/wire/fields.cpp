@@ -131,7 +131,8 @@ std::optional<std::string> Field::word(Empty empty) const {
     if (is_null_) report_empty();
     auto value = scalar();
     if (!value || !check_invisible(*value, text::Where::name)) return std::nullopt;
-    if (!value->empty() || empty == Empty::is_value) return value;
+    const bool says_nothing = value->find_first_not_of(" \t\r\n") == std::string::npos;
+    if (!says_nothing || empty == Empty::is_value) return value;
     if (empty == Empty::is_error) {
         report_empty();
     } else {

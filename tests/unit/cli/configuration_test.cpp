@@ -105,6 +105,13 @@ TEST_F(Configuration, a_context_that_is_not_there_is_told_with_those_that_are) {
                   ": there is no such context; did you mean lab? it has: lab\n");
 }
 
+TEST_F(Configuration, a_character_that_cannot_be_seen_in_the_current_context_is_named) {
+    const Outcome outcome = with("current-context: a\u200b\ncontexts: {a: {}}\n");
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find(":1: current-context "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("U+200B"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Configuration, contexts_in_a_list_are_told_how_to_be_written) {
     const Outcome outcome = with("current-context: lab\ncontexts:\n- name: lab\n");
     EXPECT_EQ(outcome.exit_code, 1);

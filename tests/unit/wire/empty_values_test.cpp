@@ -91,8 +91,9 @@ TEST(EmptyValues, of_every_kind_of_key_are_told_in_yaml_and_in_json) {
         {"/environment/imagePullSecrets/0", "error", "error"},
     };
     for (const Row& row : table) {
-        for (const auto& [value, expected] :
-             {std::pair{std::string{"null"}, row.with_null}, {"\"\"", row.with_empty_text}}) {
+        for (const auto& [value, expected] : {std::pair{std::string{"null"}, row.with_null},
+                                              {"\"\"", row.with_empty_text},
+                                              {"\"  \"", row.with_empty_text}}) {
             const std::string text = document_with(row.pointer, value);
             const std::string from_json = told(parse_json(text));
             const std::string from_yaml = in_yaml(text);

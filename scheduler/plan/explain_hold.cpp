@@ -47,6 +47,22 @@ std::vector<std::string> leaves_below(const ClusterState& state, QueueId queue) 
     return names;
 }
 
+// Who of the job uses that: "it", or one by name where another does not.
+std::string user_of(const ClusterState& state, const JobRow& job, const std::string& feature) {
+    const PodRow* user = nullptr;
+    bool is_each = true;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        const std::vector<std::string>& features = pod.facts.unsupported;
+        if (std::find(features.begin(), features.end(), feature) != features.end()) {
+            user = &pod;
+        } else {
+            is_each = false;
+        }
+    }
+    return user == nullptr || is_each ? "it" : "its pod " + user->facts.key.name;
+}
+
 std::string bar_text(const ClusterState& state, const JobRow& job, std::vector<Figure>& figures) {
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
@@ -218,7 +234,8 @@ Explanation explain_hold(const ClusterState& state, const JobRow& job, const Rea
                            " scheduling gates that are closed";
             break;
         case Reason::unsupported_feature:
-            out.sentence = "it uses " + ready.subject + ", which is not supported";
+            out.sentence = user_of(state, job, ready.subject) + " uses " + ready.subject +
+                           ", which is not supported";
             break;
         case Reason::room_claimed:
             say_claimed(state, job, out);

@@ -75,10 +75,8 @@ Reason reason_of(ColumnKind kind);
 // "2 are cordoned, 1 does not match zone=a": of a pool none of whose nodes would take the pod.
 std::string refusals_of(const ClusterState& state, PoolId pool, const PlacementRules& rules);
 // "; it asks in pool default, and 2 nodes that take it are in pool training": where its pool is
-// what is in the way (explain_pools.cpp); empty: it is not. `is_for_room`: they would have room for
-// it.
-std::string nodes_in_other_pools(const ClusterState& state, const JobRow& job, const Group& group,
-                                 bool is_for_room);
+// what is in the way (explain_pools.cpp); empty: it is not. They would have room for it.
+std::string nodes_in_other_pools(const ClusterState& state, const JobRow& job, const Group& group);
 // Ranks of one shape that do not find room; nothing when they do.
 std::optional<Explanation> explain_group(const ClusterState& state, const JobRow& job,
                                          const Group& group);

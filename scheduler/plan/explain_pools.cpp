@@ -13,9 +13,9 @@ struct InPool {
     std::string_view first;  // by name
 };
 
-// By name of the pool. With `is_for_room`, nodes on which a rank fits when they are empty.
+// By name of the pool: nodes that are allowed, and on which a rank fits when they are empty.
 std::map<std::string_view, InPool> nodes_elsewhere(const ClusterState& state, const JobRow& job,
-                                                   const Group& group, bool is_for_room) {
+                                                   const Group& group) {
     std::map<std::string_view, InPool> found;
     const Shape& shape = state.shapes().at(group.shape);
     const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
@@ -26,7 +26,7 @@ std::map<std::string_view, InPool> nodes_elsewhere(const ClusterState& state, co
                                     ? group.open->contains(slot)
                                     : first_refusal(rules, row.facts) == NodeRefusal::none;
         if (!is_allowed) continue;
-        if (is_for_room && state.capacity().fitting_empty(slot, shape.needs, 1) == 0) continue;
+        if (state.capacity().fitting_empty(slot, shape.needs, 1) == 0) continue;
         InPool& in = found[row.facts.pool];
         if (in.nodes++ == 0 || row.facts.name < in.first) in.first = row.facts.name;
     }
@@ -49,9 +49,8 @@ std::string missing_node(const ClusterState& state, const JobRow& job) {
 
 }  // namespace
 
-std::string nodes_in_other_pools(const ClusterState& state, const JobRow& job, const Group& group,
-                                 bool is_for_room) {
-    const auto found = nodes_elsewhere(state, job, group, is_for_room);
+std::string nodes_in_other_pools(const ClusterState& state, const JobRow& job, const Group& group) {
+    const auto found = nodes_elsewhere(state, job, group);
     if (found.empty()) return missing_node(state, job);
     std::string text = "; it asks in pool " + job.pool_wanted + ", and ";
     bool is_first = true;

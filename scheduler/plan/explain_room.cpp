@@ -377,12 +377,10 @@ std::optional<Explanation> explain_group(const ClusterState& state, const JobRow
                                          const Group& group) {
     std::optional<Explanation> found = refusal_of_pool(state, job, group);
     if (!found) return found;
-    const bool is_for_room = found->reason == Reason::never_fits;
-    const bool is_without_nodes =
-        found->reason == Reason::pool_empty || found->reason == Reason::no_matching_node;
-    if (is_for_room || is_without_nodes) {
-        found->sentence += nodes_in_other_pools(state, job, group, is_for_room);
-    }
+    const bool has_no_node = found->reason == Reason::never_fits ||
+                             found->reason == Reason::pool_empty ||
+                             found->reason == Reason::no_matching_node;
+    if (has_no_node) found->sentence += nodes_in_other_pools(state, job, group);
     return found;
 }
 

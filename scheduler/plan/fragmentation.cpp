@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "scheduler/base/planted.hpp"
 
@@ -35,6 +36,9 @@ constexpr int kUsualBits = 20;
 constexpr std::int64_t kModestOneOf = 4;
 // A GPU that no work can use is dearer than all that one pod can spoil for some work on a node.
 constexpr std::int64_t kWeightOfAny = 32;
+// Pods of 1, 2, 4 and 8 GPUs are thought of, each for a share of that weight: the fewer slots a
+// node has left, the more each of them is worth, so that those that are left are spread.
+constexpr std::int64_t kGpusOfOnePod[] = {1, 2, 4, 8};
 
 // A size is common when at least so many of the pods with a part of a GPU ask for it.
 constexpr std::uint32_t kCommonOneOf = 32;
@@ -166,7 +170,11 @@ Fragmentation::Stranded Fragmentation::stranded_by(const Capacity& capacity, Poo
         const std::int64_t stranded = short_of(idle, free, by.for_one);
         if (stranded <= 0) return;
         if (!by.is_usual) {
-            to.any = std::max(to.any, stranded);
+            std::int64_t sum = 0;
+            for (const std::int64_t gpus : kGpusOfOnePod) {
+                sum += short_of(idle, free * gpus, by.for_one);
+            }
+            to.any = std::max(to.any, sum);
             return;
         }
         to.usual = std::max(to.usual, stranded);
@@ -229,7 +237,9 @@ std::int64_t Fragmentation::cost(const Capacity& capacity, PoolId pool, std::uin
     const std::int64_t idle = capacity.idle_gpus(slot);
     const Stranded stranded = stranded_by(capacity, pool, slot, idle, shape, 1);
     std::int64_t cost = stranded.usual + stranded.modest;
-    if (!planted(PlantedBug::strand_gpus_by_pod_slots)) cost += kWeightOfAny * stranded.any;
+    if (!planted(PlantedBug::strand_gpus_by_pod_slots)) {
+        cost += kWeightOfAny / std::ssize(kGpusOfOnePod) * stranded.any;
+    }
     if (shape.part > GpuMilli{}) cost += choose_device(capacity, slot, shape).cost;
     // Where parts of GPUs are about, equally good nodes are filled one after another: that keeps
     // whole nodes of every kind. Else the tightest is taken, which keeps whole GPUs together.

@@ -15,6 +15,10 @@ namespace {
 
 // Of victims of which a disruption budget lets none go: then others are looked for.
 constexpr std::int32_t kAskedInVainMost = 2;
+// Of a claim in vain, one in which some have gone and others could not: as often as this are the
+// former stopped for nothing. The budget that was in the way may be gone long before kSparedFor is
+// over, and the budget of evictions bounds what is stopped until then.
+constexpr Duration kSparedInVain = Duration::seconds(300);
 // Before a claim ends its victims are asked once more, though their pause is longer.
 constexpr Duration kAskedLast{-5'000};  // from its end
 
@@ -142,7 +146,7 @@ void ClusterState::drop_claim(JobId id) {
     // Of a claim that fell for another reason nobody knows whether they could have gone in time;
     // and where none has gone, none was stopped in vain.
     const bool was_in_vain = job.claim_until <= now_ && has_victim_gone(*this, job);
-    const Duration spared = was_in_vain ? kSparedFor : policy_.backoff_maximum;
+    const Duration spared = was_in_vain ? kSparedInVain : policy_.backoff_maximum;
     std::vector<JobId> shrunk;
     for (const std::string& uid : job.victims) {
         const PodId victim = find_pod(uid);

@@ -219,5 +219,36 @@ TEST(Churn, a_pod_whose_eviction_failed_as_long_as_the_claim_lasted_is_left_alon
     EXPECT_TRUE(world.evictions.contains("w1"));
 }
 
+// One goes, the other may not: the one was stopped in vain. Once the budget that was in the way is
+// gone, both are asked again within minutes.
+TEST(Churn, of_a_claim_in_vain_who_could_not_go_is_asked_again_after_five_minutes) {
+    EngineWorld world;
+    world.add(node("a", 2));
+    world.add(web_replica("w1"));
+    world.add(web_replica("w2"));
+    world.run();
+    world.add(urgent_pod("u", 2));
+    world.run();
+    ASSERT_TRUE(world.evictions.contains("w1") && world.evictions.contains("w2"));
+    const std::string again = evict_and_replace(world, "w1");
+    const Instant ends = world.now + Duration::seconds(30 + 60);
+    while (world.now < ends) {
+        if (world.evictions.contains("w2")) {
+            world.answer_eviction("w2", EvictResult::disruption_budget);
+        }
+        let_pass(world, Duration::seconds(1));
+        world.plan();
+    }
+    EXPECT_TRUE(world.evictions.empty());
+    world.run();
+    EXPECT_EQ(world.node_of(again), "a") << "the room is kept no longer";
+    let_pass(world, Duration::seconds(200));
+    world.plan();
+    EXPECT_TRUE(world.evictions.empty()) << "nor is anybody stopped again at once";
+    let_pass(world, Duration::seconds(110));
+    world.plan();
+    EXPECT_TRUE(world.evictions.contains("w2") && world.evictions.contains(again));
+}
+
 }  // namespace
 }  // namespace gpuctl::test

@@ -33,6 +33,24 @@ TEST(Explain, a_node_counts_for_every_resource_it_is_short_of) {
         << message;
 }
 
+TEST(Explain, what_not_every_pod_of_a_job_uses_is_told_with_the_name_of_who_does) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    std::vector<PodFacts> replicas{pod("w-0", "StatefulSet:w", 1), pod("w-1", "StatefulSet:w", 1)};
+    for (PodFacts& one : replicas) one.unsupported = {"claim data-" + one.key.name};
+    world.add(replicas);
+    world.run();
+    const std::string told = world.why("StatefulSet:w").front().sentence;
+    EXPECT_TRUE(told == "its pod w-0 uses claim data-w-0, which is not supported" ||
+                told == "its pod w-1 uses claim data-w-1, which is not supported")
+        << told;
+    for (PodFacts& one : replicas) one.unsupported = {"hostPID"};
+    world.add(replicas);
+    world.run();
+    EXPECT_EQ(world.why("StatefulSet:w").front().sentence,
+              "it uses hostPID, which is not supported");
+}
+
 TEST(Explain, ranks_of_different_size_are_told_with_what_all_of_them_need) {
     EngineWorld world;
     world.add(node("a", 4));

@@ -87,6 +87,23 @@ TEST_F(PackingTest, once_no_node_has_slots_to_spare_the_others_are_used_up_too) 
     EXPECT_EQ(fill_gpus(1'000), 0);
 }
 
+class SlotsLeft : public PackingTest, public testing::WithParamInterface<int> {};
+
+// One pod uses the GPUs of a whole node: a slot on each is worth more than six on one.
+TEST_P(SlotsLeft, are_spread_for_pods_of_several_gpus) {
+    const int left = 6 * 8 / GetParam();
+    deploy(6 * 108 - left, 100);
+    std::vector<PodFacts> large;
+    for (int i = 0; i < left; ++i) {
+        large.push_back(pod("large-" + std::to_string(i), "Job:large", GetParam()));
+        large.back().request.cpu = CpuMilli{100};
+    }
+    int placed = 0;
+    for (const auto& [name, count] : place(large)) placed += count;
+    EXPECT_EQ(placed, left);
+}
+INSTANTIATE_TEST_SUITE_P(Sizes, SlotsLeft, testing::Values(2, 4, 8));
+
 TEST_F(PackingTest, ephemeral_storage_is_left_beside_each_gpu) {
     deploy(120, 100, 10LL << 30);
     EXPECT_EQ(fill_gpus(1'000, 5LL << 30), 48);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 
 #include "scheduler/base/planted.hpp"
 
@@ -36,9 +35,10 @@ constexpr int kUsualBits = 20;
 constexpr std::int64_t kModestOneOf = 4;
 // A GPU that no work can use is dearer than all that one pod can spoil for some work on a node.
 constexpr std::int64_t kWeightOfAny = 32;
-// Pods of 1, 2, 4 and 8 GPUs are thought of, each for a share of that weight: the fewer slots a
-// node has left, the more each of them is worth, so that those that are left are spread.
-constexpr std::int64_t kGpusOfOnePod[] = {1, 2, 4, 8};
+// Pods of so many GPUs need one slot for all of them: the fewer slots a node has left, the more
+// each is worth, so that those that are left are spread. All that one pod can spoil for them is
+// less than one GPU that no work can use, again by that weight.
+constexpr std::int64_t kGpusOfLargePods[] = {2, 4, 8};
 
 // A size is common when at least so many of the pods with a part of a GPU ask for it.
 constexpr std::uint32_t kCommonOneOf = 32;
@@ -170,11 +170,12 @@ Fragmentation::Stranded Fragmentation::stranded_by(const Capacity& capacity, Poo
         const std::int64_t stranded = short_of(idle, free, by.for_one);
         if (stranded <= 0) return;
         if (!by.is_usual) {
-            std::int64_t sum = 0;
-            for (const std::int64_t gpus : kGpusOfOnePod) {
-                sum += short_of(idle, free * gpus, by.for_one);
+            std::int64_t large = 0;
+            for (const std::int64_t gpus : kGpusOfLargePods) {
+                large += short_of(idle, free * gpus, by.for_one);
             }
-            to.any = std::max(to.any, sum);
+            to.any = std::max(to.any, stranded);
+            to.large = std::max(to.large, large);
             return;
         }
         to.usual = std::max(to.usual, stranded);
@@ -188,7 +189,8 @@ Fragmentation::Stranded Fragmentation::stranded_by(const Capacity& capacity, Poo
         add(before, idle_before, has, by);
         add(after, idle_after, has - (is_asked ? need->amount * pods : 0), by);
     }
-    return {after.usual - before.usual, after.modest - before.modest, after.any - before.any};
+    return {after.usual - before.usual, after.modest - before.modest, after.any - before.any,
+            after.large - before.large};
 }
 
 bool Fragmentation::strands_gpus(const Capacity& capacity, PoolId pool, std::uint32_t slot,
@@ -238,7 +240,7 @@ std::int64_t Fragmentation::cost(const Capacity& capacity, PoolId pool, std::uin
     const Stranded stranded = stranded_by(capacity, pool, slot, idle, shape, 1);
     std::int64_t cost = stranded.usual + stranded.modest;
     if (!planted(PlantedBug::strand_gpus_by_pod_slots)) {
-        cost += kWeightOfAny / std::ssize(kGpusOfOnePod) * stranded.any;
+        cost += kWeightOfAny * (kWeightOfAny * stranded.any + stranded.large);
     }
     if (shape.part > GpuMilli{}) cost += choose_device(capacity, slot, shape).cost;
     // Where parts of GPUs are about, equally good nodes are filled one after another: that keeps

@@ -60,6 +60,7 @@ private:
         std::int64_t usual = 0;
         std::int64_t modest = 0;
         std::int64_t any = 0;
+        std::int64_t large = 0;  // for pods of several GPUs, summed over sizes
     };
     [[nodiscard]] Stranded stranded_by(const Capacity& capacity, PoolId pool, std::uint32_t slot,
                                        std::int64_t idle_milli, const Shape& shape,

@@ -91,6 +91,8 @@ std::string gang_text(const ClusterState& state, const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodFacts& facts = state.pod(id).facts;
         if (!facts.gang_min_problem.empty()) {
+            // Its name is that of what its controller makes: a PodGroup of that name says nothing.
+            if (job.key.name.starts_with(kMadeGangPrefix)) return facts.gang_min_problem;
             return "no PodGroup " + shown_name(job.key) + " says it (a size of at least 1), and " +
                    facts.gang_min_problem;
         }

@@ -123,6 +123,16 @@ TEST(Gang, what_a_pod_says_instead_of_a_size_is_told) {
     world.add(ranks[0]);
     world.plan();
     EXPECT_NE(world.why("g").front().sentence.find("is missing"), std::string::npos);
+    // No PodGroup has the name of what a controller's labels make one gang.
+    const std::string made = std::string{kMadeGangPrefix} + "TrainingJob.lab:nomin";
+    PodFacts rank = gang(made, 1, 1).front();
+    rank.gang_min = 0;
+    rank.gang_min_problem = ranks[0].gang_min_problem;
+    world.add(rank);
+    world.plan();
+    EXPECT_EQ(
+        world.why(made).front().sentence,
+        "nothing says how many ranks its gang has: the annotation size on its pods is missing");
     world.send(GangObserved{{"team-a", "g"}, {}});
     world.plan();
     EXPECT_EQ(world.why("g").front().sentence,

@@ -35,9 +35,6 @@ aio::Task<void> echo_body(aio::Loop& loop, bool tls) {
         co_await connect_websocket(loop, origin, upgrade_to("/ws"), WebSocketSettings{}, soon());
     EXPECT_TRUE(socket) << socket.error().message;
     if (!socket) co_return;
-    EXPECT_EQ(server.handler.requests.size(), 1u);
-    EXPECT_EQ(server.handler.requests[0].fields.get("Origin"), "http://here");
-    EXPECT_EQ(server.handler.requests[0].fields.get("Authorization"), "Bearer t");
     for (const std::size_t size : {0u, 1u, 125u, 126u, 65'535u, 65'536u, 1'000'000u}) {
         const std::string sent(size, 'a');
         const Result<void> written = co_await (*socket)->write_text(sent, soon());
@@ -53,6 +50,12 @@ aio::Task<void> echo_body(aio::Loop& loop, bool tls) {
         co_await server.handler.arrived.wait(deadline);
     }
     EXPECT_EQ(server.handler.websockets_ended, 1);
+    // Looked at here and not before: an upgrade is answered before its handler begins.
+    EXPECT_EQ(server.handler.requests.size(), 1u);
+    if (!server.handler.requests.empty()) {
+        EXPECT_EQ(server.handler.requests[0].fields.get("Origin"), "http://here");
+        EXPECT_EQ(server.handler.requests[0].fields.get("Authorization"), "Bearer t");
+    }
     co_await server.stop();
 }
 

@@ -183,7 +183,12 @@ public:
         abort();
     }
 
-    void going_away() override { begin_close(CloseCode::going_away, "the server stops"); }
+    // A close frame has no place inside the handshake, and Beast's locks do not expect it there: it
+    // follows as soon as the connection is open.
+    void going_away() override {
+        leaving_ = true;
+        if (open_done_) begin_close(CloseCode::going_away, "the server stops");
+    }
 
     void abort() override { stream_.next_layer().close(); }
 
@@ -205,6 +210,7 @@ private:
         if (!failure) {
             set_timeouts(kCloseTimeout);
             read_ahead();
+            if (leaving_) going_away();
         }
         read_.notify_all();
     }
@@ -285,6 +291,7 @@ private:
     aio::Deadline open_by_{aio::Clock::time_point{}};
 
     bool open_done_ = false;
+    bool leaving_ = false;
     beast::error_code open_failure_;
 
     beast::flat_buffer incoming_;

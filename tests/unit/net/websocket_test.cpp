@@ -1,7 +1,11 @@
 // WebSockets between our client and our server, and against raw frames.
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <array>
+
+#include "daemon/net/websocket_beast.hpp"
 #include "unit/aio/run_on_loop.hpp"
 #include "unit/net/certificates.hpp"
 #include "unit/net/support.hpp"
@@ -186,6 +190,45 @@ aio::Task<void> going_away_body(aio::Loop& loop) {
 TEST(WebSocket, a_server_that_stops_says_good_bye) {
     aio::Loop loop;
     aio::run_to_end(loop, going_away_body(loop));
+}
+
+struct SocketPair {
+    SocketPair() {
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    }
+    std::array<int, 2> ends{};  // the streams close them
+};
+
+aio::Task<void> accept_on(std::shared_ptr<BeastWebSocket> socket, HttpRequest upgrade) {
+    const Result<void> open = co_await socket->accept(std::move(upgrade), "", soon());
+    EXPECT_TRUE(open) << open.error().message;
+}
+
+aio::Task<void> leaving_body(aio::Loop& loop) {
+    const SocketPair pair;
+    auto ours = std::make_unique<ByteStream>(loop.executor(), pair.ends[0]);
+    ByteStream theirs{loop.executor(), pair.ends[1]};
+    const auto socket = BeastWebSocket::make(loop, std::move(ours), "", WebSocketSettings{});
+    HttpRequest upgrade = upgrade_to("/ws");
+    upgrade.fields.set("Host", "a");
+    upgrade.fields.set("Connection", "Upgrade");
+    upgrade.fields.set("Upgrade", "websocket");
+    upgrade.fields.set("Sec-WebSocket-Version", "13");
+    upgrade.fields.set("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
+    aio::TaskGroup group{loop};
+    group.spawn("accept", accept_on(socket, upgrade));
+    loop.post([socket] { socket->going_away(); });  // when the answer is under way
+    const std::string answer = co_await read_until(theirs, "the server stops");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 101 ")) << answer;
+    EXPECT_NE(answer.find("\r\n\r\n\x88"), std::string::npos) << "the close frame comes behind it";
+    theirs.close();
+    const bool joined = co_await group.join(soon());
+    EXPECT_TRUE(joined);
+}
+
+TEST(WebSocket, a_server_that_stops_in_the_middle_of_an_upgrade_says_good_bye_behind_it) {
+    aio::Loop loop;
+    aio::run_to_end(loop, leaving_body(loop));
 }
 
 const char* const kUpgrade =

@@ -28,9 +28,12 @@ target_compile_definitions(gpuctl_options INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
   BOOST_ASIO_DISABLE_BOOST_COROUTINE=1 BOOST_ASIO_HAS_CO_AWAIT=1)
 
-# Hardening (ecosystem.md 3.1). _FORTIFY_SOURCE needs optimisation and disturbs the sanitizers.
-target_compile_options(gpuctl_options INTERFACE
-  -fstack-protector-strong -fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero)
+# Hardening (ecosystem.md 3.1). _FORTIFY_SOURCE needs optimisation and disturbs the sanitizers, which
+# find what the rest guards against and would rather see a variable uninitialised than zero.
+if(NOT GPUCTL_SANITIZER)
+  target_compile_options(gpuctl_options INTERFACE
+    -fstack-protector-strong -fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero)
+endif()
 target_compile_definitions(gpuctl_options INTERFACE _GLIBCXX_ASSERTIONS)
 if(NOT GPUCTL_SANITIZER AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_options(gpuctl_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)

@@ -82,7 +82,10 @@ struct Connection {
 class Load {
 public:
     Load(std::uint16_t port, const std::vector<Stream>& streams, const Followers* followers)
-        : streams_(streams), results_(streams.size()), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+        : port_(port),
+          streams_(streams),
+          results_(streams.size()),
+          epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
         for (std::size_t i = 0; i < streams.size(); ++i) {
             for (std::size_t n = 0; n < streams[i].connections; ++n) add(port, i);
         }
@@ -137,6 +140,21 @@ private:
         if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) != 0) give_up("epoll_ctl");
     }
 
+    // A server closes what is idle, and a slow stream leaves connections idle; one that closes in
+    // the middle of an answer ends the measurement.
+    void reopen(std::uint32_t index, ssize_t got) {
+        Connection& one = connections_[index];
+        if (got < 0) give_up("recv");
+        if (one.busy) {
+            std::fputs("the server closed a connection before it had answered\n", stderr);
+            std::exit(1);
+        }
+        ::close(one.descriptor);
+        one.descriptor = connect_to(port_);
+        if (one.descriptor < 0) give_up("connect again");
+        watch(one.descriptor, index);
+    }
+
     // Sends the next request of its stream, if one is due.
     void offer(std::size_t index, Clock::time_point now, Clock::time_point end) {
         Connection& one = connections_[index];
@@ -173,8 +191,8 @@ private:
                 static_cast<int>(events[static_cast<std::size_t>(i)].data.u64 & UINT32_MAX);
             const auto got = ::recv(descriptor, buffer_.data(), buffer_.size(), 0);
             if (got <= 0) {
-                if (as != kFollower) give_up("recv");
-                ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+                if (as != kFollower) reopen(as, got);
+                if (as == kFollower) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
                 continue;
             }
             if (as != kFollower) take(connections_[as], static_cast<std::size_t>(got));
@@ -196,6 +214,7 @@ private:
         --open_;
     }
 
+    std::uint16_t port_;
     const std::vector<Stream>& streams_;
     std::vector<LoadResult> results_;
     std::vector<Connection> connections_;

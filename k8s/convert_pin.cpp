@@ -2,7 +2,6 @@
 // on one node only. It says which pool the pod is for, no more: its rules are looked at as they
 // are.
 
-#include <optional>
 #include <vector>
 
 #include "k8s/convert_pod_parts.hpp"
@@ -31,16 +30,17 @@ NodePin pin_of_term(const SelectorTerm& term) {
     return {};
 }
 
-// All terms that can match anything name the same node.
+// All terms that can match anything name a node; where not the same, the first says the pool and
+// the engine looks for the others when it is gone (scheduler/state/pins.hpp).
 NodePin pin_of_terms(const std::vector<SelectorTerm>& terms) {
-    std::optional<NodePin> common;
+    NodePin first;
     for (const SelectorTerm& term : terms) {
         if (term.broken || (term.labels.empty() && term.fields.empty())) continue;
         NodePin pin = pin_of_term(term);
-        if (!pin.exists() || (common && *common != pin)) return {};
-        common = std::move(pin);
+        if (!pin.exists()) return {};
+        if (!first.exists()) first = std::move(pin);
     }
-    return common.value_or(NodePin{});
+    return first;
 }
 
 }  // namespace

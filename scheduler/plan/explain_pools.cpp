@@ -4,6 +4,7 @@
 
 #include "scheduler/plan/explain_parts.hpp"
 #include "scheduler/policy/filter.hpp"
+#include "scheduler/state/pins.hpp"
 
 namespace gpuctl::explain_parts {
 namespace {
@@ -33,16 +34,21 @@ std::map<std::string_view, InPool> nodes_elsewhere(const ClusterState& state, co
     return found;
 }
 
-// Of a pod that names a node which is not there.
+// Of a pod that names nodes of which none is there.
 std::string missing_node(const ClusterState& state, const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         const NodePin& pin = pod.facts.pin;
         const bool waits = pod.standing == PodStanding::waiting && !pod.facts.terminating;
-        if (!waits || !pin.exists() || pinned_node(state, pin).exists()) continue;
-        return pin.label.empty()
-                   ? "; the node that it names, " + pin.value + ", is not there"
-                   : "; no node has the label " + pin.label + "=" + pin.value + " that it names";
+        if (!waits || !pin.exists() || named_node(state, pod.facts).exists()) continue;
+        const std::size_t others = pins_of(pod.facts).size() - 1;
+        const std::string more = others == 0 ? "" : " or " + std::to_string(others) + " more";
+        if (pin.label.empty()) {
+            return others == 0 ? "; the node that it names, " + pin.value + ", is not there"
+                               : "; of the nodes that it names, " + pin.value + more +
+                                     ", none is there";
+        }
+        return "; no node has the label " + pin.label + "=" + pin.value + more + " that it names";
     }
     return "";
 }

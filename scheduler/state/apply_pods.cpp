@@ -6,6 +6,7 @@
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/pins.hpp"
 #include "scheduler/state/present_run.hpp"
 #include "scheduler/state/retention.hpp"
 
@@ -18,7 +19,9 @@ bool changes_what_it_is(const PodFacts& before, const PodFacts& after) {
            before.preemptible_is_default != after.preemptible_is_default ||
            before.request != after.request || before.rules != after.rules ||
            before.pin != after.pin || before.gang_named != after.gang_named ||
-           (after.pin.exists() && before.pool != after.pool);
+           (after.pin.exists() && before.pool != after.pool) ||
+           // Which of the nodes that it names says its pool.
+           (before.node != after.node && pins_of(after).size() > 1);
 }
 
 bool changes_what_may_happen(const PodFacts& before, const PodFacts& after) {

@@ -5,30 +5,77 @@
 #include <algorithm>
 
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/pins.hpp"
 
 namespace gpuctl {
+namespace {
+
+// By name or by the label of which the pin is one value.
+std::vector<NodePin> pins_in(const SelectorTerm& term, const std::string& label) {
+    std::vector<NodePin> pins;
+    for (const SelectorRequirement& one : label.empty() ? term.fields : term.labels) {
+        if (one.op != SelectorOperator::in || (!label.empty() && one.key != label)) continue;
+        for (const std::string& value : one.values) pins.push_back({label, value});
+    }
+    return pins;
+}
+
+bool is_named_by(const NodePin& pin, const NodeRow& row) {
+    if (!row.known) return false;
+    if (pin.label.empty()) return row.facts.name == pin.value;
+    const auto label = row.facts.labels.find(pin.label);
+    return label != row.facts.labels.end() && label->second == pin.value;
+}
+
+}  // namespace
+
+std::vector<NodePin> pins_of(const PodFacts& pod) {
+    if (!pod.pin.exists()) return {};
+    std::vector<NodePin> pins{pod.pin};
+    bool is_affinity = false;  // else a node selector or a volume says the pin
+    for (const SelectorTerm& term :
+         pod.rules.required_affinity.value_or(std::vector<SelectorTerm>{})) {
+        if (term.broken) continue;
+        for (NodePin& pin : pins_in(term, pod.pin.label)) {
+            if (pin == pod.pin) is_affinity = true;
+            const bool is_new = std::ranges::find(pins, pin) == pins.end();
+            if (is_new && pin.exists()) pins.push_back(std::move(pin));
+        }
+    }
+    if (!is_affinity) pins.resize(1);
+    return pins;
+}
+
+NodeId named_node(const ClusterState& state, const PodFacts& pod) {
+    const std::vector<NodePin> pins = pins_of(pod);
+    // What runs stays where it is when a node that it names before that one comes.
+    if (const NodeId on = pins.size() > 1 ? state.find_node(pod.node) : NodeId::none();
+        on.exists() && std::ranges::any_of(pins, [&](const NodePin& pin) {
+            return is_named_by(pin, state.node(on));
+        })) {
+        return on;
+    }
+    for (const NodePin& pin : pins) {
+        const NodeId node = pinned_node(state, pin);
+        if (node.exists()) return node;
+    }
+    return NodeId::none();
+}
 
 NodeId pinned_node(const ClusterState& state, const NodePin& pin) {
-    const auto is_it = [&](NodeId id) {
-        const NodeRow& row = state.node(id);
-        if (!row.known || pin.label.empty()) return row.known;
-        const auto label = row.facts.labels.find(pin.label);
-        return label != row.facts.labels.end() && label->second == pin.value;
-    };
     // Nearly always a node is called what its label says.
     const NodeId named = state.find_node(pin.value);
-    if (named.exists() && is_it(named)) return named;
+    if (named.exists() && is_named_by(pin, state.node(named))) return named;
     if (pin.label.empty()) return NodeId::none();
     for (const auto& [name, id] : state.nodes_by_name()) {
-        if (is_it(id)) return id;
+        if (is_named_by(pin, state.node(id))) return id;
     }
     return NodeId::none();
 }
 
 std::string_view pool_wanted_by(const ClusterState& state, const PodFacts& pod) {
     if (!pod.pool.empty()) return pod.pool;
-    if (!pod.pin.exists()) return kDefaultPool;
-    const NodeId node = pinned_node(state, pod.pin);
+    const NodeId node = named_node(state, pod);
     return node.exists() ? std::string_view{state.node(node).facts.pool} : kDefaultPool;
 }
 
@@ -65,7 +112,7 @@ void note_in(Index& index, const Key& key, PodId id, bool is_there) {
 
 void Outside::note_pod(const PodFacts& pod, PodId id, bool is_there) {
     if (!pod.ours) return;
-    if (pod.pin.exists()) note_in(pinned, pod.pin, id, is_there);
+    for (const NodePin& pin : pins_of(pod)) note_in(pinned, pin, id, is_there);
     if (!pod.gang_named.empty()) note_in(gang_named, gang_named_by(pod), id, is_there);
 }
 

@@ -39,12 +39,16 @@ TEST(ConvertPin, of_several_hostnames_the_first_says_the_pool) {
               kByLabel);
 }
 
-TEST(ConvertPin, several_nodes_or_other_labels_name_none) {
+TEST(ConvertPin, of_a_node_in_each_term_the_first_says_the_pool) {
+    EXPECT_EQ(pin_with(R"([{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
+              {"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}])"),
+              kByName);
+}
+
+TEST(ConvertPin, any_node_or_other_labels_name_none) {
     for (const char* affinity :
          {R"([])",
           R"([{"matchFields":[{"key":"metadata.name","operator":"NotIn","values":["n1"]}]}])",
-          R"([{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
-              {"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}])",
           R"([{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
               {"matchExpressions":[{"key":"a","operator":"Exists"}]}])",
           R"([{"matchExpressions":[{"key":"zone","operator":"In","values":["n1"]}]}])"}) {

@@ -106,6 +106,69 @@ TEST(Pinned, a_node_may_be_named_by_a_label_that_only_it_carries) {
     EXPECT_EQ(world.node_of("one"), "ip-10-0-0-7");
 }
 
+// Names these nodes by their label.
+PodFacts one_of(const std::vector<std::string>& nodes) {
+    PodFacts out = pod("one", "pod:one", 1);
+    SelectorTerm term;
+    term.labels.push_back({"hostname", SelectorOperator::in, nodes});
+    out.rules.required_affinity = {term};
+    out.pin = {"hostname", nodes.front()};
+    return out;
+}
+
+NodeFacts host(const std::string& name, const std::string& pool) {
+    NodeFacts out = node(name, 8, pool);
+    out.labels["hostname"] = name;
+    return out;
+}
+
+TEST(Pinned, of_several_nodes_the_first_that_is_there_says_the_pool) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(one_of({"gone", "b", "c"}));
+    world.run();
+    EXPECT_EQ(world.why("pod:one").front().sentence,
+              "no node of pool default takes it: 1 does not match its affinity; no node "
+              "has the label hostname=gone or 2 more that it names");
+    world.add(host("b", "training"));
+    world.run();
+    EXPECT_EQ(world.node_of("one"), "b");
+    EXPECT_TRUE(is_restored(world));
+}
+
+TEST(Pinned, what_runs_stays_in_its_pool_when_a_node_that_it_names_before_comes) {
+    EngineWorld world;
+    world.add(host("b", "training"));
+    world.add(one_of({"gone", "b"}));
+    world.run();
+    ASSERT_EQ(world.node_of("one"), "b");
+    world.add(host("gone", "dev"));
+    world.run();
+    const ClusterState& state = world.engine.state();
+    const PodId one = state.find_pod(ObjectKey{"team-a", "one"});
+    ASSERT_TRUE(one.exists());
+    EXPECT_EQ(state.job(state.pod(one).job).pool_wanted, "training");
+    EXPECT_TRUE(is_restored(world));
+}
+
+TEST(Pinned, who_waits_for_a_full_node_is_asked_for_in_its_pool_until_that_node_goes) {
+    EngineWorld world;
+    world.add(host("b", "training"));
+    PodFacts all = pod("all", "pod:all", 8);
+    all.pool = "training";
+    world.add(all);
+    world.run();
+    ASSERT_EQ(world.node_of("all"), "b");
+    world.add(host("c", "dev"));
+    world.add(one_of({"b", "c"}));
+    world.run();
+    EXPECT_EQ(world.node_of("one"), "");
+    world.remove_node("b");
+    world.run();
+    EXPECT_EQ(world.node_of("one"), "c");
+    EXPECT_TRUE(is_restored(world));
+}
+
 TEST(Pinned, ranks_of_one_gang_that_name_nodes_of_two_pools_are_held_and_told) {
     EngineWorld world;
     world.add(node("a", 8));

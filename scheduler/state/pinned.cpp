@@ -10,6 +10,9 @@
 namespace gpuctl {
 namespace {
 
+// Each is an entry in an index; who allows hundreds of nodes does not name one.
+constexpr std::size_t kPinsMax = 16;
+
 // By name or by the label of which the pin is one value.
 std::vector<NodePin> pins_in(const SelectorTerm& term, const std::string& label) {
     std::vector<NodePin> pins;
@@ -39,7 +42,8 @@ std::vector<NodePin> pins_of(const PodFacts& pod) {
         for (NodePin& pin : pins_in(term, pod.pin.label)) {
             if (pin == pod.pin) is_affinity = true;
             const bool is_new = std::ranges::find(pins, pin) == pins.end();
-            if (is_new && pin.exists()) pins.push_back(std::move(pin));
+            const bool is_room = pins.size() < kPinsMax;
+            if (is_new && is_room && pin.exists()) pins.push_back(std::move(pin));
         }
     }
     if (!is_affinity) pins.resize(1);

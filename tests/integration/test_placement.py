@@ -199,6 +199,16 @@ class NamedNodes(Placement, unittest.TestCase):
         self.create(pod("by-label", gpus=0, nodeSelector={"kubernetes.io/hostname": "dev-0"}))
         self.wait_on("by-label", ("dev-0",))
 
+    def test_of_several_nodes_the_first_that_is_there_says_the_pool(self):
+        def one_of(key, *names):
+            return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {key: [{"key": "kubernetes.io/hostname" if key == "matchExpressions" else "metadata.name",
+                        "operator": "In", "values": list(part)}]} for part in names]}}}
+        self.create(pod("in-a-term", gpus=0, affinity=one_of("matchExpressions", ("gone-0", "dev-0"))))
+        self.create(pod("in-two-terms", gpus=0, affinity=one_of("matchFields", ("gone-0",), ("dev-0",))))
+        self.wait_on("in-a-term", ("dev-0",))
+        self.wait_on("in-two-terms", ("dev-0",))
+
     def test_a_pool_that_is_named_beside_the_node_is_named_as_what_is_in_the_way(self):
         self.create(pod("lost", gpus=0, labels={f"{PREFIX}/pool": "test-pool"},
                         nodeSelector={"kubernetes.io/hostname": "dev-0"}))

@@ -10,26 +10,12 @@ namespace {
 
 using Entitlements = std::map<QueueId, Entitlement>;
 
-GpuMilli gpus_waiting(const ClusterState& state, QueueId queue) {
-    GpuMilli sum;
-    for (const ClassId id : state.book().of_queue(queue)) {
-        for (const WaitingJob& waiting : state.book().at(id).jobs) {
-            for (const PodId pod_id : state.job(waiting.job).pods) {
-                const PodRow& pod = state.pod(pod_id);
-                if (pod.standing != PodStanding::waiting || pod.facts.terminating) continue;
-                sum += state.shapes().at(pod.shape).gpus;
-            }
-        }
-    }
-    return sum;
-}
-
 // What a queue could use: no more than its own cap, nor than its sub-queues may.
 GpuMilli read_demand(const ClusterState& state, QueueId id, Entitlements& out) {
     const QueueRow& queue = state.queue(id);
     Entitlement& own = out[id];
     own.held = queue.account.held.gpus;
-    own.demand = queue.direct.gpus + gpus_waiting(state, id);
+    own.demand = queue.direct.gpus + queue.waiting;
     for (const QueueId child : queue.children) own.demand += read_demand(state, child, out);
     own.demand = std::max(own.held, std::min(own.demand, queue.cap().value_or(own.demand)));
     return own.demand;

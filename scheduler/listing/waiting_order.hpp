@@ -10,6 +10,7 @@
 //
 // Owner, thread: the Listing's.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -112,25 +113,14 @@ private:
 
 template <typename IsBefore>
 std::size_t AgedJobs::count_before(IsBefore is_before) const {
+    // The sizes of the runs lie side by side, their last jobs do not.
+    const auto reaches = std::partition_point(
+        runs_.begin(), runs_.end(), [&](const Run& run) { return is_before(run.back()); });
     std::size_t count = 0;
-    for (const Run& run : runs_) {
-        if (is_before(run.back())) {
-            count += run.size();
-            continue;
-        }
-        std::size_t low = 0;
-        std::size_t high = run.size() - 1;  // the last does not
-        while (low < high) {
-            const std::size_t middle = (low + high) / 2;
-            if (is_before(run[middle])) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        return count + low;
-    }
-    return count;
+    for (auto run = runs_.begin(); run != reaches; ++run) count += run->size();
+    if (reaches == runs_.end()) return count;
+    const auto first = std::partition_point(reaches->begin(), reaches->end(), is_before);
+    return count + static_cast<std::size_t>(first - reaches->begin());
 }
 
 }  // namespace gpuctl

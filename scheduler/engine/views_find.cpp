@@ -152,7 +152,7 @@ Result<JobView> find_job(Listing& listing, std::string_view namespace_name, std:
     JobView view = view_parts::view_of(state, found->id);
     view.position = listing.position_of(found->id);
     view.start = listing.start_of(found->id);
-    view_parts::add_waiting(state, found->id, view_parts::first_blocker(state, found->id), view);
+    view_parts::add_waiting(state, found->id, listing.first_blocker(found->id), view);
     return view;
 }
 

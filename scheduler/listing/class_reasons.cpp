@@ -38,6 +38,13 @@ Reason ClassReasons::read(const ClusterState& state, JobId job, std::uint64_t se
     return known.reason;
 }
 
+std::optional<Explanation> ClassReasons::first_blocker(const ClusterState& state, JobId job) {
+    state.read_readiness(job, ready_);
+    std::vector<Explanation> all = explain(state, job, ready_, &eligibility_);
+    if (all.empty()) return std::nullopt;
+    return std::move(all.front());
+}
+
 Reason ClassReasons::of(const ClusterState& state, JobId job, std::uint64_t revision) {
     const JobRow& row = state.job(job);
     const JobId first = row.waits_in.exists() ? spokesman(state, job) : job;

@@ -6,6 +6,7 @@
 // Owner, thread: the Listing's.
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,9 @@ class ClassReasons {
 public:
     // Of a job in a queue, or one that could be tried and is in none yet.
     Reason of(const ClusterState& state, JobId job, std::uint64_t revision);
+
+    // What is in its way first; nothing: none of it waits.
+    std::optional<Explanation> first_blocker(const ClusterState& state, JobId job);
 
     // The job by which the others of its class are explained: its first in line for which no room
     // is kept, whose story is another one.

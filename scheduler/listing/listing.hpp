@@ -54,6 +54,10 @@ public:
     [[nodiscard]] std::optional<StartEstimate> start_of(JobId job) const;
     // Why it does not start, in a word; none: nothing of it waits.
     [[nodiscard]] Reason reason_of(const JobEntry& entry);
+    // The same with its sentence and figures; nothing: nothing of it waits.
+    [[nodiscard]] std::optional<Explanation> first_blocker(JobId job) {
+        return reasons_.first_blocker(state_, job);
+    }
     // Waiting jobs by what they were last refused for, and those that are held or lack pods.
     [[nodiscard]] JobSums::ByReason waiting_by_reason() const;
 

@@ -214,8 +214,9 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     return out;
 }
 
-std::vector<Explanation> explain(const ClusterState& state, JobId id, const Readiness& ready) {
-    std::vector<Explanation> out = blockers(state, id, ready);
+std::vector<Explanation> explain(const ClusterState& state, JobId id, const Readiness& ready,
+                                 EligibilityCache* eligibility) {
+    std::vector<Explanation> out = blockers(state, id, ready, eligibility);
     const std::string& why = state.evicted_why(state.job(id).key);
     if (!out.empty() && !why.empty()) out.front().sentence += "; it was " + why;
     if (!out.empty()) out.front().sentence += ignored_queue_text(state, state.job(id));

@@ -44,9 +44,9 @@ std::string missing_node(const ClusterState& state, const JobRow& job) {
         const std::size_t others = pins_of(pod.facts).size() - 1;
         const std::string more = others == 0 ? "" : " or " + std::to_string(others) + " more";
         if (pin.label.empty()) {
-            return others == 0 ? "; the node that it names, " + pin.value + ", is not there"
-                               : "; of the nodes that it names, " + pin.value + more +
-                                     ", none is there";
+            return others == 0
+                       ? "; the node that it names, " + pin.value + ", is not there"
+                       : "; of the nodes that it names, " + pin.value + more + ", none is there";
         }
         return "; no node has the label " + pin.label + "=" + pin.value + more + " that it names";
     }

@@ -40,9 +40,10 @@ TEST(ConvertPin, of_several_hostnames_the_first_says_the_pool) {
 }
 
 TEST(ConvertPin, of_a_node_in_each_term_the_first_says_the_pool) {
-    EXPECT_EQ(pin_with(R"([{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
+    EXPECT_EQ(
+        pin_with(R"([{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},
               {"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}])"),
-              kByName);
+        kByName);
 }
 
 TEST(ConvertPin, any_node_or_other_labels_name_none) {

@@ -191,8 +191,11 @@ private:
                 static_cast<int>(events[static_cast<std::size_t>(i)].data.u64 & UINT32_MAX);
             const auto got = ::recv(descriptor, buffer_.data(), buffer_.size(), 0);
             if (got <= 0) {
-                if (as != kFollower) reopen(as, got);
-                if (as == kFollower) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+                if (as == kFollower) {
+                    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+                } else {
+                    reopen(as, got);
+                }
                 continue;
             }
             if (as != kFollower) take(connections_[as], static_cast<std::size_t>(got));

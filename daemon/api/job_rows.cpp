@@ -224,8 +224,7 @@ void fetch(const Row& row) {
     for (std::size_t at = 0; at < sizeof row; at += kLineBytes) __builtin_prefetch(bytes + at);
 }
 
-// What a page shows lies anywhere in memory: asked for together it comes together, where one row
-// after the other would wait for each line by itself.
+// The rows of a page are scattered in memory: prefetching all of them overlaps their cache misses.
 void fetch_ahead(const ClusterState& state, const std::vector<JobIndex::Rows>& rows) {
     constexpr std::uint32_t kPodsMost = 64;
     for (const JobIndex::Rows& one : rows) fetch(*one.job);

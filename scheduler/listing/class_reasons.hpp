@@ -21,7 +21,7 @@ public:
     // Of a job in a queue, or one that could be tried and is in none yet.
     Reason of(const ClusterState& state, JobId job, std::uint64_t revision);
 
-    // What is in its way first; nothing: none of it waits.
+    // The first blocker of explain(); nothing: no pod of the job waits.
     std::optional<Explanation> first_blocker(const ClusterState& state, JobId job);
 
     // The job by which the others of its class are explained: its first in line for which no room

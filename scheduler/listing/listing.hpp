@@ -54,7 +54,7 @@ public:
     [[nodiscard]] std::optional<StartEstimate> start_of(JobId job) const;
     // Why it does not start, in a word; none: nothing of it waits.
     [[nodiscard]] Reason reason_of(const JobEntry& entry);
-    // The same with its sentence and figures; nothing: nothing of it waits.
+    // The same with its sentence and figures; nothing: no pod of the job waits.
     [[nodiscard]] std::optional<Explanation> first_blocker(JobId job) {
         return reasons_.first_blocker(state_, job);
     }

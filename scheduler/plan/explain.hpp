@@ -42,7 +42,7 @@
 namespace gpuctl {
 
 // Everything that blocks the job, the first blocker first; empty when nothing of it waits. `ready`
-// is what read_readiness() says now. Who explains often lends sets of allowed nodes.
+// is what read_readiness() says now. Frequent callers pass their cache of allowed nodes.
 std::vector<Explanation> explain(const ClusterState& state, JobId job, const Readiness& ready,
                                  EligibilityCache* eligibility = nullptr);
 // The same without what is the job's own story: true of all jobs of its class.

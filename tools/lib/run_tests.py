@@ -86,6 +86,13 @@ def registered_tests(folder):
     return [(test["name"], test["command"]) for test in json.loads(answer.stdout)["tests"] if "command" in test]
 
 
+def errors_of(done):
+    """The end of what a program wrote to standard error: a property's counterexample and the seed that brings it back."""
+    lines = done.stderr.splitlines()
+    seeds = [line for line in lines[:-40] if line.startswith("Using configuration")]
+    return "\n".join(seeds + lines[-40:])
+
+
 def run_suite(name, command, shard, words):
     """(seconds, passed, [(failed name, output)]) of one registered test; GoogleTest ones case by case."""
     began = time.monotonic()
@@ -115,7 +122,8 @@ def run_suite(name, command, shard, words):
                     continue
                 title = f"{name} {case['classname']}.{case['name']}"
                 if case.get("failures"):
-                    failed.append((title, "\n".join(failure["failure"] for failure in case["failures"])))
+                    what = "\n".join(failure["failure"] for failure in case["failures"])
+                    failed.append((title, f"{what}\n{errors_of(done)}"))
                 elif case["result"] == "SKIPPED":
                     failed.append((title, "skipped: a test that does not run proves nothing"))
                 else:

@@ -134,6 +134,7 @@ StateImage ClusterState::image() const {
     out.wake_requested = wake_requested_;
     out.policy = policy_;
     out.gang_sizes = gang_sizes_;
+    for (const PoolRow& pool : pools_) out.pools.push_back(pool.name);
     out.gang_notes = outside_.gang_notes;
     out.device_classes = outside_.device_classes;
     out.finished = finished_;
@@ -212,6 +213,7 @@ Result<ClusterState> ClusterState::from_image(StateImage image) {
     }
     ClusterState state;
     state.now_ = image.now;
+    for (const std::string& pool : image.pools) (void)state.pool_named(pool);
     state.take_policy(std::move(image.policy));
     state.gang_sizes_ = std::move(image.gang_sizes);
     state.outside_.gang_notes = std::move(image.gang_notes);

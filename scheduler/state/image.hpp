@@ -183,6 +183,9 @@ struct StateImage {
     std::uint64_t next_arrival = 1;
     Instant wake_requested;
     Policy policy;
+    // By id, those that nothing names any more as well: what is shared by several pools is looked
+    // at where there are several.
+    std::vector<std::string> pools;
     std::map<ObjectKey, GangSize> gang_sizes;
     std::map<ObjectKey, GangNote> gang_notes;
     std::map<std::string, std::string> device_classes;
@@ -207,9 +210,9 @@ struct StateImage {
 };
 BOOST_DESCRIBE_STRUCT(StateImage, (),
                       (version, now, leading, synced, idle, unfinished, resend_due, epoch,
-                       next_effect, next_arrival, wake_requested, policy, gang_sizes, gang_notes,
-                       device_classes, churn, finished, look_again, beyond_guarantee, nodes, pods,
-                       jobs, usage, run_times, promises, limits_kept, calendar, budgets, ended_jobs,
-                       finished_jobs, removed_jobs, removed_until))
+                       next_effect, next_arrival, wake_requested, policy, pools, gang_sizes,
+                       gang_notes, device_classes, churn, finished, look_again, beyond_guarantee,
+                       nodes, pods, jobs, usage, run_times, promises, limits_kept, calendar,
+                       budgets, ended_jobs, finished_jobs, removed_jobs, removed_until))
 
 }  // namespace gpuctl

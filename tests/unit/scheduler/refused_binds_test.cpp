@@ -90,28 +90,5 @@ TEST(Engine, the_pause_after_a_refused_bind_survives_export_and_import) {
     EXPECT_TRUE(world.pending.contains("p"));
 }
 
-// The end of a job's refusals is no part of the image: what is kept of it must at any time be what
-// its pods say, or an engine that was restarted sets other timers (found by the property
-// an_image_taken_at_any_point_has_the_same_future with seed 19062473345674485, image at step 32).
-TEST(Engine, the_end_of_a_refusal_goes_with_the_pod_that_was_refused) {
-    EngineWorld world;
-    EngineWorld restarted;
-    for (EngineWorld* one : {&world, &restarted}) {
-        one->add(node("a", 8));
-        one->add({pod("p", "j", 1), pod("q", "j", 1)});
-        one->plan();
-        one->answer("q", BindResult::bound);
-        one->answer("p", BindResult::refused);
-        one->plan();
-        one->remove_pod("p");
-    }
-    Result<Engine> restored = Engine::import_state(restarted.engine.export_state());
-    ASSERT_TRUE(restored);
-    restarted.engine = std::move(*restored);
-    world.plan();
-    restarted.plan();
-    EXPECT_EQ(world.engine.state_hash(), restarted.engine.state_hash());
-}
-
 }  // namespace
 }  // namespace gpuctl::test

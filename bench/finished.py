@@ -19,7 +19,7 @@ from processes import Process, free_port, wait_for  # noqa: E402
 
 BEGIN, END = "<!-- bench-finished begin -->", "<!-- bench-finished end -->"
 NODES, GPUS = 50, 400
-BYTES_MAX = 1_000  # of a finished job, in memory and in a snapshot
+BYTES_MAX = 1_024  # of a finished job, in memory and in a snapshot
 JOB = json.dumps({
     "kind": "training", "version": "v0.1",
     "job": {"name": "NAME", "priority": "medium", "description": "one of many"},
@@ -32,7 +32,9 @@ class Daemon:
     def __init__(self, binaries, folder, policy):
         self.cli, self.port = binaries / "gpuctl", free_port()
         configuration = {
-            "server": {"port": self.port}, "journal": {"directory": str(folder / "journal")}, "policy": policy,
+            "server": {"port": self.port}, "policy": policy,
+            # What a snapshot needs while it is written stays with the process; none is written here.
+            "journal": {"directory": str(folder / "journal"), "snapshotEveryInputs": 10_000_000},
             "cluster": {"mode": "embedded", "embedded": {
                 "imagePull": "1ms", "containerStart": "1ms", "trainingRunTime": "1s",
                 "nodes": [{"name": "node", "count": NODES, "pool": "default", "gpus": GPUS // NODES, "cpuCores": 128, "memoryGib": 1024,
@@ -97,18 +99,24 @@ def fill(options, at_each):
 
 
 def measure(options):
-    """Bytes and times from two daemons: what a long list needs while it is made stays with the process."""
-    rows, points = {jobs: {"jobs": jobs} for jobs in options.jobs}, []
+    """Bytes and times from two daemons: what a long answer needs while it is made stays with the process."""
+    rows = {jobs: {"jobs": jobs} for jobs in options.jobs}
+
+    def note_growth(points, jobs, what, name):
+        points.append((jobs, what))
+        if jobs:
+            (jobs_before, before), (_, now) = points[-2:]
+            rows[jobs][name] = (now - before) / (jobs - jobs_before)
+
+    weights, images = [], []
 
     def weigh(daemon, jobs):
-        points.append((jobs, daemon.resident(), len(daemon.request("GET", "/debug/snapshot")[1])))
-        if jobs == 0:
-            return
-        (jobs_before, resident_before, image_before), (_, resident, image) = points[-2:]
-        rows[jobs].update(resident=resident, bytes_memory=(resident - resident_before) / (jobs - jobs_before),
-                          bytes_image=(image - image_before) / (jobs - jobs_before))
+        note_growth(weights, jobs, daemon.resident(), "bytes_memory")
+        if jobs:
+            rows[jobs]["resident"] = daemon.resident()
 
     def time_list(daemon, jobs):
+        note_growth(images, jobs, len(daemon.request("GET", "/debug/snapshot")[1]), "bytes_image")
         if jobs:
             rows[jobs]["seconds"], rows[jobs]["listed"] = daemon.listing()
 

@@ -152,7 +152,10 @@ Json mixed(const DaemonProcess& daemon, const Options& options) {
                            "/explain?namespace=" + job_namespace(number));
     };
     Followers followers;
-    for (int number = 0, open = 0; number < options.jobs && open < options.followers; ++number) {
+    // Several of a job where fewer jobs run than there are to be followers.
+    const int tries_max = options.followers * 10 + options.jobs;
+    for (int tries = 0, open = 0; tries < tries_max && open < options.followers; ++tries) {
+        const int number = tries % options.jobs;
         if (!job_runs(number)) continue;
         const std::string target =
             "/api/v1/jobs/" + job_name(number) + "/logs/ws?namespace=" + job_namespace(number);

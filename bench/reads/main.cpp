@@ -3,15 +3,18 @@
 // are under a mixed load.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/reads/daemon.hpp"
+#include "bench/reads/follow.hpp"
 #include "bench/reads/http_load.hpp"
 #include "bench/reads/verbs.hpp"
 #include "bench/reads/world.hpp"
@@ -152,15 +155,7 @@ Json mixed(const DaemonProcess& daemon, const Options& options) {
                            "/explain?namespace=" + job_namespace(number));
     };
     Followers followers;
-    // Several of a job where fewer jobs run than there are to be followers.
-    const int tries_max = options.followers * 10 + options.jobs;
-    for (int tries = 0, open = 0; tries < tries_max && open < options.followers; ++tries) {
-        const int number = tries % options.jobs;
-        if (!job_runs(number)) continue;
-        const std::string target =
-            "/api/v1/jobs/" + job_name(number) + "/logs/ws?namespace=" + job_namespace(number);
-        if (followers.open(daemon.port(), target)) ++open;
-    }
+    follow_running_jobs(daemon.port(), options.jobs, options.followers, followers);
     const std::vector<std::string> names{"page, any", "page of a status", "job",    "metrics",
                                          "pools",     "submits",          "explain"};
     const std::vector<Stream> streams{{get("page, any"), 300, 16},
@@ -196,7 +191,7 @@ bool is_wanted(const Options& options, const std::string& name) {
            std::find(options.only.begin(), options.only.end(), name) != options.only.end();
 }
 
-int run(const Options& options) {
+std::unique_ptr<DaemonProcess> start(const Options& options) {
     namespace fs = std::filesystem;
     const std::string folder = options.directory + "/" + std::to_string(options.jobs);
     const bool is_there = options.keep && fs::exists(folder + "/embedded");
@@ -205,14 +200,57 @@ int run(const Options& options) {
         fs::create_directories(folder);
         if (Result<void> written = write_journal(folder, options.jobs); !written) {
             std::fprintf(stderr, "%s\n", written.error().message.c_str());
-            return 1;
+            return nullptr;
         }
     }
     std::ofstream{folder + "/gpuctld.yaml"} << config_text(folder, options.jobs, options.port);
-    const DaemonProcess daemon{options.program, folder, static_cast<std::uint16_t>(options.port),
-                               std::chrono::seconds{1'200}};
-    const Json start{{"jobs", options.jobs}, {"started_in_s", daemon.started_in_s()}};
-    std::printf("%s\n", start.dump().c_str());
+    return std::make_unique<DaemonProcess>(options.program, folder,
+                                           static_cast<std::uint16_t>(options.port),
+                                           std::chrono::seconds{1'200});
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+// What a page costs in a large cluster against the same in a small one: both run side by side and
+// are read from in turns, so that what else the machine does slows down both.
+int compare(Options few, int jobs_most, int slices) {
+    Options most = few;
+    most.jobs = jobs_most;
+    most.port = few.port + 1;
+    const std::unique_ptr<DaemonProcess> small = start(few);
+    const std::unique_ptr<DaemonProcess> large = start(most);
+    if (!small || !large) return 1;
+    const std::vector<Read> of_small = reads(few.jobs);
+    const std::vector<Read> of_large = reads(most.jobs);
+    for (std::size_t i = 0; i < of_small.size(); ++i) {
+        if (!of_small[i].name.starts_with("page")) continue;
+        std::vector<double> before;
+        std::vector<double> after;
+        std::vector<double> ratios;
+        for (int slice = 0; slice < slices; ++slice) {
+            before.push_back(measure(*small, few, of_small[i]).at("loop_us"));
+            after.push_back(measure(*large, most, of_large[i]).at("loop_us"));
+            ratios.push_back(after.back() / before.back());
+        }
+        const Json out{{"growth", of_small[i].name},
+                       {"few_us", median(before)},
+                       {"most_us", median(after)},
+                       {"ratio", median(ratios)}};
+        std::printf("%s\n", out.dump().c_str());
+        std::fflush(stdout);
+    }
+    return 0;
+}
+
+int run(const Options& options) {
+    const std::unique_ptr<DaemonProcess> started = start(options);
+    if (!started) return 1;
+    const DaemonProcess& daemon = *started;
+    const Json begin{{"jobs", options.jobs}, {"started_in_s", daemon.started_in_s()}};
+    std::printf("%s\n", begin.dump().c_str());
     for (const Read& read : reads(options.jobs)) {
         if (!is_wanted(options, read.name)) continue;
         std::printf("%s\n", measure(daemon, options, read).dump().c_str());
@@ -242,6 +280,19 @@ int main(int argc, char** argv) {
     measure->add_option("--connections", options.connections);
     measure->add_option("--only", options.only, "names of reads");
     measure->add_flag("--keep", options.keep, "use the journal that is there");
+    gpuctl::bench::Options few;
+    few.keep = true;
+    int jobs_most = 100'000;
+    int slices = 15;
+    CLI::App* growth = flags.add_subcommand("growth", "pages of a large against a small cluster");
+    growth->add_option("--gpuctld", few.program, "the program")->required();
+    growth->add_option("--directory", few.directory, "for journals")->required();
+    growth->add_option("--jobs", few.jobs, "of the small one");
+    growth->add_option("--jobs-most", jobs_most, "of the large one");
+    growth->add_option("--port", few.port, "the large one's is the next");
+    growth->add_option("--seconds", few.seconds, "of each slice");
+    growth->add_option("--slices", slices, "of each page and cluster");
+    growth->add_option("--connections", few.connections);
     gpuctl::bench::LoadOptions reading;
     CLI::App* load = flags.add_subcommand("load", "read at a rate until SIGTERM");
     load->add_option("--port", reading.port)->required();
@@ -255,6 +306,7 @@ int main(int argc, char** argv) {
     serve->add_option("--port", port)->required();
     serve->add_option("--bytes", bytes)->required();
     CLI11_PARSE(flags, argc, argv);
+    if (*growth) return gpuctl::bench::compare(few, jobs_most, slices);
     if (*load) return gpuctl::bench::load_until_stopped(reading);
     if (*serve) return gpuctl::bench::serve_fixed_answers(port, bytes);
     return gpuctl::bench::run(options);

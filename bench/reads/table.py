@@ -33,6 +33,17 @@ def measure(options, jobs, folder, is_last):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def measure_growth(options, folder):
+    """By name of a page: what it costs of the loop with the most jobs, divided by that with the fewest; read in turns."""
+    done = subprocess.run(
+        [TOOL, "growth", "--gpuctld", options.gpuctld or BUILD / "gpuctld", "--directory", folder, "--jobs",
+         str(options.jobs[0]), "--jobs-most", str(options.jobs[-1]), "--seconds", "0.5", "--connections", str(options.connections)],
+        capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"bench-reads: {done.stderr.strip()}")
+    return {line["growth"]: line for line in map(json.loads, done.stdout.splitlines())}
+
+
 def quantile_ms(turns, part):
     """The upper bound of the bucket in which that part of the turns ends, in ms; None: beyond all of them."""
     allowed = turns["turns"] * (1 - part)
@@ -57,6 +68,7 @@ class Results:
         self.mixed = {}  # by jobs: the last
         self.started = {}
         self.peak = {}
+        self.growth = {}  # by name of a page
 
     def add(self, jobs, lines):
         for line in lines:
@@ -83,8 +95,7 @@ def bars(results, sizes):
     few, most = sizes[0], sizes[-1]
     for name in PAGES:
         bar(f"{name}, a second at {most:,} jobs", results.figure(most, name, "per_second"), 10_000, True)
-        growth = results.figure(most, name, "loop_us") / results.figure(few, name, "loop_us")
-        bar(f"{name}, loop time from {few:,} to {most:,} jobs", growth, 1.3, False, 2)
+        bar(f"{name}, loop time from {few:,} to {most:,} jobs", results.growth[name]["ratio"], 1.3, False, 2)
     bar(f"a job's detail, a second at {most:,} jobs", results.figure(most, "job", "per_second"), 5_000, True)
     bar(f"/metrics, ms of the loop at {most:,} jobs", results.figure(most, "metrics", "loop_us") / 1_000, 1, False, 2)
     for jobs in sizes:
@@ -123,6 +134,11 @@ def render(results, options):
     text += ["", "| jobs | gpuctld started in s | peak MiB |", "| --- | --- | --- |"]
     for jobs in sizes:
         text.append(f"| {jobs:,} | {statistics.median(results.started[jobs]):.1f} | {max(results.peak[jobs]):,.0f} |")
+    text += ["", f"Pages with {sizes[-1]:,} jobs against {sizes[0]:,}, both daemons side by side and read from in turns of half a "
+             "second: medians of the loop's µs a page, and of the ratios of neighbouring turns.", "",
+             f"| page | {sizes[0]:,} jobs | {sizes[-1]:,} jobs | ratio |", "| --- | --- | --- | --- |"]
+    for name, of in results.growth.items():
+        text.append(f"| {name} | {of['few_us']:.1f} | {of['most_us']:.1f} | {of['ratio']:.2f} |")
     text += mixed_tables(results, options)
     text += ["", "| bar | measured | wanted | |", "| --- | --- | --- | --- |"]
     text += [f"| {claim} | {value} | {wanted} | {'holds' if good else '**missed**'} |"
@@ -182,6 +198,8 @@ def main():
             for jobs in options.jobs:
                 print(f"round {number + 1} of {options.rounds}, {jobs:,} jobs", flush=True)
                 results.add(jobs, measure(options, jobs, options.directory or folder, number + 1 == options.rounds))
+        print(f"pages of {options.jobs[-1]:,} jobs against {options.jobs[0]:,}", flush=True)
+        results.growth = measure_growth(options, options.directory or folder)
     table = render(results, options)
     print("\n" + table)
     if not options.no_table:

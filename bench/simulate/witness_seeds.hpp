@@ -108,6 +108,9 @@ inline constexpr WitnessSeed kWitnessSeeds[]{
     {"take_ended_pods_for_new", 18},
     {"forget_finished_on_disk", 18},
     {"strand_gpus_by_pod_slots", 34},
+    {"no_timer_for_claims", 482},
+    {"stop_who_has_to_go_on", 405},
+    {"no_timer_for_budgets", 576},
     // end
 };
 

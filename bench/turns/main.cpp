@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bench/reads/daemon.hpp"
+#include "bench/reads/follow.hpp"
 #include "bench/reads/http_load.hpp"
 #include "bench/reads/world.hpp"
 #include "scheduler/base/rng.hpp"
@@ -198,12 +199,7 @@ struct Load {
 
 Json run_mixed(const DaemonProcess& daemon, const Options& options, const std::string& folder) {
     Followers followers;
-    for (int number = 0, open = 0; number < options.jobs && open < options.followers; ++number) {
-        if (!job_runs(number)) continue;
-        const std::string target =
-            "/api/v1/jobs/" + job_name(number) + "/logs/ws?namespace=" + job_namespace(number);
-        if (followers.open(daemon.port(), target)) ++open;
-    }
+    follow_running_jobs(daemon.port(), options.jobs, options.followers, followers);
     Load load{options};
     std::vector<Stream> streams;
     std::vector<std::string> names;

@@ -90,7 +90,9 @@ void StartBoard::end_pool(PoolId pool) {
     OfPool& of = pools_[pool.value()];
     of.clear();
     for (const StartForecast::Answer& one : forecast_->answers()) {
-        of.emplace(one.job, Known{one.arrival, one.start});
+        if (places_.size() <= one.job.value()) places_.resize(one.job.value() + 1);
+        places_[one.job.value()] = static_cast<std::uint32_t>(of.size());
+        of.push_back({one.job, one.arrival, one.start});
     }
     forecast_.reset();
     ++pool_;
@@ -123,9 +125,10 @@ std::optional<StartEstimate> StartBoard::of(const ClusterState& state, JobId job
     const JobRow& row = state.job(job);
     if (!row.pool.exists() || row.pool.value() >= pools_.size()) return std::nullopt;
     const OfPool& of = pools_[row.pool.value()];
-    const auto found = of.find(job);
-    if (found == of.end() || found->second.arrival != row.arrival) return std::nullopt;
-    StartEstimate start = found->second.start;
+    if (job.value() >= places_.size() || places_[job.value()] >= of.size()) return std::nullopt;
+    const Known& known = of[places_[job.value()]];
+    if (known.job != job || known.arrival != row.arrival) return std::nullopt;
+    StartEstimate start = known.start;
     const Instant now = state.now();
     for (Instant* one : {&start.earliest, &start.likely, &start.latest}) {
         if (one->happened()) *one = std::max(*one, now);

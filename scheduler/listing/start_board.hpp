@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "scheduler/listing/waiting_order.hpp"
@@ -45,10 +44,11 @@ public:
 
 private:
     struct Known {
+        JobId job;
         std::uint64_t arrival = 0;
         StartEstimate start;
     };
-    using OfPool = std::unordered_map<JobId, Known>;
+    using OfPool = std::vector<Known>;
 
     void begin(const ClusterState& state, std::uint64_t revision);
     void read_line(const ClusterState& state, WaitingOrder& order, PoolId pool,
@@ -56,6 +56,8 @@ private:
     void end_pool(PoolId pool);
 
     std::vector<OfPool> pools_;  // by PoolId
+    // By JobId: where in its pool's; of a job that is not known, anything (Known::job tells).
+    std::vector<std::uint32_t> places_;
     std::uint64_t computed_revision_ = 0;
     std::int64_t computed_second_ = 0;
     Instant computed_at_;

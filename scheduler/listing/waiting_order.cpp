@@ -10,31 +10,42 @@ namespace gpuctl {
 
 // --- jobs by age ---
 
+std::vector<AgedJobs::Run>::iterator AgedJobs::run_of(const WaitingJob& job) {
+    return std::partition_point(runs_.begin(), runs_.end(),
+                                [&](const Run& run) { return run.last < job; });
+}
+
 void AgedJobs::insert(const WaitingJob& job) {
     ++size_;
-    auto run = std::partition_point(runs_.begin(), runs_.end(),
-                                    [&](const Run& one) { return one.back() < job; });
+    auto run = run_of(job);
     if (run == runs_.end()) {
-        if (runs_.empty() || runs_.back().size() >= kRunMax) runs_.emplace_back();
+        if (runs_.empty() || runs_.back().jobs.size() >= kRunMax) runs_.emplace_back();
         run = std::prev(runs_.end());
     }
-    run->insert(std::lower_bound(run->begin(), run->end(), job), job);
-    if (run->size() <= kRunMax) return;
-    const auto middle = run->begin() + kRunMax / 2;
-    Run half{middle, run->end()};
-    run->erase(middle, run->end());
+    std::vector<WaitingJob>& jobs = run->jobs;
+    jobs.insert(std::lower_bound(jobs.begin(), jobs.end(), job), job);
+    run->last = jobs.back();
+    if (jobs.size() <= kRunMax) return;
+    const auto middle = jobs.begin() + kRunMax / 2;
+    Run half{jobs.back(), {middle, jobs.end()}};
+    jobs.erase(middle, jobs.end());
+    run->last = jobs.back();
     runs_.insert(std::next(run), std::move(half));
 }
 
 void AgedJobs::erase(const WaitingJob& job) {
-    const auto run = std::partition_point(runs_.begin(), runs_.end(),
-                                          [&](const Run& one) { return one.back() < job; });
+    const auto run = run_of(job);
     GPUCTL_CHECK(run != runs_.end(), "a waiting job is among those of its group");
-    const auto found = std::lower_bound(run->begin(), run->end(), job);
-    GPUCTL_CHECK(found != run->end() && *found == job, "a waiting job is where its age puts it");
-    run->erase(found);
+    std::vector<WaitingJob>& jobs = run->jobs;
+    const auto found = std::lower_bound(jobs.begin(), jobs.end(), job);
+    GPUCTL_CHECK(found != jobs.end() && *found == job, "a waiting job is where its age puts it");
+    jobs.erase(found);
     --size_;
-    if (run->empty()) runs_.erase(run);
+    if (jobs.empty()) {
+        runs_.erase(run);
+    } else {
+        run->last = jobs.back();
+    }
 }
 
 std::size_t AgedJobs::rank_of(const WaitingJob& job) const {

@@ -29,16 +29,16 @@ public:
     void erase(const WaitingJob& job);
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
-    [[nodiscard]] const WaitingJob& front() const { return runs_.front().front(); }
+    [[nodiscard]] const WaitingJob& front() const { return runs_.front().jobs.front(); }
     // From the first to the last; good until the next change.
     struct Cursor {
         const AgedJobs* jobs = nullptr;
         std::size_t run = 0;
         std::size_t index = 0;
-        [[nodiscard]] const WaitingJob& job() const { return jobs->runs_[run][index]; }
+        [[nodiscard]] const WaitingJob& job() const { return jobs->runs_[run].jobs[index]; }
         // False: that was the last.
         bool advance() {
-            if (++index < jobs->runs_[run].size()) return true;
+            if (++index < jobs->runs_[run].jobs.size()) return true;
             index = 0;
             return ++run < jobs->runs_.size();
         }
@@ -51,8 +51,13 @@ public:
     [[nodiscard]] std::size_t count_before(IsBefore is_before) const;
 
 private:
-    static constexpr std::size_t kRunMax = 512;
-    using Run = std::vector<WaitingJob>;
+    static constexpr std::size_t kRunMax = 256;
+    // The last job lies beside those of the other runs, so that a search meets few cache lines.
+    struct Run {
+        WaitingJob last;
+        std::vector<WaitingJob> jobs;
+    };
+    [[nodiscard]] std::vector<Run>::iterator run_of(const WaitingJob& job);
     std::vector<Run> runs_;
     std::size_t size_ = 0;
 };
@@ -113,14 +118,14 @@ private:
 
 template <typename IsBefore>
 std::size_t AgedJobs::count_before(IsBefore is_before) const {
-    // The sizes of the runs lie side by side, their last jobs do not.
-    const auto reaches = std::partition_point(
-        runs_.begin(), runs_.end(), [&](const Run& run) { return is_before(run.back()); });
+    const auto reaches = std::partition_point(runs_.begin(), runs_.end(),
+                                              [&](const Run& run) { return is_before(run.last); });
     std::size_t count = 0;
-    for (auto run = runs_.begin(); run != reaches; ++run) count += run->size();
+    for (auto run = runs_.begin(); run != reaches; ++run) count += run->jobs.size();
     if (reaches == runs_.end()) return count;
-    const auto first = std::partition_point(reaches->begin(), reaches->end(), is_before);
-    return count + static_cast<std::size_t>(first - reaches->begin());
+    const std::vector<WaitingJob>& jobs = reaches->jobs;
+    const auto first = std::partition_point(jobs.begin(), jobs.end(), is_before);
+    return count + static_cast<std::size_t>(first - jobs.begin());
 }
 
 }  // namespace gpuctl

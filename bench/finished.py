@@ -19,7 +19,7 @@ from processes import Process, free_port, wait_for  # noqa: E402
 
 BEGIN, END = "<!-- bench-finished begin -->", "<!-- bench-finished end -->"
 NODES, GPUS = 50, 400
-BYTES_MAX = 1_024  # of a finished job, in memory and in a snapshot
+BYTES_MAX = 1_000  # of a finished job, in memory and in a snapshot
 JOB = json.dumps({
     "kind": "training", "version": "v0.1",
     "job": {"name": "NAME", "priority": "medium", "description": "one of many"},

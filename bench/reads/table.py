@@ -95,7 +95,8 @@ def bars(results, sizes):
     few, most = sizes[0], sizes[-1]
     for name in PAGES:
         bar(f"{name}, a second at {most:,} jobs", results.figure(most, name, "per_second"), 10_000, True)
-        bar(f"{name}, loop time from {few:,} to {most:,} jobs", results.growth[name]["ratio"], 1.3, False, 2)
+        if name in results.growth:
+            bar(f"{name}, loop time from {few:,} to {most:,} jobs", results.growth[name]["ratio"], 1.3, False, 2)
     bar(f"a job's detail, a second at {most:,} jobs", results.figure(most, "job", "per_second"), 5_000, True)
     bar(f"/metrics, ms of the loop at {most:,} jobs", results.figure(most, "metrics", "loop_us") / 1_000, 1, False, 2)
     for jobs in sizes:
@@ -119,6 +120,17 @@ def machine():
     return f"{os.cpu_count()} cores of {model[1] if model else platform.machine()}, Linux {platform.release()}"
 
 
+def growth_table(results, sizes):
+    if not results.growth:
+        return []
+    text = ["", f"Pages with {sizes[-1]:,} jobs against {sizes[0]:,}, both daemons side by side and read from in turns of half a "
+             "second: medians of the loop's µs a page, and of the ratios of neighbouring turns.", "",
+             f"| page | {sizes[0]:,} jobs | {sizes[-1]:,} jobs | ratio |", "| --- | --- | --- | --- |"]
+    for name, of in results.growth.items():
+        text.append(f"| {name} | {of['few_us']:.1f} | {of['most_us']:.1f} | {of['ratio']:.2f} |")
+    return text
+
+
 def render(results, options):
     sizes = options.jobs
     text = [BEGIN, f"Made by `./tools/bench-reads --rounds {options.rounds} --seconds {options.seconds:g}` at commit {commit()} "
@@ -134,11 +146,7 @@ def render(results, options):
     text += ["", "| jobs | gpuctld started in s | peak MiB |", "| --- | --- | --- |"]
     for jobs in sizes:
         text.append(f"| {jobs:,} | {statistics.median(results.started[jobs]):.1f} | {max(results.peak[jobs]):,.0f} |")
-    text += ["", f"Pages with {sizes[-1]:,} jobs against {sizes[0]:,}, both daemons side by side and read from in turns of half a "
-             "second: medians of the loop's µs a page, and of the ratios of neighbouring turns.", "",
-             f"| page | {sizes[0]:,} jobs | {sizes[-1]:,} jobs | ratio |", "| --- | --- | --- | --- |"]
-    for name, of in results.growth.items():
-        text.append(f"| {name} | {of['few_us']:.1f} | {of['most_us']:.1f} | {of['ratio']:.2f} |")
+    text += growth_table(results, sizes)
     text += mixed_tables(results, options)
     text += ["", "| bar | measured | wanted | |", "| --- | --- | --- | --- |"]
     text += [f"| {claim} | {value} | {wanted} | {'holds' if good else '**missed**'} |"
@@ -198,8 +206,9 @@ def main():
             for jobs in options.jobs:
                 print(f"round {number + 1} of {options.rounds}, {jobs:,} jobs", flush=True)
                 results.add(jobs, measure(options, jobs, options.directory or folder, number + 1 == options.rounds))
-        print(f"pages of {options.jobs[-1]:,} jobs against {options.jobs[0]:,}", flush=True)
-        results.growth = measure_growth(options, options.directory or folder)
+        if len(options.jobs) > 1:
+            print(f"pages of {options.jobs[-1]:,} jobs against {options.jobs[0]:,}", flush=True)
+            results.growth = measure_growth(options, options.directory or folder)
     table = render(results, options)
     print("\n" + table)
     if not options.no_table:

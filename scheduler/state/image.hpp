@@ -183,8 +183,8 @@ struct StateImage {
     std::uint64_t next_arrival = 1;
     Instant wake_requested;
     Policy policy;
-    // By id, those that nothing names any more as well: what is shared by several pools is looked
-    // at where there are several.
+    // By id, those included that no node, job or policy names any more: some decisions depend on
+    // whether there are several pools.
     std::vector<std::string> pools;
     std::map<ObjectKey, GangSize> gang_sizes;
     std::map<ObjectKey, GangNote> gang_notes;

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "scheduler/base/archive.hpp"
+#include "scheduler/base/hash.hpp"
+#include "scheduler/base/time.hpp"
 
 namespace gpuctl::test {
 

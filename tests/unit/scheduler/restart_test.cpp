@@ -9,8 +9,8 @@ namespace gpuctl::test {
 namespace {
 
 // The end of a job's refusals is no part of the image: what is kept of it must at any time be what
-// its pods say, or an engine that was restarted sets other timers (found by the property
-// an_image_taken_at_any_point_has_the_same_future with seed 19062473345674485, image at step 32).
+// its pods say, or an engine that was restarted sets other timers (seed
+// 19062473345674485, image at step 32).
 TEST(Engine, the_end_of_a_refusal_goes_with_the_pod_that_was_refused) {
     EngineWorld world;
     EngineWorld restarted;
@@ -31,8 +31,8 @@ TEST(Engine, the_end_of_a_refusal_goes_with_the_pod_that_was_refused) {
     EXPECT_EQ(world.engine.state_hash(), restarted.engine.state_hash());
 }
 
-// Who waits for what a namespace may hold in all pools looks again when a node changes, where there
-// are several pools; one whose last node went was forgotten by a restart.
+// With several pools, a job that waits for the quota of its namespace is tried again when a node
+// changes. A restart used to drop a pool whose last node was removed, and one pool was left.
 TEST(Engine, a_pool_that_nothing_names_any_more_is_still_there_after_a_restart) {
     Policy policy;
     policy.tenants.emplace_back();

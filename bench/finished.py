@@ -34,7 +34,8 @@ class Daemon:
         configuration = {
             "server": {"port": self.port}, "policy": policy,
             # What a snapshot needs while it is written stays with the process; none is written here.
-            "journal": {"directory": str(folder / "journal"), "snapshotEveryInputs": 10_000_000},
+            "journal": {"directory": str(folder / "journal")},
+            "expert": {"journal": {"snapshotEveryInputs": 10_000_000}},
             "cluster": {"mode": "embedded", "embedded": {
                 "imagePull": "1ms", "containerStart": "1ms", "trainingRunTime": "1s",
                 "nodes": [{"name": "node", "count": NODES, "pool": "default", "gpus": GPUS // NODES, "cpuCores": 128, "memoryGib": 1024,

@@ -12,17 +12,17 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/task_group.hpp"
-#include "daemon/net/http_client.hpp"
-#include "daemon/net/http_server.hpp"
+#include "aio/loop.hpp"
+#include "aio/task_group.hpp"
+#include "net/http/http_client.hpp"
+#include "net/http/http_server.hpp"
 
 namespace gpuctl::net {
 namespace {
 
 constexpr int kRequestsPerIteration = 2'000;
 
-// What a binding and its answer weigh.
+// Sizes of a binding and its answer.
 const std::string kBody(400, 'b');
 const std::string kAnswer(150, 'a');
 

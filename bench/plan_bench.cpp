@@ -1,5 +1,5 @@
-// Placement in memory, through Engine::step, in a steady state: a first generation of pods came,
-// ran and went, the second is measured. Allocations are counted by a replaced operator new and
+// Placement in memory, through Engine::step, in a steady state: a first generation of pods has run
+// and ended, the second is measured. Allocations are counted by a replaced operator new and
 // cover the whole step, effects included; `allocations_per_search` the planner's search alone.
 //
 //   plan_bench                       Google Benchmark
@@ -16,7 +16,7 @@
 #include <new>
 
 #include "plan_world.hpp"
-#include "scheduler/plan/placer.hpp"
+#include "scheduler/plan/allocate/placer.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace {
@@ -86,10 +86,10 @@ void search(benchmark::State& run) {
     Bench bench{run.range(0)};
     bench.send(PodObserved{Bench::pod(0, 1)});
     const ClusterState& state = bench.engine.state();
-    Capacity capacity = state.capacity();
-    const ShapeId id = state.pod(state.find_pod(Bench::pod(0, 1).uid)).shape;
-    const Shape& shape = state.shapes().at(id);
-    const PoolId pool = state.find_pool(kDefaultPool);
+    Capacity capacity = state.nodes.capacity();
+    const ShapeId id = state.pod(state.pods.find_pod(Bench::pod(0, 1).uid)).shape;
+    const Shape& shape = state.pods.shapes().at(id);
+    const PoolId pool = state.tree.find_pool(kDefaultPool);
     Placer placer;
     std::vector<Transaction::Entry> log;
     log.reserve(1024);
@@ -137,9 +137,9 @@ void cycle(benchmark::State& run) {
 }
 BENCHMARK(cycle)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond);
 
-// A Plan with 100,000 jobs waiting of which none fits: the first in line, a gang as wide as half of
-// the nodes, has its promise. `changed`: something in the pool has moved since, so that it is
-// searched anew, through half of all that runs.
+// A Plan with 100,000 waiting jobs of which none fits: the head of line, a gang of half of the
+// nodes, has a reservation. `changed`: the pool has changed since, so that the reservation is
+// searched again, through half of all running pods.
 void nothing_runnable(benchmark::State& run) {
     constexpr std::int64_t kWaiting = 100'000;
     const std::int64_t nodes = run.range(0);
@@ -163,9 +163,10 @@ void nothing_runnable(benchmark::State& run) {
     bench.effects.clear();
     PodFacts runs = Bench::pod(0, 1);
     runs.run_time_max = Duration::seconds(3'600);
-    runs.node = bench.engine.state()
-                    .node(bench.engine.state().pod(bench.engine.state().find_pod(runs.uid)).node)
-                    .facts.name;
+    runs.node =
+        bench.engine.state()
+            .node(bench.engine.state().pod(bench.engine.state().pods.find_pod(runs.uid)).node)
+            .facts.name;
     const std::uint64_t placed = bench.engine.figures().placements;
     std::int64_t number = kWaiting;
     for (auto _ : run) {
@@ -192,7 +193,7 @@ BENCHMARK(nothing_runnable)
     ->Args({5000, 1})
     ->Unit(benchmark::kMicrosecond);
 
-// The Plan that refuses a gang of 8 x 8 on full nodes and says why; another waits before it.
+// The Plan that refuses a gang of 8 x 8 on full nodes with a reason; another gang waits before it.
 void rejected_gang(benchmark::State& run) {
     Bench bench{run.range(0)};
     bench.fill();
@@ -214,7 +215,7 @@ void rejected_gang(benchmark::State& run) {
         run.ResumeTiming();
         bench.send(Plan{});
         run.PauseTiming();
-        if (bench.effects.empty()) run.SkipWithError("nobody was told");
+        if (bench.effects.empty()) run.SkipWithError("no effect was sent");
         for (std::int64_t one = number - 8; one < number; ++one) {
             bench.send(PodRemoved{Bench::pod(one, 8).uid});
         }
@@ -224,8 +225,8 @@ void rejected_gang(benchmark::State& run) {
 }
 BENCHMARK(rejected_gang)->ArgName("nodes")->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond);
 
-// Nodes full of work of low priority that began at another moment each: whom to stop for one pod,
-// or a gang of eight-GPU ranks. The waiting ones go again, the stopped ones are replaced.
+// Nodes full of low-priority jobs with different start times: find victims for one pod, or for a
+// gang of eight-GPU ranks. Then the waiting pods are removed and the victims replaced.
 void victims(benchmark::State& run) {
     const std::int64_t nodes = run.range(0);
     const std::int64_t ranks = run.range(1);
@@ -267,7 +268,7 @@ void victims(benchmark::State& run) {
             const auto* eviction = std::get_if<EvictPod>(&effect);
             if (eviction == nullptr) continue;
             const ClusterState& state = bench.engine.state();
-            const NodeId on = state.pod(state.find_pod(eviction->pod.uid)).node;
+            const NodeId on = state.pod(state.pods.find_pod(eviction->pod.uid)).node;
             const std::string node = state.node(on).facts.name;
             bench.send(PodEvictOutcome{eviction->id, eviction->pod.uid, EvictResult::evicted, ""});
             bench.send(PodRemoved{eviction->pod.uid});
@@ -288,13 +289,12 @@ BENCHMARK(victims)
     ->Args({12'500, 125, 8})
     ->Unit(benchmark::kMicrosecond);
 
-// Nodes whose GPUs are idle and whose cores are taken by work without GPUs of another queue: which
-// of that to stop for one pod, or a gang of eight-GPU ranks, of a queue that is guaranteed the
-// GPUs.
-void guests(benchmark::State& run) {
+// Nodes with idle GPUs whose cores are used by CPU-only pods of another queue: find victims for one
+// pod, or for a gang of eight-GPU ranks, of a queue with a guarantee for the GPUs.
+void cpu_only_pods(benchmark::State& run) {
     const std::int64_t nodes = run.range(0);
     const std::int64_t ranks = run.range(1);
-    constexpr std::int64_t kGuestsPerNode = 8;
+    constexpr std::int64_t kCpuOnlyPodsPerNode = 8;
     Bench bench{nodes};
     Policy policy;
     policy.plan_attempts_max = 1'000'000;
@@ -304,7 +304,7 @@ void guests(benchmark::State& run) {
          {{"owner", 0, 1, whole_gpus(nodes * kGpusPerNode), {}}, {"guest", 0, 1, {}, {}}}}};
     bench.send(PolicyChanged{policy});
     std::int64_t number = 0;
-    const auto add_guest = [&](const std::string& node) {
+    const auto add_cpu_only_pod = [&](const std::string& node) {
         PodFacts pod = Bench::pod(number, 1);
         pod.queue = "guest";
         pod.request.gpus.clear();
@@ -316,8 +316,8 @@ void guests(benchmark::State& run) {
         bench.send(PodObserved{pod});
         ++number;
     };
-    for (std::int64_t i = 0; i < nodes * kGuestsPerNode; ++i) {
-        add_guest("node-" + std::to_string(i / kGuestsPerNode));
+    for (std::int64_t i = 0; i < nodes * kCpuOnlyPodsPerNode; ++i) {
+        add_cpu_only_pod("node-" + std::to_string(i / kCpuOnlyPodsPerNode));
     }
     bench.send(Plan{});
     bench.effects.clear();
@@ -341,11 +341,11 @@ void guests(benchmark::State& run) {
             const auto* eviction = std::get_if<EvictPod>(&effect);
             if (eviction == nullptr) continue;
             const ClusterState& state = bench.engine.state();
-            const NodeId on = state.pod(state.find_pod(eviction->pod.uid)).node;
+            const NodeId on = state.pod(state.pods.find_pod(eviction->pod.uid)).node;
             const std::string node = state.node(on).facts.name;
             bench.send(PodEvictOutcome{eviction->id, eviction->pod.uid, EvictResult::evicted, ""});
             bench.send(PodRemoved{eviction->pod.uid});
-            add_guest(node);
+            add_cpu_only_pod(node);
             ++stopped;
         }
         bench.send(Plan{});
@@ -356,7 +356,7 @@ void guests(benchmark::State& run) {
         run.SkipWithError("other than the fewest were stopped");
     }
 }
-BENCHMARK(guests)
+BENCHMARK(cpu_only_pods)
     ->ArgNames({"nodes", "ranks"})
     ->Args({12'500, 1})
     ->Args({12'500, 125})
@@ -365,7 +365,7 @@ BENCHMARK(guests)
 }  // namespace
 }  // namespace gpuctl
 
-// What a counter of instructions collects: noinline, so that it has a name to start at.
+// Measured by an instruction counter: noinline, so that it has a symbol to start at.
 [[gnu::noinline]] void measured_plan(gpuctl::Bench& bench) { bench.send(gpuctl::Plan{}); }
 
 int main(int argc, char** argv) {

@@ -12,7 +12,7 @@ namespace gpuctl {
 inline constexpr std::int64_t kGpusPerNode = 8;
 
 struct Bench {
-    // So many nodes stand in one rack, and gangs require one; 0: nobody asks.
+    // Nodes per rack, and gangs require one rack; 0: no racks.
     static inline std::int64_t nodes_in_rack = 0;
     static inline bool is_read = false;  // there is an index for readers
     Engine engine;
@@ -44,7 +44,7 @@ struct Bench {
         send(CacheSynced{});
         if (is_read) (void)engine.listing();
     }
-    // Fills all nodes with work that ends by its limit, at another moment each.
+    // Fills all nodes with jobs that end by their limits, at different times.
     void fill() {
         const std::int64_t pods = nodes_ * kGpusPerNode;
         for (std::int64_t i = 0; i < pods; ++i) {

@@ -1,5 +1,5 @@
-// gpuctl-replay: runs a journal again, offline, and says what came of it. Reading only: a running
-// gpuctld's journal may be looked at, too.
+// gpuctl-replay: replays a journal offline and prints the result. It only reads: the journal of a
+// running gpuctld may be replayed too.
 //
 //     gpuctl-replay [--events] [--verify] [--json] DIRECTORY
 //
@@ -14,9 +14,9 @@
 
 #include "bench/print/describe.hpp"
 #include "daemon/journal/journal.hpp"
-#include "daemon/wire/hash_text.hpp"
-#include "daemon/wire/problem.hpp"
-#include "scheduler/state/invariants.hpp"
+#include "scheduler/state/invariants/invariants.hpp"
+#include "text/hex.hpp"
+#include "wire/problem.hpp"
 
 namespace gpuctl {
 namespace {
@@ -44,6 +44,7 @@ bool parse_arguments(const std::vector<std::string>& arguments, Options& options
         } else if (argument == "--json") {
             options.json = true;
         } else if (argument.starts_with("-") || !options.directory.empty()) {
+            std::fprintf(stderr, "gpuctl-replay: unexpected argument %s\n", argument.c_str());
             return false;
         } else {
             options.directory = argument;
@@ -52,15 +53,16 @@ bool parse_arguments(const std::vector<std::string>& arguments, Options& options
     return !options.directory.empty();
 }
 
-// What is told on the way: at once as text, or kept for the document.
-class Account {
+// Events and violations: printed at once as text, or collected for the JSON document.
+class ReplayPrinter {
 public:
-    explicit Account(const Options& options) : options_(options) {}
+    explicit ReplayPrinter(const Options& options) : options_(options) {}
 
-    void take(const Engine& engine, const Input& input, const EffectList& effects) {
-        if (options_.events) tell_event(input, effects);
+    void add(const Engine& engine, const Input& input, const EffectList& effects) {
+        if (options_.events) report_event(input, effects);
         if (!options_.verify) return;
-        for (const Violation& violation : verify(engine.state())) tell(violation, input);
+        for (const Violation& violation : verify(engine.state()))
+            report_violation(violation, input);
     }
     [[nodiscard]] std::size_t violations() const { return violations_; }
 
@@ -71,9 +73,9 @@ public:
                                 {"effects", report.effects},
                                 {"last_sequence", static_cast<std::uint64_t>(report.last_sequence)},
                                 {"bytes_torn", report.bytes_torn},
-                                {"state_hash", wire::hash_text(report.state_hash)}};
-        if (options_.events) document["events"] = told_events_;
-        if (options_.verify) document["violations"] = told_violations_;
+                                {"state_hash", text::hex16(report.state_hash)}};
+        if (options_.events) document["events"] = printed_events_;
+        if (options_.verify) document["violations"] = violations_found_;
         return document;
     }
     void print(const journal::ReplayReport& report) const {
@@ -86,32 +88,32 @@ public:
                         static_cast<unsigned long long>(report.bytes_torn));
         }
         if (options_.verify) std::printf("violations     %zu\n", violations_);
-        std::printf("state hash     %s\n", wire::hash_text(report.state_hash).c_str());
+        std::printf("state hash     %s\n", text::hex16(report.state_hash).c_str());
     }
 
 private:
-    void tell_event(const Input& input, const EffectList& effects) {
+    void report_event(const Input& input, const EffectList& effects) {
         const auto sequence = static_cast<std::uint64_t>(input.sequence);
         const std::string event = bench::describe(input.event);
         if (options_.json) {
-            told_events_.push_back({{"sequence", sequence},
-                                    {"time_ms", input.now.ms()},
-                                    {"event", event},
-                                    {"effects", effects.size()}});
+            printed_events_.push_back({{"sequence", sequence},
+                                       {"time_ms", input.now.ms()},
+                                       {"event", event},
+                                       {"effects", effects.size()}});
             return;
         }
         std::printf("%llu %lld %s -> %zu effects\n", static_cast<unsigned long long>(sequence),
                     static_cast<long long>(input.now.ms()), event.c_str(), effects.size());
     }
-    void tell(const Violation& violation, const Input& input) {
+    void report_violation(const Violation& violation, const Input& input) {
         ++violations_;
         const auto sequence = static_cast<std::uint64_t>(input.sequence);
         const std::string event = bench::describe(input.event);
         if (options_.json) {
-            told_violations_.push_back({{"sequence", sequence},
-                                        {"event", event},
-                                        {"invariant", violation.id},
-                                        {"what", violation.what}});
+            violations_found_.push_back({{"sequence", sequence},
+                                         {"event", event},
+                                         {"invariant", violation.id},
+                                         {"what", violation.what}});
             return;
         }
         std::fprintf(stderr, "after input %llu (%s): %s %s\n",
@@ -121,8 +123,8 @@ private:
 
     const Options& options_;
     std::size_t violations_ = 0;
-    nlohmann::json told_events_ = nlohmann::json::array();
-    nlohmann::json told_violations_ = nlohmann::json::array();
+    nlohmann::json printed_events_ = nlohmann::json::array();
+    nlohmann::json violations_found_ = nlohmann::json::array();
 };
 
 void print_document(const nlohmann::json& document) {
@@ -142,19 +144,17 @@ int refuse(const Error& error, const Options& options) {
 }
 
 int run(const Options& options) {
-    Account account{options};
-    const auto report =
-        journal::replay(options.directory,
-                        [&](const Engine& engine, const Input& input, const EffectList& effects) {
-                            account.take(engine, input, effects);
-                        });
+    ReplayPrinter printer{options};
+    const auto report = journal::replay(
+        options.directory, [&](const Engine& engine, const Input& input,
+                               const EffectList& effects) { printer.add(engine, input, effects); });
     if (!report) return refuse(report.error(), options);
     if (options.json) {
-        print_document(account.document(*report));
+        print_document(printer.document(*report));
     } else {
-        account.print(*report);
+        printer.print(*report);
     }
-    return account.violations() == 0 ? 0 : 1;
+    return printer.violations() == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 #include <memory>
 #include <system_error>
 
+#include "aio/task_group.hpp"
 #include "cli/grammar.hpp"
+#include "cli/usage_error.hpp"
 #include "cli/words.hpp"
-#include "daemon/aio/task_group.hpp"
-#include "daemon/wire/document.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -36,7 +36,7 @@ aio::Task<void> run_verb(Session& session, CommandLine& line) {
 }
 
 void leave_at_once(int) {
-    constexpr std::string_view note = "\ngpuctl: interrupted; what was submitted goes on\n";
+    constexpr std::string_view note = "\ngpuctl: interrupted; submitted jobs continue\n";
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, note.data(), note.size());
     _exit(kInterrupted);
 }
@@ -72,7 +72,8 @@ std::string help_text(const std::vector<std::string>& command_path) {
 
 namespace {
 
-// What --json and -o ask for, by the words alone: the parser stops at the first one it cannot take.
+// The output format of --json and -o, from the raw words: the parser stops at the first word that
+// it cannot parse.
 Format format_in(const std::vector<std::string>& words) {
     Format format = Format::table;
     std::string_view before;
@@ -90,66 +91,12 @@ Format format_in(const std::vector<std::string>& words) {
     return format;
 }
 
-std::string no_such_command(const CLI::App& command, const std::string& word) {
-    std::vector<std::string> known;
-    for (const CLI::App* child : command.get_subcommands({})) known.push_back(child->get_name());
-    std::string sentence = command.get_name() + " has no command `" + word + "`";
-    if (const std::string near = wire::nearest_name(word, known); !near.empty()) {
-        return sentence + "; did you mean `" + near + "`?";
-    }
-    if (std::find(known.begin(), known.end(), "job") != known.end()) {
-        sentence += "; if that is a job: `gpuctl " + command.get_name() + " job " + word + "`";
-    }
-    return sentence;
-}
-
-bool is_format(std::string_view word) {
-    return word == "table" || word == "wide" || word == "json" || word == "yaml" || word == "name";
-}
-
-// These are known to every command, only not before it is named.
-void drop_format(std::vector<std::string>& words) {
-    const auto end = std::remove_if(words.begin(), words.end(), [](const std::string& word) {
-        return word == "-o" || word.starts_with("--output");
-    });
-    const bool has_value = end != words.end();
-    words.erase(end, words.end());
-    std::erase_if(words, [&](const std::string& word) {
-        return word == "--json" || (has_value && is_format(word));
-    });
-}
-
-// CLI11 says "A subcommand is required" for a mistyped one; people want to know which and what is
-// near.
-std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& problem) {
-    const CLI::App* deepest = &app;
-    for (auto parsed = app.get_subcommands(); !parsed.empty();
-         parsed = deepest->get_subcommands()) {
-        deepest = parsed.front();
-    }
-    const bool is_required = problem.get_name() == "RequiredError";
-    std::vector<std::string> unknown = app.remaining(true);
-    if (is_required) drop_format(unknown);
-    // A flag nobody knows is worth more words than what is missing beside it. It may have been
-    // passed on to a command above.
-    for (const std::string& word : unknown) {
-        if (is_required && word.starts_with('-')) return CLI::ExtrasError{{word}}.what();
-    }
-    // `delete` can do without a command (-f FILE), so that a word it does not know is one too many.
-    const bool has_commands = !deepest->get_subcommands({}).empty();
-    const bool is_word_too_many = dynamic_cast<const CLI::ExtrasError*>(&problem) && has_commands &&
-                                  !unknown.empty() && !unknown[0].starts_with('-');
-    if (unknown.empty() || !(is_required || is_word_too_many)) return problem.what();
-    return no_such_command(*deepest, unknown[0]);
-}
-
 int refuse_command_line(const CLI::App& app, const CLI::ParseError& problem, Format format) {
     const bool is_help = problem.get_exit_code() == 0;
     if (is_help) return app.exit(problem);
-    const Error error = make_error(ErrorCode::BadRequest, what_is_wrong(app, problem));
+    const Error error = make_error(ErrorCode::BadRequest, usage_error(app, problem));
     if (is_document(format)) return report(error, format);
-    std::cerr << "error: " << printable(error.message)
-              << "\nRun with --help for more information.\n";
+    std::cerr << "error: " << printable(error.message) << '\n';
     return kUsageError;
 }
 
@@ -163,7 +110,7 @@ bool reader_has_gone() {
     return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
-// Standard output is checked once, at the end; a reader who left early (head) needs no telling.
+// Standard output is checked once, at the end; a reader that closed early (head) is no error.
 int written(int exit_code) {
     errno = 0;
     std::cout.flush();
@@ -171,7 +118,7 @@ int written(int exit_code) {
     if (std::cout && std::ferror(stdout) == 0) return exit_code;
     if (!reader_has_gone()) {
         std::cerr << "error: write to standard output: "
-                  << (problem == 0 ? "some of it is lost"
+                  << (problem == 0 ? "part of the output is lost"
                                    : std::generic_category().message(problem))
                   << '\n';
     }
@@ -184,7 +131,7 @@ int run_command_line(int argc, const char* const* argv) {
     std::vector<std::string> words = in_our_spelling(*app, {argv + 1, argv + argc});
     const Format format = format_in(words);
     try {
-        std::reverse(words.begin(), words.end());  // as CLI11 takes them
+        std::reverse(words.begin(), words.end());  // CLI11 takes the words in reverse order
         app->parse(std::move(words));
     } catch (const CLI::ParseError& problem) {
         if (argc == 1) {

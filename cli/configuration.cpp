@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "daemon/text/characters.hpp"
-#include "daemon/text/token.hpp"
-#include "daemon/wire/document.hpp"
+#include "text/characters.hpp"
+#include "text/token.hpp"
+#include "wire/job/document.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -49,16 +49,16 @@ public:
     Result<void> apply(const std::string& name, ConnectionOptions& options) const {
         const std::string at = wire::pointer_to("/contexts", name);
         if (!contexts().contains(name)) return no_such(name);
-        const auto take = [&](std::string& target, std::string_view key) {
+        const auto read_member = [&](std::string& target, std::string_view key) {
             if (target.empty()) target = text(wire::pointer_to(at, key));
         };
-        take(options.server, "server");
-        take(options.ca_file, "ca-file");
-        take(options.certificate_file, "certificate-file");
-        take(options.key_file, "key-file");
-        if (!options.is_every_namespace) take(options.namespace_name, "namespace");
+        read_member(options.server, "server");
+        read_member(options.ca_file, "ca-file");
+        read_member(options.certificate_file, "certificate-file");
+        read_member(options.key_file, "key-file");
+        if (!options.is_every_namespace) read_member(options.namespace_name, "namespace");
         const bool is_token_here = options.token.empty();
-        take(options.token, "token");
+        read_member(options.token, "token");
         if (is_token_here && !options.token.empty()) {
             const std::string problem = text::problem_with_token(options.token);
             if (!problem.empty()) {
@@ -89,7 +89,7 @@ private:
         return found.is_object() ? found : none;
     }
 
-    // Numbers as they were written; "" for what is not there.
+    // Numbers as written; "" when absent.
     [[nodiscard]] std::string text(const std::string& pointer) const {
         const nlohmann::json::json_pointer at{pointer};
         if (!document_.root.contains(at) || document_.root[at].is_null()) return "";
@@ -116,7 +116,7 @@ private:
         }
         return make_error(ErrorCode::InvalidConfiguration,
                           "read " + path_ + place + ": " + what +
-                              "; mend it, or name the server with --server, which needs no file");
+                              "; fix it, or name the server with --server, which needs no file");
     }
 
     [[nodiscard]] Error no_such(const std::string& name) const {
@@ -129,9 +129,9 @@ private:
         return make_error(ErrorCode::InvalidConfiguration,
                           "use context " + name + ": " + path_ +
                               (is_current ? ":" + std::to_string(line) : "") +
-                              ": there is no such context; " +
+                              ": the context does not exist; " +
                               (near.empty() ? "" : "did you mean " + near + "? ") +
-                              "it has: " + (known.empty() ? "none" : joined(known, " ")));
+                              "the file has: " + (known.empty() ? "none" : joined(known, " ")));
     }
 
     [[nodiscard]] Result<void> check_keys(const nlohmann::json& object, const std::string& pointer,
@@ -230,8 +230,9 @@ Result<std::string> read_configured(const std::string& path) {
     // An empty file has nothing to copy, which an ostream calls a failure.
     if (!file || (file.peek() != std::ifstream::traits_type::eof() && !(text << file.rdbuf())) ||
         file.bad()) {
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "read " + path + ": cannot be opened; check that it exists and is yours");
+        return make_error(
+            ErrorCode::InvalidConfiguration,
+            "read " + path + ": cannot be opened; check that it exists and that you may read it");
     }
     return text.str();
 }
@@ -241,9 +242,9 @@ Result<void> apply_context(ConnectionOptions& options) {
     std::error_code unknown;
     if (!std::filesystem::exists(path, unknown)) {
         if (options.context.empty()) return {};
-        return make_error(ErrorCode::InvalidConfiguration,
-                          "use context " + options.context + ": there is no " + path +
-                              "; README.md shows what to write there");
+        return make_error(ErrorCode::InvalidConfiguration, "use context " + options.context +
+                                                               ": there is no " + path +
+                                                               "; README.md shows its format");
     }
     Result<ContextFile> file = ContextFile::read(path);
     if (!file) return file.error();

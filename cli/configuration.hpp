@@ -6,22 +6,22 @@
 //       lab:
 //         server: https://gpuctld.lab.example:8000
 //         ca-file: /etc/gpuctl/lab-ca.pem
-//         certificate-file: /home/me/lab.pem                # where the server asks who we are
+//         certificate-file: /home/me/lab.pem                # where the server requires one
 //         key-file: /home/me/lab.key
 //         token-file: /home/me/.config/gpuctl/lab.token     # or token: TEXT
 //         namespace: team-a
 //
-// What is written there and not understood is an error: a mistyped key would else send work to the
-// wrong server in silence.
+// An unknown key is an error: otherwise a mistyped key would silently send work to the wrong
+// server.
 
 #include "cli/connection.hpp"
 
 namespace gpuctl::cli {
 
-// Fills in what `options` leaves open from the context it names, else from the current one.
+// Fills unset options from the context that `options` names, else from the current context.
 Result<void> apply_context(ConnectionOptions& options);
 
-// A file that the configuration or a flag names.
+// Reads a file that the configuration or a flag names.
 Result<std::string> read_configured(const std::string& path);
 
 // "" when it is not set.

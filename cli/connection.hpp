@@ -1,20 +1,20 @@
 #pragma once
-// Which gpuctld to speak to, as whom, and one request to it.
+// Which gpuctld to use, with which credentials, and one request to it.
 //
 // Flags win over GPUCTL_* environment variables, those over the context of the user's configuration
 // file (cli/configuration.hpp), that over http://127.0.0.1:8000. With a server but no context
-// named, the file is not read.
+// given, the file is not read.
 
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/net/http_client.hpp"
-#include "daemon/net/websocket.hpp"
-#include "daemon/text/url.hpp"
+#include "aio/loop.hpp"
+#include "net/http/http_client.hpp"
+#include "net/websocket/websocket.hpp"
 #include "scheduler/base/result.hpp"
+#include "text/url.hpp"
 
 namespace gpuctl::cli {
 
@@ -23,17 +23,17 @@ struct ConnectionOptions {
     std::string context;  // of the configuration file
     std::string token;
     std::string ca_file;
-    std::string certificate_file;  // who we are, to a server with server.tls.clientCaFile
+    std::string certificate_file;  // client certificate, for a server with server.tls.clientCaFile
     std::string key_file;
     bool insecure_skip_verify = false;
     std::string namespace_name;       // -n
-    bool is_every_namespace = false;  // -A: what context and environment say is left aside
-    // More than server.requestTimeout: what the server has to say of a slow request is worth
-    // hearing.
+    bool is_every_namespace = false;  // -A: ignores the namespace of context and environment
+    // More than expert.server.requestTimeout, so that the server's error about a slow request
+    // arrives.
     std::chrono::seconds timeout{35};
 };
 
-// `options` with everything that was left open filled in.
+// `options` with every unset option filled in.
 Result<ConnectionOptions> resolve(ConnectionOptions options);
 
 struct Reply {
@@ -43,17 +43,17 @@ struct Reply {
 
 class Connection {
 public:
-    // `options` as resolve() gave them.
+    // `options` as resolve() returned them.
     static Result<std::unique_ptr<Connection>> open(aio::Loop& loop, ConnectionOptions options);
 
     // An error status becomes an Error with the server's code, message and details.
     aio::Task<Result<Reply>> call(std::string method, std::string target, std::string body,
                                   std::string content_type);
     aio::Task<Result<Reply>> get(std::string target);
-    // The answer as it came, whatever its status.
+    // The answer unchanged, whatever its status.
     aio::Task<Result<net::HttpResponse>> exchange(std::string method, std::string target,
                                                   std::string body, std::string content_type);
-    // What such an answer says.
+    // The Error of such an answer.
     [[nodiscard]] Result<Reply> read_answer(const net::HttpResponse& response) const;
     aio::Task<Result<std::unique_ptr<net::WebSocket>>> open_websocket(std::string target);
 

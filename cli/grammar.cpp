@@ -2,17 +2,18 @@
 
 #include <utility>
 
+#include "cli/usage_error.hpp"
 #include "cli/version_number.hpp"
-#include "daemon/wire/log_limits.hpp"
+#include "wire/log_limits.hpp"
 
 namespace gpuctl::cli {
 namespace {
 
-// What a command can print beside its table; `-o` offers that and refuses the rest.
+// The other output formats of a command; `-o` offers these and refuses the rest.
 using Formats = std::vector<std::string>;
 const Formats kJson{"json"};
 const Formats kDocuments{"json", "yaml"};
-// As kubectl has it, wide is the same as table where everything is told anyway.
+// As in kubectl, wide equals table where there are no further columns.
 const Formats kDocumentsAndWide{"json", "yaml", "wide"};
 const Formats kDocumentsAndNames{"json", "yaml", "name"};
 const Formats kEvery{"json", "yaml", "name", "wide"};
@@ -26,14 +27,11 @@ void add_output(CLI::App& command, CommandLine& line, const Formats& formats) {
         meaning += format;
     }
     command.add_flag("--json", line.json, "print one JSON document")->group("Output");
-    command.add_option("-o,--output", line.output, meaning)
-        ->check(CLI::IsMember(all))
-        ->group("Output");
+    command.add_option("-o,--output", line.output, meaning)->check(one_of(all))->group("Output");
 }
 
-constexpr const char* kWhereLookedFor =
-    "namespace; where a job is looked for, all of them when left out";
-constexpr const char* kWhereMade = "namespace of jobs whose file names none [default]";
+constexpr const char* kWhereLookedFor = "namespace of the job [all namespaces]";
+constexpr const char* kWhereMade = "namespace of jobs whose file has none [default]";
 
 void add_scope(CLI::App& command, CommandLine& line, const char* meaning = kWhereLookedFor) {
     command.add_option("-n,--namespace", line.connection.namespace_name, meaning)->group("Scope");
@@ -45,8 +43,8 @@ JobName job_of(const std::string& word, const CommandLine& line) {
     return std::move(*job);
 }
 
-// The one job a command is about; its namespace is the command's.
-void take_job(CommandLine& line, std::string& word) {
+// The one job of a command; its namespace is the command's.
+void set_job(CommandLine& line, std::string& word) {
     JobName job = job_of(word, line);
     word = std::move(job.name);
     line.connection.namespace_name = std::move(job.namespace_name);
@@ -60,7 +58,7 @@ void add_create(CLI::App& app, CommandLine& line) {
         "Examples:\n"
         "  gpuctl create -f train.yaml\n"
         "  gpuctl create -f a.yaml b.yaml -n team-a\n"
-        "  gpuctl create -f train.yaml --dry-run      what would be made, and whether it ever "
+        "  gpuctl create -f train.yaml --dry-run      what would be created, and whether it ever "
         "fits");
     command
         ->add_option("-f,--file", line.create.files, "file, several files, or - for standard input")
@@ -79,25 +77,23 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
                   const std::string& meaning) {
     CLI::App* command = get.add_subcommand(kind, meaning);
     command->alias(kind.substr(0, kind.size() - 1));
-    const std::string meaning_of_name = kind == "jobs"     ? "only this one, also NAMESPACE/NAME"
-                                        : kind == "queues" ? "only this one, also POOL/NAME"
+    const std::string meaning_of_name = kind == "jobs"     ? "only this job, also NAMESPACE/NAME"
+                                        : kind == "queues" ? "only this queue, also POOL/NAME"
                                                            : "only this one";
     command->add_option("NAME", line.get.name, meaning_of_name);
     if (kind != "pools") {
-        command->add_option("--pool", line.get.pool, "only those of this pool")->group("Selection");
+        command->add_option("--pool", line.get.pool, "only of this pool")->group("Selection");
     }
     if (kind == "jobs") {
         command
-            ->add_option("--kind,--type", line.get.job_kind,
-                         "only training, inference, notebook or compute, or pod: what was not "
-                         "made by gpuctl")
-            ->check(CLI::IsMember({"training", "inference", "notebook", "compute", "pod"}))
+            ->add_option(
+                "--kind,--type", line.get.job_kind,
+                "only training, inference, notebook or compute; pod: pods not created by gpuctl")
+            ->check(one_of({"training", "inference", "notebook", "compute", "pod"}))
             ->group("Selection");
-        command->add_option("--status", line.get.status, "only those in this status")
+        command->add_option("--status", line.get.status, "only with this status")
             ->group("Selection");
-        command
-            ->add_option("--queue", line.get.queue,
-                         "only those of this queue, not of those under it")
+        command->add_option("--queue", line.get.queue, "only of this queue, without its sub-queues")
             ->group("Selection");
         command->add_flag("--summary", line.get.summary, "one row per job instead of per pod")
             ->group("Output");
@@ -106,7 +102,7 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
         add_scope(*command, line);
         command
             ->add_flag("-A,--all-namespaces", line.connection.is_every_namespace,
-                       "of all namespaces, whatever context and environment say")
+                       "of all namespaces, ignoring context and environment")
             ->excludes("--namespace")
             ->group("Scope");
     }
@@ -117,7 +113,7 @@ void add_get_kind(CLI::App& get, CommandLine& line, const std::string& kind,
     add_output(*command, line, kEvery);
     command->callback([&line, kind] {
         line.get.kind = kind;
-        if (kind == "jobs" && !line.get.name.empty()) take_job(line, line.get.name);
+        if (kind == "jobs" && !line.get.name.empty()) set_job(line, line.get.name);
         if (kind != "jobs") line.get.name = without_kind(line.get.name, kind);
         line.get.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_get(c, line.get); };
@@ -129,13 +125,13 @@ void add_get(CLI::App& app, CommandLine& line) {
     get->footer(
         "Examples:\n"
         "  gpuctl get jobs --pool training\n"
-        "  gpuctl get jobs -o wide                    with pool, queue and what each waits for\n"
+        "  gpuctl get jobs -o wide                    with pool, queue and the reason to wait\n"
         "  gpuctl get queues --json");
     get->require_subcommand(1);
     add_get_kind(*get, line, "jobs", "jobs, a row per pod");
     add_get_kind(*get, line, "pools", "pools with their GPUs");
     add_get_kind(*get, line, "nodes", "nodes with their GPUs");
-    add_get_kind(*get, line, "queues", "queues with weights, limits and what they hold");
+    add_get_kind(*get, line, "queues", "queues with weights, limits and GPUs held");
 }
 
 void add_describe(CLI::App& app, CommandLine& line) {
@@ -149,6 +145,7 @@ void add_describe(CLI::App& app, CommandLine& line) {
     describe->require_subcommand(1);
     for (const std::string kind : {"job", "pool", "node"}) {
         CLI::App* command = describe->add_subcommand(kind, "one " + kind);
+        command->alias(kind + "s");
         command
             ->add_option("NAME", line.describe.name, kind == "job" ? kJobNameMeaning : "its name")
             ->required();
@@ -156,7 +153,7 @@ void add_describe(CLI::App& app, CommandLine& line) {
         add_output(*command, line, kDocumentsAndWide);
         command->callback([&line, kind] {
             line.describe.kind = kind;
-            if (kind == "job") take_job(line, line.describe.name);
+            if (kind == "job") set_job(line, line.describe.name);
             if (kind != "job") line.describe.name = without_kind(line.describe.name, kind);
             line.describe.format = format_of(line);
             line.verb = [&line](Connection& c) { return run_describe(c, line.describe); };
@@ -169,11 +166,12 @@ void add_explain(CLI::App& app, CommandLine& line) {
     explain->footer("Example:\n  gpuctl explain job llm-sft");
     explain->require_subcommand(1);
     CLI::App* command = explain->add_subcommand("job", "one job");
+    command->alias("jobs");
     command->add_option("NAME", line.explain.job, kJobNameMeaning)->required();
     add_scope(*command, line);
     add_output(*command, line, kDocuments);
     command->callback([&line] {
-        take_job(line, line.explain.job);
+        set_job(line, line.explain.job);
         line.explain.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_explain(c, line.explain); };
     });
@@ -181,7 +179,7 @@ void add_explain(CLI::App& app, CommandLine& line) {
 
 void add_delete(CLI::App& app, CommandLine& line) {
     CLI::App* remove =
-        app.add_subcommand("delete", "delete jobs by name or by the file that made them");
+        app.add_subcommand("delete", "delete jobs by name or by the file that declares them");
     remove->footer(
         "Examples:\n"
         "  gpuctl delete job llm-sft\n"
@@ -189,17 +187,18 @@ void add_delete(CLI::App& app, CommandLine& line) {
         "  gpuctl delete job $(gpuctl get jobs --status Failed -o name)\n"
         "  gpuctl delete -f train.yaml");
     remove->add_option("-f,--file", line.remove.files, "delete the jobs these files declare");
-    remove->add_flag("--force", line.remove.force, "do not wait for a graceful end");
+    remove->add_flag("--force", line.remove.force, "do not wait for the grace period");
     add_scope(*remove, line);
     add_output(*remove, line, kDocumentsAndNames);
     CLI::App* job = remove->add_subcommand("job", "jobs by name");
+    job->alias("jobs");
     job->add_option("NAME", line.job_words, "exact names, also NAMESPACE/NAME")->required();
-    job->add_flag("--force", line.remove.force, "do not wait for a graceful end");
+    job->add_flag("--force", line.remove.force, "do not wait for the grace period");
     add_scope(*job, line);
     add_output(*job, line, kDocumentsAndNames);
     remove->callback([&line] {
         if (line.remove.files.empty() && line.job_words.empty()) {
-            throw CLI::ValidationError("delete", "say what: `delete job NAME` or `delete -f FILE`");
+            throw CLI::ValidationError("delete", "give `delete job NAME` or `delete -f FILE`");
         }
         for (const std::string& word : line.job_words) {
             line.remove.jobs.push_back(job_of(word, line));
@@ -217,23 +216,23 @@ void add_logs(CLI::App& app, CommandLine& line) {
         "  gpuctl logs team-a/llm-sft\n"
         "  gpuctl logs llm-sft -f --all-pods --grep loss\n"
         "  gpuctl logs llm-sft-x7k2p --tail 1000\n"
-        "With --json: one document; one for each line when following.");
+        "With --json: one document; when following, one per line.");
     command->add_option("NAME", line.logs.job, kJobNameMeaning)->required();
     command->add_flag("-f,--follow", line.logs.follow,
                       "keep printing; resumes after a lost connection");
-    command->add_option("--tail", line.logs.tail, "how many of the last lines to begin with")
+    command->add_option("--tail", line.logs.tail, "start with this many of the last lines")
         ->check(CLI::Range(std::int64_t{1}, wire::kLogTailMax))
         ->capture_default_str();
-    command->add_option("--pod", line.logs.pod, "this pod of the job; else its first");
+    command->add_option("--pod", line.logs.pod, "this pod of the job [the first one]");
     command->add_option("-c,--container", line.logs.container,
-                        "this container; else the one the pod says is meant, else its first");
+                        "this container [the pod's default container, else its first]");
     command->add_flag("--all-pods", line.logs.all_pods,
                       "every pod of the job, each line with its pod's name");
     command->add_option("--grep", line.logs.grep, "only lines that match this regular expression");
     add_scope(*command, line);
     add_output(*command, line, kJson);
     command->callback([&line] {
-        take_job(line, line.logs.job);
+        set_job(line, line.logs.job);
         line.logs.format = format_of(line);
         line.verb = [&line](Connection& c) { return run_logs(c, line.logs); };
     });
@@ -245,7 +244,7 @@ void add_version(CLI::App& app, CommandLine& line) {
         "Examples:\n"
         "  gpuctl version\n"
         "  gpuctl version --client --json");
-    command->add_flag("--client", line.version.client_only, "ask no server");
+    command->add_flag("--client", line.version.client_only, "do not contact the server");
     add_output(*command, line, kDocuments);
     command->callback([&line] {
         line.version.format = format_of(line);
@@ -256,12 +255,12 @@ void add_version(CLI::App& app, CommandLine& line) {
 void add_what_if(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand(
         "what-if",
-        "try jobs without submitting them: would they start, where, and what would help");
+        "check jobs without submitting them: would they start, where, and what would help");
     command->footer(
         "Examples:\n"
         "  gpuctl what-if -f train.yaml\n"
         "  gpuctl what-if -f train.yaml && gpuctl create -f train.yaml\n"
-        "Each job is tried by itself. Exit code 6: one of them would wait.");
+        "Each job is checked by itself. Exit code 6: one of them would wait.");
     command
         ->add_option("-f,--file", line.what_if.files,
                      "file, several files, or - for standard input")
@@ -276,18 +275,19 @@ void add_what_if(CLI::App& app, CommandLine& line) {
 }
 
 void add_preview(CLI::App& app, CommandLine& line) {
-    CLI::App* command = app.add_subcommand(
-        "preview", "play the last hours again under another configuration: who would gain or lose");
+    CLI::App* command = app.add_subcommand("preview",
+                                           "simulate the last hours under another configuration: "
+                                           "which jobs would wait less or longer");
     command->footer(
         "Examples:\n"
         "  gpuctl preview --config new.yaml\n"
         "  gpuctl preview --config new.yaml --hours 72 -o json\n"
-        "Only the section `policy` of the file counts. Nothing is changed.");
+        "Only the section `policy` of the file is used. Nothing is changed.");
     command
         ->add_option("--config", line.preview.config_file,
                      "a gpuctld.yaml, or - for standard input")
         ->required();
-    command->add_option("--hours", line.preview.hours, "how far to go back [24]")
+    command->add_option("--hours", line.preview.hours, "hours to simulate, up to now [24]")
         ->check(CLI::Range(1, 24 * 31));
     add_output(*command, line, kDocuments);
     command->callback([&line] {
@@ -298,7 +298,7 @@ void add_preview(CLI::App& app, CommandLine& line) {
 
 void add_replay(CLI::App& app, CommandLine& line) {
     CLI::App* command = app.add_subcommand(
-        "replay", "run a journal again, offline, and print the hash of the state it gives");
+        "replay", "replay a journal offline, and print the hash of the resulting state");
     command->footer(
         "Examples:\n"
         "  gpuctl replay ~/.local/state/gpuctl/embedded\n"
@@ -312,23 +312,21 @@ void add_replay(CLI::App& app, CommandLine& line) {
 }
 
 void add_connection(CLI::App& app, CommandLine& line) {
-    app.add_option("--server", line.connection.server,
-                   "gpuctld to speak to [http://127.0.0.1:8000]")
+    app.add_option("--server", line.connection.server, "address of gpuctld [http://127.0.0.1:8000]")
         ->group("Connection");
-    app.add_option("--context", line.connection.context,
-                   "a gpuctld from ~/.config/gpuctl/config.yaml")
+    app.add_option("--context", line.connection.context, "context in ~/.config/gpuctl/config.yaml")
         ->group("Connection");
     app.add_option("--token", line.connection.token,
-                   "bearer token; better in GPUCTL_TOKEN or the configuration file")
+                   "bearer token; safer in GPUCTL_TOKEN or the configuration file")
         ->group("Connection");
     app.add_option("--ca-file", line.connection.ca_file, "CA that signed the server's certificate")
         ->group("Connection");
     app.add_option("--certificate-file", line.connection.certificate_file,
-                   "client certificate, for a server that asks for one")
+                   "client certificate, for a server that requires one")
         ->group("Connection");
     app.add_option("--key-file", line.connection.key_file, "its key")->group("Connection");
     app.add_flag("--insecure-skip-tls-verify", line.connection.insecure_skip_verify,
-                 "do not check the server's certificate")
+                 "do not verify the server's certificate")
         ->group("Connection");
 }
 
@@ -363,7 +361,7 @@ std::unique_ptr<CLI::App> build(CommandLine& line) {
         "`gpuctl COMMAND --help` has examples for each command.\n"
         "Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 not allowed, 6 timeout,\n"
         "7 server unreachable or busy, 8 some of several failed, 130 interrupted.");
-    // Global options may stand behind the verb as well.
+    // Global options are accepted after the verb as well.
     const std::function<void(CLI::App*)> fall_through = [&](CLI::App* parent) {
         for (CLI::App* child : parent->get_subcommands({})) {
             child->fallthrough();

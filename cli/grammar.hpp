@@ -1,5 +1,5 @@
 #pragma once
-// What may be typed: commands, flags and their help.
+// The command line's grammar: commands, flags and their help.
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.hpp"
+#include "cli/commands/commands.hpp"
 
 namespace gpuctl::cli {
 
-// Everything the command line may set; each verb reads its part.
+// All options of the command line; each verb reads its part.
 struct CommandLine {
     ConnectionOptions connection;
     std::string output = "table";

@@ -3,11 +3,12 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <cmath>
 #include <ostream>
 #include <utility>
+
+#include "text/duration.hpp"
+#include "text/time.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -55,7 +56,7 @@ void emit_yaml(YAML::Emitter& out, const nlohmann::json& value) {
         case nlohmann::json::value_t::string: {
             const auto& text = value.get_ref<const std::string&>();
             const bool many_lines = text.find('\n') != std::string::npos;
-            // Quoted when a YAML reader would take the bare word for another type.
+            // Quoted when a YAML reader would read the bare word as another type.
             const bool ambiguous =
                 !many_lines && !nlohmann::json::parse(text, nullptr, false).is_discarded();
             if (many_lines) out << YAML::Literal;
@@ -124,31 +125,6 @@ std::size_t display_width(std::string_view text) {
     return width;
 }
 
-std::string format_age(std::int64_t seconds) {
-    if (seconds < 0) return "N/A";
-    if (seconds < 60) return std::to_string(seconds) + "s";
-    if (seconds < 3600) return std::to_string(seconds / 60) + "m";
-    if (seconds < 86400) return std::to_string(seconds / 3600) + "h";
-    return std::to_string(seconds / 86400) + "d";
-}
-
-std::string format_span(std::int64_t seconds, Rounding rounding) {
-    const std::int64_t unit = seconds < 60 ? 1 : seconds < 86'400 ? 60 : 3'600;  // the smaller one
-    const std::int64_t more = rounding == Rounding::up        ? unit - 1
-                              : rounding == Rounding::nearest ? unit / 2
-                                                              : 0;
-    const std::int64_t rounded = (std::max<std::int64_t>(seconds, 0) + more) / unit * unit;
-    if (rounded < 60) return std::to_string(rounded) + "s";
-    std::string text;
-    const auto add = [&](std::int64_t count, const char* name) {
-        if (count > 0) text += std::to_string(count) + name;
-    };
-    add(rounded / 86'400, "d");
-    add(rounded % 86'400 / 3'600, "h");
-    if (rounded < 86'400) add(rounded % 3'600 / 60, "m");
-    return text;
-}
-
 std::string text_of(const nlohmann::json& object, std::string_view key,
                     std::string_view otherwise) {
     if (!object.is_object()) return std::string{otherwise};
@@ -171,22 +147,8 @@ std::string number_of(const nlohmann::json& object, std::string_view key) {
 }
 
 std::int64_t seconds_since(std::string_view rfc3339, std::int64_t now_ms) {
-    int fields[6] = {};
-    const std::size_t starts[6] = {0, 5, 8, 11, 14, 17};
-    const std::size_t lengths[6] = {4, 2, 2, 2, 2, 2};
-    if (rfc3339.size() < 20) return -1;
-    for (int i = 0; i < 6; ++i) {
-        const char* first = rfc3339.data() + starts[i];
-        const auto [end, error] = std::from_chars(first, first + lengths[i], fields[i]);
-        if (error != std::errc{} || end != first + lengths[i]) return -1;
-    }
-    using namespace std::chrono;
-    const year_month_day day{year{fields[0]}, month{static_cast<unsigned>(fields[1])},
-                             std::chrono::day{static_cast<unsigned>(fields[2])}};
-    if (!day.ok()) return -1;
-    const auto at = sys_days{day} + hours{fields[3]} + minutes{fields[4]} + seconds{fields[5]};
-    const std::int64_t then = at.time_since_epoch() / seconds{1};
-    return std::max<std::int64_t>(0, now_ms / 1000 - then);
+    const std::optional<text::TimeStamp> then = text::parse_rfc3339(rfc3339);
+    return then ? std::max<std::int64_t>(0, now_ms / 1000 - then->seconds) : -1;
 }
 
 namespace {
@@ -195,22 +157,22 @@ constexpr std::string_view kAtOnce = "0s";
 
 // How far away a member of estimatedStart is; "" when it is null.
 std::string until(const nlohmann::json& job, std::string_view member, std::int64_t now_ms,
-                  Rounding rounding) {
+                  text::Rounding rounding) {
     const nlohmann::json estimate = job.value("estimatedStart", nlohmann::json{});
     const std::string at = text_of(estimate, member);
     if (at.empty()) return "";
-    // Both sides of now: one of the two is 0.
+    // Symmetric around now: one of the two durations is 0.
     constexpr std::int64_t far_ms = std::int64_t{1} << 50;
     const std::int64_t since = seconds_since(at, far_ms);
-    return since < 0 ? "" : format_span(far_ms / 1000 - since - now_ms / 1000, rounding);
+    return since < 0 ? "" : text::format_span(far_ms / 1000 - since - now_ms / 1000, rounding);
 }
 
 }  // namespace
 
 std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
-    const std::string likely = until(job, "likely", now_ms, Rounding::nearest);
-    const std::string earliest = until(job, "earliest", now_ms, Rounding::down);
-    const std::string latest = until(job, "latest", now_ms, Rounding::up);
+    const std::string likely = until(job, "likely", now_ms, text::Rounding::nearest);
+    const std::string earliest = until(job, "earliest", now_ms, text::Rounding::down);
+    const std::string latest = until(job, "latest", now_ms, text::Rounding::up);
     if (likely.empty() && earliest.empty() && latest.empty()) return "";
     const bool from_now_on = earliest == kAtOnce;
     if (likely.empty() && !latest.empty()) {
@@ -224,23 +186,23 @@ std::string start_words(const nlohmann::json& job, std::int64_t now_ms) {
     }
     if (!latest.empty()) bounds += (bounds.empty() ? "in " : ", in ") + latest + " at the latest";
     if (likely.empty()) {
-        return "at a time that cannot be told yet" + (bounds.empty() ? "" : ", " + bounds);
+        return "at a time that cannot be estimated yet" + (bounds.empty() ? "" : ", " + bounds);
     }
-    // Whoever behind it needs less would take the room: a time alone would be a promise.
-    const bool may_be_passed = job.at("estimatedStart").value("mayBePassed", false);
-    std::string passed = ", unless smaller jobs take the room first; none is kept for it";
-    if (!text_of(job.at("estimatedStart"), "roomKeptFrom").empty()) {
-        const std::string kept_in = until(job, "roomKeptFrom", now_ms, Rounding::up);
+    // A smaller job behind it could take the capacity first, so a time alone would be wrong.
+    const bool may_be_passed = job.at("estimatedStart").value("mayBeOvertaken", false);
+    std::string passed = ", unless smaller jobs start first; no capacity is reserved for it";
+    if (!text_of(job.at("estimatedStart"), "reservedFrom").empty()) {
+        const std::string kept_in = until(job, "reservedFrom", now_ms, text::Rounding::up);
         const bool is_to_come = !kept_in.empty() && kept_in != kAtOnce;
-        passed += is_to_come ? " in the next " + kept_in + ", nor before it is first in line"
-                             : " before it is first in line";
+        passed += is_to_come ? " in the next " + kept_in + " or before it is head of line"
+                             : " before it is head of line";
     }
     return "in about " + likely + (bounds.empty() ? "" : " (" + bounds + ")") +
            (may_be_passed ? passed : "");
 }
 
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms) {
-    const std::string likely = until(job, "likely", now_ms, Rounding::nearest);
+    const std::string likely = until(job, "likely", now_ms, text::Rounding::nearest);
     return likely.empty() ? "-" : likely;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What the command line prints: tables for people, JSON and YAML for machines. Data goes to stdout,
-// talk to stderr; text that came from a server is stripped of control characters first, so that a
-// job's name cannot move the reader's cursor.
+// Output of the command line: tables for people, JSON and YAML for machines. Data goes to stdout,
+// messages to stderr; control characters in text from a server are removed, so that a job's name
+// cannot move the cursor.
 
 #include <cstdint>
 #include <iosfwd>
@@ -27,16 +27,8 @@ private:
 // Removes control characters (escape sequences with them); newlines stay when `lines`.
 std::string printable(std::string_view text, bool lines = false);
 
-// Columns a terminal needs for UTF-8 text: East Asian wide characters take two.
+// The terminal columns of UTF-8 text: East Asian wide characters take two.
 std::size_t display_width(std::string_view text);
-
-// "42s", "5m", "3h", "2d", floored (contract.md 1.1).
-std::string format_age(std::int64_t seconds);
-
-// "42s", "5m", "1h59m", "2d3h": a length of time that is not an age. Ages are cut off, and a bound
-// that is cut off is not one: the earliest goes down, the latest up.
-enum class Rounding : std::uint8_t { down, nearest, up };
-std::string format_span(std::int64_t seconds, Rounding rounding = Rounding::nearest);
 
 // A member as text whatever its type; `otherwise` when absent or null.
 std::string text_of(const nlohmann::json& object, std::string_view key,
@@ -48,8 +40,8 @@ std::string number_of(const nlohmann::json& object, std::string_view key);
 // Seconds since an RFC 3339 time; -1 when it is not one.
 std::int64_t seconds_since(std::string_view rfc3339, std::int64_t now_ms);
 
-// "in about 2h5m (in 5m at the earliest, in 1d2h at the latest)", to be read behind "It starts",
-// from the member estimatedStart; "" when nothing can be told.
+// "in about 2h5m (in 5m at the earliest, in 1d2h at the latest)", to follow "It starts", from the
+// member estimatedStart; "" when there is no estimate.
 std::string start_words(const nlohmann::json& job, std::int64_t now_ms);
 // The same for a column: "2h", "?".
 std::string start_short(const nlohmann::json& job, std::int64_t now_ms);
@@ -59,7 +51,7 @@ enum class Format : std::uint8_t { table, wide, json, yaml, name };
 void print_json(std::ostream& out, const nlohmann::json& value);
 void print_yaml(std::ostream& out, const nlohmann::json& value);
 
-// JSON and YAML: stdout holds one document, which tells errors, too.
+// JSON and YAML: stdout holds one document, which includes errors.
 constexpr bool is_document(Format format) {
     return format == Format::json || format == Format::yaml;
 }

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "daemon/text/characters.hpp"
+#include "text/characters.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -11,6 +11,18 @@ const CLI::App* named(const CLI::App& app, const std::string& word) {
     const auto found =
         app.get_subcommands([&](const CLI::App* child) { return child->check_name(word); });
     return found.empty() ? nullptr : found.front();
+}
+
+// `help get jobs` is `get jobs --help`.
+void move_help_to_end(const CLI::App& app, std::vector<std::string>& words) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const bool may_be_value = at > 0 && words[at - 1].starts_with('-');
+        if (named(app, words[at]) != nullptr) return;
+        if (words[at] != "help" || may_be_value) continue;
+        words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+        words.emplace_back("--help");
+        return;
+    }
 }
 
 std::vector<std::string> with_kind_as_word(const CLI::App& app, std::vector<std::string> words) {
@@ -39,8 +51,8 @@ std::string long_name(const CLI::App* command, const std::string& short_name) {
     return "";
 }
 
-// `-o=json` is an option o with the value json for kubectl and everything else made with its
-// library; for our parser the value would be "=json".
+// kubectl and other programs with its flag library read `-o=json` as option o with value json;
+// CLI11 would take "=json" as the value.
 std::vector<std::string> with_long_names(const CLI::App& app, std::vector<std::string> words) {
     const CLI::App* command = &app;
     for (std::string& word : words) {
@@ -83,6 +95,7 @@ std::optional<Error> bad_option(const CLI::Option& option) {
 }  // namespace
 
 std::vector<std::string> in_our_spelling(const CLI::App& app, std::vector<std::string> words) {
+    move_help_to_end(app, words);
     return with_long_names(app, with_kind_as_word(app, std::move(words)));
 }
 

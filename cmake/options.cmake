@@ -23,7 +23,7 @@ else()
   target_compile_options(gpuctl_options INTERFACE -Wno-deprecated-declarations)
 endif()
 
-# Asio and Beast are compiled once (daemon/aio/asio_impl.cpp, daemon/net/beast_impl.cpp).
+# Asio and Beast are compiled once (aio/asio_impl.cpp, net/transport/beast_impl.cpp).
 target_compile_definitions(gpuctl_options INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
   BOOST_ASIO_DISABLE_BOOST_COROUTINE=1 BOOST_ASIO_HAS_CO_AWAIT=1)

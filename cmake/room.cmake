@@ -18,18 +18,23 @@ endfunction()
 # through a link tree of its own (<build>/rooms/<name>/<path> -> <source>/<path>), so including a room
 # that is not linked does not compile: link visibility *is* the arrow check.
 #
-#   gpuctl_room(<name> <path> [PUBLIC rooms/libraries the headers need] [PRIVATE ... the sources need]
-#               [PCH headers])
+#   gpuctl_room(<name> <path> [FLAT] [PUBLIC rooms/libraries the headers need]
+#               [PRIVATE ... the sources need] [PCH headers])
 #
-# Sources are all *.cpp of the directory. A room without sources is an interface target.
+# Sources are all *.cpp of the directory and of those below it; FLAT: not of those below, which are
+# rooms of their own. A room without sources is an interface target.
 function(gpuctl_room name path)
-  cmake_parse_arguments(ROOM "" "" "PUBLIC;PRIVATE;PCH;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ROOM "FLAT" "" "PUBLIC;PRIVATE;PCH;EXCLUDE" ${ARGN})
   set(tree ${CMAKE_BINARY_DIR}/rooms/${name})
   get_filename_component(parent ${path} DIRECTORY)
   file(MAKE_DIRECTORY ${tree}/${parent})
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${path} ${tree}/${path} SYMBOLIC)
 
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.cpp)
+  if(ROOM_FLAT)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.cpp)
+  else()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.cpp)
+  endif()
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   foreach(excluded ${ROOM_EXCLUDE})
     list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${path}/${excluded})
@@ -62,7 +67,7 @@ target_compile_options(gpuctl_test_options INTERFACE
 # binary, registered with ctest. Test headers shared by several live in tests/support.
 function(gpuctl_test name path)
   cmake_parse_arguments(TEST "" "" "LINK;ARGS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${path}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${path}/*.cpp)
   if(NOT sources)
     return()
   endif()

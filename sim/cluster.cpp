@@ -27,7 +27,7 @@ void Cluster::plan(Due due, Instant at) {
 }
 
 void Cluster::plan_step(PodState& pod, PodStep step, Instant at) {
-    plan(PodDue{pod.facts.uid, pod.life, step}, at);
+    plan(PodDue{pod.facts.uid, pod.generation, step}, at);
 }
 
 std::optional<Instant> Cluster::next_due() const {
@@ -40,10 +40,10 @@ void Cluster::advance(Instant to, Out& out) {
         const auto entry = due_.extract(due_.begin());
         now_ = std::max(now_, entry.key().first);
         if (wake_ == entry.key()) wake_.reset();
-        std::visit(Overload{[&](const PodDue& due) { take_step(due, now_, out); },
+        std::visit(Overload{[&](const PodDue& due) { run_step(due, now_, out); },
                             [&](const WorkloadDue& due) { sync_workload(due.uid, now_, out); },
                             [&](const EffectDue& due) {
-                                std::visit([&](const auto& effect) { reach(effect, now_, out); },
+                                std::visit([&](const auto& effect) { deliver(effect, now_, out); },
                                            due.effect);
                             },
                             [&](const EventDue& due) { out.push_back(due.event); }},
@@ -82,7 +82,7 @@ void Cluster::apply(const SimInput& input, Instant now, Out& out) {
                             facts.unschedulable = cordoned.cordoned;
                             out.push_back(NodeObserved{facts});
                         },
-                        [&](const NodeLeaves& leaves) { leave_node(leaves.name, now_, out); },
+                        [&](const NodeLeaves& leaves) { remove_node(leaves.name, now_, out); },
                         [&](const ContainerKilled& killed) {
                             const auto uid = pod_named_.find(killed.pod);
                             if (uid == pod_named_.end()) return;

@@ -6,8 +6,8 @@
 // Pure: no clock, thread, file or socket. The same calls give the same events on every machine.
 // Time only moves forward; a call with an earlier time is taken as "now". Due actions run in the
 // order of their due times and stamp what they do with them, however late advance() is called.
-// It keeps its own accounts of nodes: a pod that does not fit is failed as a kubelet would
-// (OutOfnvidia.com/gpu), so that a scheduler's double booking shows.
+// It counts the use of nodes itself: a pod that does not fit fails as with a kubelet
+// (OutOfnvidia.com/gpu), so that double booking by the scheduler shows.
 
 #include <map>
 #include <optional>
@@ -39,7 +39,7 @@ struct ClusterFigures {
     std::uint64_t containers_failed = 0;
     std::uint64_t pods_evicted = 0;
     std::uint64_t pods_deleted = 0;
-    std::uint64_t evictions_accepted = 0;  // for the sake of other jobs
+    std::uint64_t evictions_accepted = 0;  // for other jobs
     std::uint64_t evictions_turned_down = 0;
     std::uint64_t workloads_grown = 0;
     std::uint64_t workloads_shrunk = 0;
@@ -62,14 +62,14 @@ public:
     void advance(Instant to, std::vector<Event>& out);
     [[nodiscard]] std::optional<Instant> next_due() const;
 
-    // Takes over a world, once, before anything else. Nodes come from `nodes` (today's
-    // configuration); of the world's nodes only what happened to them is kept (lost, cordoned).
-    // Running containers ran on meanwhile; image pulls begin anew.
+    // Restores a world, once, before any other call. Nodes come from `nodes` (the current
+    // configuration); of the world's nodes only their condition is kept (lost, cordoned). Running
+    // containers have continued meanwhile; image pulls start again.
     void restore(const World& world, const std::vector<NodeFacts>& nodes, Instant now);
-    // All that exists, and removals of what `world` had and we have not.
+    // Reports all that exists, and removals of what only `world` has.
     void announce(const World& world, std::vector<Event>& out) const;
 
-    // The latest time this cluster was told of.
+    // The latest time of any call.
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] const PodFacts* find_pod(const ObjectKey& key) const;
     [[nodiscard]] const NodeFacts* find_node(const std::string& name) const;
@@ -80,24 +80,25 @@ public:
     [[nodiscard]] const ClusterFigures& figures() const { return figures_; }
     [[nodiscard]] std::size_t pods_count() const { return pods_.size(); }
     [[nodiscard]] std::size_t nodes_count() const { return nodes_.size(); }
-    // Over all that decides the future.
+    // Covers everything that future events depend on.
     [[nodiscard]] std::uint64_t state_hash() const;
 
 private:
     using Out = std::vector<Event>;
 
     // cluster_effects.cpp: the API server
-    void reach(const BindPod& effect, Instant now, Out& out);
-    void reach(const DeletePod& effect, Instant now, Out& out);
-    void reach(const EvictPod& effect, Instant now, Out& out);
-    void reach(const CreateWorkload& effect, Instant now, Out& out);
-    void reach(const DeleteWorkload& effect, Instant now, Out& out);
-    void reach(const ResizeWorkload& effect, Instant now, Out& out);
-    void reach(const ReportPending& effect, Instant now, Out& out);
-    void reach(const ReportStarted& effect, Instant now, Out& out);
-    void reach(const WakeAt& effect, Instant now, Out& out);
-    void reach(const DropDetails& effect, Instant now, Out& out);
-    void note(const ObjectKey& job, std::string reason, std::string message, Instant now);
+    void deliver(const BindPod& effect, Instant now, Out& out);
+    void deliver(const DeletePod& effect, Instant now, Out& out);
+    void deliver(const EvictPod& effect, Instant now, Out& out);
+    void deliver(const CreateWorkload& effect, Instant now, Out& out);
+    void deliver(const DeleteWorkload& effect, Instant now, Out& out);
+    void deliver(const ResizeWorkload& effect, Instant now, Out& out);
+    void deliver(const ReportPending& effect, Instant now, Out& out);
+    void deliver(const ReportStarted& effect, Instant now, Out& out);
+    void deliver(const WakeAt& effect, Instant now, Out& out);
+    void deliver(const DropDetails& effect, Instant now, Out& out);
+    void record_user_event(const ObjectKey& job, std::string reason, std::string message,
+                           Instant now);
     void bind(PodState& pod, const BindPod& effect, Instant now, Out& out);
 
     // cluster_workloads.cpp: the controllers
@@ -122,11 +123,11 @@ private:
     void fail_pod(PodState& pod, const std::string& status, Instant now, Out& out);
     void delete_pod(const std::string& uid, bool force, Instant now, Out& out);
     void remove_pod(const std::string& uid, Instant now, Out& out);
-    void take_step(const PodDue& due, Instant now, Out& out);
+    void run_step(const PodDue& due, Instant now, Out& out);
     void evict(PodState& pod, Instant now, Out& out);
     void lose_node(NodeState& node, Instant now, Out& out);
     void return_node(NodeState& node, Instant now, Out& out);
-    void leave_node(const std::string& name, Instant now, Out& out);
+    void remove_node(const std::string& name, Instant now, Out& out);
     void restore_pods(std::vector<PodFacts> pods);  // cluster.cpp
     void restore_pod(PodState& pod, Instant now);
     [[nodiscard]] NodeState* answering_node(const std::string& name);

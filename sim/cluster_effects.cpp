@@ -1,10 +1,10 @@
-// The API server: what becomes of the engine's effects.
+// The API server: carries out the engine's effects.
 
 #include <algorithm>
 
-#include "scheduler/base/archive.hpp"
 #include "sim/cluster.hpp"
 #include "sim/draw.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::sim {
 
@@ -24,23 +24,24 @@ bool happens(const Settings& settings, EffectId id, std::string_view what, std::
 
 void Cluster::carry_out(const Effect& effect, Instant now, Out& out) {
     advance(now, out);
-    const bool is_remote = std::holds_alternative<BindPod>(effect) ||
-                           std::holds_alternative<DeletePod>(effect) ||
-                           std::holds_alternative<EvictPod>(effect) ||
-                           std::holds_alternative<CreateWorkload>(effect) ||
-                           std::holds_alternative<DeleteWorkload>(effect) ||
-                           std::holds_alternative<ResizeWorkload>(effect);
-    if (!is_remote) {
-        std::visit([&](const auto& local) { reach(local, now_, out); }, effect);
-        return;
-    }
-    Rng rng = draw(settings_.seed, to_archive(effect), "latency");
-    const Duration latency{
-        rng.between(settings_.api_latency_min.ms(), settings_.api_latency_max.ms())};
-    plan(EffectDue{effect}, now_ + latency);
+    std::visit(
+        [&](const auto& one) {
+            // What the API server does has a number, for its answer; the rest is done at once.
+            if constexpr (requires { one.id; }) {
+                // Drawn by the number of the effect, not by what it holds: the wording of a reason
+                // is no part of the world that a seed makes.
+                Rng rng = draw(settings_.seed, subject_of(one.id), "latency");
+                const Duration latency{
+                    rng.between(settings_.api_latency_min.ms(), settings_.api_latency_max.ms())};
+                plan(EffectDue{effect}, now_ + latency);
+            } else {
+                deliver(one, now_, out);
+            }
+        },
+        effect);
 }
 
-void Cluster::reach(const BindPod& effect, Instant now, Out& out) {
+void Cluster::deliver(const BindPod& effect, Instant now, Out& out) {
     BindOutcome outcome{effect.id, effect.pod.uid, BindResult::bound, ""};
     const std::string doing = "bind pod " + to_string(effect.pod.key) + " to " + effect.node + ": ";
     const auto found = pods_.find(effect.pod.uid);
@@ -69,7 +70,8 @@ void Cluster::reach(const BindPod& effect, Instant now, Out& out) {
     }
 
     ++figures_.binds_accepted;
-    // The watch and the answer travel apart: either may come first, and the answer may come late.
+    // The watch event and the answer are independent: either may come first, and the answer may be
+    // late.
     Rng rng = draw(settings_.seed, subject_of(effect.id), "bind order");
     const bool unanswered = happens(settings_, effect.id, "bind unanswered",
                                     settings_.faults.bind_unanswered_per_mille);
@@ -90,9 +92,10 @@ void Cluster::bind(PodState& pod, const BindPod& effect, Instant now, Out& out) 
     const std::string& node = effect.node;
     pod.facts.node = node;
     pod.facts.gpu_device = effect.gpu_device;
-    ++pod.life;
+    ++pod.generation;
     const auto found = nodes_.find(node);
-    if (found == nodes_.end()) {  // as the real one, the API server does not look for the node
+    if (found ==
+        nodes_.end()) {  // like the real API server, which does not check that the node exists
         plan_step(pod, PodStep::is_gone, now + settings_.orphan_removal);
         return observe(pod, out);
     }
@@ -108,7 +111,7 @@ void Cluster::bind(PodState& pod, const BindPod& effect, Instant now, Out& out) 
     observe(pod, out);
 }
 
-void Cluster::reach(const DeletePod& effect, Instant now, Out& out) {
+void Cluster::deliver(const DeletePod& effect, Instant now, Out& out) {
     PodDeleteOutcome outcome{effect.id, effect.pod.uid, true, ""};
     if (happens(settings_, effect.id, "delete fails", settings_.faults.delete_failed_per_mille)) {
         outcome.deleted = false;
@@ -116,12 +119,12 @@ void Cluster::reach(const DeletePod& effect, Instant now, Out& out) {
             "delete pod " + to_string(effect.pod.key) + ": the virtual API server answered 500";
         return out.push_back(outcome);
     }
-    out.push_back(outcome);  // deleting what is gone is success
+    out.push_back(outcome);  // deleting a missing pod succeeds
     delete_pod(effect.pod.uid, false, now, out);
 }
 
-// SIGTERM, then what is left of it is killed when its grace is over; its controller makes another.
-void Cluster::reach(const EvictPod& effect, Instant now, Out& out) {
+// SIGTERM, then SIGKILL when the grace period ends; the controller creates a replacement.
+void Cluster::deliver(const EvictPod& effect, Instant now, Out& out) {
     PodEvictOutcome outcome{effect.id, effect.pod.uid, EvictResult::evicted, ""};
     const std::string doing = "evict pod " + to_string(effect.pod.key) + ": ";
     const auto turn_down = [&](EvictResult result, const char* why) {
@@ -148,11 +151,12 @@ void Cluster::reach(const EvictPod& effect, Instant now, Out& out) {
     }
     ++figures_.evictions_accepted;
     out.push_back(outcome);
-    if (!found->second.facts.terminating) note(effect.job, "Preempted", effect.why, now);
+    if (!found->second.facts.terminating)
+        record_user_event(effect.job, "Preempted", effect.why, now);
     delete_pod(effect.pod.uid, false, now, out);
 }
 
-void Cluster::reach(const CreateWorkload& effect, Instant now, Out& out) {
+void Cluster::deliver(const CreateWorkload& effect, Instant now, Out& out) {
     WorkloadOutcome outcome{effect.id, effect.job->spec.key, true, false, ""};
     const std::string doing = "create job " + to_string(effect.job->spec.key) + ": ";
     if (effect.deadline.happened() && now > effect.deadline) {
@@ -179,7 +183,7 @@ void Cluster::reach(const CreateWorkload& effect, Instant now, Out& out) {
     sync_workload(effect.job->uid, now, out);
 }
 
-void Cluster::reach(const DeleteWorkload& effect, Instant now, Out& out) {
+void Cluster::deliver(const DeleteWorkload& effect, Instant now, Out& out) {
     out.push_back(WorkloadOutcome{effect.id, effect.key, true, false, ""});
     const auto existing = workload_named_.find(effect.key);
     if (existing != workload_named_.end()) {
@@ -187,7 +191,7 @@ void Cluster::reach(const DeleteWorkload& effect, Instant now, Out& out) {
     }
 }
 
-void Cluster::reach(const ResizeWorkload& effect, Instant now, Out& out) {
+void Cluster::deliver(const ResizeWorkload& effect, Instant now, Out& out) {
     WorkloadResizeOutcome outcome{effect.id, effect.key, ResizeResult::resized, 0, ""};
     const auto turn_down = [&](ResizeResult result, const char* why) {
         ++figures_.resizes_turned_down;
@@ -214,15 +218,16 @@ void Cluster::reach(const ResizeWorkload& effect, Instant now, Out& out) {
     }
     out.push_back(outcome);
     if (workload.ranks == effect.to) return;
-    note(effect.key, "Resized",
-         "from " + std::to_string(effect.from) + " to " + std::to_string(effect.to) +
-             " ranks: " + effect.why,
-         now);
+    record_user_event(effect.key, "Resized",
+                      "from " + std::to_string(effect.from) + " to " + std::to_string(effect.to) +
+                          " ranks: " + effect.why,
+                      now);
     resize_training(workload, effect.to, now, out);
 }
 
-void Cluster::note(const ObjectKey& job, std::string reason, std::string message, Instant now) {
-    if (!workload_named_.contains(job)) return;  // told of too late: nobody asks for it any more
+void Cluster::record_user_event(const ObjectKey& job, std::string reason, std::string message,
+                                Instant now) {
+    if (!workload_named_.contains(job)) return;  // too late: the job is gone
     std::vector<UserEvent>& events = user_events_[job];
     if (!events.empty() && events.back().reason == reason && events.back().message == message) {
         ++events.back().count;
@@ -233,17 +238,18 @@ void Cluster::note(const ObjectKey& job, std::string reason, std::string message
     events.push_back({std::move(reason), std::move(message), 1, now});
 }
 
-void Cluster::reach(const ReportPending& effect, Instant now, Out&) {
-    note(effect.job, "FailedScheduling", kubernetes_message(effect.explanation), now);
+void Cluster::deliver(const ReportPending& effect, Instant now, Out&) {
+    record_user_event(effect.job, "FailedScheduling",
+                      wording::kubernetes_message(effect.explanation), now);
 }
 
-void Cluster::reach(const ReportStarted& effect, Instant now, Out&) {
+void Cluster::deliver(const ReportStarted& effect, Instant now, Out&) {
     std::string message = "Successfully assigned " + to_string(effect.job) + " to";
     for (const std::string& node : effect.nodes) message += " " + node;
-    note(effect.job, "Scheduled", std::move(message), now);
+    record_user_event(effect.job, "Scheduled", std::move(message), now);
 }
 
-void Cluster::reach(const WakeAt& effect, Instant, Out&) {
+void Cluster::deliver(const WakeAt& effect, Instant, Out&) {
     if (wake_) due_.erase(*wake_);
     plan(EventDue{WokeUp{}}, effect.at);
     wake_ = std::pair{std::max(effect.at, now_), plans_};

@@ -1,5 +1,4 @@
-// The nodes: admission, image pulls, containers and their ends; what happens to pods when their
-// node goes.
+// The nodes: admission, image pulls, containers, and the fate of pods when their node is lost.
 
 #include <algorithm>
 
@@ -27,7 +26,7 @@ GpuMilli gpus_of(const Resources& resources, const std::string& name) {
 
 }  // namespace
 
-// The kubelet counts for itself: what is on the node and this pod must fit into its allocatable.
+// The kubelet does its own sum: the pods on the node and this one must fit into its allocatable.
 bool Cluster::admit(PodState& pod, Instant now, Out& out) {
     const NodeState& node = nodes_.at(pod.facts.node);
     const Resources& offered = node.facts.allocatable;
@@ -72,7 +71,8 @@ void Cluster::begin_pull(PodState& pod, Instant now) {
 }
 
 bool Cluster::restarts_containers(const PodState& pod) const {
-    return workload_of(pod).job.spec.kind != JobKind::training;  // contract 4.2: Never, else Always
+    return workload_of(pod).job.spec.kind !=
+           JobKind::training;  // restartPolicy: Never, otherwise Always
 }
 
 void Cluster::start_container(PodState& pod, Instant now, Out& out) {
@@ -84,7 +84,7 @@ void Cluster::start_container(PodState& pod, Instant now, Out& out) {
     observe(pod, out);
 }
 
-// When and how this container will end: follows from what is known of the pod alone.
+// When and how this container will end, from the pod's facts alone.
 void Cluster::plan_exit(PodState& pod) {
     const JobSpec& spec = workload_of(pod).job.spec;
     const Steering steering = steering_of(spec, settings_);
@@ -111,7 +111,7 @@ void Cluster::plan_exit(PodState& pod) {
 }
 
 void Cluster::exit_container(PodState& pod, const std::string& status, Instant now, Out& out) {
-    ++pod.life;
+    ++pod.generation;
     pod.exit_at = now;
     if (!status.empty()) ++figures_.containers_failed;
     if (restarts_containers(pod)) {
@@ -132,7 +132,7 @@ void Cluster::exit_container(PodState& pod, const std::string& status, Instant n
 }
 
 void Cluster::fail_pod(PodState& pod, const std::string& status, Instant now, Out& out) {
-    ++pod.life;
+    ++pod.generation;
     pod.facts.phase = PodPhase::failed;
     pod.facts.status = status;
     pod.facts.finished_at = now;
@@ -141,8 +141,8 @@ void Cluster::fail_pod(PodState& pod, const std::string& status, Instant now, Ou
     observe(pod, out);
     Workload& workload = workloads_.at(pod.job_uid);
     rank_failed(workload, pod.exit_ends_job, now);
-    // A moment later, as a controller does: a pod that fails at once must not make its successor
-    // fail in the same breath.
+    // Later, as a controller does: a pod that fails at once must not make its replacement fail at
+    // the same time.
     plan(WorkloadDue{workload.job.uid}, now + Duration{1});
 }
 
@@ -158,7 +158,7 @@ void Cluster::delete_pod(const std::string& uid, bool force, Instant now, Out& o
     ++figures_.pods_deleted;
     pod.facts.terminating = true;
     pod.facts.status = "Terminating";
-    ++pod.life;
+    ++pod.generation;
     if (!nodes_.contains(pod.facts.node)) {
         plan_step(pod, PodStep::is_gone, now + settings_.orphan_removal);
     } else if (node_answers(pod.facts.node)) {
@@ -187,9 +187,9 @@ void Cluster::remove_pod(const std::string& uid, Instant now, Out& out) {
     if (workload.deleted && workload.pods.empty()) workloads_.erase(std::string{pod.job_uid});
 }
 
-void Cluster::take_step(const PodDue& due, Instant now, Out& out) {
+void Cluster::run_step(const PodDue& due, Instant now, Out& out) {
     const auto found = pods_.find(due.uid);
-    if (found == pods_.end() || found->second.life != due.life) return;
+    if (found == pods_.end() || found->second.generation != due.generation) return;
     PodState& pod = found->second;
     switch (due.step) {
         case PodStep::starts:
@@ -224,14 +224,14 @@ void Cluster::lose_node(NodeState& node, Instant now, Out& out) {
     out.push_back(NodeObserved{node.facts});
     for (const std::string& uid : node.pods) {
         PodState& pod = pods_.at(uid);
-        ++pod.life;
+        ++pod.generation;
         if (!pod.facts.terminating) {
             plan_step(pod, PodStep::is_evicted, now + settings_.eviction_after);
         }
     }
 }
 
-// Its kubelet comes up and finds that no container survived.
+// The kubelet restarts; no container survived.
 void Cluster::return_node(NodeState& node, Instant now, Out& out) {
     node.lost = false;
     node.facts.ready = true;
@@ -240,11 +240,11 @@ void Cluster::return_node(NodeState& node, Instant now, Out& out) {
     out.push_back(NodeObserved{node.facts});
     for (const std::string& uid : std::vector<std::string>(node.pods.begin(), node.pods.end())) {
         PodState& pod = pods_.at(uid);
-        ++pod.life;
+        ++pod.generation;
         if (pod.facts.terminating) {
             remove_pod(uid, now, out);
         } else if (pod.facts.phase == PodPhase::pending) {
-            // It may have been bound while the node was away: only now does the kubelet see it.
+            // Bound while the node was lost: the kubelet sees the pod only now.
             node.pods.erase(uid);
             if (!admit(pod, now, out)) continue;
             node.pods.insert(uid);
@@ -257,7 +257,7 @@ void Cluster::return_node(NodeState& node, Instant now, Out& out) {
     }
 }
 
-void Cluster::leave_node(const std::string& name, Instant now, Out& out) {
+void Cluster::remove_node(const std::string& name, Instant now, Out& out) {
     const auto found = nodes_.find(name);
     if (found == nodes_.end()) return;
     const std::set<std::string> orphans = std::move(found->second.pods);
@@ -265,12 +265,12 @@ void Cluster::leave_node(const std::string& name, Instant now, Out& out) {
     out.push_back(NodeRemoved{name});
     for (const std::string& uid : orphans) {
         PodState& pod = pods_.at(uid);
-        ++pod.life;
+        ++pod.generation;
         plan_step(pod, PodStep::is_gone, now + settings_.orphan_removal);
     }
 }
 
-// Goes on with a pod where the facts say it is.
+// Continues a restored pod from the state in its facts.
 void Cluster::restore_pod(PodState& pod, Instant now) {
     const PodFacts& facts = pod.facts;
     if (facts.node.empty() || is_terminal(facts.phase)) return;

@@ -1,6 +1,6 @@
 #pragma once
-// What the virtual cluster remembers. Private to sim/cluster*.cpp; described, so that a hash can be
-// taken over all of it.
+// State of the virtual cluster. Private to sim/cluster*.cpp; described, so that all of it can be
+// hashed.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -31,21 +31,22 @@ enum class PodStep : std::uint8_t { starts, exits, pull_fails, pull_waits, is_go
 struct PodState {
     PodFacts facts;
     std::string job_uid;
-    std::uint64_t life = 0;  // steps planned under an older number are void
+    std::uint64_t generation = 0;  // steps planned for an older generation are void
     // Of the container that runs or waits to be restarted:
     Instant exit_at;          // default: runs until it is stopped
-    std::string exit_status;  // what users will read; empty: exit code 0
+    std::string exit_status;  // shown to users; empty: exit code 0
     bool exit_ends_job = false;
 };
-BOOST_DESCRIBE_STRUCT(PodState, (), (facts, job_uid, life, exit_at, exit_status, exit_ends_job))
+BOOST_DESCRIBE_STRUCT(PodState, (),
+                      (facts, job_uid, generation, exit_at, exit_status, exit_ends_job))
 
 struct Workload {
     JobRecord job;
-    std::int32_t ranks = 0;  // training: so many, as it was told last
-    bool deleted = false;    // makes no more pods; forgotten when its last pod is gone
-    bool finished = false;   // training: all ranks succeeded, or given up
+    std::int32_t ranks = 0;  // training: of the last resize
+    bool deleted = false;    // creates no more pods; removed with its last pod
+    bool finished = false;   // training: all ranks succeeded, or the job failed
     Instant finished_at;
-    std::optional<std::pair<Instant, std::uint64_t>> removal;  // planned: its place among the due
+    std::optional<std::pair<Instant, std::uint64_t>> removal;  // key of its planned removal
     std::int32_t failures = 0;
     Instant retry_at;               // training: no replacement for a failed rank before
     std::vector<std::string> pods;  // uids, oldest first
@@ -62,10 +63,10 @@ struct NodeState {
 
 struct PodDue {
     std::string uid;
-    std::uint64_t life = 0;
+    std::uint64_t generation = 0;
     PodStep step{};
 };
-BOOST_DESCRIBE_STRUCT(PodDue, (), (uid, life, step))
+BOOST_DESCRIBE_STRUCT(PodDue, (), (uid, generation, step))
 struct WorkloadDue {
     std::string uid;
 };

@@ -1,4 +1,4 @@
-// The controllers: which pods a job should have, and making them so.
+// The controllers: create and delete the pods that a job should have.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace gpuctl::sim {
 
 namespace {
 
-// Failed pods of a service that are kept for their users to look at.
+// Failed pods of a service kept for inspection.
 constexpr std::size_t kFailedPodsKeptMax = 3;
 
 constexpr std::int32_t kDoublingsMax = 16;
@@ -50,8 +50,8 @@ void Cluster::sync_workload(const std::string& uid, Instant now, Out& out) {
     }
 }
 
-// As an Indexed Job whose completions and parallelism are changed together: ranks that it is to
-// have no more are stopped with their grace (G6).
+// Like an Indexed Job whose completions and parallelism change together: surplus ranks are stopped
+// with their grace period.
 void Cluster::resize_training(Workload& workload, std::int32_t ranks, Instant now, Out& out) {
     ++(ranks > workload.ranks ? figures_.workloads_grown : figures_.workloads_shrunk);
     workload.ranks = ranks;
@@ -65,8 +65,8 @@ void Cluster::resize_training(Workload& workload, std::int32_t ranks, Instant no
     sync_workload(uid, now, out);
 }
 
-// As an Indexed Job with restartPolicy Never: each rank until it succeeded once; more than
-// backoff_limit failures end the job and what still runs of it.
+// Like an Indexed Job with restartPolicy Never: each rank runs until it succeeds once; more than
+// backoff_limit failures end the job and its running pods.
 void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
     if (workload.finished) return retire_training(workload, now, out);
     const auto ranks = static_cast<std::size_t>(workload.ranks);
@@ -90,7 +90,7 @@ void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
         return finish_training(workload, now, out);
     }
     if (now < workload.retry_at) {
-        observe(workload, out);  // it goes on: what failed is made anew
+        observe(workload, out);  // it continues: failed ranks are recreated
         return plan(WorkloadDue{workload.job.uid}, workload.retry_at);
     }
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -100,7 +100,7 @@ void Cluster::sync_training(Workload& workload, Instant now, Out& out) {
     }
 }
 
-// After a restart only the pods know when the end was.
+// After a restart only the pods know the end time.
 void Cluster::finish_training(Workload& workload, Instant now, Out& out) {
     workload.finished = true;
     for (const std::string& uid : workload.pods) {
@@ -115,8 +115,8 @@ void Cluster::finish_training(Workload& workload, Instant now, Out& out) {
         std::pair{std::max(now, workload.finished_at + settings_.finished_job_kept), plans_};
 }
 
-// As a watch of Jobs shows them. Only those whose size changes, or whose pods failed: those of the
-// others say it all.
+// As a watch of Jobs shows them. Only for jobs whose size changes or whose pods failed: for others
+// the pods are enough.
 void Cluster::observe(const Workload& workload, Out& out) const {
     const JobSpec& spec = workload.job.spec;
     const bool changes = spec.replicas_min < spec.replicas_max || workload.failures > 0;
@@ -129,7 +129,7 @@ void Cluster::observe(const Workload& workload, Out& out) const {
     out.push_back(WorkloadObserved{std::move(facts)});
 }
 
-// As the controller for the time to live does: the object goes, its pods with it.
+// Like the TTL controller: deletes the object and its pods.
 void Cluster::retire_training(Workload& workload, Instant now, Out& out) {
     if (settings_.finished_job_kept <= Duration{}) return;
     if (now < workload.finished_at + settings_.finished_job_kept) return;
@@ -146,7 +146,7 @@ void Cluster::rank_failed(Workload& workload, bool ends_job, Instant now) {
     workload.retry_at = std::max(workload.retry_at, now + std::min(delay, Duration::seconds(360)));
 }
 
-// As a Deployment's ReplicaSet: so many pods alive; failed ones stay for a look, but not all.
+// Like a ReplicaSet: keeps the number of live pods, and a few failed ones for inspection.
 void Cluster::sync_service(Workload& workload, Instant now, Out& out) {
     std::vector<std::string> failed;
     std::int32_t alive = 0;
@@ -164,7 +164,7 @@ void Cluster::sync_service(Workload& workload, Instant now, Out& out) {
     }
 }
 
-// As a StatefulSet of one: the next pod has the same name, so the one before must be gone.
+// Like a StatefulSet of one: the next pod has the same name, so the previous one must be gone.
 void Cluster::sync_notebook(Workload& workload, Instant now, Out& out) {
     if (workload.job.spec.replicas_max == 0) return;
     if (workload.pods.empty()) {
@@ -180,9 +180,9 @@ void Cluster::sync_notebook(Workload& workload, Instant now, Out& out) {
     }
 }
 
-// The embedded cluster is the engine's own: what the engine needs no more nobody does. The job is
-// not removed by that, so only its pods are told of.
-void Cluster::reach(const DropDetails& effect, Instant now, Out& out) {
+// The embedded cluster belongs to the engine: details that the engine drops are not needed. The job
+// itself stays, so only the removal of its pods is reported.
+void Cluster::deliver(const DropDetails& effect, Instant now, Out& out) {
     if (!settings_.drops_details) return;
     const auto found = workloads_.find(effect.job_uid);
     if (found == workloads_.end() || !found->second.finished || found->second.deleted) return;
@@ -190,7 +190,7 @@ void Cluster::reach(const DropDetails& effect, Instant now, Out& out) {
     if (workload.removal) due_.erase(*workload.removal);
     workload_named_.erase(workload.job.spec.key);
     user_events_.erase(workload.job.spec.key);
-    workload.deleted = true;  // forgotten with its last pod
+    workload.deleted = true;  // removed with its last pod
     const std::vector<std::string> pods = workload.pods;
     if (pods.empty()) workloads_.erase(found);
     for (const std::string& pod : pods) remove_pod(pod, now, out);
@@ -212,7 +212,7 @@ void Cluster::create_pod(Workload& workload, std::int32_t ordinal, Instant now, 
     observe(pod, out);
 }
 
-// The object goes at once and its name is free; its pods follow in their grace time.
+// The object and its name are freed at once; its pods follow within their grace period.
 void Cluster::delete_workload(const std::string& uid, bool force, Instant now, Out& out) {
     Workload& workload = workloads_.at(uid);
     workload.deleted = true;

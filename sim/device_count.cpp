@@ -19,7 +19,7 @@ void DeviceCount::add(std::int64_t milli, std::int32_t device) {
     }
 }
 
-std::int64_t DeviceCount::taken() const {
+std::int64_t DeviceCount::in_use() const {
     return whole_ + kOne * static_cast<std::int64_t>(parts_.size());
 }
 
@@ -28,39 +28,39 @@ std::int64_t DeviceCount::on_device(std::int32_t device) const {
     return found == parts_.end() ? 0 : found->second;
 }
 
-// Where more is in use than there is, nobody knows which of the devices went.
+// With more in use than there is, it is unknown which devices were removed.
 std::int64_t DeviceCount::most_on_one_device(std::int64_t offered) const {
-    if (taken() > offered) return 0;
-    std::int64_t most = offered - taken() >= kOne ? kOne : 0;
+    if (in_use() > offered) return 0;
+    std::int64_t most = offered - in_use() >= kOne ? kOne : 0;
     for (const auto& [device, used] : parts_) most = std::max(most, kOne - used);
     return most;
 }
 
 std::int64_t DeviceCount::free_for_parts(std::int64_t offered) const {
-    if (taken() > offered) return 0;
-    std::int64_t free = offered - taken();
+    if (in_use() > offered) return 0;
+    std::int64_t free = offered - in_use();
     for (const auto& [device, used] : parts_) free += std::max<std::int64_t>(kOne - used, 0);
     return free;
 }
 
 bool DeviceCount::is_beyond(std::int64_t offered) const {
-    return taken() > offered || std::any_of(parts_.begin(), parts_.end(),
-                                            [](const auto& one) { return one.second > kOne; });
+    return in_use() > offered || std::any_of(parts_.begin(), parts_.end(),
+                                             [](const auto& one) { return one.second > kOne; });
 }
 
 bool DeviceCount::takes(std::int64_t offered, std::int64_t milli, std::int32_t device) const {
-    if (!is_part(milli)) return taken() + milli <= offered;
+    if (!is_part(milli)) return in_use() + milli <= offered;
     if (parts_.contains(device)) {
-        return on_device(device) + milli <= kOne && taken() <= offered;
+        return on_device(device) + milli <= kOne && in_use() <= offered;
     }
-    return taken() + kOne <= offered;
+    return in_use() + kOne <= offered;
 }
 
 std::int64_t DeviceCount::fitting(std::int64_t offered, std::int64_t milli,
                                   std::int64_t enough) const {
     if (milli <= 0) return enough;
-    if (taken() > offered) return 0;
-    const std::int64_t free = std::max<std::int64_t>(offered - taken(), 0);
+    if (in_use() > offered) return 0;
+    const std::int64_t free = std::max<std::int64_t>(offered - in_use(), 0);
     if (!is_part(milli)) return std::min(enough, free / milli);
     std::int64_t pods = free / kOne * (kOne / milli);
     for (const auto& [device, used] : parts_) {

@@ -1,7 +1,7 @@
 #pragma once
-// Random numbers that depend on names only: the same (seed, subject, purpose) gives the same stream
-// however many others were drawn before. That is what lets a restarted cluster go on as it would
-// have without the restart.
+// Random numbers that depend on names only: the same (seed, subject, purpose) gives the same
+// stream, whatever was drawn before. So a restarted cluster continues as it would have without the
+// restart.
 
 #include <string_view>
 

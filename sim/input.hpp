@@ -1,5 +1,5 @@
 #pragma once
-// What may happen to the virtual cluster from outside, besides the engine's effects.
+// External inputs of the virtual cluster, besides the engine's effects.
 
 #include <boost/describe.hpp>
 #include <string>
@@ -16,7 +16,7 @@ struct NodeJoins {
     NodeFacts node;
 };
 BOOST_DESCRIBE_STRUCT(NodeJoins, (), (node))
-// The machine stops answering: its containers die with it; its pods are evicted after a while.
+// The machine stops responding: its containers die; its pods are evicted after a while.
 struct NodeLost {
     std::string name;
 };
@@ -30,7 +30,7 @@ struct NodeCordoned {
     bool cordoned = true;
 };
 BOOST_DESCRIBE_STRUCT(NodeCordoned, (), (name, cordoned))
-// The node object is deleted; its pods are orphans and go after Settings::orphan_removal.
+// The node object is deleted; its orphaned pods are removed after Settings::orphan_removal.
 struct NodeLeaves {
     std::string name;
 };

@@ -32,12 +32,12 @@ std::string words_of(const JobSpec& spec) {
     }
     if (words.empty()) return "the image's own command";
     for (char& c : words) {
-        if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // a line stays a line
+        if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // no line breaks within a line
     }
     return words.substr(0, 500);
 }
 
-// As in k8s/workload_environment.cpp: of an elastic job the range.
+// As in k8s/workload/workload_environment.cpp: the range of an elastic job.
 std::string ranks_of(const JobSpec& spec) {
     const std::string most = std::to_string(spec.replicas_max);
     return spec.replicas_min == spec.replicas_max ? most
@@ -162,11 +162,12 @@ std::string LogScript::line(std::int64_t number) const {
     if (number == bar_line()) {
         std::string whole;
         for (std::int64_t i = 0; i < pieces_of(number); ++i) whole += piece(i);
-        if (whole.empty()) whole = format_timestamp(bar_end(), 0) + " ";  // it ended before it drew
+        if (whole.empty())
+            whole = format_timestamp(bar_end(), 0) + " ";  // it ended before the first redraw
         return whole + "\n";
     }
     const auto preface = static_cast<std::int64_t>(preface_.size());
-    // Lines of one moment get distinct timestamps, as a real clock would give them.
+    // Lines of one millisecond get distinct timestamps, as from a real clock.
     const std::int64_t extra =
         number < preface ? number : (number - lines_before_ticks()) % burst_ + preface;
     return format_timestamp(time_of(number), extra * 1'000 % 1'000'000) + " " + text(number) + "\n";

@@ -1,14 +1,13 @@
 #pragma once
-// What a virtual container writes: every line is a function of the pod, its job and the line's
-// number, so any window of a log can be had at any time without storing a byte.
+// The log of a virtual container: every line is a function of the pod, its job and the line number,
+// so any window of the log can be read at any time without storing it.
 //
-// A progress bar is one line that is written in pieces: while it is drawn there is a beginning of
-// the line that comes next.
+// A progress bar is one line written in pieces: while it is drawn, the next line is incomplete.
 
 #include <cstdint>
 #include <string>
 
-#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/pod.hpp"
 #include "sim/steering.hpp"
 

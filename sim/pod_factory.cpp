@@ -1,13 +1,13 @@
 #include "sim/pod_factory.hpp"
 
-#include "scheduler/model/job_pods.hpp"
+#include "scheduler/model/job/job_pods.hpp"
 #include "sim/draw.hpp"
 
 namespace gpuctl::sim {
 
 namespace {
 
-// Kubernetes' alphabet for generated names: no vowels, so no words.
+// Kubernetes' alphabet for generated names, without vowels.
 std::string name_suffix(Rng& rng, int length) {
     constexpr std::string_view alphabet = "bcdfghjklmnpqrstvwxz2456789";
     std::string suffix;

@@ -7,20 +7,21 @@
 #include <string>
 
 #include "scheduler/base/time.hpp"
-#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/job/job_spec.hpp"
 
 namespace gpuctl::sim {
 
 // Chances in thousandths; each is decided by the seed and the effect's or pod's own number.
 struct Faults {
     std::int64_t bind_failed_per_mille = 0;      // the API server answers 500
-    std::int64_t bind_unanswered_per_mille = 0;  // bound, but the answer comes much later
+    std::int64_t bind_unanswered_per_mille = 0;  // bound, answered much later
     std::int64_t create_failed_per_mille = 0;    // of a workload, may be tried again
     std::int64_t delete_failed_per_mille = 0;    // of a pod, may be tried again
     std::int64_t eviction_refused_per_mille =
         0;  // by a disruption budget; an eighth of it for good
     std::int64_t container_failed_per_mille = 0;  // exits with an error somewhere in its run
-    std::int64_t bind_refused_per_mille = 0;      // as by a right or an admission policy, for now
+    std::int64_t bind_refused_per_mille =
+        0;  // temporarily, as by missing rights or an admission policy
 };
 BOOST_DESCRIBE_STRUCT(Faults, (),
                       (bind_failed_per_mille, bind_unanswered_per_mille, create_failed_per_mille,
@@ -42,9 +43,9 @@ struct Settings {
     Duration job_retry_delay{10'000};  // of the Job controller; doubles up to six minutes
     Duration crash_backoff{10'000};    // of the kubelet; doubles
     Duration crash_backoff_maximum{300'000};
-    std::int32_t backoff_limit = 3;  // failed pods of a training job before it fails (contract 4.2)
-    Duration finished_job_kept = kFinishedJobKept;  // then its object goes; 0: never
-    // Finished jobs of which the engine keeps a summary go with their pods: nobody else uses it.
+    std::int32_t backoff_limit = 3;                 // failed pods of a training job before it fails
+    Duration finished_job_kept = kFinishedJobKept;  // then its object is deleted; 0: never
+    // Deletes the details of finished jobs that the engine summarizes: no other user needs them.
     bool drops_details = false;
     Duration log_interval{1'000};
     Faults faults;

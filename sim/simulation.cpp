@@ -11,7 +11,7 @@ namespace gpuctl::sim {
 
 namespace {
 
-// More Plan inputs than this at one moment, and time would stand still.
+// More Plan inputs than this at one time are a livelock.
 constexpr std::uint64_t kPlansInARowMax = 1'000;
 
 std::optional<EffectId> effect_of(const Event& event) {
@@ -24,13 +24,15 @@ std::optional<EffectId> effect_of(const Event& event) {
 }
 
 std::optional<EffectId> id_of(const Effect& effect) {
-    if (const auto* bind = std::get_if<BindPod>(&effect)) return bind->id;
-    if (const auto* deletion = std::get_if<DeletePod>(&effect)) return deletion->id;
-    if (const auto* eviction = std::get_if<EvictPod>(&effect)) return eviction->id;
-    if (const auto* creation = std::get_if<CreateWorkload>(&effect)) return creation->id;
-    if (const auto* deletion = std::get_if<DeleteWorkload>(&effect)) return deletion->id;
-    if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) return resize->id;
-    return std::nullopt;
+    return std::visit(
+        [](const auto& one) -> std::optional<EffectId> {
+            if constexpr (requires { one.id; }) {
+                return one.id;
+            } else {
+                return std::nullopt;
+            }
+        },
+        effect);
 }
 
 }  // namespace
@@ -59,6 +61,7 @@ void Simulation::step(Event event) {
     engine_.step(input, effects_);
     const std::vector<Effect> made(effects_.begin() + before, effects_.end());
     history_hash_ = hash64(to_archive(input) + to_archive(made), history_hash_);
+    decisions_.add(input, made);
     if (observer_) observer_(engine_, input, made);
 }
 
@@ -113,7 +116,7 @@ void Simulation::lose_leadership() {
     settle();
 }
 
-void Simulation::lead_again() {
+void Simulation::regain_leadership() {
     pending_.push_back(LeadershipChanged{true, Epoch{++epoch_}});
     settle();
 }
@@ -136,7 +139,8 @@ void Simulation::run_for(Duration span) {
 
 void Simulation::restart_scheduler(bool lose_effects) {
     if (lose_effects) {
-        // Dies between the journal and the network: a last input is taken, its effects are not.
+        // Dies after writing the journal and before sending: the last input counts, its effects are
+        // lost.
         cluster_->advance(now_, pending_);
         step(Plan{});
         effects_.clear();

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "scheduler/engine/engine.hpp"
-#include "scheduler/model/policy.hpp"
+#include "scheduler/model/policy/policy.hpp"
 #include "sim/cluster.hpp"
+#include "sim/decision_history.hpp"
 
 namespace gpuctl::sim {
 
@@ -20,13 +21,13 @@ struct SimulationSettings {
     std::vector<NodeFacts> nodes;
     Policy policy;
     Instant start{1'700'000'000'000};
-    // What pods say beside what their jobs have them say; called for each that is observed.
+    // Adds annotations to a pod beyond those of its job; called for each observed pod.
     std::function<void(PodFacts&)> annotate;
 };
 
 class Simulation {
 public:
-    // Called after each engine step with what it was given and what it asked for.
+    // Called after each engine step with its input and effects.
     using Observer = std::function<void(const Engine&, const Input&, const std::vector<Effect>&)>;
 
     explicit Simulation(SimulationSettings settings, Observer observer = {});
@@ -35,30 +36,31 @@ public:
     void remove(const ObjectKey& job, bool force = false);
     void disturb(const SimInput& input);
     void change_policy(Policy policy);
-    // Another gpuctld may lead meanwhile, but none does: nothing happens until we lead again.
+    // No other gpuctld leads meanwhile: nothing is scheduled until regain_leadership().
     void lose_leadership();
-    void lead_again();
+    void regain_leadership();
     void run_for(Duration span);
-    // Runs to the next moment at which something is due; false when nothing ever is.
+    // Advances to the next due time; false: nothing is due.
     bool run_to_next(Instant limit);
 
-    // The scheduler dies and comes back from its own state; the cluster lives on. What it had
-    // decided in its last step but not sent is lost when `lose_effects`; answers on their way are
-    // lost in any case.
+    // The scheduler crashes and restarts from its own state; the cluster keeps running. Effects of
+    // its last step are lost if `lose_effects`; answers in flight are lost in any case.
     void restart_scheduler(bool lose_effects);
-    // The same from an older state, as if the journal had lost its end: what must never happen, to
-    // see that a checker notices.
+    // The same from an older state, as if the journal had lost its end. For tests of the checker:
+    // this must never happen.
     void restart_scheduler_from(const std::string& state);
-    // Embedded mode: scheduler and cluster are one process and come back together.
+    // Embedded mode: scheduler and cluster are one process and restart together.
     void restart_all();
 
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] const Engine& engine() const { return engine_; }
     [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
     [[nodiscard]] std::uint64_t inputs() const { return sequence_; }
-    // Over every input and effect so far: two runs with equal histories were the same run.
+    // Covers every input and effect so far: equal hashes mean equal runs.
     [[nodiscard]] std::uint64_t history_hash() const { return history_hash_; }
-    // The longest run of Plan inputs at one moment; a large number is a livelock.
+    // Covers the decisions alone, see DecisionHistory.
+    [[nodiscard]] std::uint64_t decision_hash() const { return decisions_.hash(); }
+    // The most Plan inputs in a row at one time; a large number is a livelock.
     [[nodiscard]] std::uint64_t plans_in_a_row_max() const { return plans_in_a_row_max_; }
 
 private:
@@ -75,10 +77,11 @@ private:
     std::uint64_t epoch_ = 0;
     std::uint64_t jobs_ = 0;
     std::vector<Event> pending_;
-    EffectList effects_;  // of the steps since they were last carried out
+    EffectList effects_;  // not carried out yet
     std::set<EffectId> in_flight_;
     std::set<EffectId> answers_lost_;
     std::uint64_t history_hash_ = 0;
+    DecisionHistory decisions_;
     std::uint64_t plans_in_a_row_max_ = 0;
 };
 

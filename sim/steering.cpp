@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "text/duration.hpp"
+
 namespace gpuctl::sim {
 
 namespace {
@@ -13,20 +15,20 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
     return value;
 }
 
-std::string not_understood(const EnvironmentVariable& variable, std::string_view wanted) {
+std::string invalid_value(const EnvironmentVariable& variable, std::string_view wanted) {
     return variable.name + "=" + variable.value + " is ignored: it must be " + std::string(wanted);
 }
 
 void apply_variable(const EnvironmentVariable& variable, Steering& steering) {
     if (variable.name == "GPUCTL_SIM_RUN_TIME") {
-        steering.run_time = parse_duration(variable.value);
+        steering.run_time = text::parse_duration(variable.value);
         if (!steering.run_time) {
-            steering.complaints.push_back(not_understood(variable, "a duration such as 20s"));
+            steering.complaints.push_back(invalid_value(variable, "a duration such as 20s"));
         }
     } else if (variable.name == "GPUCTL_SIM_IMAGE_PULL") {
-        steering.image_pull = parse_duration(variable.value);
+        steering.image_pull = text::parse_duration(variable.value);
         if (!steering.image_pull) {
-            steering.complaints.push_back(not_understood(variable, "a duration such as 2s"));
+            steering.complaints.push_back(invalid_value(variable, "a duration such as 2s"));
         }
     } else if (variable.name == "GPUCTL_SIM_OUTCOME") {
         if (variable.value == "succeed") {
@@ -39,28 +41,28 @@ void apply_variable(const EnvironmentVariable& variable, Steering& steering) {
             steering.outcome = Outcome::image_pull;
         } else {
             steering.complaints.push_back(
-                not_understood(variable, "succeed, fail, crashloop or image-pull"));
+                invalid_value(variable, "succeed, fail, crashloop or image-pull"));
         }
     } else if (variable.name == "GPUCTL_SIM_LOG_INTERVAL") {
-        const auto interval = parse_duration(variable.value);
+        const auto interval = text::parse_duration(variable.value);
         if (interval && interval->ms() >= 1 && interval->ms() <= 3'600'000) {
             steering.log_interval = *interval;
         } else {
-            steering.complaints.push_back(not_understood(variable, "from 1ms to 1h"));
+            steering.complaints.push_back(invalid_value(variable, "from 1ms to 1h"));
         }
     } else if (variable.name == "GPUCTL_SIM_PROGRESS_BAR") {
-        const auto length = parse_duration(variable.value);
+        const auto length = text::parse_duration(variable.value);
         if (length && length->ms() > 0) {
             steering.progress_bar = *length;
         } else {
-            steering.complaints.push_back(not_understood(variable, "a duration such as 30s"));
+            steering.complaints.push_back(invalid_value(variable, "a duration such as 30s"));
         }
     } else if (variable.name == "GPUCTL_SIM_LOG_BURST") {
         const auto burst = parse_integer(variable.value);
         if (burst && *burst >= 1 && *burst <= 1'000) {
             steering.log_burst = *burst;
         } else {
-            steering.complaints.push_back(not_understood(variable, "from 1 to 1000"));
+            steering.complaints.push_back(invalid_value(variable, "from 1 to 1000"));
         }
     }
 }
@@ -73,29 +75,12 @@ void apply_command(const JobSpec& spec, Steering& steering) {
         steering.run_time = Duration{0};
         if (words[0] == "false") steering.outcome = Outcome::fail;
     } else if (words[0] == "sleep" && words.size() == 2) {
-        const auto with_unit = parse_duration(words[1]);
-        steering.run_time = with_unit ? with_unit : parse_duration(words[1] + "s");
+        const auto with_unit = text::parse_duration(words[1]);
+        steering.run_time = with_unit ? with_unit : text::parse_duration(words[1] + "s");
     }
 }
 
 }  // namespace
-
-std::optional<Duration> parse_duration(std::string_view text) {
-    constexpr std::int64_t ten_years_ms = 10LL * 366 * 86'400'000;
-    struct Unit {
-        std::string_view suffix;
-        std::int64_t ms;
-    };
-    constexpr Unit units[] = {
-        {"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
-    for (const Unit& unit : units) {
-        if (!text.ends_with(unit.suffix)) continue;
-        const auto count = parse_integer(text.substr(0, text.size() - unit.suffix.size()));
-        if (!count || *count < 0 || *count > ten_years_ms / unit.ms) return std::nullopt;
-        return Duration{*count * unit.ms};
-    }
-    return std::nullopt;
-}
 
 Steering steering_of(const JobSpec& spec, const Settings& settings) {
     Steering steering;

@@ -1,7 +1,7 @@
 #pragma once
-// What a job's author may ask of its virtual containers, for tries and tests. Environment:
+// How a job's author controls its virtual containers, for tests. Environment:
 //
-//   GPUCTL_SIM_RUN_TIME=20s        how long the container runs (500ms, 20s, 15m, 4h, 2d)
+//   GPUCTL_SIM_RUN_TIME=20s        how long the container runs (500ms, 20s, 15m, 1h30m, 2d)
 //   GPUCTL_SIM_OUTCOME=succeed     exits 0 (default)
 //                      fail        exits 1 at the end of its run time
 //                      crashloop   exits 1 soon after each start
@@ -9,21 +9,20 @@
 //   GPUCTL_SIM_IMAGE_PULL=2s       how long its image is pulled
 //   GPUCTL_SIM_LOG_INTERVAL=100ms  from one log line to the next (1ms to 1h)
 //   GPUCTL_SIM_LOG_BURST=10        lines at each of these times (1 to 1000)
-//   GPUCTL_SIM_PROGRESS_BAR=30s    draws one line with carriage returns for so long before its log
-//                                  goes on; redrawn at each of these times
+//   GPUCTL_SIM_PROGRESS_BAR=30s    redraws one line with carriage returns this long before the log
+//                                  continues
 //
 // Without GPUCTL_SIM_RUN_TIME the commands `sleep SECONDS`, `true` and `false` mean what they say,
 // then job.expectedRunTime counts, then Settings::training_run_time. Only containers of training
-// jobs end by themselves unless one of these says otherwise. A value that cannot be understood is
-// reported in the pod's log and ignored.
+// jobs end on their own unless one of these variables says otherwise. Invalid values are ignored
+// and reported in the pod's log.
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "scheduler/base/time.hpp"
-#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/job/job_spec.hpp"
 #include "sim/settings.hpp"
 
 namespace gpuctl::sim {
@@ -41,8 +40,5 @@ struct Steering {
 };
 
 Steering steering_of(const JobSpec& spec, const Settings& settings);
-
-// "20s", "500ms", "15m", "4h", "2d"; at most ten years.
-std::optional<Duration> parse_duration(std::string_view text);
 
 }  // namespace gpuctl::sim

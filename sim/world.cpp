@@ -8,12 +8,12 @@ namespace gpuctl::sim {
 World read_world(const Engine& engine) {
     World world;
     const ClusterState& state = engine.state();
-    for (const auto& [name, id] : state.nodes_by_name()) {
+    for (const auto& [name, id] : state.nodes.nodes_by_name()) {
         if (state.node(id).known) world.nodes.push_back(state.node(id).facts);
     }
-    // As lists have them.
+    // In the order of listings.
     std::vector<std::pair<std::string, JobId>> jobs;
-    for (const auto& [key, id] : state.jobs_by_key()) jobs.emplace_back(shown_name(key), id);
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) jobs.emplace_back(shown_name(key), id);
     std::stable_sort(jobs.begin(), jobs.end(), [&](const auto& a, const auto& b) {
         return std::tie(state.job(a.second).key.namespace_name, a.first) <
                std::tie(state.job(b.second).key.namespace_name, b.first);
@@ -21,14 +21,14 @@ World read_world(const Engine& engine) {
     for (const auto& [name, id] : jobs) {
         const JobRow& row = state.job(id);
         if (row.record) {
-            // Its status may say Terminating because its last pods are on their way out.
-            const bool is_deleted = row.workload == WorkloadState::deleting;
+            // Its status may be Terminating only because its last pods are terminating.
+            const bool is_deleted = row.workload.state == WorkloadState::deleting;
             world.jobs.push_back({*row.record, is_deleted, row.elastic.size});
         }
         for (const PodId pod_id : row.pods) {
             const PodRow& pod = state.pod(pod_id);
             PodFacts facts = pod.facts;
-            if (facts.node.empty() && pod.standing == PodStanding::bound) {
+            if (facts.node.empty() && pod.bind.state == BindState::bound) {
                 facts.node = state.node(pod.node).facts.name;
                 facts.gpu_device = pod.gpu_device;
             }
@@ -41,9 +41,9 @@ World read_world(const Engine& engine) {
             if (!uid.empty()) world.ended_pods.push_back(std::move(uid));
         }
     };
-    for (const auto& [key, job] : engine.state().finished_jobs().by_key()) add_ended(job);
-    for (const auto& [key, id] : engine.state().jobs_by_key()) {
-        if (const auto& past = engine.state().job(id).past) add_ended(*past);
+    for (const auto& [key, job] : engine.state().jobs.finished_jobs().by_key()) add_ended(job);
+    for (const auto& [key, id] : engine.state().jobs.jobs_by_key()) {
+        if (const auto& past = engine.state().job(id).run.past) add_ended(*past);
     }
     return world;
 }

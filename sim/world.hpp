@@ -1,11 +1,11 @@
 #pragma once
-// What a virtual cluster is rebuilt from after a restart: the engine's own state (ruling 22: in
-// embedded mode the journal is the truth).
+// What a virtual cluster is restored from after a restart: the engine's state. In embedded mode the
+// engine's journal is the only persistent state.
 
 #include <vector>
 
 #include "scheduler/engine/engine.hpp"
-#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
 
@@ -14,12 +14,12 @@ namespace gpuctl::sim {
 struct World {
     struct Job {
         JobRecord record;
-        bool deleting = false;   // its user asked for its end
+        bool deleting = false;   // its user deleted it
         std::int32_t ranks = 0;  // of an elastic job; else 0
     };
     std::vector<Job> jobs;
     std::vector<PodFacts> pods;
-    std::vector<std::string> ended_pods;  // uids of those of which only a summary is kept
+    std::vector<std::string> ended_pods;  // uids of pods with only a summary left
     std::vector<NodeFacts> nodes;
 };
 

@@ -189,7 +189,7 @@ func watchBound(ready func(), seen func(pod string) bool) {
 	}
 	known := map[string]bool{}
 	version := list.Metadata.ResourceVersion
-	for attempt := range 100 { // the API server may end a watch at any time; the next goes on where it stopped
+	for attempt := range 100 { // the API server may end a watch at any time; the next one continues where it stopped
 		answer, err := request(client, "GET", "/api/v1/namespaces/"+namespace+
 			"/pods?watch=1&timeoutSeconds=3600&resourceVersion="+version, nil)
 		if err != nil || answer.StatusCode != 200 {

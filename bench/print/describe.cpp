@@ -1,7 +1,10 @@
 #include "bench/print/describe.hpp"
 
-#include <iterator>
+#include <cstddef>
 #include <string_view>
+
+#include "scheduler/listing/job_status.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::bench {
 namespace {
@@ -14,15 +17,43 @@ struct Overload : F... {
 std::string number(EffectId id) { return "#" + std::to_string(static_cast<std::uint64_t>(id)); }
 
 std::string describe(const PodFacts& pod) {
-    constexpr std::string_view phases[] = {"pending", "running", "succeeded", "failed"};
-    return to_string(pod.key) + " " + std::string{phases[static_cast<std::size_t>(pod.phase)]} +
+    return to_string(pod.key) + " " + std::string{to_string(pod.phase)} +
            (pod.node.empty() ? "" : " on " + pod.node) + (pod.terminating ? " terminating" : "");
+}
+
+template <typename Result, std::size_t size>
+std::string result_name(const std::string_view (&names)[size], Result result) {
+    const auto at = static_cast<std::size_t>(result);
+    return std::string{at < size ? names[at] : "unknown"};
+}
+
+std::string in_brackets(const std::string& message) {
+    return message.empty() ? "" : " (" + message + ")";
+}
+
+std::string describe(const BindOutcome& e) {
+    constexpr std::string_view names[] = {"bound", "elsewhere", "gone", "refused", "failed"};
+    return "answer " + number(e.effect) + " " + result_name(names, e.result) + ", pod with uid " +
+           e.uid + in_brackets(e.message);
+}
+
+std::string describe(const PodEvictOutcome& e) {
+    constexpr std::string_view names[] = {"evicted", "gone", "disruption budget", "refused",
+                                          "failed"};
+    return "answer " + number(e.effect) + " " + result_name(names, e.result) + ", pod with uid " +
+           e.uid + in_brackets(e.message);
+}
+
+std::string describe(const WorkloadResizeOutcome& e) {
+    constexpr std::string_view names[] = {"resized", "has another size", "gone", "refused",
+                                          "failed"};
+    return "answer " + number(e.effect) + " " + result_name(names, e.result) + " " +
+           to_string(e.key) + in_brackets(e.message);
 }
 
 }  // namespace
 
 std::string describe(const Event& event) {
-    constexpr std::string_view results[] = {"bound", "elsewhere", "gone", "refused", "failed"};
     return std::visit(
         Overload{
             [](const NodeObserved& e) {
@@ -46,13 +77,7 @@ std::string describe(const Event& event) {
             [](const PolicyChanged& e) {
                 return "policy of " + std::to_string(e.policy.pools.size()) + " pools";
             },
-            [&](const BindOutcome& e) {
-                const auto result = static_cast<std::size_t>(e.result);
-                return "answer " + number(e.effect) + " " +
-                       std::string{result < std::size(results) ? results[result] : "unknown"} +
-                       ", pod with uid " + e.uid +
-                       (e.message.empty() ? "" : " (" + e.message + ")");
-            },
+            [](const BindOutcome& e) { return describe(e); },
             [](const PodDeleteOutcome& e) {
                 return "answer " + number(e.effect) + (e.deleted ? " deleted" : " not deleted") +
                        ", pod with uid " + e.uid;
@@ -73,28 +98,16 @@ std::string describe(const Event& event) {
             },
             [](const WorkloadRemoved& e) { return "workload " + to_string(e.key) + " removed"; },
             [](const JobAdopted& e) { return "adopted " + to_string(e.job.spec.key); },
-            [](const PodEvictOutcome& e) {
-                constexpr std::string_view became[] = {"evicted", "gone", "disruption budget",
-                                                       "refused", "failed"};
-                const auto result = static_cast<std::size_t>(e.result);
-                return "answer " + number(e.effect) + " " +
-                       std::string{result < std::size(became) ? became[result] : "unknown"} +
-                       ", pod with uid " + e.uid +
-                       (e.message.empty() ? "" : " (" + e.message + ")");
-            },
-            [](const WorkloadResizeOutcome& e) {
-                constexpr std::string_view became[] = {"resized", "has another size", "gone",
-                                                       "refused", "failed"};
-                const auto result = static_cast<std::size_t>(e.result);
-                return "answer " + number(e.effect) + " " +
-                       std::string{result < std::size(became) ? became[result] : "unknown"} + " " +
-                       to_string(e.key) + (e.message.empty() ? "" : " (" + e.message + ")");
-            },
+            [](const PodEvictOutcome& e) { return describe(e); },
+            [](const WorkloadResizeOutcome& e) { return describe(e); },
             [](const DeviceClassObserved& e) {
                 return "device class " + e.name + " observed" +
                        (e.resource.empty() ? "" : ", which serves " + e.resource);
             },
-            [](const DeviceClassRemoved& e) { return "device class " + e.name + " removed"; }},
+            [](const DeviceClassRemoved& e) { return "device class " + e.name + " removed"; },
+            [](const MetricsObserved& e) {
+                return std::to_string(e.signals.size()) + " signals of jobs observed";
+            }},
         event);
 }
 
@@ -114,7 +127,7 @@ std::string describe(const Effect& effect) {
                      return "delete " + number(e.id) + " " + to_string(e.key);
                  },
                  [](const ReportPending& e) {
-                     return "tell " + to_string(e.job) + ": " + e.explanation.sentence;
+                     return "tell " + to_string(e.job) + ": " + wording::sentence(e.explanation);
                  },
                  [](const ReportStarted& e) { return "tell " + to_string(e.job) + ": started"; },
                  [](const WakeAt& e) { return "wake at " + std::to_string(e.at.ms()); },

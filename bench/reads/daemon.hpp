@@ -1,5 +1,5 @@
 #pragma once
-// A gpuctld of its own process, with what it says about itself.
+// A gpuctld in a process of its own, and its metrics.
 
 #include <sys/types.h>
 

@@ -229,12 +229,6 @@ private:
 
 }  // namespace
 
-double LoadResult::percentile(double part) const {
-    if (latencies_ms.empty()) return 0;
-    const auto at = static_cast<std::size_t>(part * static_cast<double>(latencies_ms.size()));
-    return latencies_ms[std::min(at, latencies_ms.size() - 1)];
-}
-
 std::string get_request(const std::string& target) {
     return "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n";
 }

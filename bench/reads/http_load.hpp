@@ -1,6 +1,6 @@
 #pragma once
-// A client that costs little: keep-alive connections on one thread, each answer taken apart only as
-// far as its length. Requests follow one another as fast as they are answered, or at a rate.
+// A cheap HTTP client: keep-alive connections on one thread; answers are parsed only as far as
+// their length. Requests are sent as fast as they are answered, or at a rate.
 //
 // Thread: the caller's, which run() blocks.
 
@@ -23,7 +23,6 @@ struct LoadResult {
     [[nodiscard]] double rate() const {
         return seconds > 0 ? static_cast<double>(answers) / seconds : 0;
     }
-    [[nodiscard]] double percentile(double part) const;
 };
 
 // The next request: header and body.
@@ -37,12 +36,12 @@ struct Stream {
     std::size_t connections = 8;
 };
 
-// Sends what the streams say for so long, or until `stop`, then waits for what is open.
+// Sends the streams for `length`, or until `stop`, then waits for open requests.
 std::vector<LoadResult> run_load(std::uint16_t port, const std::vector<Stream>& streams,
                                  std::chrono::duration<double> length,
                                  const std::atomic<bool>* stop = nullptr);
 
-// Open WebSockets that nobody answers on: what comes is read and thrown away.
+// Open WebSockets whose messages are read and dropped.
 class Followers {
 public:
     Followers() = default;
@@ -59,7 +58,7 @@ private:
 std::vector<LoadResult> run_load(std::uint16_t port, const std::vector<Stream>& streams,
                                  std::chrono::duration<double> length, const Followers& followers);
 
-// One request and its body, for what is asked once; "" when it failed.
+// The body of a single request; "" when it failed.
 std::string fetch(std::uint16_t port, const std::string& target, int& status);
 
 }  // namespace gpuctl::bench

@@ -1,6 +1,6 @@
-// What reads of a gpuctld with so many jobs cost, by tools/bench-reads: requests a second with the
-// client on the same machine, CPU time of the event loop a request; and how long turns of the loop
-// are under a mixed load.
+// Cost of reads from a gpuctld with many jobs, by tools/bench-reads: requests per second with the
+// client on the same machine, CPU time of the event loop per request, and the length of loop turns
+// under a mixed load.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include "bench/reads/verbs.hpp"
 #include "bench/reads/world.hpp"
 #include "scheduler/base/rng.hpp"
+#include "sim/replay/percentile.hpp"
 
 namespace gpuctl::bench {
 namespace {
@@ -86,8 +87,8 @@ Json measure(const DaemonProcess& daemon, const Options& options, const Read& re
             {"per_second", result.rate()},
             {"loop_us", (daemon.loop_cpu_us() - before) / answers},
             {"bytes", static_cast<double>(result.bytes) / answers},
-            {"p50_ms", result.percentile(0.5)},
-            {"p99_ms", result.percentile(0.99)},
+            {"p50_ms", replay::percentile(result.latencies_ms, 50)},
+            {"p99_ms", replay::percentile(result.latencies_ms, 99)},
             {"refused", result.refused}};
 }
 
@@ -112,7 +113,7 @@ Turns turns_of(std::uint16_t port) {
     return turns;
 }
 
-// So many turns were longer than so many seconds.
+// Number of turns longer than a limit in seconds.
 Json longer_than(const std::map<double, double>& after, const std::map<double, double>& before) {
     Json out;
     const auto count = [&](double bound) {
@@ -174,9 +175,9 @@ Json mixed(const DaemonProcess& daemon, const Options& options) {
     for (std::size_t i = 0; i < results.size(); ++i) {
         out["load"][names[i]] = {{"per_second", results[i].rate()},
                                  {"refused", results[i].refused},
-                                 {"p50_ms", results[i].percentile(0.5)},
-                                 {"p99_ms", results[i].percentile(0.99)},
-                                 {"max_ms", results[i].percentile(1)}};
+                                 {"p50_ms", replay::percentile(results[i].latencies_ms, 50)},
+                                 {"p99_ms", replay::percentile(results[i].latencies_ms, 99)},
+                                 {"max_ms", replay::percentile(results[i].latencies_ms, 100)}};
     }
     for (const auto& [work, counts] : after) {
         const auto known = before.find(work);
@@ -209,13 +210,8 @@ std::unique_ptr<DaemonProcess> start(const Options& options) {
                                            std::chrono::seconds{1'200});
 }
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
-
-// What a page costs in a large cluster against the same in a small one: both run side by side and
-// are read from in turns, so that what else the machine does slows down both.
+// Cost of a page in a large cluster against a small one: both run side by side and are read in
+// turns, so that other load of the machine slows down both.
 int compare(Options few, int jobs_most, int slices) {
     Options most = few;
     most.jobs = jobs_most;
@@ -236,9 +232,9 @@ int compare(Options few, int jobs_most, int slices) {
             ratios.push_back(after.back() / before.back());
         }
         const Json out{{"growth", of_small[i].name},
-                       {"few_us", median(before)},
-                       {"most_us", median(after)},
-                       {"ratio", median(ratios)}};
+                       {"few_us", replay::percentile(before, 50)},
+                       {"most_us", replay::percentile(after, 50)},
+                       {"ratio", replay::percentile(ratios, 50)}};
         std::printf("%s\n", out.dump().c_str());
         std::fflush(stdout);
     }

@@ -8,10 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "aio/loop.hpp"
 #include "bench/reads/http_load.hpp"
-#include "daemon/aio/loop.hpp"
-#include "daemon/net/http_server.hpp"
+#include "net/http/http_server.hpp"
 #include "scheduler/base/rng.hpp"
+#include "sim/replay/percentile.hpp"
 
 namespace gpuctl::bench {
 namespace {
@@ -73,10 +74,12 @@ int load_until_stopped(const LoadOptions& options) {
     constexpr std::chrono::hours longest{1};
     const LoadResult result = run_load(options.port, streams, longest, &stopped).front();
     const std::uint64_t answers = std::max<std::uint64_t>(1, result.answers);
-    const nlohmann::ordered_json out{
-        {"per_second", result.rate()},      {"answers", result.answers},
-        {"refused", result.refused},        {"bytes", result.bytes / answers},
-        {"p50_ms", result.percentile(0.5)}, {"p99_ms", result.percentile(0.99)}};
+    const nlohmann::ordered_json out{{"per_second", result.rate()},
+                                     {"answers", result.answers},
+                                     {"refused", result.refused},
+                                     {"bytes", result.bytes / answers},
+                                     {"p50_ms", replay::percentile(result.latencies_ms, 50)},
+                                     {"p99_ms", replay::percentile(result.latencies_ms, 99)}};
     std::printf("%s\n", out.dump().c_str());
     return 0;
 }

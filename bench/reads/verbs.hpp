@@ -1,5 +1,5 @@
 #pragma once
-// The two ends of a load of reads, each a process of its own, for tools/bench-bind.
+// Client and server of a read load, each a process of its own, for tools/bench-bind.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +14,10 @@ struct LoadOptions {
     double per_second = 1'000;
     std::size_t connections = 8;
 };
-// Waits for the server, reads until SIGTERM, then prints how that went.
+// Waits for the server, reads until SIGTERM, then prints the results.
 int load_until_stopped(const LoadOptions& options);
 
-// A server that answers everything with so many bytes and does nothing else, until it is killed.
+// A server that answers every request with `bytes` bytes until it is killed.
 int serve_fixed_answers(std::uint16_t port, std::size_t bytes);
 
 }  // namespace gpuctl::bench

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "daemon/aio/loop.hpp"
+#include "aio/loop.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/embedded/settings.hpp"
 #include "daemon/journal/disk.hpp"
 #include "daemon/journal/journal.hpp"
-#include "daemon/wire/document.hpp"
-#include "daemon/wire/job_document.hpp"
 #include "sim/simulation.hpp"
+#include "wire/job/document.hpp"
+#include "wire/job/job_document.hpp"
 
 namespace gpuctl::bench {
 namespace {

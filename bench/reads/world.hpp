@@ -1,6 +1,6 @@
 #pragma once
-// A journal of so many jobs that the embedded cluster starts on it as if they had been submitted
-// and had run for a while: a fifth has finished, a fifth runs and holds every GPU, the rest waits.
+// A journal of many jobs, so that the embedded cluster starts as if they had been submitted and run
+// for a while: a fifth has finished, a fifth runs on all GPUs, the rest waits.
 // Nodes, GPUs and jobs grow together, namespaces and queues do not.
 
 #include <string>
@@ -19,7 +19,7 @@ bool job_runs(int number);
 
 // gpuctld.yaml for such a cluster, with its journal in `directory`, listening on `port`.
 std::string config_text(const std::string& directory, int jobs, int port);
-// As someone would submit it with `gpuctl create`; it finds no room.
+// As submitted with `gpuctl create`; it does not fit.
 std::string job_yaml(const std::string& name, int number);
 
 Result<void> write_journal(const std::string& directory, int jobs);

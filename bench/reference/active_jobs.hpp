@@ -1,5 +1,5 @@
 #pragma once
-// A policy's list of jobs that are submitted and not done, in the order the policy gave it last.
+// A policy's list of submitted, unfinished jobs, in the order that the policy gave it last.
 
 #include <algorithm>
 #include <vector>
@@ -18,8 +18,8 @@ public:
         for (; seen_ < world.arrived(); ++seen_) jobs_.push_back(replay::JobIndex{seen_});
     }
 
-    // Equals stay as they were, over the whole history: the simulators of the papers sort one list
-    // in place, and their figures depend on it.
+    // Stable over the whole history: the papers' simulators sort one list in place, and their
+    // figures depend on that.
     template <typename Key>
     void sort_by(Key key) {
         keyed_.clear();

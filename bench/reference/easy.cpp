@@ -43,7 +43,7 @@ private:
         const std::int32_t wanted = world.job(head).gpus;
         for (std::size_t i = 0; i < ends.size(); ++i) {
             free += ends[i].second;
-            // All that end at this moment count, or the spare would be too small.
+            // All jobs that end at this time count, or the spare GPUs would be too few.
             if (i + 1 < ends.size() && ends[i + 1].first == ends[i].first) continue;
             if (free >= wanted) return {ends[i].first, free - wanted};
         }

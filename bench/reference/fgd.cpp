@@ -16,16 +16,16 @@ public:
 
     std::optional<Spot> choose(const PackTask& task, const Packing& world) override {
         follow(world);
-        std::vector<Judgement>& judged = judgements_of(task);
-        judged.resize(world.nodes().size());
+        std::vector<NodeScore>& scores = node_scores_of(task);
+        scores.resize(world.nodes().size());
         std::optional<Spot> best;
         std::int32_t best_score = -1;
         for (std::uint32_t i = 0; i < world.nodes().size(); ++i) {
             const PackNode& node = world.nodes()[i];
-            if (judged[i].of_version != versions_[i]) judged[i] = judge(task, node, i);
-            if (judged[i].score <= best_score || !node.fits(task)) continue;
-            best = Spot{NodeIndex{i}, judged[i].gpu};
-            best_score = judged[i].score;
+            if (scores[i].of_version != versions_[i]) scores[i] = score_of(task, node, i);
+            if (scores[i].score <= best_score || !node.fits(task)) continue;
+            best = Spot{NodeIndex{i}, scores[i].gpu};
+            best_score = scores[i].score;
         }
         if (best) changed_ = best->node;
         return best;
@@ -33,14 +33,14 @@ public:
 
 private:
     // What a request is worth on a node; holds until the node changes.
-    struct Judgement {
+    struct NodeScore {
         std::uint64_t of_version = 0;
         std::int32_t score = -1;
         std::int32_t gpu = 0;
     };
     using Request = std::tuple<std::int64_t, std::int32_t, std::int64_t>;
 
-    // The world only ever changes by what was chosen last.
+    // The world changes only by the last choice.
     void follow(const Packing& world) {
         if (versions_.empty()) {
             versions_.assign(world.nodes().size(), 1);
@@ -57,12 +57,12 @@ private:
         fragmented_[index.value()] = fragmentation_.weighted_milli(world.node(index));
     }
 
-    std::vector<Judgement>& judgements_of(const PackTask& task) {
-        return judgements_[{task.cpu.value(), task.gpus, task.gpu_each.value()}];
+    std::vector<NodeScore>& node_scores_of(const PackTask& task) {
+        return node_scores_[{task.cpu.value(), task.gpus, task.gpu_each.value()}];
     }
 
-    Judgement judge(const PackTask& task, const PackNode& node, std::uint32_t index) {
-        Judgement best;
+    NodeScore score_of(const PackTask& task, const PackNode& node, std::uint32_t index) {
+        NodeScore best;
         best.of_version = versions_[index];
         const bool whole = task.gpus != 1 || task.gpu_each.value() == kGpuMilliPerGpu;
         if (whole) {
@@ -95,7 +95,7 @@ private:
     Fragmentation fragmentation_;
     std::vector<std::uint64_t> versions_;
     std::vector<std::int64_t> fragmented_;
-    std::map<Request, std::vector<Judgement>> judgements_;
+    std::map<Request, std::vector<NodeScore>> node_scores_;
     NodeIndex changed_;
     PackNode after_;  // kept for its memory
 };

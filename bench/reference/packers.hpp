@@ -1,6 +1,6 @@
 #pragma once
 // Placement rules of the papers for tasks on whole and shared GPUs. Ties go to the first node by
-// name: much of what FGD gains is first fit among near equals (quality.md section 2).
+// name: much of FGD's gain is first fit among near equals.
 
 #include <memory>
 

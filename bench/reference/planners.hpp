@@ -1,6 +1,6 @@
 #pragma once
-// The planners of the papers whose figures quality.md quotes. They know nothing of our engine: they
-// show that the world they run in is the papers' world, and are what the engine is compared with.
+// The planners of the papers whose figures docs/replays.md compares with. They do not use our
+// engine: they validate the replay world against the published figures, and are the baselines.
 
 #include <memory>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace gpuctl::reference {
 
-// In order of submission; the first that does not fit holds back all behind it. Nothing is stopped.
+// In order of submission; the first job that does not fit blocks all behind it. No preemption.
 std::unique_ptr<replay::Policy> make_fifo();
 
 // All jobs sorted at every event, placed greedily from an empty cluster, what does not fit is

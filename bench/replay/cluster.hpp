@@ -1,6 +1,6 @@
 #pragma once
-// On how many nodes of how many GPUs a suite of jobs is replayed: quality.md's set-ups unless the
-// request says otherwise, as GPUs altogether or as nodes and GPUs of each.
+// The cluster size of a suite: that of the published set-up unless the request gives another, as
+// total GPUs or as nodes and GPUs per node.
 
 #include "bench/replay/suite.hpp"
 

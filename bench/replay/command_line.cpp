@@ -10,6 +10,7 @@
 #include "bench/replay/files.hpp"
 #include "bench/replay/flag_numbers.hpp"
 #include "bench/replay/flag_use.hpp"
+#include "scheduler/model/policy/named_policy.hpp"
 
 namespace gpuctl::replay {
 namespace {
@@ -27,8 +28,15 @@ struct Arguments {
     bool clairvoyant = false;
     std::optional<std::uint64_t> seed;
     std::optional<std::int32_t> gpus, nodes_count, gpus_per_node;
+    EngineChoice engine;
     std::vector<std::string> flags;  // that were given, by their long names
 };
+
+std::vector<std::string> policy_names() {
+    std::vector<std::string> names;
+    for (const NamedPolicy& one : named_policies()) names.emplace_back(one.name);
+    return names;
+}
 
 void declare(CLI::App& app, Arguments& to) {
     const auto size = whole_number(1, 1'000'000);
@@ -51,6 +59,19 @@ void declare(CLI::App& app, Arguments& to) {
         ->check(share())
         ->capture_default_str();
     app.add_option("--policy", to.policy, "engine, or a reference planner")->capture_default_str();
+    app.add_option("--named-policy", to.engine.named_policy,
+                   "the engine's, instead of the suite's: docs/policies")
+        ->check(CLI::IsMember(policy_names()));
+    const auto percent = whole_number(0, 10'000);
+    app.add_option("--makespan-percent", to.engine.makespan_percent,
+                   "a job that needs this much of the time of all known work goes first; 0: none")
+        ->transform(percent);
+    app.add_option("--gpu-exponent-percent", to.engine.gpu_exponent_percent,
+                   "remaining work is time times GPUs to this power")
+        ->transform(percent);
+    app.add_option("--gain-percent", to.engine.gain_percent,
+                   "remaining work of a preempted job, of that of the job it is preempted for")
+        ->transform(percent);
     app.add_option("--overhead", to.overhead, "cost of a start: the house rule, or Muri's")
         ->check(CLI::IsMember({"clean", "muri"}))
         ->capture_default_str();
@@ -101,6 +122,7 @@ Answer replay_one(const Arguments& arguments) {
     request.gpus = arguments.gpus;
     request.nodes = arguments.nodes_count;
     request.gpus_per_node = arguments.gpus_per_node;
+    request.engine = arguments.engine;
     if (*suite != Suite::openb) {
         const auto cluster = settings_for(request);
         if (!cluster) return complain(kWrongUsage, cluster.error().message);

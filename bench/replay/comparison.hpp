@@ -1,5 +1,5 @@
 #pragma once
-// The table of quality.md with our figures beside the published ones.
+// The table of published figures with ours beside them.
 
 #include <optional>
 #include <string>

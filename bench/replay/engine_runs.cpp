@@ -1,5 +1,5 @@
-// Where several papers tell a figure for one input, the best of them. What is wanted was chosen
-// when the project began, from bounds and independent replays of the same files.
+// Where several papers report a figure for one input, the best of them. Targets were chosen from
+// bounds and independent replays of the same files.
 
 #include "bench/replay/published.hpp"
 
@@ -29,26 +29,26 @@ void add_openb(std::vector<PublishedRun>& runs) {
     add_mix("multigpu20", 0.9565, 0.965);
 }
 
-// Told run times: SRSF that moves what runs for nothing (an independent replay; makespan and p99
-// under Muri's rule). Not told: the best of Themis and Tiresias (Zhao et al., SIGCOMM 2022).
+// Run times given: SRSF with free migration (an independent replay; makespan and p99 under Muri's
+// rule). Run times unknown: the best of Themis and Tiresias (Zhao et al., SIGCOMM 2022).
 void add_philly(std::vector<PublishedRun>& runs) {
     const auto jobs = [](const char* trace) { return std::string{"philly64/"} + trace + ".csv"; };
-    const auto add_told = [&](const char* trace, std::vector<PublishedFigure> figures) {
+    const auto add_reported = [&](const char* trace, std::vector<PublishedFigure> figures) {
         add(runs, Suite::philly64, jobs(trace), kClairvoyant, std::move(figures));
     };
-    add_told("trace1", {{"jct_mean_s", 976'838, 0, 965'000},
-                        {"makespan_s", 26.07e6, 0, 23.2e6},
-                        {"jct_p99_s", 15.53e6, 0, 15.53e6}});
-    add_told("trace3", {{"jct_mean_s", 184'179, 0, 168'000},
-                        {"makespan_s", 8.174e6, 0, kUnknown},
-                        {"jct_p99_s", 4.19e6, 0, 4.19e6}});
-    add_told("trace4", {{"jct_mean_s", 481'693, 0, 480'000},
-                        {"makespan_s", 14.89e6, 0, 12.4e6},
-                        {"jct_p99_s", 7.37e6, 0, 7.37e6}});
-    add_told("trace1_batch",
-             {{"jct_mean_s", 1'794'506, 0, 1'794'506 * 1.002}, {"makespan_s", 24.27e6, 0, 22.4e6}});
-    add_told("trace3_batch",
-             {{"jct_mean_s", 793'690, 0, 790'000}, {"makespan_s", 6.91e6, 0, 6.82e6}});
+    add_reported("trace1", {{"jct_mean_s", 976'838, 0, 965'000},
+                            {"makespan_s", 26.07e6, 0, 23.2e6},
+                            {"jct_p99_s", 15.53e6, 0, 15.53e6}});
+    add_reported("trace3", {{"jct_mean_s", 184'179, 0, 168'000},
+                            {"makespan_s", 8.174e6, 0, kUnknown},
+                            {"jct_p99_s", 4.19e6, 0, 4.19e6}});
+    add_reported("trace4", {{"jct_mean_s", 481'693, 0, 480'000},
+                            {"makespan_s", 14.89e6, 0, 12.4e6},
+                            {"jct_p99_s", 7.37e6, 0, 7.37e6}});
+    add_reported("trace1_batch", {{"jct_mean_s", 1'794'506, 0, 1'794'506 * 1.002},
+                                  {"makespan_s", 24.27e6, 0, 22.4e6}});
+    add_reported("trace3_batch",
+                 {{"jct_mean_s", 793'690, 0, 790'000}, {"makespan_s", 6.91e6, 0, 6.82e6}});
     const auto add_blind = [&](const char* trace, double best, double wanted) {
         add(runs, Suite::philly64, jobs(trace), kBlind, {{"jct_mean_s", best, 0, wanted}});
     };
@@ -67,7 +67,7 @@ void add_backfill(std::vector<PublishedRun>& runs) {
     add(runs, Suite::backfill, jobs, kClairvoyant, {{"avebsld", kUnknown, 0, 20}});
 }
 
-// Published: Pollux (Qiao et al., OSDI 2021); Shockwave (Zheng et al., NSDI 2023); of vc nothing.
+// Published: Pollux (Qiao et al., OSDI 2021); Shockwave (Zheng et al., NSDI 2023); nothing for vc.
 void add_others(std::vector<PublishedRun>& runs) {
     add(runs, Suite::elastic, "elastic64/workloads_load10.csv", kBlind,
         {{"jct_mean_s", 2'751, 0, 2'200}});

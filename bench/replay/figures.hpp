@@ -1,5 +1,5 @@
 #pragma once
-// What a replay found, as names and values in the order in which people read them.
+// Results of a replay, as names and values in reading order.
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ public:
     // Of a figure that is a number; NaN when there is none.
     [[nodiscard]] double number(std::string_view name) const;
 
-    // What one must know to read them, as a sentence; no figure, so that it goes to stderr.
+    // A sentence needed to interpret them; printed to stderr.
     void remark(std::string sentence) { remarks_.push_back(std::move(sentence)); }
     [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Numbers of flags, told strictly: CLI11 reads 010 as 8, takes -1 for an unsigned number, and its
-// ranges let through what is not a number.
+// Strict parsing of numeric flags: CLI11 reads 010 as 8, accepts -1 as an unsigned number, and its
+// ranges accept NaN.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>

@@ -27,6 +27,10 @@ const std::map<std::string, std::set<Suite>>& users() {
         {"--gpus-per-node", suites_of_jobs()},
         {"--overhead", suites_of_jobs()},
         {"--clairvoyant", suites_of_jobs()},
+        {"--named-policy", suites_of_jobs()},
+        {"--makespan-percent", suites_of_jobs()},
+        {"--gpu-exponent-percent", suites_of_jobs()},
+        {"--gain-percent", suites_of_jobs()},
         {"--data", {}}};
     return kUsers;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Which flags mean something for which suite, so that none is left aside without a word.
+// Which flags each suite uses, so that unused ones are reported.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace gpuctl::replay {
 
-// Of these flags ("--seed", ...) those that the suite has no use for; without a suite: `all`.
+// Of these flags ("--seed", ...) those that the suite does not use; without a suite: `all`.
 std::vector<std::string> unused_flags(const std::vector<std::string>& given,
                                       std::optional<Suite> suite);
 

@@ -36,7 +36,7 @@ void add_philly(std::vector<PublishedRun>& runs) {
     add("trace3_batch", "srsf", 798'058, 0, 6.91, 0);
 }
 
-// The house rule; no published figures exist, these are an independent replay's.
+// The default overhead rule; without published figures, these are of an independent replay.
 void add_philly_clean(std::vector<PublishedRun>& runs) {
     const std::pair<const char*, double> figures[] = {{"trace1", 976'838},
                                                       {"trace3", 184'179},

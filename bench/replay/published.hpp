@@ -1,6 +1,6 @@
 #pragma once
-// What was published, or computed from the same files by others, and by which naive policy; the
-// world of the replays is right when it meets the rows that have a tolerance.
+// Published figures, or those computed from the same files by independent replays. The replay world
+// is valid when it meets the rows with a tolerance.
 
 #include <optional>
 #include <vector>
@@ -11,9 +11,10 @@ namespace gpuctl::replay {
 
 struct PublishedFigure {
     std::string metric;
-    std::optional<double> value;  // of the engine's runs the best there is; none: nobody tells one
+    std::optional<double> value;  // for the engine's runs the best known; none: not published
     double tolerance = 0;         // 0: for comparison only
-    std::optional<double> wanted{};  // of the engine: no more than that, of an allocation no less
+    std::optional<double>
+        wanted{};  // target for the engine: at most this; for an allocation ratio at least
 };
 
 struct PublishedRun {
@@ -26,8 +27,8 @@ struct PublishedRun {
 };
 
 std::vector<PublishedRun> published_runs();
-// The engine on the same files, by the configuration of each suite, beside the best that was
-// published and what we want of it.
+// The engine on the same files with each suite's configuration, beside the best published figures
+// and our targets.
 std::vector<PublishedRun> engine_runs();
 
 }  // namespace gpuctl::replay

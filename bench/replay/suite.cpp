@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "bench/replay/cluster.hpp"
-#include "bench/replay/elastic_policy.hpp"
-#include "bench/replay/engine_packer.hpp"
-#include "bench/replay/engine_setup.hpp"
-#include "bench/replay/policies.hpp"
+#include "bench/replay/policies/elastic_policy.hpp"
+#include "bench/replay/policies/engine_packer.hpp"
+#include "bench/replay/policies/engine_setup.hpp"
+#include "bench/replay/policies/policies.hpp"
 #include "sim/replay/metrics.hpp"
 
 namespace gpuctl::replay {
@@ -24,8 +24,7 @@ constexpr Duration kFairnessRestart = Duration::seconds(10);
 constexpr Duration kVirtualClusterRestart = Duration::seconds(30);
 constexpr Duration kReclaimGrace = Duration::seconds(60);
 
-// Wall time of a replay with all that the engine does in it, telling it of the nodes included; only
-// reading the trace is left out.
+// Wall time of a replay with all engine work, node events included; without reading the trace.
 class Stopwatch {
 public:
     [[nodiscard]] double elapsed_s() const {
@@ -40,7 +39,7 @@ struct Effort {
     std::size_t jobs = 0;
     std::uint64_t decisions = 0;
     double wall_s = 0;
-    std::optional<EngineEffort> engine;  // its own share of that, when it is the policy
+    std::optional<EngineEffort> engine;  // the engine's share, when it is the policy
 };
 
 struct ClusterSize {

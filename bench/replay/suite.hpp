@@ -1,5 +1,5 @@
 #pragma once
-// The six suites of quality.md: how each one's world is set up and what is measured in it. One
+// The six suites of docs/replays.md: how each world is set up and what is measured in it. One
 // configuration for each suite, never for a single trace.
 
 #include <cstdint>
@@ -18,6 +18,15 @@ enum class Suite : std::uint8_t { openb, philly64, backfill, elastic, fairness, 
 std::optional<Suite> suite_named(std::string_view name);
 std::string_view name_of(Suite suite);
 
+// Overrides of the suite's policy. The three numbers are part of the named policies and not keys of
+// gpuctld.yaml: only replays use them.
+struct EngineChoice {
+    std::string named_policy;  // empty: the suite's
+    std::optional<std::int32_t> makespan_percent;
+    std::optional<std::int32_t> gpu_exponent_percent;
+    std::optional<std::int32_t> gain_percent;
+};
+
 struct SuiteRequest {
     Suite suite{};
     std::string policy = "engine";
@@ -29,6 +38,7 @@ struct SuiteRequest {
     std::optional<std::int32_t> gpus;
     std::optional<std::int32_t> nodes;
     std::optional<std::int32_t> gpus_per_node;
+    EngineChoice engine;
 };
 
 struct SuiteInput {

@@ -1,43 +1,50 @@
-// gpuctl-simulate: lives random worlds from seeds and judges every step (docs/simulation.md).
+// gpuctl-simulate: simulates random worlds from seeds and checks every step (docs/simulation.md).
 //
 // Exit codes: 0 nothing wrong, 1 a violation, 2 wrong usage.
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "bench/simulate/runner.hpp"
 #include "bench/simulate/trace.hpp"
+#include "scheduler/base/hash.hpp"
 #include "scheduler/base/planted.hpp"
+#include "text/hex.hpp"
 
 namespace gpuctl::bench {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: simulate --seeds A..B [--moments N] [--jobs N] [--keep-going] [--bug NAME] [-o json]\n"
-    "       simulate --planted-table\n"
-    "  --seeds A..B     worlds to live, both ends included\n"
-    "  --moments N      length of a life before peace comes (40)\n"
-    "  --jobs N         worlds at a time (all cores)\n"
-    "  --keep-going     on after a violation\n"
-    "  --skip-open      without the seeds of bench/simulate/open_seeds.hpp\n"
-    "  --trace          print every step of the first seed instead of judging many\n"
-    "  --bug NAME       with this planted bug (scheduler/base/planted.hpp)\n"
-    "  --planted-table  each planted bug, and how soon it is caught, as a table\n";
+    "usage: simulate --seeds A..B [--actions N] [--jobs N] [--keep-going] [--fault NAME] [-o "
+    "json]\n"
+    "       simulate --fault-table\n"
+    "  --seeds A..B   worlds to simulate, both ends included\n"
+    "  --actions N    random actions in each world before it recovers (40)\n"
+    "  --jobs N       worlds at a time (all cores)\n"
+    "  --keep-going   continue after a violation\n"
+    "  --skip-open    without the seeds of bench/simulate/open_seeds.hpp\n"
+    "  --trace        print every step of the first seed instead of checking many\n"
+    "  --decisions N  a hash of the decisions of every N seeds (tests/golden/decisions.txt)\n"
+    "  --fault NAME   with this seeded fault (scheduler/base/planted.hpp)\n"
+    "  --fault-table  each seeded fault and how soon it is caught, as a table\n";
 
-// A bug that no seed up to here shows is not caught.
-constexpr std::uint64_t kSeedsPerBug = 3'000;
+// A fault that no seed up to here shows counts as not caught.
+constexpr std::uint64_t kSeedsPerFault = 3'000;
 
 struct Arguments {
     RunOptions run;
-    std::string bug = "none";
+    std::string fault = "none";
     bool seeds_given = false;
     bool json = false;
     bool table = false;
     bool trace = false;
+    std::size_t decisions_block = 0;  // 0: no list of decisions
 };
 
 bool parse_number(std::string_view text, std::uint64_t& out) {
@@ -50,7 +57,7 @@ bool parse_seeds(std::string_view text, RunOptions& run) {
     const bool is_range = dots != std::string_view::npos;
     if (!parse_number(text.substr(0, dots), run.first)) return false;
     if (!parse_number(is_range ? text.substr(dots + 2) : text, run.last)) return false;
-    constexpr std::uint64_t kMost = INT64_MAX;  // the counter goes beyond the last
+    constexpr std::uint64_t kMost = INT64_MAX;  // the counter runs one past the last
     return run.first > 0 && run.first <= run.last && run.last <= kMost;
 }
 
@@ -58,20 +65,24 @@ bool parse(int count, char** words, Arguments& out) {
     out.run.jobs = std::max(std::thread::hardware_concurrency(), 1U);
     for (int i = 1; i < count; ++i) {
         const std::string_view word = words[i];
-        const bool takes_value = word == "--seeds" || word == "--moments" || word == "--jobs" ||
-                                 word == "--bug" || word == "-o";
+        const bool takes_value = word == "--seeds" || word == "--actions" || word == "--jobs" ||
+                                 word == "--fault" || word == "--decisions" || word == "-o";
         if (takes_value && ++i == count) return false;
         const std::string_view value = takes_value ? words[i] : "";
         std::uint64_t number = 0;
         if (word == "--seeds") {
             if (!parse_seeds(value, out.run)) return false;
             out.seeds_given = true;
-        } else if (word == "--moments" || word == "--jobs") {
+        } else if (word == "--actions" || word == "--jobs") {
             if (!parse_number(value, number) || number == 0 || number > 1'000'000) return false;
-            if (word == "--moments") out.run.moments = static_cast<int>(number);
+            if (word == "--actions") out.run.actions = static_cast<int>(number);
             if (word == "--jobs") out.run.jobs = static_cast<unsigned>(number);
-        } else if (word == "--bug") {
-            out.bug = value;
+        } else if (word == "--decisions") {
+            if (!parse_number(value, number) || number == 0) return false;
+            out.decisions_block = number;
+            out.run.list_decisions = true;
+        } else if (word == "--fault") {
+            out.fault = value;
         } else if (word == "-o") {
             if (value != "json") return false;
             out.json = true;
@@ -81,7 +92,7 @@ bool parse(int count, char** words, Arguments& out) {
             out.run.skip_open = true;
         } else if (word == "--trace") {
             out.trace = true;
-        } else if (word == "--planted-table") {
+        } else if (word == "--fault-table") {
             out.table = true;
         } else {
             return false;
@@ -90,7 +101,7 @@ bool parse(int count, char** words, Arguments& out) {
     return out.seeds_given != out.table;
 }
 
-bool choose_bug(const std::string& name) {
+bool choose_fault(const std::string& name) {
 #ifdef GPUCTL_PLANTED
     return plant(name);
 #else
@@ -101,24 +112,43 @@ bool choose_bug(const std::string& name) {
 std::string repeat_command(const Arguments& arguments, const Failure& failure) {
     const std::string seed = std::to_string(failure.seed);
     std::string command = "./tools/simulate --seeds " + seed + ".." + seed;
-    if (arguments.run.moments != sim::kMomentsPerLife) {
-        command += " --moments " + std::to_string(arguments.run.moments);
+    if (arguments.run.actions != sim::kActionsPerRun) {
+        command += " --actions " + std::to_string(arguments.run.actions);
     }
-    if (arguments.bug != "none") command += " --bug " + arguments.bug;
+    if (arguments.fault != "none") command += " --fault " + arguments.fault;
     return command;
 }
 
-std::string history_text(const RunReport& report) {
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(report.history));
-    return text;
+struct DecisionBlock {
+    std::string seeds;  // "1..20"
+    std::string hash;
+};
+
+// One hash per block of seeds, so that two lists show where decisions begin to differ.
+std::vector<DecisionBlock> decision_blocks(const Arguments& arguments, const RunReport& report) {
+    const std::vector<std::uint64_t>& hashes = report.decisions_by_seed;
+    const std::size_t block = arguments.decisions_block;
+    std::vector<DecisionBlock> out;
+    for (std::size_t i = 0; i < hashes.size(); i += block) {
+        const std::size_t end = std::min(i + block, hashes.size());
+        std::uint64_t all = 0;
+        for (std::size_t at = i; at < end; ++at) all = hash64(std::to_string(hashes[at]), all);
+        out.push_back({std::to_string(arguments.run.first + i) + ".." +
+                           std::to_string(arguments.run.first + end - 1),
+                       text::hex16(all)});
+    }
+    return out;
 }
 
 void print_json(const Arguments& arguments, const RunReport& report) {
     nlohmann::ordered_json out;
     out["seeds"] = report.seeds;
     out["seedsTwice"] = report.seeds_twice;
-    out["history"] = history_text(report);
+    out["history"] = text::hex16(report.history);
+    out["decisions"] = text::hex16(report.decisions);
+    for (const DecisionBlock& block : decision_blocks(arguments, report)) {
+        out["decisionBlocks"][block.seeds] = block.hash;
+    }
     out["seconds"] = report.seconds;
     sim::for_each_probe(report.probes, [&out](const char* name, std::uint64_t value) {
         out["counts"][name] = value;
@@ -144,9 +174,10 @@ void print_text(const Arguments& arguments, const RunReport& report) {
     sim::for_each_probe(report.probes, [](const char* name, std::uint64_t value) {
         std::printf("  %-24s %12llu\n", name, static_cast<unsigned long long>(value));
     });
-    std::printf("%llu seeds lived twice: the same history\n",
+    std::printf("%llu seeds simulated twice: the same history\n",
                 static_cast<unsigned long long>(report.seeds_twice));
-    std::printf("history %s\n", history_text(report).c_str());
+    std::printf("history %s\n", text::hex16(report.history).c_str());
+    std::printf("decisions %s\n", text::hex16(report.decisions).c_str());
     for (const Failure& failure : report.failures) {
         std::printf("VIOLATION of %s, seed %llu, step %llu: %s\n  repeat: %s\n", failure.id.c_str(),
                     static_cast<unsigned long long>(failure.seed),
@@ -156,16 +187,16 @@ void print_text(const Arguments& arguments, const RunReport& report) {
     if (report.failures.empty()) std::printf("no violation\n");
 }
 
-// One row per bug. One worker, so that "how soon" does not depend on the machine.
+// One row per fault. One worker, so that "how soon" does not depend on the machine.
 int print_table(const Arguments& arguments) {
-    std::printf("| planted bug | what is wrong then | caught by | seed | steps |\n");
+    std::printf("| seeded fault | what is wrong then | caught by | seed | steps |\n");
     std::printf("| --- | --- | --- | ---: | ---: |\n");
     int missed = 0;
     for (const PlantedBugRow& row : kPlantedBugs) {
-        choose_bug(std::string{row.name});
+        choose_fault(std::string{row.name});
         RunOptions run = arguments.run;
         run.first = 1;
-        run.last = kSeedsPerBug;
+        run.last = kSeedsPerFault;
         run.skip_open = true;
         run.jobs = 1;
         run.twice_every = 0;
@@ -194,18 +225,26 @@ int run(int count, char** words) {
         std::fprintf(stderr, "%s", std::string{kUsage}.c_str());
         return 2;
     }
-    if (!choose_bug(arguments.bug)) {
-        std::fprintf(stderr, "simulate: there is no planted bug %s in this build\n",
-                     arguments.bug.c_str());
+    if (!choose_fault(arguments.fault)) {
+        std::fprintf(stderr, "simulate: this build has no seeded fault %s\n",
+                     arguments.fault.c_str());
         return 2;
     }
     if (arguments.table) return print_table(arguments);
     if (arguments.trace) {
-        trace_seed(arguments.run.first, arguments.run.moments);
+        trace_seed(arguments.run.first, arguments.run.actions);
         return 0;
     }
     const RunReport report = run_seeds(arguments.run);
-    arguments.json ? print_json(arguments, report) : print_text(arguments, report);
+    if (arguments.json) {
+        print_json(arguments, report);
+    } else if (arguments.decisions_block > 0) {
+        for (const DecisionBlock& block : decision_blocks(arguments, report)) {
+            std::printf("%s %s\n", block.seeds.c_str(), block.hash.c_str());
+        }
+    } else {
+        print_text(arguments, report);
+    }
     return report.failures.empty() ? 0 : 1;
 }
 

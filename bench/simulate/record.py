@@ -1,8 +1,8 @@
-"""Writes what a run of gpuctl-simulate showed into docs/simulation.md, between its marks.
+"""Writes results of gpuctl-simulate into docs/simulation.md, between its marks.
 
-    record.py PROGRAM planted        how soon each planted bug is caught; witness_seeds.hpp, too
-    record.py PROGRAM run SEEDS DIR  steps, speed and the count of each fault of one run, lived piece by piece; what
-                                     is done is kept in DIR, so that a run that was interrupted goes on from there
+    record.py PROGRAM faults         how soon each seeded fault is caught; updates witness_seeds.hpp too
+    record.py PROGRAM run SEEDS DIR  steps, speed and the count of each fault, simulated in pieces; finished pieces
+                                     are kept in DIR, so that an interrupted run continues from there
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import sys
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENT = REPOSITORY / "docs" / "simulation.md"
 WITNESSES = REPOSITORY / "bench" / "simulate" / "witness_seeds.hpp"
-# A bug that an earlier seed shows is found soon enough from seed 1.
+# A fault that an earlier seed shows is found soon enough from seed 1.
 WITNESS_SEED_MIN = 5
 SEEDS_A_PIECE = 1000
 
@@ -28,22 +28,22 @@ def put(mark, lines):
 
 
 def put_witnesses(rows):
-    """The rows of the table that are worth a shortcut, between the marks of the header."""
+    """Rows whose seed is worth a shortcut, written between the marks of the header."""
     cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
-    lines = [f'    {{"{bug.strip("`")}", {seed}}},' for bug, _, by, seed, _ in cells
+    lines = [f'    {{"{fault.strip("`")}", {seed}}},' for fault, _, by, seed, _ in cells
              if not by.startswith("**") and int(seed) >= WITNESS_SEED_MIN]
     before, rest = WITNESSES.read_text().split("// begin\n", 1)
     WITNESSES.write_text(before + "\n".join(["// begin", *lines, "    // end"]) + rest.split("// end", 1)[1])
 
 
-def planted(program):
-    child = subprocess.Popen([program, "--planted-table"], stdout=subprocess.PIPE, text=True)
+def record_faults(program):
+    child = subprocess.Popen([program, "--fault-table"], stdout=subprocess.PIPE, text=True)
     lines = []
     for line in child.stdout:
         print(line, end="", flush=True)
         lines.append(line.rstrip("\n"))
     code = child.wait()
-    put("planted", lines)
+    put("faults", lines)
     put_witnesses(lines[2:])
     return code
 
@@ -65,39 +65,39 @@ def fingerprint(program):
 
 
 def pieces(seeds):
-    """A range A..B in ranges short enough that an interruption costs minutes, not hours."""
+    """Splits A..B into ranges so short that an interruption costs minutes, not hours."""
     first, last = map(int, seeds.split(".."))
     return [f"{begin}..{min(begin + SEEDS_A_PIECE - 1, last)}" for begin in range(first, last + 1, SEEDS_A_PIECE)]
 
 
-def lived(program, seeds, folder):
-    """What one piece told; a piece that an earlier run of the same program finished is read from the folder."""
-    kept = folder / f"{fingerprint(program)}-{seeds}.json"
-    if not kept.exists():
+def simulate_piece(program, seeds, folder):
+    """The JSON report of one piece; read from the folder when an earlier run of the same program finished it."""
+    cached = folder / f"{fingerprint(program)}-{seeds}.json"
+    if not cached.exists():
         done = subprocess.run([program, "--seeds", seeds, "--keep-going", "-o", "json"], stdout=subprocess.PIPE,
                               text=True, check=False)
         if done.returncode not in (0, 1):
             sys.exit(done.returncode)
-        part = kept.with_suffix(".part")
+        part = cached.with_suffix(".part")
         part.write_text(done.stdout)
-        part.rename(kept)
-    told = json.loads(kept.read_text())
-    print(f"{seeds}: {told['counts']['steps']:,} steps in {told['seconds']:.0f} s, "
-          f"{len(told['violations'])} violations", flush=True)
-    return told
+        part.rename(cached)
+    report = json.loads(cached.read_text())
+    print(f"{seeds}: {report['counts']['steps']:,} steps in {report['seconds']:.0f} s, "
+          f"{len(report['violations'])} violations", flush=True)
+    return report
 
 
-def run(program, seeds, folder):
+def record_run(program, seeds, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    told = [lived(program, piece, folder) for piece in pieces(seeds)]
-    counts = {name: sum(piece["counts"][name] for piece in told) for name in told[0]["counts"]}
-    violations = [wrong for piece in told for wrong in piece["violations"]]
-    steps, seconds = counts["steps"], sum(piece["seconds"] for piece in told)
+    reports = [simulate_piece(program, piece, folder) for piece in pieces(seeds)]
+    counts = {name: sum(piece["counts"][name] for piece in reports) for name in reports[0]["counts"]}
+    violations = [wrong for piece in reports for wrong in piece["violations"]]
+    steps, seconds = counts["steps"], sum(piece["seconds"] for piece in reports)
     lines = [f"Seeds {seeds} at commit {commit()}, release build, {os.cpu_count()} × {cpu()}: "
-             f"{sum(piece['seeds'] for piece in told):,} seeds, "
+             f"{sum(piece['seeds'] for piece in reports):,} seeds, "
              f"{steps:,} steps in {seconds:.0f} s ({steps / seconds:,.0f} steps/s), "
-             f"{sum(piece['seedsTwice'] for piece in told)} seeds lived twice, **{len(violations)} violations**.", "",
+             f"{sum(piece['seedsTwice'] for piece in reports)} seeds simulated twice, **{len(violations)} violations**.", "",
              "| what | times |", "| --- | ---: |"]
     lines += [f"| {name.replace('_', ' ')} | {count:,} |" for name, count in counts.items()]
     put("run", lines)
@@ -109,7 +109,7 @@ def run(program, seeds, folder):
 
 def main():
     program, what, *rest = sys.argv[1:]
-    return planted(program) if what == "planted" else run(program, *rest)
+    return record_faults(program) if what == "faults" else record_run(program, *rest)
 
 
 if __name__ == "__main__":

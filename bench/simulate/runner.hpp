@@ -1,6 +1,6 @@
 #pragma once
-// Lives seeds on all cores, each worker a process of its own, so that a seed that crashes the
-// engine (a CHECK, a sanitizer) is a violation with a number like any other and the rest goes on.
+// Simulates seeds on all cores, each worker in a process of its own: a seed that crashes the engine
+// (a CHECK, a sanitizer) is reported like any violation, and the other workers continue.
 
 #include <cstdint>
 #include <string>
@@ -13,11 +13,12 @@ namespace gpuctl::bench {
 struct RunOptions {
     std::uint64_t first = 1;
     std::uint64_t last = 100;
-    int moments = sim::kMomentsPerLife;
+    int actions = sim::kActionsPerRun;
     unsigned jobs = 1;
-    bool stop_at_first = true;   // violation
-    bool skip_open = false;      // leave out kOpenSeeds
-    unsigned twice_every = 100;  // every so manieth seed is lived twice and compared; 0: none
+    bool stop_at_first = true;    // violation
+    bool skip_open = false;       // leave out kOpenSeeds
+    bool list_decisions = false;  // fill RunReport::decisions_by_seed
+    unsigned twice_every = 100;   // one seed in this many is simulated twice and compared; 0: none
 };
 
 struct Failure {
@@ -30,9 +31,13 @@ struct Failure {
 struct RunReport {
     std::uint64_t seeds = 0;
     std::uint64_t seeds_twice = 0;
-    // Of every input and effect of every seed, in whatever order the seeds were lived: equal from
-    // one compiler, machine and number of workers to the next.
+    // Covers every input and effect of every seed, in any order of the seeds: equal across
+    // compilers, machines and numbers of workers.
     std::uint64_t history = 0;
+    // Likewise, of decisions only (sim/decision_history.hpp): equal across versions of the engine
+    // that decide alike.
+    std::uint64_t decisions = 0;
+    std::vector<std::uint64_t> decisions_by_seed;  // from the first seed on; 0: not run
     double seconds = 0;
     sim::Probes probes;
     std::vector<Failure> failures;

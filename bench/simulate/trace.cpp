@@ -12,40 +12,42 @@ namespace gpuctl::bench {
 
 namespace {
 
-// What is promised to whom is no effect, and often what one looks for.
-void print_promises(const ClusterState& state, std::map<std::string, Promise>& told) {
-    for (const auto& [name, id] : state.pools_by_name()) {
-        const Promise& now = state.pool(id).promise;
-        Promise& before = told[name];
+// Reservations are no effects, so their changes are printed.
+void print_head_reservations(const ClusterState& state,
+                             std::map<std::string, HeadReservation>& last_printed) {
+    for (const auto& [name, id] : state.tree.pools_by_name()) {
+        const HeadReservation& now = state.pool(id).reservations.head;
+        HeadReservation& before = last_printed[name];
         if (now.job == before.job && now.at == before.at) continue;
         before = now;
-        const std::string whom = now.job.exists() ? to_string(state.job(now.job).key) : "nobody";
-        std::printf("         -> promise of pool %s: %s at %lld\n", name.c_str(), whom.c_str(),
-                    static_cast<long long>(now.at.ms()));
+        const std::string holder = now.job.exists() ? to_string(state.job(now.job).key) : "no job";
+        std::printf("         -> reservation of pool %s: %s at %lld\n", name.c_str(),
+                    holder.c_str(), static_cast<long long>(now.at.ms()));
     }
 }
 
-void print_limits_kept(const ClusterState& state, std::map<std::string, std::string>& told) {
-    for (const auto& [name, id] : state.pools_by_name()) {
+void print_quota_reservations(const ClusterState& state,
+                              std::map<std::string, std::string>& last_printed) {
+    for (const auto& [name, id] : state.tree.pools_by_name()) {
         std::string now;
-        for (const Promise& kept : state.pool(id).limits_kept) {
+        for (const HeadReservation& kept : state.pool(id).reservations.under_limits) {
             now += " for " + to_string(state.job(kept.job).key) + " until " +
                    std::to_string(kept.at.ms());
         }
-        if (std::exchange(told[name], now) == now) continue;
-        std::printf("         -> limits of pool %s kept%s\n", name.c_str(),
-                    now.empty() ? " for nobody" : now.c_str());
+        if (std::exchange(last_printed[name], now) == now) continue;
+        std::printf("         -> quota reserved in pool %s%s\n", name.c_str(),
+                    now.empty() ? " for no job" : now.c_str());
     }
 }
 
-// Neither is how many ranks a job is to have.
-void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& told) {
-    for (const auto& [arrival, id] : state.elastic_jobs()) {
+// Likewise the wanted ranks of elastic jobs.
+void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& last_printed) {
+    for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
         const JobRow& job = state.job(id);
         std::string size = std::to_string(job.elastic.wanted) + " ranks wanted, its workload has " +
                            std::to_string(job.elastic.size) +
-                           (job.elastic.in_flight ? ", being told" : "");
-        std::string& before = told[job.key];
+                           (job.elastic.in_flight ? ", resize in flight" : "");
+        std::string& before = last_printed[job.key];
         if (size == before) continue;
         before = std::move(size);
         std::printf("         -> size of %s: %s\n", to_string(job.key).c_str(), before.c_str());
@@ -54,9 +56,9 @@ void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& to
 
 }  // namespace
 
-void trace_seed(std::uint64_t seed, int moments) {
-    std::map<std::string, Promise> promises;
-    std::map<std::string, std::string> limits_kept;
+void trace_seed(std::uint64_t seed, int actions) {
+    std::map<std::string, HeadReservation> promises;
+    std::map<std::string, std::string> quota_reservations;
     std::map<ObjectKey, std::string> sizes;
     const auto print = [&](const Engine& engine, const Input& input,
                            const std::vector<Effect>& effects) {
@@ -65,12 +67,12 @@ void trace_seed(std::uint64_t seed, int moments) {
                     static_cast<long long>(input.now.ms()), describe(input.event).c_str());
         for (const Effect& effect : effects)
             std::printf("         -> %s\n", describe(effect).c_str());
-        print_promises(engine.state(), promises);
-        print_limits_kept(engine.state(), limits_kept);
+        print_head_reservations(engine.state(), promises);
+        print_quota_reservations(engine.state(), quota_reservations);
         print_sizes(engine.state(), sizes);
     };
-    const sim::Life life = sim::live_one(seed, moments, nullptr, print);
-    for (const Violation& wrong : life.violations) {
+    const sim::SimulatedRun run = sim::simulate_seed(seed, actions, nullptr, print);
+    for (const Violation& wrong : run.violations) {
         std::printf("VIOLATION of %s: %s\n", wrong.id.c_str(), wrong.what.c_str());
     }
 }

@@ -1,10 +1,10 @@
 #pragma once
-// A life to read: a line for every input and for every effect that asks something of the world.
+// Prints a simulated run: a line for every input and every effect.
 
 #include <cstdint>
 
 namespace gpuctl::bench {
 
-void trace_seed(std::uint64_t seed, int moments);
+void trace_seed(std::uint64_t seed, int actions);
 
 }  // namespace gpuctl::bench

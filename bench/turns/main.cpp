@@ -1,6 +1,6 @@
-// How long turns of gpuctld's event loop are under everything at once, by tools/bench-turns: pages,
-// details, submits, deletions, questions that are tried, readers of logs, reloads of the policy,
-// new segments and snapshots of the journal. The client runs on the same machine.
+// Length of event loop turns of gpuctld under a mixed load, by tools/bench-turns: pages, details,
+// submits, deletions, what-if questions, log followers, policy reloads, journal segments and
+// snapshots. The client runs on the same machine.
 
 #include <CLI/CLI.hpp>
 #include <condition_variable>
@@ -22,6 +22,7 @@
 #include "bench/reads/http_load.hpp"
 #include "bench/reads/world.hpp"
 #include "scheduler/base/rng.hpp"
+#include "sim/replay/percentile.hpp"
 
 namespace gpuctl::bench {
 namespace {
@@ -41,7 +42,7 @@ struct Options {
     bool keep = false;
 };
 
-// --- what the daemon says of itself ---
+// --- metrics of the daemon ---
 
 struct Turns {
     double count = 0;
@@ -96,7 +97,7 @@ void add(Turns& to, const Turns& from) {
     for (const auto& [bound, count] : from.up_to) to.up_to[bound] += count;
 }
 
-// The bound that so large a part of the turns kept to.
+// The upper bound that this part of the turns stayed below.
 double bound_of(const Turns& turns, double part) {
     for (const auto& [bound, count] : turns.up_to) {
         if (count >= part * turns.count) return bound;
@@ -123,10 +124,8 @@ Json describe(const Turns& turns) {
 
 std::string config_of(const Options& options, const std::string& folder, int weight) {
     std::string text = config_text(folder, options.jobs, options.port);
-    const std::string journal = "journal: {directory: " + folder;
-    text.replace(text.find(journal), journal.size(),
-                 journal + ", segmentBytesMax: 4Mi, snapshotEveryInputs: " +
-                     std::to_string(options.snapshot_every));
+    text += "expert: {journal: {segmentBytesMax: 4Mi, snapshotEveryInputs: " +
+            std::to_string(options.snapshot_every) + "}}\n";
     const std::string known = "{name: research, weight: 2}";
     text.replace(text.find(known), known.size(),
                  "{name: research, weight: " + std::to_string(weight) + "}");
@@ -143,7 +142,7 @@ struct Load {
         return "/api/v1/jobs/" + job_name(number) + what + "?namespace=" + job_namespace(number);
     }
     int any_job() { return static_cast<int>(rng.below(static_cast<std::uint64_t>(options.jobs))); }
-    // One that waits, or is over.
+    // A waiting or finished job.
     int any_other() { return waiting[rng.below(waiting.size())]; }
 
     std::vector<std::pair<std::string, Stream>> streams() {
@@ -214,7 +213,7 @@ Json run_mixed(const DaemonProcess& daemon, const Options& options, const std::s
         const std::chrono::duration<double> pause{options.reload_every};
         for (int weight = 3; options.reload_every > 0;) {
             stopped.wait_for(lock, stop, pause, [] { return false; });
-            if (stop.stop_requested()) return;  // not one more behind the end of the load
+            if (stop.stop_requested()) return;  // no request after the end of the load
             std::ofstream{folder + "/gpuctld.yaml"} << config_of(options, folder, weight);
             daemon.send(SIGHUP);
             weight = 5 - weight;
@@ -234,9 +233,9 @@ Json run_mixed(const DaemonProcess& daemon, const Options& options, const std::s
     for (std::size_t i = 0; i < results.size(); ++i) {
         out["load"][names[i]] = {{"per_second", results[i].rate()},
                                  {"refused", results[i].refused},
-                                 {"p50_ms", results[i].percentile(0.5)},
-                                 {"p99_ms", results[i].percentile(0.99)},
-                                 {"max_ms", results[i].percentile(1)}};
+                                 {"p50_ms", replay::percentile(results[i].latencies_ms, 50)},
+                                 {"p99_ms", replay::percentile(results[i].latencies_ms, 99)},
+                                 {"max_ms", replay::percentile(results[i].latencies_ms, 100)}};
     }
     Turns planning;
     Turns all_others;

@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "daemon/aio/entropy.hpp"
-#include "daemon/api/readiness.hpp"
+#include "aio/entropy.hpp"
+#include "daemon/api/http/readiness.hpp"
 #include "daemon/app/figures.hpp"
 #include "daemon/app/files.hpp"
 #include "daemon/app/health_log.hpp"
@@ -11,38 +11,12 @@
 #include "daemon/app/turns.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/diagnostics/log.hpp"
-#include "daemon/embedded/embedded_cluster.hpp"
-#include "daemon/text/url.hpp"
-#include "sim/world.hpp"
+#include "text/url.hpp"
 
 namespace gpuctl::app {
 namespace {
 
 using metrics::Metric;
-
-std::string_view mode_name(config::ClusterMode mode) {
-    return mode == config::ClusterMode::embedded ? "embedded" : "kubernetes";
-}
-
-embedded::EmbeddedSettings embedded_settings(const config::Config& config,
-                                             const std::string& cluster_id) {
-    embedded::EmbeddedSettings settings;
-    for (const config::EmbeddedNodes& group : config.cluster.embedded.nodes) {
-        settings.nodes.push_back({group.name, group.count, group.pool, group.gpu_resource,
-                                  group.gpu_model, group.gpus, group.cpu_cores, group.memory_gib,
-                                  group.labels, group.nodes_per_rack, group.mig_slices,
-                                  group.gpu_replicas});
-    }
-    settings.cluster.seed = config.cluster.embedded.seed;
-    settings.cluster.label_prefix = config.names.label_prefix;
-    settings.cluster.image_pull = Duration{config.cluster.embedded.image_pull.count()};
-    settings.cluster.container_start = Duration{config.cluster.embedded.container_start.count()};
-    settings.cluster.training_run_time =
-        Duration::seconds(config.cluster.embedded.training_run_time.count());
-    settings.topology_labels = config.names.topology_labels;
-    settings.cluster_id = cluster_id;
-    return settings;
-}
 
 logs::LogRelaySettings relay_settings(const config::Config& config) {
     logs::LogRelaySettings settings;
@@ -58,7 +32,7 @@ net::HttpServerSettings server_settings(const config::Config& config) {
     settings.address = config.server.address;
     settings.port = config.server.port;
     settings.connections_max = config.server.connections_max;
-    // A ping goes out at half of the idle timeout.
+    // A ping is sent at half of the idle timeout.
     settings.websocket.idle_timeout = config.logs.ping_interval * 2;
     return settings;
 }
@@ -83,6 +57,14 @@ Result<void> App::load_tokens() {
     return tokens_.load(config_.server.tokens_file);
 }
 
+Result<void> App::load_static_files() {
+    if (config_.server.ui_directory.empty()) return {};
+    Result<api::StaticFiles> files = api::StaticFiles::read(config_.server.ui_directory);
+    if (!files) return files.error();
+    static_files_ = std::move(*files);
+    return {};
+}
+
 Result<void> App::listen() {
     net::HttpServerSettings settings = server_settings(config_);
     if (config_.server.tls) {
@@ -93,10 +75,12 @@ Result<void> App::listen() {
     server_ = std::make_unique<net::HttpServer>(loop_, std::move(settings), handler_);
     Result<void> started = server_->start();
     if (!started) {
-        return while_doing("start the API", make_error(started.error().code,
-                                                       started.error().message +
-                                                           "; is another gpuctld running there? "
-                                                           "--listen chooses another address"));
+        return while_doing(
+            "start the API",
+            make_error(
+                started.error().code,
+                started.error().message +
+                    "; is another gpuctld running there? Choose another address with --listen"));
     }
     return {};
 }
@@ -105,7 +89,7 @@ Error App::stopped_while_starting() {
     return make_error(ErrorCode::ShuttingDown, "gpuctld was stopped while it was starting");
 }
 
-// On the pool: to replay a long journal takes seconds, in which probes are answered.
+// On the pool: replaying a long journal takes seconds, during which probes must be answered.
 aio::Task<Result<journal::Recovered>> App::open_journal(std::string mode, std::string cluster_id) {
     Result<std::string> base = resolve_state_directory(config_.journal.directory);
     if (!base) co_return base.error();
@@ -137,30 +121,41 @@ aio::Task<Result<journal::Recovered>> App::open_journal(std::string mode, std::s
                                  {"cluster_id", recovered.cluster_id},
                                  {"inputs_replayed", recovered.inputs_replayed}});
     if (!recovered.upgraded_from.empty()) {
-        log::info("journal of an older gpuctld upgraded; its files are kept and nothing reads them",
+        log::info("journal of an older gpuctld upgraded; the old files are kept but not read",
                   {{"written_as", recovered.upgraded_from}, {"kept_in", recovered.kept_in}});
     }
     if (recovered.bytes_cut > 0) {
         log::warn(
-            "journal ended in records that are not whole, and was cut before them; a stop in the "
-            "middle of writing leaves such, and nothing of it was acknowledged. If the file was "
-            "changed or its disk is failing, acknowledged jobs may be missing",
+            "journal ended with incomplete records, which were removed; a stop during a write "
+            "leaves such records, and none of them was acknowledged. If the file was changed or "
+            "its disk is failing, acknowledged jobs may be missing",
             {{"bytes_cut", recovered.bytes_cut}});
     }
     if (!recovered.doubt.empty()) {
         log::warn(recovered.doubt +
-                  ": unless gpuctld was stopped just when it began the file, acknowledged jobs are "
-                  "missing; a copy of the folder can be put back while gpuctld is stopped");
+                  ": unless gpuctld was stopped while it created the file, acknowledged jobs are "
+                  "missing; stop gpuctld and restore the folder from a backup");
     }
     co_return recovered;
 }
 
-aio::Task<Result<void>> App::open_embedded() {
-    Result<journal::Recovered> recovered = co_await open_journal("embedded", "");
+// The journal belongs to one cluster, so its folder is known only after the backend has learned the
+// cluster's id.
+aio::Task<Result<void>> App::open_cluster() {
+    const BackendRow& row = backend_of(config_.cluster.mode);
+    Result<std::unique_ptr<Backend>> made = row.make(loop_, config_);
+    if (!made) co_return made.error();
+    backend_ = std::move(*made);
+    Backend::WaitsFor waits_for = [this](std::string what) { handler_.waits_for(std::move(what)); };
+    Backend::StopAsked stop_asked = [this] { return stop_asked_; };
+    Result<std::string> id =
+        co_await backend_->learn_cluster_id(std::move(waits_for), std::move(stop_asked));
+    if (stop_asked_) co_return stopped_while_starting();
+    if (!id) co_return id.error();
+    Result<journal::Recovered> recovered =
+        co_await open_journal(std::string{config::to_string(row.mode)}, *id);
     if (!recovered) co_return recovered.error();
-    cluster_ = std::make_unique<embedded::EmbeddedCluster>(
-        loop_, embedded_settings(config_, recovered->cluster_id),
-        sim::read_world(recovered->engine));
+    cluster_ = backend_->make_cluster(*recovered);
     run_engine(std::move(*recovered));
     co_return Result<void>{};
 }
@@ -170,8 +165,9 @@ void App::run_engine(journal::Recovered recovered) {
     settings.queue_max = config_.journal.queue_max;
     settings.snapshot_every_inputs = config_.journal.snapshot_every_inputs;
     settings.seed = aio::random_seed();
-    settings.wait_for_workload = config_.cluster.mode == config::ClusterMode::kubernetes;
-    settings.adapter_lists_all = settings.wait_for_workload;
+    const BackendRow& backend = backend_of(config_.cluster.mode);
+    settings.wait_for_workload = backend.acknowledges_in_cluster;
+    settings.adapter_lists_all = backend.lists_all_objects;
     engine_ = std::make_unique<core::EngineLoop>(loop_, *journal_, std::move(recovered.engine),
                                                  recovered.next_sequence, settings, recorder_);
     engine_->start(*cluster_);
@@ -190,7 +186,7 @@ void App::serve() {
     settings.metrics_need_token = config_.server.metrics_need_token;
     settings.address = config_.server.address;
     settings.loopback_only = text::is_loopback(config_.server.address).value_or(false);
-    settings.mode = mode_name(config_.cluster.mode);
+    settings.mode = config::to_string(config_.cluster.mode);
     settings.host_path_roots = config_.cluster.kubernetes.host_path_roots;
     settings.gpu_replicas = config_.names.gpu_replicas;
     settings.label_prefix = config_.names.label_prefix;
@@ -209,6 +205,7 @@ void App::serve() {
                                       GPUCTL_VERSION,
                                       0,
                                       trials_});
+    services_->static_files = std::move(static_files_);
     services_->idempotency.recover(engine.state());
     api_ = std::make_unique<api::ApiServer>(*services_);
     recorder_.before_scrape([this] { fill_metrics(); });
@@ -219,6 +216,7 @@ void App::serve() {
 void App::fill_metrics() {
     fill_state_gauges(recorder_, *engine_, config_.metrics.tenant_labels_max);
     fill_journal_figures(recorder_, journal_->figures());
+    backend_->fill_metrics(recorder_);
     recorder_.gauge(Metric::ready).set(api::all_ok(api::readiness(*services_)) ? 1 : 0);
     recorder_.gauge(Metric::log_upstreams).set(static_cast<double>(relay_->upstreams()));
     recorder_.gauge(Metric::log_subscribers).set(static_cast<double>(relay_->subscribers()));
@@ -230,19 +228,15 @@ void App::fill_metrics() {
 
 aio::Task<Result<void>> App::start() {
     if (Result<void> loaded = load_tokens(); !loaded) co_return loaded.error();
+    if (Result<void> loaded = load_static_files(); !loaded) co_return loaded.error();
     if (Result<void> listening = listen(); !listening) co_return listening.error();
-    if (config_.cluster.mode == config::ClusterMode::embedded) {
-        Result<void> opened = co_await open_embedded();
-        if (!opened) co_return opened.error();
-    } else {
-        Result<void> opened = co_await open_kubernetes();
-        if (!opened) co_return opened.error();
-    }
+    Result<void> opened = co_await open_cluster();
+    if (!opened) co_return opened.error();
     serve();
     served_ = true;
     log::info("gpuctld serves", {{"address", config_.server.address},
                                  {"port", port()},
-                                 {"mode", mode_name(config_.cluster.mode)},
+                                 {"mode", config::to_string(config_.cluster.mode)},
                                  {"tls", config_.server.tls.has_value()},
                                  {"tokens", tokens_.size()},
                                  {"version", GPUCTL_VERSION}});
@@ -251,7 +245,7 @@ aio::Task<Result<void>> App::start() {
 
 aio::Task<bool> App::stop() {
     const aio::Deadline deadline = aio::Deadline::in(config_.server.shutdown_timeout);
-    // What is needed at the very end must not be eaten up by clients that do not let go.
+    // Reserve time for the last steps, which clients that do not disconnect must not use up.
     const aio::Deadline for_clients =
         aio::Deadline::in(config_.server.shutdown_timeout - config_.server.shutdown_timeout / 4);
     const aio::Deadline for_successor = aio::Deadline::in(config_.server.shutdown_timeout / 2);
@@ -265,7 +259,7 @@ aio::Task<bool> App::stop() {
     if (engine_) {
         engine_->stop_intake();
         const bool drained = co_await engine_->drain(for_clients);
-        if (!drained) log::warn("stopping although inputs or submits still wait");
+        if (!drained) log::warn("stopping with waiting inputs or submits");
         clean = clean && drained;
         engine_->changed().notify_all();
     }
@@ -276,7 +270,7 @@ aio::Task<bool> App::stop() {
     }
     if (server_) {
         const bool ended = co_await server_->stop(for_clients);
-        if (!ended) log::warn("stopping although requests are still in work");
+        if (!ended) log::warn("stopping with requests in progress");
         clean = clean && ended;
     }
     tasks_.cancel();
@@ -301,14 +295,14 @@ aio::Task<bool> App::stop() {
     if (served_) {
         log::info("gpuctld stopped", {{"clean", clean}});
     } else {
-        log::warn("gpuctld stopped while it started, before it took any work");
+        log::warn("gpuctld stopped during its start, before it accepted any work");
     }
     co_return clean;
 }
 
 void App::count_refused_reload() { recorder_.counter(Metric::reloads, {"refused"}).add(); }
 
-// Everything that can fail comes first; then everything is taken over.
+// Everything that can fail comes first; then everything is applied.
 Result<void> App::reload(const config::Config& wanted) {
     const auto prepare = [&]() -> Result<void> {
         if (Result<void> safe = config::check_safe(wanted); !safe) return safe.error();

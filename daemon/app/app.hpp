@@ -1,49 +1,51 @@
 #pragma once
-// The composition root: makes every object, in this order, and takes them down in the reverse.
+// The composition root: creates every object, in this order, and destroys them in the reverse
+// order.
 //
-//   start  listen -> (Kubernetes: learn the cluster's id) -> journal, replay -> cluster adapter ->
-//          engine loop, policy -> adapter starts -> log relay, API -> READY
-//   stop   no new work -> what was submitted is answered -> log readers go -> requests end ->
-//          adapter stops -> engine loop ends -> journal closed
+//   start: listen -> learn the cluster's id (Kubernetes) -> journal, replay -> cluster adapter ->
+//              engine loop, policy -> adapter starts -> log relay, API -> READY
+//   stop:  no new work -> submitted jobs are answered -> log readers end -> requests end -> adapter
+//              stops -> engine loop ends -> journal closed
 //
-// The only room that names concrete cluster adapters. Thread: the loop's.
+// The only room that names concrete cluster adapters (backend.hpp). Thread: the loop's.
 
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/task_group.hpp"
-#include "daemon/api/server.hpp"
-#include "daemon/api/services.hpp"
+#include "aio/loop.hpp"
+#include "aio/task_group.hpp"
+#include "daemon/api/http/server.hpp"
+#include "daemon/api/http/services.hpp"
+#include "daemon/app/backend.hpp"
 #include "daemon/app/starting_handler.hpp"
 #include "daemon/config/config.hpp"
 #include "daemon/core/engine_loop.hpp"
 #include "daemon/journal/disk.hpp"
 #include "daemon/journal/journal.hpp"
 #include "daemon/logs/log_relay.hpp"
-#include "daemon/net/http_server.hpp"
-#include "daemon/ports/cluster.hpp"
 #include "metrics/recorder.hpp"
+#include "net/http/http_server.hpp"
+#include "ports/cluster.hpp"
 
 namespace gpuctl::app {
 
 class App {
 public:
-    // `disk` is a seam for tests; the daemon hands in journal::real_disk().
+    // `disk` lets tests inject failures; the daemon passes journal::real_disk().
     App(aio::Loop& loop, config::Config config, journal::Disk& disk);
     ~App();
     App(const App&) = delete;
     App& operator=(const App&) = delete;
 
-    // Returns when the API is being served. On an error nothing is left running but the listener,
-    // which stop() ends.
+    // Returns when the API is served. After an error only the listener is left running, which
+    // stop() ends.
     aio::Task<Result<void>> start();
     // True when everything ended before the deadline (server.shutdownTimeout).
     aio::Task<bool> stop();
-    // A file that cannot even be read is a refused reload, too.
+    // An unreadable file is a refused reload, too.
     void count_refused_reload();
-    // Whole or not at all.
+    // All changes or none.
     Result<void> reload(const config::Config& wanted);
 
     [[nodiscard]] std::uint16_t port() const;
@@ -56,9 +58,8 @@ public:
 private:
     Result<void> listen();
     Result<void> load_tokens();
-    aio::Task<Result<void>> open_kubernetes();
-    aio::Task<Result<std::string>> learn_cluster_id();
-    aio::Task<Result<void>> open_embedded();
+    Result<void> load_static_files();
+    aio::Task<Result<void>> open_cluster();
     aio::Task<Result<journal::Recovered>> open_journal(std::string mode, std::string cluster_id);
     [[nodiscard]] static Error stopped_while_starting();
     void run_engine(journal::Recovered recovered);
@@ -70,6 +71,7 @@ private:
     journal::Disk& disk_;
     metrics::Recorder recorder_;
     api::TokenStore tokens_;
+    api::StaticFiles static_files_;
     StartingHandler handler_;
     aio::TaskGroup tasks_;
     bool stop_asked_ = false;
@@ -78,6 +80,7 @@ private:
     std::unique_ptr<net::HttpServer> server_;
     std::string journal_directory_;  // the cluster's own folder
     std::unique_ptr<journal::Journal> journal_;
+    std::unique_ptr<Backend> backend_;
     std::unique_ptr<ports::Cluster> cluster_;
     std::unique_ptr<core::EngineLoop> engine_;
     std::unique_ptr<logs::LogRelay> relay_;

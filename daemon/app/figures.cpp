@@ -82,8 +82,8 @@ void fill_pools(Recorder& recorder, Listing& listing) {
     }
     const ClusterState& state = listing.state();
     const PoolSums& sums = listing.pools();
-    for (const auto& [name, id] : state.pools_by_name()) {
-        if (!state.pool_exists(id)) continue;
+    for (const auto& [name, id] : state.tree.pools_by_name()) {
+        if (!state.tree.pool_exists(id)) continue;
         const PoolSum& pool = sums.of(id);
         recorder.gauge(Metric::pool_gpus, {name, "total"}).set(gpus(pool.total));
         recorder.gauge(Metric::pool_gpus, {name, "used"}).set(gpus(pool.used));
@@ -95,7 +95,7 @@ void fill_pools(Recorder& recorder, Listing& listing) {
         recorder.gauge(Metric::pool_nodes, {name}).set(static_cast<double>(pool.nodes));
     }
     for (const QueueView& queue : list_queues(listing)) {
-        // Those that hold others would count twice, and a name that a user made up is no label.
+        // Queues that hold others would count twice, and a user-chosen name is no label.
         if (!queue.holds_queues && queue.is_declared) fill_queue(recorder, queue);
         if (queue.budget) fill_budget(recorder, queue);
     }

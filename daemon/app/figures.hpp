@@ -1,6 +1,6 @@
 #pragma once
 // Fills the gauges that describe the engine's state, on scrape. The only place that reads state for
-// metrics; everything that is counted is counted where it happens.
+// metrics; events are counted where they happen.
 
 #include "daemon/core/engine_loop.hpp"
 #include "daemon/journal/journal.hpp"
@@ -8,7 +8,7 @@
 
 namespace gpuctl::app {
 
-// `tenants_max`: namespaces with a label of their own, by name; the rest is "other".
+// `tenants_max`: the number of namespaces with a label of their own, by name; the rest is "other".
 void fill_state_gauges(metrics::Recorder& recorder, core::EngineLoop& engine,
                        std::size_t tenants_max);
 void fill_journal_figures(metrics::Recorder& recorder, const journal::Journal::Figures& figures);

@@ -1,13 +1,15 @@
 #include "daemon/app/files.hpp"
 
-#include "daemon/aio/small_file.hpp"
-#include "daemon/api/auth.hpp"
+#include "aio/small_file.hpp"
+#include "daemon/api/http/auth.hpp"
+#include "daemon/api/http/static_files.hpp"
+#include "daemon/app/backend.hpp"
 
 namespace gpuctl::app {
 namespace {
 
 // As the text of an error that names where the configuration asks for it.
-Error asked_for(const config::Config& config, const std::string& key, Error error) {
+Error with_key(const config::Config& config, const std::string& key, Error error) {
     error.message = config.at(key) + key + ": " + error.message;
     return error;
 }
@@ -38,7 +40,7 @@ Result<net::ServerTls> read_tls(const config::TlsFiles& files) {
     if (Result<void> usable = net::check_tls(tls); !usable) {
         return make_error(ErrorCode::InvalidConfiguration,
                           "use server.tls (" + named + "): " + usable.error().message +
-                              "; each must be PEM, and the key must belong to the certificate");
+                              "; each must be PEM, and the key must match the certificate");
     }
     return tls;
 }
@@ -47,21 +49,27 @@ Result<void> check_files(const config::Config& config) {
     if (!config.server.tokens_file.empty()) {
         api::TokenStore tokens;
         if (Result<void> loaded = tokens.load(config.server.tokens_file); !loaded) {
-            return asked_for(config, "server.tokensFile", loaded.error());
+            return with_key(config, "server.tokensFile", loaded.error());
         }
+    }
+    if (!config.server.ui_directory.empty()) {
+        Result<api::StaticFiles> files = api::StaticFiles::read(config.server.ui_directory);
+        if (!files) return with_key(config, "server.uiDirectory", files.error());
     }
     aio::Loop loop;
     if (config.server.tls) {
         Result<net::ServerTls> tls = read_tls(*config.server.tls);
-        if (!tls) return asked_for(config, "server.tls", tls.error());
+        if (!tls) return with_key(config, "server.tls", tls.error());
     }
-    if (Result<void> usable = check_cluster_files(loop, config); !usable) {
-        return asked_for(config, "cluster.kubernetes.kubeconfig", usable.error());
+    const BackendRow& backend = backend_of(config.cluster.mode);
+    if (backend.file_key != nullptr && backend.files_can_be_checked(config)) {
+        auto made = backend.make(loop, config);
+        if (!made) return with_key(config, backend.file_key, made.error());
     }
     return {};
 }
 
-std::string told(const Error& error) {
+std::string error_lines(const Error& error) {
     std::string text = error.message + "\n";
     for (const Detail& detail : error.details) {
         if (error.message.find(detail.message) != std::string::npos) continue;

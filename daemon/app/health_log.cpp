@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "daemon/aio/deadline.hpp"
-#include "daemon/api/readiness.hpp"
+#include "aio/deadline.hpp"
+#include "daemon/api/http/readiness.hpp"
 #include "daemon/diagnostics/log.hpp"
 
 namespace gpuctl::app {
@@ -19,7 +19,7 @@ std::vector<ports::HealthLine> HealthChanges::since_last(
     for (const ports::HealthLine& line : lines) {
         const std::string state =
             !line.ok ? "failed" : "ok" + (line.name == "lease" ? ": " + line.detail : "");
-        const auto [entry, first] = told_.try_emplace(line.name, "ok");
+        const auto [entry, first] = reported_.try_emplace(line.name, "ok");
         if (std::exchange(entry->second, state) != state) changed.push_back(line);
     }
     return changed;
@@ -28,13 +28,13 @@ std::vector<ports::HealthLine> HealthChanges::since_last(
 aio::Task<void> log_health_changes(const api::Services& services) {
     HealthChanges changes;
     for (;;) {
-        // First of all: what is not ready at the very start says nothing.
+        // The first reading: a line that is not ready at the start is not logged.
         const bool running = co_await aio::sleep_until(aio::Deadline::in(kBetweenLooks));
         if (!running) co_return;
         for (const ports::HealthLine& line : changes.since_last(api::readiness(services))) {
-            const auto tell = line.ok ? &log::info : &log::warn;
-            tell("health", {{"check", line.name}, {"ok", line.ok}, {"detail", line.detail}},
-                 log::Where::current());
+            const auto write = line.ok ? &log::info : &log::warn;
+            write("health", {{"check", line.name}, {"ok", line.ok}, {"detail", line.detail}},
+                  log::Where::current());
         }
     }
 }

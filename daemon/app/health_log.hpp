@@ -1,13 +1,12 @@
 #pragma once
-// Writes to the log when a line of /readyz turns, so that somebody who reads only the log learns
-// why nothing is placed.
+// Logs changes of the lines of /readyz, so that the log alone explains why nothing is placed.
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "daemon/aio/task.hpp"
-#include "daemon/ports/cluster.hpp"
+#include "aio/task.hpp"
+#include "ports/cluster.hpp"
 
 namespace gpuctl::api {
 struct Services;
@@ -17,12 +16,12 @@ namespace gpuctl::app {
 
 class HealthChanges {
 public:
-    // The lines that are not as they were at the last call: another `ok`, or, where the line is the
-    // lease's, another leader. A line that is fine from the start is no change.
+    // The lines that changed since the last call: another `ok`, or, for the lease, another leader.
+    // A line that is ok from the start is no change.
     std::vector<ports::HealthLine> since_last(const std::vector<ports::HealthLine>& lines);
 
 private:
-    std::map<std::string, std::string> told_;
+    std::map<std::string, std::string> reported_;
 };
 
 // Until cancelled. `services` outlives it.

@@ -1,15 +1,14 @@
-// The Kubernetes half of the composition.
+// A Kubernetes cluster as a backend.
 
 #include <algorithm>
 #include <chrono>
 
-#include "daemon/aio/entropy.hpp"
-#include "daemon/app/app.hpp"
-#include "daemon/app/files.hpp"
+#include "aio/entropy.hpp"
+#include "daemon/app/backend.hpp"
 #include "daemon/diagnostics/log.hpp"
-#include "daemon/wire/document.hpp"
-#include "daemon/wire/job_document.hpp"
-#include "k8s/kubernetes_cluster.hpp"
+#include "k8s/cluster/kubernetes_cluster.hpp"
+#include "wire/job/document.hpp"
+#include "wire/job/job_document.hpp"
 
 namespace gpuctl::app {
 namespace {
@@ -20,8 +19,8 @@ constexpr std::chrono::seconds kAskDeadline{3};
 constexpr std::chrono::milliseconds kAskPauseMin{500};
 constexpr std::chrono::milliseconds kAskPauseMax{10'000};
 
-// A job whose document is not kept, or not understood any more, is known by its name and kind: it
-// is shown and can be deleted.
+// A job whose document is not stored, or cannot be read any more, is known by its name and kind: it
+// is listed and can be deleted.
 std::optional<JobSpec> read_spec(const k8s::WorkloadOrigin& origin, std::int32_t gpu_replicas) {
     Result<std::vector<wire::Document>> documents = wire::parse_yaml(origin.source);
     if (documents && documents->size() == 1) {
@@ -66,7 +65,7 @@ k8s::KubernetesSettings kubernetes_settings(const config::Config& config) {
     settings.success_events_per_second = source.success_events_per_second;
     settings.seed = aio::random_seed();
     settings.on_condition_refused = [](const std::string& why, std::uint64_t refused) {
-        log::warn("the API server refuses conditions of pods, trying again",
+        log::warn("the API server refuses pod conditions, retrying",
                   {{"err", why}, {"refused", refused}});
     };
     settings.on_event_refused = [](const std::string& why, std::uint64_t refused) {
@@ -113,50 +112,56 @@ void fill_kubernetes_figures(metrics::Recorder& recorder, const k8s::KubernetesF
     recorder.counter(Metric::user_events, {"dropped"}).raise_to(figures.events.dropped);
 }
 
+// An absent API server does not end the start: /readyz says what the start waits for.
+class KubernetesBackend final : public Backend {
+public:
+    KubernetesBackend(std::unique_ptr<k8s::KubernetesCluster> cluster, std::string lease_name)
+        : made_(std::move(cluster)), cluster_(*made_), lease_name_(std::move(lease_name)) {}
+
+    aio::Task<Result<std::string>> learn_cluster_id(WaitsFor waits_for,
+                                                    StopAsked stop_asked) override {
+        waits_for("reading the cluster's id from the API server");
+        auto pause = kAskPauseMin;
+        while (!stop_asked()) {
+            const aio::Deadline deadline = aio::Deadline::in(kAskDeadline);
+            Result<std::string> id = co_await cluster_.cluster_id(deadline);
+            if (id) co_return id;
+            waits_for("waiting for the API server: " + id.error().message);
+            log::warn("cannot read the cluster's id from the API server, retrying",
+                      {{"in_ms", pause.count()}, {"err", id.error().message}});
+            const aio::Deadline again = aio::Deadline::in(pause);
+            const bool slept = co_await aio::sleep_until(again);
+            if (!slept) break;
+            pause = std::min(pause * 2, kAskPauseMax);
+        }
+        co_return make_error(ErrorCode::ShuttingDown, "gpuctld was stopped while it was starting");
+    }
+    std::unique_ptr<ports::Cluster> make_cluster(const journal::Recovered&) override {
+        return std::move(made_);
+    }
+    void fill_metrics(metrics::Recorder& recorder) override {
+        fill_kubernetes_figures(recorder, cluster_.figures(), lease_name_);
+    }
+
+private:
+    std::unique_ptr<k8s::KubernetesCluster> made_;  // until make_cluster()
+    k8s::KubernetesCluster& cluster_;
+    std::string lease_name_;
+};
+
 }  // namespace
 
-Result<void> check_cluster_files(aio::Loop& loop, const config::Config& config) {
-    const bool named = !config.cluster.kubernetes.kubeconfig.empty();
-    if (config.cluster.mode != config::ClusterMode::kubernetes || !named) return {};
+Result<std::unique_ptr<Backend>> make_kubernetes_backend(aio::Loop& loop,
+                                                         const config::Config& config) {
     auto created = k8s::KubernetesCluster::create(loop, kubernetes_settings(config));
-    return created ? Result<void>{} : Result<void>{created.error()};
+    if (!created) return created.error();
+    return std::unique_ptr<Backend>{std::make_unique<KubernetesBackend>(
+        std::move(*created), config.cluster.kubernetes.lease.name)};
 }
 
-// The journal belongs to one cluster, so its folder is only known once the API server has told its
-// id. Absent at start is no reason to give up: /readyz says what is waited for.
-aio::Task<Result<std::string>> App::learn_cluster_id() {
-    auto pause = kAskPauseMin;
-    while (!stop_asked_) {
-        const aio::Deadline deadline = aio::Deadline::in(kAskDeadline);
-        Result<std::string> id = co_await cluster_->cluster_id(deadline);
-        if (id) co_return id;
-        handler_.waits_for("waiting for the API server: " + id.error().message);
-        log::warn("API server does not tell which cluster it is, trying again",
-                  {{"in_ms", pause.count()}, {"err", id.error().message}});
-        const aio::Deadline again = aio::Deadline::in(pause);
-        const bool slept = co_await aio::sleep_until(again);
-        if (!slept) break;
-        pause = std::min(pause * 2, kAskPauseMax);
-    }
-    co_return stopped_while_starting();
-}
-
-aio::Task<Result<void>> App::open_kubernetes() {
-    auto created = k8s::KubernetesCluster::create(loop_, kubernetes_settings(config_));
-    if (!created) co_return created.error();
-    k8s::KubernetesCluster& kubernetes = **created;
-    cluster_ = std::move(*created);
-    handler_.waits_for("asking the API server which cluster it is");
-    Result<std::string> id = co_await learn_cluster_id();
-    if (!id) co_return id.error();
-    Result<journal::Recovered> recovered = co_await open_journal("kubernetes", *id);
-    if (!recovered) co_return recovered.error();
-    run_engine(std::move(*recovered));
-    const std::string lease_name = config_.cluster.kubernetes.lease.name;
-    recorder_.before_scrape([this, &kubernetes, lease_name] {
-        fill_kubernetes_figures(recorder_, kubernetes.figures(), lease_name);
-    });
-    co_return Result<void>{};
+// Without a kubeconfig the pod's service account is used, which only that pod can read.
+bool kubernetes_files_can_be_checked(const config::Config& config) {
+    return !config.cluster.kubernetes.kubeconfig.empty();
 }
 
 }  // namespace gpuctl::app

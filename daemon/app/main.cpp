@@ -5,18 +5,19 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/small_file.hpp"
-#include "daemon/aio/task_group.hpp"
+#include "aio/loop.hpp"
+#include "aio/small_file.hpp"
+#include "aio/task_group.hpp"
 #include "daemon/app/app.hpp"
 #include "daemon/app/files.hpp"
 #include "daemon/app/notify.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/config/load.hpp"
 #include "daemon/diagnostics/log.hpp"
-#include "daemon/net/http_client.hpp"
-#include "daemon/text/url.hpp"
+#include "net/http/http_client.hpp"
 #include "scheduler/base/planted.hpp"
+#include "text/url.hpp"
+#include "wire/job/document.hpp"
 
 namespace gpuctl::app {
 namespace {
@@ -30,13 +31,14 @@ struct Options {
 };
 
 int fail(const Error& error) {
-    std::cerr << "gpuctld: " << told(error);
+    std::cerr << "gpuctld: " << error_lines(error);
     return 1;
 }
 
 // HOST:PORT, [V6]:PORT or :PORT.
-Result<void> apply_listen(bool is_given, const std::string& listen, config::Server& server) {
+Result<void> apply_listen(bool is_given, const std::string& listen, config::Config& config) {
     if (!is_given) return {};
+    config::Server& server = config.server;
     const auto refuse = [&](const std::string& why) {
         return make_error(ErrorCode::InvalidConfiguration,
                           "use --listen " + text::shown_address(listen) + ": it " + why +
@@ -45,16 +47,20 @@ Result<void> apply_listen(bool is_given, const std::string& listen, config::Serv
     Result<text::HostPort> parsed = text::parse_host_port(listen);
     if (!parsed) return refuse(parsed.error().message);
     if (!parsed->port) return refuse("names no port");
-    if (!parsed->host.empty()) server.address = std::move(parsed->host);
+    if (!parsed->host.empty()) {
+        server.address = std::move(parsed->host);
+        config.places["server.address"] = "flag --listen";
+    }
     if (!text::is_loopback(server.address)) return refuse("names no IP address");
     server.port = *parsed->port;
+    config.places["server.port"] = "flag --listen";
     return {};
 }
 
 Result<config::Config> load(const Options& options) {
     Result<config::Config> config = config::load_file(options.config_file);
     if (!config) return config.error();
-    if (Result<void> applied = apply_listen(options.listen_given, options.listen, config->server);
+    if (Result<void> applied = apply_listen(options.listen_given, options.listen, *config);
         !applied) {
         return applied.error();
     }
@@ -62,17 +68,18 @@ Result<config::Config> load(const Options& options) {
     return config;
 }
 
-// While the daemon works: a pipe, which may have been read once at the start, would stop it until
-// somebody writes.
+// A pipe, which may have been read once at the start, would block the daemon until it is written to
+// again.
 Result<config::Config> load_again(const Options& options) {
     if (aio::is_no_regular_file(options.config_file)) {
-        return make_error(ErrorCode::InvalidConfiguration,
-                          options.config_file + ": is no regular file; only those are read again");
+        return make_error(
+            ErrorCode::InvalidConfiguration,
+            options.config_file + ": not a regular file; only regular files can be reloaded");
     }
     return load(options);
 }
 
-// What happens from the first task to the last; lives on main()'s stack.
+// The state from the first task to the last; lives on main()'s stack.
 struct Run {
     aio::Loop& loop;
     App& app;
@@ -115,7 +122,7 @@ aio::Task<void> Run::stop() {
     loop.post([this] { quit_when_idle(); });
 }
 
-// The loop ends after the last task, this one's own caller included, has left it.
+// The loop ends after the last task has left it, including the caller of this function.
 void Run::quit_when_idle() {
     if (tasks.size() == 0 && starting.size() == 0) return loop.stop();
     loop.post([this] { quit_when_idle(); });
@@ -136,7 +143,8 @@ void Run::reload() {
         log::info("configuration reloaded", {{"file", options.config_file}});
         return;
     }
-    log::error("configuration not reloaded, the old one stays", {{"err", taken.error().message}});
+    log::error("configuration not reloaded, the old one stays in force",
+               {{"err", taken.error().message}});
     const std::vector<Detail>& details = taken.error().details;  // the first is in the message
     for (std::size_t at = 1; at < details.size(); ++at) {
         log::error("configuration not reloaded", {{"problem", details[at].message}});
@@ -152,17 +160,18 @@ void Run::on_signal(int signal) {
     tasks.spawn("stop", stop());
 }
 
-// Once at the start: where a Service is called gpuctld, a reader of the environment may wonder.
-void say_what_is_ignored(const std::vector<std::string>& variables) {
+// Logged once at the start: with a Service named gpuctld, the environment has variables that look
+// like ours.
+void log_ignored_variables(const std::vector<std::string>& variables) {
     if (variables.empty()) return;
-    log::info("environment variables that describe services are no keys and are ignored",
+    log::info("environment variables of Kubernetes services are not keys and are ignored",
               {{"variables", variables.size()}, {"first", variables.front()}});
 }
 
 int run(const Options& options, config::Config config) {
     log::set_up(config.logging.format, config.logging.level);
     log_warnings(config);
-    say_what_is_ignored(config.service_links);
+    log_ignored_variables(config.service_links);
     Signals signals;
     aio::Loop loop;
     App app{loop, std::move(config), journal::real_disk()};
@@ -170,33 +179,37 @@ int run(const Options& options, config::Config config) {
     state.starting.spawn("start", state.start());
     signals.deliver_to(loop, [&state](int signal) { state.on_signal(signal); });
     loop.run();
-    // What did not end in time may hold on to anything: the journal is closed, the rest is the
-    // kernel's. To wait for it would take longer than whoever stops us has patience.
+    // Tasks that did not end in time may hold any resource: the journal is closed, the kernel frees
+    // the rest. Waiting for them would exceed the supervisor's patience.
     if (!state.is_clean) {
         std::_Exit(state.exit_code);
     }
     return state.exit_code;
 }
 
-aio::Task<void> ask_livez(aio::Loop& loop, const config::Config& config, int& exit_code) {
+aio::Task<void> probe_livez(aio::Loop& loop, const config::Config& config, int& exit_code) {
     net::HttpClientSettings settings;
     settings.host = config.server.address;
     if (settings.host == "0.0.0.0") settings.host = "127.0.0.1";
     if (settings.host == "::") settings.host = "::1";
     settings.port = config.server.port;
     settings.tls.enabled = config.server.tls.has_value();
-    // Our own address, our own process: what is asked is whether it turns, not who it is.
+    // Our own address, our own process: the check is whether the loop runs, so the certificate is
+    // not verified.
     settings.tls.insecure_skip_verify = true;
+    const auto problem = std::make_shared<net::TlsProblem>(net::TlsProblem::none);
+    settings.tls.problem = problem;
     net::HttpClient client{loop, std::move(settings)};
     net::HttpRequest request;
     request.target = "/livez";
     const aio::Deadline deadline = aio::Deadline::in(std::chrono::seconds{5});
     Result<net::HttpResponse> response = co_await client.request(std::move(request), deadline);
     exit_code = response && response->status == 200 ? 0 : 1;
-    // With server.tls.clientCaFile it asks who we are before it answers: so it turns.
-    const bool asks_who = !response && response.error().message.find(
-                                           "alert certificate required") != std::string::npos;
-    if (asks_who) {
+    // With server.tls.clientCaFile the server requests a client certificate before it answers: so
+    // the loop runs.
+    const bool requires_certificate =
+        !response && *problem == net::TlsProblem::certificate_required;
+    if (requires_certificate) {
         exit_code = 0;
         co_return;
     }
@@ -208,7 +221,7 @@ int check_health(const config::Config& config) {
     aio::Loop loop;
     aio::TaskGroup tasks{loop};
     int exit_code = 1;
-    tasks.spawn("healthcheck", ask_livez(loop, config, exit_code));
+    tasks.spawn("healthcheck", probe_livez(loop, config, exit_code));
     const std::function<void()> quit_when_idle = [&] {
         if (tasks.size() == 0) return loop.stop();
         loop.post(quit_when_idle);
@@ -218,38 +231,52 @@ int check_health(const config::Config& config) {
     return exit_code;
 }
 
+// Names the first argument that is not known, and the nearest one that is.
+std::string usage_error(const CLI::App& flags, const CLI::ParseError& problem) {
+    const std::vector<std::string> unknown = flags.remaining(true);
+    if (unknown.empty()) return std::string{problem.what()} + ".";
+    const std::string word = unknown.front().substr(0, unknown.front().find('='));
+    std::vector<std::string> known{"healthcheck"};
+    for (const CLI::Option* option : flags.get_options()) known.push_back(option->get_name());
+    const std::string near = wire::nearest_name(word, known);
+    return "unknown argument " + word + (near.empty() ? "." : "; did you mean " + near + "?");
+}
+
 }  // namespace
 }  // namespace gpuctl::app
 
 int main(int argc, char** argv) {
     using namespace gpuctl::app;
     CLI::App flags{
-        "gpuctld queues GPU work and places it on nodes, and serves the API that gpuctl "
+        "gpuctld queues GPU jobs, places them on nodes, and serves the API that gpuctl "
         "speaks.",
         "gpuctld"};
     Options options;
     flags
         .add_option("--config", options.config_file,
-                    "gpuctld.yaml; without it defaults and GPUCTLD_* variables count")
+                    "gpuctld.yaml; without it, defaults and GPUCTLD_* variables apply")
         ->envname("GPUCTLD_CONFIG");
     const CLI::Option* listen = flags.add_option("--listen", options.listen,
                                                  "HOST:PORT, instead of server.address and .port");
-    flags.add_flag("--check-config", options.check_config, "check the configuration and end");
+    flags.add_flag("--check-config", options.check_config, "check the configuration and exit");
     flags.add_flag("--print-config", options.print_config,
-                   "print the configuration in force, with every key's meaning, and end");
+                   "print the configuration in force, each key with its meaning and each value "
+                   "with its source, and exit");
     flags.set_version_flag("--version", std::string{"gpuctld "} + GPUCTL_VERSION);
     const CLI::App* healthcheck = flags.add_subcommand(
-        "healthcheck", "ask the gpuctld at the configured address if it lives");
+        "healthcheck", "check that the gpuctld at the configured address is alive, and exit");
     try {
         flags.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {
         constexpr int kUsageError = 2;  // as of gpuctl
-        return flags.exit(problem) == 0 ? 0 : kUsageError;
+        if (problem.get_exit_code() == 0) return flags.exit(problem);
+        std::cerr << "gpuctld: " << usage_error(flags, problem) << " See `gpuctld --help`.\n";
+        return kUsageError;
     }
 #ifdef GPUCTL_PLANTED
     const char* bug = std::getenv("GPUCTL_PLANTED_BUG");
     if (bug != nullptr && !gpuctl::plant(bug)) {
-        std::cerr << "gpuctld: there is no planted bug " << bug << '\n';
+        std::cerr << "gpuctld: there is no seeded fault " << bug << '\n';
         return 2;
     }
 #endif
@@ -266,7 +293,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (options.print_config) {
-        std::cout << gpuctl::config::print_config(*config);
+        std::cout << gpuctl::config::print_config_with_sources(*config);
         return 0;
     }
     if (healthcheck->parsed()) return check_health(*config);

@@ -23,7 +23,7 @@ void notify_service_manager(std::string_view state) {
     const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket < 0) return;
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
-    // Best effort: a service manager that does not listen is its own problem.
+    // Best effort: a service manager that does not listen is no problem of ours.
     static_cast<void>(::sendto(socket, state.data(), state.size(), MSG_NOSIGNAL,
                                reinterpret_cast<const sockaddr*>(&address), size));
     ::close(socket);

@@ -1,5 +1,5 @@
 #pragma once
-// Tells systemd how we are: one datagram to $NOTIFY_SOCKET. Does nothing when there is none.
+// Reports our state to systemd: one datagram to $NOTIFY_SOCKET. Does nothing when it is not set.
 
 #include <string_view>
 

@@ -1,13 +1,13 @@
 #pragma once
-// SIGTERM, SIGINT and SIGHUP as calls on the loop thread. A thread of its own waits for them, so
-// that no handler ever interrupts anything.
+// SIGTERM, SIGINT and SIGHUP as calls on the loop thread. A separate thread waits for them, so that
+// no handler interrupts other code.
 //
 // Construct before any other thread exists: those inherit the blocked signals.
 
 #include <functional>
 #include <thread>
 
-#include "daemon/aio/loop.hpp"
+#include "aio/loop.hpp"
 
 namespace gpuctl::app {
 

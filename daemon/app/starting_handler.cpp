@@ -1,6 +1,6 @@
 #include "daemon/app/starting_handler.hpp"
 
-#include "daemon/api/reply.hpp"
+#include "daemon/api/http/reply.hpp"
 #include "daemon/diagnostics/log.hpp"
 
 namespace gpuctl::app {

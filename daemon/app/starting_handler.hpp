@@ -1,14 +1,14 @@
 #pragma once
-// What HTTP clients see before there is an engine: in Kubernetes mode the journal cannot be opened
-// before the API server has told which cluster it is. Alive, not ready, and it says why.
+// Answers HTTP clients before the engine exists: in Kubernetes mode the journal cannot be opened
+// before the API server has returned the cluster's id. Alive, not ready, and /readyz says why.
 
 #include <string>
 
-#include "daemon/net/http_server.hpp"
+#include "net/http/http_server.hpp"
 
 namespace gpuctl::app {
 
-// Hands everything to `next` once there is one.
+// Passes every request to `next` once it exists.
 class StartingHandler final : public net::HttpHandler {
 public:
     void hand_over_to(net::HttpHandler& next) { next_ = &next; }

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "daemon/aio/process_user.hpp"
+#include "aio/process_user.hpp"
 
 namespace gpuctl::app {
 namespace {
@@ -15,7 +15,7 @@ std::string environment(const char* name) {
 }
 
 std::string default_directory() {
-    // systemd gives a colon-separated list when several are configured; the first is ours.
+    // systemd gives a colon-separated list when several are configured; the first one is used.
     if (const std::string given = environment("STATE_DIRECTORY"); !given.empty()) {
         return given.substr(0, given.find(':'));
     }
@@ -34,7 +34,7 @@ Result<std::string> resolve_state_directory(const std::string& configured) {
     const std::string directory = configured.empty() ? default_directory() : configured;
     if (directory.empty()) {
         return make_error(ErrorCode::InvalidConfiguration,
-                          "find a place for the journal: neither journal.directory nor "
+                          "choose the journal's directory: neither journal.directory nor "
                           "$STATE_DIRECTORY, $XDG_STATE_HOME or $HOME is set");
     }
     namespace fs = std::filesystem;
@@ -44,7 +44,7 @@ Result<std::string> resolve_state_directory(const std::string& configured) {
     if (!failure && !existed) fs::permissions(directory, fs::perms::owner_all, failure);
     if (failure) {
         return make_error(ErrorCode::InvalidConfiguration,
-                          "make the journal's directory " + directory + ": " + failure.message() +
+                          "create the journal's directory " + directory + ": " + failure.message() +
                               aio::permission_advice(failure.value()) +
                               "; choose another with journal.directory");
     }
@@ -53,7 +53,7 @@ Result<std::string> resolve_state_directory(const std::string& configured) {
 
 std::string journal_folder(const std::string& state_directory, const std::string& mode,
                            const std::string& cluster_id) {
-    return state_directory + "/" + (mode == "embedded" ? mode : mode + "-" + cluster_id);
+    return state_directory + "/" + (cluster_id.empty() ? mode : mode + "-" + cluster_id);
 }
 
 }  // namespace gpuctl::app

@@ -1,5 +1,5 @@
 #pragma once
-// Where a daemon's journal lies (ruling 23).
+// The directory of a daemon's journal.
 
 #include <string>
 

@@ -8,7 +8,7 @@
 namespace gpuctl::app {
 
 void observe_turns(aio::Loop& loop, metrics::Recorder& recorder) {
-    // The names of works are few and stay where they are, so that they are found by their address.
+    // Names of work are few and never move, so they are found by address.
     using Cells = std::unordered_map<const char*, metrics::Histogram*>;
     loop.observe_turns([&recorder, cells = std::make_shared<Cells>()](std::string_view work,
                                                                       aio::Clock::duration took) {

@@ -1,14 +1,11 @@
 #pragma once
-// What a struct of the configuration must satisfy as a whole; each reports on the field it was read
-// from. Structs without such a rule take the template.
+// Checks of a whole struct of the configuration; each reports on the field it was read from. Those
+// of a policy's structs are in policy_document/checks.hpp.
 
 #include "daemon/config/config.hpp"
-#include "daemon/wire/fields.hpp"
+#include "wire/job/fields.hpp"
 
 namespace gpuctl::config {
-
-template <typename T>
-void check(const T&, const wire::Field&) {}
 
 void check(const Server& server, const wire::Field& field);
 void check(const TlsFiles& files, const wire::Field& field);
@@ -18,14 +15,6 @@ void check(const Kubernetes& kubernetes, const wire::Field& field);
 void check(const EmbeddedNodes& nodes, const wire::Field& field);
 void check(const Embedded& embedded, const wire::Field& field);
 void check(const Cluster& cluster, const wire::Field& field);
-void check(const BudgetPolicy& budget, const wire::Field& field);
-void check(const ModelLimit& limit, const wire::Field& field);
-void check(const QueuePolicy& queue, const wire::Field& field);
-void check(const PoolPolicy& pool, const wire::Field& field);
-void check(const PoolQuota& quota, const wire::Field& field);
-void check(const TenantPolicy& tenant, const wire::Field& field);
-void check(const MaintenanceWindow& window, const wire::Field& field);
-void check(const Policy& policy, const wire::Field& field);
 void check(const Names& names, const wire::Field& field);
 void check(const Config& config, const wire::Field& field);
 

@@ -1,6 +1,6 @@
 #pragma once
-// gpuctld.yaml as one typed tree. Defaults live here and nowhere else; config/gpuctld.yaml shows
-// each with its meaning, and a test holds the two together. Loading (load.hpp) is all or nothing.
+// gpuctld.yaml as one typed tree. Defaults are defined here and nowhere else; config/gpuctld.yaml
+// shows each with its meaning, and a test compares the two. Loading (load.hpp) is all or nothing.
 
 #include <chrono>
 #include <cstdint>
@@ -9,15 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/model/policy.hpp"
-#include "scheduler/model/topology.hpp"
+#include "daemon/config/cluster/backends.hpp"
+#include "policy_document/policy_document.hpp"
+#include "scheduler/model/job/topology.hpp"
 
 namespace gpuctl::config {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-enum class ClusterMode : std::uint8_t { embedded, kubernetes };
 
 struct TlsFiles {
     std::string certificate_file;
@@ -25,14 +24,15 @@ struct TlsFiles {
     std::string client_ca_file;
 };
 
-// A token's holder and what it may do: viewer < user < operator < admin. Tokens are read from
-// `tokens_file`, one `token role name` per line; the file must not be readable by others.
+// A token's name and role: viewer < user < operator < admin. Tokens are read from `tokens_file`,
+// one `token role name` per line; other users must not be able to read the file.
 struct Server {
     std::string address = "127.0.0.1";
     std::uint16_t port = 8000;
     std::optional<TlsFiles> tls;
     std::string tokens_file;  // empty: no authentication, loopback only
     bool metrics_need_token = false;
+    std::string ui_directory;  // empty: /ui/ answers 404
     std::size_t connections_max = 1'024;
     std::size_t body_bytes_max = 1u << 20;
     std::size_t log_streams_max = 1'024;
@@ -42,8 +42,8 @@ struct Server {
 
 struct Lease {
     bool enabled = true;
-    // The same inside and outside of the cluster: two daemons with different defaults would both
-    // lead.
+    // The same default inside and outside of the cluster: two daemons with different defaults would
+    // both lead.
     std::string namespace_name = "gpuctl-system";
     std::string name = "gpuctld";
     milliseconds duration{15'000};
@@ -51,7 +51,7 @@ struct Lease {
     milliseconds retry_period{2'000};
 };
 
-// The pod that runs this gpuctld, where there is one.
+// The pod that runs this gpuctld, if any.
 struct OwnPod {
     std::string namespace_name;
     std::string name;
@@ -68,7 +68,7 @@ struct Kubernetes {
     Lease lease;
     OwnPod pod;
     std::size_t binds_in_flight_max = 64;
-    seconds bind_timeout{5};  // A2: a deposed leader's write must be over by then
+    seconds bind_timeout{5};  // a deposed leader's write must have ended by then
     KubernetesEvents events = KubernetesEvents::all;
     std::int64_t conditions_per_second = 20;
     std::int64_t success_events_per_second = 5;
@@ -84,15 +84,15 @@ struct EmbeddedNodes {
     std::string gpu_resource = "nvidia.com/gpu";
     std::string gpu_model;
     std::int64_t gpus = 0;
-    std::vector<std::string> mig_slices;  // that each of them is cut into; none: they are whole
-    std::int32_t gpu_replicas = 1;        // that each of them is shared by
+    std::vector<std::string> mig_slices;  // the slices of each GPU; none: whole GPUs
+    std::int32_t gpu_replicas = 1;        // the replicas of each shared GPU
     std::int64_t cpu_cores = 64;
     std::int64_t memory_gib = 512;
     std::map<std::string, std::string> labels;
-    std::int64_t nodes_per_rack = 0;  // 0: nobody knows their racks
+    std::int64_t nodes_per_rack = 0;  // 0: racks unknown
 };
 
-// A small cluster with the pools and GPU models that config/examples/ asks for.
+// A small cluster with the pools and GPU models that config/examples/ uses.
 std::vector<EmbeddedNodes> default_nodes();
 
 struct Embedded {
@@ -120,7 +120,7 @@ struct Journal {
 
 struct Logs {
     std::size_t ring_lines_per_subscriber = 10'000;
-    std::size_t history_lines_per_pod = 10'000;  // what a reconnecting reader may resume from
+    std::size_t history_lines_per_pod = 10'000;  // how far back a reconnecting reader may resume
     std::size_t line_bytes_max = 64u << 10;
     seconds ping_interval{20};
 };
@@ -138,22 +138,22 @@ struct Names {
     std::string label_prefix = "runwhere.ai";
     TopologyKeys topology_labels;
     std::vector<std::string> unhealthy_conditions = {"GpuUnhealthy"};
-    std::int32_t gpu_replicas = 1;  // of a shared GPU, where no label says how many
+    std::int32_t gpu_replicas = 1;  // of a shared GPU, where no label has the count
 };
 
-struct Config {
+// Its base is the policy, which other rooms read by themselves.
+struct Config : PolicyDocument {
     Server server;
     Cluster cluster;
-    Policy policy;
     Journal journal;
     Logs logs;
     Metrics metrics;
     Logging logging;
     Names names;
-    // Where each key that was given stands, "gpuctld.yaml:3:5" or "environment variable X", by its
-    // dotted name; for messages.
+    // The place of each key that was given, "gpuctld.yaml:3:5", "environment variable X" or "flag
+    // --listen", by its dotted name; for messages and for print_config().
     std::map<std::string, std::string> places;
-    // What is allowed and perhaps not meant: sentences with their places.
+    // Values that are allowed and perhaps not intended: sentences with their places.
     std::vector<std::string> warnings;
     // Variables with our prefix that describe services of the namespace: service_links.hpp.
     std::vector<std::string> service_links;

@@ -6,7 +6,7 @@
 namespace gpuctl::config {
 namespace {
 
-// What has no members, or is no list of maps, was told by who read it.
+// An element without members was reported by its reader.
 wire::Field member_of(const wire::Field& map, std::string_view key) {
     if (!map || !map.json().is_object()) return {};
     return wire::Fields{map}.find(key);
@@ -24,7 +24,7 @@ public:
         std::sort(names_.begin(), names_.end());
     }
 
-    // A name that is none of them is an error where it stands.
+    // An unknown name is an error at its place.
     void check(const wire::Field& field) const {
         if (!field || field.json().is_structured()) return;
         if (field.problems().has_error_at(field.pointer())) return;
@@ -48,7 +48,7 @@ KnownNames known_pools(const Config& config) {
     return {"pool", std::move(names), "pools are those of cluster.embedded.nodes and policy.pools"};
 }
 
-// The pools of nodes, by name; only these can be told from a configuration.
+// The pools of nodes, by name; other properties of nodes are not known from a configuration.
 std::map<std::string, std::string> pools_of_nodes(const Config& config) {
     std::map<std::string, std::string> out;
     for (const EmbeddedNodes& group : config.cluster.embedded.nodes) {
@@ -66,7 +66,8 @@ KnownNames known_nodes(const Config& config) {
             "the nodes of a group of cluster.embedded.nodes are called name-0, name-1, ..."};
 }
 
-// A window is for the nodes that meet all it names: one that lies elsewhere would stay open.
+// A window applies to nodes that match all its selectors: a named node of another pool would stay
+// open.
 void check_pool_of_nodes(const Config& config, const wire::Field& window) {
     const wire::Field pool = member_of(window, "pool");
     const std::vector<wire::Field> nodes = elements_of(member_of(window, "nodes"));
@@ -79,7 +80,7 @@ void check_pool_of_nodes(const Config& config, const wire::Field& window) {
         const auto known = pools.find(node.text().value_or(""));
         if (known == pools.end() || known->second == wanted) continue;
         node.error("node " + known->first + " is in pool " + known->second + ", not in pool " +
-                   wanted + " of this window: leave out the pool, or name a node of it");
+                   wanted + " of this window: remove the pool, or name a node of it");
     }
 }
 

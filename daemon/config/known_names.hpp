@@ -1,13 +1,13 @@
 #pragma once
-// Names in the policy of pools and nodes that the cluster must have.
+// Checks names in the policy against the pools and nodes of the cluster.
 
 #include "daemon/config/config.hpp"
-#include "daemon/wire/fields.hpp"
+#include "wire/job/fields.hpp"
 
 namespace gpuctl::config {
 
-// For the embedded cluster, of which all is known before there is one: nodes of Kubernetes come and
-// go, and their labels say what pools there are.
+// For the embedded cluster, which is fully known before the start: nodes of Kubernetes come and go,
+// and their labels define the pools.
 void check_known_names(const Config& config, const wire::Field& policy);
 
 }  // namespace gpuctl::config

@@ -1,10 +1,12 @@
 #include "daemon/config/load.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
+#include "daemon/config/keys/tables.hpp"
 #include "daemon/config/service_links.hpp"
-#include "daemon/config/tables.hpp"
+#include "policy_document/refusal.hpp"
 
 extern char** environ;
 
@@ -12,7 +14,7 @@ namespace gpuctl::config {
 namespace {
 
 constexpr std::string_view kEnvironmentPrefix = "GPUCTLD_";
-// Names with the prefix that are not keys: which file to read (the command line's business).
+// Names with the prefix that are not keys: the path of the file (for the command line).
 constexpr std::string_view kConfigVariable = "GPUCTLD_CONFIG";
 
 std::string pointer_of(const std::string& path) {
@@ -23,36 +25,24 @@ std::string pointer_of(const std::string& path) {
     return pointer;
 }
 
-std::string path_of(const std::string& pointer) {
-    std::string path = pointer.substr(pointer.empty() ? 0 : 1);
-    for (char& c : path) {
-        if (c == '/') c = '.';
-    }
-    return path;
-}
-
-std::string told(const std::string& file, const Place& place) {
-    if (place.line == 0) return file;
-    return file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
-}
-
-Error invalid(const std::string& message) {
-    return make_error(ErrorCode::InvalidConfiguration, message);
-}
-
 struct Overlay {
     std::map<std::string, std::string> origins;  // which variable each pointer came from
     std::vector<std::string> service_links;      // left out
     std::vector<std::string> warnings;
 };
 
-// Puts the environment's values into the document, as if they stood in the file.
+// Puts the environment's values into the document, as if they were in the file.
 Result<Overlay> overlay(wire::Document& document,
                         const std::map<std::string, std::string>& environment) {
     std::map<std::string, std::string> paths;
+    std::map<std::string, std::string> moved;
     std::vector<std::string> names;
-    for (const KeyDescription& key : describe_keys()) {
+    for (const KeyDescription& key : describe_moved_and_present_keys()) {
         if (key.environment.empty()) continue;
+        if (key.has_moved) {
+            moved[key.environment] = key.path + " " + key.meaning;
+            continue;
+        }
         paths[key.environment] = key.path;
         names.push_back(key.environment);
     }
@@ -64,17 +54,23 @@ Result<Overlay> overlay(wire::Document& document,
             result.service_links.push_back(name);
             continue;
         }
+        // Every key of a section that has moved.
+        const auto is_moved = [&name](const auto& one) {
+            return name == one.first || name.starts_with(one.first + "_");
+        };
+        if (const auto it = std::find_if(moved.begin(), moved.end(), is_moved); it != moved.end()) {
+            return invalid("environment variable " + name + ": " + it->second);
+        }
         const auto it = paths.find(name);
         if (it == paths.end()) {
             const std::string nearest = wire::nearest_name(name, names);
             return invalid("environment variable " + name + " is not a key of gpuctld.yaml" +
                            (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
         }
-        if (value.empty()) {  // as likely a value that got lost as one
+        if (value.empty()) {  // often a value that got lost
             result.warnings.push_back(
                 "environment variable " + name +
-                " is set and empty; it is not used: unset it, or write '\"\"' for "
-                "an empty text");
+                " is set but empty, and is ignored: unset it, or write '\"\"' for an empty text");
             continue;
         }
         const std::string pointer = pointer_of(it->second);
@@ -87,37 +83,13 @@ Result<Overlay> overlay(wire::Document& document,
             document.root[nlohmann::json::json_pointer{pointer}] = std::move(read);
         } catch (const nlohmann::json::exception&) {
             return invalid("environment variable " + name +
-                           ": the file has something else than a "
-                           "section on the way to " +
+                           ": the file has a value instead of a section on the path to " +
                            it->second);
         }
         document.written[pointer] = value;
         result.origins[pointer] = name;
     }
     return result;
-}
-
-Error refused(const std::string& file, std::vector<Detail> details,
-              const std::map<std::string, std::string>& origins) {
-    const Detail& first = details.front();
-    std::string message = told(file, first.place);
-    if (const auto it = origins.find(first.place.pointer); it != origins.end()) {
-        message = "environment variable " + it->second;
-    }
-    message += ": " + first.message;
-    if (details.size() > 1) {
-        message += " (and " + std::to_string(details.size() - 1) + " more)";
-    }
-    return Error{ErrorCode::InvalidConfiguration, std::move(message), std::move(details)};
-}
-
-// "must be ...", "\"x\" has ..." -> "server.port must be ...": the readers of values and the rules
-// of names do not know their key.
-void name_keys(std::vector<Detail>& details) {
-    for (Detail& detail : details) {
-        if (detail.message.substr(0, 5) != "must " && detail.message[0] != '"') continue;
-        detail.message = path_of(detail.place.pointer) + " " + detail.message;
-    }
 }
 
 std::map<std::string, std::string> process_environment() {
@@ -136,24 +108,9 @@ std::map<std::string, std::string> process_environment() {
 Result<Config> parse(std::string_view yaml, const std::string& file_name,
                      const std::map<std::string, std::string>& environment,
                      const Cluster& cluster) {
-    auto documents = wire::parse_yaml(yaml);
-    if (documents.has_error()) {
-        std::vector<Detail> details = documents.error().details;
-        if (details.empty()) details.push_back({{}, documents.error().message});
-        return refused(file_name, std::move(details), {});
-    }
-    if (documents->size() > 1) {
-        return invalid(file_name + ": holds " + std::to_string(documents->size()) +
-                       " documents; a configuration is one");
-    }
-    wire::Document document;
-    document.root = nlohmann::json::object();
-    if (!documents->empty()) document = std::move(documents->front());
-    if (!document.root.is_object()) {
-        return invalid(told(file_name, document.place_of("")) +
-                       ": a configuration is a map of sections, not " +
-                       wire::kind_of(document.root));
-    }
+    Result<wire::Document> parsed = one_document(yaml, file_name);
+    if (parsed.has_error()) return parsed.error();
+    wire::Document document = std::move(*parsed);
     Result<Overlay> overlaid = overlay(document, environment);
     if (overlaid.has_error()) return overlaid.error();
     const std::map<std::string, std::string>& origins = overlaid->origins;
@@ -167,11 +124,11 @@ Result<Config> parse(std::string_view yaml, const std::string& file_name,
     name_keys(problems.errors);
     if (!problems.errors.empty()) return refused(file_name, std::move(problems.errors), origins);
     for (const Detail& warning : problems.warnings) {
-        warnings.push_back(told(file_name, warning.place) + ": " + warning.message);
+        warnings.push_back(place_text(file_name, warning.place) + ": " + warning.message);
     }
     config.warnings = std::move(warnings);
     for (const auto& [pointer, place] : document.places) {
-        config.places[path_of(pointer)] = told(file_name, place);
+        config.places[path_of(pointer)] = place_text(file_name, place);
     }
     for (const auto& [pointer, variable] : origins) {
         config.places[path_of(pointer)] = "environment variable " + variable;

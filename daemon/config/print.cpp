@@ -1,65 +1,79 @@
-// Configurations as text: the commented file, the list of keys, and what differs between two.
+// Configurations as text: the commented file, the list of keys, and the difference of two.
 
+#include "daemon/config/keys/tables.hpp"
 #include "daemon/config/load.hpp"
-#include "daemon/config/tables.hpp"
-#include "daemon/text/url.hpp"
+#include "daemon/config/sources.hpp"
+#include "text/url.hpp"
 
 namespace gpuctl::config {
 namespace {
 
 using Lines = std::vector<std::string>;
 
-void print_members(const std::vector<Shown>& members, bool meanings, Lines& lines);
+// Prints members as YAML; the meaning above each, the source after each value.
+class Printer {
+public:
+    // `sources` may be null: none are printed.
+    explicit Printer(const Sources* sources) : sources_(sources) {}
 
-void append(Lines& lines, const Lines& more, std::string_view first, std::string_view rest) {
-    for (std::size_t i = 0; i < more.size(); ++i) {
-        lines.push_back(std::string{i == 0 ? first : rest} + more[i]);
-    }
-}
-
-void print_items(const Shown& shown, bool meanings, Lines& lines) {
-    bool explain = meanings;
-    for (const auto& item : shown.items) {
-        Lines inner;
-        print_members(item, explain, inner);
-        explain = false;  // the meanings stand above the first item's keys only
-        // The dash goes in front of the first line that is not a comment.
-        bool dashed = false;
-        for (const std::string& line : inner) {
-            const bool comment = line.substr(0, 1) == "#";
-            lines.push_back((dashed || comment ? "    " : "  - ") + line);
-            dashed = dashed || !comment;
+    void print(const std::vector<Shown>& members, const std::string& prefix, bool meanings,
+               Lines& lines) const {
+        for (const Shown& shown : members) {
+            if (shown.moved) continue;
+            if (meanings) lines.push_back("# " + std::string{shown.meaning});
+            print_one(shown, prefix + std::string{shown.name}, meanings, lines);
         }
     }
-}
 
-void print_one(const Shown& shown, bool meanings, Lines& lines) {
-    Lines own;
-    switch (shown.form) {
-        case Shown::Form::scalar:
-            own.push_back(std::string{shown.name} + ": " + shown.value);
-            break;
-        case Shown::Form::map: {
-            own.push_back(std::string{shown.name} + ":");
+private:
+    static void append(Lines& lines, const Lines& more, std::string_view indent) {
+        for (const std::string& line : more) lines.push_back(std::string{indent} + line);
+    }
+
+    void print_items(const Shown& shown, const std::string& path, bool meanings,
+                     Lines& lines) const {
+        for (std::size_t i = 0; i < shown.items.size(); ++i) {
             Lines inner;
-            print_members(shown.members, meanings, inner);
-            append(own, inner, "  ", "  ");
-            break;
+            // The meanings are printed above the first item's keys only.
+            print(shown.items[i], path + "[" + std::to_string(i) + "].", meanings && i == 0, inner);
+            // The dash goes in front of the first line that is not a comment.
+            bool dashed = false;
+            for (const std::string& line : inner) {
+                const bool comment = line.substr(0, 1) == "#";
+                lines.push_back((dashed || comment ? "    " : "  - ") + line);
+                dashed = dashed || !comment;
+            }
         }
-        case Shown::Form::list:
-            own.push_back(std::string{shown.name} + ":");
-            print_items(shown, meanings, own);
-            break;
     }
-    append(lines, own, shown.absent ? "#" : "", shown.absent ? "#" : "");
-}
 
-void print_members(const std::vector<Shown>& members, bool meanings, Lines& lines) {
-    for (const Shown& shown : members) {
-        if (meanings) lines.push_back("# " + std::string{shown.meaning});
-        print_one(shown, meanings, lines);
+    void print_one(const Shown& shown, const std::string& path, bool meanings, Lines& lines) const {
+        const Printer silent{nullptr};
+        const Printer& inside = shown.absent ? silent : *this;  // an example has no source
+        Lines own;
+        switch (shown.form) {
+            case Shown::Form::scalar: {
+                std::string line = std::string{shown.name} + ": " + shown.value;
+                if (inside.sources_ != nullptr) line += "  # " + sources_->of(path);
+                own.push_back(std::move(line));
+                break;
+            }
+            case Shown::Form::map: {
+                own.push_back(std::string{shown.name} + ":");
+                Lines inner;
+                inside.print(shown.members, path + ".", meanings, inner);
+                append(own, inner, "  ");
+                break;
+            }
+            case Shown::Form::list:
+                own.push_back(std::string{shown.name} + ":");
+                inside.print_items(shown, path, meanings, own);
+                break;
+        }
+        append(lines, own, shown.absent ? "#" : "");
     }
-}
+
+    const Sources* sources_;
+};
 
 std::string environment_name(const std::string& path) {
     std::string name = "GPUCTLD_";
@@ -80,8 +94,8 @@ void describe(const std::vector<Shown>& members, const std::string& prefix, bool
     for (const Shown& shown : members) {
         const std::string path = prefix + std::string{shown.name};
         const bool scalar = shown.form == Shown::Form::scalar;
-        keys.push_back(
-            {path, scalar && !in_list ? environment_name(path) : "", std::string{shown.meaning}});
+        keys.push_back({path, scalar && !in_list ? environment_name(path) : "",
+                        std::string{shown.meaning}, shown.moved});
         if (shown.form == Shown::Form::map) describe(shown.members, path + ".", in_list, keys);
         if (shown.form == Shown::Form::list && !shown.items.empty()) {
             describe(shown.items.front(), path + "[].", true, keys);
@@ -93,7 +107,7 @@ void describe(const std::vector<Shown>& members, const std::string& prefix, bool
 void flatten(const std::vector<Shown>& members, const std::string& prefix,
              std::map<std::string, std::string>& values) {
     for (const Shown& shown : members) {
-        if (shown.absent) continue;
+        if (shown.absent || shown.moved) continue;
         const std::string path = prefix + std::string{shown.name};
         if (shown.form == Shown::Form::scalar) values[path] = shown.value;
         if (shown.form == Shown::Form::map) flatten(shown.members, path + ".", values);
@@ -110,8 +124,8 @@ std::map<std::string, std::string> flat(const Config& config) {
 }
 
 bool may_change(const std::string& path) {
-    for (const std::string_view free :
-         {"policy.", "server.tls.", "server.tokensFile", "logging.level"}) {
+    for (const std::string_view free : {"policy.", "expert.scheduling.", "expert.pools[",
+                                        "server.tls.", "server.tokensFile", "logging.level"}) {
         if (path.substr(0, free.size()) == free) return true;
     }
     return false;
@@ -119,24 +133,47 @@ bool may_change(const std::string& path) {
 
 }  // namespace
 
-std::string print_config(const Config& config) {
-    std::string text =
-        "# gpuctld.yaml: every key with its meaning. What is commented out is an example of a key\n"
-        "# that has no value by default. Unknown keys are errors. `gpuctld --check-config` checks "
-        "a\n"
-        "# file; SIGHUP loads it anew. GPUCTLD_<SECTION>_<KEY> in the environment wins, for "
-        "example\n"
-        "# GPUCTLD_SERVER_PORT=9000.\n";
+namespace {
+
+constexpr const char* kTitle =
+    "# gpuctld.yaml: every key with its meaning. A commented line is an example of a key\n"
+    "# that has no value by default. Unknown keys are errors. `gpuctld --check-config` checks a\n"
+    "# file; SIGHUP loads it again. GPUCTLD_<SECTION>_<KEY> in the environment wins, for example\n"
+    "# GPUCTLD_SERVER_PORT=9000.\n";
+
+constexpr const char* kSources =
+    "# After each value is its source: default, policy NAME, file:line:column,\n"
+    "# environment variable NAME or flag NAME.\n";
+
+std::string print_sections(const Config& config, const Sources* sources) {
+    std::string text = kTitle;
+    if (sources != nullptr) text += kSources;
     for (const Shown& section : show_struct(config)) {
+        if (section.moved) continue;
         Lines lines;
-        print_members({section}, true, lines);
+        Printer{sources}.print({section}, "", true, lines);
         text += "\n";
         for (const std::string& line : lines) text += line + "\n";
     }
     return text;
 }
 
+}  // namespace
+
+std::string print_config(const Config& config) { return print_sections(config, nullptr); }
+
+std::string print_config_with_sources(const Config& config) {
+    const Sources sources{config};
+    return print_sections(config, &sources);
+}
+
 std::vector<KeyDescription> describe_keys() {
+    std::vector<KeyDescription> keys = describe_moved_and_present_keys();
+    std::erase_if(keys, [](const KeyDescription& key) { return key.has_moved; });
+    return keys;
+}
+
+std::vector<KeyDescription> describe_moved_and_present_keys() {
     std::vector<KeyDescription> keys;
     describe(show_struct(Config{}), "", false, keys);
     return keys;
@@ -158,7 +195,7 @@ Result<void> check_safe(const Config& config) {
     if (missing.empty()) return {};
     return make_error(ErrorCode::InvalidConfiguration,
                       config.at("server.address") + "server.address " + server.address +
-                          " is not loopback: anybody who reaches it could run jobs. Give " +
+                          " is not loopback: any client that reaches it could run jobs. Give " +
                           missing + ", or listen on 127.0.0.1");
 }
 

@@ -48,7 +48,7 @@ bool is_part_of_port(std::string_view name) {
     return false;
 }
 
-// The two that every service has.
+// The two variables that every service has.
 bool is_service(std::string_view prefix, const Environment& environment) {
     return environment.contains(std::string{prefix} + "_SERVICE_HOST") &&
            environment.contains(std::string{prefix} + "_SERVICE_PORT");

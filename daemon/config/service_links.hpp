@@ -8,7 +8,7 @@
 //   GPUCTLD_PORT_443_TCP_PROTO=tcp   GPUCTLD_PORT_443_TCP_PORT=443
 //   GPUCTLD_PORT_443_TCP_ADDR=10.0.0.7
 //
-// A name alone decides only where no mistyped key can look like it; else the value does
+// The name alone decides only where no mistyped key can look like it; otherwise the value does
 // (tcp://HOST:PORT), or that the variables which always come together are all there.
 
 #include <map>

@@ -1,5 +1,5 @@
-// What the loop does for its journal beside writing to it: new segments, snapshots, and what is
-// asked of the state that the journal gives.
+// The loop's work for its journal besides writing: new segments, snapshots, and queries on the
+// state in the journal's files.
 
 #include <utility>
 
@@ -9,14 +9,15 @@
 namespace gpuctl::core {
 namespace {
 
-using metrics::Metric;
+using ports::EngineObserver;
+using ports::SnapshotResult;
 
-// A disk that gives back other bytes again and again must not cost a long turn each time.
+// A disk that returns wrong bytes repeatedly must not cost a long turn each time.
 constexpr std::chrono::minutes kBetweenRescues{10};
 
 }  // namespace
 
-// At the end of a turn, when all that was appended is flushed.
+// At the end of a turn, when everything appended is flushed.
 void EngineLoop::tend_journal() {
     if (rolling_) return;
     if (std::exchange(rescue_due_, false)) rescue_journal();
@@ -37,16 +38,17 @@ void EngineLoop::rolled(const Result<void>& done, bool snapshot_due) {
     schedule_turn();
 }
 
-// Of the state at the begin of the segment, made by the replica meanwhile. Without it everything is
-// still in the segments, so a failure is not fatal: the next append tells if the disk is really
-// gone.
+// The snapshot of the state at the start of the segment, made by the replica in the background.
+// Without it all inputs are still in the segments, so a failure is not fatal: if the disk is really
+// gone, the next append reports it.
 void EngineLoop::begin_snapshot() {
     inputs_since_snapshot_ = 0;
     compacting_ = true;
     replica_.compact(engine_, taken_until_, [this](const Result<void>& written) {
         compacting_ = false;
         if (!written && written.error().code == ErrorCode::ShuttingDown) return;
-        recorder_.counter(Metric::journal_snapshots, {written ? "ok" : "failed"}).add();
+        notify(&EngineObserver::on_snapshot,
+               written ? SnapshotResult::written : SnapshotResult::failed);
         if (written) return;
         log::warn("snapshot not written", {{"err", written.error().message}});
         if (written.error().code != ErrorCode::JournalDamaged) return;
@@ -55,31 +57,29 @@ void EngineLoop::begin_snapshot() {
     });
 }
 
-// The files do not give what is in memory, so a restart would be refused, or would forget
-// something. What is in memory is what was acknowledged: a snapshot of it replaces the files. It is
-// written on the loop, which stands still meanwhile: better once than to lose jobs.
+// The files do not give the state in memory, so a restart would be refused, or would lose jobs. The
+// state in memory is what was acknowledged: a snapshot of it replaces the files. It is written on
+// the loop, which blocks meanwhile: better once than to lose jobs.
 void EngineLoop::rescue_journal() {
     if (broken_) return;
     const auto now = aio::Clock::now();
     if (rescued_at_ && now < *rescued_at_ + kBetweenRescues) return;
     rescued_at_ = now;
     aio::Turn::mark("rescue");
-    recorder_.counter(Metric::loop_exports).add();
     const Result<void> written = journal_.write_snapshot(engine_, taken_until_);
-    recorder_.counter(Metric::journal_snapshots, {written ? "rescued" : "failed"}).add();
+    notify(&EngineObserver::on_snapshot,
+           written ? SnapshotResult::rescued : SnapshotResult::rescue_failed);
     if (written) {
         inputs_since_snapshot_ = 0;
-        log::error(
-            "the journal's files are damaged and were replaced by a snapshot of what is in memory; "
-            "nothing is lost, but look after the disk: the next damage may be found by a restart");
         return;
     }
-    log::error("the journal's files are damaged, and what is in memory cannot be written",
+    log::error("the journal's files are damaged, and the state in memory cannot be written",
                {{"err", written.error().message}});
 }
 
 aio::Task<Result<void>> EngineLoop::ask_replica(Replica::Work work, aio::Deadline deadline) {
-    Result<void> answered = co_await replica_.ask(engine_, taken_until_, std::move(work), deadline);
+    Result<void> answered =
+        co_await replica_.query(engine_, taken_until_, std::move(work), deadline);
     co_return answered;
 }
 

@@ -11,35 +11,12 @@
 namespace gpuctl::core {
 namespace {
 
-using metrics::Metric;
-
-constexpr std::string_view kEventNames[] = {"NodeObserved",
-                                            "NodeRemoved",
-                                            "PodObserved",
-                                            "PodRemoved",
-                                            "GangObserved",
-                                            "GangRemoved",
-                                            "CacheSynced",
-                                            "JobSubmitted",
-                                            "JobDeleteRequested",
-                                            "PolicyChanged",
-                                            "BindOutcome",
-                                            "PodDeleteOutcome",
-                                            "WorkloadOutcome",
-                                            "LeadershipChanged",
-                                            "WokeUp",
-                                            "Plan",
-                                            "WorkloadObserved",
-                                            "WorkloadRemoved",
-                                            "JobAdopted",
-                                            "PodEvictOutcome",
-                                            "WorkloadResizeOutcome",
-                                            "DeviceClassObserved",
-                                            "DeviceClassRemoved"};
-static_assert(std::size(kEventNames) == std::variant_size_v<Event>);
+using Observer = ports::EngineObserver;
+using Phase = ports::EnginePhase;
 
 constexpr std::chrono::milliseconds kLagProbePeriod{250};
-// Jobs that changed since anybody read: what more of them cost is not left to the next reader.
+// The limit of jobs that changed since the listing was last updated; beyond it the loop updates the
+// listing itself instead of leaving the cost to the next reader.
 constexpr std::size_t kListingBehindMax = 512;
 
 }  // namespace
@@ -50,8 +27,7 @@ EngineLoop::EngineLoop(aio::Loop& loop, journal::Journal& journal, Engine engine
       journal_(journal),
       engine_(std::move(engine)),
       settings_(settings),
-      recorder_(recorder),
-      dispatcher_(recorder),
+      metrics_(recorder),
       tasks_(loop),
       changed_(loop),
       wake_changed_(loop),
@@ -60,13 +36,7 @@ EngineLoop::EngineLoop(aio::Loop& loop, journal::Journal& journal, Engine engine
       next_sequence_(static_cast<std::uint64_t>(next)),
       taken_until_(next),
       rolled_(loop),
-      seeds_(settings.seed),
-      journal_time_(recorder.histogram(Metric::cycle_phase, {"journal"})),
-      apply_time_(recorder.histogram(Metric::cycle_phase, {"apply"})),
-      plan_time_(recorder.histogram(Metric::cycle_phase, {"plan"})) {
-    for (const std::string_view name : kEventNames) {
-        inputs_by_kind_.push_back(&recorder.counter(Metric::inputs, {std::string{name}}));
-    }
+      seeds_(settings.seed) {
     replica_.on_damage([this] {
         rescue_due_ = true;
         schedule_turn();
@@ -76,12 +46,13 @@ EngineLoop::EngineLoop(aio::Loop& loop, journal::Journal& journal, Engine engine
 EngineLoop::~EngineLoop() { *alive_ = false; }
 
 void EngineLoop::start(ports::Cluster& cluster) {
-    (void)engine_.listing();  // all of it at once, so not in the turn of the first reader
-    dispatcher_.start(cluster);
+    (void)engine_.listing();  // all of it now, so not in the turn of the first reader
+    cluster_ = &cluster;
     if (settings_.adapter_lists_all) reconciler_.emplace();
-    // The replayed state may believe to lead; no bind leaves before the adapter says so again.
-    if (state().leading()) {
-        mailbox_.push_back({LeadershipChanged{false, state().epoch()}, nullptr});
+    // The replayed state may still be leading; no bind is sent before the adapter reports
+    // leadership again.
+    if (state().session.leading()) {
+        mailbox_.push_back({LeadershipChanged{false, state().session.epoch()}, nullptr});
         schedule_turn();
     }
     tasks_.spawn("engine timer", run_timer());
@@ -89,9 +60,9 @@ void EngineLoop::start(ports::Cluster& cluster) {
 }
 
 bool EngineLoop::offer(Event event) {
-    if (broken_) return true;  // taken and dropped, see the header
+    if (broken_) return true;  // accepted and dropped, see the header
     if (mailbox_.size() >= settings_.queue_max) {
-        recorder_.counter(Metric::mailbox_refused).add();
+        notify(&Observer::on_turned_away);
         return false;
     }
     if (reconciler_) reconcile(event);
@@ -100,9 +71,10 @@ bool EngineLoop::offer(Event event) {
     return true;
 }
 
-// May overfill the mailbox by what vanished: once, and no more than the state holds.
+// May exceed the mailbox's bound by the vanished objects: once, and by no more than the state
+// holds.
 void EngineLoop::reconcile(const Event& event) {
-    reconciler_->note(event);
+    reconciler_->record(event);
     if (!std::holds_alternative<CacheSynced>(event)) return;
     std::vector<Event> vanished = reconciler_->vanished(state());
     if (!vanished.empty()) {
@@ -122,12 +94,11 @@ void EngineLoop::schedule_turn() {
 
 Input EngineLoop::stamp(Event event) {
     now_ms_ = std::max(now_ms_, aio::Loop::wall_ms());
-    inputs_by_kind_[event.index()]->add();
     return Input{Sequence{next_sequence_++}, Instant{now_ms_}, seeds_.next(), std::move(event)};
 }
 
 const ClusterState& EngineLoop::state() const {
-    engine_.state().look(Instant{std::max(now_ms_, aio::Loop::wall_ms())});
+    engine_.state().session.look(Instant{std::max(now_ms_, aio::Loop::wall_ms())});
     return engine_.state();
 }
 
@@ -145,8 +116,8 @@ void EngineLoop::turn() {
         const auto started = aio::Clock::now();
         for (const Input& input : inputs) apply(input);
         if (drained_any) {
-            apply_time_.observe(seconds_since(started));
-            note_cost(inputs.size(), aio::Clock::now() - began);
+            notify(&Observer::on_phase, Phase::apply, inputs.size(), aio::Clock::now() - started);
+            update_input_cost(inputs.size(), aio::Clock::now() - began);
         }
         taken_ = std::move(inputs);
         plan();
@@ -161,17 +132,17 @@ void EngineLoop::turn() {
     engine_.tend_listing(kListingBehindMax);
     changed_.notify_all();
     if (broken_) {
-        // Planning broke it behind their inputs: nobody else knows of them any more.
+        // Planning broke it after their inputs were applied: only these references are left.
         for (const auto& waiter : waiters) waiter->answer(*broken_);
         return;
     }
-    // More to plan only counts while planning tries something, so that a mistake in wants_plan()
-    // could not spin the loop.
+    // Wanting to plan only counts while planning tries something, so that a bug in wants_plan()
+    // cannot spin the loop.
     if (!mailbox_.empty() || (engine_.wants_plan() && tried() != tried_before)) schedule_turn();
 }
 
-// The longest batch that is expected to take no longer than batch_time. One input that takes longer
-// than usual, a new policy say, is forgotten within a few turns.
+// The longest batch that is expected to take no longer than batch_time. One unusually slow input, a
+// new policy for example, loses its influence within a few turns.
 std::size_t EngineLoop::batch_size() const {
     constexpr std::int64_t kLeast = 16;
     const std::int64_t in_time = std::chrono::nanoseconds{settings_.batch_time}.count() /
@@ -180,7 +151,7 @@ std::size_t EngineLoop::batch_size() const {
     return std::min({mailbox_.size(), settings_.batch_max, most});
 }
 
-void EngineLoop::note_cost(std::size_t inputs, aio::Clock::duration took) {
+void EngineLoop::update_input_cost(std::size_t inputs, aio::Clock::duration took) {
     const std::int64_t cost = std::chrono::nanoseconds{took}.count() /
                               std::max<std::int64_t>(static_cast<std::int64_t>(inputs), 1);
     input_cost_ns_ += (cost - input_cost_ns_) / 4;
@@ -198,7 +169,7 @@ std::uint64_t EngineLoop::tried() const {
     return figures.attempts + figures.placements + figures.skipped_by_negative_cache;
 }
 
-// Journals the next events; false when the journal broke (and everything was told so).
+// Journals the next events; false when the journal broke (and every waiter got its error).
 bool EngineLoop::take_batch(std::vector<Input>& inputs,
                             std::vector<std::shared_ptr<Waiter>>& waiters) {
     const auto started = aio::Clock::now();
@@ -215,9 +186,8 @@ bool EngineLoop::take_batch(std::vector<Input>& inputs,
             return false;
         }
     }
-    recorder_.histogram(Metric::batch).observe(static_cast<double>(count));
     Result<void> flushed = journal_.flush();
-    journal_time_.observe(seconds_since(started));
+    notify(&Observer::on_phase, Phase::journal, count, aio::Clock::now() - started);
     if (flushed) return true;
     for (const auto& waiter : waiters) waiter->answer(flushed.error());
     break_down(flushed.error());
@@ -225,40 +195,32 @@ bool EngineLoop::take_batch(std::vector<Input>& inputs,
 }
 
 void EngineLoop::apply(const Input& input) {
-    remember(input.event);
+    track_input(input.event);
     step(input);
 }
 
 void EngineLoop::step(const Input& input) {
+    notify(&Observer::on_input, input);
     engine_.step(input, effects_);
     taken_until_ = Sequence{static_cast<std::uint64_t>(input.sequence) + 1};
     ++inputs_since_snapshot_;
 }
 
-void EngineLoop::remember(const Event& event) {
-    history_.on_event(event, Instant{now_ms_});
-    dispatcher_.on_event(event);
+// The loop's own state that depends on an input.
+void EngineLoop::track_input(const Event& event) {
     if (std::holds_alternative<CacheSynced>(event)) {
-        if (!synced_) log::info("cluster read completely");
         synced_ = true;
     } else if (const auto* leadership = std::get_if<LeadershipChanged>(&event)) {
         leading_ = leadership->leading;
-        log::info("leadership changed", {{"leading", leadership->leading},
-                                         {"epoch", static_cast<std::uint64_t>(leadership->epoch)}});
     } else if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
         arriving_.erase(submitted->job.spec.key);
-        log::info("job submitted", {{"job", submitted->job.spec.key},
-                                    {"kind", to_string(submitted->job.spec.kind)},
-                                    {"uid", submitted->job.uid}});
-    } else if (const auto* asked = std::get_if<JobDeleteRequested>(&event)) {
-        log::info("job deletion asked", {{"job", asked->key}, {"force", asked->force}});
     } else if (const auto* outcome = std::get_if<WorkloadOutcome>(&event)) {
         settle(*outcome);
     }
 }
 
-// Plans while that gets somewhere, but leaves the sockets their turn: what is left is taken up by
-// the next turn.
+// Plans while that makes progress, but returns to the sockets in between: the next turn continues
+// the rest.
 void EngineLoop::plan() {
     const auto started = aio::Clock::now();
     std::size_t plans = 0;
@@ -274,31 +236,31 @@ void EngineLoop::plan() {
         taken_.push_back(std::move(input));
     }
     if (plans == 0) return;
-    plan_time_.observe(seconds_since(started));
+    notify(&Observer::on_phase, Phase::plan, plans, aio::Clock::now() - started);
     if (Result<void> flushed = journal_.flush(); !flushed) break_down(flushed.error());
 }
 
 void EngineLoop::dispatch_effects() {
     for (const Effect& effect : effects_) {
-        history_.on_effect(effect, Instant{now_ms_});
+        notify(&Observer::on_effect, effect, Instant{now_ms_});
         if (const auto* wake = std::get_if<WakeAt>(&effect)) {
             wake_at_ = wake->at;
             wake_changed_.notify_all();
             continue;
         }
-        dispatcher_.dispatch(effect);
+        GPUCTL_CHECK(cluster_ != nullptr, "effects are sent only after start()");
+        cluster_->carry_out(effect);
     }
     effects_.clear();
 }
 
 void EngineLoop::break_down(Error error) {
     if (broken_) return;
-    log::error("journal failed, no work is taken until a restart", {{"err", error.message}});
-    recorder_.gauge(Metric::journal_failed).set(1);
-    broken_ =
-        make_error(ErrorCode::JournalFailed,
-                   "the journal cannot be written (" + error.message +
-                       "); no work is taken until gpuctld is restarted with room on its disk");
+    notify(&Observer::on_broken, error);
+    broken_ = make_error(
+        ErrorCode::JournalFailed,
+        "the journal cannot be written (" + error.message +
+            "); no work is accepted until gpuctld is restarted with free space on its disk");
     replica_.journal_broke(*broken_);
     effects_.clear();
     for (const Item& item : mailbox_) {
@@ -311,7 +273,7 @@ void EngineLoop::break_down(Error error) {
     changed_.notify_all();
 }
 
-// Rare and important enough to go beyond the mailbox's bound by one.
+// Rare and important enough to exceed the mailbox's bound by one.
 void EngineLoop::change_policy(Policy policy) {
     if (broken_) return;
     mailbox_.push_back({PolicyChanged{std::move(policy)}, nullptr});
@@ -340,7 +302,7 @@ aio::Task<bool> EngineLoop::stop(aio::Deadline deadline) {
     for (const auto& [key, waiter] : awaiting_workload_) waiter->answer(stopping);
     awaiting_workload_.clear();
     const bool joined = co_await tasks_.join(deadline);
-    // The journal is closed next: nothing of it may be under way.
+    // The journal is closed next: no write may be in progress.
     const bool replica_ended = co_await replica_.stop(deadline);
     while (rolling_ && !deadline.passed()) co_await rolled_.wait(deadline);
     co_return joined&& replica_ended && !rolling_;
@@ -358,7 +320,7 @@ aio::Task<void> EngineLoop::run_timer() {
             const aio::Deadline deadline =
                 aio::Deadline::in(std::min<aio::Clock::duration>(left, kNothingToDo));
             co_await wake_changed_.wait(deadline);
-            continue;  // changed, due, or cancelled: look again
+            continue;  // changed, due, or cancelled: check again
         }
         if (offer(WokeUp{})) {
             wake_at_.reset();
@@ -370,12 +332,11 @@ aio::Task<void> EngineLoop::run_timer() {
 }
 
 aio::Task<void> EngineLoop::measure_lag() {
-    metrics::Histogram& lag = recorder_.histogram(Metric::loop_lag);
     while (!tasks_.cancelled()) {
         const aio::Deadline due = aio::Deadline::in(kLagProbePeriod);
         const bool slept = co_await aio::sleep_until(due);
         if (!slept) co_return;
-        lag.observe(seconds_since(due.at()));
+        notify(&Observer::on_lag, aio::Clock::now() - due.at());
     }
 }
 

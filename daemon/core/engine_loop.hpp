@@ -1,22 +1,22 @@
 #pragma once
-// Where everything meets: mailbox -> journal -> engine -> effects, one turn at a time.
+// The control loop: mailbox -> journal -> engine -> effects, one turn at a time.
 //
 //   offer() ──> mailbox (bounded) ──> turn: append batch, flush ─> step each ─> Plan while wanted,
 //                  ^                          flush ─> effects ─> ports::Cluster
 //                  └────────────────────────── outcomes as events ───────┘
 //
 // A turn drains at most batch_max events, fewer where they take longer than batch_time, and plans
-// at most plans_per_turn_max times, then gives sockets and timers their go. No effect leaves before
+// at most plans_per_turn_max times, then lets sockets and timers run. No effect leaves before
 // the inputs behind it were written (flush: they survive kill -9); a submit is answered only after
 // they are on disk (sync). While a full segment of the journal is sealed and the next one begun, on
 // the pool, there is no turn: events wait in the mailbox.
 //
-// What takes long is asked of a second engine on a thread of its own (replica.hpp): ask(). That one
-// writes the journal's snapshots, too.
+// Long queries run on a second engine on another thread (replica.hpp): query(). It writes the
+// journal's snapshots, too.
 //
 // When a write or sync fails the journal is broken for good: the state freezes, further events are
-// taken and dropped (only a restart helps, and then the adapter tells everything anew), submits are
-// refused, reads go on.
+// accepted and dropped (only a restart helps, after which the adapter reports everything again),
+// submits are refused, reads continue.
 //
 // Thread: the loop's. Lifecycle: start(), ..., stop_intake(), drain(), stop(). Cancellation:
 // waiting submits are answered with ShuttingDown by stop().
@@ -30,16 +30,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/signal.hpp"
-#include "daemon/aio/task_group.hpp"
-#include "daemon/core/dispatcher.hpp"
+#include "aio/loop.hpp"
+#include "aio/signal.hpp"
+#include "aio/task_group.hpp"
 #include "daemon/core/history.hpp"
+#include "daemon/core/log_observer.hpp"
+#include "daemon/core/metrics_observer.hpp"
 #include "daemon/core/reconcile.hpp"
 #include "daemon/core/replica.hpp"
 #include "daemon/journal/journal.hpp"
-#include "daemon/ports/cluster.hpp"
 #include "metrics/recorder.hpp"
+#include "ports/cluster.hpp"
+#include "ports/engine_observer.hpp"
 #include "scheduler/base/rng.hpp"
 #include "scheduler/engine/engine.hpp"
 
@@ -50,11 +52,13 @@ struct EngineLoopSettings {
     std::size_t batch_max = 1'024;
     std::chrono::microseconds batch_time{4'000};
     std::size_t plans_per_turn_max = 16;
-    std::chrono::microseconds plan_time{5'000};  // of a turn; then what is left waits for the next
+    std::chrono::microseconds plan_time{5'000};  // of a turn; what is left waits for the next one
     std::uint64_t snapshot_every_inputs = 100'000;
-    std::uint64_t seed = 0;          // of the seeds handed to the engine
-    bool wait_for_workload = false;  // Kubernetes: a submit is answered after the API server too
-    bool adapter_lists_all = false;  // Kubernetes: what is not told before CacheSynced is gone
+    std::uint64_t seed = 0;  // base of the seeds given to the engine
+    bool wait_for_workload =
+        false;  // Kubernetes: acknowledge a submit after the API server has it too
+    bool adapter_lists_all =
+        false;  // Kubernetes: an object not reported before CacheSynced is gone
     ReplicaSettings replica;
 };
 
@@ -65,7 +69,10 @@ public:
                EngineLoopSettings settings, metrics::Recorder& recorder);
     ~EngineLoop() override;
 
-    // Events may come from now on. Effects go to `cluster`, which outlives this.
+    // Adds an observer, called after metrics, log and history; it outlives this.
+    void observe(ports::EngineObserver& observer) { observers_.push_back(&observer); }
+
+    // Starts accepting events. Effects go to `cluster`, which outlives this.
     void start(ports::Cluster& cluster);
 
     [[nodiscard]] bool offer(Event event) override;
@@ -74,31 +81,31 @@ public:
     // Errors: JobExists (accepted and not yet visible), NotLeader, ClusterUnavailable,
     // TooManyRequests, JournalFailed, ShuttingDown, UnknownOutcome (stored, not confirmed in time).
     aio::Task<Result<void>> submit(JobRecord job, aio::Deadline deadline);
-    // Answered once the wish is on disk.
+    // Answered once the request is on disk.
     aio::Task<Result<void>> remove(ObjectKey key, bool force, aio::Deadline deadline);
     void change_policy(Policy policy);
 
-    // Runs `work` on another thread, with an engine that took the inputs that this one took: the
-    // answer is about the state that is there now, what was submitted and answered included. Errors
-    // as Replica::ask().
+    // Runs `work` on another thread, with an engine that took the same inputs: the answer is about
+    // the current state, including everything that was submitted and acknowledged. Errors as
+    // Replica::query().
     template <typename T>
-    aio::Task<Result<Asked<T>>> ask(std::function<T(const Engine& engine)> work,
-                                    aio::Deadline deadline);
+    aio::Task<Result<QueryResult<T>>> query(std::function<T(const Engine& engine)> work,
+                                            aio::Deadline deadline);
 
     void stop_intake() { intake_stopped_ = true; }
     // True when the mailbox ran empty and every submit was answered in time.
     aio::Task<bool> drain(aio::Deadline deadline);
-    // Ends timers and answers who still waits.
+    // Ends timers and answers the requests that still wait.
     aio::Task<bool> stop(aio::Deadline deadline);
 
     [[nodiscard]] const Engine& engine() const { return engine_; }
-    // For whoever looks now: what has waited goes on waiting while nothing happens.
+    // The time for readers: it advances although no input arrives.
     [[nodiscard]] const ClusterState& state() const;
-    // What readers are shown, up to date; valid until the next turn. Who reads starts in it has
-    // them brought up to date, in turns of their own where that takes long.
+    // The listing for readers, up to date; valid until the next turn. Readers of estimated starts
+    // wait for their update, which takes turns of its own where it is long.
     [[nodiscard]] Listing& listing();
-    // Nobody has asked for starts for a while, and those that are known are old; renewed_starts()
-    // returns once they are not.
+    // No reader has used the estimated starts for a while, and they are old; renewed_starts()
+    // returns when they are up to date.
     [[nodiscard]] bool are_starts_old();
     aio::Task<void> renewed_starts(aio::Deadline deadline);
     // The engine took every input before this one.
@@ -108,7 +115,7 @@ public:
     [[nodiscard]] bool synced() const { return synced_; }
     [[nodiscard]] bool leading() const { return leading_; }
     [[nodiscard]] std::size_t mailbox_size() const { return mailbox_.size(); }
-    // Why no job is taken right now; nothing: jobs are taken.
+    // Why no job is accepted right now; nullopt: jobs are accepted.
     [[nodiscard]] std::optional<Error> refusal() const;
     // Notified after every turn that took an input.
     [[nodiscard]] aio::Signal& changed() { return changed_; }
@@ -128,7 +135,11 @@ private:
     void step(const Input& input);
     void plan();
     Input stamp(Event event);
-    void remember(const Event& event);
+    void track_input(const Event& event);
+    template <typename... Parameters, typename... Arguments>
+    void notify(void (ports::EngineObserver::*what)(Parameters...), const Arguments&... about) {
+        for (ports::EngineObserver* observer : observers_) (observer->*what)(about...);
+    }
     void dispatch_effects();
     void request_sync(std::vector<std::shared_ptr<Waiter>> waiters);
     void settle(const WorkloadOutcome& outcome);
@@ -139,7 +150,7 @@ private:
     void rescue_journal();
     void feed_replica();
     [[nodiscard]] std::size_t batch_size() const;
-    void note_cost(std::size_t inputs, aio::Clock::duration took);
+    void update_input_cost(std::size_t inputs, aio::Clock::duration took);
     aio::Task<Result<void>> ask_replica(Replica::Work work, aio::Deadline deadline);
     [[nodiscard]] std::uint64_t tried() const;
     aio::Task<Result<void>> enqueue(Item item, aio::Deadline deadline);
@@ -151,32 +162,34 @@ private:
     journal::Journal& journal_;
     Engine engine_;
     EngineLoopSettings settings_;
-    metrics::Recorder& recorder_;
-    Dispatcher dispatcher_;
+    MetricsObserver metrics_;
+    LogObserver log_;
     History history_;
+    std::vector<ports::EngineObserver*> observers_{&metrics_, &log_, &history_};
+    ports::Cluster* cluster_ = nullptr;
     aio::TaskGroup tasks_;
     aio::Signal changed_;
     aio::Signal wake_changed_;
     aio::Signal readers_served_;
-    bool works_for_readers_ = false;  // a turn of that is scheduled
+    bool works_for_readers_ = false;  // a turn for readers is scheduled
     Replica replica_;
 
     std::deque<Item> mailbox_;
     bool turn_scheduled_ = false;
     bool in_turn_ = false;
     EffectList effects_;
-    std::vector<Input> taken_;  // in this turn, while there is a replica to take them, too
-    std::uint64_t journaled_before_ = 0;  // bytes, as of the last turn
-    std::int64_t input_cost_ns_ = 4'000;  // what one takes to be journaled and applied, lately
+    std::vector<Input> taken_;            // in this turn, if a replica must take them too
+    std::uint64_t journaled_before_ = 0;  // bytes, at the last turn
+    std::int64_t input_cost_ns_ = 4'000;  // recent cost of journaling and applying one input
     std::set<ObjectKey> arriving_;        // submits in the mailbox: not yet visible in the state
     std::unordered_map<std::string, std::shared_ptr<Waiter>> awaiting_workload_;
     std::size_t waiters_open_ = 0;
 
-    std::optional<Reconciler> reconciler_;  // until CacheSynced, when the adapter lists all
-    std::uint64_t next_sequence_;           // of the next to be journaled
+    std::optional<Reconciler> reconciler_;  // until CacheSynced, when the adapter lists everything
+    std::uint64_t next_sequence_;           // of the next input to journal
     Sequence taken_until_;                  // the engine took every input before it
     std::uint64_t inputs_since_snapshot_ = 0;
-    bool rolling_ = false;     // the journal: no turn until it has a new segment
+    bool rolling_ = false;     // the journal rolls: no turn until it has a new segment
     bool compacting_ = false;  // a snapshot is being made
     bool rescue_due_ = false;
     aio::Signal rolled_;
@@ -189,17 +202,12 @@ private:
     bool leading_ = false;
     bool intake_stopped_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // guards late sync callbacks
-
-    std::vector<metrics::Counter*> inputs_by_kind_;
-    metrics::Histogram& journal_time_;
-    metrics::Histogram& apply_time_;
-    metrics::Histogram& plan_time_;
 };
 
 template <typename T>
-aio::Task<Result<Asked<T>>> EngineLoop::ask(std::function<T(const Engine& engine)> work,
-                                            aio::Deadline deadline) {
-    // Shared with the worker, which may come to it after the deadline.
+aio::Task<Result<QueryResult<T>>> EngineLoop::query(std::function<T(const Engine& engine)> work,
+                                                    aio::Deadline deadline) {
+    // Shared with the worker, which may finish after the deadline.
     const auto value = std::make_shared<std::optional<T>>();
     const Sequence next = taken_until_;
     Replica::Work keep = [value, work = std::move(work)](const Engine& engine) {
@@ -207,7 +215,7 @@ aio::Task<Result<Asked<T>>> EngineLoop::ask(std::function<T(const Engine& engine
     };
     Result<void> answered = co_await ask_replica(std::move(keep), deadline);
     if (!answered) co_return answered.error();
-    co_return Asked<T>{std::move(**value), next};
+    co_return QueryResult<T>{std::move(**value), next};
 }
 
 }  // namespace gpuctl::core

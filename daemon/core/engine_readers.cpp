@@ -1,12 +1,12 @@
-// What readers ask of the engine's listing, and the turns that are worked for them.
+// The engine's listing for readers, and the turns that update it.
 
-#include "daemon/aio/turn.hpp"
+#include "aio/turn.hpp"
 #include "daemon/core/engine_loop.hpp"
 
 namespace gpuctl::core {
 
 Listing& EngineLoop::listing() {
-    (void)state();  // looks at the clock
+    (void)state();  // updates the time
     Listing& listing = engine_.listing();
     listing.refresh_starts();
     if (listing.has_work()) work_for_readers();
@@ -15,7 +15,7 @@ Listing& EngineLoop::listing() {
 
 bool EngineLoop::are_starts_old() { return listing().are_starts_too_old(); }
 
-// One piece a turn, so that everything else goes on between them.
+// One piece per turn, so that other work runs in between.
 void EngineLoop::work_for_readers() {
     if (works_for_readers_) return;
     works_for_readers_ = true;
@@ -37,7 +37,7 @@ void EngineLoop::work_for_readers() {
 aio::Task<void> EngineLoop::renewed_starts(aio::Deadline deadline) {
     while (are_starts_old()) {
         const bool notified = co_await readers_served_.wait(deadline);
-        if (!notified) co_return;  // what is known will do
+        if (!notified) co_return;  // the current data is good enough
     }
 }
 

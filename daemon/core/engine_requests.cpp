@@ -1,4 +1,4 @@
-// Submits and deletions: whom the loop answers, and when.
+// Submits and deletions, and when each is answered.
 
 #include <utility>
 
@@ -7,13 +7,11 @@
 
 namespace gpuctl::core {
 
-using metrics::Metric;
-
 void EngineLoop::request_sync(std::vector<std::shared_ptr<Waiter>> waiters) {
     const auto started = aio::Clock::now();
     journal_.sync([this, alive = alive_, started, waiters = std::move(waiters)](Result<void> done) {
         if (!*alive) return;
-        recorder_.histogram(Metric::journal_sync).observe(seconds_since(started));
+        notify(&ports::EngineObserver::on_synced, aio::Clock::now() - started);
         for (const auto& waiter : waiters) {
             if (!done) {
                 waiter->answer(done.error());
@@ -28,11 +26,6 @@ void EngineLoop::request_sync(std::vector<std::shared_ptr<Waiter>> waiters) {
 
 void EngineLoop::settle(const WorkloadOutcome& outcome) {
     const auto found = awaiting_workload_.find(to_string(outcome.key));
-    if (!outcome.done) {
-        log::warn(
-            "workload not written",
-            {{"job", outcome.key}, {"retryable", outcome.retryable}, {"err", outcome.message}});
-    }
     if (found == awaiting_workload_.end() || (!outcome.done && outcome.retryable)) return;
     const std::shared_ptr<Waiter> waiter = found->second;
     awaiting_workload_.erase(found);
@@ -43,7 +36,7 @@ void EngineLoop::settle(const WorkloadOutcome& outcome) {
     }
     waiter->answer(make_error(outcome.code, "create job " + to_string(outcome.key) +
                                                 ": the cluster refused it: " + outcome.message));
-    // Who asked knows that there is no such job, so none stays behind.
+    // The client gets "not found", so no request is stored.
     mailbox_.push_back({JobDeleteRequested{outcome.key, false}, nullptr});
     schedule_turn();
 }
@@ -51,16 +44,17 @@ void EngineLoop::settle(const WorkloadOutcome& outcome) {
 std::optional<Error> EngineLoop::refusal() const {
     if (broken_) return broken_;
     if (intake_stopped_) {
-        return make_error(ErrorCode::ShuttingDown, "gpuctld is stopping and takes no more work");
+        return make_error(ErrorCode::ShuttingDown, "gpuctld is stopping and accepts no more work");
     }
     if (!synced_) {
         return make_error(ErrorCode::ClusterUnavailable,
-                          "the cluster has not been read completely yet; try again shortly");
+                          "the first lists of the cluster are not complete yet; retry soon");
     }
     if (!leading_) {
-        return make_error(ErrorCode::NotLeader,
-                          "this gpuctld does not lead the cluster: another one does, or it is just "
-                          "taking over (/readyz?verbose says which); try again or send it there");
+        return make_error(
+            ErrorCode::NotLeader,
+            "this gpuctld is not the leader: another one is, or it is just taking over "
+            "(/readyz?verbose shows which); retry, or send the request to the leader");
     }
     return std::nullopt;
 }
@@ -69,9 +63,8 @@ aio::Task<Result<void>> EngineLoop::submit(JobRecord job, aio::Deadline deadline
     if (std::optional<Error> refused = refusal()) co_return *refused;
     const ObjectKey key = job.spec.key;
     if (arriving_.contains(key)) {
-        co_return make_error(
-            ErrorCode::JobExists,
-            "job " + to_string(key) + " was sent a moment ago and is being stored");
+        co_return make_error(ErrorCode::JobExists,
+                             "job " + to_string(key) + " was sent before and is being stored");
     }
     Item item{JobSubmitted{std::move(job)}, std::make_shared<Waiter>(loop_)};
     item.waiter->key = key;
@@ -94,10 +87,10 @@ aio::Task<Result<void>> EngineLoop::remove(ObjectKey key, bool force, aio::Deadl
 
 aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
     if (mailbox_.size() >= settings_.queue_max) {
-        recorder_.counter(Metric::mailbox_refused).add();
+        notify(&ports::EngineObserver::on_turned_away);
         co_return make_error(ErrorCode::TooManyRequests,
                              "more than " + std::to_string(settings_.queue_max) +
-                                 " events wait for the scheduler; try again in a moment");
+                                 "events wait for the scheduler; retry in a second");
     }
     const std::shared_ptr<Waiter> waiter = item.waiter;
     mailbox_.push_back(std::move(item));
@@ -116,10 +109,10 @@ aio::Task<Result<void>> EngineLoop::enqueue(Item item, aio::Deadline deadline) {
         ErrorCode::UnknownOutcome,
         "job " + to_string(waiter->key) +
             (waiter->on_disk ? " is stored, but the cluster has not confirmed it in "
-                               "time; gpuctld keeps trying, look with `gpuctl get "
-                               "jobs` before sending it again"
-                             : " was not confirmed in time; look with `gpuctl get "
-                               "jobs` before sending it again"));
+                               "time; gpuctld keeps trying; check with `gpuctl get jobs` before "
+                               "sending it again"
+                             : " was not confirmed in time; check with `gpuctl get jobs` before "
+                               "sending it again"));
 }
 
 }  // namespace gpuctl::core

@@ -1,19 +1,14 @@
 #pragma once
 // Private to the engine loop's sources.
 
-#include <chrono>
 #include <optional>
 
 #include "daemon/core/engine_loop.hpp"
 
 namespace gpuctl::core {
 
-inline double seconds_since(aio::Clock::time_point start) {
-    return std::chrono::duration<double>(aio::Clock::now() - start).count();
-}
-
 // A submit or delete that waits for its answer. Shared by its coroutine, the mailbox and the sync
-// callback; whoever comes last frees it.
+// callback; the last owner frees it.
 struct EngineLoop::Waiter {
     explicit Waiter(aio::Loop& loop) : answered(loop) {}
     ObjectKey key;

@@ -1,6 +1,6 @@
 #pragma once
-// What is compared of two engines that took the same inputs: read at once, and different soon after
-// any decision was another one, since every decision takes a number for its effect.
+// Compares two engines that took the same inputs: cheap to read, and different soon after any
+// different decision, since every decision takes a number for its effect.
 
 #include <cstdint>
 
@@ -18,8 +18,8 @@ struct Fingerprint {
 
 inline Fingerprint fingerprint(const Engine& engine) {
     const ClusterState& state = engine.state();
-    return {static_cast<std::uint64_t>(state.effect_to_come()),
-            static_cast<std::uint64_t>(state.epoch()), state.jobs_by_key().size()};
+    return {static_cast<std::uint64_t>(state.session.effect_to_come()),
+            static_cast<std::uint64_t>(state.session.epoch()), state.jobs.jobs_by_key().size()};
 }
 
 }  // namespace gpuctl::core

@@ -1,12 +1,15 @@
 #include "daemon/core/history.hpp"
+#include "wording/wording.hpp"
 
 #include <algorithm>
+
+#include "scheduler/listing/job_status.hpp"
 
 namespace gpuctl::core {
 namespace {
 
 std::string pod_object(const std::string& name) { return "Pod/" + name; }
-// "Deployment.6d8f:web" is the Deployment that people know (ADR 0025).
+// "Deployment.6d8f:web" is shown as the Deployment (ADR 0025).
 std::string job_object(const ObjectKey& job) {
     const std::size_t colon = job.name.find(':');
     if (colon == std::string::npos) return "Job/" + job.name;
@@ -15,17 +18,17 @@ std::string job_object(const ObjectKey& job) {
     return (kind + ":" == kForeignGangPrefix ? "Gang" : kind) + "/" + shown_name(job);
 }
 
-// Pods do not say in which pool they are: the pools of one controller have one history.
+// Pods do not have their pool: the pools of one controller share a history.
 std::string path_of(const ObjectKey& job) {
     return job.namespace_name + "/" + job_in_any_pool(job.name);
 }
 
-// When the pod came to be as it is. Of one that is new to us, after a restart for instance, that is
-// what it says itself, else it would seem to have happened just now.
-Instant moment_of(const PodFacts& pod, bool is_new, Instant now) {
+// When the pod reached its state. A pod that is new to this process, after a restart for instance,
+// has the time in its own status; otherwise the event would seem to be new.
+Instant time_of(const PodFacts& pod, bool is_new, Instant now) {
     if (!is_new) return now;
-    const Instant told = is_terminal(pod.phase) ? pod.finished_at : pod.started_at;
-    return told.happened() ? std::min(told, now) : now;
+    const Instant stored = is_terminal(pod.phase) ? pod.finished_at : pod.started_at;
+    return stored.happened() ? std::min(stored, now) : now;
 }
 
 bool is_trouble(const PodFacts& pod) {
@@ -36,8 +39,7 @@ bool is_trouble(const PodFacts& pod) {
 
 std::string status_words(const PodFacts& pod) {
     if (!pod.status.empty()) return pod.status;
-    constexpr std::string_view names[] = {"Pending", "Running", "Succeeded", "Failed"};
-    return std::string{names[static_cast<std::size_t>(pod.phase)]};
+    return std::string{to_string(pod.phase)};
 }
 
 std::string in_seconds(Duration span) {
@@ -58,7 +60,7 @@ void History::on_event(const Event& event, Instant now) {
     }
     if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
         const ObjectKey& key = submitted->job.spec.key;
-        // What happened to the one that had its name before is not its story.
+        // Events of a previous job of this name do not belong to it.
         of_job(key).events.clear();
         of_job(key).is_being_deleted = false;
         return add(key, {now, now, false, "Submitted", job_object(key), "accepted and stored"});
@@ -66,8 +68,8 @@ void History::on_event(const Event& event, Instant now) {
     if (const auto* asked = std::get_if<JobDeleteRequested>(&event)) {
         of_job(asked->key).is_being_deleted = true;
         return add(asked->key, {now, now, false, "Deleting", job_object(asked->key),
-                                asked->force ? "deletion was asked for, without grace"
-                                             : "deletion was asked for"});
+                                asked->force ? "deletion was requested, without grace period"
+                                             : "deletion was requested"});
     }
     if (const auto* adopted = std::get_if<JobAdopted>(&event)) {
         of_job(adopted->job.spec.key).is_being_deleted = false;
@@ -79,7 +81,7 @@ void History::on_event(const Event& event, Instant now) {
                                       "its object is gone from the cluster"});
         }
         return add(removed->key, {now, now, true, "WorkloadRemoved", job_object(removed->key),
-                                  "its object is gone from the cluster; nobody asked gpuctl"});
+                                  "its object is gone from the cluster, not deleted by gpuctl"});
     }
     if (const auto* evicted = std::get_if<PodEvictOutcome>(&event)) on_evicted(*evicted, now);
     if (const auto* outcome = std::get_if<WorkloadOutcome>(&event); outcome && !outcome->done) {
@@ -95,7 +97,7 @@ void History::on_pod(const PodFacts& pod, Instant now) {
     LastSeen& last = entry->second;
     const std::string status = status_words(pod);
     const std::string object = pod_object(pod.key.name);
-    const Instant at = moment_of(pod, is_new, now);
+    const Instant at = time_of(pod, is_new, now);
     if (!pod.node.empty() && last.node.empty()) {
         const Instant placed = is_new && pod.started_at.happened() ? pod.started_at : at;
         add(job, {placed, placed, false, "Scheduled", object, "runs on node " + pod.node});
@@ -111,10 +113,10 @@ void History::on_pod(const PodFacts& pod, Instant now) {
     last = {job, pod.key.name, status, pod.node, pod.restarts, is_terminal(pod.phase)};
 }
 
-// Asked is not stopped: a disruption budget may say no, again and again.
+// A request is no eviction: a disruption budget may refuse it again and again.
 void History::on_evicted(const PodEvictOutcome& outcome, Instant now) {
     const auto found = evictions_.find(static_cast<std::uint64_t>(outcome.effect));
-    if (found == evictions_.end()) return;  // asked before a restart
+    if (found == evictions_.end()) return;  // requested before a restart
     const EvictPod eviction = std::move(found->second);
     evictions_.erase(found);
     if (outcome.result == EvictResult::evicted) {
@@ -122,7 +124,7 @@ void History::on_evicted(const PodEvictOutcome& outcome, Instant now) {
         add(eviction.job,
             {now, now, true, reason, pod_object(eviction.pod.key.name), eviction.why});
     } else if (outcome.result != EvictResult::gone) {
-        // Of the job: its pods are asked in turn, and one line tells of them all.
+        // One line for the whole job: its pods are evicted one after another.
         add(eviction.job, {now, now, true, "EvictionRefused", job_object(eviction.job),
                            "to be " + eviction.why + ", but not evicted: " + outcome.message});
     }
@@ -131,7 +133,7 @@ void History::on_evicted(const PodEvictOutcome& outcome, Instant now) {
 void History::on_effect(const Effect& effect, Instant now) {
     if (const auto* pending = std::get_if<ReportPending>(&effect)) {
         return add(pending->job, {now, now, true, "FailedScheduling", job_object(pending->job),
-                                  pending->explanation.sentence});
+                                  wording::sentence(pending->explanation)});
     }
     if (const auto* started = std::get_if<ReportStarted>(&effect)) {
         return add(started->job,
@@ -152,7 +154,7 @@ void History::on_effect(const Effect& effect, Instant now) {
     }
     if (const auto* finished = std::get_if<DropDetails>(&effect)) drop(*finished);
     const auto* resize = std::get_if<ResizeWorkload>(&effect);
-    if (resize != nullptr && resize->from != resize->to) {  // else it is only asked for its size
+    if (resize != nullptr && resize->from != resize->to) {  // otherwise only its size was read
         add(resize->key, {now, now, false, "Resized", job_object(resize->key),
                           "from " + std::to_string(resize->from) + " to " +
                               std::to_string(resize->to) + " ranks: " + resize->why});
@@ -197,7 +199,7 @@ std::vector<JobEvent> History::of(const ObjectKey& job) const {
     const auto found = by_job_.find(path_of(job));
     if (found == by_job_.end()) return {};
     std::vector<JobEvent> newest_first{found->second.events.rbegin(), found->second.events.rend()};
-    // What pods told of their past came in the order of their names.
+    // Past events of pods arrive in the order of their names.
     std::stable_sort(newest_first.begin(), newest_first.end(),
                      [](const JobEvent& a, const JobEvent& b) { return a.at > b.at; });
     return newest_first;

@@ -1,9 +1,9 @@
 #pragma once
-// What happened to each job lately, for `describe`: a bounded memory of its own, lost with the
-// process (the API server and the journal hold the truth). Kept per job so that one noisy job does
-// not push out the others.
+// Recent events of each job, for `describe`: a bounded memory of its own, lost with the process
+// (the API server and the journal have the durable data). Stored per job so that a job with many
+// events does not displace those of other jobs.
 //
-// Thread: the loop's. Fed by EngineLoop with every input and effect.
+// Thread: the loop's. An observer of EngineLoop.
 
 #include <cstdint>
 #include <deque>
@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ports/engine_observer.hpp"
 #include "scheduler/model/effect.hpp"
 #include "scheduler/model/event.hpp"
 
@@ -22,7 +23,7 @@ inline constexpr std::size_t kJobsRememberedMax = 20'000;
 
 struct JobEvent {
     Instant at;        // the last time
-    Instant first_at;  // equal events right after one another are one line with a count
+    Instant first_at;  // equal consecutive events are one line with a count
     bool warning = false;
     std::string reason;  // PascalCase, as Kubernetes' events: Scheduled, FailedScheduling, ...
     std::string object;  // "Job/llm" or "Pod/llm-0"
@@ -30,10 +31,11 @@ struct JobEvent {
     std::int64_t count = 1;
 };
 
-class History {
+class History final : public ports::EngineObserver {
 public:
+    void on_input(const Input& input) override { on_event(input.event, input.now); }
     void on_event(const Event& event, Instant now);
-    void on_effect(const Effect& effect, Instant now);
+    void on_effect(const Effect& effect, Instant now) override;
     // Newest first.
     [[nodiscard]] std::vector<JobEvent> of(const ObjectKey& job) const;
     // Whether this incarnation may still write to its log.
@@ -51,7 +53,7 @@ private:
 
     struct OfJob {
         std::deque<JobEvent> events;
-        bool is_being_deleted = false;             // so that its end is no surprise
+        bool is_being_deleted = false;             // so that its deletion is not reported as lost
         std::list<std::string>::iterator place{};  // in jobs_in_order_
     };
 
@@ -64,7 +66,7 @@ private:
     std::unordered_map<std::string, OfJob> by_job_;          // namespace/name
     std::list<std::string> jobs_in_order_;                   // oldest first, for eviction
     std::unordered_map<std::string, LastSeen> pods_;         // by uid, while they exist
-    std::unordered_map<std::uint64_t, EvictPod> evictions_;  // that were not answered
+    std::unordered_map<std::uint64_t, EvictPod> evictions_;  // without an answer yet
 };
 
 }  // namespace gpuctl::core

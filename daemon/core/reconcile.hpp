@@ -1,8 +1,8 @@
 #pragma once
-// After a restart the replayed state knows objects that were deleted meanwhile, and an adapter that
-// lists the cluster anew says only what exists. Between start and CacheSynced this notes what was
-// told; then everything of the state that was not is gone, and said so by ordinary events, which
-// are journaled like the rest.
+// Detects objects that were deleted while gpuctld was down: the replayed state still has them, and
+// an adapter that lists the cluster reports only existing objects. Records the reported objects
+// between start and CacheSynced; then every other object of the state is gone, and is removed by
+// ordinary events, which are journaled like all others.
 
 #include <set>
 #include <string>
@@ -15,8 +15,8 @@ namespace gpuctl::core {
 
 class Reconciler {
 public:
-    void note(const Event& event);
-    // What `state` holds and nobody told us of; in the order of names.
+    void record(const Event& event);
+    // Objects of `state` that were not reported; in the order of names.
     [[nodiscard]] std::vector<Event> vanished(const ClusterState& state) const;
 
 private:

@@ -19,7 +19,7 @@ std::string dump(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Puts when and how grave before the fields, which the payload already holds as an object.
+// Puts time and level before the fields, which are an object in the payload already.
 class JsonLines final : public spdlog::formatter {
 public:
     void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
@@ -118,9 +118,6 @@ void set_level(const std::string& level) {
     spdlog::set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));
 }
 
-void debug(std::string_view message, Fields fields, Where where) {
-    write(spdlog::level::debug, message, fields, where);
-}
 void info(std::string_view message, Fields fields, Where where) {
     write(spdlog::level::info, message, fields, where);
 }

@@ -1,12 +1,12 @@
 #pragma once
-// What gpuctld says about itself, to standard output: one event per line, a message that never
-// changes and what changes as fields, so that a line can be searched for and its fields counted.
+// The log, on standard output: one event per line, a constant message with the variable parts as
+// fields, so that lines can be searched for and fields counted.
 //   text   2026-11-21T18:36:44.123Z info job placed job=default/llm pods=2
 //   json
 //   {"ts":1795286204123.0,"level":"info","v":0,"logger":"gpuctld","caller":"dispatcher.cpp:38",
 //           "msg":"job placed","job":{"name":"llm","namespace":"default"},"pods":2}
 // The JSON keys are those of Kubernetes' own components (`ts` is milliseconds since 1970, `err` is
-// what went wrong); `level` is added, since `v` does not tell a warning from news.
+// the error); `level` is added, since `v` does not distinguish a warning from information.
 
 #include <concepts>
 #include <cstdint>
@@ -38,16 +38,15 @@ struct Field {
 using Fields = std::initializer_list<Field>;
 using Where = std::source_location;
 
-// Sets the form ("json" or text) and the level ("debug", "info", "warn", "error") of what follows.
+// Sets the form ("json" or text) and the level ("debug", "info", "warn", "error") of later lines.
 void set_up(const std::string& format, const std::string& level);
 void set_level(const std::string& level);
 
-void debug(std::string_view message, Fields fields = {}, Where where = Where::current());
 void info(std::string_view message, Fields fields = {}, Where where = Where::current());
 void warn(std::string_view message, Fields fields = {}, Where where = Where::current());
 void error(std::string_view message, Fields fields = {}, Where where = Where::current());
 
-// The part of a line that is not about when and how grave, in each form.
+// A line without time and level, in each form.
 [[nodiscard]] std::string render_text(std::string_view message, Fields fields);
 [[nodiscard]] std::string render_json(std::string_view message, Fields fields, const Where& where);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/aio/loop.hpp"
+#include "aio/loop.hpp"
 #include "daemon/embedded/embedded_logs.hpp"
 #include "scheduler/base/check.hpp"
 
@@ -10,9 +10,9 @@ namespace gpuctl::embedded {
 
 namespace {
 
-// How soon a full sink is tried again.
+// How soon a full sink is retried.
 constexpr std::chrono::milliseconds kSinkRetry{10};
-// How long the cluster sleeps at most when nothing is due.
+// The longest sleep when nothing is due.
 constexpr std::chrono::minutes kNothingDue{10};
 
 }  // namespace
@@ -49,8 +49,8 @@ void EmbeddedCluster::start(ports::EventSink& sink) {
         now);
     cluster_.announce(world_, made_);
     world_ = {};
-    // There is nobody to share the leadership with. The time of the start is greater than that of
-    // any start before, which is all that is asked of an epoch.
+    // No other process can lead. The start time is greater than that of any earlier start, which is
+    // all that an epoch needs.
     made_.push_back(LeadershipChanged{
         true, Epoch{static_cast<std::uint64_t>(std::max<std::int64_t>(now.ms(), 1))}});
     deliver();
@@ -68,7 +68,7 @@ void EmbeddedCluster::catch_up() {
     if (sink_ == nullptr || stopped_) return;
     const Instant now = clock();
     std::optional<Instant> due = cluster_.next_due();
-    // One moment after the other, and what is left in another turn.
+    // One point in time after another; the rest in another turn.
     while (due && *due <= now && undelivered_.empty() && !aio::Turn::is_long()) {
         const Instant until = std::max(*due, cluster_.now());
         record(until, Advanced{});
@@ -78,7 +78,7 @@ void EmbeddedCluster::catch_up() {
     }
 }
 
-Instant EmbeddedCluster::lived_until() {
+Instant EmbeddedCluster::simulated_until() {
     catch_up();
     const Instant now = clock();
     const std::optional<Instant> due = cluster_.next_due();
@@ -86,7 +86,7 @@ Instant EmbeddedCluster::lived_until() {
 }
 
 void EmbeddedCluster::carry_out(const Effect& effect) {
-    GPUCTL_CHECK(sink_ != nullptr, "effects come after start()");
+    GPUCTL_CHECK(sink_ != nullptr, "effects are sent after start()");
     if (stopped_) return;
     const Instant now = clock();
     record(now, effect);

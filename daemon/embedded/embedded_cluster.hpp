@@ -1,11 +1,10 @@
 #pragma once
 // The virtual cluster of sim/ in real time: gpuctld's cluster when no Kubernetes is configured.
 //
-// Lifecycle: constructed from what the journal gave back, start() once, then events flow until
-// stop(). Thread: the loop's. The wall clock drives the cluster and never goes back here: a step
-// backwards holds it still until the clock has caught up.
-// Bounds: while the sink is full, events wait here and the cluster's time stands still, so that no
-// more than one moment's events ever wait.
+// Lifecycle: constructed from the journal's content, start() once, then events are sent until
+// stop(). Thread: the loop's. The wall clock drives the cluster, whose time never goes back: after
+// a step backwards it waits until the clock has caught up. Bounds: while the sink is full, events
+// wait here and the cluster's time stops, so that only the events of one point in time ever wait.
 
 #include <deque>
 #include <functional>
@@ -14,10 +13,10 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/aio/signal.hpp"
-#include "daemon/aio/task_group.hpp"
+#include "aio/signal.hpp"
+#include "aio/task_group.hpp"
 #include "daemon/embedded/settings.hpp"
-#include "daemon/ports/cluster.hpp"
+#include "ports/cluster.hpp"
 #include "sim/cluster.hpp"
 #include "sim/world.hpp"
 
@@ -27,8 +26,8 @@ class Loop;
 
 namespace gpuctl::embedded {
 
-// One call into the virtual cluster. A recording of all of them and of the engine's inputs replays
-// under a virtual clock to the same state (ruling 31).
+// One call into the virtual cluster. A recording of all calls and of the engine's inputs, replayed
+// under a virtual clock, gives the same state.
 struct Advanced {};
 struct Call {
     Instant now;
@@ -47,24 +46,25 @@ public:
     [[nodiscard]] std::vector<ports::HealthLine> health() const override;
     [[nodiscard]] ports::LogSource& logs() override;
     aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) override;
-    // Takes everything.
+    // Accepts every job.
     aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) override;
-    // Its controllers have none.
+    // Its controllers have no problem to report.
     aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
                                                       aio::Deadline deadline) override;
     // No other gpuctld can lead this cluster.
     aio::Task<void> hand_over(aio::Deadline /*deadline*/) override { co_return; }
     aio::Task<bool> stop(aio::Deadline deadline) override;
 
-    // What happens to virtual machines: loss, return, cordon (sim/input.hpp).
+    // Faults of virtual machines: loss, return, cordon (sim/input.hpp).
     void disturb(const sim::SimInput& input);
 
-    // Everything due by now has happened, unless the sink is full or it would take a long turn.
+    // Runs everything due by now, unless the sink is full or it would take a long turn.
     void catch_up();
     [[nodiscard]] const sim::Cluster& virtual_cluster() const { return cluster_; }
-    // Up to when the cluster has lived: the present, or the moment at which a full sink stopped it.
-    [[nodiscard]] Instant lived_until();
-    // Notified after each call that changed something.
+    // The time that the cluster has reached: the present, or the time at which a full sink stopped
+    // it.
+    [[nodiscard]] Instant simulated_until();
+    // Notified after each call that changed the cluster.
     [[nodiscard]] aio::Signal& changed() { return changed_; }
 
 private:

@@ -10,7 +10,7 @@ namespace gpuctl::embedded {
 namespace {
 
 constexpr std::size_t kBytesPerReadMax = 64u << 10;
-constexpr std::string_view kContainer = "main";  // contract.md 4.2
+constexpr std::string_view kContainer = "main";  // the container of a submitted job's pods
 
 Error unreachable(const ObjectKey& pod, const std::string& node) {
     return make_error(ErrorCode::Unreachable, "read the log of pod " + to_string(pod) + ": node " +
@@ -19,7 +19,7 @@ Error unreachable(const ObjectKey& pod, const std::string& node) {
 
 class EmbeddedLogStream final : public ports::LogStream {
 public:
-    // Where a log that is not followed ends: before this line, and behind so many pieces of it.
+    // The end of a log that is not followed: before this line, after this many pieces of it.
     struct End {
         std::int64_t line = 0;
         std::int64_t pieces = 0;
@@ -35,7 +35,7 @@ public:
 
     aio::Task<Result<bool>> read_some(std::string& out, aio::Deadline deadline) override {
         for (;;) {
-            const Instant now = cluster_.lived_until();
+            const Instant now = cluster_.simulated_until();
             const sim::Cluster& cluster = cluster_.virtual_cluster();
             const PodFacts* pod = cluster.find_pod(request_.pod);
             // The kubelet ends a followed log when the container does.
@@ -68,8 +68,7 @@ public:
     }
 
 private:
-    // The rest of the line that has been begun, whole lines, and what there is of the one after
-    // them.
+    // The rest of a partly read line, whole lines, and the existing part of the line after them.
     void append(const sim::LogScript& log, std::int64_t lines, std::int64_t pieces,
                 std::string& out) {
         const std::size_t before = out.size();
@@ -97,7 +96,7 @@ private:
     End end_;
 };
 
-// The first line of that second or later; the timestamp sorts as text does.
+// The first line of that second or later; timestamps sort as text.
 std::int64_t first_line_since(const sim::LogScript& log, std::int64_t lines,
                               const std::string& since) {
     const std::string second = since.substr(0, 19);  // 2026-01-02T03:04:05
@@ -115,12 +114,12 @@ std::int64_t first_line_since(const sim::LogScript& log, std::int64_t lines,
 
 aio::Task<Result<std::unique_ptr<ports::LogStream>>> EmbeddedLogs::open(ports::LogRequest request,
                                                                         aio::Deadline) {
-    const Instant now = cluster_.lived_until();
+    const Instant now = cluster_.simulated_until();
     const sim::Cluster& cluster = cluster_.virtual_cluster();
     const std::string subject = "read the log of pod " + to_string(request.pod) + ": ";
     const PodFacts* pod = cluster.find_pod(request.pod);
     if (pod == nullptr || (!request.uid.empty() && pod->uid != request.uid)) {
-        co_return make_error(ErrorCode::NotFound, subject + "there is no such pod (any more)");
+        co_return make_error(ErrorCode::NotFound, subject + "the pod does not exist");
     }
     if (!request.container.empty() && request.container != kContainer) {
         co_return make_error(ErrorCode::NotFound, subject + "it has no container " +

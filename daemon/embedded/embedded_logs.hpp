@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "daemon/ports/logs.hpp"
+#include "ports/logs.hpp"
 
 namespace gpuctl::embedded {
 

@@ -1,6 +1,6 @@
 #include "daemon/embedded/settings.hpp"
 
-#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/gpu/gpu_vendor.hpp"
 
 namespace gpuctl::embedded {
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the embedded cluster needs to know; filled by the composition root from Config::embedded.
+// Settings of the embedded cluster; filled by the composition root from Config::embedded.
 
 #include <cstdint>
 #include <map>
@@ -22,12 +22,12 @@ struct NodeGroup {
     std::int64_t cpu_cores = 64;
     std::int64_t memory_gib = 512;
     std::map<std::string, std::string> labels;
-    std::int64_t nodes_per_rack = 0;        // 0: nobody knows their racks
-    std::vector<std::string> mig_slices{};  // that each GPU is cut into; none: they are whole
-    std::int32_t gpu_replicas = 1;          // that each GPU is shared by
+    std::int64_t nodes_per_rack = 0;        // 0: racks unknown
+    std::vector<std::string> mig_slices{};  // the slices of each GPU; none: whole GPUs
+    std::int32_t gpu_replicas = 1;          // the replicas of each shared GPU
 };
 
-// The engine decides how long finished jobs are kept (policy.finishedJobs...), nobody beside it.
+// Only the engine decides how long finished jobs are stored (policy.finishedJobs...).
 inline sim::Settings cluster_of_the_engine() {
     sim::Settings settings;
     settings.finished_job_kept = Duration{};
@@ -39,10 +39,10 @@ struct EmbeddedSettings {
     std::vector<NodeGroup> nodes;
     sim::Settings cluster = cluster_of_the_engine();  // its label_prefix, seed and times
     TopologyKeys topology_labels;
-    std::string cluster_id;  // as the journal's header says (Recovered::cluster_id)
+    std::string cluster_id;  // as in the journal's header (Recovered::cluster_id)
 };
 
-// Labelled as an administrator would label real ones: hostname, pool unless default, GPU type.
+// Labelled as an administrator would label real nodes: hostname, pool unless default, GPU type.
 std::vector<NodeFacts> make_nodes(const std::vector<NodeGroup>& groups,
                                   const std::string& label_prefix,
                                   const TopologyKeys& topology_labels = {});

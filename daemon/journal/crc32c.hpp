@@ -1,13 +1,13 @@
 #pragma once
-// CRC-32C (Castagnoli), as iSCSI, ext4 and most journals use it: in hardware where there is the
-// instruction for it, by table elsewhere.
+// CRC-32C (Castagnoli), as in iSCSI, ext4 and most journals: by a CPU instruction where there is
+// one, by table elsewhere.
 
 #include <cstdint>
 #include <string_view>
 
 namespace gpuctl::journal {
 
-// Of `bytes`, continued from the checksum of what came before them.
+// Of `bytes`, continued from the checksum of the bytes before them.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
 
 // By table only; the two are compared in a test.

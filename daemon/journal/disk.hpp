@@ -1,6 +1,6 @@
 #pragma once
-// The disk as the journal needs it: a seam, so that a test can fail each call in turn. Calls return
-// what the system call returns, or -errno.
+// The disk calls of the journal, as an interface, so that a test can fail each call in turn. Calls
+// return the result of the system call, or -errno.
 //
 // Thread: sync_data() is called on the pool while the loop thread makes other calls.
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "daemon/aio/process_user.hpp"
+#include "aio/process_user.hpp"
 
 namespace gpuctl::journal {
 
@@ -54,21 +54,20 @@ std::optional<Sequence> parse_snapshot_name(std::string_view name) {
 Error disk_error(std::string_view doing, const std::string& path, std::int64_t negative_errno) {
     const int number = static_cast<int>(-negative_errno);
     std::string message = std::string{doing} + " " + path + ": ";
-    message += number == 0 ? "the disk took no bytes" : std::strerror(number);
-    if (number == ENOSPC || number == EDQUOT) message += "; make room and restart gpuctld";
+    message += number == 0 ? "the disk accepted no bytes" : std::strerror(number);
+    if (number == ENOSPC || number == EDQUOT) message += "; free some space and restart gpuctld";
     message += aio::permission_advice(number);
     return make_error(ErrorCode::JournalFailed, message);
 }
 
 Error damage(const std::string& path, std::size_t offset, std::string_view what) {
-    return make_error(
-        ErrorCode::JournalDamaged,
-        "journal file " + path + " is damaged at byte " + std::to_string(offset) + ": " +
-            std::string{what} +
-            ". gpuctld does not start on it, because inputs that were acknowledged would be "
-            "missing. Restore the folder from a backup, or move it away to begin with an empty one "
-            "(on Kubernetes that loses queue order and history but no job; with the embedded "
-            "cluster it loses the jobs)");
+    return make_error(ErrorCode::JournalDamaged,
+                      "journal file " + path + " is damaged at byte " + std::to_string(offset) +
+                          ": " + std::string{what} +
+                          ". gpuctld does not start with it, because acknowledged inputs would be "
+                          "missing. Restore the folder from a backup, or move it away to start "
+                          "with an empty one (on Kubernetes that loses queue order and history but "
+                          "no job; with the embedded cluster it loses the jobs)");
 }
 
 Result<std::string> read_whole(Disk& disk, const std::string& path) {
@@ -117,7 +116,8 @@ Result<void> make_directories(Disk& disk, const std::string& path) {
         const std::string part = path.substr(0, end);
         const int failure = disk.make_directory(part);
         const bool is_whole = end == std::string::npos;
-        // A parent may exist without being ours to write to (EACCES, EROFS): only the last counts.
+        // A parent may exist without write permission (EACCES, EROFS): only the last folder
+        // matters.
         if (failure < 0 && failure != -EEXIST && is_whole) {
             return disk_error("create folder", part, failure);
         }

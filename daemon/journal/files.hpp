@@ -17,7 +17,8 @@ inline constexpr const char* kLockName = "lock";
 
 std::string segment_name(Sequence first);
 std::string snapshot_name(Sequence next);
-// Of files in an older layout, named by the last word of what tells it apart (frame.hpp).
+// The folder for files in an older layout, named by the last word that distinguishes it
+// (frame.hpp).
 std::string outdated_folder(std::string_view layout);
 // The number in the name, or nullopt when it is not a name of that kind.
 std::optional<Sequence> parse_segment_name(std::string_view name);

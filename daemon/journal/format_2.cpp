@@ -1,5 +1,5 @@
-// Layouts of what builds wrote that did not say them: up to format 2 a file holds only a hash of
-// both. Made once with to_text(); never to be changed.
+// Layouts of builds that did not write them: up to format 2 a file holds only a hash of both. Made
+// once with to_text(); never to be changed.
 
 #include "daemon/journal/records.hpp"
 

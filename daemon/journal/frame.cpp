@@ -23,7 +23,7 @@ std::uint32_t read_u32(std::string_view bytes) {
     return value;
 }
 
-// No header is longer.
+// The maximum of a header.
 constexpr std::size_t kHeaderBytesMax = 256;
 
 RecordKind kind_behind(std::string_view magic) {
@@ -111,8 +111,8 @@ Result<HeadReading> read_head(std::string_view magic, std::string_view bytes) {
         return make_error(ErrorCode::JournalFailed,
                           "was written by an early build of gpuctld (format " +
                               std::to_string(format) +
-                              ") whose records this one does not know; it is not damaged: run that "
-                              "build again, or choose another journal.directory");
+                              ") whose records this build cannot read; it is not damaged: run that "
+                              "build, or choose another journal.directory");
     }
     Header header;
     reader.read(header.mode);

@@ -1,5 +1,5 @@
 #pragma once
-// Frames, headers and records of format.md: bytes <-> values, nothing of files.
+// Frames, headers and records of format.md: bytes <-> values; does not access files.
 
 #include <cstdint>
 #include <optional>
@@ -19,10 +19,10 @@ inline constexpr std::string_view kJournalMagic = "GPUCTLJ\n";
 inline constexpr std::string_view kSnapshotMagic = "GPUCTLS\n";
 
 void append_frame(std::string& out, std::string_view payload);
-// What stands before the payload: for one that is too large to be copied.
+// The frame header for a payload that is too large to be copied.
 void append_frame_head(std::string& out, std::string_view payload);
 
-// The payload of the frame at the start of `bytes`, or nullopt when there is no good one.
+// The payload of the frame at the start of `bytes`, or nullopt when the frame is not valid.
 std::optional<std::string_view> read_frame(std::string_view bytes);
 inline std::size_t frame_bytes(std::string_view payload) {
     return kFrameHeadBytes + payload.size();
@@ -38,19 +38,19 @@ struct Head {
     Header header;
     Records records;
     std::size_t bytes = 0;    // of both frames
-    bool is_current = false;  // as this build would write it
-    std::string layout;       // "format 3, inputs 1, 8f14e45f": what tells builds apart
+    bool is_current = false;  // as this build writes it
+    std::string layout;       // "format 3, inputs 1, 8f14e45f": distinguishes builds
 };
 std::string encode_header(std::string_view magic, const Header& header);
 std::string encode_layout(std::string_view magic);
 
-// A file with a bad frame in its head has none. Longer than `bytes_max` it was never torn off
+// A file with a bad frame in its head has no head. If it is longer than `bytes_max` it was not torn
 // there: each frame of a head is on disk before what follows it is written.
 struct HeadReading {
     std::optional<Head> head;
     std::size_t bytes_max = 0;
 };
-// The Error is a sentence without the file's name: not one of ours, newer, not convertible.
+// The Error is a sentence without the file's name: unknown format, newer, not convertible.
 Result<HeadReading> read_head(std::string_view magic, std::string_view bytes);
 
 struct Seal {
@@ -65,7 +65,7 @@ struct Record {
 void encode_input(std::string& out, std::uint64_t durable_bytes, const Input& input);
 void encode_seal(std::string& out, std::uint64_t durable_bytes, Sequence next_sequence);
 std::optional<Record> decode_record(std::string_view payload, const Records& records);
-// How many bytes of its segment were on disk when the record was written, of any layout.
+// The number of bytes of its segment that were on disk when the record was written, of any layout.
 std::optional<std::uint64_t> decode_witness(std::string_view payload);
 
 inline Sequence next_after(Sequence sequence) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "daemon/aio/entropy.hpp"
+#include "aio/entropy.hpp"
 #include "daemon/journal/reader.hpp"
 #include "daemon/journal/writer.hpp"
 
@@ -37,7 +37,7 @@ Result<std::shared_ptr<File>> lock_folder(Disk& disk, const std::string& directo
     return file;
 }
 
-// Takes the torn tail off, so that what is appended follows the last good record.
+// Removes the torn tail, so that new records follow the last good one.
 Result<void> cut_tail(Disk& disk, const std::string& path, std::uint64_t good_bytes) {
     const int number = disk.open_append(path);
     if (number < 0) return disk_error("open", path, number);
@@ -59,7 +59,7 @@ Result<std::unique_ptr<Journal>> Journal::open(aio::Loop& loop, Disk& disk,
     if (!lock) return lock.error();
 
     recovered = Recovered{};
-    EffectList effects;  // of the past: whoever starts asks the engine anew
+    EffectList effects;  // of the past: after a start the engine requests effects again
     Visitor visitor;
     visitor.on_snapshot = [&](const std::string& state) -> Result<void> {
         Result<Engine> engine = Engine::import_state(state);
@@ -98,8 +98,8 @@ Result<std::unique_ptr<Journal>> Journal::open(aio::Loop& loop, Disk& disk,
         }
         if (!contents->last_segment_sealed) beginning.append_to = path;
         beginning.append_at = contents->last_segment_bytes;
-        // Closed right behind a snapshot: sealed without an input, under the name the next one
-        // needs.
+        // Closed right after a snapshot: sealed without an input, under the name that the next
+        // segment needs.
         if (contents->last_segment_sealed &&
             contents->last_segment == segment_name(contents->next_sequence)) {
             beginning.unwanted.push_back(contents->last_segment);

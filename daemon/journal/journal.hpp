@@ -1,16 +1,16 @@
 #pragma once
-// The journal: every input the engine ever took, in order, so that state = snapshot + replay.
+// The journal: every input of the engine, in order, so that state = snapshot + replay.
 //
 // On disk (format.md), one folder per cluster: `journal-<first sequence>.log` segments of framed
 // records [length u32][crc32c u32][payload], the first two a header {magic, versions, mode, cluster
-// id} and the layout of the records; `snapshot-<sequence>.bin` written beside and renamed. A torn
-// tail of the last segment is cut; damage anywhere else is JournalDamaged and refuses to start.
-// What an older build wrote is read as its layout says, and its files are kept. A lock file keeps a
-// second daemon out.
+// id} and the layout of the records; `snapshot-<sequence>.bin` written under another name and
+// renamed. A torn tail of the last segment is cut; damage anywhere else is JournalDamaged and
+// refuses to start. Files of an older build are read by the layout that they hold, and are kept. A
+// lock file keeps a second daemon out.
 //
 // Thread: append() and request_sync() on the loop thread; write() of the batch happens there, too
 // (page cache); fdatasync and rolls run on the pool, and the callback comes back on the loop.
-// Snapshots are made of the files by a thread of their own: rebuild_engine(), compact().
+// Snapshots are made from the files by another thread: rebuild_engine(), compact().
 
 #include <atomic>
 #include <cstdint>
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/aio/loop.hpp"
+#include "aio/loop.hpp"
 #include "scheduler/base/result.hpp"
 #include "scheduler/engine/engine.hpp"
 #include "scheduler/model/event.hpp"
@@ -41,17 +41,17 @@ struct Recovered {
     std::uint64_t inputs_replayed = 0;
     std::uint64_t bytes_cut = 0;  // of a torn tail
     std::string doubt;            // why inputs may be missing at the end, as a sentence; or empty
-    // Of a journal that an older build wrote: what it was, for people, and the folder that its
-    // files lie in from now on; else empty.
+    // If an older build wrote the journal: its layout, for messages, and the folder that its files
+    // were moved to; else empty.
     std::string upgraded_from;
     std::string kept_in;
 };
 
-// Disk calls behind a seam, so that tests can fail the N-th one.
+// Disk calls behind an interface, so that tests can fail the N-th one.
 class Disk;
 Disk& real_disk();
 
-// A journal's folder, for work beside the loop.
+// A journal's folder, for work in parallel with the loop.
 struct JournalPlace {
     Disk* disk = nullptr;
     std::string directory;
@@ -67,23 +67,24 @@ public:
                                                  JournalSettings settings, Recovered& recovered);
     virtual ~Journal() = default;
 
-    // Buffers the record; flush() hands all buffered records to the kernel in one write. After a
-    // failed write or fsync the journal is broken for good and every call says so.
+    // Buffers the record; flush() writes all buffered records in one write. After a failed write or
+    // fsync the journal is broken for good and every call returns its error.
     virtual Result<void> append(const Input& input) = 0;
     virtual Result<void> flush() = 0;
     // Calls `done` on the loop once everything flushed so far is on disk (group commit).
     virtual void sync(std::function<void(Result<void>)> done) = 0;
-    // Time to roll(): until then the segment grows on.
+    // Whether the segment is long enough for roll().
     [[nodiscard]] virtual bool is_segment_full() const = 0;
-    // Seals the segment and begins the next one, on the pool. Behind a flush(); until `done` is
-    // called on the loop nothing may be appended or flushed (CHECK). An error breaks the journal.
+    // Seals the segment and begins the next one, on the pool. Call after flush(); until `done` is
+    // called on the loop, append and flush are not allowed (CHECK). An error breaks the journal.
     virtual void roll(std::function<void(Result<void>)> done) = 0;
-    // Writes a snapshot of the engine at this point and drops older segments, all of it on the
-    // calling thread: to save what is in memory where the files are damaged. Else compact() does
-    // it from the files, on another thread.
+    // Writes a snapshot of the engine now and drops older segments, on the calling thread: for a
+    // state in memory whose files are damaged. Otherwise compact() makes it from the files, on
+    // another thread.
     virtual Result<void> write_snapshot(const Engine& engine, Sequence next) = 0;
     virtual Result<void> close() = 0;
-    // Where it lies; whoever writes there beside the journal holds the lock of the folder as well.
+    // The folder; code that writes there in parallel with the journal holds the lock of the folder
+    // as well.
     [[nodiscard]] virtual JournalPlace place() const = 0;
 
     struct Figures {
@@ -95,13 +96,13 @@ public:
     [[nodiscard]] virtual Figures figures() const = 0;
 };
 
-// The engine as it was before input `next`, made of the newest snapshot and the inputs behind it,
-// while a daemon goes on writing there. `next` was flushed by then. Blocks on the disk; any thread,
-// none at the same time as compact(). Gives up with ShuttingDown once `stop` is true.
+// The engine before input `next`, from the newest snapshot and the inputs after it, while a daemon
+// writes to the folder. `next` is flushed already. Blocks on the disk; any thread, not in parallel
+// with compact(). Returns ShuttingDown once `stop` is true.
 Result<Engine> rebuild_engine(const JournalPlace& place, Sequence next,
                               const std::atomic<bool>& stop);
 // Writes the snapshot of an engine that has taken every input before `next`, where a segment
-// begins, and moves the files that it replaces to the past. As rebuild_engine() in all else.
+// begins, and moves the files that it replaces to the past. Otherwise like rebuild_engine().
 Result<void> compact(const JournalPlace& place, const Engine& engine, Sequence next);
 
 // Reads a journal folder without opening it for writing (replay, verification).
@@ -115,7 +116,7 @@ struct ReplayReport {
     std::uint64_t bytes_torn = 0;  // an unfinished tail that the next start would cut
 };
 Result<ReplayReport> replay(const std::string& directory);
-// Calls `observer` after each input with the engine and what it asked for.
+// Calls `observer` after each input with the engine and its effects.
 using ReplayObserver =
     std::function<void(const Engine& engine, const Input& input, const EffectList&)>;
 Result<ReplayReport> replay(const std::string& directory, const ReplayObserver& observer);

@@ -20,7 +20,7 @@ std::uint64_t bytes_of(const std::string& path) {
     return failed ? 0 : bytes;
 }
 
-// Number in the name -> path, of the past and of the journal itself.
+// Number in the name -> path, of the past and of the journal.
 struct Files {
     std::map<Sequence, std::string> segments;
     std::map<Sequence, std::string> snapshots;
@@ -39,7 +39,7 @@ void find_files(Disk& disk, const std::string& directory, Files& files) {
 void prune(Disk& disk, const std::string& past, std::uint64_t bytes_max) {
     Files files;
     find_files(disk, past, files);
-    // A snapshot goes before the inputs behind it: without them it is of no use.
+    // A snapshot is removed before the inputs after it: without them it is useless.
     std::multimap<Sequence, std::string> by_age;
     by_age.insert(files.snapshots.begin(), files.snapshots.end());
     by_age.insert(files.segments.begin(), files.segments.end());
@@ -52,7 +52,7 @@ void prune(Disk& disk, const std::string& past, std::uint64_t bytes_max) {
     }
 }
 
-// A snapshot may be made meanwhile: what it replaces is moved to the past.
+// A snapshot may be made meanwhile: the files that it replaces are moved to the past.
 Result<std::string> read_wherever(Disk& disk, const std::string& path) {
     Result<std::string> bytes = read_whole(disk, path);
     if (bytes) return bytes;
@@ -62,8 +62,7 @@ Result<std::string> read_wherever(Disk& disk, const std::string& path) {
     return moved ? std::move(moved) : std::move(bytes);
 }
 
-// The engine in a snapshot; nothing of a build whose layout is not known can be read, nor what is
-// damaged.
+// The engine in a snapshot; unreadable if it is damaged or of a build with an unknown layout.
 std::optional<Engine> engine_in(Disk& disk, const std::string& path) {
     const Result<std::string> bytes = read_wherever(disk, path);
     if (!bytes) return std::nullopt;
@@ -78,7 +77,7 @@ std::optional<Engine> engine_in(Disk& disk, const std::string& path) {
     return std::move(*engine);
 }
 
-// Hands out the inputs from `next` on; where the next file has to begin.
+// Passes on the inputs from `next` on; returns where the next file must begin.
 Result<Sequence> read_inputs_of(Disk& disk, const std::string& path, Sequence next,
                                 const PastReader& reader) {
     const Result<std::string> bytes = read_wherever(disk, path);
@@ -135,7 +134,7 @@ Result<void> read_past(const std::string& directory, Instant since, const PastRe
     bool is_known = reaches_the_beginning;
     for (auto at = files.snapshots.rbegin(); at != files.snapshots.rend(); ++at) {
         std::optional<Engine> found = engine_in(disk, at->second);
-        if (!found) break;  // and what is older hangs on files that cannot be read
+        if (!found) break;  // older files depend on files that cannot be read
         const bool is_oldest = std::next(at) == files.snapshots.rend();
         if (is_oldest && reaches_the_beginning && found->state().now() > since) {
             engine = Engine{};
@@ -151,11 +150,11 @@ Result<void> read_past(const std::string& directory, Instant since, const PastRe
         return make_error(ErrorCode::JournalDamaged,
                           "read the past of " + directory +
                               ": no snapshot in it can be read by this build, and its first "
-                              "segment is not the first of all");
+                              "segment is not the first one");
     }
     reader.begin(std::move(engine));
     for (const auto& [first, path] : files.segments) {
-        if (first > next) break;  // a gap: what lies behind it hangs in the air
+        if (first > next) break;  // a gap: later files cannot be applied
         const Result<Sequence> read = read_inputs_of(disk, path, next, reader);
         if (!read) return read.error();
         next = *read;

@@ -6,7 +6,7 @@ namespace gpuctl::journal {
 
 namespace {
 
-// What a search for witnesses may checksum before it gives up and calls the file damaged.
+// The bytes that a search for witnesses may checksum before the file counts as damaged.
 constexpr std::uint64_t kSearchBytesMax = 4ull << 30;
 
 struct Segment {
@@ -16,7 +16,7 @@ struct Segment {
     Sequence next_sequence{};
 };
 
-// The greatest `durable` of any record behind `from`, or nullopt when the search was too long.
+// The greatest `durable` of any record after `from`, or nullopt when the search was too long.
 std::optional<std::uint64_t> greatest_witness(std::string_view bytes, std::size_t from) {
     std::uint64_t greatest = 0;
     std::uint64_t searched = 0;
@@ -86,25 +86,25 @@ public:
     }
 
 private:
-    // A file that no start needs. One of an older layout is kept all the same: a start that was
-    // killed in mid-upgrade leaves such files.
+    // A file that no start needs. One of an older layout is not removed: a start that was killed
+    // during an upgrade leaves such files.
     void leave_behind(std::string_view magic, const std::string& name) {
         const Result<std::string> bytes = read_whole(disk_, directory_ + "/" + name);
         const Result<HeadReading> reading =
             bytes ? read_head(magic, *bytes) : Result<HeadReading>{HeadReading{}};
-        if (!reading || !reading->head || !note_layout(name, *reading->head)) {
+        if (!reading || !reading->head || !record_layout(name, *reading->head)) {
             contents_.obsolete.push_back(name);
         }
     }
 
-    bool note_layout(const std::string& name, const Head& head) {
+    bool record_layout(const std::string& name, const Head& head) {
         if (head.is_current) return false;
         contents_.outdated.push_back(name);
         contents_.outdated_layout = head.layout;
         return true;
     }
 
-    // A stop may leave either, a hand or a broken disk as well: nothing tells them apart.
+    // A stop can leave either, and so can a user or a broken disk: they cannot be distinguished.
     [[nodiscard]] std::string doubt() const {
         if (!contents_.torn_file.empty() && contents_.torn_bytes == 0) {
             return "journal file " + contents_.torn_file + " is empty";
@@ -138,7 +138,7 @@ private:
         return {};
     }
 
-    // No head: what is there of it does not check out.
+    // No head: its checksum is wrong.
     Result<HeadReading> head_of(const std::string& path, std::string_view magic,
                                 std::string_view bytes, Sequence named) {
         Result<HeadReading> reading = read_head(magic, bytes);
@@ -171,7 +171,7 @@ private:
         }
         const std::optional<std::string> image = head.records.decode_image(*body);
         if (!image) return damage(path, head.bytes, "the state in it does not decode");
-        note_layout(name, head);
+        record_layout(name, head);
         contents_.next_sequence = next;
         const Result<void> taken = visitor_.on_snapshot(*image);
         if (!taken) return damage(path, head.bytes, taken.error().message);
@@ -184,9 +184,9 @@ private:
         const Result<std::string> bytes = read_whole(disk_, path);
         if (!bytes) return bytes.error();
         if (first > contents_.next_sequence) {
-            return damage(path, 0,
-                          "the inputs from " + to_string(contents_.next_sequence) +
-                              " up to it are in no file");
+            return damage(
+                path, 0,
+                "the inputs from " + to_string(contents_.next_sequence) + " up to it are missing");
         }
         const Result<Segment> segment = scan(path, *bytes, first, is_last);
         if (!segment) return segment.error();
@@ -210,7 +210,7 @@ private:
         const Result<HeadReading> reading = head_of(path, kJournalMagic, bytes, first);
         if (!reading) return reading.error();
         if (const std::optional<Head>& head = reading->head) {
-            note_layout(segment_name(first), *head);
+            record_layout(segment_name(first), *head);
             segment.has_head = true;
             segment.good_bytes = head->bytes;
             segment.next_sequence = first;
@@ -218,33 +218,33 @@ private:
                 const auto payload = read_frame(bytes.substr(segment.good_bytes));
                 auto record =
                     payload ? decode_record(*payload, head->records) : std::optional<Record>{};
-                if (!record || !take(*record, segment)) break;
+                if (!record || !accept_record(*record, segment)) break;
                 durable = std::max(durable, record->durable_bytes);
                 segment.good_bytes += frame_bytes(*payload);
             }
         }
         const bool is_whole = segment.good_bytes == bytes.size() && segment.has_head;
         if (is_whole && (is_last || segment.sealed)) return segment;
-        if (is_whole) return damage(path, bytes.size(), "it ends without the seal of its end");
+        if (is_whole) return damage(path, bytes.size(), "it has no seal at its end");
 
         const std::size_t bad_at = segment.good_bytes;
         const std::string what = segment.has_head
                                      ? "the record of input " + to_string(segment.next_sequence) +
-                                           " is not what was written"
+                                           " differs from what was written"
                                      : "the checksum of its header does not match";
         if (!is_last || (!segment.has_head && bytes.size() > reading->bytes_max)) {
             return damage(path, bad_at, what);
         }
         const std::optional<std::uint64_t> witness = greatest_witness(bytes, bad_at);
-        if (!witness) return damage(path, bad_at, what + ", and too much follows to judge it");
+        if (!witness) return damage(path, bad_at, what + ", and too many bytes follow to check it");
         if (bad_at < std::max(durable, *witness)) {
             return damage(path, bad_at, what + ", though it was on disk");
         }
         return segment;
     }
 
-    // False when the record does not belong here.
-    bool take(const Record& record, Segment& segment) {
+    // False when the record does not belong in this file.
+    bool accept_record(const Record& record, Segment& segment) {
         if (const auto* seal = std::get_if<Seal>(&record.content)) {
             if (seal->next_sequence != segment.next_sequence) return false;
             segment.sealed = true;

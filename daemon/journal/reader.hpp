@@ -1,6 +1,6 @@
 #pragma once
-// Reads a journal folder without changing it: decides what is good, what is a torn tail and what is
-// damage (format.md), and hands out the newest snapshot and every input behind it, in order.
+// Reads a journal folder without changing it: separates good records, a torn tail and damage
+// (format.md), and returns the newest snapshot and every input after it, in order.
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace gpuctl::journal {
 
-// What the folder must belong to; an empty string accepts any.
+// The required identity of the folder; an empty string accepts any.
 struct Identity {
     std::string mode;
     std::string cluster_id;
@@ -21,16 +21,16 @@ struct Identity {
 struct Contents {
     Identity identity;  // empty strings: the folder holds nothing yet
     Sequence next_sequence{1};
-    std::uint64_t inputs = 0;              // handed out
+    std::uint64_t inputs = 0;              // passed on
     std::string last_segment;              // file name; empty: none
     std::uint64_t last_segment_bytes = 0;  // good ones
     bool last_segment_sealed = false;
-    std::uint64_t torn_bytes = 0;       // behind the good ones of last_segment
+    std::uint64_t torn_bytes = 0;       // after the good ones of last_segment
     std::string torn_file;              // last segment whose header never got to disk
     std::vector<std::string> obsolete;  // file names: older than the snapshot, or unfinished
-    // File names, snapshots first: in the layout of an older build, whether needed or not.
+    // File names, snapshots first: in the layout of an older build, needed or not.
     std::vector<std::string> outdated;
-    std::string outdated_layout;  // of the newest of them, for people; or empty
+    std::string outdated_layout;  // of the newest of them, for messages; or empty
     std::string doubt;            // why the end may be missing, as a sentence; or empty
 };
 

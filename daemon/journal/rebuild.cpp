@@ -1,5 +1,5 @@
-// Work on a journal's folder beside the daemon that writes to it: an engine made of the files, and
-// the snapshot that replaces them.
+// Work on a journal's folder in parallel with the daemon that writes to it: an engine built from
+// the files, and the snapshot that replaces them.
 
 #include <optional>
 
@@ -13,8 +13,8 @@ namespace gpuctl::journal {
 Result<Engine> rebuild_engine(const JournalPlace& place, Sequence next,
                               const std::atomic<bool>& stop) {
     Engine engine;
-    std::optional<Sequence> reached;  // by inputs behind the snapshot
-    EffectList effects;               // of the past: carried out long ago
+    std::optional<Sequence> reached;  // by inputs after the snapshot
+    EffectList effects;               // of the past: carried out before
     const auto stopped = [&stop] { return stop.load(std::memory_order_relaxed); };
     const Error stopping = make_error(ErrorCode::ShuttingDown, "copy the state: gpuctld stops");
     Visitor visitor;
@@ -27,7 +27,7 @@ Result<Engine> rebuild_engine(const JournalPlace& place, Sequence next,
     };
     visitor.on_input = [&](const Input& input) {
         if (!reached) reached = input.sequence;
-        if (input.sequence >= next || stopped()) return;  // those behind it come another way
+        if (input.sequence >= next || stopped()) return;  // later inputs arrive another way
         effects.clear();
         engine.step(input, effects);
         reached = next_after(input.sequence);

@@ -4,12 +4,12 @@
 
 #include "scheduler/base/archive.hpp"
 #include "scheduler/base/hash.hpp"
-#include "scheduler/state/upgrades.hpp"
+#include "scheduler/state/image/upgrades.hpp"
 
 namespace gpuctl::journal {
 namespace {
 
-// Made once: the layouts of types do not change while a program runs.
+// Computed once: the layouts of types do not change while a program runs.
 const Layout& wanted_layout(RecordKind kind) {
     static const Layout input = layout_of<Input>();
     static const Layout image = layout_of<StateImage>();
@@ -55,7 +55,7 @@ Result<Records> Records::of(RecordKind kind, const WrittenLayout& written) {
         return make_error(ErrorCode::JournalFailed,
                           "was written by another build of gpuctld, and this one cannot " +
                               conversion.error().message +
-                              "; it is not damaged: run that build again, or choose another "
+                              "; it is not damaged: run that build, or choose another "
                               "journal.directory");
     }
     return Records{written.version, std::make_shared<const Conversion>(std::move(*conversion))};

@@ -14,8 +14,7 @@ bool is_segment(const fs::path& path) {
     return path.filename().string().starts_with("journal-") && path.extension() == ".log";
 }
 
-// journal.directory holds a folder for each cluster: naming it instead of one of them is easily
-// done.
+// journal.directory holds a folder for each cluster: users often name it instead of one of them.
 std::string clusters_below(const std::string& directory) {
     std::string names;
     std::error_code ignored;

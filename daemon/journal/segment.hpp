@@ -1,6 +1,6 @@
 #pragma once
-// A segment of the journal as a file: its begin, its seal, and the step from one to the next.
-// Blocks on the disk; any thread, while no other one writes to the segment.
+// A segment of the journal as a file: begin, seal, and the step to the next one. Blocks on the
+// disk; any thread, while no other thread writes to the segment.
 
 #include <cstdint>
 #include <memory>
@@ -14,18 +14,18 @@ namespace gpuctl::journal {
 struct SegmentFile {
     std::shared_ptr<File> file;
     std::string path;
-    std::uint64_t bytes = 0;  // given to the kernel
+    std::uint64_t bytes = 0;  // written to the kernel
 };
 
 // A new file with a header, on disk and listed in its folder.
 Result<SegmentFile> create_segment(Disk& disk, const std::string& directory, const Header& header);
 
-// The seal vouches for everything before it, so that is on disk when the seal is written. The seal
-// itself is when this returns.
+// The seal states that everything before it is on disk, which is ensured before it is written. The
+// seal itself is on disk when this returns.
 Result<void> seal_segment(Disk& disk, SegmentFile& segment, Sequence next);
 
-// Seals `old` and begins the segment of `header`. A power cut at any moment leaves either `old` as
-// the last segment, sealed or not, or the new one behind a sealed `old`.
+// Seals `old` and begins the segment of `header`. After a power cut at any time, either `old` is
+// the last segment, sealed or not, or the new one follows a sealed `old`.
 Result<SegmentFile> roll_segment(Disk& disk, SegmentFile& old, const std::string& directory,
                                  const Header& header);
 

@@ -36,7 +36,7 @@ Writer::Writer(aio::Loop& loop, Disk& disk, JournalSettings settings, std::share
 Writer::~Writer() { progress_->writer = nullptr; }
 
 Result<void> Writer::broken_now(Error error) {
-    error.message += "; the journal takes nothing more until gpuctld is restarted";
+    error.message += "; the journal accepts no more input until gpuctld is restarted";
     if (!broken_) broken_ = std::move(error);
     answer_waiters();
     return *broken_;
@@ -51,9 +51,9 @@ Result<void> Writer::check_usable() const {
     return {};
 }
 
-// An upgrade is a snapshot in the layout of this build; only then do the files of the older one go
-// to their folder. Killed at any point, the next start finds either the old files or the snapshot
-// and does the rest again.
+// An upgrade writes a snapshot in the layout of this build; only then do the older files move to
+// their folder. If it is killed at any point, the next start finds either the old files or the
+// snapshot and repeats the rest.
 Result<void> Writer::begin(const Engine& engine, const Beginning& beginning) {
     for (const std::string& name : beginning.unwanted) {
         const std::string path = settings_.directory + "/" + name;
@@ -68,14 +68,14 @@ Result<void> Writer::begin(const Engine& engine, const Beginning& beginning) {
     const Result<void> made = make_directories(disk_, beginning.keep_in);
     if (!made) return made;
     std::vector<std::string> kept = beginning.outdated;
-    // Under the names that the new files need. A snapshot there is all that there is, and so stays
-    // until the new one takes its place; such a segment holds no input.
+    // They have the names of the new files. A snapshot with that name is the only copy, so it stays
+    // until the new one replaces it; such a segment holds no input.
     if (std::erase(kept, snapshot_name(next_)) > 0) {
         const Result<void> copied = keep_copy(snapshot_name(next_), beginning.keep_in);
         if (!copied) return copied;
     }
     if (std::erase(kept, segment_name(next_)) > 0) {
-        const Result<void> moved = keep(segment_name(next_), beginning.keep_in);
+        const Result<void> moved = move_to_folder(segment_name(next_), beginning.keep_in);
         if (!moved) return moved;
     }
     const Result<void> written =
@@ -86,13 +86,13 @@ Result<void> Writer::begin(const Engine& engine, const Beginning& beginning) {
                                    : continue_segment(beginning.append_to, beginning.append_at);
     if (!begun) return begun;
     for (const std::string& name : kept) {
-        const Result<void> moved = keep(name, beginning.keep_in);
+        const Result<void> moved = move_to_folder(name, beginning.keep_in);
         if (!moved) return moved;
     }
     return sync_directory(disk_, settings_.directory);
 }
 
-Result<void> Writer::keep(const std::string& name, const std::string& folder) {
+Result<void> Writer::move_to_folder(const std::string& name, const std::string& folder) {
     const std::string path = settings_.directory + "/" + name;
     const int moved = disk_.rename(path, folder + "/" + name);
     if (moved < 0 && moved != -ENOENT) return disk_error("rename", path, moved);
@@ -139,7 +139,7 @@ Result<void> Writer::continue_segment(const std::string& path, std::uint64_t byt
     const int number = disk_.open_append(path);
     if (number < 0) return disk_error("open", path, number);
     file_ = std::make_shared<File>(disk_, number);
-    // What was read back may only be in the page cache: a crash of the daemon alone leaves it
+    // The bytes read back may only be in the page cache: a crash of the daemon alone leaves them
     // there.
     const int synced = disk_.sync_data(number);
     if (synced < 0) return disk_error("fdatasync", path, synced);
@@ -200,7 +200,7 @@ void Writer::start_sync() {
         const auto start = std::chrono::steady_clock::now();
         const int result = disk->sync_data(file->number());
         const std::uint64_t took_us = microseconds_since(start);
-        file.reset();  // whoever hears the answer may take the disk away
+        file.reset();  // after the answer the disk may be unmounted
         loop->post([progress, until, segment, bytes, result, took_us] {
             if (progress->writer == nullptr) return;
             progress->writer->sync_ended(until, segment, bytes, result, took_us);
@@ -224,7 +224,7 @@ void Writer::sync_ended(Sequence until, std::uint64_t segment, std::uint64_t byt
     if (more && !broken_ && !closed_ && !sync_in_flight_ && !rolling_) start_sync();
 }
 
-// Answers come through the loop: nobody is called back from inside his own call.
+// Answers are posted to the loop: no caller is called back inside its own call.
 void Writer::answer_waiters() {
     const auto answered = [this](const Waiter& waiter) {
         return broken_.has_value() || closed_ || waiter.until <= durable_;
@@ -252,14 +252,14 @@ Result<void> Writer::sync_here() {
 
 SegmentFile Writer::segment() const { return {file_, path_, segment_bytes_}; }
 
-// Until it has ended nothing is appended, so that the pool has the segment to itself.
+// No appends until it has ended: the pool owns the segment.
 void Writer::roll(std::function<void(Result<void>)> done) {
     const Result<void> usable = check_usable();
     if (!usable) return loop_.post([done = std::move(done), usable] { done(usable); });
     GPUCTL_CHECK(!rolling_ && buffer_.empty(), "a segment is rolled once, behind a flush");
     if (!segment_has_records_) return loop_.post([done = std::move(done)] { done({}); });
     rolling_ = true;
-    // The lock stays ours until the last write of ours has ended, whatever becomes of the writer.
+    // The lock is held until the last write has ended, even if the writer is destroyed.
     loop_.offload([progress = progress_, loop = &loop_, disk = &disk_, lock = lock_,
                    old = segment(), directory = settings_.directory, header = header_at(next_),
                    done = std::move(done)]() mutable {
@@ -290,10 +290,10 @@ Result<void> Writer::write_snapshot(const Engine& engine, Sequence next) {
     const Result<void> flushed = flush();
     if (!flushed) return flushed;
     GPUCTL_CHECK(next == next_, "a snapshot is taken behind the last journaled input");
-    // Inputs first: a snapshot must never know more than the journal it follows.
+    // Inputs first: a snapshot must never include inputs that the journal does not have.
     const Result<void> durable = sync_here();
     if (!durable) return durable;
-    // Without the snapshot everything is still in the segments: not the end of the journal.
+    // Without the snapshot all inputs are still in the segments: the journal continues.
     const Result<void> written =
         write_snapshot_file(disk_, settings_.directory, header_at(next), engine.export_state());
     if (!written) return written;
@@ -313,7 +313,7 @@ Result<void> Writer::close() {
         closed_ = true;
         return make_error(ErrorCode::JournalFailed,
                           "close journal " + settings_.directory +
-                              ": its disk has not answered yet, so that the end is not sealed");
+                              ": its disk has not answered yet, so the end is not sealed");
     }
     Result<void> sealed = flush();
     if (sealed) {

@@ -2,8 +2,8 @@
 // The writing half of a journal: one segment open for appending, group commit, snapshots.
 //
 // Thread: the loop's, except for the fdatasync and the roll, which run on the pool with their own
-// hold on the file. Ownership: tasks on the pool hold the Progress, so that the writer may go while
-// one runs.
+// reference to the file. Ownership: tasks on the pool hold the Progress, so that the writer may be
+// destroyed while one runs.
 
 #include <functional>
 #include <memory>
@@ -23,15 +23,15 @@ public:
            Sequence next);
     ~Writer() override;
 
-    // What a start found in the folder.
+    // The content of the folder at the start.
     struct Beginning {
-        std::string append_to;  // path of the last segment, where it goes on; else a new one begins
+        std::string append_to;  // path of the last segment, to be continued; else a new one begins
         std::uint64_t append_at = 0;
         std::vector<std::string> unwanted;  // file names: removed
         std::vector<std::string> outdated;  // file names: moved to keep_in
         std::string keep_in;
     };
-    // Ready for the next input. `engine` is as the last one left it.
+    // Ready for the next input. `engine` has taken every input so far.
     Result<void> begin(const Engine& engine, const Beginning& beginning);
 
     Result<void> append(const Input& input) override;
@@ -49,14 +49,14 @@ private:
         Sequence until;  // durable once every input before it is
         std::function<void(Result<void>)> done;
     };
-    // What an fdatasync in flight reports to; outlives the writer if it must.
+    // The target of a running fdatasync; outlives the writer if necessary.
     struct Progress {
         Writer* writer = nullptr;  // null once the writer is gone
     };
 
     Result<void> begin_segment();  // at the next sequence
     Result<void> continue_segment(const std::string& path, std::uint64_t bytes);
-    Result<void> keep(const std::string& name, const std::string& folder);
+    Result<void> move_to_folder(const std::string& name, const std::string& folder);
     Result<void> keep_copy(const std::string& name, const std::string& folder);
     Result<void> broken_now(Error error);
     Result<void> check_usable() const;
@@ -77,17 +77,17 @@ private:
     std::shared_ptr<File> file_;
     std::string path_;
     std::uint64_t segment_ = 0;          // counts segments of this writer
-    std::uint64_t segment_bytes_ = 0;    // given to the kernel
-    std::uint64_t segment_durable_ = 0;  // of those, on disk for sure
+    std::uint64_t segment_bytes_ = 0;    // written to the kernel
+    std::uint64_t segment_durable_ = 0;  // of those, certainly on disk
     bool segment_has_records_ = false;
     std::string buffer_;
     std::string payload_;
     Sequence next_;     // of the next append
-    Sequence flushed_;  // inputs before this one are with the kernel
+    Sequence flushed_;  // inputs before this one are written to the kernel
     Sequence durable_;  // inputs before this one are on disk
     std::vector<Waiter> waiters_;
     bool sync_in_flight_ = false;
-    bool rolling_ = false;  // the segment is the pool's until it has ended
+    bool rolling_ = false;  // the pool owns the segment until the roll has ended
     bool closed_ = false;
     std::optional<Error> broken_;
     std::shared_ptr<Progress> progress_;

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
-#include "daemon/aio/turn.hpp"
+#include "aio/turn.hpp"
+#include "text/time.hpp"
 
 namespace gpuctl::logs {
 namespace {
 
 constexpr std::chrono::seconds kOpenDeadline{30};
 constexpr std::chrono::seconds kBacklogDeadline{60};
-// How long one read waits; then the channel looks whether anybody still wants it.
+// The deadline of one read; after it the channel checks whether it still has readers.
 constexpr std::chrono::seconds kReadSlice{5};
-// A bar may be redrawn a thousand times a second, and each reader is woken for what is new of it.
+// A bar may be redrawn a thousand times a second, and each change wakes every reader.
 constexpr std::chrono::milliseconds kPartialPause{100};
 
 }  // namespace
@@ -49,8 +50,8 @@ aio::Task<void> Channel::run(std::shared_ptr<Channel> self) {
     self.reset();
 }
 
-// What is there already, read to its end before following, so that "the last 100 lines" has a
-// meaning for those who come first.
+// The existing log, read to its end before following, so that the first readers get "the last 100
+// lines".
 aio::Task<void> Channel::read_backlog() {
     ports::LogRequest request = log_;
     request.follow = false;
@@ -81,7 +82,7 @@ aio::Task<Result<void>> Channel::follow_once() {
     ports::LogRequest request = log_;
     request.follow = true;
     if (last_.ordinal >= 0) {
-        request.since_time = format_rfc3339_seconds(last_.time_ns);
+        request.since_time = text::format_rfc3339(last_.time_ns / 1'000'000'000);
         catching_up_ = true;
         catch_up_ = Position{0, -1};
     }
@@ -111,21 +112,21 @@ aio::Task<Result<void>> Channel::follow_once() {
 void Channel::accept(std::vector<RawLine>& lines) {
     aio::Turn::mark("logs");
     const bool has_lines = !lines.empty();
-    for (RawLine& line : lines) keep(std::move(line));
+    for (RawLine& line : lines) store_line(std::move(line));
     lines.clear();
     const bool is_due = is_partial_due();
     if (has_lines || is_due) notify();
 }
 
 // Whether readers are woken now for a change of the unfinished line. If it is too early,
-// follow_once() wakes up again when it is time.
+// follow_once() wakes them when it is time.
 bool Channel::is_partial_due() {
-    partial_waits_ =
-        splitter_.has_partial() && shows_partial() && partial_told_ != splitter_.partial_serial();
+    partial_waits_ = splitter_.has_partial() && shows_partial() &&
+                     partial_notified_ != splitter_.partial_serial();
     const auto now = aio::Clock::now();
     if (!partial_waits_ || now < next_partial_at_) return false;
     partial_waits_ = false;
-    partial_told_ = splitter_.partial_serial();
+    partial_notified_ = splitter_.partial_serial();
     next_partial_at_ = now + kPartialPause;
     return true;
 }
@@ -138,7 +139,7 @@ void Channel::finish_line() {
 
 bool Channel::shows_partial() const {
     if (!catching_up_) return true;
-    const std::optional<std::int64_t> stamp = parse_rfc3339_ns(splitter_.partial_time());
+    const std::optional<std::int64_t> stamp = parse_stamp_ns(splitter_.partial_time());
     return stamp && *stamp > last_.time_ns;
 }
 
@@ -149,20 +150,20 @@ bool Channel::has_partial_for(const Subscription& subscription) const {
            shows_partial();
 }
 
-// Gives the line its position, leaves out repeats after a reopen, and keeps it in the ring. Clocks
-// that step back do not lose lines: outside of catching up everything is new, and positions never
-// go back.
-void Channel::keep(RawLine line) {
-    const std::optional<std::int64_t> stamp = parse_rfc3339_ns(line.time);
-    // A kubelet writes the time where a line begins: without one this is the end of a line that
-    // began before the second we asked for.
+// Assigns the line's position, drops repeats after a reopen, and stores the line in the ring.
+// Clocks that step back do not lose lines: except while catching up, everything is new, and
+// positions never decrease.
+void Channel::store_line(RawLine line) {
+    const std::optional<std::int64_t> stamp = parse_stamp_ns(line.time);
+    // A kubelet writes the time at the start of a line: without one, this is the end of a line that
+    // began before the requested second.
     if (catching_up_ && !stamp) return;
     if (catching_up_) {
         catch_up_ = *stamp == catch_up_.time_ns && catch_up_.ordinal >= 0
                         ? Position{*stamp, catch_up_.ordinal + 1}
                         : Position{*stamp, 0};
         if (catch_up_ < last_) return;
-        catching_up_ = false;  // at the last line known, or beyond it when that is gone
+        catching_up_ = false;  // at the last known line, or after it when that is gone
         if (catch_up_ == last_) return;
     }
     const std::int64_t time = std::max(stamp.value_or(last_.time_ns), last_.time_ns);
@@ -196,12 +197,12 @@ void Channel::place(Subscription& subscription) {
     subscription.next_line_ = first_number_ + static_cast<std::uint64_t>(found - ring_.begin());
     if (found == ring_.begin() && lost_head_) {
         subscription.gap_ =
-            "lines after the one you saw last are no longer kept; the log goes on with the oldest "
-            "one that is";
+            "lines after the last one you saw are not stored any more; the log continues with the "
+            "oldest stored line";
     }
 }
 
-LogBatch Channel::take(Subscription& subscription, std::size_t lines_max, bool with_partial) {
+LogBatch Channel::read_batch(Subscription& subscription, std::size_t lines_max, bool with_partial) {
     LogBatch batch;
     if (!backlog_read_ && !finished_) return batch;
     if (!subscription.placed_) place(subscription);
@@ -230,7 +231,7 @@ LogBatch Channel::take(Subscription& subscription, std::size_t lines_max, bool w
     return batch;
 }
 
-// "The last 100 lines" are those of the moment of asking, not of the first take().
+// "The last 100 lines" are counted at the subscription, not at the first read_batch().
 void Channel::add(Subscription& subscription) {
     readers_.push_back(&subscription);
     if (backlog_read_) place(subscription);

@@ -1,12 +1,11 @@
 #include "daemon/logs/log_line.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <chrono>
-#include <cstdio>
 
 #include "scheduler/base/hash.hpp"
+#include "text/hex.hpp"
+#include "text/time.hpp"
 
 namespace gpuctl::logs {
 namespace {
@@ -15,80 +14,16 @@ namespace {
 constexpr std::size_t kStampBytesMax = 40;
 constexpr std::size_t kCharacterBytesMax = 4;
 
-bool read_number(std::string_view text, std::size_t at, std::size_t width, int& value) {
-    if (at + width > text.size()) return false;
-    const char* first = text.data() + at;
-    const auto [end, error] = std::from_chars(first, first + width, value);
-    return error == std::errc{} && end == first + width;
-}
-
-std::optional<std::int64_t> offset_seconds(std::string_view zone) {
-    if (zone == "Z" || zone == "z") return 0;
-    int hours = 0;
-    int minutes = 0;
-    const bool shaped = zone.size() == 6 && (zone[0] == '+' || zone[0] == '-') && zone[3] == ':';
-    if (!shaped || !read_number(zone, 1, 2, hours) || !read_number(zone, 4, 2, minutes)) {
-        return std::nullopt;
-    }
-    const std::int64_t seconds = hours * 3600 + minutes * 60;
-    return zone[0] == '-' ? -seconds : seconds;
-}
-
 }  // namespace
 
-std::optional<std::int64_t> parse_rfc3339_ns(std::string_view text) {
-    std::array<int, 6> fields{};
-    constexpr std::array<std::size_t, 6> starts{0, 5, 8, 11, 14, 17};
-    constexpr std::array<std::size_t, 6> widths{4, 2, 2, 2, 2, 2};
-    if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[13] != ':' ||
-        text[16] != ':' || (text[10] != 'T' && text[10] != 't')) {
-        return std::nullopt;
-    }
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (!read_number(text, starts[i], widths[i], fields[i])) return std::nullopt;
-    }
-    std::size_t at = 19;
-    std::int64_t nanoseconds = 0;
-    if (text[at] == '.') {
-        std::int64_t scale = 100'000'000;
-        for (++at; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, scale /= 10) {
-            nanoseconds += (text[at] - '0') * scale;  // digits beyond nine count nothing
-        }
-    }
-    const std::optional<std::int64_t> offset = offset_seconds(text.substr(at));
-    using namespace std::chrono;
-    const year_month_day day{year{fields[0]}, month{static_cast<unsigned>(fields[1])},
-                             std::chrono::day{static_cast<unsigned>(fields[2])}};
-    const bool in_range = fields[0] >= 1970 && fields[0] < 2200 && day.ok() && fields[3] < 24 &&
-                          fields[4] < 60 && fields[5] <= 60;
-    if (!offset || !in_range) return std::nullopt;
-    const std::int64_t days = sys_days{day}.time_since_epoch().count();
-    const std::int64_t seconds =
-        days * 86'400 + fields[3] * 3600 + fields[4] * 60 + fields[5] - *offset;
-    return seconds * 1'000'000'000 + nanoseconds;
+std::optional<std::int64_t> parse_stamp_ns(std::string_view text) {
+    constexpr std::int64_t seconds_max = 7'258'118'400;  // 2200: nanoseconds fit 64 bits
+    const std::optional<text::TimeStamp> stamp = text::parse_rfc3339(text);
+    if (!stamp || stamp->seconds < 0 || stamp->seconds >= seconds_max) return std::nullopt;
+    return stamp->seconds * 1'000'000'000 + stamp->nanoseconds;
 }
 
-std::string format_rfc3339_seconds(std::int64_t time_ns) {
-    using namespace std::chrono;
-    const sys_seconds at{floor<seconds>(nanoseconds{time_ns})};
-    const sys_days day = floor<days>(at);
-    const year_month_day date{day};
-    const hh_mm_ss clock{at - day};
-    std::array<char, 40> text{};
-    const int length = std::snprintf(
-        text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-        static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-        static_cast<int>(clock.seconds().count()));
-    return {text.data(), static_cast<std::size_t>(length)};
-}
-
-std::string pod_hash(std::string_view pod_uid) {
-    std::array<char, 20> text{};
-    const int length = std::snprintf(text.data(), text.size(), "%016llx",
-                                     static_cast<unsigned long long>(hash64(pod_uid)));
-    return {text.data(), static_cast<std::size_t>(length)};
-}
+std::string pod_hash(std::string_view pod_uid) { return text::hex16(hash64(pod_uid)); }
 
 std::string format_token(std::string_view pod_uid, Position position) {
     return pod_hash(pod_uid) + "." + std::to_string(position.time_ns) + "." +
@@ -129,7 +64,7 @@ void LineSplitter::feed(std::string_view bytes, std::vector<RawLine>& lines) {
             ++serial_;
             return;
         }
-        take(lines);
+        emit_line(lines);
         bytes.remove_prefix(end + 1);
     }
 }
@@ -149,7 +84,7 @@ void LineSplitter::settle_head() {
     head_.clear();
     std::string_view stamp = head;
     if (stamp.ends_with(' ')) stamp.remove_suffix(1);
-    if (parse_rfc3339_ns(stamp)) {
+    if (parse_stamp_ns(stamp)) {
         time_ = stamp;
         return;
     }
@@ -159,7 +94,7 @@ void LineSplitter::settle_head() {
 
 void LineSplitter::append(std::string_view piece) {
     const std::size_t kept = line_bytes_max_ + kCharacterBytesMax;
-    if (piece.size() > kept) {  // what comes before its last part need not be copied
+    if (piece.size() > kept) {  // text before its last part need not be copied
         cut_ += text_.size() + piece.size() - kept;
         text_.clear();
         piece.remove_prefix(piece.size() - kept);
@@ -179,7 +114,7 @@ void LineSplitter::shorten(std::size_t bytes_max) {
     text_.erase(0, begin);
 }
 
-void LineSplitter::take(std::vector<RawLine>& lines) {
+void LineSplitter::emit_line(std::vector<RawLine>& lines) {
     if (!head_is_known_) settle_head();
     if (text_.ends_with('\r')) text_.pop_back();
     shorten(line_bytes_max_);
@@ -188,7 +123,7 @@ void LineSplitter::take(std::vector<RawLine>& lines) {
 }
 
 void LineSplitter::finish(std::vector<RawLine>& lines) {
-    if (!head_.empty() || !time_.empty() || !text_.empty()) take(lines);
+    if (!head_.empty() || !time_.empty() || !text_.empty()) emit_line(lines);
 }
 
 void LineSplitter::forget_partial() {

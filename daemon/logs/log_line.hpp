@@ -1,7 +1,7 @@
 #pragma once
-// Lines of a pod's log and their positions. A position is what a reader resumes from; it is made of
-// what the line itself carries (its timestamp, and its number among lines of the same timestamp),
-// so it stays good across a reopened upstream and a restarted daemon.
+// Lines of a pod's log and their positions. A reader resumes from a position; it is derived from
+// the line itself (its timestamp, and its number among lines of the same timestamp), so it stays
+// valid across a reopened upstream and a restarted daemon.
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/text/screen_line.hpp"
+#include "text/screen_line.hpp"
 
 namespace gpuctl::logs {
 
@@ -30,10 +30,8 @@ struct Token {
 std::optional<std::vector<Token>> parse_tokens(std::string_view text);
 std::string pod_hash(std::string_view pod_uid);
 
-// 2026-11-21T02:51:05.123456789Z or with an offset; fraction and its length are free.
-std::optional<std::int64_t> parse_rfc3339_ns(std::string_view text);
-// Whole seconds: what `sinceTime` of the log endpoint understands, rounded down.
-std::string format_rfc3339_seconds(std::int64_t time_ns);
+// The time that a log line begins with (RFC 3339, from 1970 to 2199) in nanoseconds since 1970.
+std::optional<std::int64_t> parse_stamp_ns(std::string_view text);
 
 struct RawLine {
     std::string time;  // as sent; empty when the line carries none
@@ -41,7 +39,7 @@ struct RawLine {
     std::uint64_t bytes_cut = 0;
 };
 
-// Says at the beginning of a line that was cut how much is missing there.
+// Puts the number of missing bytes at the start of a line that was cut.
 void mark_cut(RawLine& line);
 
 // A line without its end yet, as a terminal shows it.
@@ -51,33 +49,33 @@ struct PartialLine {
     bool redrawn = false;  // with carriage returns: it changes rather than grows
 };
 
-// Cuts a byte stream into lines, each at most `line_bytes_max` long: of what is longer the newest
-// part is kept and the rest counted, so that a line without an end costs no memory.
+// Cuts a byte stream into lines, each at most `line_bytes_max` long: of a longer line the newest
+// part is stored and the rest counted, so that a line without an end has bounded memory.
 class LineSplitter {
 public:
     explicit LineSplitter(std::size_t line_bytes_max) : line_bytes_max_(line_bytes_max) {}
     void feed(std::string_view bytes, std::vector<RawLine>& lines);
-    // The unfinished last line, when the log is really over.
+    // The unfinished last line, when the log has ended.
     void finish(std::vector<RawLine>& lines);
-    // Forgets the unfinished line: the upstream broke off and will send it again.
+    // Drops the unfinished line: the upstream broke off and will send it again.
     void forget_partial();
 
-    // Whether there is an unfinished line, and more of it than its time.
+    // Whether there is an unfinished line with more than its time.
     [[nodiscard]] bool has_partial() const { return !text_.empty(); }
     [[nodiscard]] PartialLine partial() const {
         return {time_, screen_.text(), screen_.was_redrawn()};
     }
     [[nodiscard]] const std::string& partial_time() const { return time_; }
-    // Another number whenever partial() is another.
+    // A number that changes whenever partial() changes.
     [[nodiscard]] std::uint64_t partial_serial() const { return serial_; }
 
 private:
-    // What the line begins with, until it is known whether it is a time.
+    // The start of the line, until it is known whether it is a time.
     void take_head(std::string_view& piece);
     void settle_head();
     void append(std::string_view piece);
     void shorten(std::size_t bytes_max);
-    void take(std::vector<RawLine>& lines);
+    void emit_line(std::vector<RawLine>& lines);
 
     std::size_t line_bytes_max_;
     std::string head_;
@@ -85,7 +83,7 @@ private:
     std::string time_;
     std::string text_;  // at most twice as long as a line may be
     std::uint64_t cut_ = 0;
-    text::ScreenLine screen_;  // of text_, when the bytes at hand do not end the line
+    text::ScreenLine screen_;  // of text_, when the current bytes do not end the line
     std::uint64_t serial_ = 0;
 };
 

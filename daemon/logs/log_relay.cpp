@@ -42,7 +42,7 @@ struct LogRelay::Parts {
 
     std::shared_ptr<Channel> channel_for(const ports::LogRequest& log) {
         std::shared_ptr<Channel>& channel = channels[log.uid + "/" + log.container];
-        // A finished one may be out of date (its pod was thought gone, or reading failed).
+        // A finished channel may be out of date (its pod was considered gone, or reading failed).
         if (channel && !channel->finished()) return channel;
         channel = std::make_shared<Channel>(context, log);
         tasks.spawn("log of " + to_string(log.pod), channel->run(channel));
@@ -55,8 +55,8 @@ Subscription::Subscription(std::shared_ptr<Channel> channel, std::shared_ptr<aio
 
 Subscription::~Subscription() { channel_->remove(*this); }
 
-LogBatch Subscription::take(std::size_t lines_max, Partial partial) {
-    return channel_->take(*this, lines_max, partial == Partial::take);
+LogBatch Subscription::read_batch(std::size_t lines_max, Partial partial) {
+    return channel_->read_batch(*this, lines_max, partial == Partial::take);
 }
 bool Subscription::has_partial() const { return channel_->has_partial_for(*this); }
 
@@ -82,7 +82,7 @@ Result<std::unique_ptr<Subscription>> LogRelay::subscribe(SubscribeRequest reque
         return make_error(ErrorCode::TooManyRequests,
                           "follow " + to_string(request.log.pod) + ": already " +
                               std::to_string(parts_->settings.subscribers_max) +
-                              " readers of logs, try again later");
+                              " readers of logs, retry later");
     }
     std::unique_ptr<Subscription> subscription{
         new Subscription{parts_->channel_for(request.log), std::move(signal)}};
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Subscription>> LogRelay::subscribe(SubscribeRequest reque
     if (request.other_incarnation) {
         subscription->tail_ = static_cast<std::int64_t>(parts_->settings.history_lines_per_pod);
         subscription->gap_ = "the pod " + to_string(request.log.pod) +
-                             " is another one than the one read before; its log starts here";
+                             " was replaced by a new pod of this name; its log starts here";
     }
     subscription->channel_->add(*subscription);
     return subscription;

@@ -6,19 +6,19 @@
 //                            └── Subscription: ...
 //
 // A subscriber is a place in its pod's ring, not a copy of it. One that falls more than
-// subscriber_lines_max behind loses the oldest lines and is told how many (`dropped`).
+// subscriber_lines_max behind loses the oldest lines and gets their count (`dropped`).
 //
 // The line that has no end yet (a progress bar, a prompt) is shown to readers that have all lines
-// before it. It has no place in the ring and no position: a reader that resumes gets its state of
-// that time, and the whole line at its end. Only the newest state is kept, so that a slow reader
-// misses states before it misses any line.
+// before it. It has no place in the ring and no position: a reader that resumes gets its current
+// state, and the whole line at its end. Only the newest state is kept, so that a slow reader misses
+// states before it misses any line.
 //
 // When the upstream breaks off (rotation, kubelet restart, network) it is opened again from the
-// second of the last line, and lines seen before are left out (kubernetes.md A6). The log is over
+// second of the last line, and lines seen before are dropped. The log is over
 // when the upstream ends and the pod is terminal or gone.
 //
-// Thread: the loop's. Cancellation: stop() ends all upstreams; a channel without subscribers lives
-// on for `linger`, so that a reader who reconnects finds its place.
+// Thread: the loop's. Cancellation: stop() ends all upstreams; a channel without subscribers stays
+// for `linger`, so that a reader that reconnects finds its place.
 
 #include <chrono>
 #include <cstdint>
@@ -29,12 +29,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/signal.hpp"
-#include "daemon/aio/task_group.hpp"
+#include "aio/loop.hpp"
+#include "aio/signal.hpp"
+#include "aio/task_group.hpp"
 #include "daemon/logs/log_line.hpp"
-#include "daemon/ports/logs.hpp"
 #include "metrics/recorder.hpp"
+#include "ports/logs.hpp"
 #include "scheduler/base/result.hpp"
 
 namespace gpuctl::logs {
@@ -50,7 +50,7 @@ struct LogRelaySettings {
     std::chrono::milliseconds reopen_pause_max{5'000};
 };
 
-// Whether a pod may still write: asked when its log ends.
+// Whether a pod may still write: checked when its log ends.
 using StillRuns = std::function<bool(const std::string& pod_uid)>;
 
 struct LogLine {
@@ -59,15 +59,14 @@ struct LogLine {
     std::string text;
 };
 
-// What a subscriber reads next, in this order of importance: gap, dropped, lines, partial, ended.
+// The next data of a subscriber, in this order: gap, dropped, lines, partial, ended.
 struct LogBatch {
-    std::string gap;            // lines before this are no longer kept; why
-    std::uint64_t dropped = 0;  // lines this subscriber was too slow for
+    std::string gap;            // lines before this are not stored any more; why
+    std::uint64_t dropped = 0;  // lines lost because this subscriber was too slow
     std::vector<LogLine> lines;
-    std::optional<PartialLine>
-        partial;                  // replaces the one before; when it was asked for and is new
-    std::optional<Error> failed;  // the log cannot be read
-    bool ended = false;           // nothing will follow `lines`
+    std::optional<PartialLine> partial;  // replaces the previous one; if requested and new
+    std::optional<Error> failed;         // the log cannot be read
+    bool ended = false;                  // no more data after `lines`
 };
 
 class Channel;
@@ -80,10 +79,10 @@ public:
     Subscription& operator=(const Subscription&) = delete;
 
     enum class Partial : std::uint8_t { leave, take };
-    // Up to `lines_max` lines that are there now; never waits. Wait on the signal given to
-    // subscribe() when it comes back empty.
-    LogBatch take(std::size_t lines_max, Partial partial = Partial::leave);
-    // Whether take() would give a partial line.
+    // Up to `lines_max` buffered lines; never waits. If it is empty, wait on the signal given to
+    // subscribe().
+    LogBatch read_batch(std::size_t lines_max, Partial partial = Partial::leave);
+    // Whether read_batch() would return a partial line.
     [[nodiscard]] bool has_partial() const;
     [[nodiscard]] const std::string& pod_name() const;
     [[nodiscard]] const std::string& pod_uid() const;
@@ -106,7 +105,7 @@ private:
 struct SubscribeRequest {
     ports::LogRequest log;  // pod, uid, container
     std::int64_t tail = 100;
-    std::optional<Position> after;   // resume behind this line; wins over tail
+    std::optional<Position> after;   // resume after this line; wins over tail
     bool other_incarnation = false;  // the token was of an earlier pod of this name
 };
 

@@ -1,9 +1,9 @@
 #pragma once
-// One binary form for every value type of the model: what the journal holds, what a snapshot holds,
-// and what a state hash is taken over. Integers are LEB128 varints (signed ones zig-zag), strings
-// and vectors are length-prefixed, variants carry their index, structs list their members in the
-// order given to BOOST_DESCRIBE_STRUCT. Reading is total: any bytes give a value or an Error, never
-// more memory than the input's size allows.
+// One binary format for every value type of the model. The journal, snapshots and state hashes use
+// it. Integers are LEB128 varints (signed integers zig-zag), strings and vectors are
+// length-prefixed, variants carry their index, structs list their members in the order given to
+// BOOST_DESCRIBE_STRUCT. Reading is total: any bytes give a value or an Error, and reading never
+// takes more memory than the size of the input allows.
 
 #include <array>
 #include <boost/describe.hpp>
@@ -124,8 +124,8 @@ private:
     std::string& out_;
 };
 
-// Reads what ArchiveWriter wrote. After the first malformed byte ok() is false for good and every
-// further read leaves its target untouched.
+// Reads what ArchiveWriter wrote. After the first malformed byte ok() stays false, and every
+// further read leaves its target unchanged.
 class ArchiveReader {
 public:
     explicit ArchiveReader(std::string_view in) : in_(in) {}

@@ -45,17 +45,18 @@ constexpr std::size_t kGone = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
-// What is read of one value of `written`, and what becomes of it.
+// How one value of the layout `written` is read, and which value it becomes.
 struct Conversion::Step {
     Kind written = Kind::structure;
     Kind wanted = Kind::structure;
     bool is_same = false;  // its bytes are copied
     std::uint64_t length = 0;
-    // Structure: one for each written member, null where it is dropped. Else one for each part.
+    // Structure: one step for each written member, null if the member is dropped. Other kinds: one
+    // step for each part.
     std::vector<std::shared_ptr<const Step>> parts;
-    std::vector<std::shared_ptr<const Step>> skips;  // structure: how to get past each
-    // Structure: the written member of each wanted one, or kGone. Enumeration: the wanted
-    // enumerator of each written one, or kGone.
+    std::vector<std::shared_ptr<const Step>> skips;  // structure: how to skip each member
+    // Structure: the index of the written member for each wanted member, or kGone. Enumeration: the
+    // index of the wanted enumerator for each written enumerator, or kGone.
     std::vector<std::size_t> from;
     std::vector<std::string> defaults;
 };
@@ -178,7 +179,7 @@ private:
         reader_.read(value);
         return value;
     }
-    // How many elements follow, none of which is shorter than a byte.
+    // The number of elements that follow. Each takes at least one byte.
     std::uint64_t count() {
         const std::uint64_t count = number();
         if (count > reader_.bytes_left()) is_bad_ = true;
@@ -186,7 +187,7 @@ private:
     }
     [[nodiscard]] bool ok() const { return !is_bad_ && reader_.ok(); }
 
-    // Gets past one written value.
+    // Skips one written value.
     void skip(const Step& step) {
         if (!ok()) return;
         const auto skip_parts = [&](std::uint64_t times) {

@@ -9,7 +9,7 @@
 
 namespace gpuctl {
 
-// Immutable and cheap to copy; made once for a file, run for each of its records.
+// Immutable and cheap to copy. It is made once for a file and run for each record of the file.
 class Conversion {
 public:
     // `wanted` is the layout of a type. The Error names the first member that cannot be read.

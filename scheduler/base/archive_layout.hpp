@@ -1,16 +1,17 @@
 #pragma once
-// The layout of an archive: which values follow each other in its bytes, with the names of members
-// and enumerators. A file carries the layout that it was written with as text, so that a build
-// whose types have changed since can read it:
+// The layout of an archive: the sequence of values in its bytes, with the names of members and
+// enumerators. A file carries the text of the layout that it was written with, so that a build with
+// changed types can read it:
 //
-//   - members are matched by name: one that is new takes the default of its struct, one that no
-//     longer exists is dropped, and their order does not matter;
+//   - members are matched by name: a new member takes the default of its struct, a member that no
+//     longer exists is dropped, and the order of members does not matter;
 //   - enumerators are matched by name; one that no longer exists makes the value unreadable;
-//   - alternatives of a variant are matched by place, so that new ones go at the end;
-//   - a T where an optional T is wanted is one that is present.
+//   - alternatives of a variant are matched by position, so new alternatives go at the end;
+//   - a written T is read as a present value where an optional T is wanted.
 //
-// What these rules do not cover (a member that was renamed, or means something else) is the work of
-// an upgrade (scheduler/state/upgrades.hpp). The rules are those of Avro's schema resolution.
+// An upgrade (scheduler/state/image/upgrades.hpp) handles what these rules do not cover: a member
+// that was renamed or changed its meaning. The rules follow the schema resolution of the Apache
+// Avro specification.
 
 #include <cstdint>
 #include <optional>
@@ -42,7 +43,8 @@ struct Layout {
     std::uint64_t length = 0;
     std::vector<std::string> names;  // of members, or of enumerators
     std::vector<Layout> parts;
-    // Of members, archived; only in layouts of types, not in those read from text.
+    // Defaults of the members, archived. Only layouts of types have them; layouts parsed from text
+    // do not.
     std::vector<std::string> defaults;
 
     friend bool operator==(const Layout& left, const Layout& right) {
@@ -53,12 +55,12 @@ struct Layout {
 
 // One line of printable ASCII; equal layouts have equal texts.
 std::string to_text(const Layout& layout);
-// Any text gives a layout or nothing.
+// Returns nothing if the text is not a layout.
 std::optional<Layout> parse_layout(std::string_view text);
 
 namespace archive_detail {
 
-// Enumerations without names are numbers: ids, and positions.
+// Enumerations without names are numbers: ids and positions.
 template <typename T>
 std::vector<std::string> enumerator_names() {
     std::vector<std::string> names;

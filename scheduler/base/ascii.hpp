@@ -1,5 +1,5 @@
 #pragma once
-// Letters and digits of ASCII, whatever the locale.
+// ASCII letters and digits, independent of the locale.
 
 #include <algorithm>
 #include <string>

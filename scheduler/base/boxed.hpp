@@ -1,7 +1,6 @@
 #pragma once
-// An optional whose value lies on the heap: for what is large and mostly absent, in rows and
-// variants of which there are many. A value like any other: copies are deep, comparison is by what
-// it holds.
+// An optional whose value is on the heap: for large and mostly absent members of rows and variants.
+// It is a value: copies are deep, and comparison compares the contents.
 
 #include <memory>
 #include <utility>
@@ -27,7 +26,7 @@ public:
 
     [[nodiscard]] bool has_value() const { return value_ != nullptr; }
     explicit operator bool() const { return has_value(); }
-    // Only where there is a value.
+    // Requires a value.
     [[nodiscard]] const T& operator*() const { return *value_; }
     [[nodiscard]] T& operator*() { return *value_; }
     const T* operator->() const { return value_.get(); }

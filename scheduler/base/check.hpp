@@ -1,7 +1,8 @@
 #pragma once
-// CHECK states what can only be false through a bug in this program. It stays on in release builds:
-// a scheduler that goes on with a broken invariant does more harm than one that restarts from its
-// journal. Data from outside never reaches a CHECK; it is refused with an Error (result.hpp).
+// CHECK states a condition that is false only if this program has a bug. It stays on in release
+// builds: a scheduler that continues with a broken invariant does more harm than a scheduler that
+// restarts from its journal. Data from outside never reaches a CHECK; it is refused with an Error
+// (result.hpp).
 
 #include <source_location>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
-// A Kubernetes uid in sixteen bytes instead of eighty: for tables of objects that are kept by their
-// uid alone. A canonical UUID (36 characters, lower case) is held as it is and can be read back; of
-// any other text a fingerprint of 128 bits is held.
+// A Kubernetes uid in sixteen bytes instead of eighty, for tables of objects that are stored by uid
+// only. A canonical UUID (36 characters, lower case) is stored exactly and can be read back. Any
+// other text is stored as a fingerprint of 128 bits.
 
 #include <boost/describe.hpp>
 #include <compare>
@@ -21,7 +21,7 @@ struct CompactUid {
 BOOST_DESCRIBE_STRUCT(CompactUid, (), (high, low, is_uuid))
 
 CompactUid compact_uid(std::string_view text);
-// Empty where the text was no canonical UUID.
+// Empty if the text was not a canonical UUID.
 std::string text_of(const CompactUid& uid);
 
 struct CompactUidHash {

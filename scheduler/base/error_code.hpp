@@ -1,7 +1,7 @@
 #pragma once
 // The closed set of error codes that users and clients see: `error` in a problem document, the tag
-// of a CLI message. Stable: a name is never reused with another meaning. wire/problem maps each to
-// an HTTP status and an exit code.
+// of a CLI message. The set is stable: a name is never reused with another meaning. wire/problem
+// maps each code to an HTTP status and an exit code.
 
 #include <array>
 #include <cstdint>

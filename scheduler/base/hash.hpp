@@ -1,6 +1,6 @@
 #pragma once
-// A 64-bit fingerprint of bytes for state hashes and interning: FNV-1a with a final mix
-// (murmur3's). Not a defence against an adversary; tables keyed by outside data compare in full.
+// A 64-bit fingerprint of bytes for state hashes and interning: FNV-1a with the final mix of
+// MurmurHash3. It is no defence against an adversary; tables keyed by outside data compare in full.
 
 #include <cstdint>
 #include <string_view>

@@ -1,7 +1,6 @@
 #pragma once
-// Dense identifiers: a position in one of ClusterState's arrays, one C++ type per kind, so that a
-// node is never taken for a queue. They never leave the process; the outside names things by name
-// and uid.
+// Dense identifiers: positions in the arrays of ClusterState, one C++ type per kind, so that a node
+// id is never used as a queue id. They never leave the process; interfaces use names and uids.
 
 #include <compare>
 #include <cstdint>
@@ -41,7 +40,7 @@ using ShapeId = DenseId<struct ShapeTag>;            // request + rules, shared 
 using DomainId = DenseId<struct DomainTag>;          // a rack, a block, ... by level
 using ConstraintId = DenseId<struct ConstraintTag>;  // placement rules, shared by equal pods
 
-// Numbers that do leave the process.
+// Numbers that leave the process.
 enum class Epoch : std::uint64_t {};     // leadership term; fences every remote write
 enum class Sequence : std::uint64_t {};  // position of an input in the journal
 enum class EffectId : std::uint64_t {};  // pairs an effect with its outcome

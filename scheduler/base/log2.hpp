@@ -8,11 +8,11 @@ namespace gpuctl {
 
 inline constexpr std::int64_t kLog2One = 65'536;
 
-// log2 in 65536ths, rounded down; of 0 as of 1.
+// log2 in units of 1/65536, rounded down. The logarithm of 0 is taken as that of 1.
 constexpr std::int64_t log2_fixed(std::uint64_t value) {
     if (value <= 1) return 0;
     const int whole = static_cast<int>(std::bit_width(value)) - 1;
-    // The fraction bit by bit: squaring doubles a logarithm.
+    // The fraction is computed bit by bit: squaring the mantissa doubles its logarithm.
     std::uint64_t mantissa = whole >= 31 ? value >> (whole - 31) : value << (31 - whole);
     std::int64_t result = whole;
     for (int bit = 0; bit < 16; ++bit) {

@@ -1,8 +1,8 @@
 #pragma once
-// Bugs put in on purpose, to see that the tests catch them: a harness that stays green over them
-// proves nothing. They exist only in builds with GPUCTL_PLANTED; anywhere else planted() is a
-// constant, and the compiler removes what depends on it. Asked only in .cpp files: headers are
-// shared with objects that are built without.
+// Seeded faults: known bugs that a build with GPUCTL_PLANTED can switch on, to check that the tests
+// detect them (mutation testing). In any other build planted() is a constant, and the compiler
+// removes the code that depends on it. Only .cpp files may call planted(), because headers are
+// shared with objects that are built without GPUCTL_PLANTED; tools/tidy refuses a call in a header.
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpuctl {
 
-// X(name, what is wrong then). How soon each is caught: docs/simulation.md.
+// X(name, the effect of the fault). docs/simulation.md lists how soon each fault is detected.
 // clang-format off
 #define GPUCTL_PLANTED_BUGS(X) \
     X(forget_assumed_on_recovery, \
@@ -406,7 +406,7 @@ inline constexpr auto kPlantedBugs = std::to_array<PlantedBugRow>({
 
 #ifdef GPUCTL_PLANTED
 bool planted(PlantedBug bug);
-// By its name, "none" for none; false: there is no such bug.
+// Selects the fault by name; "none" selects no fault. Returns false if no fault has this name.
 bool plant(std::string_view name);
 #else
 constexpr bool planted(PlantedBug) { return false; }

@@ -1,6 +1,6 @@
 #pragma once
-// Expected failures travel as values: Result<T> holds a T or an Error. Exceptions are for start-up
-// only and never cross a module boundary.
+// Expected failures are values: Result<T> holds a T or an Error. Exceptions are for start-up only
+// and never cross a module boundary.
 
 #include <boost/system/result.hpp>
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 namespace gpuctl {
 
-// Where in a document a problem lies. Line and column count from 1; 0 means unknown.
+// The position of a problem in a document. Line and column count from 1; 0 means unknown.
 struct Place {
     std::string pointer;  // JSON pointer, e.g. /resources/gpu
     int line = 0;
@@ -24,7 +24,7 @@ struct Detail {
     std::string message;
 };
 
-// `message` is a sentence: what we were doing, to what, what happened, what to do now.
+// `message` is a sentence: what we tried, on which object, what happened, what to do next.
 struct Error {
     ErrorCode code = ErrorCode::Internal;
     std::string message;
@@ -34,7 +34,7 @@ struct Error {
 template <typename T>
 using Result = boost::system::result<T, Error>;
 
-// Called by Result::value() on an error: using a value that is not there is a bug of the caller.
+// Result::value() calls this on an error: the caller has a bug if it uses an absent value.
 [[noreturn]] inline void throw_exception_from_error(const Error& error,
                                                     const boost::source_location&) {
     throw std::logic_error("value() of a failed Result: " + error.message);
@@ -44,7 +44,7 @@ inline Error make_error(ErrorCode code, std::string message) {
     return Error{code, std::move(message), {}};
 }
 
-// Wraps an error once per layer with what that layer was doing.
+// Each layer wraps an error once and adds what the layer was doing.
 inline Error while_doing(std::string what, Error error) {
     error.message = std::move(what) + ": " + error.message;
     return error;

@@ -1,6 +1,6 @@
 #pragma once
-// Seeded random numbers, the same on every compiler and library (std's distributions are not).
-// Generator: xoshiro256** by Blackman and Vigna, seeded by splitmix64 (prng.di.unimi.it).
+// Seeded random numbers that are equal on every compiler and library (the distributions of std are
+// not). Generator: xoshiro256** by Blackman and Vigna, seeded by splitmix64 (prng.di.unimi.it).
 
 #include <array>
 #include <bit>
@@ -34,7 +34,7 @@ public:
         return result;
     }
 
-    // Uniform in [0, bound); bound > 0. Rejection keeps it free of modulo bias.
+    // Uniform in [0, bound); bound > 0. Rejection sampling avoids modulo bias.
     constexpr std::uint64_t below(std::uint64_t bound) {
         GPUCTL_CHECK(bound > 0, "below() needs a positive bound");
         const std::uint64_t threshold = (0 - bound) % bound;

@@ -1,5 +1,6 @@
 #pragma once
-// Points and spans of time in whole milliseconds. There is no now() here: the time is an argument.
+// Points and spans of time in whole milliseconds. There is no now() here: the time is always an
+// argument.
 
 #include <compare>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// Quantities as integers with a unit in their type. Unlike things do not mix; arithmetic is
-// checked: an overflow is a bug (limits on input keep every sum far below 2^63).
+// Quantities as integers with the unit in their type. Different units do not mix. Arithmetic is
+// checked: an overflow is a bug, because limits on input keep every sum far below 2^63.
 
 #include <compare>
 #include <cstdint>
@@ -51,11 +51,11 @@ inline constexpr std::int64_t kGpuMilliPerGpu = 1000;
 
 constexpr GpuMilli whole_gpus(std::int64_t count) { return GpuMilli{kGpuMilliPerGpu} * count; }
 
-// How many whole GPUs fit into `amount`, rounding towards zero.
+// The number of whole GPUs that fit into `amount`, rounded towards zero.
 constexpr std::int64_t whole_gpus_floor(GpuMilli amount) {
     return amount.value() / kGpuMilliPerGpu;
 }
-// As many as an amount of zero or more takes when each of them is there for it alone.
+// The number of whole GPUs that an amount of zero or more occupies, rounded up.
 constexpr std::int64_t whole_gpus_ceil(GpuMilli amount) {
     return (amount.value() + kGpuMilliPerGpu - 1) / kGpuMilliPerGpu;
 }

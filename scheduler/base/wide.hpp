@@ -1,8 +1,8 @@
 #pragma once
-// What two 64-bit amounts multiply to.
+// The product of two 64-bit amounts.
 
 namespace gpuctl {
 
-__extension__ typedef __int128 Wide;  // as `using`, g++ warns that ISO C++ has none
+__extension__ typedef __int128 Wide;  // as a `using`, g++ warns that ISO C++ has none
 
 }  // namespace gpuctl

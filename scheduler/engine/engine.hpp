@@ -1,11 +1,11 @@
 #pragma once
 // The engine: a deterministic state machine without clock, thread, file or socket.
-//
+// //
 //     Input (event, now, seed) --> step() --> effects --> [adapters] --> outcome events --> step()
 //     ...
-//
-// Lifecycle: built empty, or from export_state(); fed inputs in journal order; the same inputs give
-// the same state and effects bit for bit on any compiler. One owner, one thread.
+// //
+// Lifecycle: built empty, or from export_state(), and given inputs in journal order. The same
+// inputs give the same state and effects bit for bit on any compiler. One owner, one thread.
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,8 @@
 #include "scheduler/listing/listing.hpp"
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
-#include "scheduler/plan/figures.hpp"
+#include "scheduler/plan/cycle/figures.hpp"
+#include "scheduler/scale/scale.hpp"
 
 namespace gpuctl {
 
@@ -29,22 +30,26 @@ public:
     Engine(Engine&&) noexcept;
     Engine& operator=(Engine&&) noexcept;
 
-    // Applies one input and appends what must be done to `effects` (which is not cleared).
+    // Applies one input and appends the resulting effects to `effects` (which is not cleared).
     void step(const Input& input, EffectList& effects);
 
     [[nodiscard]] const ClusterState& state() const;
     [[nodiscard]] const EngineFigures& figures() const;
+    // What scale/ proposed at the last MetricsObserved. No decision takes it up yet.
+    [[nodiscard]] const std::vector<scale::ScaleProposal>& last_scale_proposals() const;
+    // The decisions of the last planning cycle. No part of the state: empty after import_state().
+    [[nodiscard]] const CyclePlan& last_plan() const;
 
-    // What readers are shown, up to date; made when it is asked for first.
+    // The read model, updated; created at the first call.
     [[nodiscard]] Listing& listing() const;
-    // Brings it up to date where more jobs than so many have changed since: so that the next reader
-    // does not pay for all of it.
+    // Updates it if more jobs than `behind_max` have changed, so that the next reader does not pay
+    // for all of them.
     void tend_listing(std::size_t behind_max) const;
 
-    // True when planning could achieve something; the loop then issues a Plan input.
+    // True if a planning cycle could change something; the loop then issues a Plan input.
     [[nodiscard]] bool wants_plan() const;
 
-    // Over everything that decides the future; equal states have equal hashes on every machine.
+    // Covers everything that affects later steps; equal states have equal hashes on every machine.
     [[nodiscard]] std::uint64_t state_hash() const;
     [[nodiscard]] std::string export_state() const;
     static Result<Engine> import_state(std::string_view bytes);

@@ -25,7 +25,7 @@ public:
 private:
     void fail(std::string what) { found_.push_back(std::move(what)); }
 
-    // Every job is there, as its rows have it now, in order; and the sums are those of all of them.
+    // Every job has an entry that equals its rows, in order, and the sums are those of all entries.
     void check_entries() {
         if (const std::string wrong = listing_.index().check(); !wrong.empty()) fail(wrong);
         ListingNames names = listing_.names();
@@ -41,14 +41,14 @@ private:
                 rows_.push_back(known);
             }
         };
-        for (const auto& [key, id] : state_.jobs_by_key()) {
+        for (const auto& [key, id] : state_.jobs.jobs_by_key()) {
             compare_entries(reader.read(state_, id, names), listing_.index().find(id));
         }
-        const auto& summaries = state_.finished_jobs().by_key();
+        const auto& summaries = state_.jobs.finished_jobs().by_key();
         for (const auto& [key, job] : summaries) {
             compare_entries(EntryReader::read(job, names), listing_.index().find_summary(key));
         }
-        if (listing_.index().size() != state_.jobs_by_key().size() + summaries.size()) {
+        if (listing_.index().size() != state_.jobs.jobs_by_key().size() + summaries.size()) {
             fail("the index has jobs that are gone");
         }
         if (!sums.is_equal(listing_.jobs())) fail("the sums over jobs are wrong");
@@ -60,7 +60,7 @@ private:
 
     void check_positions() {
         const view_parts::Positions positions = view_parts::positions(state_);
-        for (const auto& [key, id] : state_.jobs_by_key()) {
+        for (const auto& [key, id] : state_.jobs.jobs_by_key()) {
             const auto known = positions.find(id);
             const std::int64_t right = known == positions.end() ? 0 : known->second;
             const std::int64_t told = listing_.position_of(id);
@@ -71,10 +71,10 @@ private:
     }
 
     void check_pools() {
-        for (std::uint32_t slot = 0; slot < state_.node_slots(); ++slot) {
+        for (std::uint32_t slot = 0; slot < state_.nodes.node_slots(); ++slot) {
             fresh_.put(NodeId{slot}, glance_at(state_, NodeId{slot}));
         }
-        for (const auto& [name, id] : state_.pools_by_name()) {
+        for (const auto& [name, id] : state_.tree.pools_by_name()) {
             if (listing_.pools().of(id) != fresh_.of(id)) fail("the sums of pool " + name);
         }
         const auto gpus = [](const PoolView& of) {
@@ -107,18 +107,18 @@ private:
         if (work(a) != work(b)) fail("what waits and runs in queue " + a.name);
     }
 
-    // By class: those of the book are all that wait in queues.
+    // By class: the jobs in the queue book are all jobs that wait in queues.
     void check_reasons() {
         std::size_t waiting = 0;
-        for (const auto& [key, id] : state_.jobs_by_key()) {
-            if (state_.job(id).waits_in.exists()) ++waiting;
+        for (const auto& [key, id] : state_.jobs.jobs_by_key()) {
+            if (state_.job(id).waiting.in_class.exists()) ++waiting;
         }
         std::size_t counted = 0;
-        for (const std::uint64_t of : state_.book().jobs_by_reason()) counted += of;
+        for (const std::uint64_t of : state_.waiting.book().jobs_by_reason()) counted += of;
         if (counted != waiting) fail("the jobs that wait by reason are not those that wait");
     }
 
-    // Of all jobs, and of what some of them could be narrowed by: some page of it.
+    // Pages of all jobs, and of selections that match some of them: one page of each.
     void check_pages() {
         check_page({});
         for (std::size_t i = 0; i < std::min<std::size_t>(rows_.size(), 4); ++i) {
@@ -139,7 +139,7 @@ private:
 
     struct Row {
         const JobEntry* job = nullptr;
-        std::uint32_t number = 0;  // of those of the job that are selected
+        std::uint32_t number = 0;  // index among the selected rows of the job
         friend bool operator==(const Row&, const Row&) = default;
     };
     [[nodiscard]] std::vector<Row> by_hand(const JobSelection& selection) const {

@@ -1,5 +1,5 @@
 #pragma once
-// Shared by the files that make views; private to this room.
+// Shared by the files that build views; private to this room.
 
 #include <map>
 
@@ -10,21 +10,22 @@ namespace gpuctl::view_parts {
 
 using Positions = std::map<JobId, std::int64_t>;
 Positions positions(const ClusterState& state);
-// Of every waiting job, the pools' queues taken together in the order of their priorities.
+// The estimates of every waiting job; the queues of a pool are merged in the order of their
+// priorities.
 using Starts = std::map<JobId, StartEstimate>;
 Starts starts(const ClusterState& state, const Positions& positions);
 PodView pod_view(const ClusterState& state, PodId id);
-// All that the job and its pods say of themselves.
+// All that the rows of the job and of its pods contain.
 JobView view_of(const ClusterState& state, JobId id);
-// What is in the way of its pods first; nothing: none of them waits.
+// The first blocker of its pods; nothing: none of them waits.
 std::optional<Explanation> first_blocker(const ClusterState& state, JobId id);
-// Why it waits; `blocker` is what stops its pods, if that is known to be anything.
+// Adds why it waits; `blocker` is the blocker of its pods, if there is one.
 void add_waiting(const ClusterState& state, JobId id, std::optional<Explanation> blocker,
                  JobView& view);
-// Of a finished job of which a summary is kept.
+// For a finished job with a summary only.
 JobView summary_view(const FinishedJob& job);
 
-// What waits and runs in each queue itself.
+// Waiting and running work of each queue itself.
 struct WorkByQueue {
     std::map<QueueId, QueueWork> of_queue;
     // Of queues that jobs name and the pool does not have.
@@ -32,10 +33,10 @@ struct WorkByQueue {
 };
 WorkByQueue queue_work(const ClusterState& state);
 WorkByQueue queue_work(const Listing& listing);
-// The queues of one pool, each before those below it.
+// The queues of one pool, each before its sub-queues.
 std::vector<QueueView> queues_of(const ClusterState& state, PoolId pool, const WorkByQueue& work);
 
-// What namespaces used of their budgets in the pool, by name.
+// The budget usage of namespaces in the pool, by name.
 std::vector<BudgetView> budgets_in(const ClusterState& state, PoolId pool);
 
 }  // namespace gpuctl::view_parts

@@ -1,10 +1,10 @@
-// Nodes and pools as people see them.
+// Views of nodes and pools.
 
 #include <algorithm>
 #include <map>
 
 #include "scheduler/engine/view_parts.hpp"
-#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {
@@ -14,10 +14,10 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
     Resources used;
     std::map<std::string, GpuMilli> gpus;
     std::map<std::string, std::int64_t> extended;
-    const Capacity& capacity = state.capacity();
+    const Capacity& capacity = state.nodes.capacity();
     for (const PodId id : node.pods) {
-        if (state.pod(id).standing == PodStanding::claimed) continue;  // not there yet
-        for (const Need& need : state.shapes().at(state.pod(id).shape).needs) {
+        if (state.pod(id).bind.state == BindState::claimed) continue;  // not there yet
+        for (const Need& need : state.pods.shapes().at(state.pod(id).shape).needs) {
             switch (capacity.kind(need.column)) {
                 case ColumnKind::cpu:
                     used.cpu += CpuMilli{need.amount};
@@ -36,7 +36,7 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
                     extended[capacity.resource(need.column)] += need.amount;
                     break;
                 case ColumnKind::host_port:
-                    break;  // who listens where is told of pods
+                    break;  // host ports are shown for pods
             }
         }
     }
@@ -87,7 +87,7 @@ std::optional<NodeView::Maintenance> maintenance_of(const ClusterState& state, N
     return first;
 }
 
-// Of all kinds together; slices and replicas by their part of a GPU.
+// Of all kinds together; slices and replicas count by their share of a GPU.
 GpuMilli whole_gpus_of(const NodeRow& node, const Resources& amounts) {
     GpuMilli sum;
     for (const GpuAmount& of : amounts.gpus) {
@@ -101,16 +101,15 @@ GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
     GpuMilli sum;
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
-        if (pod.standing == PodStanding::claimed) sum += state.shapes().at(pod.shape).gpus;
+        if (pod.bind.state == BindState::claimed) sum += state.pods.shapes().at(pod.shape).gpus;
     }
     return sum;
 }
 
-// What a node's GPUs are in for, in thousandths of whole ones: of a GPU of which parts are held,
-// the rest is free like any other.
+// The GPUs of a node by state, in thousandths of a GPU: the rest of a GPU in partial use is free.
 struct NodeGpus {
     GpuMilli total;
-    GpuMilli used;  // never more than there is
+    GpuMilli used;  // never more than the total
     GpuMilli claimed;
     [[nodiscard]] GpuMilli free() const { return std::max(total - used - claimed, GpuMilli{}); }
 };
@@ -118,7 +117,7 @@ struct NodeGpus {
 NodeGpus gpus_of(const ClusterState& state, NodeId id, const Resources& used,
                  const Resources& excess) {
     const NodeRow& node = state.node(id);
-    const Capacity& capacity = state.capacity();
+    const Capacity& capacity = state.nodes.capacity();
     NodeGpus out;
     for (std::size_t i = 0; i < capacity.columns(); ++i) {
         const auto column = static_cast<Column>(i);
@@ -133,9 +132,9 @@ NodeGpus gpus_of(const ClusterState& state, NodeId id, const Resources& used,
     return out;
 }
 
-// What a pod that asks for GPUs can have of them: no rests.
+// What a pod with whole GPUs can get: rests do not count.
 GpuMilli wholly_free_on(const ClusterState& state, NodeId id) {
-    const Capacity& capacity = state.capacity();
+    const Capacity& capacity = state.nodes.capacity();
     const Resources& offered = state.node(id).facts.allocatable;
     GpuMilli sum;
     for (std::size_t i = 0; i < capacity.columns(); ++i) {
@@ -148,7 +147,7 @@ GpuMilli wholly_free_on(const ClusterState& state, NodeId id) {
     return sum;
 }
 
-// Room that is claimed is reserved as far as those who are being stopped for it have left.
+// Nominated room counts as reserved as far as its victims have terminated.
 GpuStates states_of(const ClusterState& state, NodeId id, const NodeGpus& gpus) {
     const NodeRow& node = state.node(id);
     GpuStates out;
@@ -157,9 +156,9 @@ GpuStates states_of(const ClusterState& state, NodeId id, const NodeGpus& gpus) 
     const GpuMilli idle = gpus.free();
     if (!node.facts.ready || !node.facts.unhealthy.empty()) {
         out.failed = idle;
-    } else if (node.facts.unschedulable || state.is_closed(id)) {
+    } else if (node.facts.unschedulable || state.maintenance.is_closed(id)) {
         out.maintenance = idle;
-    } else if ((node.windows & state.calendar().active) != 0) {
+    } else if ((node.windows & state.maintenance.calendar().active) != 0) {
         out.reserved += idle;
     } else {
         out.available = idle;
@@ -188,19 +187,19 @@ NodeView view_of(const ClusterState& state, NodeId id) {
 
 std::vector<NodeView> list_nodes(const ClusterState& state) {
     std::vector<NodeView> out;
-    for (const auto& [name, id] : state.nodes_by_name()) {
+    for (const auto& [name, id] : state.nodes.nodes_by_name()) {
         if (state.node(id).known) out.push_back(view_of(state, id));
     }
     return out;
 }
 
 std::optional<NodeView> find_node(const ClusterState& state, std::string_view name) {
-    const NodeId id = state.find_node(name);
+    const NodeId id = state.nodes.find_node(name);
     if (!id.exists() || !state.node(id).known) return std::nullopt;
     return view_of(state, id);
 }
 
-// Of what is available, what only work that grows with demand may have.
+// Moves the reserve for work that grows with demand from available to reserved.
 void set_reserve_aside(const PoolRow& pool, PoolView& view) {
     view.reserve = pool.reserve();
     if (view.reserve == GpuMilli{}) return;
@@ -211,7 +210,7 @@ void set_reserve_aside(const PoolRow& pool, PoolView& view) {
     view.gpus.reserved += kept;
 }
 
-// Queues are guaranteed more than the nodes that are there can give beside the reserve.
+// The guarantees of queues beyond what the present nodes offer without the reserve.
 GpuMilli uncovered(const ClusterState& state, const PoolRow& pool) {
     GpuMilli promised;
     for (const QueueId root : pool.roots) promised += state.queue(root).guaranteed;
@@ -220,7 +219,7 @@ GpuMilli uncovered(const ClusterState& state, const PoolRow& pool) {
 
 namespace {
 
-// Without what its nodes say.
+// Without the contribution of its nodes.
 PoolView begin_pool(const ClusterState& state, PoolId id, const view_parts::WorkByQueue& work) {
     PoolView view;
     view.name = state.pool(id).name;
@@ -238,11 +237,11 @@ std::vector<PoolView> list_pools(Listing& listing) {
     const view_parts::WorkByQueue work = view_parts::queue_work(listing);
     const PoolSums& sums = listing.pools();
     std::vector<PoolView> out;
-    for (const auto& [name, id] : state.pools_by_name()) {
-        if (!state.pool_exists(id)) continue;
+    for (const auto& [name, id] : state.tree.pools_by_name()) {
+        if (!state.tree.pool_exists(id)) continue;
         PoolView& view = out.emplace_back(begin_pool(state, id, work));
         const PoolSum& sum = sums.of(id);
-        const NodeSet& nodes = state.capacity().nodes_of(id);
+        const NodeSet& nodes = state.nodes.capacity().nodes_of(id);
         for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd;
              slot = nodes.next(slot + 1)) {
             view.nodes.push_back(state.node(NodeId{slot}).facts.name);
@@ -263,17 +262,17 @@ std::vector<PoolView> list_pools(Listing& listing) {
     return out;
 }
 
-// By hand, from the rows: what the sums above are compared with.
+// A full count over the rows: the reference for the sums above.
 std::vector<PoolView> list_pools(const ClusterState& state) {
     const view_parts::WorkByQueue work = view_parts::queue_work(state);
     std::vector<PoolView> out;
     std::map<PoolId, std::size_t> position;
-    for (const auto& [name, id] : state.pools_by_name()) {
-        if (!state.pool_exists(id)) continue;
+    for (const auto& [name, id] : state.tree.pools_by_name()) {
+        if (!state.tree.pool_exists(id)) continue;
         position[id] = out.size();
         out.push_back(begin_pool(state, id, work));
     }
-    for (const auto& [name, id] : state.nodes_by_name()) {
+    for (const auto& [name, id] : state.nodes.nodes_by_name()) {
         const NodeRow& node = state.node(id);
         if (!node.known) continue;
         PoolView& view = out[position.at(node.pool)];
@@ -286,7 +285,7 @@ std::vector<PoolView> list_pools(const ClusterState& state) {
         view.nodes_excess += excess == Resources{} ? 0 : 1;
         view.gpus_used += gpus.used;
         view.gpus.add(states_of(state, id, gpus));
-        if (state.is_closed(id) || !node.facts.unhealthy.empty()) ++view.nodes_closed;
+        if (state.maintenance.is_closed(id) || !node.facts.unhealthy.empty()) ++view.nodes_closed;
         if (takes_work(state, id)) {
             view.gpus_free += gpus.free();
             view.gpus_free_largest_on_a_node =

@@ -1,16 +1,16 @@
-// A job by its name.
+// Finds a job by name.
 
 #include <algorithm>
 
 #include "scheduler/engine/view_parts.hpp"
 #include "scheduler/listing/missing_pods.hpp"
-#include "scheduler/plan/explain.hpp"
+#include "scheduler/plan/explain/explain.hpp"
 
 namespace gpuctl {
 namespace {
 
-// "Deployment" of "Deployment.6d8f:web", "DaemonSet@gpu" of "DaemonSet.6d8f@gpu:agent"; of the job
-// of a name alone, nothing.
+// "Deployment" for "Deployment.6d8f:web", "DaemonSet@gpu" for "DaemonSet.6d8f@gpu:agent"; nothing
+// for a job with a plain name.
 std::string maker_of(const std::string& key) {
     const std::size_t colon = key.find(':');
     if (colon == std::string::npos) return "";
@@ -18,14 +18,14 @@ std::string maker_of(const std::string& key) {
     return key.substr(0, std::min(key.find('.'), pool)) + key.substr(pool, colon - pool);
 }
 
-// A job by one of its names; of those that are summarized there is no id.
+// A job by one of its names; a job with a summary only has no id.
 struct Named {
     const ObjectKey* key = nullptr;
     std::uint64_t arrival = 0;
     JobId id;
 };
 
-// Of several revisions of one Deployment the latest is meant.
+// Of several revisions of one Deployment the latest is kept.
 void keep_latest(std::vector<Named>& jobs) {
     const auto is_later = [](const Named& job, const Named& other) {
         return other.arrival > job.arrival &&
@@ -40,7 +40,7 @@ void keep_latest(std::vector<Named>& jobs) {
     });
 }
 
-// A whole name is one job's. Else the name that people know wins over a pod that is called so.
+// A unique name has precedence; then the shown name of a job over the name of a pod.
 std::vector<Named> jobs_called(const ClusterState& state, std::string_view namespace_name,
                                std::string_view name) {
     const bool is_whole = name.find(':') != std::string_view::npos;
@@ -55,13 +55,13 @@ std::vector<Named> jobs_called(const ClusterState& state, std::string_view names
             by_pod.push_back(job);
         }
     };
-    for (const auto& [key, id] : state.jobs_by_key()) {
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
         const auto is_named = [&](PodId pod) { return state.pod(pod).facts.key.name == name; };
         consider({&key, job.arrival, id},
                  [&] { return std::any_of(job.pods.begin(), job.pods.end(), is_named); });
     }
-    for (const auto& [key, job] : state.finished_jobs().by_key()) {
+    for (const auto& [key, job] : state.jobs.finished_jobs().by_key()) {
         const auto is_named = [&](const EndedPod& pod) { return name_of(pod, job.key) == name; };
         consider({&key, job.arrival, JobId::none()}, [&] {
             return std::any_of(job.ended_pods.begin(), job.ended_pods.end(), is_named);
@@ -98,26 +98,32 @@ Result<Named> only_one(std::vector<Named> matches, std::string_view namespace_na
     const std::string where =
         namespace_name.empty() ? "" : " in namespace " + std::string{namespace_name};
     if (matches.empty()) {
-        return make_error(ErrorCode::JobNotFound,
-                          "there is no job or pod named " + std::string{name} + where);
+        return make_error(ErrorCode::JobNotFound, "there is no job or pod named " +
+                                                      std::string{name} + where +
+                                                      "; `gpuctl get jobs` lists them");
     }
     if (matches.size() == 1) return matches.front();
-    const char* const help = namespace_name.empty()
-                                 ? ": say the namespace, or the whole name as listed"
-                                 : ": say the whole name as listed";
-    Error error =
-        make_error(ErrorCode::JobAmbiguous, std::to_string(matches.size()) + " jobs are named " +
-                                                std::string{name} + where + help);
+    Error error = make_error(ErrorCode::JobAmbiguous, std::to_string(matches.size()) +
+                                                          " jobs are named " + std::string{name} +
+                                                          where + ": use one of these names");
     std::sort(matches.begin(), matches.end(),
               [](const Named& a, const Named& b) { return *a.key < *b.key; });
+    // With its kind in front only where the namespace does not tell them apart.
+    const auto same_namespace = [](const Named& a, const Named& b) {
+        return a.key->namespace_name == b.key->namespace_name;
+    };
+    const bool by_kind =
+        std::adjacent_find(matches.begin(), matches.end(), same_namespace) != matches.end();
     for (const Named& job : matches) {
-        error.details.push_back({Place{}, job.key->namespace_name + "/" + whole_name(*job.key)});
+        error.details.push_back({Place{}, by_kind
+                                              ? job.key->namespace_name + "/" + whole_name(*job.key)
+                                              : to_string(*job.key)});
     }
     return error;
 }
 
 JobView summary_of(const ClusterState& state, const Named& job) {
-    return view_parts::summary_view(*state.finished_jobs().find(*job.key));
+    return view_parts::summary_view(*state.jobs.finished_jobs().find(*job.key));
 }
 
 }  // namespace
@@ -129,7 +135,7 @@ Result<JobView> find_job(const ClusterState& state, std::string_view namespace_n
     if (!found) return found.error();
     if (!found->id.exists()) return summary_of(state, *found);
     JobView view = view_parts::view_of(state, found->id);
-    if (state.job(found->id).waits_in.exists()) {
+    if (state.job(found->id).waiting.in_class.exists()) {
         const view_parts::Positions positions = view_parts::positions(state);
         const view_parts::Starts starts = view_parts::starts(state, positions);
         if (const auto place = positions.find(found->id); place != positions.end()) {
@@ -156,8 +162,13 @@ Result<JobView> find_job(Listing& listing, std::string_view namespace_name, std:
     return view;
 }
 
+std::vector<Explanation> reasons_to_wait(const ClusterState& state, JobId job,
+                                         const Readiness& ready) {
+    return explain(state, job, ready);
+}
+
 std::vector<Explanation> explain_job(const ClusterState& state, const ObjectKey& job) {
-    const JobId id = state.find_job(job);
+    const JobId id = state.jobs.find_job(job);
     if (!id.exists()) return {};
     std::vector<Explanation> all = explain(state, id);
     explain_any_queue(state, id, all);

@@ -1,4 +1,4 @@
-// Finished jobs of which a summary is kept, as people see them.
+// Views of finished jobs with a summary only.
 
 #include "scheduler/engine/view_parts.hpp"
 

@@ -1,4 +1,4 @@
-// Jobs as people see them.
+// Views of jobs.
 
 #include <algorithm>
 #include <map>
@@ -6,21 +6,21 @@
 
 #include "scheduler/engine/view_parts.hpp"
 #include "scheduler/listing/missing_pods.hpp"
-#include "scheduler/plan/explain.hpp"
+#include "scheduler/plan/explain/explain.hpp"
 #include "scheduler/policy/queue_order.hpp"
-#include "scheduler/state/present_run.hpp"
+#include "scheduler/state/run_times/present_run.hpp"
 
 namespace gpuctl {
 namespace {
 
-// Waiting jobs are explained once per kind of job: lists stay linear in nodes, not in nodes times
-// jobs. Lives for one call.
+// Explains waiting jobs once per class: lists stay linear in nodes, not in nodes times jobs.
+// Lifetime: one call.
 class Explainer {
 public:
     explicit Explainer(const ClusterState& state) : state_(state) {}
 
     std::optional<Explanation> first(JobId id) {
-        if (!state_.job(id).waits_in.exists()) return view_parts::first_blocker(state_, id);
+        if (!state_.job(id).waiting.in_class.exists()) return view_parts::first_blocker(state_, id);
         const JobId speaks = ClassReasons::spokesman(state_, id);
         const auto [known, is_new] = by_speaker_.try_emplace(speaks);
         if (is_new) known->second = view_parts::first_blocker(state_, speaks);
@@ -32,7 +32,7 @@ private:
     std::map<JobId, std::optional<Explanation>> by_speaker_;
 };
 
-// What is asked once for all jobs of a view.
+// Data computed once for all jobs of a view.
 struct Lines {
     explicit Lines(const ClusterState& state)
         : positions(view_parts::positions(state)), starts(view_parts::starts(state, positions)) {}
@@ -40,20 +40,20 @@ struct Lines {
     view_parts::Starts starts;
 };
 
-// What makes it whole, and how far it is, role by role.
+// The size that makes the gang complete, and its present ranks, role by role.
 void add_gang(const ClusterState& state, const JobRow& job, JobView& view) {
-    const std::optional<GangSize> gang = state.gang_of(job);
+    const std::optional<GangSize> gang = state.gangs.gang_of(job);
     if (!gang) return;
     view.gang = true;
     view.ranks_min = gang->ranks;
     if (gang->roles.empty()) return;
     std::map<std::string, std::int64_t> ranks;
-    for (const FinishedRole& one : job.finished.roles) {
+    for (const FinishedRole& one : job.gang.finished.roles) {
         ranks[one.role] += static_cast<std::int64_t>(one.ranks.size());
     }
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
-        const bool holds = pod.node.exists() && pod.standing != PodStanding::claimed;
+        const bool holds = pod.node.exists() && pod.bind.state != BindState::claimed;
         if (holds || pod.facts.phase == PodPhase::succeeded) ++ranks[pod.facts.role];
     }
     for (const RoleMinimum& role : gang->roles) view.roles.push_back({role, ranks[role.role]});
@@ -90,7 +90,7 @@ JobView view_of(const ClusterState& state, JobId id) {
     const JobRow& job = state.job(id);
     JobView view;
     view.key = job.key;
-    view.never_made = job.workload == WorkloadState::failed && job.pods.empty();
+    view.never_made = job.workload.state == WorkloadState::failed && job.pods.empty();
     if (job.record) {
         view.kind = job.record->spec.kind;
         view.record = &*job.record;
@@ -101,15 +101,15 @@ JobView view_of(const ClusterState& state, JobId id) {
     view.priority = job.priority;
     view.submitted_at = job.submitted_at;
     view.started_at = run_began(state, job);
-    view.finished_at = job.finished_at;
+    view.finished_at = job.run.finished_at;
     const PastEnds past = past_ends(job);
     PodTally tally;
-    tally.succeeded = job.finished.count() + past.succeeded;
+    tally.succeeded = job.gang.finished.count() + past.succeeded;
     tally.failed = past.failed;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
         view.pods.push_back(pod_view(state, pod_id));
-        if (!job.record) view.gpus_per_pod = state.shapes().at(pod.shape).gpus;
+        if (!job.record) view.gpus_per_pod = state.pods.shapes().at(pod.shape).gpus;
         view.finished_at = std::max(view.finished_at, pod.facts.finished_at);
         tally.add(pod.facts);
     }
@@ -117,7 +117,7 @@ JobView view_of(const ClusterState& state, JobId id) {
         return std::tie(a.facts.rank, a.facts.key.name) < std::tie(b.facts.rank, b.facts.key.name);
     });
     add_gang(state, job, view);
-    if (ClusterState::is_elastic(job)) {
+    if (ElasticJobs::is_elastic(job)) {
         view.ranks_max = job.record->spec.replicas_max;
         view.size = explain_size(state, id);
     }
@@ -133,9 +133,9 @@ void add_waiting(const ClusterState& state, JobId id, std::optional<Explanation>
     view.waiting = std::move(blocker);
     const JobRow& job = state.job(id);
     if (!view.waiting) view.waiting = explain_missing_pods(state, job);
-    if (!view.waiting && !job.message.empty()) {  // no pod waits, the workload itself does
+    if (!view.waiting && !job.workload.message.empty()) {  // no pod waits, the workload itself does
         view.waiting.emplace();
-        view.waiting->sentence = job.message;
+        view.waiting->facts = {fact::ClusterMessage{job.workload.message}};
     }
 }
 
@@ -143,13 +143,13 @@ void add_waiting(const ClusterState& state, JobId id, std::optional<Explanation>
 Positions positions(const ClusterState& state) {
     Positions out;
     Line line;
-    for (const auto& [pool_name, pool] : state.pools_by_name()) {
+    for (const auto& [pool_name, pool] : state.tree.pools_by_name()) {
         line.leavers.read(state, pool);
         for (const QueueId queue : state.pool(pool).queues) {
             std::vector<Contender> waiting;
-            for (const ClassId id : state.book().of_queue(queue)) {
-                for (const WaitingJob& job : state.book().at(id).jobs) {
-                    waiting.push_back({id, &state.book().at(id), job});
+            for (const ClassId id : state.waiting.book().of_queue(queue)) {
+                for (const WaitingJob& job : state.waiting.book().at(id).jobs) {
+                    waiting.push_back({id, &state.waiting.book().at(id), job});
                 }
             }
             std::sort(waiting.begin(), waiting.end(), [&](const Contender& a, const Contender& b) {
@@ -170,7 +170,7 @@ Starts starts(const ClusterState& state, const Positions& positions) {
     for (auto& [pool, line] : lines) {
         const auto turn = [&](JobId id) {
             const JobRow& job = state.job(id);
-            const bool is_system = job.queue == state.system_queue(job.pool);
+            const bool is_system = job.queue == state.tree.system_queue(job.pool);
             return std::tuple(!is_system, -std::int64_t{state.queue(job.queue).priority},
                               positions.at(id), job.arrival);
         };
@@ -182,8 +182,8 @@ Starts starts(const ClusterState& state, const Positions& positions) {
 
 PodView pod_view(const ClusterState& state, PodId id) {
     const PodRow& pod = state.pod(id);
-    PodView view{pod.facts, pod.standing, std::string{shown_node(state, pod)}, kNoDevice};
-    const bool is_there = pod.node.exists() && pod.standing != PodStanding::claimed;
+    PodView view{pod.facts, pod.bind.state, std::string{shown_node(state, pod)}, kNoDevice};
+    const bool is_there = pod.node.exists() && pod.bind.state != BindState::claimed;
     if (is_there) view.gpu_device = pod.gpu_device;
     return view;
 }
@@ -194,18 +194,18 @@ std::vector<JobView> list_jobs(const ClusterState& state, const JobFilter& filte
     const Lines lines{state};
     Explainer explainer{state};
     std::vector<JobView> out;
-    for (const auto& [key, id] : state.jobs_by_key()) {
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         if (filter.namespace_name && *filter.namespace_name != key.namespace_name) continue;
         JobView view = view_parts::view_of(state, id);
         add_place(id, lines, view);
         view_parts::add_waiting(state, id, explainer.first(id), view);
         if (passes(view, filter)) out.push_back(std::move(view));
     }
-    for (const auto& [key, job] : state.finished_jobs().by_key()) {
+    for (const auto& [key, job] : state.jobs.finished_jobs().by_key()) {
         JobView view = view_parts::summary_view(job);
         if (passes(view, filter)) out.push_back(std::move(view));
     }
-    // The keys of lone pods carry a prefix that nobody sees.
+    // The keys of lone pods have a prefix that is not shown.
     std::stable_sort(out.begin(), out.end(), [](const JobView& a, const JobView& b) {
         const int by_namespace = a.key.namespace_name.compare(b.key.namespace_name);
         return by_namespace != 0 ? by_namespace < 0 : shown_name(a.key) < shown_name(b.key);

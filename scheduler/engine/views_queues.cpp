@@ -1,4 +1,4 @@
-// Queues as people see them: the tree of each pool, a queue before those below it.
+// Views of queues: the tree of each pool, a queue before its sub-queues.
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ QueueView view_of(const ClusterState& state, QueueId id) {
     QueueView view;
     view.pool = state.pool(queue.pool).name;
     view.name = queue.name;
-    view.path = state.queue_path(id);
+    view.path = state.tree.queue_path(id);
     view.parent = queue.parent.exists() ? state.queue(queue.parent).name : "";
     view.depth = queue.depth;
     view.holds_queues = !queue.children.empty();
@@ -46,36 +46,38 @@ QueueView view_of(const ClusterState& state, QueueId id) {
     view.jobs_maximum = queue.jobs_maximum;
     view.gpus_per_job_maximum = queue.gpus_per_job_maximum;
     view.models = queue.models;
-    if (const Budget* budget = state.budgets().of(id)) view.budget = view_of(state, *budget);
+    if (const Budget* budget = state.accounts.budgets().of(id))
+        view.budget = view_of(state, *budget);
     view.held = queue.account.held.gpus;
-    const Usage usage = state.usage_of(queue.account);
+    const Usage usage = state.accounts.usage_of(queue.account);
     view.used = used_of(usage);
     view.share = dominant_share(queue.account.held, usage, state.pool(queue.pool).offered);
     return view;
 }
 
-// What the job's own pods add to what waits and runs in its queue.
+// The contribution of the job's own pods to its queue.
 void count_work(const ClusterState& state, const JobRow& job, QueueWork& work) {
     bool waits = false;
     bool runs = false;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
-        const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
-        if (pod.standing == PodStanding::claimed) work.gpus_claimed += gpus;
+        const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+        if (pod.bind.state == BindState::claimed) work.gpus_claimed += gpus;
         if (pod.node.exists()) work.gpus_held += gpus;
         if (pod.facts.terminating) continue;
-        if (pod.standing == PodStanding::waiting) {
+        if (pod.bind.state == BindState::waiting) {
             waits = true;
             work.gpus_waiting += gpus;
         }
-        runs = runs || pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+        runs = runs || pod.bind.state == BindState::bound || pod.bind.state == BindState::assumed;
     }
     if (waits) ++work.jobs_waiting;
     if (runs) ++work.jobs_running;
 }
 
-// Queues that jobs name and no policy declares: a mistyped one, or one that was taken out of the
-// configuration while it held something. What they hold would otherwise be nowhere to be seen.
+// Queues that jobs name and the policy does not declare: a mistyped name, or a queue that was
+// removed from the configuration while it held capacity. Otherwise this capacity would not be
+// visible.
 void add_undeclared(const ClusterState& state, PoolId pool, const view_parts::WorkByQueue& all,
                     std::vector<QueueView>& out) {
     for (auto of = all.undeclared.lower_bound({pool, ""});
@@ -95,7 +97,7 @@ void add_undeclared(const ClusterState& state, PoolId pool, const view_parts::Wo
     }
 }
 
-// A queue and, below it, the others; returns what they wait for and run together.
+// Adds a queue and its sub-queues; returns the sum of their work.
 QueueWork add_with_children(const ClusterState& state, QueueId id,
                             const view_parts::WorkByQueue& work,
                             const std::map<QueueId, Entitlement>& parts,
@@ -122,12 +124,12 @@ namespace view_parts {
 
 WorkByQueue queue_work(const ClusterState& state) {
     WorkByQueue out;
-    for (const auto& [key, id] : state.jobs_by_key()) {
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
         if (job.queue.exists()) {
             count_work(state, job, out.of_queue[job.queue]);
         } else if (job.pool.exists() && !job.pods.empty()) {
-            count_work(state, job, out.undeclared[{job.pool, state.queue_name_of(job)}]);
+            count_work(state, job, out.undeclared[{job.pool, state.jobs.queue_name_of(job)}]);
         }
     }
     return out;
@@ -135,7 +137,7 @@ WorkByQueue queue_work(const ClusterState& state) {
 
 WorkByQueue queue_work(const Listing& listing) {
     WorkByQueue out;
-    for (const auto& [name, pool] : listing.state().pools_by_name()) {
+    for (const auto& [name, pool] : listing.state().tree.pools_by_name()) {
         for (const QueueId queue : listing.state().pool(pool).queues) {
             out.of_queue[queue] = listing.jobs().of_queue(queue);
         }
@@ -148,7 +150,7 @@ WorkByQueue queue_work(const Listing& listing) {
 
 std::vector<BudgetView> budgets_in(const ClusterState& state, PoolId pool) {
     std::vector<BudgetView> out;
-    for (const auto& [of, budget] : state.budgets().tenants()) {
+    for (const auto& [of, budget] : state.accounts.budgets().tenants()) {
         if (of.second != pool) continue;
         out.push_back(gpuctl::view_of(state, budget));
         out.back().tenant = state.tenant(of.first).name;
@@ -174,8 +176,8 @@ namespace {
 
 std::vector<QueueView> queues_with(const ClusterState& state, const view_parts::WorkByQueue& work) {
     std::vector<QueueView> out;
-    for (const auto& [name, pool] : state.pools_by_name()) {
-        if (!state.pool_exists(pool)) continue;
+    for (const auto& [name, pool] : state.tree.pools_by_name()) {
+        if (!state.tree.pool_exists(pool)) continue;
         for (QueueView& view : view_parts::queues_of(state, pool, work)) {
             out.push_back(std::move(view));
         }

@@ -1,4 +1,4 @@
-// What decides whose turn it is, term by term, as policy/queue_order.cpp compares it.
+// The terms that decide the order of jobs, one by one, as policy/queue_order.cpp compares them.
 
 #include <algorithm>
 
@@ -8,14 +8,14 @@
 #include "scheduler/policy/work_left.hpp"
 #include "scheduler/queue/share.hpp"
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/state/wait_target.hpp"
+#include "scheduler/state/waiting/wait_target.hpp"
 
 namespace gpuctl {
 namespace {
 
 constexpr std::size_t kAheadMost = 5;
 
-// The inverse of log2_fixed(), near enough to be read.
+// The approximate inverse of log2_fixed(), for display.
 Duration time_of_log2(std::int64_t log2) {
     const std::int64_t whole = std::int64_t{1} << std::min<std::int64_t>(log2 / kLog2One, 50);
     return Duration{whole + whole / 4'096 * (log2 % kLog2One) / (kLog2One / 4'096)};
@@ -23,17 +23,17 @@ Duration time_of_log2(std::int64_t log2) {
 
 TurnView::RunTime run_time_of(const ClusterState& state, const JobRow& job, Line& line) {
     const PoolRow& pool = state.pool(job.pool);
-    const RunTimeQuestion about = state.question_about(job);
+    const RunTimeQuestion about = state.run_times.question_about(job);
     TurnView::RunTime out;
     out.is_told = about.expected > Duration{};
-    out.is_left = state.stops_long_for_short(state.queue(job.queue));
+    out.is_left = state.run_times.stops_long_for_short(state.queue(job.queue));
     out.gpus = about.gpus;
     out.gpu_exponent_percent = pool.preemption.gpu_exponent_percent;
     if (out.is_left) {
         WorkLeft work;
-        out.time = work.time_left(state, about, state.progress_of(job));
+        out.time = work.time_left(state, about, state.run_times.progress_of(job));
     } else {
-        out.time = time_of_log2(line.scores.run_time_log2(state, job.waits_in));
+        out.time = time_of_log2(line.scores.run_time_log2(state, job.waiting.in_class));
     }
     if (pool.preemption.mode != PreemptionMode::due) out.halved_every = pool.backfill.ageing;
     return out;
@@ -41,12 +41,13 @@ TurnView::RunTime run_time_of(const ClusterState& state, const JobRow& job, Line
 
 void add_those_ahead(const ClusterState& state, JobId id, Line& line, TurnView& turn) {
     const JobRow& job = state.job(id);
-    const Contender own{
-        job.waits_in, &state.book().at(job.waits_in), {job.submitted_at, job.arrival, id}};
+    const Contender own{job.waiting.in_class,
+                        &state.waiting.book().at(job.waiting.in_class),
+                        {job.submitted_at, job.arrival, id}};
     std::vector<Contender> ahead;
-    for (const ClassId other : state.book().of_queue(job.queue)) {
-        for (const WaitingJob& waits : state.book().at(other).jobs) {
-            const Contender one{other, &state.book().at(other), waits};
+    for (const ClassId other : state.waiting.book().of_queue(job.queue)) {
+        for (const WaitingJob& waits : state.waiting.book().at(other).jobs) {
+            const Contender one{other, &state.waiting.book().at(other), waits};
             if (job_comes_first(state, job.queue, line, one, own)) ahead.push_back(one);
         }
     }
@@ -64,10 +65,10 @@ void add_those_ahead(const ClusterState& state, JobId id, Line& line, TurnView& 
 }  // namespace
 
 std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key) {
-    const JobId id = state.find_job(key);
+    const JobId id = state.jobs.find_job(key);
     if (!id.exists()) return std::nullopt;
     const JobRow& job = state.job(id);
-    if (!job.waits_in.exists() || job.priority >= kSystemPriority) return std::nullopt;
+    if (!job.waiting.in_class.exists() || job.priority >= kSystemPriority) return std::nullopt;
     const PoolRow& pool = state.pool(job.pool);
     const QueueRow& leaf = state.queue(job.queue);
     const TenantRow& tenant = state.tenant(job.tenant);
@@ -86,13 +87,14 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
     std::reverse(turn.levels.begin(), turn.levels.end());
     turn.order = leaf.order;
     turn.priority = job.priority;
-    turn.priority_by_waiting = state.aged_priority(job.priority, job.submitted_at) - job.priority;
+    turn.priority_by_waiting =
+        state.accounts.aged_priority(job.priority, job.submitted_at) - job.priority;
     turn.waited = std::max(state.now() - job.submitted_at, Duration{});
-    if (state.stops_long_for_short(leaf)) {
+    if (state.run_times.stops_long_for_short(leaf)) {
         WorkLeft work;
         if (pool.preemption.mode == PreemptionMode::due) {
             turn.due_at = Instant{work.of_waiting(state, job)};
-            turn.due_times = std::int64_t{1} << static_cast<unsigned>(job.lateness.doublings);
+            turn.due_times = std::int64_t{1} << static_cast<unsigned>(job.run.lateness.doublings);
         }
         turn.begin_by = WorkLeft::begin_by(state, job).value_or(Instant{});
         const auto target = wait_target_of(state, job);
@@ -107,9 +109,9 @@ std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& key)
     turn.tenant_weight = tenant.weight;
     turn.tenant_share = share_of_tenant(state, line, job.queue, job.tenant);
     turn.tenant_lately = lately_of_tenant(state, job.queue, job.tenant);
-    turn.tenant_held = state.held_in_pool(job.tenant, job.pool);
+    turn.tenant_held = state.tree.held_in_pool(job.tenant, job.pool);
     turn.tenant_leaving = line.leavers.of_tenant(job.tenant);
-    turn.tenant_quota = state.pool_quota(job.tenant, job.pool);
+    turn.tenant_quota = state.tree.pool_quota(job.tenant, job.pool);
     return turn;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// How much of the loop's time readers may have for bringing up to date what changes with every step
-// of the engine: a fiftieth of it, and what they did not use of that for a while. Who is refused
-// shows what was true a moment ago. Costs are counted, not measured, so that the same reads of the
-// same states give the same answers.
+// A budget of loop time for readers that update what changes with every step of the engine: a
+// fiftieth of the time, plus unused budget for a while. A reader that is refused shows the previous
+// result. Costs are counted, not measured, so that the same reads of the same states give the same
+// results.
 //
 // Owner, thread: the Listing's.
 
@@ -15,10 +15,10 @@ namespace gpuctl {
 
 class Allowance {
 public:
-    static constexpr std::int64_t kNsPerMs = 20'000;        // of each millisecond that passes
+    static constexpr std::int64_t kNsPerMs = 20'000;        // per millisecond that passes
     static constexpr std::int64_t kSavedMost = 40'000'000;  // ns
 
-    // True: so much may be spent, and is.
+    // True: the amount may be spent, and is spent.
     bool take(std::int64_t cost_ns, Instant now) {
         if (now > seen_) {
             const std::int64_t ms = std::min<std::int64_t>((now - seen_).ms(), 10'000);
@@ -26,7 +26,7 @@ public:
             seen_ = now;
         }
         if (left_ns_ <= 0) return false;
-        left_ns_ -= cost_ns;  // what is too much is paid back before the next
+        left_ns_ -= cost_ns;  // an overdraft is paid back before the next
         return true;
     }
 

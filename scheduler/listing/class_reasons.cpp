@@ -1,11 +1,11 @@
 #include "scheduler/listing/class_reasons.hpp"
 
-#include "scheduler/plan/explain.hpp"
+#include "scheduler/plan/explain/explain.hpp"
 
 namespace gpuctl {
 namespace {
 
-// A survey of the nodes of its pool, and what is said of them.
+// The cost of a survey of the nodes of its pool, and of the explanation.
 constexpr std::int64_t kExplanationNs = 5'000;
 constexpr std::int64_t kNodeNs = 10;
 constexpr std::size_t kByThemselvesMost = 256;
@@ -15,9 +15,9 @@ constexpr std::size_t kByThemselvesMost = 256;
 JobId ClassReasons::spokesman(const ClusterState& state, JobId job) {
     const JobRow& row = state.job(job);
     const PoolRow& pool = state.pool(row.pool);
-    if (pool.keeps_for(job)) return job;
-    for (const WaitingJob& other : state.book().at(row.waits_in).jobs) {
-        if (other.job == job || !pool.keeps_for(other.job)) return other.job;
+    if (pool.is_reserved_for(job)) return job;
+    for (const WaitingJob& other : state.waiting.book().at(row.waiting.in_class).jobs) {
+        if (other.job == job || !pool.is_reserved_for(other.job)) return other.job;
     }
     return job;
 }
@@ -32,14 +32,14 @@ Reason ClassReasons::read(const ClusterState& state, JobId job, std::uint64_t se
         const std::int64_t nodes = pool.exists() ? state.pool(pool).nodes : 0;
         if (!allowance_.take(kExplanationNs + nodes * kNodeNs, state.now())) return known.reason;
     }
-    state.read_readiness(job, ready_);
+    state.waiting.read_readiness(job, ready_);
     const std::vector<Explanation> all = blockers(state, job, ready_, &eligibility_);
     known = {serial, revision, second, all.empty() ? Reason::none : all.front().reason};
     return known.reason;
 }
 
 std::optional<Explanation> ClassReasons::first_blocker(const ClusterState& state, JobId job) {
-    state.read_readiness(job, ready_);
+    state.waiting.read_readiness(job, ready_);
     std::vector<Explanation> all = explain(state, job, ready_, &eligibility_);
     if (all.empty()) return std::nullopt;
     return std::move(all.front());
@@ -47,15 +47,16 @@ std::optional<Explanation> ClassReasons::first_blocker(const ClusterState& state
 
 Reason ClassReasons::of(const ClusterState& state, JobId job, std::uint64_t revision) {
     const JobRow& row = state.job(job);
-    const JobId first = row.waits_in.exists() ? spokesman(state, job) : job;
-    const bool is_alone = !row.waits_in.exists() || state.pool(row.pool).keeps_for(first);
+    const JobId first = row.waiting.in_class.exists() ? spokesman(state, job) : job;
+    const bool is_alone =
+        !row.waiting.in_class.exists() || state.pool(row.pool).is_reserved_for(first);
     if (is_alone) {
         if (by_itself_.size() > kByThemselvesMost) by_itself_.clear();
         return read(state, job, row.arrival, revision, by_itself_[job]);
     }
-    const ClassId id = row.waits_in;
+    const ClassId id = row.waiting.in_class;
     if (classes_.size() <= id.value()) classes_.resize(id.value() + 1);
-    return read(state, first, state.book().at(id).serial, revision, classes_[id.value()]);
+    return read(state, first, state.waiting.book().at(id).serial, revision, classes_[id.value()]);
 }
 
 }  // namespace gpuctl

@@ -1,7 +1,7 @@
 #pragma once
-// Why the jobs of a class wait, in a word: what explain() says first of one of them now. Asked of a
-// class once for each state of the engine and second, and less often where that would take more of
-// the loop than readers may have.
+// Why the jobs of a class wait: the reason of the first blocker that explain() returns for one of
+// them. It is computed for a class at most once per state of the engine and second, and less often
+// if that would take more loop time than readers may use.
 //
 // Owner, thread: the Listing's.
 
@@ -11,27 +11,27 @@
 #include <vector>
 
 #include "scheduler/listing/allowance.hpp"
-#include "scheduler/plan/eligibility.hpp"
+#include "scheduler/plan/allocate/eligibility.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
 
 class ClassReasons {
 public:
-    // Of a job in a queue, or one that could be tried and is in none yet.
+    // For a job in a queue, or a job that could be tried and is in no queue yet.
     Reason of(const ClusterState& state, JobId job, std::uint64_t revision);
 
     // The first blocker of explain(); nothing: no pod of the job waits.
     std::optional<Explanation> first_blocker(const ClusterState& state, JobId job);
 
-    // The job by which the others of its class are explained: its first in line for which no room
-    // is kept, whose story is another one.
+    // The job whose explanation is used for its class: the first in line that no room is reserved
+    // for, since a job with a reservation has another explanation.
     [[nodiscard]] static JobId spokesman(const ClusterState& state, JobId job);
 
 private:
     struct Known {
         std::uint64_t serial = 0;    // of the class, or the arrival of the job
-        std::uint64_t revision = 0;  // 0: nothing is known
+        std::uint64_t revision = 0;  // 0: unknown
         std::int64_t second = 0;
         Reason reason = Reason::none;
     };
@@ -39,7 +39,7 @@ private:
                 Known& known);
 
     std::vector<Known> classes_;                  // by ClassId
-    std::unordered_map<JobId, Known> by_itself_;  // jobs that speak for nobody else
+    std::unordered_map<JobId, Known> by_itself_;  // jobs that represent no class
     Allowance allowance_;
     EligibilityCache eligibility_;
     Readiness ready_;

@@ -1,19 +1,19 @@
 #pragma once
-// Pods of finished jobs that are not called after their job, by name. All others are found by the
-// name of the job that theirs begins with.
+// Pods of finished jobs whose names do not begin with the name of their job, by name. All other
+// pods are found by the job name that their name begins with.
 
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "scheduler/state/finished_job.hpp"
+#include "scheduler/state/jobs/finished_job.hpp"
 
 namespace gpuctl {
 
 class EndedPodNames {
 public:
-    void note(const FinishedJob& job);  // in the place of what was known of it
+    void note(const FinishedJob& job);  // replaces the previous entry of the job
     void forget(const ObjectKey& job);
     // Keys of jobs with such a pod; null: none.
     [[nodiscard]] const std::set<ObjectKey>* jobs_of(const ObjectKey& pod) const;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/listing/missing_pods.hpp"
-#include "scheduler/state/present_run.hpp"
+#include "scheduler/state/run_times/present_run.hpp"
 
 namespace gpuctl {
 namespace {
@@ -20,20 +20,20 @@ void count(PodsAlike of, JobEntry& entry) {
 }
 
 void add_load(const ClusterState& state, const PodRow& pod, JobLoad& load) {
-    const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+    const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
     if (pod.node.exists()) {
         load.gpus_held += gpus;
         const Resources& request = pod.facts.request;
         load.on_nodes.add({gpus_total(request), request.cpu, request.memory});
     }
-    if (pod.standing == PodStanding::claimed) load.gpus_claimed += gpus;
+    if (pod.bind.state == BindState::claimed) load.gpus_claimed += gpus;
     if (pod.facts.terminating) return;
-    if (pod.standing == PodStanding::waiting) {
+    if (pod.bind.state == BindState::waiting) {
         load.waits = true;
         load.gpus_waiting += gpus;
     }
     load.runs =
-        load.runs || pod.standing == PodStanding::bound || pod.standing == PodStanding::assumed;
+        load.runs || pod.bind.state == BindState::bound || pod.bind.state == BindState::assumed;
 }
 
 JobEntry named(const ObjectKey& key) {
@@ -47,21 +47,21 @@ JobEntry named(const ObjectKey& key) {
 }  // namespace
 
 std::string_view shown_node(const ClusterState& state, const PodRow& pod) {
-    if (pod.standing == PodStanding::claimed) return {};
+    if (pod.bind.state == BindState::claimed) return {};
     if (pod.node.exists()) return state.node(pod.node).facts.name;
-    const bool is_told = pod.standing == PodStanding::done || pod.standing == PodStanding::foreign;
+    const bool is_told = pod.bind.state == BindState::done || pod.bind.state == BindState::foreign;
     return is_told ? std::string_view{pod.facts.node} : std::string_view{};
 }
 
 std::string shown_queue(const ClusterState& state, const JobRow& job) {
-    return job.priority < kSystemPriority ? state.queue_name_of(job) : std::string{};
+    return job.priority < kSystemPriority ? state.jobs.queue_name_of(job) : std::string{};
 }
 
 void EntryReader::add_pods(const ClusterState& state, const JobRow& job, ListingNames& names,
                            JobEntry& entry) {
     PodTally tally;
     const PastEnds past = past_ends(job);
-    tally.succeeded = job.finished.count() + past.succeeded;
+    tally.succeeded = job.gang.finished.count() + past.succeeded;
     tally.failed = past.failed;
     std::int64_t missing = entry.pods_wanted;
     for (const PodId id : job.pods) {
@@ -72,8 +72,8 @@ void EntryReader::add_pods(const ClusterState& state, const JobRow& job, Listing
               entry);
         add_load(state, pod, entry.load);
         if (is_ready(pod.facts)) ++entry.pods_ready;
-        if (!job.record) entry.gpus_per_pod = state.shapes().at(pod.shape).gpus;
-        if (pod.facts.terminating) continue;  // another is made in its place
+        if (!job.record) entry.gpus_per_pod = state.pods.shapes().at(pod.shape).gpus;
+        if (pod.facts.terminating) continue;  // its replacement counts
         entry.gpus_of_all += gpus_total(pod.facts.request);
         --missing;
     }
@@ -87,19 +87,20 @@ void EntryReader::add_pods(const ClusterState& state, const JobRow& job, Listing
 
 void EntryReader::add_wait(const ClusterState& state, JobId id, JobEntry& entry) {
     const JobRow& job = state.job(id);
-    if (job.waits_in.exists()) {
+    if (job.waiting.in_class.exists()) {
         entry.waits = WaitKind::in_queue;
         return;
     }
-    if (entry.load.waits || entry.load.gpus_claimed > GpuMilli{} || job.claim_until.happened()) {
-        state.read_readiness(id, ready_);
+    if (entry.load.waits || entry.load.gpus_claimed > GpuMilli{} ||
+        job.nomination.until.happened()) {
+        state.waiting.read_readiness(id, ready_);
         if (ready_.waits) {
             entry.held = ready_.hold;
             entry.waits = ready_.hold == Reason::none ? WaitKind::untried : WaitKind::held;
             return;
         }
     }
-    if (!job.record && !job.gang_started) return;
+    if (!job.record && !job.gang.started) return;
     if (const auto missing = explain_missing_pods(state, job)) entry.held = missing->reason;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What an index knows of a job: what lists are narrowed by, what is summed up over jobs, and what a
-// row shows that would have to be counted over its pods. Read from the rows when they change.
+// The entry of a job in an index: what lists filter by, what is summed over jobs, and what a row
+// shows that would require a count over its pods. It is read from the rows when they change.
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
@@ -19,15 +19,15 @@ struct ListingNames {
     Words statuses;
 };
 
-// Where what keeps a job from starting is known from.
+// Where the reason why a job waits is stored.
 enum class WaitKind : std::uint8_t {
-    none,      // no pod of it waits
+    none,      // none of its pods waits
     in_queue,  // of its class, in the queue book
     held,      // the job itself: JobEntry::held
     untried,   // it could be tried and is in no queue yet
 };
 
-// Pods of a job with the same words in a list.
+// The number of pods of a job with the same status in a list.
 struct PodsAlike {
     WordId status;
     WordId phase;
@@ -35,22 +35,22 @@ struct PodsAlike {
     friend bool operator==(const PodsAlike&, const PodsAlike&) = default;
 };
 
-// What a job adds to its queue and its namespace.
+// The contribution of a job to its queue and its namespace.
 struct JobLoad {
-    bool waits = false;  // a pod of it waits
-    bool runs = false;   // a pod of it holds a node
+    bool waits = false;  // some pod waits
+    bool runs = false;   // some pod holds a node
     GpuMilli gpus_waiting;
-    GpuMilli gpus_claimed;  // while others are being stopped for it
-    GpuMilli gpus_held;     // by shape, those claimed included
-    Load on_nodes;          // as its pods ask for it
+    GpuMilli gpus_claimed;  // nominated: other pods are being evicted for it
+    GpuMilli gpus_held;     // by shape, including nominated GPUs
+    Load on_nodes;          // as its pods request it
     friend bool operator==(const JobLoad&, const JobLoad&) = default;
 };
 
 struct JobEntry {
     ObjectKey key;
-    JobId job;                             // none: of a finished job, of which a summary is kept
-    const FinishedJob* summary = nullptr;  // where `job` is none; the state's
-    std::uint64_t arrival = 0;             // tells it from the next one in the same row
+    JobId job;                             // none: a finished job with a summary only
+    const FinishedJob* summary = nullptr;  // if `job` is none; owned by the state
+    std::uint64_t arrival = 0;             // distinguishes it from a later job in the same row
 
     NameId namespace_name;
     NameId pool;
@@ -62,7 +62,7 @@ struct JobEntry {
     boost::container::small_vector<PodsAlike, 1> pods;
 
     WaitKind waits = WaitKind::none;
-    Reason held = Reason::none;  // WaitKind::held; and of one without pods
+    Reason held = Reason::none;  // for WaitKind::held, and for a job without pods
     PoolId pool_id;              // none: unknown
     QueueId queue_id;            // none: unknown
     bool has_pods = false;
@@ -72,7 +72,7 @@ struct JobEntry {
     std::int64_t pods_running = 0;
     std::int64_t pods_ready = 0;
     GpuMilli gpus_per_pod;
-    GpuMilli gpus_of_all;  // those still to be made included
+    GpuMilli gpus_of_all;  // including pods that are still to be created
     Instant started_at;
 
     [[nodiscard]] std::string_view shown_name() const {
@@ -82,12 +82,12 @@ struct JobEntry {
     friend bool operator==(const JobEntry&, const JobEntry&) = default;
 };
 
-// Reads the rows of one job after another; keeps buffers.
+// Reads the rows of jobs; keeps buffers.
 class EntryReader {
 public:
     JobEntry read(const ClusterState& state, JobId id, ListingNames& names);
 
-    // Of a finished job of which nothing else is kept.
+    // For a finished job with a summary only.
     static JobEntry read(const FinishedJob& summary, ListingNames& names);
 
 private:
@@ -97,9 +97,9 @@ private:
     Readiness ready_;
 };
 
-// The node that a list shows of a pod; empty while it waits, also for others that stop for it.
+// The node of a pod in a list; empty while the pod waits, also with a nomination.
 std::string_view shown_node(const ClusterState& state, const PodRow& pod);
-// The queue that a list shows; empty for system-critical pods, which are in none (ruling 20).
+// The queue in a list; empty for system-critical pods, which are in no queue.
 std::string shown_queue(const ClusterState& state, const JobRow& job);
 
 }  // namespace gpuctl

@@ -19,7 +19,7 @@ bool comes_before(const JobEntry& a, const JobEntry& b) { return order_key(a) < 
 
 }  // namespace
 
-// --- the order ---
+// --- order ---
 
 const JobEntry* JobIndex::find(JobId job) const {
     return job.exists() && job.value() < slots_.size() ? slots_[job.value()].entry : nullptr;
@@ -39,7 +39,7 @@ JobIndex::Place JobIndex::next(Place place) const {
     return place;
 }
 
-// A job that is there again may lie beside the summary that is about to go.
+// A job that exists again may be next to the summary that is about to be removed.
 JobIndex::Place JobIndex::place_of_summary(const ObjectKey& job) const {
     const std::size_t colon = job.name.find(':');
     const std::string_view name{job.name};
@@ -118,7 +118,7 @@ void JobIndex::lies_in(JobEntry& entry, Piece& piece) {
 void JobIndex::insert(Entry entry) {
     Place place = lower_bound(entry->key.namespace_name, entry->shown_name(), entry->key.name);
     ++size_;
-    if (place.piece == pieces_.size()) {  // behind all others
+    if (place.piece == pieces_.size()) {  // after all others
         if (pieces_.empty() || pieces_.back()->jobs.size() >= kPieceMax) {
             pieces_.push_back(std::make_unique<Piece>());
             pieces_.back()->at = pieces_.size() - 1;
@@ -164,7 +164,7 @@ JobIndex::Entry JobIndex::take_out(JobId job) {
     return take_out(*slot.piece, static_cast<std::size_t>(found - jobs.begin()));
 }
 
-// What is left of two pieces goes together, so that their number stays that of the jobs.
+// Merges the rests of two pieces, so that the number of pieces follows that of jobs.
 void JobIndex::unite(Piece& piece) {
     std::size_t gone = piece.at;
     if (!piece.jobs.empty()) {
@@ -223,7 +223,7 @@ void JobIndex::fill(std::vector<JobEntry> entries) {
     clear();
     std::sort(entries.begin(), entries.end(), comes_before);
     for (JobEntry& entry : entries) {
-        // Room is left in each, so that the first to come does not cut it.
+        // Each piece keeps free room, so that the first insertion does not split it.
         if (pieces_.empty() || pieces_.back()->jobs.size() >= kPieceMax * 3 / 4) {
             pieces_.push_back(std::make_unique<Piece>());
             pieces_.back()->at = pieces_.size() - 1;

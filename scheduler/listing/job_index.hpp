@@ -1,18 +1,18 @@
 #pragma once
-// All jobs in the order of lists (namespace, the name that people see, key), with counts: the page
-// at any place of any selection costs what it returns and one look at the counts of the pieces
-// that the order is cut into, never the rows before it.
-//
-//   pieces of up to kPieceMax jobs, in order:   [a a b c] [d d e] [f g g h] ...
-//   for each selection that was asked for lately, rows of each piece that are in it:   3  0  4 ...
-//
-// A change of a job marks its piece; a selection counts marked pieces again when it is asked for.
-// So changes cost the same however many selections there are, and any combination of what a
-// selection narrows by has counts of its own. A namespace is no part of that: its jobs lie
-// together.
-//
-// Owner, thread: the Listing's. Selections kept: kSelectionsMax, the one asked for longest ago
-// goes.
+// All jobs in the order of lists (namespace, shown name, key), with counts: the page at any
+// position
+// of any selection costs what it returns and one look at the counts of the pieces of the order,
+// never the rows before it.
+// //
+//   pieces of up to kPieceMax jobs, in order:              [a a b c] [d d e] [f g g h] ...
+//   for each recent selection, its rows in each piece:      3         0       4        ...
+// //
+// A change of a job marks its piece; a selection counts marked pieces again at its next use. So
+// changes cost the same for any number of selections, and any combination of filters has counts of
+// its own. The namespace is not part of a selection's counts: its jobs are contiguous.
+// //
+// Owner, thread: the Listing's. Selections kept: kSelectionsMax; the least recently used is
+// dropped.
 
 #include <cstdint>
 #include <memory>
@@ -25,15 +25,15 @@
 
 namespace gpuctl {
 
-// What a list is narrowed by; what is left out narrows nothing.
+// The filter of a list; absent members do not filter.
 struct JobSelection {
     std::optional<std::string> namespace_name;
     std::optional<std::string> pool;
     std::optional<std::string> queue;
     std::optional<JobKind> kind;
     bool made_elsewhere = false;        // only pods of Kubernetes users, which have no kind
-    std::optional<std::string> status;  // of the job, or of a pod: its phase or what it says
-    bool by_pod = false;                // a row for each pod; else one for each job
+    std::optional<std::string> status;  // of the job, or of a pod: its phase or its waiting reason
+    bool by_pod = false;                // one row per pod; else one per job
 };
 
 class JobIndex {
@@ -45,18 +45,18 @@ public:
     JobIndex(const JobIndex&) = delete;
     JobIndex& operator=(const JobIndex&) = delete;
 
-    void put(JobEntry entry);  // in the place of what was known of this job, or of this summary
+    void put(JobEntry entry);  // replaces the entry of this job or summary
     void remove(JobId job);
     void remove_summary(const ObjectKey& job);
     void clear();
-    // All at once, in any order: for the first time.
+    // All entries at once, in any order: the initial load.
     void fill(std::vector<JobEntry> entries);
 
     [[nodiscard]] const JobEntry* find(JobId job) const;  // null: none
     [[nodiscard]] const JobEntry* find_summary(const ObjectKey& job) const;
     [[nodiscard]] std::size_t size() const { return size_; }
 
-    // So many rows of one job, from the `first` of those selected on.
+    // Rows of one job: this many, from the selected row `first` on.
     struct Rows {
         const JobEntry* job = nullptr;
         std::uint32_t first = 0;
@@ -66,36 +66,36 @@ public:
         std::uint64_t total = 0;
         std::vector<Rows> rows;
     };
-    // Into `page`, whose memory is used again. Entries stay valid until the next change.
+    // Writes to `page`, whose memory is reused. Entries stay valid until the next change.
     void read_page(const JobSelection& selection, const ListingNames& names, std::uint64_t first,
                    std::uint64_t count, Page& page);
-    // Whether this pod of a job is in it, which may not be asked of one by pod without a status.
+    // Whether the selection contains this pod of a job; requires a selection by pod with a status.
     [[nodiscard]] static bool is_selected(const JobEntry& job, const PodFacts& pod,
                                           const JobSelection& selection);
 
-    // Jobs that people know by this name; an empty namespace means any.
+    // Jobs with this shown name; an empty namespace means any.
     void read_named(std::string_view namespace_name, std::string_view shown,
                     std::vector<const JobEntry*>& out) const;
-    // Those that jobs are in, in order.
+    // Namespaces of the jobs, in order.
     template <typename Visit>
     void visit_namespaces(Visit visit) const;
-    // Everything, in order.
+    // All entries, in order.
     template <typename Visit>
     void visit(Visit visit) const {
         for (const auto& piece : pieces_) {
             for (const auto& entry : piece->jobs) visit(*entry);
         }
     }
-    // The pieces are as they should be; else what is wrong.
+    // Empty if the pieces are consistent; else what is wrong.
     [[nodiscard]] std::string check() const;
 
 private:
     using Entry = std::unique_ptr<JobEntry>;
     struct Piece {
-        std::size_t at = 0;  // among the pieces
+        std::size_t at = 0;  // index in the pieces
         std::vector<Entry> jobs;
     };
-    // Where a job's entry is; that of a summary is found by its place in the order.
+    // The position of a job's entry; the entry of a summary is found by its place in the order.
     struct Slot {
         JobEntry* entry = nullptr;
         Piece* piece = nullptr;
@@ -124,12 +124,12 @@ private:
     };
 
     static std::uint32_t rows_in(const JobEntry& entry, const Query& query);
-    // False: nothing can be selected by it.
+    // False: the selection is always empty.
     static bool compile(const JobSelection& selection, const ListingNames& names, Query& query);
     const Counts& count(const Query& query);
     void count_piece(Counts& counts, std::size_t piece) const;
     [[nodiscard]] std::uint64_t rows_before(const Counts& counts, Place place) const;
-    // Of the first job that does not come before.
+    // The first job that is not before the key.
     [[nodiscard]] Place lower_bound(std::string_view namespace_name, std::string_view shown,
                                     std::string_view key) const;
     [[nodiscard]] Place end() const { return {pieces_.size(), 0}; }
@@ -148,9 +148,9 @@ private:
 
     std::vector<Slot> slots_;  // by JobId
     std::vector<std::unique_ptr<Piece>> pieces_;
-    std::vector<std::uint64_t> changed_;  // by piece: when one of it changed last
-    std::uint64_t change_ = 1;            // moves with every change
-    std::uint64_t layout_ = 1;            // moves when pieces come and go
+    std::vector<std::uint64_t> changed_;  // by piece: the last change of one of its jobs
+    std::uint64_t change_ = 1;            // increases with every change
+    std::uint64_t layout_ = 1;            // increases when pieces are added or removed
     std::uint64_t asked_ = 0;
     std::size_t size_ = 0;
     std::vector<std::unique_ptr<Counts>> counts_;

@@ -1,4 +1,4 @@
-// Pages of what is selected, from counts of rows in each piece.
+// Pages of a selection, from the counts of rows in each piece.
 
 #include <algorithm>
 #include <utility>

@@ -36,18 +36,18 @@ void PodTally::add(const PodFacts& pod) {
 std::int64_t pods_wanted(const JobRow& job) {
     if (!job.record) {
         const PastEnds past = past_ends(job);
-        return std::ssize(job.pods) + job.finished.count() + past.succeeded + past.failed;
+        return std::ssize(job.pods) + job.gang.finished.count() + past.succeeded + past.failed;
     }
     const JobSpec& spec = job.record->spec;
-    if (ClusterState::is_elastic(job)) return job.elastic.wanted;
-    const bool is_scaled = spec.kind != JobKind::training && job.workload_facts;
-    if (is_scaled && job.workload_facts->replicas >= 0) return job.workload_facts->replicas;
+    if (ElasticJobs::is_elastic(job)) return job.elastic.wanted;
+    const bool is_scaled = spec.kind != JobKind::training && job.workload.facts;
+    if (is_scaled && job.workload.facts->replicas >= 0) return job.workload.facts->replicas;
     return is_service(job) ? spec.service.replicas : spec.replicas_max;
 }
 
 JobStatus status_of(const JobRow& job, const PodTally& tally, std::int64_t wanted) {
-    if (job.workload == WorkloadState::deleting) return JobStatus::terminating;
-    if (job.workload == WorkloadState::failed) return JobStatus::failed;
+    if (job.workload.state == WorkloadState::deleting) return JobStatus::terminating;
+    if (job.workload.state == WorkloadState::failed) return JobStatus::failed;
     const std::int64_t live = tally.pending + tally.running;
     if (live == 0 && tally.terminating > 0) return JobStatus::terminating;
     if (tally.running > 0) {
@@ -55,25 +55,25 @@ JobStatus status_of(const JobRow& job, const PodTally& tally, std::int64_t wante
         return is_service(job) && !all ? JobStatus::partially_running : JobStatus::running;
     }
     if (tally.pending > 0) return JobStatus::pending;
-    if (job.workload_facts) {
-        switch (job.workload_facts->phase) {
+    if (job.workload.facts) {
+        switch (job.workload.facts->phase) {
             case WorkloadPhase::complete:
                 return JobStatus::succeeded;
             case WorkloadPhase::failed:
                 return JobStatus::failed;
             case WorkloadPhase::suspended:
                 return JobStatus::suspended;
-            case WorkloadPhase::active:  // pods that failed are made again
+            case WorkloadPhase::active:  // failed pods are created again
                 return tally.succeeded > 0 && tally.succeeded >= wanted ? JobStatus::succeeded
                                                                         : JobStatus::pending;
         }
     }
     if (tally.succeeded + tally.failed == 0) {  // no pods: not yet, or not any more
-        if (job.last_phase == PodPhase::succeeded) return JobStatus::succeeded;
-        if (job.last_phase == PodPhase::failed) return JobStatus::failed;
+        if (job.run.last_phase == PodPhase::succeeded) return JobStatus::succeeded;
+        if (job.run.last_phase == PodPhase::failed) return JobStatus::failed;
         return JobStatus::pending;
     }
-    // A failed pod that a controller replaced does not fail the job; all that wanted to, did.
+    // A failed pod that a controller replaced does not fail the job if all wanted pods succeeded.
     if (tally.succeeded >= wanted || tally.failed == 0) return JobStatus::succeeded;
     return JobStatus::failed;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The words by which people are told how a job or a pod is doing: Kubernetes' (ruling 3 of the
-// design), and "Partially Running" for a service of which some replicas run.
+// The status words of jobs and pods that users see: those of Kubernetes, and "Partially Running"
+// for a service with some of its replicas running.
 
 #include <cstdint>
 #include <string_view>
@@ -30,11 +30,12 @@ constexpr std::string_view to_string(PodPhase phase) {
     constexpr std::string_view names[] = {"Pending", "Running", "Succeeded", "Failed"};
     return names[static_cast<std::size_t>(phase)];
 }
-// "Terminating", what its kubelet says (ContainerCreating, CrashLoopBackOff), or its phase.
+// "Terminating", the waiting reason of its kubelet (ContainerCreating, CrashLoopBackOff), or its
+// phase.
 std::string_view pod_status(const PodFacts& pod);
 bool is_ready(const PodFacts& pod);  // all its containers run
 
-// The pods of a job by what counts for its status; those that are gone included.
+// The pods of a job by what counts for its status, including pods that are gone.
 struct PodTally {
     std::int64_t pending = 0;
     std::int64_t running = 0;
@@ -44,7 +45,7 @@ struct PodTally {
     void add(const PodFacts& pod);
 };
 
-// So many the job is to have.
+// The number of pods that the job should have.
 std::int64_t pods_wanted(const JobRow& job);
 JobStatus status_of(const JobRow& job, const PodTally& tally, std::int64_t wanted);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Sums over all jobs, kept as entries come, change and go: what metrics and lists of pools and
-// queues say of jobs.
+// Sums over all jobs, updated as entries are added, changed and removed: what metrics and lists of
+// pools and queues show of jobs.
 
 #include <array>
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace gpuctl {
 
-// What waits and runs in a queue itself.
+// Waiting and running work of a queue itself.
 struct QueueWork {
     std::int64_t jobs_waiting = 0;
     std::int64_t jobs_running = 0;
     GpuMilli gpus_waiting;
     GpuMilli gpus_claimed;
-    GpuMilli gpus_held;  // those claimed included
+    GpuMilli gpus_held;  // including nominated GPUs
     void add(const JobLoad& load, std::int64_t sign);
     void add(const QueueWork& other);
     friend bool operator==(const QueueWork&, const QueueWork&) = default;
@@ -33,7 +33,7 @@ public:
     using ByStatus = std::array<std::int64_t, kJobStatusCount>;
     [[nodiscard]] const ByStatus& by_status() const { return by_status_; }
     using ByReason = std::array<std::int64_t, kReasons.size()>;
-    // Jobs that wait and are in no queue; and those of which no pod waits, as they lack some.
+    // Waiting jobs that are in no queue, and jobs that lack pods and have no waiting pod.
     [[nodiscard]] const ByReason& held_by_reason() const { return held_by_reason_; }
     [[nodiscard]] const ByReason& lacking_by_reason() const { return lacking_by_reason_; }
     [[nodiscard]] std::int64_t waiting() const { return waiting_; }  // in queues or not
@@ -42,12 +42,12 @@ public:
     // Queues that jobs name and the pool does not have, by name.
     using Undeclared = std::map<std::pair<PoolId, NameId>, QueueWork>;
     [[nodiscard]] const Undeclared& undeclared() const { return undeclared_; }
-    // By namespace (NameId), what its pods ask for that hold nodes; zero where there are none.
+    // By namespace (NameId): the requests of its pods that hold nodes; zero if there are none.
     [[nodiscard]] const std::vector<Load>& on_nodes() const { return on_nodes_; }
     [[nodiscard]] std::int64_t jobs_of_pool(NameId pool) const;
     [[nodiscard]] std::int64_t pods_that_say(WordId status) const;
 
-    // The same sums, whatever was counted on the way to them.
+    // Compares the sums only, not the history of the counters.
     [[nodiscard]] bool is_equal(const JobSums& other) const;
 
 private:

@@ -10,15 +10,15 @@ constexpr int kNamePartsMost = 6;
 }  // namespace
 
 Listing::Listing(ClusterState& state) : state_(state) {
-    state_.changes().collect();
+    state_.jobs.changes().collect();
     build();
 }
 
 void Listing::build() {
     std::vector<JobEntry> entries;
-    const auto& summaries = state_.finished_jobs().by_key();
-    entries.reserve(state_.jobs_by_key().size() + summaries.size());
-    for (const auto& [key, id] : state_.jobs_by_key()) {
+    const auto& summaries = state_.jobs.finished_jobs().by_key();
+    entries.reserve(state_.jobs.jobs_by_key().size() + summaries.size());
+    for (const auto& [key, id] : state_.jobs.jobs_by_key()) {
         entries.push_back(reader_.read(state_, id, names_));
         sums_.add(entries.back());
         order_.update(state_, id);
@@ -29,7 +29,7 @@ void Listing::build() {
         ended_pods_.note(job);
     }
     index_.fill(std::move(entries));
-    for (std::uint32_t slot = 0; slot < state_.node_slots(); ++slot) {
+    for (std::uint32_t slot = 0; slot < state_.nodes.node_slots(); ++slot) {
         pools_.put(NodeId{slot}, glance_at(state_, NodeId{slot}));
     }
 }
@@ -37,11 +37,11 @@ void Listing::build() {
 void Listing::refresh(std::uint64_t revision) {
     revision_ = revision;
     if (behind() == 0) return;
-    state_.changes().jobs().take(changed_);
+    state_.jobs.changes().jobs().take(changed_);
     changed_summaries_.clear();
-    changed_summaries_.swap(state_.changes().summaries());
-    // A name is a job's or a summary's: what is gone goes before what came in its place.
-    const FinishedJobs& finished = state_.finished_jobs();
+    changed_summaries_.swap(state_.jobs.changes().summaries());
+    // A name belongs to a job or to a summary: remove the old entry before the new one is added.
+    const FinishedJobs& finished = state_.jobs.finished_jobs();
     for (const ObjectKey& key : changed_summaries_) {
         if (finished.find(key) == nullptr) update_summary(key);
     }
@@ -73,7 +73,7 @@ void Listing::update(JobId id) {
 void Listing::update_summary(const ObjectKey& key) {
     const JobEntry* known = index_.find_summary(key);
     if (known != nullptr) sums_.take_out(*known);
-    const FinishedJob* job = state_.finished_jobs().find(key);
+    const FinishedJob* job = state_.jobs.finished_jobs().find(key);
     if (job == nullptr) {
         index_.remove_summary(key);
         ended_pods_.forget(key);
@@ -86,12 +86,12 @@ void Listing::update_summary(const ObjectKey& key) {
 }
 
 void Listing::add_with_pod(const ObjectKey& pod, std::vector<const JobEntry*>& out) const {
-    if (const PodId id = state_.find_pod(pod); id.exists()) {
+    if (const PodId id = state_.pods.find_pod(pod); id.exists()) {
         if (const JobEntry* job = index_.find(state_.pod(id).job)) out.push_back(job);
     }
     std::vector<const JobEntry*> called;
     const std::string_view name{pod.name};
-    // Of a job's name and what controllers put behind it: ranks, roles, hashes.
+    // The length of the job name, without the suffixes that controllers add: ranks, roles, hashes.
     std::size_t end = name.npos;
     for (int parts = 0; parts <= kNamePartsMost; ++parts) {
         index_.read_named(pod.namespace_name, name.substr(0, end), called);
@@ -122,8 +122,8 @@ void Listing::read_with_pod(std::string_view namespace_name, std::string_view po
 }
 
 const PoolSums& Listing::pools() {
-    if (!state_.changes().nodes().empty()) {
-        state_.changes().nodes().take(changed_nodes_);
+    if (!state_.jobs.changes().nodes().empty()) {
+        state_.jobs.changes().nodes().take(changed_nodes_);
         for (const NodeId id : changed_nodes_) pools_.put(id, glance_at(state_, id));
     }
     return pools_;
@@ -132,7 +132,7 @@ const PoolSums& Listing::pools() {
 std::int64_t Listing::position_of(JobId job) { return order_.position_of(state_, job, revision_); }
 
 std::optional<StartEstimate> Listing::start_of(JobId job) const {
-    if (!state_.job(job).waits_in.exists()) return std::nullopt;
+    if (!state_.job(job).waiting.in_class.exists()) return std::nullopt;
     return starts_.of(state_, job);
 }
 
@@ -142,8 +142,8 @@ Reason Listing::reason_of(const JobEntry& entry) {
         case WaitKind::untried:
             return reasons_.of(state_, entry.job, revision_);
         case WaitKind::held:
-            if (!state_.synced()) return Reason::not_synced;
-            return state_.leading() ? entry.held : Reason::not_leader;
+            if (!state_.session.synced()) return Reason::not_synced;
+            return state_.session.leading() ? entry.held : Reason::not_leader;
         case WaitKind::none:
             break;
     }
@@ -155,10 +155,10 @@ JobSums::ByReason Listing::waiting_by_reason() const {
     const auto at = [&out](Reason reason) -> std::int64_t& {
         return out[static_cast<std::size_t>(reason)];
     };
-    if (!state_.synced() || !state_.leading()) {  // whatever else is in the way
-        at(state_.synced() ? Reason::not_leader : Reason::not_synced) += sums_.waiting();
+    if (!state_.session.synced() || !state_.session.leading()) {  // before any other blocker
+        at(state_.session.synced() ? Reason::not_leader : Reason::not_synced) += sums_.waiting();
     } else {
-        const QueueBook::CountByReason& in_queues = state_.book().jobs_by_reason();
+        const QueueBook::CountByReason& in_queues = state_.waiting.book().jobs_by_reason();
         for (std::size_t i = 0; i < out.size(); ++i) {
             out[i] += sums_.held_by_reason()[i] + static_cast<std::int64_t>(in_queues[i]);
         }

@@ -1,13 +1,13 @@
 #pragma once
-// What readers are shown of all jobs, nodes and queues, kept in step with the state so that an
-// answer costs what it returns (docs/adr/0031-reads.md): an index over jobs, sums over jobs and
-// nodes, places in line, reasons and starts.
+// The read model of jobs, nodes and queues, updated with the state so that a query costs what it
+// returns (docs/adr/0031-reads.md): an index over jobs, sums over jobs and nodes, positions in
+// line, reasons and start estimates.
 //
-// It reads the state and decides nothing; no part of the image. The first one who asks pays for
-// one look at everything; from then on the state notes what changes (state/changes.hpp), and
-// refresh() looks at that alone.
+// It reads the state and changes nothing; it is not part of the image. The first query pays for one
+// pass over everything; from then on the state logs its changes (state/changes.hpp), and refresh()
+// reads only those.
 //
-// Lifecycle, owner, thread: the Engine's. What it hands out is valid until the next step.
+// Lifecycle, owner, thread: the Engine's. Results are valid until the next step.
 
 #include <cstdint>
 #include <optional>
@@ -27,13 +27,13 @@ class Listing {
 public:
     explicit Listing(ClusterState& state);
 
-    // Brings it up to date with the state, whose every step has another `revision`.
+    // Updates it to the state; every step of the state has another `revision`.
     void refresh(std::uint64_t revision);
-    // So many jobs have changed since.
+    // The number of jobs that have changed since the last refresh.
     [[nodiscard]] std::size_t behind() const {
-        return state_.changes().jobs().size() + state_.changes().summaries().size();
+        return state_.jobs.changes().jobs().size() + state_.jobs.changes().summaries().size();
     }
-    // Another policy counts.
+    // The policy has changed.
     void note_policy() { starts_.forget(); }
 
     [[nodiscard]] const ClusterState& state() const { return state_; }
@@ -46,22 +46,22 @@ public:
                    JobIndex::Page& page) {
         index_.read_page(selection, names_, first, count, page);
     }
-    // Jobs with a pod of this name, of those that ended and whose rows are gone, too. An empty
-    // namespace means any.
+    // Jobs with a pod of this name, including ended jobs without rows. An empty namespace means
+    // any.
     void read_with_pod(std::string_view namespace_name, std::string_view pod,
                        std::vector<const JobEntry*>& out) const;
     [[nodiscard]] std::int64_t position_of(JobId job);
     [[nodiscard]] std::optional<StartEstimate> start_of(JobId job) const;
-    // Why it does not start, in a word; none: nothing of it waits.
+    // The reason why it does not start; none: no pod of it waits.
     [[nodiscard]] Reason reason_of(const JobEntry& entry);
-    // The same with its sentence and figures; nothing: no pod of the job waits.
+    // The same with facts and figures; nothing: no pod of the job waits.
     [[nodiscard]] std::optional<Explanation> first_blocker(JobId job) {
         return reasons_.first_blocker(state_, job);
     }
-    // Waiting jobs by what they were last refused for, and those that are held or lack pods.
+    // Waiting jobs by the reason of their last refusal, and jobs that are held or lack pods.
     [[nodiscard]] JobSums::ByReason waiting_by_reason() const;
 
-    // Brings the starts up to date if that is due and little; else there is work.
+    // Updates the start estimates if they are due and the work is small; else work remains.
     void refresh_starts() { starts_.refresh(state_, order_, revision_); }
     [[nodiscard]] bool has_work() const { return starts_.is_at_work(); }
     [[nodiscard]] bool are_starts_too_old() const { return starts_.is_too_old(state_.now()); }

@@ -10,20 +10,20 @@ namespace {
 
 using ByColumn = boost::container::small_vector<std::int64_t, 16>;
 
-// What its pods ask for, by column; parts of GPUs in the column of whole ones. What is claimed is
-// not there yet.
+// The requests of its pods, by column; fractions of GPUs count in the column of whole GPUs.
+// Nominated room is not in use yet.
 ByColumn used_on(const ClusterState& state, const NodeRow& node, GpuMilli& claimed) {
-    const Capacity& capacity = state.capacity();
+    const Capacity& capacity = state.nodes.capacity();
     ByColumn used(capacity.columns(), 0);
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
-        const Shape& shape = state.shapes().at(pod.shape);
-        if (pod.standing == PodStanding::claimed) {
+        const Shape& shape = state.pods.shapes().at(pod.shape);
+        if (pod.bind.state == BindState::claimed) {
             claimed += shape.gpus;
             continue;
         }
         for (const Need& need : shape.needs) {
-            if (is_host_port(need.column)) continue;  // a number, not an amount of the node's
+            if (is_host_port(need.column)) continue;  // a port number, not an amount of the node
             const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
             const Column column = is_part ? capacity.whole_column(need.column) : need.column;
             used[static_cast<std::size_t>(column)] += need.amount;
@@ -33,12 +33,12 @@ ByColumn used_on(const ClusterState& state, const NodeRow& node, GpuMilli& claim
 }
 
 GpuMilli whole(const ClusterState& state, const NodeRow& node, Column column, std::int64_t amount) {
-    const std::string& resource = state.capacity().resource(column);
+    const std::string& resource = state.nodes.capacity().resource(column);
     return in_whole_gpus(
         {resource, GpuMilli{amount}, share_offered(node.facts.allocatable, resource)});
 }
 
-// Room that is claimed is reserved as far as the pods that are being stopped for it have left.
+// Nominated room counts as reserved as far as its victims have terminated.
 GpuStates states_of(const ClusterState& state, NodeId id, const NodeGlance& gpus) {
     const NodeRow& node = state.node(id);
     GpuStates out;
@@ -47,9 +47,9 @@ GpuStates states_of(const ClusterState& state, NodeId id, const NodeGlance& gpus
     const GpuMilli idle = std::max(gpus.total - gpus.used - gpus.claimed, GpuMilli{});
     if (!node.facts.ready || !node.facts.unhealthy.empty()) {
         out.failed = idle;
-    } else if (node.facts.unschedulable || state.is_closed(id)) {
+    } else if (node.facts.unschedulable || state.maintenance.is_closed(id)) {
         out.maintenance = idle;
-    } else if ((node.windows & state.calendar().active) != 0) {
+    } else if ((node.windows & state.maintenance.calendar().active) != 0) {
         out.reserved += idle;
     } else {
         out.available = idle;
@@ -70,7 +70,7 @@ void GpuStates::add(const GpuStates& other, std::int64_t times) {
 
 bool takes_work(const ClusterState& state, NodeId id) {
     static const PlacementRules anything;
-    return !state.is_closed(id) &&
+    return !state.maintenance.is_closed(id) &&
            first_refusal(anything, state.node(id).facts) == NodeRefusal::none;
 }
 
@@ -80,7 +80,7 @@ NodeGlance glance_at(const ClusterState& state, NodeId id) {
     if (!node.known) return out;
     out.pool = node.pool;
     out.gpu_model = node.facts.gpu_model;
-    const Capacity& capacity = state.capacity();
+    const Capacity& capacity = state.nodes.capacity();
     const ByColumn used = used_on(state, node, out.claimed);
     GpuMilli fitting;
     for (std::size_t i = 0; i < used.size(); ++i) {
@@ -96,7 +96,7 @@ NodeGlance glance_at(const ClusterState& state, NodeId id) {
         if (free > 0) out.wholly_free += whole(state, node, column, free);
     }
     out.used = std::clamp(fitting - out.excess, GpuMilli{}, out.total);
-    out.is_closed = state.is_closed(id) || !node.facts.unhealthy.empty();
+    out.is_closed = state.maintenance.is_closed(id) || !node.facts.unhealthy.empty();
     out.takes_work = takes_work(state, id);
     if (out.takes_work) {
         out.free = std::max(out.total - out.used - out.claimed, GpuMilli{});

@@ -1,6 +1,6 @@
 #pragma once
-// Sums over the nodes of each pool, kept as nodes change: what metrics and lists of pools say of
-// GPUs.
+// Sums over the nodes of each pool, updated as nodes change: what metrics and lists of pools show
+// of GPUs.
 
 #include <cstdint>
 #include <map>
@@ -11,37 +11,37 @@
 
 namespace gpuctl {
 
-// What GPUs are at the moment, in thousandths of whole ones; each is in one state.
+// The GPUs by state, in thousandths of a GPU; each GPU is in one state.
 struct GpuStates {
     GpuMilli available;
     GpuMilli allocated;
-    GpuMilli reserved;     // free, and earmarked or kept by a reservation
+    GpuMilli reserved;     // free, and nominated or kept by a reservation
     GpuMilli maintenance;  // idle, and closed by a window or a cordon
     GpuMilli failed;       // idle on an unhealthy node, or not offered by their machine
     void add(const GpuStates& other, std::int64_t times = 1);
     friend bool operator==(const GpuStates&, const GpuStates&) = default;
 };
 
-// One node, as far as its pool counts it. All amounts are of whole GPUs or parts of them.
+// The contribution of one node to its pool. All amounts are in whole GPUs or fractions of them.
 struct NodeGlance {
-    PoolId pool;  // none: it is not known and counts nowhere
+    PoolId pool;  // none: the node is unknown and does not count
     GpuMilli total;
-    GpuMilli used;  // never more than there is
+    GpuMilli used;  // never more than the total
     GpuMilli claimed;
-    GpuMilli excess;  // asked for beyond what it offers
+    GpuMilli excess;  // requested beyond what the node offers
     bool has_excess = false;
     bool is_closed = false;  // in maintenance, or unhealthy
     bool takes_work = false;
-    GpuMilli free;         // for work: zero where it takes none
-    GpuMilli wholly_free;  // likewise, without what is left of GPUs in parts
+    GpuMilli free;         // for work: zero if the node takes none
+    GpuMilli wholly_free;  // likewise, without rests of GPUs in partial use
     GpuStates states;
     std::string gpu_model;
     friend bool operator==(const NodeGlance&, const NodeGlance&) = default;
 };
 NodeGlance glance_at(const ClusterState& state, NodeId node);
 
-// Takes ordinary work: neither cordoned, closed for maintenance, told to be unhealthy, nor tainted
-// against pods without tolerations.
+// The node accepts ordinary work: it is not cordoned, closed for maintenance, reported unhealthy,
+// or tainted against pods without tolerations.
 bool takes_work(const ClusterState& state, NodeId node);
 
 struct PoolSum {
@@ -53,7 +53,7 @@ struct PoolSum {
     GpuMilli free;
     GpuMilli excess;
     GpuStates states;
-    std::map<GpuMilli, std::int64_t> nodes_by_wholly_free;  // of those that take work
+    std::map<GpuMilli, std::int64_t> nodes_by_wholly_free;  // of nodes that take work
     struct OfModel {
         std::int64_t gpus = 0;  // whole ones
         std::int64_t nodes = 0;

@@ -8,13 +8,13 @@ namespace gpuctl {
 namespace {
 
 constexpr std::int64_t kPiecesPerMs = 10'000;
-constexpr std::int64_t kPart = 100;  // of the time goes to it at most, one
-// To put one job of a line in its place.
+constexpr std::int64_t kPart = 100;  // at most one part in this many of the time
+// The cost of putting one job of a line in its position.
 constexpr std::int64_t kLineWork = 2;
 
 std::int64_t work_in(const ClusterState& state, const WaitingOrder& order) {
     std::int64_t work = 0;
-    for (const auto& [name, pool] : state.pools_by_name()) {
+    for (const auto& [name, pool] : state.tree.pools_by_name()) {
         std::size_t waiting = 0;
         for (const QueueId queue : state.pool(pool).queues) waiting += order.waiting_in(queue);
         if (waiting == 0) continue;
@@ -39,7 +39,7 @@ void StartBoard::begin(const ClusterState& state, std::uint64_t revision) {
     work_done_ = 0;
     pool_ = 0;
     forecast_.reset();
-    if (pools_.size() < state.pools()) pools_.resize(state.pools());
+    if (pools_.size() < state.tree.pools()) pools_.resize(state.tree.pools());
 }
 
 void StartBoard::refresh(const ClusterState& state, WaitingOrder& order, std::uint64_t revision) {
@@ -98,7 +98,7 @@ void StartBoard::end_pool(PoolId pool) {
     ++pool_;
 }
 
-// Queues by their priority; those of one priority take turns by place, the older job first.
+// Queues by their priority; queues of one priority alternate by position, the older job first.
 void StartBoard::read_line(const ClusterState& state, WaitingOrder& order, PoolId pool,
                            std::vector<JobId>& line) {
     std::map<std::int64_t, std::vector<std::vector<WaitingJob>>> by_priority;

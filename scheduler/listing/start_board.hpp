@@ -1,9 +1,10 @@
 #pragma once
-// When waiting jobs start, as lists say it (plan/start_estimate.hpp): computed for whole lines when
-// somebody asks, and kept. What takes long is computed in pieces, between which the engine goes
-// on, and no more often than that it takes a hundredth of the time; until then the answer is the
-// one before. So a start is up to a hundred times as old as it takes to compute: milliseconds in a
-// small cluster, some seconds with a hundred thousand jobs. Jobs that came since have none.
+// The start estimates of waiting jobs, as lists show them (plan/estimate/start_estimate.hpp):
+// computed on request for whole lines, and cached. A long computation is done in pieces, between
+// which the engine continues, and uses at most a hundredth of the time; until it ends the previous
+// result is returned. So an estimate is up to a hundred times as old as its computation takes:
+// milliseconds in a small cluster, some seconds with a hundred thousand jobs. Jobs that came since
+// then have none.
 //
 // Owner, thread: the Listing's.
 
@@ -13,33 +14,33 @@
 #include <vector>
 
 #include "scheduler/listing/waiting_order.hpp"
-#include "scheduler/plan/start_forecast.hpp"
+#include "scheduler/plan/estimate/start_forecast.hpp"
 
 namespace gpuctl {
 
 class StartBoard {
 public:
-    // Work is counted in pieces of about 100 ns.
+    // Work is counted in units of about 100 ns.
     static constexpr std::int64_t kAtOnce = 20'000;  // is done while the reader waits
     static constexpr std::int64_t kPiece = 10'000;
     static constexpr Duration kOldest = Duration::seconds(10);
-    // So many jobs of a pool's line are looked at to find those that something can be said of.
+    // The number of jobs of a pool's line that are examined to find jobs with an estimate.
     static constexpr std::size_t kLineMax = 2 * kEstimatedMax;
 
-    // Begins to bring it up to date if that is due, and does it if it is little.
+    // Starts an update if it is due, and completes it if it is small.
     void refresh(const ClusterState& state, WaitingOrder& order, std::uint64_t revision);
-    // There is work to be done by further calls of work().
+    // Further calls of work() are needed.
     [[nodiscard]] bool is_at_work() const { return is_at_work_; }
     void work(const ClusterState& state, WaitingOrder& order, std::int64_t amount);
-    // It is being brought up to date, and what it says until then is so old that nobody should be
-    // told: nobody has asked for a while.
+    // An update is in progress, and the previous result is too old to show, because there was no
+    // query for a while.
     [[nodiscard]] bool is_too_old(Instant now) const {
         return is_at_work_ && (computed_revision_ == 0 || now - computed_at_ > kOldest);
     }
-    // The policy is another one: what was begun is worth nothing.
+    // The policy has changed: the update in progress is discarded.
     void forget();
 
-    // Of a job that waits in a queue; nothing is said to be in the past.
+    // For a job that waits in a queue; no estimate is in the past.
     [[nodiscard]] std::optional<StartEstimate> of(const ClusterState& state, JobId job) const;
 
 private:
@@ -56,7 +57,7 @@ private:
     void end_pool(PoolId pool);
 
     std::vector<OfPool> pools_;  // by PoolId
-    // By JobId: where in its pool's; of a job that is not known, anything (Known::job tells).
+    // By JobId: index in the pool's vector; arbitrary for an unknown job (Known::job decides).
     std::vector<std::uint32_t> places_;
     std::uint64_t computed_revision_ = 0;
     std::int64_t computed_second_ = 0;
@@ -64,10 +65,10 @@ private:
     Instant next_at_;  // not before
 
     bool is_at_work_ = false;
-    std::uint64_t revision_ = 0;  // as of which it is computed now
+    std::uint64_t revision_ = 0;  // revision of the current computation
     std::int64_t second_ = 0;
     std::int64_t work_done_ = 0;
-    std::uint32_t pool_ = 0;  // that is at work
+    std::uint32_t pool_ = 0;  // the pool in progress
     std::unique_ptr<StartForecast> forecast_;
 };
 

@@ -58,7 +58,7 @@ namespace {
 
 constexpr std::int64_t kComparisonNs = 150;
 
-// Jobs of one class come one behind the other by age unless their priority grows as they wait.
+// Jobs of one class are consecutive by age unless their priority grows while they wait.
 bool ages(const ClusterState& state, QueueId queue) {
     return state.policy().ageing_step > 0 && state.queue(queue).order != QueueOrder::fifo;
 }
@@ -68,8 +68,8 @@ bool resumes(const JobClass& of) { return (of.key.ask.front() & 2U) != 0; }
 }  // namespace
 
 Contender WaitingOrder::contender(const ClusterState& state, const WaitingJob& job) {
-    const ClassId id = state.job(job.job).waits_in;
-    return {id, &state.book().at(id), job};
+    const ClassId id = state.job(job.job).waiting.in_class;
+    return {id, &state.waiting.book().at(id), job};
 }
 
 WaitingOrder::Queue& WaitingOrder::queue_at(QueueId id) {
@@ -81,8 +81,8 @@ void WaitingOrder::update(const ClusterState& state, JobId id) {
     if (jobs_.size() <= id.value()) jobs_.resize(id.value() + 1);
     Known now;
     const JobRow& row = state.job(id);
-    if (row.live && row.waits_in.exists()) {
-        const JobClass& of = state.book().at(row.waits_in);
+    if (row.live && row.waiting.in_class.exists()) {
+        const JobClass& of = state.waiting.book().at(row.waiting.in_class);
         now.waits = true;
         now.queue = of.key.queue;
         now.job = {row.submitted_at, row.arrival, id};
@@ -124,7 +124,7 @@ std::size_t WaitingOrder::waiting_in(QueueId queue) const {
     return queue.value() < queues_.size() ? queues_[queue.value()].size : 0;
 }
 
-// Two groups by the terms of their queue's order alone: each is compared as the older one.
+// Compares two groups by the terms of their queue's order alone: each is taken as the older one.
 void WaitingOrder::sort_groups(const ClusterState& state, QueueId id, std::uint64_t revision) {
     Queue& queue = queue_at(id);
     const std::int64_t second = state.now().ms() / 1'000;
@@ -139,7 +139,7 @@ void WaitingOrder::sort_groups(const ClusterState& state, QueueId id, std::uint6
     queue.second = second;
     queue.are_summed = false;
     queue.tiers.clear();
-    line_.leavers = {};  // what it has read is good for one Plan: those that are gone stay in it
+    line_.leavers = {};  // valid for one Plan: pods that are gone stay in it
     line_.leavers.read(state, state.queue(id).pool);
     if (ages(state, id)) return;
     const auto goes_first = [&](const Group* a, const Group* b, bool a_is_older) {
@@ -179,7 +179,7 @@ std::int64_t WaitingOrder::position_of(const ClusterState& state, JobId id,
                                        std::uint64_t revision) {
     if (id.value() >= jobs_.size() || !jobs_[id.value()].waits) return 0;
     const Known& known = jobs_[id.value()];
-    // Jobs of queues that the policy does not have, and the cluster's own, have no place in line.
+    // Jobs of queues that the policy does not have, and system-critical jobs, have no position.
     const QueueRow& row = state.queue(known.queue);
     if (!row.in_policy) return 0;
     sort_groups(state, known.queue, revision);

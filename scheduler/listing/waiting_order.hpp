@@ -1,12 +1,12 @@
 #pragma once
-// The place of each waiting job in its queue, in the order in which the planner would try them if
-// all of them fitted (policy/queue_order.hpp).
+// The position of each waiting job in its queue, in the order in which the planner would try the
+// jobs if all of them fitted (policy/queue_order.hpp).
 //
-// Jobs of a queue that all terms of its order but age treat alike are one group, in the order of
-// their age: there are as many groups as namespaces times priorities, whatever the number of jobs;
-// in the order SHORTEST as many as classes. Groups are sorted when somebody asks, and that answer
-// is kept as long as the state and the second stay the same; a place is then a sum over the groups
-// before it, and a search in those that are equal to it.
+// Jobs of a queue that are equal by all terms of its order except age form one group, ordered by
+// age. There are as many groups as namespaces times priorities, for any number of jobs; with the
+// order SHORTEST as many as classes. Groups are sorted on request, and the result is cached until
+// the state or the second changes. A position is then a sum over the groups before it, and a search
+// in the groups that are equal to it.
 //
 // Owner, thread: the Listing's.
 
@@ -21,8 +21,7 @@
 
 namespace gpuctl {
 
-// Waiting jobs in the order of their age, with the number of those before each: sorted runs of at
-// most kRunMax.
+// Waiting jobs ordered by age, with the number of jobs before each: sorted runs of at most kRunMax.
 class AgedJobs {
 public:
     void insert(const WaitingJob& job);
@@ -30,13 +29,13 @@ public:
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] const WaitingJob& front() const { return runs_.front().jobs.front(); }
-    // From the first to the last; good until the next change.
+    // From the first to the last; valid until the next change.
     struct Cursor {
         const AgedJobs* jobs = nullptr;
         std::size_t run = 0;
         std::size_t index = 0;
         [[nodiscard]] const WaitingJob& job() const { return jobs->runs_[run].jobs[index]; }
-        // False: that was the last.
+        // False: that was the last job.
         bool advance() {
             if (++index < jobs->runs_[run].jobs.size()) return true;
             index = 0;
@@ -44,15 +43,17 @@ public:
         }
     };
     [[nodiscard]] Cursor begin() const { return {this, 0, 0}; }
-    // So many come before it.
+    // The number of jobs before it.
     [[nodiscard]] std::size_t rank_of(const WaitingJob& job) const;
-    // So many, from the first on, satisfy `is_before`; none behind the first that does not.
+    // The number of jobs, from the first on, that satisfy `is_before`; stops at the first that does
+    // not.
     template <typename IsBefore>
     [[nodiscard]] std::size_t count_before(IsBefore is_before) const;
 
 private:
     static constexpr std::size_t kRunMax = 256;
-    // The last job lies beside those of the other runs, so that a search meets few cache lines.
+    // The last jobs of the runs are stored next to each other, so that a search reads few cache
+    // lines.
     struct Run {
         WaitingJob last;
         std::vector<WaitingJob> jobs;
@@ -64,14 +65,14 @@ private:
 
 class WaitingOrder {
 public:
-    // The job is in the queue book, or in another place there than before, or not any more.
+    // Call it when the job enters, leaves or changes its place in the queue book.
     void update(const ClusterState& state, JobId job);
     void clear();
 
-    // 1-based; 0: it does not wait in a queue. `revision` moves with every change of the state.
+    // 1-based; 0: it does not wait in a queue. `revision` changes with every change of the state.
     std::int64_t position_of(const ClusterState& state, JobId job, std::uint64_t revision);
 
-    // The jobs of the queue that are next, at most so many, into `out`.
+    // Writes the next jobs of the queue, at most `most`, to `out`.
     void read(const ClusterState& state, QueueId queue, std::uint64_t revision, std::size_t most,
               std::vector<WaitingJob>& out);
     [[nodiscard]] std::size_t waiting_in(QueueId queue) const;
@@ -81,7 +82,7 @@ private:
         std::int32_t priority = 0;
         TenantId tenant;
         bool resumes = false;
-        std::uint64_t serial = 0;  // of the class, where classes differ by more than that
+        std::uint64_t serial = 0;  // of the class, if classes differ by more than that
         friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
     };
     struct Group {
@@ -91,11 +92,11 @@ private:
     struct Queue {
         std::map<GroupKey, Group> groups;
         std::size_t size = 0;
-        // Groups that come one behind the other; those of one tier are merged by age.
+        // Groups in order; groups of one tier are merged by age.
         std::vector<std::vector<Group*>> tiers;
-        std::uint64_t revision = 0;  // as of which they are sorted; 0: they are not
+        std::uint64_t revision = 0;  // revision of the sorted groups; 0: not sorted
         std::int64_t second = 0;
-        std::vector<std::size_t> before;  // by tier: jobs of the tiers before it
+        std::vector<std::size_t> before;  // by tier: number of jobs of the tiers before it
         bool are_summed = false;
     };
     struct Known {

@@ -1,6 +1,6 @@
 #pragma once
-// Words as numbers, compared without case: statuses, pools and queues that lists are narrowed by.
-// A word once seen stays; there are as many as pools, queues and things that kubelets say.
+// Words as numbers, compared without case: statuses, pools and queues that lists filter by. A word
+// is never removed; the number of words is that of pools, queues and kubelet reasons.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ using WordId = DenseId<struct WordTag>;
 class Words {
 public:
     WordId id_of(std::string_view word) {
-        // As written, most words were seen before.
+        // Most words were seen before in the same spelling.
         if (const auto known = as_written_.find(word); known != as_written_.end()) {
             return known->second;
         }
@@ -28,7 +28,7 @@ public:
         as_written_.emplace(std::string{word}, id);
         return id;
     }
-    // None: it was never seen.
+    // None: the word is unknown.
     [[nodiscard]] WordId find(std::string_view word) const {
         const auto known = by_lower_case_.find(lower_case(word));
         return known == by_lower_case_.end() ? WordId::none() : known->second;

@@ -1,6 +1,6 @@
 #pragma once
-// Everything the engine can ask of the world. Each remote write carries its id, the epoch that
-// fences it and its preconditions; its outcome comes back as an event.
+// Every action that the engine can request. Each remote write carries its id, the epoch that fences
+// it and its preconditions; its outcome returns as an event.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 #include "scheduler/base/boxed.hpp"
 #include "scheduler/base/ids.hpp"
-#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/explanation/explanation.hpp"
+#include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/pod.hpp"
-#include "scheduler/model/reason.hpp"
 
 namespace gpuctl {
 
@@ -29,12 +29,12 @@ struct BindPod {
     PodReference pod;
     std::string node;
     std::int32_t gang_attempt = 0;        // 0: not in a gang
-    Instant deadline;                     // outcome `failed` when it could not be sent by then
-    std::int32_t gpu_device = kNoDevice;  // for a part of a GPU: shared with those told the same
+    Instant deadline;                     // outcome `failed` if it was not sent by then
+    std::int32_t gpu_device = kNoDevice;  // for a fraction of a GPU: pods with one number share
 };
 BOOST_DESCRIBE_STRUCT(BindPod, (), (id, epoch, pod, node, gang_attempt, deadline, gpu_device))
 
-// Rolls a gang back: only ever for pods with a controller. -> PodDeleteOutcome
+// Rolls back a gang: only pods with a controller are deleted. -> PodDeleteOutcome
 struct DeletePod {
     EffectId id{};
     Epoch epoch{};
@@ -43,16 +43,16 @@ struct DeletePod {
 };
 BOOST_DESCRIBE_STRUCT(DeletePod, (), (id, epoch, pod, why))
 
-// -> WorkloadOutcome. Creating one that exists with our uid is success.
+// -> WorkloadOutcome. Success if an object with our uid exists already.
 struct CreateWorkload {
     EffectId id{};
     Epoch epoch{};
-    Boxed<JobRecord> job;  // always there; by far the largest of what is asked for
-    Instant deadline{};    // outcome "not done, retryable" when it could not be sent by then
+    Boxed<JobRecord> job;  // always present; by far the largest member of an effect
+    Instant deadline{};    // outcome "not done, retryable" if it could not be sent by then
 };
 BOOST_DESCRIBE_STRUCT(CreateWorkload, (), (id, epoch, job, deadline))
 
-// -> WorkloadOutcome. Deleting what is gone is success.
+// -> WorkloadOutcome. Success if the object does not exist.
 struct DeleteWorkload {
     EffectId id{};
     Epoch epoch{};
@@ -62,10 +62,11 @@ struct DeleteWorkload {
 };
 BOOST_DESCRIBE_STRUCT(DeleteWorkload, (), (id, epoch, key, kind, force))
 
-// The job's explanation changed: tell its users (events, conditions). Best effort, no outcome.
+// The job's explanation changed: report it to its users (events, conditions). Best effort, no
+// outcome.
 struct ReportPending {
     ObjectKey job;
-    std::vector<PodReference> pods;  // its unbound pods
+    std::vector<PodReference> pods;  // unbound pods of the job
     Explanation explanation;
 };
 BOOST_DESCRIBE_STRUCT(ReportPending, (), (job, pods, explanation))
@@ -76,32 +77,32 @@ struct ReportStarted {
     std::vector<PodReference> pods;
     std::vector<std::string> nodes;  // same order as `pods`
     Duration waited;
-    std::string note;  // what of its wishes was not looked at: "; queue gold, which ..."
+    std::vector<Fact> notes;  // about what was ignored
 };
-BOOST_DESCRIBE_STRUCT(ReportStarted, (), (job, pods, nodes, waited, note))
+BOOST_DESCRIBE_STRUCT(ReportStarted, (), (job, pods, nodes, waited, notes))
 
-// Send WokeUp at this time; replaces the previous request. -> WokeUp
+// Send WokeUp at this time. It replaces the previous request. -> WokeUp
 struct WakeAt {
     Instant at;
 };
 BOOST_DESCRIBE_STRUCT(WakeAt, (), (at))
 
-// Makes room for another job: the pod is stopped with its own grace and made anew by its
-// controller, and whoever protects it from disruption has a say. -> PodEvictOutcome
+// Evicts a pod to make room for another job. The pod gets its own grace period, its controller
+// makes it again, and PodDisruptionBudgets apply (Kubernetes Eviction API). -> PodEvictOutcome
 struct EvictPod {
     EffectId id{};
     Epoch epoch{};
     PodReference pod;
-    Duration grace;   // what it is given to stop
-    std::string why;  // for its users
-    ObjectKey job;    // its own
+    Duration grace;   // grace period
+    std::string why;  // reported to users
+    ObjectKey job;    // job of the evicted pod
     ObjectKey beneficiary;
 };
 BOOST_DESCRIBE_STRUCT(EvictPod, (), (id, epoch, pod, grace, why, job, beneficiary))
 
-// Says how many ranks an elastic job has: its controller makes those that are missing, or stops
-// those that are too many, the highest first, with their own grace (kubernetes.md G6, G12). Only if
-// it has `from` of them now, so that one that comes late changes nothing. -> WorkloadResizeOutcome
+// Sets the number of ranks of an elastic job. Its controller creates missing ranks, or stops
+// surplus ranks, the highest index first, with their own grace periods. It applies only if the job
+// has `from` ranks now, so a delayed request changes nothing. -> WorkloadResizeOutcome
 struct ResizeWorkload {
     EffectId id{};
     Epoch epoch{};
@@ -109,22 +110,22 @@ struct ResizeWorkload {
     std::string job_uid;
     std::int32_t from = 0;
     std::int32_t to = 0;
-    std::string why;  // for its users
+    std::string why;  // reported to users
 };
 BOOST_DESCRIBE_STRUCT(ResizeWorkload, (), (id, epoch, key, job_uid, from, to, why))
 
-// Of this finished job only a summary is kept from now on (ADR 0030): what others keep of it and
-// its pods for the engine's sake is needed no more. Nothing is removed from a cluster that others
-// use, too. Best effort, no outcome; a cluster that drops its pods reports them removed.
+// From now on only a summary of this finished job is kept (docs/adr/0030): the engine no longer
+// needs the cluster's copy of the job and its pods. Nothing is removed from a cluster with other
+// users. Best effort, no outcome; a cluster that drops the pods reports them removed.
 struct DropDetails {
     ObjectKey job;
-    std::string job_uid;            // empty: pods of another maker
+    std::string job_uid;            // empty: the pods were not made for a submitted job
     std::vector<std::string> pods;  // uids
 };
 BOOST_DESCRIBE_STRUCT(DropDetails, (), (job, job_uid, pods))
 
 using Effect =
     std::variant<BindPod, DeletePod, CreateWorkload, DeleteWorkload, ReportPending, ReportStarted,
-                 WakeAt, EvictPod, ResizeWorkload, DropDetails>;  // new ones at the end
+                 WakeAt, EvictPod, ResizeWorkload, DropDetails>;  // new alternatives go at the end
 
 }  // namespace gpuctl

@@ -1,6 +1,6 @@
 #pragma once
-// The effects of one or more steps, in the order they are to be carried out. clear() keeps the
-// slots and the memory of their texts, so that in a steady state ordering a bind allocates nothing.
+// The effects of one or more steps, in execution order. clear() keeps the slots and the memory of
+// their texts, so that adding a bind in a steady state allocates nothing.
 
 #include <cstddef>
 #include <utility>
@@ -13,7 +13,7 @@ namespace gpuctl {
 
 class EffectList {
 public:
-    // A slot with whatever an earlier effect of this kind left there: assign every member.
+    // Returns a slot with the contents of an earlier effect of this kind: assign every member.
     template <typename Kind>
     Kind& reuse() {
         if (size_ == slots_.size()) slots_.emplace_back(std::in_place_type<Kind>);

@@ -1,24 +1,26 @@
 #pragma once
-// Everything that can happen to the engine. Events carry names and uids, never dense ids: they come
-// from outside and are what the journal holds.
+// Every input of the engine. Events carry names and uids, never dense ids: they come from outside,
+// and the journal stores them.
 
 #include <boost/describe.hpp>
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "scheduler/base/error_code.hpp"
 #include "scheduler/base/ids.hpp"
 #include "scheduler/base/time.hpp"
-#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/job/job_spec.hpp"
+#include "scheduler/model/job/workload.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
-#include "scheduler/model/policy.hpp"
-#include "scheduler/model/workload.hpp"
+#include "scheduler/model/policy/policy.hpp"
+#include "scheduler/model/signal.hpp"
 
 namespace gpuctl {
 
-// --- what we are told of the cluster ---
+// --- observations of the cluster ---
 struct NodeObserved {
     NodeFacts node;
 };
@@ -35,8 +37,8 @@ struct PodRemoved {
     std::string uid;
 };
 BOOST_DESCRIBE_STRUCT(PodRemoved, (), (uid))
-// An object (a PodGroup of any dialect, or what makes the pods) says how many ranks the gang `key`
-// needs at least.
+// An object (a PodGroup of any API group, or the controller of the pods) states the minimum number
+// of ranks of the gang `key`.
 struct GangObserved {
     ObjectKey key;
     GangSize size;
@@ -47,11 +49,12 @@ struct GangRemoved {
     ObjectKey key;
 };
 BOOST_DESCRIBE_STRUCT(GangRemoved, (), (key))
-// Every informer has delivered its first full list: from here on absence means absence.
+// Every informer has delivered its first complete list: from now on absence means that an object
+// does not exist.
 struct CacheSynced {};
 BOOST_DESCRIBE_STRUCT(CacheSynced, (), ())
 
-// --- what users and administrators ask ---
+// --- requests of users and administrators ---
 struct JobSubmitted {
     JobRecord job;
 };
@@ -66,13 +69,13 @@ struct PolicyChanged {
 };
 BOOST_DESCRIBE_STRUCT(PolicyChanged, (), (policy))
 
-// --- what became of our effects ---
+// --- outcomes of effects ---
 enum class BindResult : std::uint8_t {
     bound,      // accepted, or read back as bound to our node
-    elsewhere,  // read back as bound to another node: the watch will say so, drop ours
+    elsewhere,  // read back as bound to another node: the watch will report it, drop ours
     gone,       // 404 or another uid
     refused,    // forbidden, invalid, being deleted, gated: tried again after the longest pause
-    failed      // not bound for sure, may be tried again after backoff
+    failed      // possibly bound, may be tried again after backoff
 };
 BOOST_DESCRIBE_ENUM(BindResult, bound, elsewhere, gone, refused, failed)
 struct BindOutcome {
@@ -92,11 +95,11 @@ struct PodDeleteOutcome {
 BOOST_DESCRIBE_STRUCT(PodDeleteOutcome, (), (effect, uid, deleted, message))
 
 enum class EvictResult : std::uint8_t {
-    evicted,            // accepted: it is being stopped
+    evicted,            // accepted: the pod is terminating
     gone,               // 404 or another uid
-    disruption_budget,  // not now: others of its kind must stay up; tried again after backoff
-    refused,            // for good
-    failed              // not evicted for sure, may be tried again after backoff
+    disruption_budget,  // a PodDisruptionBudget refuses it now; tried again after backoff
+    refused,            // permanently
+    failed              // possibly evicted, may be tried again after backoff
 };
 BOOST_DESCRIBE_ENUM(EvictResult, evicted, gone, disruption_budget, refused, failed)
 struct PodEvictOutcome {
@@ -111,30 +114,30 @@ struct WorkloadOutcome {
     EffectId effect{};
     ObjectKey key;
     bool done = false;
-    bool retryable = false;  // only with !done
+    bool retryable = false;  // only if !done
     std::string message;
-    ErrorCode code = ErrorCode::ClusterUnavailable;  // only with !done: what to tell who asked
+    ErrorCode code = ErrorCode::ClusterUnavailable;  // only if !done: reported to the client
 };
 BOOST_DESCRIBE_STRUCT(WorkloadOutcome, (), (effect, key, done, retryable, message, code))
 
 enum class ResizeResult : std::uint8_t {
-    resized,     // it has the new size, perhaps since an earlier try
-    other_size,  // it has neither the old nor the new one: `size` says which
+    resized,     // the job has the new size, perhaps since an earlier try
+    other_size,  // the job has neither the old nor the new size: `size` has it
     gone,        // 404, or another job of that name
-    refused,     // for good
-    failed       // not resized for sure, may be tried again after backoff
+    refused,     // permanently
+    failed       // possibly resized, may be tried again after backoff
 };
 BOOST_DESCRIBE_ENUM(ResizeResult, resized, other_size, gone, refused, failed)
 struct WorkloadResizeOutcome {
     EffectId effect{};
     ObjectKey key;
     ResizeResult result = ResizeResult::failed;
-    std::int32_t size = 0;  // only with other_size
+    std::int32_t size = 0;  // only for other_size
     std::string message;
 };
 BOOST_DESCRIBE_STRUCT(WorkloadResizeOutcome, (), (effect, key, result, size, message))
 
-// --- the objects of submitted jobs, as the watch shows them ---
+// --- the objects of submitted jobs, as the watch reports them ---
 struct WorkloadObserved {
     WorkloadFacts workload;
 };
@@ -146,18 +149,19 @@ struct WorkloadRemoved {
 };
 BOOST_DESCRIBE_STRUCT(WorkloadRemoved, (), (key, job_uid))
 
-// A workload of ours whose job nobody here remembers: another gpuctld made it, or the journal was
-// lost. The API server decides what exists (ruling 22), so it is a job again.
+// The watch reports a workload with our labels whose job is unknown: another gpuctld made it, or
+// the journal was lost. The API server decides what exists, so the job is added again.
 struct JobAdopted {
     JobRecord job;
 };
 BOOST_DESCRIBE_STRUCT(JobAdopted, (), (job))
 
-// Devices that another allocator than the node's own counting hands out are asked for under the
-// name `resource`. Nothing here can place a pod that needs them.
+// Pods request these devices as `resource`. Another allocator than the node's resource counts
+// assigns them (Kubernetes Dynamic Resource Allocation), so no pod that needs them can be placed
+// here.
 struct DeviceClassObserved {
     std::string name;
-    std::string resource;  // empty: under no name
+    std::string resource;  // empty: they have no resource name
 };
 BOOST_DESCRIBE_STRUCT(DeviceClassObserved, (), (name, resource))
 struct DeviceClassRemoved {
@@ -165,16 +169,24 @@ struct DeviceClassRemoved {
 };
 BOOST_DESCRIBE_STRUCT(DeviceClassRemoved, (), (name))
 
-// --- the daemon's own ---
+// A metrics source was read. At most kSignalsPerEventMax signals count, the rest are ignored; of
+// two readings of the same signal the newer one counts.
+struct MetricsObserved {
+    std::vector<JobSignal> signals;
+};
+BOOST_DESCRIBE_STRUCT(MetricsObserved, (), (signals))
+
+// --- events of the daemon itself ---
 struct LeadershipChanged {
     bool leading = false;
     Epoch epoch{};
 };
 BOOST_DESCRIBE_STRUCT(LeadershipChanged, (), (leading, epoch))
-// A WakeAt effect came due.
+// The time of a WakeAt effect has come.
 struct WokeUp {};
 BOOST_DESCRIBE_STRUCT(WokeUp, (), ())
-// Plan now (ruling 17): issued by the loop after a drained batch, journaled like every input.
+// Start a planning cycle. The loop issues it after it has drained a batch of events; it is
+// journaled like every input.
 struct Plan {};
 BOOST_DESCRIBE_STRUCT(Plan, (), ())
 
@@ -183,8 +195,8 @@ using Event =
                  CacheSynced, JobSubmitted, JobDeleteRequested, PolicyChanged, BindOutcome,
                  PodDeleteOutcome, WorkloadOutcome, LeadershipChanged, WokeUp, Plan,
                  WorkloadObserved, WorkloadRemoved, JobAdopted, PodEvictOutcome,
-                 WorkloadResizeOutcome, DeviceClassObserved,
-                 DeviceClassRemoved>;  // new ones at the end: journals know them by their place
+                 WorkloadResizeOutcome, DeviceClassObserved, DeviceClassRemoved,
+                 MetricsObserved>;  // new ones at the end: journals store their positions
 
 // One journaled input: `step(state, event, now, rng)` with the rng seeded from `seed`.
 struct Input {

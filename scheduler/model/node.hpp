@@ -10,25 +10,25 @@
 
 #include "scheduler/base/ascii.hpp"
 #include "scheduler/base/time.hpp"
-#include "scheduler/model/placement.hpp"
+#include "scheduler/model/job/placement.hpp"
 #include "scheduler/model/resources.hpp"
 
 namespace gpuctl {
 
 struct NodeFacts {
     std::string name;
-    std::string pool;       // never empty; "default" for a node nobody assigned
+    std::string pool;       // never empty; "default" for a node without a pool
     std::string gpu_model;  // as labelled, e.g. A100-80G; empty when unknown or no GPU
     std::string address;    // shown to users only
-    bool ready = true;      // shown to users only: what blocks placement are taints (S23)
+    bool ready = true;      // shown to users only: taints block placement, not this
     bool unschedulable = false;
-    Resources allocatable;  // never the capacity (S19)
+    Resources allocatable;  // not the capacity
     std::map<std::string, std::string> labels;
     std::vector<Taint> taints;
     Instant created_at;
     NodeTopology topology;
     std::string
-        unhealthy;  // why it takes no work, as somebody who looks after nodes says; empty: fit
+        unhealthy;  // why the node takes no work, as a health monitor reports it; empty: healthy
     std::int64_t gpus_unhealthy =
         0;  // that the machine has and does not offer; shown to users only
     friend auto operator<=>(const NodeFacts&, const NodeFacts&) = default;
@@ -42,14 +42,14 @@ inline bool same_gpu_model(std::string_view a, std::string_view b) {
     return same_without_case(a, b);
 }
 
-// Any is among none.
+// An empty list contains no model.
 inline bool is_model_among(const std::vector<std::string_view>& models, std::string_view model) {
     return models.empty() || std::any_of(models.begin(), models.end(), [&](std::string_view one) {
                return same_gpu_model(one, model);
            });
 }
 
-// Any model will do for rules that name none.
+// Rules without a model accept any model.
 inline bool takes_gpu_model(const PlacementRules& rules, std::string_view model) {
     return rules.gpu_model.empty() || same_gpu_model(rules.gpu_model, model) ||
            std::any_of(rules.gpu_models_next.begin(), rules.gpu_models_next.end(),

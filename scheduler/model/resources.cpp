@@ -1,6 +1,6 @@
 #include "scheduler/model/resources.hpp"
 
-#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/gpu/gpu_vendor.hpp"
 
 namespace gpuctl {
 
@@ -8,7 +8,7 @@ GpuMilli in_whole_gpus(const GpuAmount& gpus) {
     const GpuShare named = share_of(gpus.resource);
     const std::int64_t parts = std::int64_t{named.parts} * gpus.share.parts;
     const std::int64_t of = std::int64_t{named.of} * gpus.share.of;
-    // In two, so that no amount is too large: parts are not more than what they are of.
+    // In two steps, so that no intermediate value overflows: a part is never larger than its whole.
     const std::int64_t whole = gpus.amount.value() / of * parts;
     return GpuMilli{whole + (gpus.amount.value() % of * parts + of - 1) / of};
 }

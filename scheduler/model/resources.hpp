@@ -1,5 +1,5 @@
 #pragma once
-// What a pod asks for and what a node offers.
+// The request of a pod and the offer of a node.
 
 #include <boost/describe.hpp>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace gpuctl {
 
-// What one of something is of a whole GPU: so many parts of so many.
+// A share of a whole GPU: `parts` of `of`.
 struct GpuShare {
     std::int32_t parts = 1;
     std::int32_t of = 1;
@@ -22,8 +22,8 @@ BOOST_DESCRIBE_STRUCT(GpuShare, (), (parts, of))
 struct GpuAmount {
     std::string resource;
     GpuMilli amount;
-    // Where the name does not tell: of slices that their node calls GPUs, of replicas of a GPU that
-    // several containers use at once (docs/adr/0021).
+    // If the name does not say it: for slices that a node offers as GPUs, and for replicas of a GPU
+    // that several containers share (docs/adr/0021).
     GpuShare share{};
     friend auto operator<=>(const GpuAmount&, const GpuAmount&) = default;
 };
@@ -39,7 +39,7 @@ BOOST_DESCRIBE_STRUCT(ExtendedAmount, (), (resource, amount))
 
 inline constexpr std::string_view kEveryAddress = "0.0.0.0";
 
-// A port of its node that a pod listens on, at one of the node's addresses or at all of them.
+// A host port of a pod, at one address of the node or at all addresses.
 struct HostPort {
     std::string protocol;  // TCP, UDP, SCTP
     std::int32_t port = 0;
@@ -48,25 +48,25 @@ struct HostPort {
 };
 BOOST_DESCRIBE_STRUCT(HostPort, (), (protocol, port, address))
 
-// `gpus` and `extended` are sorted by resource name, without duplicates and without zero amounts,
-// so that equal contents compare equal. `pods` is 1 for a pod and the pod limit for a node.
+// `gpus` and `extended` are sorted by resource name, without duplicates and zero amounts, so that
+// equal contents compare equal. `pods` is 1 for a pod and the pod limit for a node.
 struct Resources {
     CpuMilli cpu;
     Bytes memory;
     std::int64_t pods = 0;
     std::vector<GpuAmount> gpus;
     std::vector<ExtendedAmount> extended;
-    // Sorted, without duplicates. Of a node there are none: it has every port once.
+    // Sorted, without duplicates. Empty for a node: a node has every port once.
     std::vector<HostPort> host_ports;
     friend auto operator<=>(const Resources&, const Resources&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory, pods, gpus, extended, host_ports))
 
-// Of whole GPUs, rounded up, since no quota may be crossed by rounding.
+// In whole GPUs, rounded up: rounding must not exceed a quota.
 GpuMilli in_whole_gpus(const GpuAmount& gpus);
 // All GPUs of a pod or node, whatever their vendor; slices count as the share they are.
 GpuMilli gpus_total(const Resources& resources);
-// What one of a resource is where so much is offered; a whole one when it is not.
+// The share that the offering node states for the resource; a whole GPU if it offers none.
 GpuShare share_offered(const Resources& offered, std::string_view resource);
 
 }  // namespace gpuctl

@@ -1,5 +1,5 @@
 #include "scheduler/base/planted.hpp"
-#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/policy/filter.hpp"
 
 namespace gpuctl {

@@ -12,7 +12,7 @@ void Leavers::read(const ClusterState& state, PoolId pool) {
     queues_.clear();
     by_tenant_.clear();
     by_model_.clear();
-    state.read_leaving(pool, pods_);
+    state.pods.read_leaving(pool, pods_);
     if (planted(PlantedBug::leavers_have_had_their_turn)) pods_.clear();
     for (const PodId id : pods_) add(state, state.pod(id));
 }
@@ -21,7 +21,7 @@ void Leavers::add(const ClusterState& state, const PodRow& pod) {
     if (!pod.job.exists()) return;
     const JobRow& job = state.job(pod.job);
     if (!job.queue.exists() || job.priority >= kSystemPriority) return;
-    const Shape& shape = state.shapes().at(pod.shape);
+    const Shape& shape = state.pods.shapes().at(pod.shape);
     const Load load{shape.gpus, shape.cpu, shape.memory};
     by_tenant_[{job.queue, job.tenant}].add(load);
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {

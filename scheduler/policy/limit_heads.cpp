@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <tuple>
 
-#include "scheduler/state/queue_chain.hpp"
+#include "scheduler/state/tree/queue_chain.hpp"
 
 namespace gpuctl {
 namespace {
 
 constexpr std::size_t kPassedMost = 16;
 
-// Visits the queues whose limits stopped the class; `visit(QueueId)` returns true to end.
+// Visits the queues whose limits blocked the class; `visit(QueueId)` returns true to end.
 template <typename Visit>
 bool any_queue(const ClusterState& state, const JobClass& of, Visit visit) {
     std::uint16_t bit = 1;
@@ -25,7 +25,7 @@ bool both(const JobClass& a, const JobClass& b, std::uint16_t bit) {
     return (a.block.limits & b.block.limits & bit) != 0;
 }
 
-// One limit stopped both.
+// One limit blocked both.
 bool share_a_limit(const ClusterState& state, const JobClass& a, const JobClass& b) {
     if (both(a, b, ClassBlock::kOfPool)) return true;
     if (both(a, b, ClassBlock::kOfTenant) && a.key.tenant == b.key.tenant) return true;
@@ -38,10 +38,10 @@ const JobRow& first_of(const ClusterState& state, const JobClass& of) {
     return state.job(of.jobs.begin()->job);
 }
 
-// Of jobs of several pools.
+// Compares jobs of several pools.
 bool comes_before(const ClusterState& state, const JobRow& a, const JobRow& b) {
-    const std::int64_t of_a = state.aged_priority(a.priority, a.submitted_at);
-    const std::int64_t of_b = state.aged_priority(b.priority, b.submitted_at);
+    const std::int64_t of_a = state.accounts.aged_priority(a.priority, a.submitted_at);
+    const std::int64_t of_b = state.accounts.aged_priority(b.priority, b.submitted_at);
     if (of_a != of_b) return of_a > of_b;
     return std::tie(a.submitted_at, a.arrival) < std::tie(b.submitted_at, b.arrival);
 }
@@ -70,15 +70,15 @@ bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const Jo
 ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
                         const LimitHeads& known) {
     ClassId best;
-    for (const auto& [name, other] : state.pools_by_name()) {
+    for (const auto& [name, other] : state.tree.pools_by_name()) {
         if (other == pool || !keeps_limits(state.pool(other))) continue;
         for (const QueueId queue : state.pool(other).queues) {
-            for (const ClassId id : state.book().of_queue(queue)) {
-                const JobClass& of = state.book().at(id);
+            for (const ClassId id : state.waiting.book().of_queue(queue)) {
+                const JobClass& of = state.waiting.book().at(id);
                 if (of.key.tenant != tenant) continue;
                 if ((of.block.limits & ClassBlock::kOfTenant) == 0) continue;
                 const auto comes_after = [&](ClassId one) {
-                    return one.exists() && !comes_before(state, of, state.book().at(one));
+                    return one.exists() && !comes_before(state, of, state.waiting.book().at(one));
                 };
                 if (comes_after(before) || comes_after(best)) continue;
                 if (!known.has_answer_elsewhere(state, id)) best = id;
@@ -88,7 +88,7 @@ ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant,
     return best;
 }
 
-// Or nobody is asked any more.
+// Or the maximum number was passed.
 bool LimitHeads::was_passed(ClassId id) const {
     return passed_.size() == kPassedMost ||
            std::find(passed_.begin(), passed_.end(), id) != passed_.end();
@@ -96,26 +96,26 @@ bool LimitHeads::was_passed(ClassId id) const {
 
 bool LimitHeads::has_answer_for(const ClusterState& state, ClassId id) const {
     if (was_passed(id)) return true;
-    const JobClass& of = state.book().at(id);
+    const JobClass& of = state.waiting.book().at(id);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
-        const JobClass& head = state.book().at(known);
-        return share_a_limit(state, of, head) &&  // which a class that is gone does not
+        const JobClass& head = state.waiting.book().at(known);
+        return share_a_limit(state, of, head) &&  // false if the class is gone
                !gives_way_elsewhere(state, first_of(state, head), first_of(state, of));
     });
 }
 
 bool LimitHeads::has_answer_elsewhere(const ClusterState& state, ClassId id) const {
     if (was_passed(id)) return true;
-    const JobClass& of = state.book().at(id);
+    const JobClass& of = state.waiting.book().at(id);
     return std::any_of(heads_.begin(), heads_.end(), [&](ClassId known) {
-        const JobClass& head = state.book().at(known);
+        const JobClass& head = state.waiting.book().at(known);
         return share_a_limit(state, of, head) && (known == id || comes_before(state, head, of));
     });
 }
 
 void LimitHeads::note(const ClusterState& state, ClassId head) {
     heads_.push_back(head);
-    jobs_.push_back(state.book().at(head).jobs.begin()->job);
+    jobs_.push_back(state.waiting.book().at(head).jobs.begin()->job);
 }
 
 bool LimitHeads::looked_before(ClassId tried) const {
@@ -127,18 +127,19 @@ bool LimitHeads::is_known(JobId job) const {
 }
 
 bool LimitHeads::offers(const ClusterState& state, ClassId id) const {
-    const JobClass& of = state.book().at(id);
+    const JobClass& of = state.waiting.book().at(id);
     const bool was_behind = of.block.behind.exists() && !is_known(of.block.behind);
     if (was_behind && !looks_for_all_) return true;
     if (of.block.limits == 0) return false;
     const PoolRow& pool = state.pool(state.queue(of.key.queue).pool);
     const JobId job = of.jobs.begin()->job;
-    const bool is_wanted = looks_for_all_ ||
-                           std::any_of(pool.limits_kept.begin(), pool.limits_kept.end(),
-                                       [job](const Promise& kept) { return kept.job == job; }) ||
-                           std::any_of(tried_.begin(), tried_.end(), [&](ClassId tried) {
-                               return is_under_limit_of(state, of, state.book().at(tried).key);
-                           });
+    const bool is_wanted =
+        looks_for_all_ ||
+        std::any_of(pool.reservations.under_limits.begin(), pool.reservations.under_limits.end(),
+                    [job](const HeadReservation& kept) { return kept.job == job; }) ||
+        std::any_of(tried_.begin(), tried_.end(), [&](ClassId tried) {
+            return is_under_limit_of(state, of, state.waiting.book().at(tried).key);
+        });
     return is_wanted && !has_answer_for(state, id);
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// Who is first in line for what a limit leaves: of the classes that a limit stops, the first in the
-// pool's order for each limit (docs/adr/0028). One limit has one head; who hits a limit that has a
-// head already is behind that one, whatever else stops it. Those are passed over for whom nothing
-// can be kept, so many at most.
+// The heads of the line under limits: of the classes that a limit blocks, the first in the pool's
+// order for each limit (docs/adr/0028). One limit has one head. A job that hits a limit with a head
+// is behind that head, whatever else blocks it. Heads for which no quota can be reserved are passed
+// over, up to a maximum number.
 //
-// Lives in a Line, for one Plan: heads are found as the line is gone through.
+// Part of a Line, for one Plan: heads are found while the jobs are tried in order.
 
 #include <vector>
 
@@ -14,27 +14,28 @@ namespace gpuctl {
 
 class LimitHeads {
 public:
-    // Of all limits that a class which is about to be tried is under. Who comes before it may put
-    // another class first, which is asked for, too: so they add up until one is tried.
+    // For all limits of a class that is about to be tried. The heads before it may put another
+    // class first, which is looked up, too: so the entries add up until a class is tried.
     void look_before(ClassId tried) { tried_.push_back(tried); }
     [[nodiscard]] bool looked_before(ClassId tried) const;
     void forget_tried() { tried_.clear(); }
-    // Of all, and nobody but heads is looked for.
+    // For all limits, and only heads are looked for.
     void look_for_all() { looks_for_all_ = true; }
-    // Room on nodes is promised to it: its limits are kept for it, too.
+    // It has a reservation of nodes: its limits are reserved for it, too.
     void note_promised(JobId job) { jobs_.push_back(job); }
     void note(const ClusterState& state, ClassId head);
-    // Nothing can be kept for it, as nobody knows when it would be enough: the next one is asked.
+    // Nothing can be reserved for it, because the time at which it fits is unknown: the next class
+    // is tried.
     void pass(ClassId head) { passed_.push_back(head); }
-    // It is one, or was passed over, or is behind one.
+    // It is a head, or was passed over, or is behind a head.
     [[nodiscard]] bool has_answer_for(const ClusterState& state, ClassId id) const;
-    // The same of one of another pool: of the heads elsewhere those answer that come before it.
+    // The same for a class of another pool: of the heads of other pools, those before it count.
     [[nodiscard]] bool has_answer_elsewhere(const ClusterState& state, ClassId id) const;
     [[nodiscard]] const std::vector<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] bool is_known(JobId job) const;
 
-    // Whether a class that is blocked by a limit has a turn all the same: to become a head, or
-    // because the one that it was refused for does not come before it any more.
+    // Whether a class that a limit blocks has a turn nevertheless: to become a head, or because the
+    // job that it was refused for is no longer before it.
     [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;
 
 private:
@@ -47,24 +48,24 @@ private:
     bool looks_for_all_ = false;
 };
 
-// Else whoever a limit stops steps aside; or has others stopped, where long work is for short.
+// Otherwise a job that a limit blocks lets others pass; or it preempts, if long work is preempted
+// for short work.
 inline bool keeps_limits(const PoolRow& pool) {
     return pool.backfill.head == HeadOfLine::reserve && !pool.preemption.stops_by_run_time();
 }
 
-// The head waits in another pool and comes after `to`: it is of lower priority, or of the same and
-// came later. What is kept for it is not kept from `to`, which may be a head itself.
+// The head waits in another pool and is after `to`: it has lower priority, or the same priority and
+// a later arrival. Its quota reservation does not apply to `to`, which may be a head itself.
 bool gives_way_elsewhere(const ClusterState& state, const JobRow& head, const JobRow& to);
 
-// What a namespace may hold is the same in all pools, and those have no order among each other: of
-// what waits for it in other pools than this one, the highest priority, aged, of equals who came
-// first.
-// Who comes after `before` by that is left out, and who has an answer.
+// The quota of a namespace spans all pools, which have no order among each other. Of the classes of
+// other pools that wait for it: the highest priority with ageing, then the first arrival. Excludes
+// classes after `before` in that order, and classes with an answer.
 ClassId first_elsewhere(const ClusterState& state, PoolId pool, TenantId tenant, ClassId before,
                         const LimitHeads& known);
 
-// True when a job like `other` counts against a limit that the class is under, whether it was that
-// one that stopped it or another; what the pool's queues keep back from each other only if it was.
+// True if a job like `other` counts against a limit of the class, whether that limit blocked it or
+// not; what the pool's queues do not lend each other counts only if it blocked the class.
 bool is_under_limit_of(const ClusterState& state, const JobClass& stopped, const ClassKey& other);
 
 }  // namespace gpuctl

@@ -11,22 +11,22 @@ namespace {
 
 using Order = std::strong_ordering;
 
-// What decides among the jobs of a leaf, and among sub-queues; after all of it, age.
+// The term that decides among the jobs of a leaf, and among sub-queues; after all terms, age.
 enum class JobTerm : std::uint8_t {
     none,
     priority,
     tenant_share,
     tenant_quota,
-    run_time  // predicted, less what it has waited (shortest_first.hpp)
+    run_time  // predicted, less ageing (shortest_first.hpp)
 };
 enum class QueueTerm : std::uint8_t {
     none,
     priority,
     next_job,         // the priority of the job it would start
-    under_guarantee,  // holds less than it is guaranteed
-    guarantee_part,   // how much of its guarantee it holds, while less than all
-    run_time,         // of the job it would start, where long work is stopped for short
-    share             // dominant share / weight; of equals, what was held lately / weight
+    under_guarantee,  // holds less than its guarantee
+    guarantee_part,   // the held part of its guarantee, while less than all
+    run_time,         // of the job it would start, if long work is preempted for short work
+    share             // dominant share / weight; between equals, recent usage / weight
 };
 
 struct Terms {
@@ -36,8 +36,8 @@ struct Terms {
 
 constexpr Terms terms_of(QueueOrder order) {
     switch (order) {
-        // Whoever is owed a guarantee takes it back in any case: who went before would be stopped
-        // at once.
+        // A queue that is owed a guarantee reclaims it in any case: a job that went before it would
+        // be evicted at once.
         case QueueOrder::fifo:
             return {{}, {QueueTerm::under_guarantee}};
         case QueueOrder::priority:
@@ -65,20 +65,20 @@ Terms terms_for(QueueOrder order) {
 bool resumes(const JobClass& of) { return (of.key.ask.front() & 2U) != 0; }
 
 std::int64_t priority_of(const ClusterState& state, const Contender& one) {
-    return state.aged_priority(one.of->key.priority, one.job.submitted_at);
+    return state.accounts.aged_priority(one.of->key.priority, one.job.submitted_at);
 }
 
 Order higher_first(std::int64_t a, std::int64_t b) { return b <=> a; }
 
 std::int64_t share_of(const ClusterState& state, PoolId pool, const Account& account,
                       const Load& leaving) {
-    // A tick may have ended, or a node come, since the last Plan: who only looks computes it.
+    // A tick may have ended, or a node been added, since the last Plan: readers compute the share.
     const bool is_known =
-        account.share >= 0 && !state.pool(pool).shares_stale && !state.is_tick_over();
+        account.share >= 0 && !state.pool(pool).shares_stale && !state.accounts.is_tick_over();
     if (is_known && leaving == Load{}) return account.share;
     Load held = account.held;
     held.add(leaving, -1);
-    return dominant_share(held, state.usage_of(account), state.pool(pool).offered);
+    return dominant_share(held, state.accounts.usage_of(account), state.pool(pool).offered);
 }
 
 GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queue) {
@@ -86,12 +86,13 @@ GpuMilli held_for_turn(const ClusterState& state, const Line& line, QueueId queu
 }
 
 GpuMilli held_for_turn(const ClusterState& state, const Line& line, TenantId tenant, PoolId pool) {
-    return state.held_in_pool(tenant, pool) - line.leavers.of_tenant(tenant);
+    return state.tree.held_in_pool(tenant, pool) - line.leavers.of_tenant(tenant);
 }
 
-// GPUs held of the pool, to what may be held of it: the quota, else all there is.
+// GPUs held in the pool, relative to the maximum of the tenant: its quota, else the whole pool.
 Share quota_part(const ClusterState& state, const Line& line, PoolId pool, TenantId tenant) {
-    const GpuMilli most = state.pool_quota(tenant, pool).value_or(state.pool(pool).offered.gpus);
+    const GpuMilli most =
+        state.tree.pool_quota(tenant, pool).value_or(state.pool(pool).offered.gpus);
     return {held_for_turn(state, line, tenant, pool).value(),
             std::max<std::int64_t>(most.value(), 1)};
 }
@@ -132,13 +133,13 @@ Order compare_jobs(const ClusterState& state, QueueId queue_id, Line& line, JobT
     return Order::equal;
 }
 
-// Under its guarantee, or under that for a GPU model which its next job could use.
+// Below its guarantee, or below that for a GPU model that its next job could use.
 bool is_owed(const ClusterState& state, const Line& line, QueueId id, const Contender& next) {
     const QueueRow& queue = state.queue(id);
     if (held_for_turn(state, line, id) < queue.guaranteed_now()) return true;
     if (queue.models.empty() || queue.is_beyond_guarantee) return false;
-    const Shape& shape = state.shapes().at(ShapeId{next.of->key.ask[2]});  // see ask_of()
-    const PlacementRules& rules = state.shapes().constraint(shape.constraint).rules;
+    const Shape& shape = state.pods.shapes().at(ShapeId{next.of->key.ask[2]});  // see ask_of()
+    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
     return std::any_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
         const GpuMilli held = model.held - line.leavers.of_model(id, model.limit.model);
         return held < model.limit.guaranteed && shape.gpus > GpuMilli{0} &&
@@ -146,8 +147,8 @@ bool is_owed(const ClusterState& state, const Line& line, QueueId id, const Cont
     });
 }
 
-// Of its guarantee. One that is owed only GPUs of a model holds all of it: with no part at all the
-// order would go round in a circle.
+// The held part of its guarantee. A queue that is owed only GPUs of a model counts as holding all
+// of it: with no part at all the order would have a cycle.
 Share part_held(const ClusterState& state, const Line& line, QueueId queue) {
     const std::int64_t held = held_for_turn(state, line, queue).value();
     const std::int64_t guaranteed = state.queue(queue).guaranteed_now().value();
@@ -195,7 +196,7 @@ Order compare_queues(const ClusterState& state, Line& line, QueueTerm term, Queu
     return Order::equal;
 }
 
-// The same for the next jobs of two queues that lie side by side.
+// The same for the next jobs of two sibling queues.
 bool queue_comes_first(const ClusterState& state, Line& line, QueueOrder order, QueueId a,
                        QueueId b, const Contender& next_a, const Contender& next_b) {
     if (resumes(*next_a.of) != resumes(*next_b.of)) return resumes(*next_a.of);
@@ -207,13 +208,13 @@ bool queue_comes_first(const ClusterState& state, Line& line, QueueOrder order, 
 }
 
 Contender contender(const ClusterState& state, ClassId id) {
-    const JobClass& of = state.book().at(id);
+    const JobClass& of = state.waiting.book().at(id);
     return {id, &of, *of.jobs.begin()};
 }
 
 ClassId next_in_leaf(const ClusterState& state, QueueId queue, Line& line) {
     ClassId best;
-    for (const ClassId id : state.book().of_queue(queue)) {
+    for (const ClassId id : state.waiting.book().of_queue(queue)) {
         if (!line.offers(state, id)) continue;
         if (!best.exists() ||
             job_comes_first(state, queue, line, contender(state, id), contender(state, best))) {
@@ -223,7 +224,7 @@ ClassId next_in_leaf(const ClusterState& state, QueueId queue, Line& line) {
     return best;
 }
 
-// The next among `queues`, which lie side by side under something with this order.
+// The next class among sibling `queues` below a parent with this order.
 ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<QueueId>& queues,
                 Line& line) {
     ClassId best;
@@ -238,22 +239,23 @@ ClassId next_of(const ClusterState& state, QueueOrder order, const std::vector<Q
             continue;
         }
         best = id;
-        // Planted: the leaf itself is compared further up, not the branch it is in.
-        best_queue =
-            planted(PlantedBug::compare_leaves_only) ? state.book().at(id).key.queue : queue;
+        // Seeded fault: the leaf itself is compared further up, not its branch.
+        best_queue = planted(PlantedBug::compare_leaves_only)
+                         ? state.waiting.book().at(id).key.queue
+                         : queue;
     }
     return best;
 }
 
 }  // namespace
 
-// One that was refused for want of room and nothing else may still be first in line, and so may
-// one that a limit stops, for what that leaves.
+// A class that was refused only for lack of room may still become the head of the line, and so may
+// a class that a limit blocks, under that limit.
 bool Line::offers(const ClusterState& state, ClassId id) const {
-    const JobClass& of = state.book().at(id);
-    // What moved meanwhile may give it another turn; as long as it has had none, it is a head.
+    const JobClass& of = state.waiting.book().at(id);
+    // Changes meanwhile may give it another turn; until it has had that turn, it is a head.
     if (has_only_heads) return keeps_limits && heads.offers(state, id);
-    if (!state.is_blocked(of)) return true;
+    if (!state.waiting.is_blocked(of)) return true;
     if (of.block.is_limited) return keeps_limits && heads.offers(state, id);
     return may_promise && (of.block.watch & ClassBlock::kPoolGains) != 0 &&
            std::find(passed.begin(), passed.end(), id) == passed.end();
@@ -275,7 +277,7 @@ std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueI
 namespace {
 
 std::int64_t lately_of(const ClusterState& state, PoolId pool, const Account& account) {
-    return share_lately(account.held, state.usage_of(account), state.now(),
+    return share_lately(account.held, state.accounts.usage_of(account), state.now(),
                         state.policy().usage_half_life, state.pool(pool).offered);
 }
 
@@ -306,9 +308,9 @@ ClassId next_class(const ClusterState& state, PoolId pool, Line& line) {
     const PoolRow& row = state.pool(pool);
     line.leavers.read(state, pool);
     const ClassId best = next_of(state, row.order, row.roots, line);
-    const ClassId system = next_in_leaf(state, state.system_queue(pool), line);
-    if (!system.exists() ||
-        (best.exists() && resumes(state.book().at(best)) && !resumes(state.book().at(system)))) {
+    const ClassId system = next_in_leaf(state, state.tree.system_queue(pool), line);
+    if (!system.exists() || (best.exists() && resumes(state.waiting.book().at(best)) &&
+                             !resumes(state.waiting.book().at(system)))) {
         return best;
     }
     return system;

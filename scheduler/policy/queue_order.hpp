@@ -1,7 +1,7 @@
 #pragma once
-// Whose turn it is: which of the waiting classes of a pool is tried next. Every queue and pool has
-// an order for what is directly below it, a row of the tables in queue_order.cpp. Reads the state,
-// decides nothing else; docs/adr/0011-queue-tree.md says why in this order.
+// The order of the waiting classes of a pool: which one is tried next. Every queue and pool has an
+// order for its direct children, a row of the tables in queue_order.cpp. It reads the state and
+// changes nothing; docs/adr/0011-queue-tree.md has the reasons for this order.
 
 #include <vector>
 
@@ -12,40 +12,42 @@
 
 namespace gpuctl {
 
-// What a Plan knows about a pool's line beyond the state.
+// What a Plan knows about a pool's line in addition to the state.
 struct Line {
-    // Nobody has a promise yet in this Plan: the first in line may be one that was refused before.
+    // There is no reservation yet in this Plan: the head of the line may be a class that was
+    // refused before.
     bool may_promise = false;
-    std::vector<ClassId> passed;  // that can be promised nothing
-    // What limits leave is kept for the first in line for it: `heads`, as far as they are found.
+    std::vector<ClassId> passed;  // no reservation is possible for these
+    // Quota is reserved for the head of the line under each limit: `heads`, as far as they are
+    // found.
     bool keeps_limits = false;
-    bool has_only_heads = false;  // nobody else is looked for
+    bool has_only_heads = false;  // only heads are looked for
     LimitHeads heads;
     ShortestFirst scores;
-    Leavers leavers;  // of the pool whose line it is
+    Leavers leavers;  // of the pool of this line
 
     [[nodiscard]] bool offers(const ClusterState& state, ClassId id) const;
 };
 
-// The class to try next; none: nothing in the pool waits that is not refused already.
+// The class to try next; none: every waiting class of the pool is refused already.
 ClassId next_class(const ClusterState& state, PoolId pool, Line& line);
 
-// A waiting job with the class it is in.
+// A waiting job with its class.
 struct Contender {
     ClassId id;
     const JobClass* of = nullptr;
     WaitingJob job;
 };
 
-// By what stays of it, see Leavers: the dominant share in parts of kShareWhole.
+// Without terminating pods, see Leavers: the dominant share in parts of kShareWhole.
 std::int64_t share_of_queue(const ClusterState& state, const Line& line, QueueId queue);
 std::int64_t share_of_tenant(const ClusterState& state, const Line& line, QueueId leaf,
                              TenantId tenant);
-// Of equal shares, see share_lately().
+// Breaks ties of equal shares, see share_lately().
 std::int64_t lately_of_queue(const ClusterState& state, QueueId queue);
 std::int64_t lately_of_tenant(const ClusterState& state, QueueId leaf, TenantId tenant);
 
-// True when the first of two jobs of one queue is tried first.
+// True if the first of two jobs of one queue is tried first.
 bool job_comes_first(const ClusterState& state, QueueId queue, Line& line, const Contender& a,
                      const Contender& b);
 

@@ -1,7 +1,7 @@
 #pragma once
-// How long jobs alike last, from those that ended and from those that have not yet: the product
-// limit of Kaplan and Meier (1958). Without the unfinished ones a pool that lets short work go
-// first would learn from short work only: what is long is still there.
+// The distribution of the run times of similar jobs, from ended and unfinished jobs: the
+// product-limit estimator of Kaplan and Meier (1958). Without unfinished jobs, a pool that serves
+// short work first would learn from short work only, because long work has not ended yet.
 
 #include <cstdint>
 #include <vector>
@@ -12,17 +12,16 @@ namespace gpuctl {
 
 class RunTimeCurve {
 public:
-    // `unfinished`: how long each has run without an end. In no order; both are consumed.
+    // `unfinished`: how long each has run so far. In any order; both are consumed.
     void read(std::vector<Duration>& ended, std::vector<Duration>& unfinished);
 
-    // Of one that has run for `done`: what must be done to see one more of its kind end, at the
-    // best moment to stop looking (Gittins' index): the least, over all spans, of the time spent
-    // within it on each for one that ends. Where nobody ran so long and ended, as long again as it
-    // did.
+    // For a job that has run for `done`: the Gittins index as a time, i.e. the minimum over all
+    // spans of the expected time spent within the span per job that ends in it (Gittins 1979). If
+    // no job ran that long and ended: as long again as it has run.
     [[nodiscard]] Duration least_per_end(Duration done) const;
 
 private:
-    // Part of all runs, in 2^-24ths, that ends at this length, summed up to here, and the same
+    // The part of all runs, in units of 2^-24, that ends at this length, cumulative, and the same
     // times the length in ms.
     struct Step {
         Duration length;

@@ -9,10 +9,10 @@ namespace gpuctl {
 namespace {
 
 constexpr std::size_t kRunsMost = 3;      // the newest of them
-constexpr Duration kUnknown{86'400'000};  // neither limit nor word of the user
+constexpr Duration kUnknown{86'400'000};  // neither a limit nor an expected run time
 
-// Every `ageing` of waiting is a halving, so one that came later by that costs twice as much: the
-// order of two jobs that wait never changes with time alone.
+// Every `ageing` of waiting halves the cost, so a job that arrived later by that time counts
+// double: the order of two waiting jobs never changes with time alone.
 std::int64_t waited_less(const ClusterState& state, const JobRow& job) {
     const Duration ageing = state.pool(job.pool).backfill.ageing;
     constexpr std::int64_t one = 65'536;
@@ -24,13 +24,13 @@ std::int64_t waited_less(const ClusterState& state, const JobRow& job) {
 }  // namespace
 
 std::int64_t ShortestFirst::predict(const ClusterState& state, const JobRow& job) {
-    const RunTimeQuestion about = state.question_about(job);
+    const RunTimeQuestion about = state.run_times.question_about(job);
     runs_.clear();
     Duration said = about.limit > Duration{} ? about.limit : kUnknown;
     if (about.expected > Duration{}) {
         said = about.expected;
     } else {
-        state.history().alike(about, kRunsMost, runs_);
+        state.run_times.history().alike(about, kRunsMost, runs_);
     }
     const auto log2_run = [](Duration run) {
         return log2_fixed(static_cast<std::uint64_t>(std::max(run, kShortestFelt).ms()));
@@ -43,22 +43,22 @@ std::int64_t ShortestFirst::predict(const ClusterState& state, const JobRow& job
 const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, ClassId id) {
     if (kept_.size() <= id.value()) kept_.resize(id.value() + 1);
     Kept& kept = kept_[id.value()];
-    const JobClass& of = state.book().at(id);
+    const JobClass& of = state.waiting.book().at(id);
     const JobId job = of.jobs.begin()->job;
-    const std::uint64_t revision = state.history().revision(of.key.tenant);
+    const std::uint64_t revision = state.run_times.history().revision(of.key.tenant);
     const PreemptionPolicy& by = state.pool(state.queue(of.key.queue).pool).preemption;
     const JobRow& row = state.job(job);
-    // Less and less is left of what runs in part while the rest of it waits.
-    const bool moves = row.pods_held > 0;
+    // The remaining work of a job that runs in part decreases while its other pods wait.
+    const bool moves = row.holding.pods > 0;
     if (moves || kept.moves || kept.serial != of.serial || kept.revision != revision ||
         kept.job != job || kept.pods != row.pods.size() || kept.by != by) {
         const std::int64_t run_time = predict(state, row);
         std::int64_t score = run_time + waited_less(state, row);
         Duration left;
-        if (state.stops_long_for_short(state.queue(row.queue))) {
+        if (state.run_times.stops_long_for_short(state.queue(row.queue))) {
             score = left_.of_waiting(state, row);
             if (by.mode != PreemptionMode::due) score += waited_less(state, row);
-            left = row.run_time_expected - state.progress_of(row);
+            left = row.run.time_expected - state.run_times.progress_of(row);
         }
         kept = {of.serial, revision, job, row.pods.size(), by, moves, run_time, score, left};
     }
@@ -67,8 +67,8 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
 
 std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a, ClassId b,
                                             bool patience) {
-    const JobClass& x = state.book().at(a);
-    const JobClass& y = state.book().at(b);
+    const JobClass& x = state.waiting.book().at(a);
+    const JobClass& y = state.waiting.book().at(b);
     const PoolRow& pool = state.pool(state.queue(x.key.queue).pool);
     if (patience || pool.preemption.stops_by_run_time()) {
         const Duration limit = pool.backfill.patience;
@@ -80,7 +80,7 @@ std::strong_ordering ShortestFirst::compare(const ClusterState& state, ClassId a
         }
         if (is_aged(x)) return std::strong_ordering::equal;  // then the older one
     }
-    const auto late = state.late_from(state.queue(x.key.queue).pool);
+    const auto late = state.run_times.late_from(state.queue(x.key.queue).pool);
     if (late && !planted(PlantedBug::long_jobs_begin_last)) {
         const Duration left_a = look_up(state, a).left;
         const Duration left_b = look_up(state, b).left;

@@ -1,19 +1,19 @@
 #pragma once
-// The order `shortest`: what is done soonest goes first, by
+// The order `shortest` (shortest job first with ageing): lowest score first, where the score is
 //
 //     log2(run time) - waited / ageing
 //
-// The run time is the geometric mean of what the job may take by its limit and what up to three of
-// its owner's last jobs alike took; what its user says (expectedRunTime) stands for all of it. The
-// geometric mean, because run times are spread over five orders of magnitude: one job that failed
-// in seconds among long ones must count, but not rule.
+// The run time is the geometric mean of the job's limit and the run times of up to three similar
+// recent jobs of its owner; a stated expectedRunTime replaces all of it. The geometric mean is used
+// because run times span five orders of magnitude: one job that failed in seconds among long jobs
+// must count, but not dominate.
 //
-// Where the pool stops long work for short (docs/adr/0018) the run time is what is left of the job
-// instead, times its GPUs (work_left.hpp): the order and who may be stopped for whom are the same.
-// Or they go by when they are due, and a job that has to begin now, or it would run on alone when
-// all else is done, comes before them: of those the longest first.
+// If the pool preempts long work for short work (docs/adr/0018), the run time is the remaining run
+// time times the GPUs (work_left.hpp): the order and the preemption rule are the same. Or the pool
+// orders by due times; a job that must begin now, or it would run alone after all other work, comes
+// before them: of those the longest first.
 //
-// Scores are kept by class until a job of their owner ends; not of jobs that run in part.
+// Scores are cached by class until a job of their owner ends, except for jobs that run in part.
 
 #include <compare>
 #include <cstdint>
@@ -26,11 +26,11 @@ namespace gpuctl {
 
 class ShortestFirst {
 public:
-    // `patience`: one that has waited too long goes first, the oldest of them before the others.
+    // `patience`: a job that has waited too long goes first, the oldest of them before the others.
     std::strong_ordering compare(const ClusterState& state, ClassId a, ClassId b, bool patience);
-    // Of a class, by the first of its jobs; least goes first.
+    // Of a class, by its first job; the lowest goes first.
     std::int64_t score(const ClusterState& state, ClassId id) { return look_up(state, id).score; }
-    // log2 of the predicted run time in ms, in 65536ths.
+    // log2 of the predicted run time in ms, in units of 1/65536.
     std::int64_t run_time_log2(const ClusterState& state, ClassId id) {
         return look_up(state, id).run_time;
     }
@@ -47,7 +47,7 @@ private:
         bool moves = false;
         std::int64_t run_time = 0;
         std::int64_t score = 0;
-        Duration left;  // by what its user says; 0: nothing
+        Duration left;  // as its user states it; 0: not stated
     };
     const Kept& look_up(const ClusterState& state, ClassId id);
     std::vector<Kept> kept_;  // by ClassId

@@ -13,7 +13,7 @@ bool tolerates(const Toleration& toleration, const Taint& taint) {
 
 const Taint* untolerated_taint(const PlacementRules& rules, const NodeFacts& node) {
     for (const Taint& taint : node.taints) {
-        if (taint.effect == TaintEffect::prefer_no_schedule) continue;  // scores, never filters
+        if (taint.effect == TaintEffect::prefer_no_schedule) continue;  // only affects scores
         bool tolerated = false;
         for (const Toleration& toleration : rules.tolerations) {
             tolerated = tolerated || tolerates(toleration, taint);

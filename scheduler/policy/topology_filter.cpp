@@ -5,7 +5,7 @@ namespace gpuctl {
 bool has_domains(const PlacementRules& rules, const NodeFacts& node) {
     for (const TopologyLevel level : {rules.topology.required, rules.topology.spread}) {
         if (level == TopologyLevel::none) continue;
-        // A node that says nothing of its host is a host of its own.
+        // A node without a host label is a host of its own.
         if (level != TopologyLevel::host && node.topology.of(level).empty()) return false;
     }
     return true;

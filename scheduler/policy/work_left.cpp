@@ -4,22 +4,22 @@
 
 #include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
-#include "scheduler/state/lateness.hpp"
-#include "scheduler/state/wait_target.hpp"
+#include "scheduler/state/run_times/lateness.hpp"
+#include "scheduler/state/waiting/wait_target.hpp"
 
 namespace gpuctl {
 namespace {
 
-// So many runs of the same size, or of the very same kind, tell more than all of the owner's.
+// This many runs of the same size, or of the same kind, say more than all runs of the owner.
 constexpr std::size_t kAlikeEnough = 32;
 constexpr std::size_t kCurvesMost = 256;
 
-// What those of the owner's jobs had done that were stopped and have not ended, of those as much
-// alike. It moves with the revision of the history.
+// The progress of preempted unfinished jobs of the owner, of the same similarity. It changes with
+// the revision of the history.
 void read_unfinished(const ClusterState& state, const RunTimeQuestion& about, RunTimeBasis basis,
                      std::vector<Duration>& out) {
     const std::string& owner = state.tenant(about.owner).name;
-    const auto& jobs = state.churn();
+    const auto& jobs = state.evictions.churn();
     for (auto one = jobs.lower_bound({owner, ""});
          one != jobs.end() && one->first.namespace_name == owner; ++one) {
         const Churn& churn = one->second;
@@ -31,7 +31,7 @@ void read_unfinished(const ClusterState& state, const RunTimeQuestion& about, Ru
 }
 
 std::int64_t hurry_of(const JobRow& job) {
-    return job.nears_wait_target ? kNearTargetLog2 * kLog2One : 0;
+    return job.run.nears_wait_target ? kNearTargetLog2 * kLog2One : 0;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::int64_t size_log2(const PreemptionPolicy& policy, Duration time, GpuMilli g
 Duration WorkLeft::time_left(const ClusterState& state, const RunTimeQuestion& about,
                              Duration done) {
     if (about.expected > Duration{}) {
-        // Late by so much, it will take as long again: nobody knows better.
+        // After its expected end, a job is assumed to take as long again as it is late.
         return done < about.expected ? about.expected - done : done - about.expected;
     }
     const Duration likely = curve_of(state, about).least_per_end(done);
@@ -55,9 +55,9 @@ Duration WorkLeft::time_left(const ClusterState& state, const RunTimeQuestion& a
 const RunTimeCurve& WorkLeft::curve_of(const ClusterState& state, const RunTimeQuestion& about) {
     if (curves_.size() > kCurvesMost) curves_.clear();
     Kept& kept = curves_[{about.owner, about.gpus, about.limit}];
-    const std::uint64_t revision = state.history().revision(about.owner);
+    const std::uint64_t revision = state.run_times.history().revision(about.owner);
     if (kept.is_read && kept.revision == revision) return kept.curve;
-    const RunTimeBasis basis = state.history().sample(about, kAlikeEnough, runs_);
+    const RunTimeBasis basis = state.run_times.history().sample(about, kAlikeEnough, runs_);
     unfinished_.clear();
     if (!runs_.empty()) read_unfinished(state, about, basis, unfinished_);
     kept.curve.read(runs_, unfinished_);
@@ -66,20 +66,20 @@ const RunTimeCurve& WorkLeft::curve_of(const ClusterState& state, const RunTimeQ
     return kept.curve;
 }
 
-// The time that it needs alone counts in the steps of classes: alike are due alike.
+// The run time is rounded to the steps that distinguish classes: equal jobs have equal due times.
 std::int64_t WorkLeft::due_ms(const ClusterState& state, const JobRow& job) {
-    const RunTimeQuestion about = state.question_about(job);
-    const Duration done = state.progress_of(job);
-    const Duration whole = about.expected > Duration{} ? ClusterState::rounded_up(about.expected)
+    const RunTimeQuestion about = state.run_times.question_about(job);
+    const Duration done = state.run_times.progress_of(job);
+    const Duration whole = about.expected > Duration{} ? WaitingJobs::rounded_up(about.expected)
                                                        : done + time_left(state, about, done);
     const Instant came = planted(PlantedBug::due_by_length_alone) ? Instant{} : job.submitted_at;
     return came.ms() + allowed_ms(state, job, whole);
 }
 
 Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
-    const auto late = state.late_from(job.pool);
-    if (!late || job.run_time_expected <= Duration{}) return {};
-    const Duration left = job.run_time_expected - state.progress_of(job);
+    const auto late = state.run_times.late_from(job.pool);
+    if (!late || job.run.time_expected <= Duration{}) return {};
+    const Duration left = job.run.time_expected - state.run_times.progress_of(job);
     const Duration restart = state.pod(job.pods.front()).facts.restart_cost;
     if (left <= Duration{}) return {};
     const Duration spare = left + restart * 4 - Duration{late->ms() / 64 * 63};
@@ -87,10 +87,11 @@ Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
     return std::max(spare, Duration{left.ms() / 64}) + Duration{1};  // no need to look more often
 }
 
-// While all GPUs are busy, what all need falls as time passes, and what is left of it does not.
+// While all GPUs are busy, the total remaining work falls as time passes, and that of a waiting job
+// does not.
 std::optional<Instant> WorkLeft::begin_by(const ClusterState& state, const JobRow& job) {
-    const auto late = state.late_from(job.pool);
-    const Duration left = job.run_time_expected - state.progress_of(job);
+    const auto late = state.run_times.late_from(job.pool);
+    const Duration left = job.run.time_expected - state.run_times.progress_of(job);
     if (!late || left <= Duration{}) return std::nullopt;
     if (left >= *late) return state.now();
     const std::int64_t percent = state.pool(job.pool).preemption.makespan_percent;
@@ -100,17 +101,17 @@ std::optional<Instant> WorkLeft::begin_by(const ClusterState& state, const JobRo
 std::int64_t WorkLeft::of_running(const ClusterState& state, const JobRow& job, Duration cost) {
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
     if (policy.mode == PreemptionMode::due) return due_ms(state, job) - cost.ms();
-    const RunTimeQuestion about = state.question_about(job);
-    const Duration left = time_left(state, about, state.progress_of(job));
+    const RunTimeQuestion about = state.run_times.question_about(job);
+    const Duration left = time_left(state, about, state.run_times.progress_of(job));
     return size_log2(policy, left - cost, about.gpus) - hurry_of(job);
 }
 
 std::int64_t WorkLeft::of_waiting(const ClusterState& state, const JobRow& job) {
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
     if (policy.mode == PreemptionMode::due) return due_ms(state, job);
-    const RunTimeQuestion about = state.question_about(job);
-    Duration time = time_left(state, about, state.progress_of(job));
-    if (about.expected > Duration{}) time = ClusterState::rounded_up(time);
+    const RunTimeQuestion about = state.run_times.question_about(job);
+    Duration time = time_left(state, about, state.run_times.progress_of(job));
+    if (about.expected > Duration{}) time = WaitingJobs::rounded_up(time);
     return size_log2(policy, time, about.gpus) - hurry_of(job);
 }
 

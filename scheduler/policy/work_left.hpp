@@ -1,11 +1,12 @@
 #pragma once
-// How much is left of a job, in pools that stop long work for short (docs/adr/0018). The time left
-// is what its user says, or what past jobs of its owner make likely, less what it has done and
-// kept; times its GPUs to a power that the pool chooses, so that of two jobs alike the one that
-// gives back less room per hour of its own comes later.
+// The remaining work of a job, in pools that preempt long work for short work (docs/adr/0018). The
+// remaining time is the stated run time, or the run time that past jobs of its owner make likely,
+// less the progress kept at checkpoints. It is multiplied by the number of GPUs to a power that the
+// pool chooses, so that of two equal jobs the one that releases less room per hour of run time
+// comes later.
 //
-// Sizes are logarithms to base 2, in 65536ths: they are only ever compared. Where the pool goes by
-// when work is due, that moment stands for the size.
+// Sizes are base-2 logarithms in units of 1/65536: they are only compared. If the pool orders by
+// due times, the due time replaces the size.
 
 #include <cstdint>
 #include <map>
@@ -18,23 +19,23 @@
 
 namespace gpuctl {
 
-inline constexpr Duration kShortestFelt{10'000};  // below, nobody feels a difference
+inline constexpr Duration kShortestFelt{10'000};  // shorter times make no difference to users
 
 class WorkLeft {
 public:
-    // Of one that waits. Jobs of one class have the same: what is said of run times counts rounded
-    // up to the steps that classes are told apart by.
+    // For a waiting job. Jobs of one class have the same value: stated run times are rounded up to
+    // the steps that distinguish classes.
     std::int64_t of_waiting(const ClusterState& state, const JobRow& job);
-    // Of one that runs, when stopping it costs so much.
+    // For a running job, with this cost of a preemption.
     std::int64_t of_running(const ClusterState& state, const JobRow& job, Duration cost);
-    // The time alone of a job of which so much is done.
+    // The time alone of a job with this progress.
     Duration time_left(const ClusterState& state, const RunTimeQuestion& about, Duration done);
-    // When it has to begin, or it would run on alone when all else is done: if nothing comes or
-    // goes and all GPUs are busy until then; absent: never.
+    // When it must begin, or it would run alone after all other work: if no job comes or goes and
+    // all GPUs are busy until then; absent: never.
     static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
-    // One that runs and would have to begin now, or nearly: to be stopped for others and to start
-    // makes all of the work more, and is not to bring it about that it is stopped in turn. How long
-    // that lasts, or nearly, if nothing comes; 0: it may be stopped.
+    // For a running job that would have to begin now, or nearly: a preemption and a restart would
+    // increase the total work, and must not lead to a preemption in return. How long that remains
+    // so, approximately, without arrivals; 0: it may be preempted.
     static Duration goes_on_for(const ClusterState& state, const JobRow& job);
 
 private:
@@ -46,7 +47,7 @@ private:
         std::uint64_t revision = 0;
         RunTimeCurve curve;
     };
-    std::map<std::tuple<TenantId, GpuMilli, Duration>, Kept> curves_;  // only speed things up
+    std::map<std::tuple<TenantId, GpuMilli, Duration>, Kept> curves_;  // caches only
     std::vector<Duration> runs_;                                       // buffers
     std::vector<Duration> unfinished_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// When a job may be tried again after an API error: initial * 2^(failures-1), capped. Refusals for
-// lack of room never come here; they wait for the event that can help.
+// When a job may be tried again after an API error: initial * 2^(failures-1), capped. A refusal for
+// lack of room has no backoff; the job waits for an event that can help.
 
 #include <algorithm>
 #include <cstdint>

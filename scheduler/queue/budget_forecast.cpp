@@ -6,7 +6,7 @@
 namespace gpuctl {
 namespace {
 
-// One period from `at` on: what is left of it, and what those who end early give back, when.
+// One period from `at` on: the amount left, and what pods that end early return to it, by time.
 struct Stretch {
     Period period;
     Instant at;
@@ -26,8 +26,8 @@ struct Stretch {
         std::sort(back.begin(), back.end());
     }
 
-    // The first moment in it, not before `from`, at which so many GPUs find left what they need;
-    // or never. Afterwards `left` is what its end leaves.
+    // The first time in the period, not before `from`, at which the amount left is what the GPUs
+    // need; or never. Afterwards `left` is the amount left at the end of the period.
     Instant begins(const BudgetQuestion& question) {
         Instant found;
         Instant moment = std::max(at, question.from);

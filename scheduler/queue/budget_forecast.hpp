@@ -1,6 +1,6 @@
 #pragma once
-// When a budget lets more begin, periods ahead, by the arithmetic with which Spending ends them.
-// What nobody waits for yet, and what comes later, is in none of it.
+// When a budget lets more work begin, several periods ahead, by the same arithmetic as Spending.
+// The forecast excludes work that is submitted later.
 
 #include <vector>
 
@@ -10,13 +10,13 @@ namespace gpuctl {
 
 struct BudgetQuestion {
     GpuMilli gpus;
-    Duration limit;  // that they may be held; 0: without one
-    GpuTime ahead;   // that others take before it, of the period under way
+    Duration limit;  // that the GPUs may be held; 0: no limit
+    GpuTime ahead;   // committed to other jobs before it, in the period under way
     Instant now;
     Instant from;  // no sooner than this
 };
 
-// Never: not within kPeriodsForeseen, or nobody knows when.
+// Instant::never: not within kPeriodsForeseen, or unknown.
 inline constexpr int kPeriodsForeseen = 1'000;
 Instant begins_by_budget(const BudgetPolicy& policy, const Spending& spending,
                          const std::vector<BudgetDraw>& draws, const BudgetQuestion& question);

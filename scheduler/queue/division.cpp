@@ -13,8 +13,8 @@ struct Range {
     std::int64_t high = 0;
 };
 
-// Unit j (from 0) of a claimant with weight w is handed out at level j / w. Below level `t` / `per`
-// so many units of it are.
+// Unit j (from 0) of a claimant with weight w is handed out at level j / w. Returns the number of
+// its units below level `t` / `per`.
 std::int64_t units_below(std::int64_t weight, const Range& range, std::int64_t t,
                          std::int64_t per) {
     const Wide units = (static_cast<Wide>(t) * weight + per - 1) / per;
@@ -22,7 +22,7 @@ std::int64_t units_below(std::int64_t weight, const Range& range, std::int64_t t
         std::clamp<Wide>(units, range.low, std::max(range.low, range.high)));
 }
 
-// Hands out what is left, one unit at a time, to who has least for its weight.
+// Hands out the rest, one unit at a time, to the claimant with the least for its weight.
 void hand_out(std::int64_t left, const std::vector<Claim>& claims, const std::vector<Range>& ranges,
               std::vector<std::int64_t>& given) {
     for (; left > 0; --left) {
@@ -54,14 +54,14 @@ std::vector<std::int64_t> divide(std::int64_t whole, const std::vector<Claim>& c
         weight_most = std::max(weight_most, claim.weight);
         high_most = std::max(high_most, high);
     }
-    if (promised > whole) {  // promises that cannot be kept are kept in proportion
+    if (promised > whole) {  // guarantees beyond the whole are reduced in proportion
         for (Range& range : ranges) {
             range.high = range.low;
             range.low = static_cast<std::int64_t>(static_cast<Wide>(range.low) * whole / promised);
         }
     }
-    // The highest level, in steps of 1 / weight_most, whose units are no more than there are. Above
-    // it the next step would hand out at most one unit each.
+    // The highest level, in steps of 1 / weight_most, whose units do not exceed the rest. The next
+    // step hands out at most one unit to each claimant.
     const auto handed_out = [&](std::int64_t t) {
         Wide sum = 0;
         for (std::size_t i = 0; i < claims.size(); ++i) {

@@ -1,9 +1,9 @@
 #pragma once
 // The waiting jobs of every queue, grouped into classes: jobs of one queue, priority and tenant
-// that ask for exactly the same. What is refused to one of a class is refused to all of it, so a
-// planning cycle looks at classes, never at jobs behind the first.
+// with equal requests. A refusal of one job is a refusal of its class, so a planning cycle examines
+// classes and only the first job of each.
 //
-// Lifecycle: a class lives while it has a job. Thread and owner: ClusterState's.
+// Lifetime: a class exists while it has a job. Owner and thread: those of ClusterState.
 
 #include <array>
 #include <boost/container/small_vector.hpp>
@@ -24,7 +24,7 @@ namespace gpuctl {
 
 using ClassId = DenseId<struct ClassTag>;
 
-// What a job asks for, see ClusterState::ask_of(); jobs of one or two shapes need no memory for it.
+// The request of a job, see WaitingJobs::ask_of(); jobs of one or two shapes need no allocation.
 using Ask = boost::container::small_vector<std::uint32_t, 6>;
 
 struct ClassKey {
@@ -42,39 +42,39 @@ struct WaitingJob {
     friend auto operator<=>(const WaitingJob&, const WaitingJob&) = default;
 };
 
-// Why a class rests, which counters it watches, and their sum when it was refused: while that
-// stands still, trying again would give the same answer.
+// Why a class is blocked, which counters it watches, and their sum when it was refused: while the
+// sum is unchanged, another try would give the same result.
 struct ClassBlock {
     static constexpr std::uint16_t kPoolGains =
-        1;  // room may have come, or a queue of it holds less
+        1;  // room may have come, or one of its queues holds less
     static constexpr std::uint16_t kQueueShrinks =
         2;  // its queue or one above holds less, or may hold more
-    static constexpr std::uint16_t kTenantShrinks = 4;  // its tenant likewise
-    static constexpr std::uint16_t kPromise = 8;        // what is promised to the first in line
-    static constexpr std::uint16_t kShortWork = 16;    // room may have come beside what is for that
-    static constexpr std::uint16_t kPoolLending = 32;  // what the pool's queues keep back
-    static constexpr std::uint16_t kVictims = 64;      // more of its queue could be stopped for it
+    static constexpr std::uint16_t kTenantShrinks = 4;  // the same for its tenant
+    static constexpr std::uint16_t kPromise = 8;        // the head-of-line reservation
+    static constexpr std::uint16_t kShortWork = 16;     // room beyond the short-job reserve
+    static constexpr std::uint16_t kPoolLending = 32;   // what the queues of the pool do not lend
+    static constexpr std::uint16_t kVictims = 64;       // more of its queue could be preempted
     static constexpr std::uint16_t kPoolVictims =
-        128;                                           // more could be taken back from other queues
-    static constexpr std::uint16_t kLimitsKept = 256;  // for whom what limits leave is kept
+        128;  // more could be reclaimed from queues of its pool
+    static constexpr std::uint16_t kLimitsKept = 256;  // a quota reservation of another job
     Reason reason = Reason::none;
     std::uint16_t watch = 0;  // 0: not blocked
-    // A limit stops it, room would not help: no room is promised to it.
+    // A limit blocks it and room would not help: it gets no reservation.
     bool is_limited = false;
-    // Whose limits those are: one bit for each queue of its chain, its own the lowest, and two.
+    // Which limits block it: one bit for each queue of its chain, its own the lowest, and two more.
     static constexpr std::uint16_t kOfPool = 1U << 14;
     static constexpr std::uint16_t kOfTenant = 1U << 15;
     std::uint16_t limits = 0;
-    // This job, which comes before it, is kept what it would take of a limit, or what others would
-    // leave if they were stopped for it.
+    // The quota reservation of this job, which is before it in the order, takes what it would use
+    // of a limit, or what preemption for it would release.
     JobId behind;
-    std::uint64_t revision = 0;  // ClusterState::block() fills it in
+    std::uint64_t revision = 0;  // set by WaitingJobs::block()
 };
 
 struct JobClass {
     explicit JobClass(std::pmr::memory_resource* memory) : jobs(memory) {}
     ClassKey key;
-    std::uint64_t serial = 0;  // tells it from the one that had its id before
+    std::uint64_t serial = 0;  // distinguishes it from an earlier class with the same id
     std::pmr::set<WaitingJob> jobs;
     ClassBlock block;
 };
@@ -83,21 +83,22 @@ class QueueBook {
 public:
     QueueBook() : by_key_(memory_.get()) {}
     QueueBook(QueueBook&&) = default;
-    QueueBook& operator=(QueueBook&&) = delete;  // the map stays with its memory
+    QueueBook& operator=(QueueBook&&) = delete;  // the map depends on its memory resource
 
     ClassId add(const ClassKey& key, const WaitingJob& job);
-    // True when the class went with it.
+    // Returns true if the class was removed, too.
     void remove(ClassId id, const WaitingJob& job);
     void block(ClassId id, const ClassBlock& block);
-    // Classes that a limit stopped when they were tried last: none, and nobody can be first in line
-    // for what a limit leaves.
+    // Classes that a limit blocked when they were last tried. With none, no job can be the head of
+    // the line under a limit.
     [[nodiscard]] std::size_t classes_limited() const { return classes_limited_; }
 
     [[nodiscard]] const JobClass& at(ClassId id) const { return classes_[id.value()]; }
-    // Classes of one queue, in no particular order: every choice among them is by full comparison.
+    // Classes of one queue, in no particular order: every choice among them compares in full.
     [[nodiscard]] const std::vector<ClassId>& of_queue(QueueId queue) const;
     [[nodiscard]] std::size_t jobs_waiting() const { return jobs_waiting_; }
-    // Jobs by what their class was last refused for; those that were not tried yet by Reason::none.
+    // Number of jobs by the last refusal of their class; Reason::none for jobs that were not tried
+    // yet.
     using CountByReason = std::array<std::uint64_t, kReasons.size()>;
     [[nodiscard]] const CountByReason& jobs_by_reason() const { return jobs_by_reason_; }
 
@@ -106,7 +107,7 @@ private:
         return jobs_by_reason_[static_cast<std::size_t>(of.block.reason)];
     }
 
-    // Entries come and go with every job: their memory is kept and used again.
+    // Entries come and go with every job: their memory is reused.
     std::unique_ptr<std::pmr::unsynchronized_pool_resource> memory_ =
         std::make_unique<std::pmr::unsynchronized_pool_resource>();
     std::vector<JobClass> classes_;

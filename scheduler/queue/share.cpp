@@ -14,7 +14,7 @@ constexpr std::int64_t kShareMaximum = std::int64_t{1} << 52;  // times a weight
 static_assert(static_cast<std::uint64_t>(kUsageAmountMaximum) <= UINT64_MAX / kShareWhole);
 
 std::int64_t part_of(std::int64_t held, std::int64_t mean, std::int64_t whole) {
-    // Of what is held alone in 64 bits, unsigned: this is done for every pod that is placed.
+    // Held amounts alone fit 64 bits, unsigned: this runs for every pod that is placed.
     if (mean == 0) {
         const std::uint64_t part =
             static_cast<std::uint64_t>(held) * kShareWhole / static_cast<std::uint64_t>(whole);

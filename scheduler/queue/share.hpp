@@ -1,6 +1,6 @@
 #pragma once
-// Who has had less for their weight: amount / weight compared exactly, by cross-multiplication in
-// 128 bits, so that no rounding decides whose turn it is.
+// Which claimant has had less for its weight: amount / weight compared exactly, by
+// cross-multiplication in 128 bits, so that rounding never decides the order.
 
 #include <compare>
 #include <cstdint>
@@ -26,13 +26,14 @@ constexpr std::strong_ordering compare_share(Share a, Share b) {
 
 inline constexpr std::int64_t kShareWhole = 1'000'000'000;  // shares are in parts per billion
 
-// The dominant share: the largest of the three parts of `whole`, rounded down; what `whole` has
-// nothing of does not count. More than the whole is possible: nodes go while work runs.
+// The dominant share (Ghodsi et al., Dominant Resource Fairness, NSDI 2011): the largest of the
+// three parts of `whole`, rounded down. Resources that `whole` lacks do not count. The result may
+// exceed the whole: nodes may leave while work runs.
 std::int64_t dominant_share(const Load& held, const Usage& usage, const Load& whole);
 
-// What was held in the tick under way, which the mean does not know yet, as the same kind of part:
-// of `whole` held for all of a tick. It tells equal shares apart, so that who takes turns on all of
-// a pool does not wait for a tick to end before he is known to have had one. 0: nothing is
+// What was held in the current tick, which the mean does not include yet, as the same kind of
+// share: a fraction of `whole` held for a complete tick. It breaks ties of equal shares, so that
+// jobs that alternate on a whole pool do not wait for the end of a tick. 0: usage is not
 // remembered.
 std::int64_t share_lately(const Load& held, Usage usage, Instant now, Duration half_life,
                           const Load& whole);

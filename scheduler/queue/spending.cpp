@@ -52,7 +52,7 @@ void Spending::release(GpuMilli gpus, Instant end, Instant now) {
         return;
     }
     const auto found = ends_.find(end);
-    if (found == ends_.end()) return;  // verify() tells
+    if (found == ends_.end()) return;  // verify() reports it
     found->second -= gpus;
     if (found->second == GpuMilli{}) ends_.erase(found);
     if (end > period_.end) return;
@@ -64,7 +64,7 @@ void Spending::claim(GpuMilli gpus, Duration limit) { claimed_[limit] += gpus; }
 
 void Spending::unclaim(GpuMilli gpus, Duration limit) {
     const auto found = claimed_.find(limit);
-    if (found == claimed_.end()) return;  // verify() tells
+    if (found == claimed_.end()) return;  // verify() reports it
     found->second -= gpus;
     if (found->second == GpuMilli{}) claimed_.erase(found);
 }
@@ -75,7 +75,7 @@ GpuMilli Spending::claimed() const {
     return sum;
 }
 
-// Those who end within the period: another one has others.
+// Only pods that end within the period: the next period has other sums.
 void Spending::sum_up() {
     ending_ = GpuMilli{};
     ending_sum_ = 0;

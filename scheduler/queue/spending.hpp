@@ -1,23 +1,24 @@
 #pragma once
-// What of one budget was used in the period under way, and what of it is committed: to each pod
-// that holds GPUs until its limit ends, or the period does. While nothing changes, and nobody runs
-// over his limit, used and committed together stay as they are: time only turns one into the other.
-// Room that is claimed uses nothing, since nothing runs there: committed to it is what it would
-// need if it began now. So near the end of a period that becomes less, and never more before it.
+// The GPU time of one budget that was used in the current period, and the amount committed: to each
+// pod that holds GPUs, until its run-time limit or the end of the period. While no pod starts, ends
+// or exceeds its limit, used and committed together are constant: time turns one into the other.
+// Nominated capacity uses nothing, because nothing runs there: the amount committed to it is what
+// it would need if it began now. Near the end of a period this amount shrinks; it never grows.
 // docs/adr/0022-budgets.md.
 //
-// Times handed in never go back, and none lies beyond the period: turn() first.
+// Times passed in never decrease, and none is after the period: call turn() first.
 
 #include <cstdint>
 #include <map>
 #include <vector>
 
 #include "scheduler/base/wide.hpp"
-#include "scheduler/model/budget.hpp"
+#include "scheduler/model/policy/budget.hpp"
 
 namespace gpuctl {
 
-// GPUs that are held: until their limit, unless they are thought to end before it; or never.
+// GPUs that are held: until their run-time limit, unless they are predicted to end before; or
+// Instant::never.
 struct BudgetDraw {
     GpuMilli gpus;
     Instant limit;
@@ -26,7 +27,7 @@ struct BudgetDraw {
 
 class Spending {
 public:
-    // What a restart must not lose; `used` up to the moment it was taken.
+    // What must survive a restart; `used` is as of the time of the snapshot.
     struct Kept {
         Instant period_begin;
         GpuTime used;
@@ -35,19 +36,20 @@ public:
     };
 
     Spending() = default;
-    // A budget that begins: nothing was used of it.
+    // A new budget: nothing is used.
     Spending(const BudgetPolicy& policy, Instant now);
     [[nodiscard]] Kept kept(Instant now) const;
     void restore(const Kept& kept, Instant now);
 
-    // From now on so many GPUs are held, or no more, until `end` at most; never: until it says so.
+    // From now on this number of GPUs is held, or no longer held, until `end` at most;
+    // never: without end.
     void hold(GpuMilli gpus, Instant end, Instant now);
     void release(GpuMilli gpus, Instant end, Instant now);
-    // Room is kept for so many GPUs that will then be held for `limit`; 0: without a limit.
+    // Capacity is earmarked for this number of GPUs, which will be held for `limit`; 0: no limit.
     void claim(GpuMilli gpus, Duration limit);
     void unclaim(GpuMilli gpus, Duration limit);
-    // Ends the period, and every one after it that is over; what was not used, or was used beyond
-    // the budget, goes on to the next.
+    // Ends the period, and every later period that is over. The unused rest, or the overdraft,
+    // moves to the next period.
     bool turn(const BudgetPolicy& policy, Instant now);
 
     [[nodiscard]] const Period& period() const { return period_; }
@@ -56,14 +58,15 @@ public:
     [[nodiscard]] GpuTime committed(Instant now) const;
     [[nodiscard]] GpuMilli held() const { return held_; }
     [[nodiscard]] GpuMilli claimed() const;
-    // What is held and claimed, each until its limit.
+    // Held and earmarked capacity, each until its limit.
     [[nodiscard]] std::vector<BudgetDraw> draws(Instant now) const;
-    // Of this period, by GPUs that would be held from now on; 0: without a limit.
+    // Needed in this period by GPUs that are held from now on; 0: no limit.
     [[nodiscard]] GpuTime needed(GpuMilli gpus, Duration limit, Instant now) const;
-    // When as many GPUs, whose need is more than `left`, could begin if nothing else changed and
-    // what is claimed began now.
+    // When these GPUs, which need more than `left`, could begin if nothing else changed and the
+    // earmarked capacity began now.
     [[nodiscard]] Instant fits_from(GpuMilli gpus, GpuTime left) const;
-    // The same if what is claimed did not begin, and so needed less the nearer the end came.
+    // The same if earmarked capacity does not begin, and needs less the nearer the end of the
+    // period is.
     [[nodiscard]] Instant fits_beside_claims_from(GpuMilli gpus, Duration limit, GpuTime left,
                                                   Instant now) const;
 
@@ -73,16 +76,16 @@ private:
     [[nodiscard]] Wide committed_to_claims(Instant now) const;
 
     Period period_;
-    Instant since_;  // sums are as of then
+    Instant since_;  // time of the sums
     GpuTime used_;
     GpuTime carried_;
     GpuMilli held_;
-    std::map<Instant, GpuMilli> ends_;  // of what is held, those to come
+    std::map<Instant, GpuMilli> ends_;  // ends of held GPUs in the future
     std::map<Duration, GpuMilli> claimed_;
-    // Of them, those within the period: GPUs, and GPUs times milliseconds from its beginning.
+    // Of `ends_`, those within the period: GPUs, and GPUs times milliseconds from its beginning.
     GpuMilli ending_;
     Wide ending_sum_ = 0;
-    GpuMilli overdue_;  // held beyond its end
+    GpuMilli overdue_;  // held beyond their limit
 };
 
 }  // namespace gpuctl

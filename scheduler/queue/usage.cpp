@@ -8,7 +8,7 @@
 namespace gpuctl {
 namespace {
 
-// 2^(-1/16), what is left of a mean after one tick, in parts of 2^32.
+// 2^(-1/16), the factor of a mean over one tick, in parts of 2^32.
 constexpr std::int64_t kWhole = std::int64_t{1} << 32;
 constexpr std::int64_t kLeft = 4'112'874'773;
 
@@ -44,7 +44,7 @@ void Usage::finish(const Load& held, std::int64_t tick, std::int64_t from, std::
         mean[i] = after_tick(
             mean[i], static_cast<std::int64_t>(static_cast<Wide>(sum[i]) * kUsageUnit / tick));
         sum[i] = 0;
-        // Whole ticks of the same amount; once one changes nothing, no other will.
+        // Whole ticks of the same amount; if one changes nothing, none of the rest will.
         for (std::int64_t t = from + 1; t < to; ++t) {
             const std::int64_t next = after_tick(mean[i], amounts[i] * kUsageUnit);
             if (next == mean[i]) break;

@@ -1,8 +1,8 @@
 #pragma once
-// What somebody held over time, as a mean that forgets by half each half-life. It moves in ticks at
-// fixed moments (multiples of the tick since 1970); inside a tick amount times milliseconds is
-// summed exactly. So it depends on what was held when, and not on how often it was looked at.
-// docs/adr/0011-queue-tree.md.
+// Held resources over time as a decayed mean: usage counts half after each half-life. The mean
+// moves in ticks at fixed times (multiples of the tick since 1970); within a tick, amount times
+// milliseconds is summed exactly. So the result depends on what was held when, and not on how often
+// it was read. docs/adr/0011-queue-tree.md.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace gpuctl {
 
-// What is asked for or held, by the three resources that shares and quotas count.
+// The requested or held amounts of the three resources that shares and quotas count.
 struct Load {
     GpuMilli gpus;
     CpuMilli cpu;
@@ -32,11 +32,11 @@ using UsageAmounts = std::array<std::int64_t, 3>;  // GPUs and CPU in thousandth
 
 inline constexpr std::int64_t kTicksPerHalfLife = 16;
 inline constexpr std::int64_t kUsageUnit = 1024;  // means are kept in 1/1024 of an amount
-// Longer half-lives, or more held than this, would not fit a tick's sum.
+// Longer half-lives, or larger held amounts, would overflow the sum of a tick.
 inline constexpr Duration kHalfLifeMaximum = Duration::seconds(60LL * 24 * 3600);
 inline constexpr std::int64_t kUsageAmountMaximum = std::int64_t{1} << 34;
 
-// Zero: nothing is remembered.
+// Zero: usage is not remembered.
 constexpr std::int64_t tick_ms(Duration half_life) {
     const std::int64_t ms = std::min(half_life, kHalfLifeMaximum).ms();
     return ms > 0 ? ms / kTicksPerHalfLife + 1 : 0;
@@ -49,9 +49,9 @@ struct Usage {
     UsageAmounts sum{};   // amount times milliseconds of this tick, up to `since`
     Instant since;
 
-    // Must be called before what is held changes.
+    // Must be called before the held amount changes.
     void note(const Load& held, Instant now);
-    // Ends the tick `from` and every one before tick `to`, through which `held` stayed the same.
+    // Ends the tick `from` and every tick before `to`; `held` was constant through them.
     void finish(const Load& held, std::int64_t tick, std::int64_t from, std::int64_t to);
     friend auto operator<=>(const Usage&, const Usage&) = default;
 };

@@ -7,10 +7,10 @@
 
 #include "scheduler/base/ids.hpp"
 #include "scheduler/base/time.hpp"
-#include "scheduler/model/devices.hpp"
+#include "scheduler/model/gpu/devices.hpp"
 #include "scheduler/model/reason.hpp"
-#include "scheduler/state/eviction_request.hpp"
-#include "scheduler/state/gang_tally.hpp"
+#include "scheduler/state/evictions/eviction_request.hpp"
+#include "scheduler/state/gangs/gang_tally.hpp"
 
 namespace gpuctl {
 
@@ -31,16 +31,6 @@ struct Victim {
     std::int64_t lost_gpu_ms = 0;  // work that will have to be done again
     std::string why = {};          // for people; empty: as the cause says
 };
-
-// What shares are shares of.
-inline Load offered_load(const NodeFacts& node) {
-    const auto clamp = [](std::int64_t amount) {
-        return std::clamp<std::int64_t>(amount, 0, kAmountMax);
-    };
-    return {GpuMilli{clamp(gpus_total(node.allocatable).value())},
-            CpuMilli{clamp(node.allocatable.cpu.value())},
-            Bytes{clamp(node.allocatable.memory.value())}};
-}
 
 // How long room is kept for a job while others stop: as long as the slowest of them may take, and a
 // while for the API server, the kubelet and the watch.

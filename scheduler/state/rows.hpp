@@ -11,229 +11,25 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/base/boxed.hpp"
 #include "scheduler/base/ids.hpp"
-#include "scheduler/model/job_spec.hpp"
+#include "scheduler/model/job/job_spec.hpp"
+#include "scheduler/model/job/workload.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
-#include "scheduler/model/policy.hpp"
+#include "scheduler/model/policy/policy.hpp"
 #include "scheduler/model/reason.hpp"
-#include "scheduler/model/workload.hpp"
 #include "scheduler/queue/queue_book.hpp"
 #include "scheduler/queue/usage.hpp"
-#include "scheduler/state/churn.hpp"
-#include "scheduler/state/elastic_row.hpp"
-#include "scheduler/state/eviction_request.hpp"
-#include "scheduler/state/finished_job.hpp"
-#include "scheduler/state/finished_ranks.hpp"
-#include "scheduler/state/limit_hit.hpp"
+#include "scheduler/state/accounts/limit_hit.hpp"
+#include "scheduler/state/elastic/elastic_row.hpp"
+#include "scheduler/state/evictions/churn.hpp"
+#include "scheduler/state/evictions/eviction_request.hpp"
+#include "scheduler/state/jobs/finished_job.hpp"
+#include "scheduler/state/jobs/finished_ranks.hpp"
+#include "scheduler/state/jobs/job_row.hpp"
+#include "scheduler/state/pods/pod_row.hpp"
 
 namespace gpuctl {
-
-// What the engine itself holds about a pod. A pod counts on a node (and, when it is ours, in its
-// queue and tenant) in `assumed`, `bound`, and in `foreign` with a node.
-//
-//                 observed without a node
-//        (new) ──────────────────────────────> waiting <─────────────┐
-//          │                                     │                   │ not bound for sure:
-//          │ not ours                     placed │ (BindPod)         │ outcome failed, refused,
-//          v                                     v                   │ elsewhere, gone; gang
-//       foreign                               assumed ───────────────┘ given up
-//          │                                     │
-//          │ terminal            outcome `bound` │ or observed with a node (which wins)
-//          v                                     v
-//        done <──────────────────────────────  bound
-//                   observed terminal
-//
-// Removal ends every state. Terminating pods stay where they are: they hold until gone (S34).
-//
-// A waiting pod that others are stopped for is `claimed` meanwhile: it counts on its node and in
-// its queue, so that nobody else takes what they leave, and goes back to waiting, mostly to be
-// assumed there in the same breath (claims.cpp).
-enum class PodStanding : std::uint8_t { foreign, waiting, assumed, bound, done, claimed };
-
-// A bound pod that is to make room for another job.
-//
-//   none ──EvictPod──> asked ──accepted──> accepted ──> stops, and is gone
-//    ^                 │   ^
-//    │ refused         │   │ the backoff of its beneficiary is over
-//    │<────────────────┤   │
-//    │ the claim fell  v   │
-//    └──────────────── postponed     a disruption budget, or an error
-enum class Eviction : std::uint8_t { none, asked, postponed, accepted };
-
-// Why a waiting pod of ours is left alone although it could be placed.
-enum class PodBar : std::uint8_t {
-    none,
-    elsewhere,  // the API server has it on another node: the watch will say which
-    gone,       // the API server does not know this incarnation any more
-    refused     // the API server would not have it bound; lifted after a pause, or when it changes
-};
-
-// What there is to know of a pod that holds something and may be stopped for others: each queue has
-// them in a row, so that the cheapest of a hundred thousand is found by running through them.
-struct StoppablePod {
-    PodId pod;
-    NodeId node;
-    std::int32_t priority = 0;  // its job's
-    bool is_gang = false;
-    bool for_priority_only = false;  // its user does not say that it may be stopped
-    GpuMilli gpus;
-    Instant started_at;
-    Duration checkpoint_interval;
-    Duration restart_cost;
-    friend bool operator==(const StoppablePod&, const StoppablePod&) = default;
-};
-
-// A pod that could not be evicted although it was asked as long as a claim lasts is left in peace
-// so long. Were it asked again at once, those that could be would be stopped for nothing over and
-// over.
-inline constexpr Duration kSparedFor = Duration::seconds(3600);
-
-// After the grace of a pod that leaves.
-inline constexpr Duration kLateToLeave = Duration::seconds(60);
-
-struct PodRow {
-    static constexpr std::uint32_t kNotListed = UINT32_MAX;
-    PodStanding standing = PodStanding::waiting;
-    PodBar bar = PodBar::none;
-    bool in_flight = false;         // a BindPod without outcome
-    bool delete_in_flight = false;  // a DeletePod without outcome
-    bool start_reported = true;     // false from being placed until ReportStarted
-    Eviction eviction = Eviction::none;
-    EffectId evict_effect{};
-    ObjectKey evicted_for;  // the beneficiary
-    EvictionRequest eviction_request;
-    std::vector<Instant> evicted_at;  // pods before it in its place (churn.cpp)
-    Instant spared_until;             // its eviction was refused: not asked again before
-    Instant barred_until;             // its bind was refused: not asked again before
-    NodeId node;                      // held on, none while waiting or done
-    ShapeId shape;
-    JobId job;  // none for foreign pods
-    EffectId effect{};
-    Instant bind_deadline;  // of the BindPod sent last
-    Instant unsure_until;   // a bind of an earlier term that was never answered may land until then
-    Instant placed_at;
-    Instant seen_at;             // first
-    Instant leaves_at;           // it is terminating: when its grace is over; never: it is not
-    std::uint64_t reported = 0;  // fingerprint of the explanation it was last told of
-    Instant ends_at;      // while it holds: by its limit, or when it leaves; never: nobody knows
-    std::string message;  // of the last unhappy outcome
-    PodFacts facts;
-    std::int32_t gpu_device = kNoDevice;      // while it holds a part of a GPU
-    bool grows_with_demand = false;           // while it holds: so it may use its pool's reserve
-    bool is_surplus = false;                  // a rank that its elastic job is to have no more
-    std::uint32_t stoppable_at = kNotListed;  // its place in its queue's `stoppable`
-
-    // On its way out, and who is still being asked to let it go.
-    [[nodiscard]] bool is_leaving() const {
-        return facts.terminating || is_surplus || eviction == Eviction::accepted ||
-               eviction == Eviction::asked;
-    }
-    // Its grace was over long ago: a finalizer, or a container that nobody can stop. When it will
-    // be gone is not known: nothing is promised of it, and nobody is stopped to fill up with it.
-    [[nodiscard]] bool is_stuck(Instant now) const {
-        return leaves_at.happened() && leaves_at + kLateToLeave <= now;
-    }
-};
-
-enum class WorkloadState : std::uint8_t {
-    none,      // pods of a Kubernetes user, no record
-    creating,  // until the first happy outcome
-    created,
-    failed,   // could not be created, for good
-    deleting  // asked for by the user; record and pods go away
-};
-
-// Orders jobs by their arrival. Ids are other ones after a restart: what is decided in their order
-// is decided otherwise then (I12).
-using Arrived = std::pair<std::uint64_t, JobId>;
-
-// What was allowed is doubled so often until the job could keep to it, and that may be once more
-// from a moment on (docs/adr/0018).
-struct Lateness {
-    std::int32_t doublings = 0;
-    Instant again_at;  // while it waits; else never
-    friend auto operator<=>(const Lateness&, const Lateness&) = default;
-};
-BOOST_DESCRIBE_STRUCT(Lateness, (), (doublings, again_at))
-
-struct JobRow {
-    bool live = false;
-    ObjectKey key;
-    TenantId tenant;
-    std::uint64_t arrival = 0;  // order of first sight, the last tie-break
-    Instant submitted_at;
-    std::string pool_wanted;   // never empty
-    std::string queue_wanted;  // empty: policy decides
-    std::int32_t priority = 0;
-    PoolId pool;    // none: unknown
-    QueueId queue;  // none: unknown
-    std::vector<PodId> pods;
-
-    Boxed<JobRecord> record;
-    WorkloadState workload = WorkloadState::none;
-    bool workload_due = false;        // an effect must be sent when we may
-    bool workload_in_flight = false;  // sent, without outcome
-    bool force_delete = false;
-    EffectId workload_effect{};
-    std::int32_t workload_failures = 0;
-    Instant workload_not_before;
-    Instant create_deadline;     // of a creation without answer; else never
-    Instant create_lands_until;  // one given up for lost may still be carried out until then
-    std::string message;         // of the last unhappy workload outcome
-    Boxed<WorkloadFacts> workload_facts;  // once the watch showed its object
-
-    std::int32_t gang_attempt = 0;
-    bool gang_started = false;  // all its ranks were bound, and some have been since
-    Instant short_since;        // it ran as a whole, lacks ranks and waits for them since; or never
-    bool is_stranded = false;   // for too long (stranded.cpp)
-    bool nears_wait_target = false;  // wait_target.hpp
-    Lateness lateness;               // when it waited last; where pools go by when work is due
-    FinishedRanks finished;          // whose pods are gone
-    Instant gang_deadline;           // of the open round or of being half bound; else never
-    bool member_refused = false;     // in the open round
-    bool is_rolling_back = false;  // none of its pods has gone for it yet; a figure, not in images
-    Instant refusal_ends_at;  // the first of its pods' `barred_until`; never: nobody is refused
-    std::int32_t bind_failures = 0;
-    Instant not_before;
-    std::uint64_t reported = 0;  // fingerprint of the explanation last reported
-    Reason reported_reason = Reason::none;
-    Instant started_at;  // of its run, as far as pods tell that run no more (present_run.hpp)
-    Instant earlier_runs_until;  // what began no later was of a run that is over
-    Instant finished_at;
-    PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal
-    std::int64_t pods_open = 0;               // of `pods`: those that have not ended
-    Instant ended_at;                         // all of it is over (finished_job.hpp); or never
-    Boxed<FinishedJob> past;                  // it had been summarized and came back
-
-    Duration run_time_max;       // 0: no limit
-    Duration run_time_expected;  // by its user; 0: not said
-    bool is_long = false;        // predicted so when it was last placed
-
-    // Room that others are being stopped for: held by its claimed pods until all of it is free.
-    Instant claim_until;                 // then it is given up; never: no claim
-    std::int64_t claim_pods = 0;         // claimed together; fewer are worth nothing
-    std::vector<std::string> victims;    // uids
-    bool victim_refused = false;         // one of them may not go: the claim is worth nothing
-    std::int32_t eviction_failures = 0;  // in a row
-    Instant evict_again_at;              // the postponed ones
-
-    ElasticRow elastic;
-
-    std::int64_t pods_held = 0;  // charged to its queue and tenant
-    GpuMilli gpus_held;          // by them
-    GpuMilli gpus_waiting;       // what it asks for, while it is in its queue
-
-    ClassId waits_in;  // its class in the queue book, or none
-    Instant timer_at;  // its entry in the timer set, or never
-    bool is_dirty = false;
-};
-
-// An elastic job that says how fast it is by size: what it has done is time with its fewest ranks.
-inline bool is_paced(const JobRow& job) {
-    return job.elastic.size > 0 && !job.record->spec.speeds.empty();
-}
 
 struct NodeRow {
     bool live = false;   // the slot is in use
@@ -244,11 +40,22 @@ struct NodeRow {
     std::vector<PodId> pods;
 };
 
-// The first in line of a pool starts by `at`, if everything runs to its limit.
-struct Promise {
+// The job starts by `at`, if everything runs to its limit.
+struct HeadReservation {
     JobId job;
-    Instant at;  // never: no moment can be told, what comes free on its nodes is kept for it
-    friend bool operator==(const Promise&, const Promise&) = default;
+    Instant at;  // never: unknown, and what comes free on its nodes is reserved for it
+    friend bool operator==(const HeadReservation&, const HeadReservation&) = default;
+};
+
+// What later jobs of a pool may not take.
+struct PoolReservations {
+    HeadReservation head;  // of the head-of-line job, while there is one
+    // Jobs for which what is left under limits is reserved, as limits stop them; `at` is when it
+    // will be enough.
+    std::vector<HeadReservation> under_limits;
+    Instant reported_at;       // since then news of `under_limits` came this often: two heads that
+    std::int32_t reports = 0;  // put each other first would make news for ever
+    std::uint64_t revision = 1;  // moves with every change of these
 };
 
 // Of a GPU model that some queue of the pool keeps back.
@@ -266,21 +73,17 @@ struct PoolRow {
     std::string description;
     BackfillPolicy backfill;
     PreemptionPolicy preemption;
-    Promise promise;  // to the first in line, while there is one
-    // For whom what is left under limits is kept, which stop them; `at` is when it will be enough.
-    std::vector<Promise> limits_kept;
-    Instant limits_told_at;        // since then news of it were told so often: two heads that put
-    std::int32_t limits_told = 0;  // each other first would be told of for ever
-    // Nobody who comes later may take what it waits for, room or what a limit leaves.
-    [[nodiscard]] bool keeps_for(JobId job) const {
-        const auto is_it = [job](const Promise& one) { return one.job == job; };
-        return promise.job == job || std::any_of(limits_kept.begin(), limits_kept.end(), is_it);
+    PoolReservations reservations;
+    // No later job may take what it waits for: room, or what a limit leaves.
+    [[nodiscard]] bool is_reserved_for(JobId job) const {
+        const auto is_it = [job](const HeadReservation& one) { return one.job == job; };
+        const auto& others = reservations.under_limits;
+        return is_it(reservations.head) || std::any_of(others.begin(), others.end(), is_it);
     }
-    std::uint64_t promises = 1;  // moves with every change of these
-    std::uint64_t gains = 1;     // moves when something here may now fit that did not
-    std::uint64_t changes = 1;   // moves with every change of what is free
-    std::uint64_t victims = 1;   // moves when more could be taken back from a queue of it
-    std::uint64_t leaving = 1;   // moves when a pod on its nodes gets on its way out, or stays
+    std::uint64_t gains = 1;    // moves when something here may now fit that did not
+    std::uint64_t changes = 1;  // moves with every change of what is free
+    std::uint64_t victims = 1;  // moves when more could be taken back from a queue of it
+    std::uint64_t leaving = 1;  // moves when a pod on its nodes gets on its way out, or stays
     std::int64_t stoppable_without_gpus = 0;  // pods of its queues
     std::vector<QueueId> queues;              // of the policy, by name, "default" among them
     std::vector<QueueId> roots;               // those directly below it, by name

@@ -1,5 +1,5 @@
-// What others would have to do: end a job, bring nodes. Nobody says how pods end or nodes join, so
-// that it has to help one after the other and all at once.
+// Changes by other users and administrators: end a job, add nodes. It is unknown how pods end or
+// nodes join, so a change must help both one after the other and all at once.
 
 #include <algorithm>
 #include <tuple>
@@ -17,22 +17,22 @@ constexpr std::size_t kKindsTriedMax = 3;
 struct Holder {
     GpuMilli gpus;
     ObjectKey key;
-    std::vector<std::string> uids;      // of what holds something
-    std::vector<std::string> uids_all;  // with what waits
-    bool is_submitted = false;          // through us
+    std::vector<std::string> uids;      // of pods that hold capacity
+    std::vector<std::string> uids_all;  // including waiting pods
+    bool is_submitted = false;          // submitted to gpuctl
     friend bool operator<(const Holder& a, const Holder& b) {
         return std::tie(a.gpus, a.key) < std::tie(b.gpus, b.key);
     }
 };
 
-// Jobs of ours that hold something in the same pool, or that what the job's namespace may hold
-// counts in another, the smallest first.
+// Our jobs that hold capacity in the same pool, or that count against the quota of the job's
+// namespace in another pool, the smallest first.
 std::vector<Holder> holders(const Question& question) {
     const ClusterState& state = *question.state();
     const TenantId tenant = question.job().tenant;
     const bool counts_all = state.tenant(tenant).has_limits();
     std::vector<Holder> out;
-    for (const auto& [key, id] : state.jobs_by_key()) {
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
         const bool counts = job.pool == question.job().pool || (counts_all && job.tenant == tenant);
         if (!counts || key == question.job().key) continue;
@@ -41,7 +41,7 @@ std::vector<Holder> holders(const Question& question) {
             const PodRow& pod = state.pod(pod_id);
             holder.uids_all.push_back(pod.facts.uid);
             if (!pod.node.exists()) continue;
-            holder.gpus += state.shapes().at(pod.shape).gpus;
+            holder.gpus += state.pods.shapes().at(pod.shape).gpus;
             holder.uids.push_back(pod.facts.uid);
         }
         if (!holder.uids.empty()) out.push_back(std::move(holder));
@@ -51,14 +51,13 @@ std::vector<Holder> holders(const Question& question) {
     return out;
 }
 
-// One node of each kind that has room for one of the job's pods when it is empty, those with most
-// GPUs first: more of them help soonest. Kinds differ in how many GPUs they have, and of which
-// model.
+// One node of each kind that has room for one of the job's pods when it is empty, most GPUs first:
+// fewer of them are needed. A kind is a number of GPUs and a GPU model.
 std::vector<const NodeFacts*> model_nodes(const Question& question) {
     const ClusterState& state = *question.state();
     const PodFacts* pod = question.first_waiting();
     if (pod == nullptr) return {};
-    const Shape& shape = state.shapes().at(state.pod(state.find_pod(pod->uid)).shape);
+    const Shape& shape = state.pods.shapes().at(state.pod(state.pods.find_pod(pod->uid)).shape);
     const auto kind = [](const NodeFacts& node) {
         return std::tuple{gpus_total(node.allocatable), node.gpu_model};
     };
@@ -66,11 +65,11 @@ std::vector<const NodeFacts*> model_nodes(const Question& question) {
         return std::tuple{kind(node), node.allocatable.cpu, node.allocatable.memory};
     };
     std::vector<const NodeFacts*> best;
-    for (const auto& [name, id] : state.nodes_by_name()) {
+    for (const auto& [name, id] : state.nodes.nodes_by_name()) {
         const NodeRow& row = state.node(id);
         if (!row.known || row.pool != question.job().pool) continue;
         if (first_refusal(pod->rules, row.facts) != NodeRefusal::none) continue;
-        if (state.capacity().fitting_empty(id.value(), shape.needs, 1) == 0) continue;
+        if (state.nodes.capacity().fitting_empty(id.value(), shape.needs, 1) == 0) continue;
         const auto known = std::find_if(best.begin(), best.end(), [&](const NodeFacts* one) {
             return kind(*one) == kind(row.facts);
         });
@@ -90,25 +89,25 @@ std::vector<const NodeFacts*> model_nodes(const Question& question) {
 void remove_one_by_one(Trial& trial, const std::vector<std::string>& uids) {
     for (const std::string& uid : uids) {
         trial.happen(PodRemoved{uid});
-        trial.settle();  // somebody may take what is free already
+        trial.settle();  // another job may use the released room now
     }
 }
 
 void begin_to_leave(Trial& trial, const std::string& uid) {
-    const PodId id = trial.state().find_pod(uid);
+    const PodId id = trial.state().pods.find_pod(uid);
     if (!id.exists()) return;
     PodFacts leaving = trial.state().pod(id).facts;
     leaving.terminating = true;
     trial.happen(PodObserved{std::move(leaving)});
 }
 
-// By itself, by deletion with the grace that its pods have, or without.
+// By itself, by deletion with the grace period of its pods, or without.
 Ways ends(const Holder& holder) {
     return {[&](Trial& trial) { remove_one_by_one(trial, holder.uids); },
             [&](Trial& trial) {
                 if (holder.is_submitted) trial.happen(JobDeleteRequested{holder.key, false});
                 for (const std::string& uid : holder.uids_all) begin_to_leave(trial, uid);
-                trial.settle();  // what is about to be free may be given out already
+                trial.settle();  // room that will be free soon may be given out already
                 remove_one_by_one(trial, holder.uids_all);
             },
             [&](Trial& trial) {
@@ -117,7 +116,7 @@ Ways ends(const Holder& holder) {
             }};
 }
 
-// In the same rack, but machines of their own.
+// In the same rack, but on hosts of their own.
 std::vector<NodeFacts> more_like(const NodeFacts& node, std::int64_t count) {
     std::vector<NodeFacts> out;
     for (std::int64_t i = 1; i <= count; ++i) {
@@ -188,15 +187,15 @@ std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
         return with_stops(
             question,
             {ChangeKind::job_ends, name, holder.gpus.value() / kGpuMilliPerGpu,
-             sentence(question, beside, name + " ended, which holds " + gpus_text(holder.gpus))});
+             sentence(question, beside, name + " (" + gpus_text(holder.gpus) + ") ended")});
     }
     return std::nullopt;
 }
 
 namespace {
 
-// More may help less: with many new nodes a wider job that waits before it takes them all. So the
-// small numbers are tried first.
+// A larger number may help less: with many new nodes a wider job that is before it takes them all.
+// So small numbers are tried first.
 std::optional<std::int64_t> fewest(std::int64_t high,
                                    const std::function<bool(std::int64_t)>& helps_with) {
     std::int64_t too_few = 0;
@@ -209,15 +208,15 @@ std::optional<std::int64_t> fewest(std::int64_t high,
 
 std::int64_t pods_waiting(const ClusterState& state) {
     std::int64_t sum = 0;
-    for (const auto& [key, id] : state.jobs_by_key()) {
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        if (job.waits_in.exists()) sum += static_cast<std::int64_t>(job.pods.size());
+        if (job.waiting.in_class.exists()) sum += static_cast<std::int64_t>(job.pods.size());
     }
     return sum;
 }
 
-// The innermost level above a host at which anybody who waits cares where nodes stand: it decides
-// who may use them, the job itself or one that goes before it.
+// The innermost topology level above a host that matters to a waiting job: it decides which job may
+// use new nodes, this job or one before it.
 TopologyLevel level_that_counts(const Question& question) {
     const ClusterState& state = *question.state();
     TopologyLevel least = TopologyLevel::none;
@@ -225,9 +224,10 @@ TopologyLevel level_that_counts(const Question& question) {
         if (level <= TopologyLevel::host) return;
         if (least == TopologyLevel::none || level < least) least = level;
     };
-    for (const auto& [key, id] : state.jobs_by_key()) {
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        if (!job.waits_in.exists() || job.pool != question.job().pool || job.pods.empty()) continue;
+        if (!job.waiting.in_class.exists() || job.pool != question.job().pool || job.pods.empty())
+            continue;
         const TopologyRules& rules = state.pod(job.pods.front()).facts.rules.topology;
         count(rules.required);
         count(rules.spread);
@@ -235,7 +235,7 @@ TopologyLevel level_that_counts(const Question& question) {
     return least;
 }
 
-// Where new nodes stood when it was tried: beside the one they are like.
+// The location of the new nodes in the trial: next to the node that they are like.
 std::string place_of(const Question& question, const NodeFacts& like) {
     const TopologyLevel level = level_that_counts(question);
     if (level == TopologyLevel::none || like.topology.of(level).empty()) return "";
@@ -248,7 +248,7 @@ std::string place_of(const Question& question, const NodeFacts& like) {
 std::optional<Remedy> try_more_nodes(Question& question) { return try_more_nodes(question, {}); }
 
 std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside) {
-    // Others who wait take their part of what is new.
+    // Other waiting jobs take their share of new capacity.
     const std::int64_t waiting = std::max<std::int64_t>(pods_waiting(*question.state()), 1);
     for (const NodeFacts* like : model_nodes(question)) {
         const auto count = fewest(std::min(waiting, kNodesMax), [&](std::int64_t nodes) {

@@ -4,18 +4,19 @@
 #include <iterator>
 #include <map>
 
-#include "scheduler/plan/explain.hpp"
-#include "scheduler/plan/first_under_limits.hpp"
-#include "scheduler/plan/run_pace.hpp"
+#include "scheduler/plan/backfill/first_under_limits.hpp"
+#include "scheduler/plan/estimate/run_pace.hpp"
+#include "scheduler/plan/explain/explain.hpp"
 #include "scheduler/whatif/trial.hpp"
 
 namespace gpuctl::whatif {
 namespace {
 
-// Moments at which something ends or is due, until it is given up. Each plans the whole pool.
+// The number of times at which something ends or is due before the search gives up. Each plans the
+// whole pool.
 constexpr int kMomentsMax = 300;
-// What ends within so small a part of the time gone by ends at one moment, the last of them: near
-// moments are exact, far ones are few.
+// Ends within this fraction of the elapsed time are merged into the last of them: near times are
+// exact, far times are few.
 constexpr std::int64_t kPartOfTime = 64;
 
 enum class Fate : std::uint8_t { starts, never_known, too_far };
@@ -29,21 +30,21 @@ public:
     Life(Trial trial, ObjectKey job, Pace pace)
         : trial_(std::move(trial)), job_(std::move(job)), pace_(pace), waited_(waiting()) {}
 
-    // No room is kept for it, and who needs less may be first again and again.
+    // No room is reserved for it, and jobs with smaller requests may pass it again and again.
     [[nodiscard]] bool may_be_passed() const {
         const ClusterState& state = trial_.state();
-        const JobId id = state.find_job(job_);
+        const JobId id = state.jobs.find_job(job_);
         if (!id.exists()) return false;
         const JobRow& row = state.job(id);
-        const bool is_kept = row.pool.exists() && (state.pool(row.pool).keeps_for(id) ||
+        const bool is_kept = row.pool.exists() && (state.pool(row.pool).is_reserved_for(id) ||
                                                    is_first_under_its_limits(state, id));
-        return !is_kept && row.gpus_waiting > whole_gpus(1);
+        return !is_kept && row.waiting.gpus > whole_gpus(1);
     }
 
     Foreseen start(const GoOn& go_on) {
         if (waited_ == 0) return {};
-        trial_.happen(WokeUp{});  // first: what outlived its guess ends later, from now on
-        for (const auto& [key, id] : trial_.state().jobs_by_key()) {
+        trial_.happen(WokeUp{});  // first: pods that outlived their predicted end get a later one
+        for (const auto& [key, id] : trial_.state().jobs.jobs_by_key()) {
             for (const PodId pod : trial_.state().job(id).pods) note_end(pod);
         }
         for (int moments = 0; moments < kMomentsMax; ++moments) {
@@ -60,14 +61,14 @@ public:
     }
 
 private:
-    // Ranks that wait; a gang's get their nodes all at once.
+    // Waiting ranks; the ranks of a gang get their nodes together.
     [[nodiscard]] std::int64_t waiting() const {
         const ClusterState& state = trial_.state();
-        const JobId id = state.find_job(job_);
+        const JobId id = state.jobs.find_job(job_);
         if (!id.exists()) return 0;
         const std::vector<PodId>& pods = state.job(id).pods;
         return std::count_if(pods.begin(), pods.end(), [&](PodId pod) {
-            return state.pod(pod).standing == PodStanding::waiting;
+            return state.pod(pod).bind.state == BindState::waiting;
         });
     }
 
@@ -84,7 +85,7 @@ private:
     void note_end(PodId id) {
         const ClusterState& state = trial_.state();
         const PodRow& pod = state.pod(id);
-        if (!pod.node.exists() || pod.standing == PodStanding::claimed) return;
+        if (!pod.node.exists() || pod.bind.state == BindState::claimed) return;
         Instant end = end_of(state, pod, pace_);
         if (pod.facts.terminating) {
             const Instant gone = state.now() + pod.facts.stop_grace;
@@ -95,7 +96,7 @@ private:
 
     void end_what_is_due() {
         while (!ends_.empty() && ends_.begin()->first <= trial_.now()) {
-            const PodId id = trial_.state().find_pod(ends_.begin()->second);
+            const PodId id = trial_.state().pods.find_pod(ends_.begin()->second);
             ends_.erase(ends_.begin());
             if (!id.exists()) continue;
             PodFacts facts = trial_.state().pod(id).facts;
@@ -109,19 +110,20 @@ private:
         }
     }
 
-    // What gets a node runs at once.
+    // Pods run as soon as they have a node.
     void settle() {
         trial_.settle();
         for (auto bound = trial_.take_bound(); !bound.empty(); bound = trial_.take_bound()) {
             for (const std::string& uid : bound) {
-                const PodId id = trial_.state().find_pod(uid);
+                const PodId id = trial_.state().pods.find_pod(uid);
                 if (!id.exists() || !trial_.state().pod(id).node.exists()) continue;
                 PodFacts facts = trial_.state().pod(id).facts;
                 facts.node = trial_.state().node(trial_.state().pod(id).node).facts.name;
                 facts.phase = PodPhase::running;
                 facts.started_at = trial_.now();
                 trial_.happen(PodObserved{std::move(facts)});
-                if (const PodId runs = trial_.state().find_pod(uid); runs.exists()) note_end(runs);
+                if (const PodId runs = trial_.state().pods.find_pod(uid); runs.exists())
+                    note_end(runs);
             }
             trial_.settle();
         }
@@ -146,7 +148,7 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
         Result<Trial> trial = Trial::of(exported, now);
         if (!trial) return;
         Life life{std::move(*trial), job, pace};
-        // The list knows neither a job that is not submitted yet nor what limits leave to whom.
+        // The list knows neither a job that is not submitted yet nor quota reservations.
         if (!told || out.may_be_passed) out.may_be_passed = life.may_be_passed();
         const Foreseen seen = life.start(go_on);
         if (seen.fate != Fate::too_far) at = seen.at;
@@ -163,11 +165,11 @@ std::optional<StartEstimate> foresee_start(std::string_view exported, const Obje
 
 void keep_to(const std::optional<StartEstimate>& told, Explanation& blocker) {
     if (!told || !told->latest.happened()) return;
-    const auto promised = std::ranges::find(blocker.figures, "promised_in_ms", &Figure::name);
-    if (promised == blocker.figures.end()) return;
-    const std::string bound = promised_bound(Duration{promised->value});
-    if (const std::size_t at = blocker.sentence.find(bound); at != std::string::npos)
-        blocker.sentence.erase(at, bound.size());
+    for (Fact& fact : blocker.facts) {
+        if (auto* reservation = std::get_if<fact::HasReservation>(&fact)) {
+            reservation->starts_in.reset();
+        }
+    }
 }
 
 }  // namespace gpuctl::whatif

@@ -1,30 +1,30 @@
 #pragma once
-// When a waiting job starts if nothing more is submitted: a copy of the engine is lived on, in
-// which what runs ends and what waits starts by the engine's own decisions, with all limits,
-// guarantees, shares, windows and promises. Slower and truer than estimate_starts(), which knows of
-// GPUs alone and is for lists.
+// When a waiting job starts if nothing more is submitted: a copy of the engine is simulated, in
+// which running work ends and waiting work starts by the engine's own decisions, with all limits,
+// guarantees, shares, windows and reservations. Slower and more accurate than estimate_starts(),
+// which knows only GPUs and is for lists.
 //
-// Not foreseen: jobs that are stopped for others do not come back, elastic ones do not grow.
+// Not simulated: preempted jobs do not return, elastic jobs do not grow.
 
 #include <string_view>
 
+#include "scheduler/model/explanation/explanation.hpp"
 #include "scheduler/model/pod.hpp"
-#include "scheduler/model/reason.hpp"
-#include "scheduler/plan/start_estimate.hpp"
+#include "scheduler/plan/estimate/start_estimate.hpp"
 #include "scheduler/whatif/remedies.hpp"
 
 namespace gpuctl::whatif {
 
-// `exported`: Engine::export_state(). `likely`: everything lasts as long as the median; `latest`:
-// to its limit; each never when it depends on an end that nobody knows. `told`, what the list says,
-// stands where too much happens before it starts, or `go_on` says to end. Nothing: it does not wait
-// there.
+// `exported`: Engine::export_state(). `likely`: all work runs for its median; `latest`: to its
+// limit. A time is never if it depends on an unknown end. `told`, the estimate of the list, is
+// returned if too much happens before the start, or if `go_on` ends the search. Nothing: the job
+// does not wait there.
 std::optional<StartEstimate> foresee_start(std::string_view exported, const ObjectKey& job,
                                            Instant now, const std::optional<StartEstimate>& told,
                                            const GoOn& go_on = {});
 
-// Where `told` says by when the job starts, the reason beside it says nothing else: what the first
-// in line is promised reckons with limits alone, and may be later.
+// Makes `blocker` consistent with `told`: the head-of-line reservation counts with limits alone,
+// and may be later.
 void keep_to(const std::optional<StartEstimate>& told, Explanation& blocker);
 
 }  // namespace gpuctl::whatif

@@ -1,23 +1,23 @@
-// What whoever sets the limits could do: raise those in the way, as far as the job needs; where
-// others wait before it under the same limits, as far as they and it need.
+// Changes by administrators of limits: raise the blocking limits as far as the job needs; if jobs
+// before it wait under the same limits, as far as they and it need.
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "scheduler/state/limits.hpp"
+#include "scheduler/state/accounts/limits.hpp"
 #include "scheduler/whatif/question.hpp"
 
 namespace gpuctl::whatif {
 namespace {
 
-// What has to fit: a gang's missing ranks, or one pod.
+// The request that has to fit: all missing ranks of a gang, or one pod.
 Load asked(const ClusterState& state, const Readiness& ready) {
     const std::size_t pods =
         ready.all_or_nothing ? static_cast<std::size_t>(ready.ranks_needed) : 1;
     Load load;
     for (std::size_t i = 0; i < std::min(pods, ready.pods.size()); ++i) {
-        const Shape& shape = state.shapes().at(state.pod(ready.pods[i]).shape);
+        const Shape& shape = state.pods.shapes().at(state.pod(ready.pods[i]).shape);
         load.gpus += shape.gpus;
         load.cpu += shape.cpu;
         load.memory += shape.memory;
@@ -25,29 +25,29 @@ Load asked(const ClusterState& state, const Readiness& ready) {
     return load;
 }
 
-// What a job that waits would hold of a limit; nothing of those that it does not lie under.
+// What a waiting job would hold under a limit; zero for a limit that does not apply to it.
 class Demand {
 public:
     Demand(const ClusterState& state, const JobRow& own, const LimitHit& hit)
         : state_(state), own_(own), hit_(hit) {}
-    // Of everybody else who waits.
+    // Of all other waiting jobs.
     [[nodiscard]] std::int64_t of_others() const {
         std::int64_t sum = 0;
         Readiness ready;
-        for (const auto& [key, id] : state_.jobs_by_key()) {
+        for (const auto& [key, id] : state_.jobs.jobs_by_key()) {
             const JobRow& job = state_.job(id);
             if (key == own_.key || !lies_under(job)) continue;
-            state_.read_readiness(id, ready);
+            state_.waiting.read_readiness(id, ready);
             if (ready.hold == Reason::none && !ready.pods.empty()) sum += of(job, ready);
         }
         return sum;
     }
-    // Of which whatever its pods hold or would hold is a whole number: no amount between two of
-    // them lets anybody in whom the smaller does not.
+    // The greatest common divisor of all amounts that pods hold or would hold: an amount between
+    // two multiples admits no more than the smaller.
     [[nodiscard]] std::int64_t grain() const {
         std::int64_t grain = 0;
         std::set<ShapeId> seen;
-        for (const auto& [key, id] : state_.jobs_by_key()) {
+        for (const auto& [key, id] : state_.jobs.jobs_by_key()) {
             const JobRow& job = state_.job(id);
             if (!lies_under(job)) continue;
             for (const PodId pod : job.pods) {
@@ -61,7 +61,7 @@ public:
 private:
     [[nodiscard]] bool lies_under(const JobRow& job) const {
         if (!hit_.queue.exists()) {
-            const bool in_pool = hit_.kind == LimitKind::tenant_pool_gpus || is_budget(hit_.kind);
+            const bool in_pool = limit_row(hit_.kind).is_of_one_pool;
             return job.tenant == own_.tenant && (!in_pool || job.pool == own_.pool);
         }
         QueueId id = job.queue;
@@ -72,27 +72,22 @@ private:
         return of(job, ready.all_or_nothing ? asked(state_, ready) : load_of(state_, ready.pods));
     }
     [[nodiscard]] std::int64_t of(const JobRow& job, const Load& load) const {
-        switch (hit_.kind) {
-            case LimitKind::queue_jobs:
-                return job.pods_held == 0 ? 1 : 0;
-            case LimitKind::queue_gpus_per_job:
-                return 0;
-            case LimitKind::tenant_cpu:
+        if (limit_row(hit_.kind).freed == LimitFreed::by_nothing) return 0;
+        switch (limit_row(hit_.kind).unit) {
+            case LimitUnit::jobs:
+                return job.holding.pods == 0 ? 1 : 0;
+            case LimitUnit::cpu:
                 return load.cpu.value();
-            case LimitKind::tenant_memory:
+            case LimitUnit::memory:
                 return load.memory.value();
-            case LimitKind::queue_budget:
-                return time_of(state_.budgets().of(hit_.queue), job, load);
-            case LimitKind::tenant_budget:
-                return time_of(state_.budgets().of(own_.tenant, own_.pool), job, load);
-            default:
-                return load.gpus.value();
+            case LimitUnit::gpu_time: {
+                const Spending& spending = state_.accounts.budgets().of(own_, hit_).spending;
+                return spending.needed(load.gpus, job.run.time_max, state_.now()).value();
+            }
+            case LimitUnit::gpus:
+                break;
         }
-    }
-    [[nodiscard]] std::int64_t time_of(const Budget* budget, const JobRow& job,
-                                       const Load& load) const {
-        if (budget == nullptr) return 0;
-        return budget->spending.needed(load.gpus, job.run_time_max, state_.now()).value();
+        return load.gpus.value();
     }
 
     const ClusterState& state_;
@@ -100,45 +95,40 @@ private:
     const LimitHit& hit_;
 };
 
-// The least by which raising a limit may make a difference, and not less than a file can hold.
-std::int64_t unit_of(LimitKind kind, const Demand& demand) {
+// The smallest step of a limit that may make a difference, and that a file can state.
+std::int64_t unit_of(const LimitRow& limit, const Demand& demand) {
     constexpr std::int64_t kMemoryLeast = std::int64_t{1} << 20;
-    switch (kind) {
-        case LimitKind::queue_jobs:
-        case LimitKind::queue_gpus_per_job:
+    if (limit.freed == LimitFreed::by_nothing) return 1;
+    switch (limit.unit) {
+        case LimitUnit::jobs:
             return 1;
-        case LimitKind::queue_budget:
-        case LimitKind::tenant_budget:
+        case LimitUnit::gpu_time:
             return kGpuTimePerGpuHour / 1000;
-        case LimitKind::tenant_memory:
+        case LimitUnit::memory:
             return std::max(demand.grain(), kMemoryLeast);
-        default:
-            return std::max<std::int64_t>(demand.grain(), 1);
+        case LimitUnit::gpus:
+        case LimitUnit::cpu:
+            break;
     }
+    return std::max<std::int64_t>(demand.grain(), 1);
 }
 
 constexpr std::int64_t rounded_up(std::int64_t amount, std::int64_t unit) {
     return (amount + unit - 1) / unit * unit;
 }
 
-bool can_be_raised(LimitKind kind) {
-    return kind != LimitKind::queue_lending && !is_of_pools(kind);  // what is kept is others'
-}
-
 LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& hit) {
     const Demand demand{state, job, hit};
-    LimitInWay out{hit, hit.held + hit.needed, unit_of(hit.kind, demand)};
+    LimitInWay out{hit, hit.held + hit.needed, unit_of(limit_row(hit.kind), demand)};
     if (is_budget(hit.kind)) {
-        // What was carried over from the period before is no part of what the policy says.
-        const Budget* budget = hit.queue.exists() ? state.budgets().of(hit.queue)
-                                                  : state.budgets().of(job.tenant, job.pool);
-        out.least -= budget->spending.carried().value();
+        // The amount carried over from the previous period is not part of the policy.
+        out.least -= state.accounts.budgets().of(job, hit).spending.carried().value();
         out.least = rounded_up(out.least, out.unit);
     }
     out.levels = rounded_up(demand.of_others(), out.unit) / out.unit;
-    // Nobody's going gives these back.
-    const bool is_own = is_budget(hit.kind) || hit.kind == LimitKind::queue_gpus_per_job;
-    if (!is_own) out.lowest = -((out.least - hit.limit - 1) / out.unit);
+    // Evictions do not release these.
+    if (limit_row(hit.kind).freed == LimitFreed::by_other_jobs)
+        out.lowest = -((out.least - hit.limit - 1) / out.unit);
     return out;
 }
 
@@ -147,15 +137,15 @@ LimitInWay in_way(const ClusterState& state, const JobRow& job, const LimitHit& 
 std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId id) {
     const JobRow& job = state.job(id);
     Readiness ready;
-    state.read_readiness(id, ready);
+    state.waiting.read_readiness(id, ready);
     const bool can_be_limited = ready.hold == Reason::none && !ready.pods.empty() &&
                                 job.queue.exists() && job.priority < kSystemPriority;
     std::vector<LimitInWay> out;
     if (!can_be_limited) return out;
-    // What is kept back for others is not the queue's to raise, but may be made room in by stopping
-    // them: whether the rest is enough is tried.
+    // Reservations for other queues cannot be raised, but evictions may make room in them: a trial
+    // shows whether raising the other limits is sufficient.
     const auto take = [&](const LimitHit& hit) {
-        if (can_be_raised(hit.kind)) out.push_back(in_way(state, job, hit));
+        if (limit_row(hit.kind).raise != nullptr) out.push_back(in_way(state, job, hit));
         return true;
     };
     visit_limits(state, job, asked(state, ready), take);
@@ -165,8 +155,8 @@ std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId id) {
 
 namespace {
 
-// Of what waits under the limits, so many parts are let in; more may help less, as others may take
-// the room, so that the small numbers are tried first.
+// The number of parts of the waiting demand that are admitted step by step. More may help less,
+// because other jobs may take the room, so small numbers are tried first.
 constexpr std::int64_t kParts = 256;
 
 Levels part(const std::vector<LimitInWay>& limits, std::int64_t parts) {
@@ -211,7 +201,7 @@ std::optional<Remedy> try_higher_limits(Question& question) {
             less[i] = level == not_at_all ? kNotRaised : level;
             return helps_with(less);
         };
-        // Mostly nobody gives way, and one less is too little.
+        // Usually no job gives way, and one level less is not sufficient.
         if (!with_this((*levels)[i] - 1)) continue;
         if (const auto found = smallest(low, (*levels)[i] - 1, with_this)) {
             (*levels)[i] = *found == not_at_all ? kNotRaised : *found;

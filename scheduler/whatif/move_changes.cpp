@@ -1,10 +1,10 @@
-// What others would have to do: move out of the way. Who and where to is looked for on the columns;
-// told is what then was lived, from the stop to the new start.
+// Changes by other users: move running jobs. The search runs on the columns; the result is reported
+// only if a simulation of it, from the stop to the restart, confirms it.
 
 #include <algorithm>
 
-#include "scheduler/model/quantity.hpp"
-#include "scheduler/plan/move_search.hpp"
+#include "scheduler/model/policy/quantity.hpp"
+#include "scheduler/plan/preempt/move_search.hpp"
 #include "scheduler/whatif/question.hpp"
 
 namespace gpuctl::whatif {
@@ -14,21 +14,21 @@ constexpr int kLivesMost = 24;
 constexpr std::int64_t kMsPerMinute = 60'000;
 
 std::string node_of(const ClusterState& state, const std::string& uid) {
-    const PodId id = state.find_pod(uid);
+    const PodId id = state.pods.find_pod(uid);
     if (!id.exists() || !state.pod(id).node.exists()) return "";
     return state.node(state.pod(id).node).facts.name;
 }
 
 std::string uid_anew(const std::string& uid) { return uid + "/moved"; }
 
-// By whoever may: its owner, who made it.
+// By a user with that right: the owner.
 void stop(Trial& trial, const ClusterState& before, JobId id) {
     const JobRow& job = before.job(id);
     if (job.record) trial.happen(JobDeleteRequested{job.key, false});
     for (const PodId pod : job.pods) trial.happen(PodRemoved{before.pod(pod).facts.uid});
 }
 
-// The same job from its beginning. Pods that ended are not made again.
+// The same job from its beginning. Ended pods are not created again.
 void start(Trial& trial, const ClusterState& before, JobId id) {
     const JobRow& job = before.job(id);
     const Instant now = trial.state().now();
@@ -52,9 +52,9 @@ void start(Trial& trial, const ClusterState& before, JobId id) {
     }
 }
 
-// Whoever else held room holds it still, where he did.
+// Every other job that held room still holds it, on the same nodes.
 bool are_left_alone(const ClusterState& before, const ClusterState& after, const Units& moved) {
-    for (const auto& [key, id] : before.jobs_by_key()) {
+    for (const auto& [key, id] : before.jobs.jobs_by_key()) {
         const bool is_moved = std::any_of(moved.begin(), moved.end(), [&](const EvictionUnit* one) {
             return before.job(one->job).key == key;
         });
@@ -68,7 +68,7 @@ bool are_left_alone(const ClusterState& before, const ClusterState& after, const
     return true;
 }
 
-// Where its pods were and are; none: one of them found no place, or all came back to their own.
+// The old and new nodes of its pods; none: one of them found no node, or all returned to their own.
 std::optional<MovedJob> look_at(const EvictionUnit& unit, const ClusterState& before,
                                 const ClusterState& after) {
     const JobRow& job = before.job(unit.job);
@@ -86,12 +86,12 @@ std::optional<MovedJob> look_at(const EvictionUnit& unit, const ClusterState& be
     return has_moved ? std::optional{std::move(out)} : std::nullopt;
 }
 
-// Who stops them may be quick or slow: what comes free by the first may be taken by others before
-// the last has stopped.
+// The jobs may be stopped together or slowly: other jobs may use the room of the first before the
+// last has stopped.
 enum class Stopping : std::uint8_t { together, one_by_one };
 
-// They stop; the job that waits starts; they start again, one after another, and all find a place.
-// Nobody is stopped for any of that, whether he ran before or has just begun.
+// The jobs stop; the waiting job starts; the jobs start again, one after another, and all find
+// nodes. No job is evicted for any of that, whether it ran before or has just started.
 std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan, Stopping how) {
     const ClusterState& before = *question.state();
     std::optional<Trial> trial = question.begin_trial();
@@ -120,7 +120,7 @@ std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& pl
     return out;
 }
 
-// Both ways; told is how it ends for those who do as the steps say, one by one.
+// Both ways; the result is that of the second, in which the steps are done one by one.
 std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& plan) {
     if (plan.moved.size() > 1 && !live(question, plan, Stopping::together)) return std::nullopt;
     return live(question, plan, Stopping::one_by_one);
@@ -141,7 +141,7 @@ std::string lost_text(std::int64_t gpu_ms) {
     if (gpu_ms == 0) return "no work would be lost";
     const std::int64_t minutes = (gpu_ms + kMsPerMinute - 1) / kMsPerMinute;
     return std::to_string(minutes) + (minutes == 1 ? " GPU-minute" : " GPU-minutes") +
-           " of work would be done again";
+           " of work would be repeated";
 }
 
 Remedy told(std::vector<MovedJob> moves) {
@@ -156,7 +156,7 @@ Remedy told(std::vector<MovedJob> moves) {
                         nodes_text(job, &MovedPod::from) + " to " + nodes_text(job, &MovedPod::to);
         lost_gpu_ms += job.lost_gpu_ms;
     }
-    out.sentence += "; " + lost_text(lost_gpu_ms) + "; nobody is moved unless you do it";
+    out.sentence += "; " + lost_text(lost_gpu_ms) + "; gpuctl moves no job by itself";
     out.moves = std::move(moves);
     return out;
 }
@@ -166,7 +166,7 @@ Remedy told(std::vector<MovedJob> moves) {
 std::optional<Remedy> try_jobs_move(Question& question) {
     const ClusterState& state = *question.state();
     Readiness ready;
-    state.read_readiness(question.id(), ready);
+    state.waiting.read_readiness(question.id(), ready);
     if (!ready.waits || ready.hold != Reason::none || ready.pods.empty()) return std::nullopt;
     const auto needed = static_cast<std::size_t>(ready.all_or_nothing ? ready.ranks_needed : 1);
     ready.pods.resize(std::min(ready.pods.size(), needed));

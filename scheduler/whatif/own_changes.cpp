@@ -1,8 +1,8 @@
-// What the job's owner can change alone: its size, its queue, its pool.
+// Changes by the job's owner alone: its size, its queue, its pool.
 
 #include <algorithm>
 
-#include "scheduler/plan/explain_parts.hpp"
+#include "scheduler/model/amount_text.hpp"
 #include "scheduler/whatif/question.hpp"
 
 namespace gpuctl::whatif {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kPlacesTriedMax = 16;
 
 bool is_gang(const Question& question) {
-    return question.state()->gang_size(question.job()).value_or(0) > 0;
+    return question.state()->gangs.gang_size(question.job()).value_or(0) > 0;
 }
 
 void ask_for_gpus(PodFacts& pod, std::int64_t gpus) {
@@ -25,7 +25,7 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     if (pod == nullptr || pod->request.gpus.size() != 1) return std::nullopt;
     if (is_gang(question) && !question.waits_whole()) return std::nullopt;  // ranks are alike
     const std::int64_t asked = pod->request.gpus.front().amount.value() / kGpuMilliPerGpu;
-    // "So many fewer" grows where "so many" shrinks: the fewer, the easier.
+    // The search runs over "ranks fewer", because fewer ranks are easier to place.
     const auto less = smallest(1, asked - 1, [&](std::int64_t fewer) {
         const std::int64_t left = asked - fewer;
         return question.helps(
@@ -36,23 +36,23 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     const std::int64_t left = asked - *less;
     return with_stops(question, {ChangeKind::fewer_gpus, "", left,
                                  question.would_start() + " now with " +
-                                     explain_parts::gpus_noun(pod->request.gpus.front().resource,
-                                                              whole_gpus(left).value()) +
-                                     (is_gang(question) ? " a rank" : " a pod") + " instead of " +
-                                     std::to_string(asked)});
+                                     amounts::gpus_noun(pod->request.gpus.front().resource,
+                                                        whole_gpus(left).value()) +
+                                     (is_gang(question) ? " per rank" : " per pod") +
+                                     " instead of " + std::to_string(asked)});
 }
 
-// Only a gang of which nothing runs can become a smaller one.
+// Only a gang without running ranks can become smaller.
 std::optional<Remedy> try_fewer_ranks(Question& question) {
-    const auto gang = question.state()->gang_of(question.job());
+    const auto gang = question.state()->gangs.gang_of(question.job());
     if (!gang || gang->ranks < 2) return std::nullopt;
-    if (!gang->roles.empty()) return std::nullopt;  // which it could do without is not known
+    if (!gang->roles.empty()) return std::nullopt;  // it is unknown which roles it can omit
     const std::int32_t size = gang->ranks;
     const auto exist = static_cast<std::int64_t>(question.job().pods.size());
     if (!question.waits_whole() || exist < size) return std::nullopt;
     const ObjectKey key = question.job().key;
-    const bool has_object = question.state()->gang_sizes().contains(key);
-    const auto& notes = question.state()->outside().gang_notes;
+    const bool has_object = question.state()->gangs.gang_sizes().contains(key);
+    const auto& notes = question.state()->nodes.outside().gang_notes;
     const GangNote note = notes.contains(key) ? notes.at(key) : GangNote{};
     const auto fewer_by = [&](std::int64_t fewer) -> Change {
         const auto left = static_cast<std::int32_t>(size - fewer);
@@ -80,7 +80,7 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
 
 std::optional<Remedy> try_other_queue(Question& question) {
     const JobRow& job = question.job();
-    // Its controller would have to make all of its pods anew.
+    // Its controller would have to create all of its pods again.
     if (!question.waits_whole()) return std::nullopt;
     if (!job.pool.exists() || job.priority >= kSystemPriority) return std::nullopt;
     std::vector<QueueId> others = question.state()->pool(job.pool).queues;
@@ -101,8 +101,8 @@ namespace {
 
 bool is_of_pool(std::string_view label) { return label.ends_with("/pool"); }
 
-// Written for another pool: its label's selector and toleration, and that no pool has the node,
-// which is how the default pool is asked for. All else that its user wants stays.
+// Rewritten for another pool: the selector and toleration of the pool's label, and for the default
+// pool that no pool label exists. All other rules of its user stay.
 void move_to_pool(PodFacts& pod, const std::string& from, const std::string& to) {
     pod.pool = to;
     for (auto& [key, value] : pod.rules.node_selector) {
@@ -116,7 +116,7 @@ void move_to_pool(PodFacts& pod, const std::string& from, const std::string& to)
         const auto asked = std::erase_if(term.labels, [](const SelectorRequirement& one) {
             return one.op == SelectorOperator::does_not_exist && is_of_pool(one.key);
         });
-        // A term that asks for nothing else is met anywhere, so one of them always is.
+        // A term without further requirements is met by any node, so one term is always met.
         const bool is_met = asked > 0 && term.labels.empty() && term.fields.empty();
         if (is_met && !term.broken) return pod.rules.required_affinity.reset();
     }
@@ -128,10 +128,10 @@ std::optional<Remedy> try_other_pool(Question& question) {
     const JobRow& job = question.job();
     const PodFacts* pod = question.first_waiting();
     if (pod == nullptr || !question.waits_whole()) return std::nullopt;
-    // A pod bound to its pool by selectors of its own would have to be written anew.
+    // A pod that its own selectors bind to its pool would have to be rewritten.
     std::size_t tried = 0;
-    for (const auto& [name, id] : question.state()->pools_by_name()) {
-        if (id == job.pool || !question.state()->pool_exists(id)) continue;
+    for (const auto& [name, id] : question.state()->tree.pools_by_name()) {
+        if (id == job.pool || !question.state()->tree.pool_exists(id)) continue;
         if (question.state()->pool(id).nodes == 0 || ++tried > kPlacesTriedMax) continue;
         const Change change =
             make_anew(question, {[&](PodFacts& one) { move_to_pool(one, job.pool_wanted, name); },

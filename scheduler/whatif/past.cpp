@@ -17,7 +17,7 @@ PodFacts as_it_came(PodFacts facts) {
     return facts;
 }
 
-// What people and machines did; the rest were our decisions, or answers to them.
+// Events caused by users and machines; all others are our decisions, or answers to them.
 bool is_from_outside(const Event& event) {
     return std::holds_alternative<NodeObserved>(event) ||
            std::holds_alternative<NodeRemoved>(event) ||
@@ -63,7 +63,7 @@ void PastCollector::take(const Input& input) {
     }
 }
 
-// What was refused stopped nothing: a pod that goes later goes for another reason.
+// A refused request stopped nothing: if the pod goes later, it has another cause.
 void PastCollector::forget_refused(const Event& event) {
     if (const auto* eviction = std::get_if<PodEvictOutcome>(&event)) {
         const bool goes =
@@ -72,13 +72,13 @@ void PastCollector::forget_refused(const Event& event) {
     } else if (const auto* deletion = std::get_if<PodDeleteOutcome>(&event)) {
         if (!deletion->deleted) told_to_stop_.erase(deletion->uid);
     } else if (const auto* resize = std::get_if<WorkloadResizeOutcome>(&event)) {
-        const JobId job = engine_.state().find_job(resize->key);
+        const JobId job = engine_.state().jobs.find_job(resize->key);
         if (!job.exists() || engine_.state().job(job).elastic.in_flight) return;
         sizes_[resize->key] = engine_.state().job(job).elastic.size;
     }
 }
 
-// Within the window, too: only the engine knows which pods it told to stop.
+// Also within the window: only the engine knows which pods it has evicted.
 void PastCollector::step(const Input& input) {
     effects_.clear();
     engine_.step(input, effects_);
@@ -95,11 +95,11 @@ void PastCollector::step(const Input& input) {
 }
 
 void PastCollector::begin_window(Instant now) {
-    window_.begin = leads_up_ ? since_ : now;  // else the journal reaches back no further
+    window_.begin = leads_up_ ? since_ : now;  // else the journal does not reach back further
     window_.end = now;
     window_.exported = engine_.export_state();
     const ClusterState& state = engine_.state();
-    for (const auto& [key, id] : state.pods_by_key()) {
+    for (const auto& [key, id] : state.pods.pods_by_key()) {
         const PodRow& row = state.pod(id);
         if (!row.facts.ours || is_terminal(row.facts.phase)) continue;
         by_uid_.emplace(row.facts.uid, window_.pods.size());
@@ -107,7 +107,7 @@ void PastCollector::begin_window(Instant now) {
         pod.facts = as_it_came(row.facts);
         pod.arrived = row.facts.created_at;
         pod.was_there = true;
-        pod.was_running = row.standing == PodStanding::bound;
+        pod.was_running = row.bind.state == BindState::bound;
         if (pod.was_running) pod.started = row.facts.started_at;
         lives_.push_back({pod.started, Duration{}, false});
     }
@@ -117,7 +117,7 @@ PastCollector::Place PastCollector::place_of(const PodFacts& facts) {
     return {facts.key.namespace_name, facts.job.empty() ? facts.key.name : facts.job, facts.rank};
 }
 
-// A controller need not wait until the old one is gone.
+// A controller may create the replacement before the old pod is gone.
 void PastCollector::end_whom_it_stands_for(const PodFacts& facts, Instant now) {
     const Place place = place_of(facts);
     const auto old = std::find_if(ending_.begin(), ending_.end(),
@@ -164,7 +164,7 @@ void PastCollector::see(const PodFacts& facts, Instant now) {
     if (replaced_.contains(facts.uid)) return;
     auto known = by_uid_.find(facts.uid);
     if (known == by_uid_.end()) {
-        // Gated: nobody may place it yet. Ended: it is told again after a restart.
+        // Gated: it may not be placed yet. Ended: reported again after a restart.
         if (facts.gated || is_terminal(facts.phase)) return;
         known = by_uid_.emplace(facts.uid, place_in_window(facts, now)).first;
     }
@@ -190,7 +190,7 @@ void PastCollector::see_removed(const std::string& uid, const Event& event, Inst
     const auto known = by_uid_.find(uid);
     if (known == by_uid_.end()) return window_.events.push_back({now, event});
     PastPod& pod = window_.pods[known->second];
-    if (pod.ran > Duration{}) return;  // had ended
+    if (pod.ran > Duration{}) return;  // it had ended
     if (is_stopped_by_us(uid, pod.facts)) return end_life(known->second, now);
     const Life& life = lives_[known->second];
     if (life.started.happened()) {

@@ -1,6 +1,6 @@
 #pragma once
-// A stretch of the past, told apart into what people and machines did (it happens again in every
-// rerun) and what became of our pods by our own decisions (a rerun decides it anew).
+// A window of the past, divided into events of users and machines, which happen again in every
+// rerun, and the history of our pods by our own decisions, which a rerun decides again.
 
 #include <cstdint>
 #include <map>
@@ -14,21 +14,21 @@
 
 namespace gpuctl::whatif {
 
-// One pod of ours that was waiting or came within the window. One that we stopped, for others or as
-// too many of an elastic job, and that its controller made again, is the same pod: whether it is
-// stopped is decided anew.
+// One of our pods that waited or came within the window. If we stopped it, for another job or as a
+// surplus rank of an elastic job, and its controller created it again, that is the same pod: a
+// rerun decides again whether it is stopped.
 struct PastPod {
-    PodFacts facts;  // as it came: pending, on no node
+    PodFacts facts;  // as it was created: pending, on no node
     Instant arrived;
-    bool was_there = false;    // when the window began
-    bool was_running = false;  // likewise: its start is nobody's decision any more
-    Instant started;           // in fact; never: it did not
-    Duration ran;              // without what stops cost; 0: not seen to end
+    bool was_there = false;    // at the beginning of the window
+    bool was_running = false;  // likewise: its start is not decided again
+    Instant started;           // really; never: it did not start
+    Duration ran;              // without the cost of preemptions; 0: its end was not observed
     PodPhase ended_as = PodPhase::succeeded;
     Instant given_up;  // removed before it started
 };
 
-// The job it belongs to; a pod alone is one by its own name.
+// The job that it belongs to; a lone pod is a job of its own name.
 ObjectKey job_of(const PodFacts& facts);
 
 struct PastEvent {
@@ -39,34 +39,35 @@ struct PastEvent {
 struct PastWindow {
     Instant begin;
     Instant end;
-    std::string exported;           // the engine when the window began
-    std::vector<PastEvent> events;  // by time
-    std::vector<PastPod> pods;      // by first sight
+    std::string exported;           // the engine at the beginning of the window
+    std::vector<PastEvent> events;  // ordered by time
+    std::vector<PastPod> pods;      // in the order of the first observation
 };
 
-// What a life of so long brings its pod forward; one that was stopped before first has to get where
-// it was.
+// The progress of its pod in a run of this length; after a preemption it first has to reach its
+// previous progress again.
 Duration progress(const PodFacts& facts, Duration life, bool was_stopped);
-// What of that outlives a stop: up to the last checkpoint.
+// The part of the progress that survives a preemption: up to the last checkpoint.
 Duration kept(const PodFacts& facts, Duration done);
 
-// Fed with journaled inputs in order, those before `since` included: they lead up to it.
+// Takes journaled inputs in order, including those before `since`: they produce the state at the
+// beginning of the window.
 class PastCollector {
 public:
     PastCollector(Engine engine, Instant since) : engine_(std::move(engine)), since_(since) {}
     void take(const Input& input);
-    // The window ends then, however long ago the last input came: who waits waits all the while.
-    // An empty `exported`: there is no journal of it.
+    // The window ends then, even if the last input is older: waiting jobs wait until then. An empty
+    // `exported`: the journal does not cover the window.
     [[nodiscard]] PastWindow finish(Instant until) &&;
 
 private:
-    // Between two stops of ours; by the pod's place in the window.
+    // A run between two of our preemptions; by the pod's index in the window.
     struct Life {
         Instant started;
-        Duration kept;  // from the lives before
+        Duration kept;  // from earlier runs
         bool was_stopped = false;
     };
-    // Who was stopped: namespace, job or the pod's own name, rank.
+    // Identity of a stopped pod: namespace, job or the pod's own name, rank.
     using Place = std::tuple<std::string, std::string, std::int32_t>;
 
     void step(const Input& input);
@@ -82,16 +83,16 @@ private:
 
     Engine engine_;
     Instant since_;
-    bool leads_up_ = false;  // something was taken from before
+    bool leads_up_ = false;  // there was an input before the window
     EffectList effects_;
     PastWindow window_;
     std::map<std::string, std::size_t, std::less<>> by_uid_;
     std::vector<Life> lives_;
     std::set<std::string, std::less<>> told_to_stop_;   // uids
-    std::map<ObjectKey, std::int32_t> sizes_;           // told to elastic jobs
-    std::multimap<Place, std::size_t> stopped_;         // and not made again yet
-    std::map<std::string, Place, std::less<>> ending_;  // by uid: told to stop, and still there
-    std::set<std::string, std::less<>> replaced_;       // uids: made again before they were gone
+    std::map<ObjectKey, std::int32_t> sizes_;           // requested for elastic jobs
+    std::multimap<Place, std::size_t> stopped_;         // and not created again yet
+    std::map<std::string, Place, std::less<>> ending_;  // by uid: stopped by us, and still there
+    std::set<std::string, std::less<>> replaced_;       // uids: replaced before they were gone
 };
 
 }  // namespace gpuctl::whatif

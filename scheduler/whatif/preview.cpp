@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kShownMost = 10;
 
-// Run times as they were; of pods nobody saw end: what their user expected, else what others of
-// their namespace took, else what anybody did. 0: those that run on at the end of the window.
+// Run times as observed. For pods without an observed end: the stated run time, else the median of
+// their namespace, else the median of all. 0: pods that run beyond the end of the window.
 class RunTimes {
 public:
     explicit RunTimes(const PastWindow& past) {
@@ -40,7 +40,7 @@ private:
     std::map<std::string, std::vector<Duration>> by_tenant_;
 };
 
-// One job on both sides; times of its first pod, work of all.
+// One job on both sides; times of its first pod, work of all pods.
 struct Both {
     PreviewJob job;
     Instant started_in_fact;
@@ -49,9 +49,9 @@ struct Both {
     std::int64_t gpu_ms_before = 0;
     std::int64_t gpu_ms_after = 0;
     bool is_guessed = false;
-    bool is_news = false;    // something of it waited in the window
-    Instant given_up;        // nothing of it waits from then on; never: something does
-    std::string queue_gone;  // that it was in
+    bool is_news = false;    // some pod of it waited in the window
+    Instant given_up;        // no pod of it waits from then on; never: one does
+    std::string queue_gone;  // the queue that it was in
     Reason why_gone = Reason::none;
 };
 
@@ -59,8 +59,8 @@ void keep_earliest(Instant& earliest, Instant at) {
     if (at.happened() && (!earliest.happened() || at < earliest)) earliest = at;
 }
 
-// GPU-milliseconds overflow nowhere: 2^63 is 10^6 GPUs for 290 years; of a pod, thousandths of them
-// neither.
+// GPU-milliseconds do not overflow: 2^63 is 10^6 GPUs for 290 years; nor do thousandths of them for
+// one pod.
 std::int64_t gpu_ms(GpuMilli gpus, std::int64_t ran_ms) {
     return gpus.value() * ran_ms / kGpuMilliPerGpu;
 }
@@ -122,7 +122,7 @@ private:
         std::int64_t sum = 0;
         for (const Duration wait : of.waits) sum += wait.ms();
         of.figures.mean = Duration{sum / static_cast<std::int64_t>(of.waits.size())};
-        of.figures.p95 = of.waits[(of.waits.size() * 95 + 99) / 100 - 1];  // nearest rank
+        of.figures.p95 = of.waits[(of.waits.size() * 95 + 99) / 100 - 1];  // nearest-rank method
         return of.figures;
     }
     std::int64_t jobs_ = 0;
@@ -174,7 +174,7 @@ void sum_up(std::map<ObjectKey, Both>& by_job, Preview& out) {
     for (auto& [key, both] : by_job) {
         PreviewJob& job = both.job;
         job.key = key;
-        if (!both.is_news) {  // ran before and all along
+        if (!both.is_news) {  // it ran before and during the whole window
             all.add_work(both);
             by_tenant[key.namespace_name].add_work(both);
             continue;

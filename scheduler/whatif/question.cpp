@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/model/quantity.hpp"
+#include "scheduler/model/policy/quantity.hpp"
 
 namespace gpuctl::whatif {
 
@@ -10,28 +10,28 @@ Question::Question(std::string_view exported, ObjectKey job, Instant now, GoOn g
     : key_(std::move(job)), now_(now), go_on_(std::move(go_on)) {
     Result<Trial> base = Trial::of(exported, now);
     if (!base) return;
-    base->happen(WokeUp{});  // its clock stood since its last input: what runs has done more by now
+    base->happen(WokeUp{});  // advances its clock to now: running work has made progress
     base->settle();
     base_.emplace(std::move(*base));
     settled_ = base_->exported();
-    id_ = base_->state().find_job(key_);
+    id_ = base_->state().jobs.find_job(key_);
     if (id_.exists()) missing_ = missing(base_->state());
 }
 
-// Ranks that a gang still lacks to run as a whole; waiting pods of any other job.
+// Missing ranks of a gang; waiting pods of any other job.
 std::int64_t Question::missing(const ClusterState& state) const {
-    const JobId id = state.find_job(key_);
+    const JobId id = state.jobs.find_job(key_);
     if (!id.exists()) return 0;
     const JobRow& row = state.job(id);
     std::int64_t waiting = 0;
-    const GangSize size = state.gang_of(row).value_or(GangSize{});
+    const GangSize size = state.gangs.gang_of(row).value_or(GangSize{});
     GangTally held{size};
     for (const PodId pod_id : row.pods) {
         const PodRow& pod = state.pod(pod_id);
         if (pod.facts.terminating) continue;
-        if (pod.standing == PodStanding::waiting) {
+        if (pod.bind.state == BindState::waiting) {
             ++waiting;
-        } else if (pod.standing != PodStanding::done || pod.facts.phase == PodPhase::succeeded) {
+        } else if (pod.bind.state != BindState::done || pod.facts.phase == PodPhase::succeeded) {
             held.add(pod.facts.role);
         }
     }
@@ -41,15 +41,16 @@ std::int64_t Question::missing(const ClusterState& state) const {
 const PodFacts* Question::first_waiting() const {
     for (const PodId id : job().pods) {
         const PodRow& pod = base_->state().pod(id);
-        if (pod.standing == PodStanding::waiting) return &pod.facts;
+        if (pod.bind.state == BindState::waiting) return &pod.facts;
     }
     return nullptr;
 }
 
 bool Question::is_refused() const {
     const std::vector<PodId>& pods = job().pods;
-    return std::any_of(pods.begin(), pods.end(),
-                       [this](PodId id) { return base_->state().pod(id).bar == PodBar::refused; });
+    return std::any_of(pods.begin(), pods.end(), [this](PodId id) {
+        return base_->state().pod(id).bind.bar == PodBar::refused;
+    });
 }
 
 std::optional<Trial> Question::begin_trial() {
@@ -63,13 +64,13 @@ std::optional<Trial> Question::begin_trial() {
 }
 
 bool Question::moves_on(const Trial& trial) const {
-    if (!trial.state().find_job(key_).exists()) return false;
+    if (!trial.state().jobs.find_job(key_).exists()) return false;
     const std::vector<StoppedPod>& stopped = trial.stopped();
     const bool is_stopped = std::any_of(stopped.begin(), stopped.end(),
                                         [this](const StoppedPod& pod) { return pod.job == key_; });
-    if (is_stopped) return false;  // it started and gave way again, or lost what it had
+    if (is_stopped) return false;  // it started and was evicted again, or lost capacity
     const std::int64_t left = missing(trial.state());
-    const bool is_gang = base_->state().gang_size(job()).value_or(0) > 0;
+    const bool is_gang = base_->state().gangs.gang_size(job()).value_or(0) > 0;
     return is_gang ? left == 0 : left < missing_;
 }
 
@@ -101,7 +102,7 @@ std::string Question::would_start() const {
 bool Question::waits_whole() const {
     const std::vector<PodId>& pods = job().pods;
     return std::all_of(pods.begin(), pods.end(), [this](PodId id) {
-        return base_->state().pod(id).standing == PodStanding::waiting;
+        return base_->state().pod(id).bind.state == BindState::waiting;
     });
 }
 
@@ -131,11 +132,11 @@ std::string gpus_text(GpuMilli gpus) {
 
 namespace {
 
-// Its owner takes back what waits.
+// Its owner withdraws the waiting pods.
 void withdraw(Trial& trial, const ObjectKey& job, const std::vector<PodFacts>& pods) {
     trial.happen(JobDeleteRequested{job, false});
     for (const PodFacts& pod : pods) trial.happen(PodRemoved{pod.uid});
-    trial.settle();  // others take what was promised to it, or what it stood before
+    trial.settle();  // other jobs use its reservation, or what it was before in line for
 }
 
 }  // namespace
@@ -145,7 +146,7 @@ Change make_anew(const Question& question, const Rewrite& rewrite) {
     std::vector<PodFacts> after;
     for (const PodId id : question.job().pods) {
         const PodRow& pod = question.state()->pod(id);
-        if (pod.standing != PodStanding::waiting) continue;
+        if (pod.bind.state != BindState::waiting) continue;
         before.push_back(pod.facts);
         if (after.size() >= rewrite.pods_most) continue;
         after.push_back(pod.facts);
@@ -173,13 +174,13 @@ Change make_anew(const Question& question, const Rewrite& rewrite) {
 
 namespace {
 
-// What is not built, and ranks that do not exist yet, no change that is tried here brings.
+// No change that is tried here provides a missing feature, or ranks that do not exist yet.
 bool may_help(ChangeKind kind, const ClusterState& state, JobId job) {
     Readiness ready;
-    state.read_readiness(job, ready);
+    state.waiting.read_readiness(job, ready);
     switch (ready.hold) {
         case Reason::unsupported_feature:
-            return kind == ChangeKind::other_pool;  // where nodes count what a device class serves
+            return kind == ChangeKind::other_pool;  // to nodes that count the resource
         case Reason::gang_incomplete:
         case Reason::gang_size_unknown:
         case Reason::gated:

@@ -1,54 +1,56 @@
 #pragma once
-// A waiting job in a frozen world, and whether a change would let it start. Private to whatif/.
+// A waiting job in a frozen state, and whether a change would let it start. Private to whatif/.
 
 #include <functional>
 #include <limits>
 #include <optional>
 
+#include "scheduler/state/accounts/limits.hpp"
 #include "scheduler/whatif/remedies.hpp"
 #include "scheduler/whatif/trial.hpp"
 
 namespace gpuctl::whatif {
 
 using Change = std::function<void(Trial&)>;
-// Of what people may do in more than one way, all of them: pods end one after the other or at once.
+// All ways in which people may carry out a change: for example, pods end one after the other or at
+// once.
 using Ways = std::vector<Change>;
 
 class Question {
 public:
     Question(std::string_view exported, ObjectKey job, Instant now, GoOn go_on);
 
-    // The world before any change, with everything placed that can be. None: the bytes are no
-    // state.
+    // The state before any change, after everything that can be placed was placed. None: the bytes
+    // are no state.
     [[nodiscard]] const ClusterState* state() const { return base_ ? &base_->state() : nullptr; }
     [[nodiscard]] const JobRow& job() const { return base_->state().job(id_); }
     [[nodiscard]] JobId id() const { return id_; }
-    [[nodiscard]] const PodFacts* first_waiting() const;  // of its pods
+    [[nodiscard]] const PodFacts* first_waiting() const;  // of the job
     [[nodiscard]] bool waits() const { return base_ && id_.exists() && missing_ > 0; }
-    // By the cluster: a right or a policy forbids the bind of one of its pods, and whether it would
-    // elsewhere, no copy of the engine can know.
+    // The cluster refused the bind of one of its pods by a permission or a policy. No copy of the
+    // engine can know whether another bind would be accepted.
     [[nodiscard]] bool is_refused() const;
 
-    // Lives the change in a copy and looks whether the job moves on. False as well when the search
-    // is to end.
+    // Simulates the change in a copy and checks whether the job makes progress. False as well if
+    // the search is to end.
     bool helps(const Change& change);
-    // Whichever way it is done.
+    // In all ways.
     bool helps(const Ways& ways);
-    // "it would start", or "1 of its 3 waiting pods would start": as the last change that helped.
+    // "it would start", or "1 of its 3 waiting pods would start": for the last change that helped.
     [[nodiscard]] std::string would_start() const;
-    // By the last change that helped, in any of its ways.
+    // For the last change that helped, over all its ways.
     [[nodiscard]] const std::vector<StoppedJob>& stops() const { return stops_; }
-    // Nothing of it runs or is being bound: it could be another job altogether.
+    // None of its pods runs or is being bound: it could be replaced by another job.
     [[nodiscard]] bool waits_whole() const;
-    // How often something was tried, or looked for on the columns.
+    // The number of trials and of searches on the columns.
     [[nodiscard]] int looked() const { return looked_; }
     void note_look() { ++looked_; }
-    // A copy to live more than one change in; none: the search is to end.
+    // A copy for a sequence of changes; none: the search is to end.
     std::optional<Trial> begin_trial();
-    // Something was left untried, as trials or time were used up.
+    // Something was not tried because the limit of trials or time was reached.
     [[nodiscard]] bool ended_early() const { return ended_early_; }
-    // In a copy: does the job start, a gang as a whole, any one pod of the others, and is none of
-    // it stopped for others?
+    // In a copy: the job starts, a gang completely, any other job with any one pod, and none of its
+    // pods is evicted.
     [[nodiscard]] bool moves_on(const Trial& trial) const;
 
 private:
@@ -60,7 +62,7 @@ private:
     std::optional<Trial> base_;
     JobId id_;
     std::int64_t missing_ = 0;
-    std::int64_t started_ = 0;  // by the last change that helped
+    std::int64_t started_ = 0;  // for the last change that helped
     std::vector<StoppedJob> stops_;
     GoOn go_on_;
     int trials_left_ = 200;
@@ -68,43 +70,46 @@ private:
     int looked_ = 0;
 };
 
-// The smallest amount in [low, high] that helps, if `high` does and more never helps less; at any
-// rate one that does while one less does not. The last that is tried and helps is the one returned.
+// The smallest amount in [low, high] that helps, if `high` helps and a larger amount never helps
+// less. Otherwise: an amount that helps while one less does not. The last amount tried that helps
+// is returned.
 std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
                                      const std::function<bool(std::int64_t)>& helps_with);
-// As found by the last change that helped: with whom that stops.
+// The remedy with the evictions of the last change that helped.
 Remedy with_stops(const Question& question, Remedy remedy);
 // "1 GPU", "0.5 GPUs".
 std::string gpus_text(GpuMilli gpus);
 
-// What its owner does to a job: there is no way to change one that was made.
+// A change of a job by its owner: a submitted job cannot be changed, so it is replaced.
 struct Rewrite {
     std::function<void(PodFacts&)> pod;
-    std::function<void(JobSpec&)> spec = [](JobSpec&) {};  // of what was submitted through us
-    std::size_t pods_most = kRanksMaximum;                 // those behind so many are left out
+    std::function<void(JobSpec&)> spec = [](JobSpec&) {};  // of a submitted job
+    std::size_t pods_most = kRanksMaximum;                 // further pods are dropped
 };
-// The job is deleted and, once that has had its effect on others, made anew: last in line. One of
-// which something runs stays, and its waiting pods are changed where they are, as a controller
+// The job is deleted and, once that has had its effect on other jobs, submitted again: last in
+// line. A job with running pods stays, and its waiting pods are changed in place, as a controller
 // does.
 Change make_anew(const Question& question, const Rewrite& rewrite);
 
-// A limit that a job would cross if it started now, and how far one would raise it. Amounts are as
-// people are told them, and such as a configuration can hold.
+// A limit that a job would exceed if it started now, and how far it could be raised. Amounts are
+// rounded as in reports, and such that a configuration can state them.
 struct LimitInWay {
     LimitHit hit;
-    std::int64_t least = 0;   // lets it in if nobody else comes
-    std::int64_t unit = 1;    // raised further by whole ones of these
-    std::int64_t levels = 0;  // so many more let everybody else in who waits under it
-    std::int64_t lowest = 0;  // the least level above the limit; below 0 where others may give way
-    // Of one GPU model of several there may be room under another.
-    [[nodiscard]] bool may_stay() const { return hit.kind == LimitKind::queue_model_maximum; }
+    std::int64_t least = 0;   // admits the job if no other job comes
+    std::int64_t unit = 1;    // raised further in steps of this amount
+    std::int64_t levels = 0;  // this many steps admit every other job that waits under it
+    std::int64_t lowest = 0;  // the lowest level; negative if other jobs may give way
+    // With several GPU models there may be room under the limit of another model.
+    [[nodiscard]] bool may_stay() const {
+        return limit_row(hit.kind).scope == LimitScope::queue_model;
+    }
 };
-// By limit: 0 is its least amount, each one more a unit more, and less where others give way or
-// another change lets less be held; kNotRaised: it stays as it is.
+// By limit: level 0 is its `least` amount, each level one unit more; negative levels if other jobs
+// give way or another change reduces usage; kNotRaised: unchanged.
 using Levels = std::vector<std::int64_t>;
 inline constexpr std::int64_t kNotRaised = std::numeric_limits<std::int64_t>::min();
 
-// The job's own queue's first, then upwards; without those that nobody would raise.
+// The limits of the job's own queue first, then upwards; without limits that cannot be raised.
 std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId job);
 struct RaisedLimits {
     Policy policy;
@@ -113,7 +118,7 @@ struct RaisedLimits {
 RaisedLimits raise(const ClusterState& state, JobId job, const std::vector<LimitInWay>& limits,
                    const Levels& levels);
 
-// One searcher per kind of change.
+// One search per kind of change.
 std::optional<Remedy> try_fewer_gpus(Question& question);
 std::optional<Remedy> try_fewer_ranks(Question& question);
 std::optional<Remedy> try_shorter_run_time(Question& question);
@@ -124,15 +129,15 @@ std::optional<Remedy> try_jobs_move(Question& question);
 std::optional<Remedy> try_job_ends(Question& question);
 std::optional<Remedy> try_more_nodes(Question& question);
 std::optional<Remedy> try_two_changes(Question& question);
-// The same beside another change, for one of two parts: whichever of the two comes first.
+// Another change that is applied together with it; both orders are tried.
 struct Beside {
     Change change;
     std::string said;  // "the maximum of queue dev were 8 GPUs instead of 4"
 };
-// `only`: of that job, "namespace/name"; empty: of the smallest that helps.
+// `only`: this job, "namespace/name"; empty: the smallest job that helps.
 std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
                                    const std::string& only = "");
-// The job of that name is gone, all at once. None: it holds nothing in the pool.
+// Ends the job of that name at once. None: it holds nothing in the pool.
 std::optional<Change> end_of(const Question& question, const std::string& name);
 std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside);
 

@@ -1,6 +1,7 @@
 #pragma once
-// What would let a waiting job start now: single changes, each tried in a copy of the engine before
-// it is told, each as small as it can be of its kind; where none does, two of them together.
+// Changes that would let a waiting job start now: single changes, each simulated in a copy of the
+// engine before it is reported, each as small as possible of its kind; if none helps, two changes
+// together.
 
 #include <boost/describe.hpp>
 #include <cstdint>
@@ -15,17 +16,17 @@
 
 namespace gpuctl::whatif {
 
-// In the order in which they are told: what its owner can do alone comes first.
+// In reporting order: changes by its owner alone come first.
 enum class ChangeKind : std::uint8_t {
-    fewer_gpus,        // amount: GPUs a pod may ask for
-    fewer_ranks,       // amount: ranks the gang may have
-    shorter_run_time,  // amount: seconds that it may run
-    other_queue,       // subject: that queue of its pool
-    other_pool,        // subject: that pool
+    fewer_gpus,        // amount: GPUs per pod
+    fewer_ranks,       // amount: ranks of the gang
+    shorter_run_time,  // amount: run time in seconds
+    other_queue,       // subject: a queue of its pool
+    other_pool,        // subject: a pool
     higher_limits,     // of queues and namespaces, each as far as the job needs
-    jobs_move,         // amount: jobs that start again on other nodes of the pool (ADR 0023)
-    job_ends,          // subject: namespace/name of a job whose end is enough; amount: its GPUs
-    more_nodes,        // subject: the node they are like; amount: so many more of them
+    jobs_move,         // amount: jobs that move to other nodes of the pool (docs/adr/0023)
+    job_ends,          // subject: namespace/name of a job whose end is sufficient; amount: its GPUs
+    more_nodes,        // subject: the node that they are like; amount: number of nodes
     two_changes        // its parts, together
 };
 BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, shorter_run_time, other_queue, other_pool,
@@ -33,16 +34,16 @@ BOOST_DESCRIBE_ENUM(ChangeKind, fewer_gpus, fewer_ranks, shorter_run_time, other
 
 struct MovedPod {
     std::string name;
-    std::string from;  // its node now
-    std::string to;    // where it starts again
+    std::string from;  // present node
+    std::string to;    // node after the move
     friend auto operator<=>(const MovedPod&, const MovedPod&) = default;
 };
-// A running job that is stopped and, once the waiting one runs, started again.
+// A running job that is stopped and, once the waiting job runs, started again.
 struct MovedJob {
     ObjectKey key;
-    bool is_submitted = false;  // through us
+    bool is_submitted = false;  // submitted to gpuctl
     GpuMilli gpus;
-    std::int64_t lost_gpu_ms = 0;  // work that it does again
+    std::int64_t lost_gpu_ms = 0;  // work that is lost
     std::vector<MovedPod> pods;
     friend auto operator<=>(const MovedJob&, const MovedJob&) = default;
 };
@@ -52,23 +53,23 @@ struct Remedy {
     std::string subject;
     std::int64_t amount = 0;
     std::string sentence;  // "it would start now ..."
-    // Of jobs_move: stopped together, started again in this order.
+    // For jobs_move: stopped together, started again in this order.
     std::vector<MovedJob> moves = {};
-    // Of higher_limits: how far each limit in the way is raised, see limits_in_way().
+    // For higher_limits: how far each blocking limit is raised, see limits_in_way().
     std::vector<std::int64_t> levels = {};
-    std::vector<StoppedJob> stops = {};  // for the job, or for others by what the change brings
+    std::vector<StoppedJob> stops = {};  // for the job, or for others that the change starts
     std::vector<Remedy> parts = {};      // of two_changes
 };
 
 struct Remedies {
-    std::vector<Remedy> found;  // at most one of each kind; two changes where no single one does
-    std::vector<ChangeKind> tried;  // kinds of which at least one was lived, or looked for in vain
-    // Trials or time were used up: there may be other changes, and smaller ones than those found.
+    std::vector<Remedy> found;  // at most one of each kind; two_changes if no single change helps
+    std::vector<ChangeKind> tried;  // kinds that were simulated or searched at least once
+    // The limit of trials or time was reached: there may be other, and smaller, changes.
     bool ended_early = false;
 };
 
-// `exported`: Engine::export_state() of the engine that holds the job. Nothing is tried when the
-// job does not wait. At most 200 trials, each a copy of the state. Errors: JournalDamaged.
+// `exported`: Engine::export_state() of the engine that holds the job. Nothing is tried if the job
+// does not wait. At most 200 trials, each a copy of the state. Errors: JournalDamaged.
 Result<Remedies> find_remedies(std::string_view exported, const ObjectKey& job, Instant now,
                                GoOn go_on = {});
 

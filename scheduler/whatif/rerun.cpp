@@ -10,13 +10,13 @@
 namespace gpuctl::whatif {
 namespace {
 
-// Far more than any moment needs; keeps a fault from becoming a hang.
+// Far more than any time needs; turns an endless loop into an end.
 constexpr int kPlansPerMomentMax = 10'000;
 
 struct Happening {
     enum class Kind : std::uint8_t { event, arrival, end, give_up, wake };
     Instant at;
-    std::uint64_t order = 0;  // of what happens at one moment
+    std::uint64_t order = 0;  // among events of the same time
     Kind kind = Kind::event;
     std::size_t index = 0;  // of the event or pod
     std::uint32_t incarnation = 0;
@@ -25,16 +25,16 @@ struct Happening {
     }
 };
 
-// Where a pod stands in the rerun.
+// The state of a pod in the rerun.
 struct Live {
     bool is_there = false;
     Instant since;  // runs since; never: it waits
-    Instant began;  // the life it is in, also before the window
-    Duration kept;  // from the lives before, to the last checkpoint
+    Instant began;  // beginning of its present run, also before the window
+    Duration kept;  // from earlier runs, to the last checkpoint
     bool was_stopped = false;
     std::string node;
     std::uint32_t incarnation = 0;
-    bool was_too_many = false;  // a rank that its elastic job is to have no more
+    bool was_too_many = false;  // a rank beyond the size of its elastic job
 };
 
 class Player {
@@ -128,7 +128,7 @@ void Player::answer(const DeletePod& deletion) {
     make_anew(deletion.pod.uid);
 }
 
-// It goes at once, and what it did since its last checkpoint is lost.
+// It terminates at once, and loses the work since its last checkpoint.
 void Player::answer(const EvictPod& eviction) {
     answers_.emplace_back(PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
     make_anew(eviction.pod.uid);
@@ -139,7 +139,7 @@ void Player::make_anew(const std::string& uid) {
     answers_.emplace_back(PodRemoved{uid});
     if (!pod) return;
     stop_unfinished(*pod);
-    ++live_[*pod].incarnation;  // its controller makes another
+    ++live_[*pod].incarnation;  // its controller creates a replacement
     schedule(now_, Happening::Kind::arrival, *pod);
 }
 
@@ -160,7 +160,7 @@ void Player::answer(const DeleteWorkload& deletion) {
     }
 }
 
-// Ranks that are too many go at once; those that are missing come back if there ever were such.
+// Surplus ranks terminate at once; missing ranks return if they existed before.
 void Player::answer(const ResizeWorkload& resize) {
     answers_.emplace_back(
         WorkloadResizeOutcome{resize.id, resize.key, ResizeResult::resized, 0, ""});
@@ -197,7 +197,7 @@ void Player::arrive(std::size_t pod) {
 
 void Player::note_queue(std::size_t pod) {
     const ClusterState& state = engine_.state();
-    const PodId id = state.find_pod(uid_of(pod));
+    const PodId id = state.pods.find_pod(uid_of(pod));
     if (!id.exists() || !state.pod(id).job.exists()) return;
     const JobRow& job = state.job(state.pod(id).job);
     RerunPod& out = out_[pod];
@@ -208,8 +208,8 @@ void Player::note_queue(std::size_t pod) {
         return;
     }
     const std::string& pool = state.pool(job.pool).name;
-    out.queue = job.queue.exists() ? pool + "/" + state.queue_path(job.queue) : pool;
-    if (job.priority >= kSystemPriority) return;  // in none
+    out.queue = job.queue.exists() ? pool + "/" + state.tree.queue_path(job.queue) : pool;
+    if (job.priority >= kSystemPriority) return;  // in no queue
     if (!job.queue.exists()) {
         out.nowhere = Reason::queue_unknown;
     } else if (!state.queue(job.queue).children.empty()) {
@@ -235,7 +235,7 @@ void Player::start(std::size_t pod, const std::string& node) {
     schedule(now_ + std::max(length - live.kept, Duration{1}) + again, Happening::Kind::end, pod);
 }
 
-// It holds nothing any more and is not there; what it ran counts.
+// It holds no capacity any more and is gone; its run time counts.
 void Player::stop(std::size_t pod) {
     Live& live = live_[pod];
     if (live.since.happened()) out_[pod].ran_ms += (now_ - live.since).ms();
@@ -289,11 +289,11 @@ void Player::carry_out(const Happening& next) {
     }
 }
 
-// The engine as it was, leading, with what was under way asked for once more.
+// The engine as it was, leading, with effects in flight requested again.
 void Player::begin() {
     now_ = ask_.past.begin;
     const ClusterState& state = engine_.state();
-    const auto epoch = static_cast<std::uint64_t>(state.epoch());
+    const auto epoch = static_cast<std::uint64_t>(state.session.epoch());
     for (std::size_t i = 0; i < live_.size(); ++i) {
         const PastPod& past = ask_.past.pods[i];
         if (past.given_up.happened()) schedule(past.given_up, Happening::Kind::give_up, i);
@@ -304,9 +304,9 @@ void Player::begin() {
         by_uid_[past.facts.uid] = i;
         live_[i].is_there = true;
         if (!past.was_running) continue;
-        const PodId id = state.find_pod(past.facts.uid);
+        const PodId id = state.pods.find_pod(past.facts.uid);
         live_[i].node = state.pod(id).facts.node;
-        live_[i].since = ask_.past.begin;  // what it ran before is no part of the window
+        live_[i].since = ask_.past.begin;  // its run before the window does not count
         live_[i].began = past.started;
         out_[i].started = past.started;
         const Duration length = ask_.run_times[i];
@@ -317,7 +317,7 @@ void Player::begin() {
     for (std::size_t i = 0; i < ask_.past.events.size(); ++i) {
         future_.push({ask_.past.events[i].at, ++order_, Happening::Kind::event, i, 0});
     }
-    if (!state.synced()) happen(CacheSynced{});
+    if (!state.session.synced()) happen(CacheSynced{});
     happen(LeadershipChanged{false, Epoch{epoch}});
     happen(LeadershipChanged{true, Epoch{epoch + 1}});
     if (ask_.policy) happen(PolicyChanged{*ask_.policy});

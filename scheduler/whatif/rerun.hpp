@@ -1,7 +1,7 @@
 #pragma once
-// Plays a stretch of the past once more in a copy of the engine, as it was or under another policy.
-// Pods start the moment they are bound and take as long as they took; nodes, foreign pods and users
-// do at each moment what they did.
+// Simulates a window of the past in a copy of the engine, under the policy in effect or another
+// one. Pods run as soon as they are bound, for their observed run time; nodes, foreign pods and
+// users do what they did, at the same times.
 
 #include <optional>
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace gpuctl::whatif {
 
-// What became of the pod of the same index in PastWindow::pods.
+// The result for the pod of the same index in PastWindow::pods.
 struct RerunPod {
-    Instant started;                // first time; never: it waits to the end
-    std::int64_t ran_ms = 0;        // within the window, all its starts together
+    Instant started;                // first start; never: it waits to the end
+    std::int64_t ran_ms = 0;        // within the window, over all its runs
     std::string queue;              // "pool/queue/sub-queue" when it came
-    Reason nowhere = Reason::none;  // it can wait in no queue of that name
+    Reason nowhere = Reason::none;  // no queue of that name accepts it
 };
 
 struct RerunAsk {
     const PastWindow& past;
-    std::optional<Policy> policy;     // instead of every policy there was
+    std::optional<Policy> policy;     // replaces every policy of the window
     std::vector<Duration> run_times;  // by pod; 0: to the end of the window
-    GoOn go_on = {};                  // false: ShuttingDown
+    GoOn go_on = {};                  // false: ends with ShuttingDown
 };
 // Errors: JournalDamaged, ShuttingDown.
 Result<std::vector<RerunPod>> rerun(const RerunAsk& ask);

@@ -1,5 +1,5 @@
-// What the job's owner can change alone where time is short before something else: a maintenance
-// window, the room promised to the first in line, the end of a budget's period.
+// A change by the job's owner alone if time is short: before a maintenance window, before the
+// head-of-line reservation, or before the end of a budget period.
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,9 @@ namespace gpuctl::whatif {
 namespace {
 
 constexpr std::int64_t kMinute = 60'000, kHour = 60 * kMinute, kDay = 24 * kHour;
-constexpr std::int64_t kLongest = 28 * kDay;  // of a job that has no limit now
+constexpr std::int64_t kLongest = 28 * kDay;  // for a job without a limit
 
-// Limits that people would write: whole minutes up to a day, whole hours from there.
+// Limits that people would write: whole minutes up to a day, whole hours beyond.
 std::int64_t steps_up_to(std::int64_t ms) {
     return ms < kDay ? ms / kMinute : kDay / kMinute + (ms - kDay) / kHour;
 }
@@ -21,7 +21,7 @@ Duration limit_at(std::int64_t step) {
     return Duration{(step - beyond) * kMinute + beyond * kHour};
 }
 
-// As a job's file has it: "1d4h".
+// As in the file of a job: "1d4h".
 std::string written(Duration limit) {
     struct Unit {
         std::int64_t ms;
@@ -39,14 +39,14 @@ std::string written(Duration limit) {
 }
 
 std::string said(const JobRow& job, Duration limit) {
-    const bool has_one = job.run_time_max > Duration{};
+    const bool has_one = job.run.time_max > Duration{};
     if (job.record) {
         return " with maxRunTime " + written(limit) +
-               (has_one ? " instead of " + written(job.run_time_max) : "; it has none");
+               (has_one ? " instead of " + written(job.run.time_max) : " (it has none)");
     }
     const auto seconds = [](Duration time) { return std::to_string(time.ms() / 1'000); };
     return " with activeDeadlineSeconds " + seconds(limit) +
-           (has_one ? " instead of " + seconds(job.run_time_max) : "; its pods have none");
+           (has_one ? " instead of " + seconds(job.run.time_max) : " (its pods have none)");
 }
 
 }  // namespace
@@ -54,16 +54,16 @@ std::string said(const JobRow& job, Duration limit) {
 std::optional<Remedy> try_shorter_run_time(Question& question) {
     const JobRow& job = question.job();
     if (!question.waits_whole()) return std::nullopt;
-    // Services and notebooks are not stopped at a limit.
+    // Services and notebooks have no run-time limit.
     if (job.record && job.record->spec.kind != JobKind::training) return std::nullopt;
-    const bool has_one = job.run_time_max > Duration{};
-    const std::int64_t longest = has_one ? job.run_time_max.ms() - 1 : kLongest;
-    // Nobody is told to have a job stopped before the time that they expect it to take.
+    const bool has_one = job.run.time_max > Duration{};
+    const std::int64_t longest = has_one ? job.run.time_max.ms() - 1 : kLongest;
+    // A limit below the stated run time of the job is never suggested.
     const std::int64_t shortest =
-        std::max<std::int64_t>(steps_up_to(job.run_time_expected.ms() - 1) + 1, 1);
+        std::max<std::int64_t>(steps_up_to(job.run.time_expected.ms() - 1) + 1, 1);
     const std::int64_t steps = steps_up_to(longest);
     const auto limit_with = [steps](std::int64_t fewer) { return limit_at(steps + 1 - fewer); };
-    // "So many steps less" grows where the limit shrinks: the shorter, the easier.
+    // The search runs over "steps fewer", because a shorter limit is easier to meet.
     const auto less = smallest(1, steps + 1 - shortest, [&](std::int64_t fewer) {
         const Duration limit = limit_with(fewer);
         return question.helps(

@@ -54,8 +54,8 @@ std::string push_out_text(const std::vector<StoppedJob>& stops) {
     for (std::size_t i = 0; i < std::min(stops.size(), kNamedMost); ++i) {
         const StoppedJob& job = stops[i];
         const std::string gpus = (job.at_most ? "up to " : "") + gpus_text(job.gpus);
-        text += (i == 0 ? ", and that would push out " : ", ") + to_string(job.key) + " (" +
-                (job.goes_on ? gpus + " of it" : gpus) + ")";
+        text += (i == 0 ? ", and that would preempt " : ", ") + to_string(job.key) + " (" +
+                (job.goes_on ? gpus + " of the job" : gpus) + ")";
     }
     if (stops.size() > kNamedMost) {
         text += " and " + std::to_string(stops.size() - kNamedMost) + " more";

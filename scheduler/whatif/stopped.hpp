@@ -1,5 +1,5 @@
 #pragma once
-// Whom a trial had stopped for others.
+// The pods that a trial evicted.
 
 #include <cstdint>
 #include <string>
@@ -9,31 +9,31 @@
 
 namespace gpuctl::whatif {
 
-// Stopped for others, or taken from an elastic job that goes on without it.
+// Evicted for another job, or removed from an elastic job that continues without it.
 struct StoppedPod {
     ObjectKey job;
     std::string pod;
     GpuMilli gpus;
-    std::int64_t lost_gpu_ms = 0;  // work that it does again
+    std::int64_t lost_gpu_ms = 0;  // work that is lost
     bool job_goes_on = false;
 };
 
-// A job that would be stopped, or lose ranks.
+// A job that would be evicted, or lose ranks.
 struct StoppedJob {
     ObjectKey key;
     GpuMilli gpus;
-    std::int64_t lost_gpu_ms = 0;  // work that it does again
+    std::int64_t lost_gpu_ms = 0;  // work that is lost
     bool goes_on = false;          // with fewer ranks
     std::vector<std::string> pods;
-    bool at_most = false;  // as much as this in one way to do it, less or nothing in another
+    bool at_most = false;  // this much in one way to do it, less or nothing in another
     friend bool operator==(const StoppedJob&, const StoppedJob&) = default;
 };
 
-// By job; those before `first` are left out.
+// By job; the first `first` pods are left out.
 std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t first = 0);
-// One change done in several ways: of each job what it loses where that is most.
+// One change done in several ways: for each job its largest loss.
 std::vector<StoppedJob> in_any_way(const std::vector<std::vector<StoppedJob>>& ways);
-// ", and that would push out team-a/low (4 GPUs)" or "(up to 4 GPUs)"; empty: nobody.
+// ", and that would push out team-a/low (4 GPUs)" or "(up to 4 GPUs)"; empty: no evictions.
 std::string push_out_text(const std::vector<StoppedJob>& stops);
 
 }  // namespace gpuctl::whatif

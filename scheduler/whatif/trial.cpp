@@ -2,16 +2,16 @@
 
 #include <utility>
 
-#include "scheduler/model/job_pods.hpp"
-#include "scheduler/model/price.hpp"
+#include "scheduler/model/job/job_pods.hpp"
+#include "scheduler/model/policy/price.hpp"
 
 namespace gpuctl::whatif {
 namespace {
 
-// Far more than any world needs; keeps a fault from becoming a hang.
+// Far more than any state needs; turns an endless loop into an end.
 constexpr int kPlansMax = 10'000;
 
-// What the outside would answer if all went well.
+// The outcomes of effects if all of them succeed.
 struct Agree {
     const ClusterState& state;
     std::vector<Event>& answers;
@@ -21,7 +21,7 @@ struct Agree {
     void note_stop(PodId id, bool job_goes_on) const {
         const PodRow& pod = state.pod(id);
         if (!pod.node.exists()) return;
-        const GpuMilli gpus = state.shapes().at(pod.shape).gpus;
+        const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
         stopped.push_back({state.job(pod.job).key, pod.facts.key.name, gpus,
                            lost_gpu_ms(pod.facts, gpus, state.now()), job_goes_on});
     }
@@ -41,16 +41,17 @@ struct Agree {
         answers.emplace_back(WorkloadOutcome{deletion.id, deletion.key, true, false, "", {}});
     }
     void operator()(const EvictPod& eviction) const {
-        if (const PodId id = state.find_pod(eviction.pod.uid); id.exists()) note_stop(id, false);
+        if (const PodId id = state.pods.find_pod(eviction.pod.uid); id.exists())
+            note_stop(id, false);
         answers.emplace_back(
             PodEvictOutcome{eviction.id, eviction.pod.uid, EvictResult::evicted, ""});
         answers.emplace_back(PodRemoved{eviction.pod.uid});
     }
-    // The ranks that are too many are gone at once; for more, nobody makes pods here.
+    // Surplus ranks are gone at once; nothing creates further ranks here.
     void operator()(const ResizeWorkload& resize) const {
         answers.emplace_back(
             WorkloadResizeOutcome{resize.id, resize.key, ResizeResult::resized, 0, ""});
-        for (const PodId id : state.job(state.find_job(resize.key)).pods) {
+        for (const PodId id : state.job(state.jobs.find_job(resize.key)).pods) {
             const PodFacts& pod = state.pod(id).facts;
             if (pod.rank >= resize.to && !is_terminal(pod.phase)) {
                 note_stop(id, true);
@@ -70,9 +71,9 @@ Result<Trial> Trial::of(std::string_view exported, Instant now) {
     Result<Engine> engine = Engine::import_state(exported);
     if (!engine) return while_doing("copy the engine for a trial", engine.error());
     Trial trial{std::move(*engine), now};
-    if (!trial.state().synced()) trial.happen(CacheSynced{});
-    if (!trial.state().leading()) {
-        const auto epoch = static_cast<std::uint64_t>(trial.state().epoch());
+    if (!trial.state().session.synced()) trial.happen(CacheSynced{});
+    if (!trial.state().session.leading()) {
+        const auto epoch = static_cast<std::uint64_t>(trial.state().session.epoch());
         trial.happen(LeadershipChanged{true, Epoch{epoch + 1}});
     }
     return trial;

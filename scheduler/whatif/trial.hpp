@@ -1,9 +1,9 @@
 #pragma once
-// A copy of an engine in which anything may be tried: nothing leaves it, and every write it asks
-// for succeeds at once.
+// A copy of an engine for experiments: no effect leaves it, and every requested write succeeds at
+// once.
 //
-// Lifecycle: made of exported state (Engine::export_state), used by one owner, thrown away. Knows
-// no clock; deterministic.
+// Lifecycle: made from exported state (Engine::export_state), used by one owner, destroyed. It has
+// no clock and is deterministic.
 
 #include <set>
 #include <string>
@@ -19,20 +19,20 @@ namespace gpuctl::whatif {
 
 class Trial {
 public:
-    // Leads and is in step with the cluster, whatever the original did. Errors: JournalDamaged.
+    // The copy leads and is synced, whatever the state of the original. Errors: JournalDamaged.
     static Result<Trial> of(std::string_view exported, Instant now);
 
     void happen(Event event);
-    // The job and the pods its controller would make of it.
+    // The job and the pods that its controller would create.
     void submit(const JobRecord& job, const std::string& label_prefix);
     // Plans until nothing more can start now.
     void settle();
-    // Its clock goes on; what is due by then happens with the next event.
+    // Advances its clock; what is due by then happens with the next event.
     void advance(Instant now) { now_ = now; }
     [[nodiscard]] Instant now() const { return now_; }
-    // By uid, those that got a node since this was asked last.
+    // The uids of the pods that got a node since the last call.
     [[nodiscard]] std::vector<std::string> take_bound() { return std::exchange(bound_, {}); }
-    // When the engine next wants to be woken, after now; never: it does not.
+    // The next wake-up of the engine after now; never: none.
     [[nodiscard]] Instant next_wake();
 
     [[nodiscard]] const ClusterState& state() const { return engine_.state(); }

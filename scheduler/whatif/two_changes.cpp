@@ -1,5 +1,4 @@
-// Where two things are in the way at once: a limit, and room. Neither change alone helps, so both
-// are tried together.
+// Two blockers at once: a limit, and room. Neither change alone helps, so both are tried together.
 
 #include <algorithm>
 
@@ -19,7 +18,7 @@ std::optional<Remedy> both(const Beside& limits, const Levels& levels,
     return out;
 }
 
-// With that job gone less is held, so that limits need not be raised so far.
+// Without that job less is held, so limits need not be raised as far.
 Levels without(const std::vector<LimitInWay>& limits, const std::vector<LimitInWay>& left) {
     Levels out;
     for (const LimitInWay& limit : limits) {
@@ -48,7 +47,7 @@ std::optional<Remedy> lower(Question& question, const std::vector<LimitInWay>& l
     if (!end || !trial) return std::nullopt;
     (*end)(*trial);
     const ClusterState& after = trial->state();
-    const JobId id = after.find_job(question.job().key);
+    const JobId id = after.jobs.find_job(question.job().key);
     if (!id.exists()) return std::nullopt;
     const Levels levels = without(limits, limits_in_way(after, id));
     const Beside beside = raised_to(question, limits, levels);

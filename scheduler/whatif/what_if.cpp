@@ -11,12 +11,12 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
     const ObjectKey& key = job.spec.key;
     const Result<JobView> existing = find_job(trial->state(), key.namespace_name, whole_name(key));
     if (existing && existing->key == key && !existing->never_made) {
-        return make_error(ErrorCode::JobExists, "try job " + to_string(key) +
-                                                    ": one of that name is " + existing->status +
-                                                    "; `gpuctl explain job` tells of that one");
+        return make_error(ErrorCode::JobExists,
+                          "try job " + to_string(key) + ": a job of that name exists and is " +
+                              existing->status + "; see `gpuctl explain job`");
     }
     if (std::optional<Error> never = preflight(trial->state(), job.spec)) return *never;
-    trial->settle();  // first what would start without it
+    trial->settle();  // first, what would start without it
     const std::size_t stopped_before = trial->stopped().size();
     trial->submit(job, label_prefix);
     trial->settle();

@@ -1,6 +1,6 @@
 #pragma once
-// Asked before submitting: would this job start, where, whom would it push out, and if not, when,
-// why not and what would help?
+// A dry run before submission: would this job start, where, which jobs would it evict, and if it
+// would not start, when, why not and what would help?
 
 #include <cstdint>
 #include <optional>
@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/model/job_spec.hpp"
-#include "scheduler/model/reason.hpp"
-#include "scheduler/plan/start_estimate.hpp"
+#include "scheduler/model/explanation/explanation.hpp"
+#include "scheduler/model/job/job_spec.hpp"
+#include "scheduler/plan/estimate/start_estimate.hpp"
 #include "scheduler/whatif/remedies.hpp"
 
 namespace gpuctl::whatif {
@@ -21,17 +21,17 @@ struct TrialPlacement {
 };
 
 struct Answer {
-    bool starts = false;                     // now, as a whole
+    bool starts = false;                     // now, completely
     std::vector<TrialPlacement> placements;  // by rank; what could start even if not all could
-    std::vector<StoppedJob> stops;           // for it, if disruption budgets let them go
-    std::optional<StartEstimate> start;      // while it waits, as far as it can be told
-    std::int64_t position = 0;               // in its queue's line; 0: it does not wait
-    std::vector<Explanation> blockers;       // empty when it starts
+    std::vector<StoppedJob> stops;           // for it, if disruption budgets allow it
+    std::optional<StartEstimate> start;      // while it waits, if known
+    std::int64_t position = 0;               // in its queue; 0: it does not wait
+    std::vector<Explanation> blockers;       // empty if it starts
     Remedies remedies;                       // likewise
 };
 
-// `exported`: Engine::export_state(). The job's name must be free there. Nothing is changed.
-// Errors: JournalDamaged, JobExists, and those of preflight().
+// `exported`: Engine::export_state(). The name of the job must be free there. The original is not
+// changed. Errors: JournalDamaged, JobExists, and those of preflight().
 Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
                    Instant now, GoOn go_on = {});
 

@@ -116,7 +116,7 @@ void CsvReader::refuse(Column column, const std::string& what) {
 }
 
 void CsvReader::refuse_line(const std::string& what, int at_column) {
-    if (error_) return;  // what follows a first mistake is mostly its echo
+    if (error_) return;  // later errors mostly follow from the first
     error_ = make_error(ErrorCode::ValidationFailed, file_ + ":" + std::to_string(line_) + ":" +
                                                          std::to_string(at_column) + ": " + what);
     error_->details.push_back(Detail{Place{"", line_, at_column}, what});

@@ -22,7 +22,7 @@ std::vector<double> by_job(const World& world, Figure figure) {
     return values;
 }
 
-// One owner's side of guarantee_violations(): fed with the log in order.
+// Violations of one owner; takes the log in order.
 class Guarantee {
 public:
     Guarantee(std::int64_t quota_gpus, Duration grace) : quota_(quota_gpus), grace_(grace) {}
@@ -33,20 +33,20 @@ public:
         const bool fits = demand_ <= quota_;
         if (fits && !fitted) fits_since_ = at;
         if (!fits && fitted) {
-            for (const auto& [job, since] : waiting_) judge(since, at);
+            for (const auto& [job, since] : waiting_) count_if_violated(since, at);
         }
     }
     void waits(JobIndex job, Instant at) { waiting_[job] = at; }
     void served(JobIndex job, Instant at) {
         const auto found = waiting_.find(job);
         if (found == waiting_.end()) return;
-        if (demand_ <= quota_) judge(found->second, at);
+        if (demand_ <= quota_) count_if_violated(found->second, at);
         waiting_.erase(found);
     }
     [[nodiscard]] std::int64_t violations() const { return violations_; }
 
 private:
-    void judge(Instant since, Instant until) {
+    void count_if_violated(Instant since, Instant until) {
         if (until - std::max(since, fits_since_) > grace_) ++violations_;
     }
 
@@ -63,13 +63,6 @@ private:
 double mean(const std::vector<double>& values) {
     if (values.empty()) return 0;
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double percentile(std::vector<double> values, double percent) {
-    if (values.empty()) return 0;
-    std::sort(values.begin(), values.end());
-    const double rank = std::floor(static_cast<double>(values.size()) * percent / 100.0);
-    return values[std::min(static_cast<std::size_t>(rank), values.size() - 1)];
 }
 
 double maximum(const std::vector<double>& values) {

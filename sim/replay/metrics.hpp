@@ -1,17 +1,16 @@
 #pragma once
-// Figures of quality.md from what happened in a world. Floating point is allowed from here on:
-// nothing below feeds a decision.
+// Metrics of a replayed world: completion times, waits, slowdown, fairness, guarantees. Floating
+// point is allowed here, as no decision depends on it.
 
 #include <cstdint>
 #include <vector>
 
+#include "sim/replay/percentile.hpp"
 #include "sim/replay/world.hpp"
 
 namespace gpuctl::replay {
 
 [[nodiscard]] double mean(const std::vector<double>& values);
-// The value at position floor(n * percent / 100) of the sorted ones, counted from 0: Muri's way.
-[[nodiscard]] double percentile(std::vector<double> values, double percent);
 [[nodiscard]] double maximum(const std::vector<double>& values);
 
 // By job, in seconds.
@@ -27,8 +26,8 @@ namespace gpuctl::replay {
 // Completion time over what an equal share of the cluster would have given, by job.
 [[nodiscard]] std::vector<double> finish_time_fairness(const World& world);
 
-// Waits of more than `grace` at a stretch while all that the job's owner runs and waits for fits
-// into the owner's quota; counted once per such stretch.
+// Waits longer than `grace` while all that the job's owner runs and waits for fits into the owner's
+// quota; counted once per wait.
 [[nodiscard]] std::int64_t guarantee_violations(const World& world, Duration grace);
 
 }  // namespace gpuctl::replay

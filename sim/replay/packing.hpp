@@ -18,7 +18,7 @@ namespace gpuctl::replay {
 using NodeIndex = DenseId<struct PackNodeTag>;  // position in PackTrace::nodes
 
 inline constexpr std::int64_t kGpusPerNodeMax = 1'024;
-using GpuModels = std::uint64_t;  // a bit for each entry of PackTrace::models; 0: none there is
+using GpuModels = std::uint64_t;  // a bit for each entry of PackTrace::models; 0: no existing model
 inline constexpr GpuModels kAnyModel = ~GpuModels{0};
 
 struct PackTask {
@@ -90,7 +90,7 @@ void put_task(PackNode& node, const PackTask& task, std::int32_t gpu);
 class Packer {
 public:
     virtual ~Packer() = default;
-    // Nothing: dropped. The caller places the task on the spot before it asks again.
+    // nullopt: dropped. The caller places the task on the spot before the next call.
     virtual std::optional<Spot> choose(const PackTask& task, const Packing& world) = 0;
 };
 

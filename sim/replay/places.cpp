@@ -59,7 +59,7 @@ std::optional<std::int32_t> Places::first_fit(std::int32_t gpus,
     return std::nullopt;
 }
 
-bool Places::take_given(const Spread& spread) {
+bool Places::take_ceded(const Spread& spread) {
     const auto whole = static_cast<std::int64_t>(spread.whole_nodes.size());
     const std::int64_t gpus = spread.gpus + whole * gpus_per_node_;
     if (gpus <= 0 || gpus > free_total_) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// Which GPUs of which nodes are taken. Its own books, apart from any policy's: what does not fit is
-// refused here, whoever asks.
+// Which GPUs of which nodes are in use, independent of any policy: a placement that does not fit is
+// refused.
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +25,8 @@ public:
     Places(std::int32_t nodes, std::int32_t gpus_per_node, Placing placing);
 
     [[nodiscard]] std::optional<Spread> take(std::int32_t gpus);
-    // Exactly these GPUs; false, and nothing taken, when one of them is not free.
-    [[nodiscard]] bool take_given(const Spread& spread);
+    // Takes exactly these GPUs; false, and no change, if one of them is not free.
+    [[nodiscard]] bool take_ceded(const Spread& spread);
     void give_back(const Spread& spread);
     void clear();
 

@@ -1,5 +1,5 @@
 #pragma once
-// How far a job has come, and what starting it costs.
+// Progress of a job, and the cost of its starts.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 namespace gpuctl::replay {
 
 enum class Overhead : std::uint8_t {
-    clean,  // the house rule: a start, a resumption, a change of size costs the job's own once
+    clean,  // default: a start, a resumption or a resize costs the job's own overhead once
     muri,   // for calibration: at every event of the world a running job loses its restart cost of
             // what it did since the last one, though its end, once due, comes as if it had not
 };
@@ -21,7 +21,7 @@ public:
     void start_on(std::int32_t gpus, Overhead rule);
     void advance(Duration elapsed, Overhead rule);
 
-    // Running on without disturbance, on the size it was last started on.
+    // Remaining time on the current size without interruption.
     [[nodiscard]] Duration until_finished() const { return start_left_ + work_left_on(gpus_); }
     // Without the cost of a start.
     [[nodiscard]] Duration work_left_on(std::int32_t gpus) const;

@@ -22,7 +22,7 @@ struct TraceJob {
     std::string id;
     Duration submit;        // since the trace's begin
     Duration run;           // alone, on `gpus`
-    Duration limit;         // what its user promised not to exceed; what a blind policy may read
+    Duration limit;         // run time limit of its user; a policy without run times may read it
     Duration start_cost;    // lost at the first start ...
     Duration restart_cost;  // ... and at each resumption or change of size
     std::int32_t gpus = 1;
@@ -66,8 +66,8 @@ struct NamedText {
 
 Result<Trace> read_philly(const NamedText& jobs);
 Result<Trace> read_backfill(const NamedText& jobs);
-// `start_cost`, `restart_cost`: the house rule's; these files have none. In a virtual cluster only
-// being stopped costs something.
+// `start_cost`, `restart_cost`: defaults, as these files have none. In a virtual cluster only a
+// preemption costs time.
 Result<Trace> read_fairness(const NamedText& jobs, Duration start_cost);
 Result<Trace> read_virtual_clusters(const NamedText& jobs, const NamedText& quotas,
                                     Duration restart_cost);

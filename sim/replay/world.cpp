@@ -9,7 +9,7 @@
 namespace gpuctl::replay {
 namespace {
 
-// Wakes in a row that change nothing while nothing else can happen: the policy has given up.
+// Wake-ups in a row without any change while nothing else can happen: the policy is stuck.
 constexpr int kIdleWakesMax = 10'000;
 
 }  // namespace
@@ -136,7 +136,7 @@ bool World::start(JobIndex index, std::int32_t gpus) {
 
 bool World::start_on(JobIndex index, Spread spread) {
     GPUCTL_CHECK(state(index).phase == JobPhase::waiting, "only a waiting job can be started");
-    if (!places_.take_given(spread)) return false;
+    if (!places_.take_ceded(spread)) return false;
     const std::int64_t gpus = spread.gpus + static_cast<std::int64_t>(spread.whole_nodes.size()) *
                                                 settings_.gpus_per_node;
     begin(index, std::move(spread), static_cast<std::int32_t>(gpus));

@@ -2,8 +2,8 @@
 // The world of a replay at the level of jobs: arrivals, completions, and what a policy starts,
 // stops and resizes, under a clock that jumps from event to event (docs/adr/0009).
 //
-// Pure, one owner, one thread. All that happens at one moment happens together: completions first,
-// then arrivals, then the policy is asked once. Same trace, settings and policy: same history.
+// Pure, one owner, one thread. Events of one time are handled together: completions first, then
+// arrivals, then one call of the policy. Same trace, settings and policy: same history.
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +20,8 @@ class World;
 class Policy {
 public:
     virtual ~Policy() = default;
-    // Something happened, or it is the moment asked for last. Returns when to be asked again even
-    // if nothing happens until then.
+    // Called after events, and at the time it returned last. Returns the time of the next call if
+    // there are no events until then.
     virtual std::optional<Instant> decide(World& world) = 0;
 };
 
@@ -50,7 +50,7 @@ struct JobState {
     Instant first_start_at;
     Instant finished_at;
     std::int64_t starts = 0;
-    std::int64_t preemptions = 0;  // stops before its end
+    std::int64_t preemptions = 0;  // preemptions before its end
     std::int64_t served_gpu_ms = 0;
     std::uint64_t arrangement = 0;  // the last arrange() it had a place in
 };
@@ -95,19 +95,19 @@ public:
     [[nodiscard]] Duration limit(JobIndex index) const;
 
     // --- what it may do ---
-    // False when there is no room; nothing has changed then.
+    // False, and no change, when it does not fit.
     bool start(JobIndex index, std::int32_t gpus);
-    // On these GPUs and no others: for a policy that keeps books of its own.
+    // On exactly these GPUs: for a policy that tracks placements itself.
     bool start_on(JobIndex index, Spread spread);
     void stop(JobIndex index);
-    // False when there is no room; it runs on as before then.
+    // False, and no change, when it does not fit.
     bool resize(JobIndex index, std::int32_t gpus);
     // As if the cluster were empty: places jobs in this order on their own sizes, passes over what
     // does not fit, and stops whatever runs and got no place. A running job that only changes its
     // node pays nothing, as in the simulators whose figures this calibrates against.
     void arrange(const std::vector<JobIndex>& order);
 
-    // --- what came of it ---
+    // --- results ---
     [[nodiscard]] const Trace& trace() const { return *trace_; }
     [[nodiscard]] const std::vector<JobState>& states() const { return states_; }
     [[nodiscard]] const std::vector<LogEntry>& log() const { return log_; }

@@ -1,6 +1,6 @@
 #pragma once
-// What happened over the seeds that were lived: each kind of trouble counted, because a fault that
-// never fired proves nothing.
+// Counts of faults and checks over all simulated seeds: a fault or check that never occurred proves
+// nothing.
 
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
@@ -8,90 +8,91 @@
 
 namespace gpuctl::sim {
 
-// Apart, as more members than one struct can describe.
+// Several structs, because one cannot describe this many members.
 struct ModelProbes {
-    std::uint64_t models_judged = 0;            // placements of jobs that take several GPU models
+    std::uint64_t models_checked = 0;           // placements of jobs that take several GPU models
     std::uint64_t gangs_with_roles = 0;         // that started
-    std::uint64_t stopped_for_wait_target = 0;  // for jobs that neared it
-    std::uint64_t late_judged = 0;              // that cannot be done when they were due first
-    std::uint64_t ports_given = 0;              // binds of pods that listen at ports of their node
-    std::uint64_t waits_for_ports = 0;          // waiting jobs told that a port is why
+    std::uint64_t evicted_for_wait_target = 0;  // for jobs that neared their wait target
+    std::uint64_t late_checked = 0;             // jobs that cannot finish by their first due time
+    std::uint64_t ports_assigned = 0;           // binds of pods with host ports
+    std::uint64_t waits_for_ports = 0;          // waiting jobs with this reason
     std::uint64_t binds_to_volumes = 0;         // of pods whose volumes few nodes reach
-    std::uint64_t moves_counted = 0;            // pods that went because they were evicted
-    std::uint64_t stopped_unasked = 0;          // for higher priority, of users who said nothing
-    std::uint64_t guests_cleared = 0;           // pods without GPUs, beside those of a guarantee
-    std::uint64_t clearings_tried = 0;          // likewise, by hand at a fixed point
+    std::uint64_t moves_counted = 0;            // evictions that took place
+    std::uint64_t preempted_by_default = 0;     // jobs that do not say whether they are preemptible
+    std::uint64_t cpu_only_pods_cleared = 0;    // CPU-only pods evicted for guaranteed GPUs
+    std::uint64_t clearings_tried = 0;          // likewise, by the checker at a fixed point
 };
 BOOST_DESCRIBE_STRUCT(ModelProbes, (),
-                      (models_judged, gangs_with_roles, stopped_for_wait_target, late_judged,
-                       ports_given, waits_for_ports, binds_to_volumes, moves_counted,
-                       stopped_unasked, guests_cleared, clearings_tried))
+                      (models_checked, gangs_with_roles, evicted_for_wait_target, late_checked,
+                       ports_assigned, waits_for_ports, binds_to_volumes, moves_counted,
+                       preempted_by_default, cpu_only_pods_cleared, clearings_tried))
 
 struct MaintenanceProbes : ModelProbes {
     std::uint64_t windows_drawn = 0;
-    std::uint64_t nodes_unhealthy = 0;            // told to be
-    std::uint64_t binds_beside_windows = 0;       // held against windows that are or will be
-    std::uint64_t pods_drained = 0;               // asked to leave a node that is to be empty
-    std::uint64_t waits_for_windows = 0;          // waiting jobs told that maintenance is why
-    std::uint64_t waits_for_several_windows = 0;  // told which nodes each of them bars
+    std::uint64_t nodes_unhealthy = 0;            // reported so
+    std::uint64_t binds_near_windows = 0;         // checked against current and future windows
+    std::uint64_t pods_drained = 0;               // evicted from a node for maintenance
+    std::uint64_t waits_for_windows = 0;          // waiting jobs with this reason
+    std::uint64_t waits_for_several_windows = 0;  // with nodes by window
     std::uint64_t waits_for_reservations = 0;
-    std::uint64_t binds_in_reservations = 0;  // of whom they are for
-    std::uint64_t stranded_stopped = 0;       // pods of gangs that had lacked ranks for too long
+    std::uint64_t binds_in_reservations = 0;  // of jobs that the reservation is for
+    std::uint64_t stranded_evicted = 0;       // pods of stranded gangs
 };
 BOOST_DESCRIBE_STRUCT(MaintenanceProbes, (ModelProbes),
-                      (windows_drawn, nodes_unhealthy, binds_beside_windows, pods_drained,
+                      (windows_drawn, nodes_unhealthy, binds_near_windows, pods_drained,
                        waits_for_windows, waits_for_several_windows, waits_for_reservations,
-                       binds_in_reservations, stranded_stopped))
+                       binds_in_reservations, stranded_evicted))
 
 struct BudgetProbes {
     std::uint64_t budgets_drawn = 0;
     std::uint64_t budgets_recounted = 0;
-    std::uint64_t budgets_overdrawn = 0;  // seen in a period that another had overdrawn
-    std::uint64_t waits_for_budgets = 0;  // waiting jobs told that a budget is why
-    std::uint64_t waits_beside_reserves = 0;
-    std::uint64_t guarantees_outgrown = 0;  // by a queue that wants more
+    std::uint64_t budgets_overdrawn = 0;  // seen after a period that was overdrawn
+    std::uint64_t waits_for_budgets = 0;  // waiting jobs with this reason
+    std::uint64_t waits_for_reserves = 0;
+    std::uint64_t guarantees_outgrown = 0;  // by the demand of a queue
 };
 BOOST_DESCRIBE_STRUCT(BudgetProbes, (),
                       (budgets_drawn, budgets_recounted, budgets_overdrawn, waits_for_budgets,
-                       waits_beside_reserves, guarantees_outgrown))
+                       waits_for_reserves, guarantees_outgrown))
 
 // Parts of GPUs.
 struct PartProbes {
     std::uint64_t parts_placed = 0;
-    std::uint64_t devices_shared = 0;     // parts placed beside others
-    std::uint64_t parts_stopped = 0;      // for others
-    std::uint64_t stopped_for_parts = 0;  // pods, for a job whose own hold parts
+    std::uint64_t devices_shared = 0;     // parts placed on a device in use
+    std::uint64_t parts_evicted = 0;      // for other jobs
+    std::uint64_t evicted_for_parts = 0;  // pods, for a job with parts of GPUs
 };
 BOOST_DESCRIBE_STRUCT(PartProbes, (),
-                      (parts_placed, devices_shared, parts_stopped, stopped_for_parts))
+                      (parts_placed, devices_shared, parts_evicted, evicted_for_parts))
 
 // Elastic jobs.
 struct SizeProbes {
-    std::uint64_t growths_placed = 0;          // rounds of ranks beyond the minimum
-    std::uint64_t growths_sent = 0;            // workloads told to have more
-    std::uint64_t ranks_shrunk = 0;            // for whom ranks were told to go, job by job
-    std::uint64_t ranks_shrunk_elsewhere = 0;  // likewise, for the quota of their namespace
-    std::uint64_t sizes_given = 0;             // by jobs from which others gain more
-    std::uint64_t shrinks_tried = 0;           // for waiting jobs, by hand at a fixed point
+    std::uint64_t growths_placed = 0;  // placements of ranks beyond the minimum
+    std::uint64_t growths_sent = 0;    // resizes to more ranks
+    std::uint64_t ranks_shrunk = 0;    // beneficiaries of removed ranks
+    std::uint64_t ranks_shrunk_elsewhere =
+        0;                            // likewise in another pool, for quota of their namespace
+    std::uint64_t sizes_ceded = 0;    // by jobs with a smaller marginal speedup
+    std::uint64_t shrinks_tried = 0;  // for waiting jobs, by the checker at a fixed point
     std::uint64_t resizes_turned_down = 0;
 };
 BOOST_DESCRIBE_STRUCT(SizeProbes, (),
                       (growths_placed, growths_sent, ranks_shrunk, ranks_shrunk_elsewhere,
-                       sizes_given, shrinks_tried, resizes_turned_down))
+                       sizes_ceded, shrinks_tried, resizes_turned_down))
 
 // Finished jobs.
 struct RetentionProbes {
     std::uint64_t jobs_summarized = 0;
-    std::uint64_t jobs_removed = 0;     // by the limits
-    std::uint64_t names_taken = 0;      // jobs submitted under the name of a summary
-    std::uint64_t ends_told_again = 0;  // of pods of a summary
+    std::uint64_t jobs_removed = 0;         // by the limits
+    std::uint64_t names_reused = 0;         // jobs submitted under the name of a summarized job
+    std::uint64_t ends_reported_again = 0;  // ends of pods of summarized jobs
     // Pods without GPUs.
-    std::uint64_t packings_judged = 0;
-    std::uint64_t slots_taken_from_gpus = 0;  // as no other node had any
+    std::uint64_t packings_checked = 0;
+    std::uint64_t slots_taken_from_gpus = 0;  // when no other node had any
 };
 BOOST_DESCRIBE_STRUCT(RetentionProbes, (),
-                      (jobs_summarized, jobs_removed, names_taken, ends_told_again, packings_judged,
-                       slots_taken_from_gpus))
+                      (jobs_summarized, jobs_removed, names_reused, ends_reported_again,
+                       packings_checked, slots_taken_from_gpus))
 
 struct Probes : MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes, RetentionProbes {
     std::uint64_t steps = 0;
@@ -102,8 +103,8 @@ struct Probes : MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes, Retenti
     std::uint64_t binds_accepted = 0;
     // Faults.
     std::uint64_t binds_turned_down = 0;
-    std::uint64_t binds_unanswered = 0;  // bound, and the answer came seconds late
-    std::uint64_t answers_stale = 0;     // to a bind that had been sent again meanwhile
+    std::uint64_t binds_unanswered = 0;  // bound, answered seconds later
+    std::uint64_t answers_stale = 0;     // to a bind that had been sent again
     std::uint64_t kubelet_rejections = 0;
     std::uint64_t creates_failed = 0;
     std::uint64_t deletes_failed = 0;
@@ -117,32 +118,32 @@ struct Probes : MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes, Retenti
     std::uint64_t policies_changed = 0;
     std::uint64_t leaderships_lost = 0;
     std::uint64_t scheduler_restarts = 0;
-    std::uint64_t effects_lost = 0;  // scheduler restarts that lost the effects of a last step
+    std::uint64_t effects_lost = 0;  // restarts that lost the effects of the last step
     std::uint64_t full_restarts = 0;
-    std::uint64_t steps_of_twins = 0;  // engines read from an image (twin.hpp)
-    // Evictions for the sake of others.
+    std::uint64_t steps_of_restored = 0;  // of engines restored from an image (restored_engine.hpp)
+    // Evictions for other jobs.
     std::uint64_t evictions_sent = 0;
     std::uint64_t evictions_accepted = 0;
     std::uint64_t evictions_turned_down = 0;
-    std::uint64_t claims_used = 0;  // pods that were bound where room was kept for them
-    // Looks.
+    std::uint64_t nominations_used = 0;  // pods bound to their nominated node
+    // Checks.
     std::uint64_t orders_compared = 0;    // pairs of placements
-    std::uint64_t branches_compared = 0;  // of them, of two branches of a tree
-    std::uint64_t limits_recounted = 0;   // told to users
+    std::uint64_t branches_compared = 0;  // of these, between two branches of a queue tree
+    std::uint64_t limits_recounted = 0;   // in reported reasons
     std::uint64_t usages_recounted = 0;
-    std::uint64_t waits_tried = 0;  // waiting jobs tried by hand at a fixed point
+    std::uint64_t waits_tried = 0;  // waiting jobs tried by the checker at a fixed point
     std::uint64_t explanations_recounted = 0;
-    std::uint64_t promises_recounted = 0;   // to the first in line of a pool
-    std::uint64_t rooms_kept = 0;           // for one that nothing can be promised
-    std::uint64_t limits_kept = 0;          // for the first in line for what one leaves
-    std::uint64_t passings_judged = 0;      // of those, by what was placed
-    std::uint64_t pods_reclaimed = 0;       // of another queue, for what it is guaranteed
-    std::uint64_t stopped_for_shorter = 0;  // pods, of which more was left
-    std::uint64_t stopped_for_late = 0;     // pods, for a job that had to begin
-    std::uint64_t stopped_for_due = 0;      // pods, for a job that was due sooner
-    std::uint64_t disruptions_tried = 0;    // for waiting jobs, by hand at a fixed point
-    std::uint64_t reclaims_tried = 0;       // likewise, between queues
-    std::uint64_t topologies_judged = 0;    // placements that were to be together or apart
+    std::uint64_t reservations_recounted = 0;  // of the head of line of a pool
+    std::uint64_t kept_nodes_checked = 0;     // nodes kept for a head of line without a reservation
+    std::uint64_t quota_reservations = 0;     // of the head of line under a limit
+    std::uint64_t overtakings_checked = 0;    // placed jobs checked against them
+    std::uint64_t pods_reclaimed = 0;         // of another queue, for a guarantee
+    std::uint64_t preempted_for_shorter = 0;  // pods with more remaining work
+    std::uint64_t preempted_for_late = 0;     // pods, for a job that had to start
+    std::uint64_t preempted_for_due = 0;      // pods, for a job that was due sooner
+    std::uint64_t disruptions_tried = 0;      // for waiting jobs, by the checker at a fixed point
+    std::uint64_t reclaims_tried = 0;         // likewise, between queues
+    std::uint64_t topologies_checked = 0;     // placements with topology rules
 };
 BOOST_DESCRIBE_STRUCT(
     Probes, (MaintenanceProbes, BudgetProbes, PartProbes, SizeProbes, RetentionProbes),
@@ -150,11 +151,11 @@ BOOST_DESCRIBE_STRUCT(
      binds_unanswered, answers_stale, kubelet_rejections, creates_failed, deletes_failed,
      containers_failed, pods_evicted, pods_deleted, gang_rollbacks, nodes_lost, nodes_left,
      nodes_changed, policies_changed, leaderships_lost, scheduler_restarts, effects_lost,
-     full_restarts, steps_of_twins, evictions_sent, evictions_accepted, evictions_turned_down,
-     claims_used, pods_reclaimed, stopped_for_shorter, stopped_for_late, stopped_for_due,
+     full_restarts, steps_of_restored, evictions_sent, evictions_accepted, evictions_turned_down,
+     nominations_used, pods_reclaimed, preempted_for_shorter, preempted_for_late, preempted_for_due,
      disruptions_tried, reclaims_tried, orders_compared, branches_compared, limits_recounted,
-     usages_recounted, waits_tried, explanations_recounted, promises_recounted, rooms_kept,
-     limits_kept, passings_judged, topologies_judged))
+     usages_recounted, waits_tried, explanations_recounted, reservations_recounted,
+     kept_nodes_checked, quota_reservations, overtakings_checked, topologies_checked))
 
 // Calls visit(name, value) for every probe, in the order above.
 template <typename Visit>

@@ -100,9 +100,9 @@ class Container:
         self.user = self.security().get("runAsUser")
         self.group = self.security().get("runAsGroup")
         self.owner_of_claims = (0, pod.get("securityContext", {}).get("fsGroup", 0), 0o2775)
-        self.environment = {}  # beside that of the kubelet: values of None are taken away
+        self.environment = {}  # added to that of the kubelet; a value of None removes the variable
         self.files = {"/etc/hosts": "127.0.0.1 localhost\n", "/etc/hostname": name + "\n",
-                      "/etc/resolv.conf": "nameserver 192.0.2.1\n"}  # which never answers; None: there is no such file
+                      "/etc/resolv.conf": "nameserver 192.0.2.1\n"}  # which never answers; None: no such file
         self.has_service_links = pod.get("enableServiceLinks", True)
         self.process = None
 
@@ -347,7 +347,7 @@ def _become(orders):
             os.setresuid(*[orders["user"]] * 3)
     if orders["no_new_privileges"]:
         _call("prctl", _LIBC.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    _LIBC.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)  # behind the change of user, which clears it
+    _LIBC.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)  # after the change of user, which clears it
 
 
 def run(orders):

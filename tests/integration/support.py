@@ -31,7 +31,7 @@ READY_S = 30  # for a daemon to be ready
 BOUND_S = 20  # for pods that fit to be bound
 RUNNING_S = 40  # for a job that fits to run, controllers and fake kubelets included
 PREFIX = "runwhere.ai"
-# Scaled down, so that taking over after a kill does not take a quarter of a minute.
+# Scaled down, so that a takeover after a kill does not take a quarter of a minute.
 SHORT_LEASE = {"duration": "3s", "renewDeadline": "2s", "retryPeriod": "300ms"}
 DEFAULT_LEASE = {"duration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
 
@@ -59,11 +59,11 @@ def unique(word):
     return f"{word}-{next(_numbers)}"
 
 
-# (group, version) of the PodGroup dialects that come as custom resources; kubernetes.md G1.
+# (group, version) of the PodGroup dialects that come as custom resources.
 POD_GROUP_DIALECTS = (("scheduling.x-k8s.io", "v1alpha1"), ("scheduling.volcano.sh", "v1beta1"), ("scheduling.run.ai", "v2alpha2"))
 
 
-# (group, version, plural, kind) of what else gpuctld reads of other projects' objects.
+# (group, version, plural, kind) of further kinds of other projects that gpuctld reads.
 OTHER_DIALECTS = (("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"),)
 
 
@@ -97,8 +97,8 @@ def merged(base, changes):
 class Daemon:
     """A running gpuctld with a configuration, journal and port of its own."""
 
-    def __init__(self, changes=None, bed=None, role="gpuctld", folder=None, port=None, text=None, planted_bug=None):
-        self.planted_bug = planted_bug  # a name of scheduler/base/planted.hpp
+    def __init__(self, changes=None, bed=None, role="gpuctld", folder=None, port=None, text=None, seeded_fault=None):
+        self.seeded_fault = seeded_fault  # a name of scheduler/base/planted.hpp: a seeded fault
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="gpuctld-"))
         self._temporary = folder is None
         self.port = port or free_port()
@@ -109,7 +109,7 @@ class Daemon:
                 "kubeconfig": str(bed.kubeconfig(role)), "lease": SHORT_LEASE, "bindTimeout": "1s"}}
         self.configuration = merged(self.configuration, changes)
         self.port = self.configuration["server"]["port"]
-        self.text = text  # a whole configuration, instead of the above; {port}, {journal}, {kubeconfig} are filled in
+        self.text = text  # a whole configuration, instead of the one above; {port}, {journal}, {kubeconfig} are filled in
         if text is not None:
             for name, value in (("port", self.port), ("journal", self.folder / "journal"),
                                 ("kubeconfig", bed.kubeconfig(role) if bed else "")):
@@ -126,9 +126,9 @@ class Daemon:
 
     def start(self, wait=True, environment=None):
         file = self.write_configuration()
-        program = "gpuctld-planted" if self.planted_bug else "gpuctld"
-        if self.planted_bug:
-            environment = {**(environment or os.environ), "GPUCTL_PLANTED_BUG": self.planted_bug}
+        program = "gpuctld-faults" if self.seeded_fault else "gpuctld"
+        if self.seeded_fault:
+            environment = {**(environment or os.environ), "GPUCTL_PLANTED_BUG": self.seeded_fault}
         self.process = Process("gpuctld", [BINARIES / program, "--config", file], self.folder / "gpuctld.log",
                                environment=environment)
         if wait:
@@ -140,7 +140,8 @@ class Daemon:
             if not self.process.alive:
                 raise AssertionError(f"gpuctld ended with {self.process.exit_code}:\n{self.process.log()[-3000:]}")
             try:
-                # On an API server a follower is ready, too; whoever starts one here means it to lead.
+                # On an API server a follower is ready, too; a test that starts a daemon here wants
+                # it to lead.
                 status, body = self.rest("GET", "/readyz?verbose=true")
                 return status == 200 and ("lease" not in str(body) or re.search(r"leading(?! soon)", str(body)))
             except OSError:
@@ -281,7 +282,7 @@ def delete_namespace_pods(bed, namespace):
     wait_for(lambda: not bed.pods(namespace), 30, f"the pods of {namespace} are gone", every_s=0.2)
 
 
-# --- WebSocket, as much of RFC 6455 as a reader of text frames needs ---
+# --- WebSocket: the part of RFC 6455 that a reader of text frames needs ---
 
 class WebSocket:
     def __init__(self, port, path, headers=None, receive_buffer=None):

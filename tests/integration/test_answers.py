@@ -1,4 +1,4 @@
-"""What takes long is answered beside the event loop, by a second engine (docs/adr/0032), and the journal's snapshots are
+"""Long queries are answered outside the event loop, by a second engine (docs/adr/0032), and the journal's snapshots are
 made there: the loop never writes out a large state, an answer is about what was acknowledged before it was asked, and a
 daemon that is killed while it makes a snapshot loses nothing."""
 
@@ -114,7 +114,7 @@ class ManyJobs(unittest.TestCase):
             explained = json.loads(body)
             self.assertNotIn("incomplete", explained)
             self.assertEqual(explained["status"], "Pending")
-            # Its name is taken in the state that is tried, too.
+            # Its name is also taken in the simulated state.
             status, body = client.ask("POST", "/api/v1/what-if", JOB % f"late-{number}")
             self.assertEqual(status, 409, body)
             client.close()
@@ -126,7 +126,7 @@ class KilledWhileItMakesSnapshots(unittest.TestCase):
     def test_every_job_that_was_acknowledged_is_there_after_each_kill(self):
         daemon = Daemon({"cluster": {"embedded": {"nodes": NODES, "trainingRunTime": "10d"}},
                          "policy": {"pools": [{"name": "training-pool"}]},
-                         "journal": {"snapshotEveryInputs": 400, "segmentBytesMax": "64Ki"}})
+                         "expert": {"journal": {"snapshotEveryInputs": 400, "segmentBytesMax": "64Ki"}}})
         daemon.start()
         self.addCleanup(daemon.stop)
         rng = random.Random(35)

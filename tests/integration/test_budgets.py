@@ -4,7 +4,7 @@ import signal
 import unittest
 
 from support import BOUND_S, Daemon, shared_testbed, unique, wait_for
-from test_maintenance import moment
+from test_maintenance import time_text
 from training_jobs import POOL, TrainingJobs
 
 
@@ -20,7 +20,7 @@ class Budgets(TrainingJobs, unittest.TestCase):
         self.daemon.write_configuration()
         self.daemon.process.send(signal.SIGHUP)
 
-    def wait_told(self, name, words):
+    def wait_for_message(self, name, words):
         """In what explain says, and in the condition that `kubectl describe pod` shows."""
         wait_for(lambda: words in self.explanation(name), BOUND_S, lambda: f"{words!r} in {self.explanation(name)}")
 
@@ -40,8 +40,8 @@ class Budgets(TrainingJobs, unittest.TestCase):
         self.submit("first", ranks=1, gpus=8, more=", maxRunTime: 1h")
         self.wait_placed("first", 1)
         self.submit("second", ranks=1, gpus=8, more=", maxRunTime: 30m")
-        self.wait_told("second", "it needs 4 for the 30m that it may run (maxRunTime)")
-        self.assertIn("8 are committed to what runs", self.explanation("second"))
+        self.wait_for_message("second", "4 requested for up to 30m (maxRunTime)")
+        self.assertIn("8 committed to running jobs", self.explanation("second"))
         self.assertEqual(self.placed("second"), {})
         self.assertIn("GPU-HOURS", self.daemon.gpuctl("get", "queues").stdout)
 
@@ -53,26 +53,26 @@ class Budgets(TrainingJobs, unittest.TestCase):
         self.submit("first", ranks=1, gpus=8)
         self.wait_placed("first", 1)
         self.submit("second", ranks=1, gpus=8)
-        self.wait_told("second", "others hold 8 of 8 GPUs left to them; it needs 8")
+        self.wait_for_message("second", "8 of 8 GPUs in use (the rest is reserved for services and growing elastic jobs), 8 requested")
         self.assertEqual(self.placed("second"), {})
         self.remove("first")
         self.wait_placed("second", 1)
         self.remove("second")
-        self.submit("elastic", ranks=(1, 2), gpus=8)  # one rank that it must have, one more that it may
+        self.submit("elastic", ranks=(1, 2), gpus=8)  # one required rank, and one optional
         self.wait_placed("elastic", 2)
 
     def test_reserved_nodes_take_the_work_of_some_namespaces_only(self):
-        start, _ = moment(-60)
-        end, _ = moment(3600)
+        start, _ = time_text(-60)
+        end, _ = time_text(3600)
         self.start({})
-        others = self.namespace
+        first_namespace = self.namespace
         theirs = self.bed.create_namespace(unique("paper"))
         node = sorted(node["name"] for node in self.daemon.items("/api/v1/nodes?pageSize=100") if node["pool"] == POOL)[0]
         self.set_policy({"reservations": [{"name": "paper", "nodes": [node], "start": start, "end": end,
                                            "tenants": [theirs]}]})
         wait_for(lambda: "paper" in self.daemon.gpuctl("get", "nodes").stdout, BOUND_S, "the reservation is in force")
         self.submit("wide", ranks=2, gpus=8)
-        self.wait_told("wide", "reservation paper")
+        self.wait_for_message("wide", "reservation paper")
         self.assertEqual(self.placed("wide"), {})
         self.remove("wide")
 
@@ -81,7 +81,7 @@ class Budgets(TrainingJobs, unittest.TestCase):
         self.wait_placed("theirs", 2)
         self.assertIn(node, self.placed("theirs").values())
         self.remove("theirs")
-        self.namespace = others
+        self.namespace = first_namespace
 
 
 if __name__ == "__main__":

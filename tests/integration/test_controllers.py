@@ -7,7 +7,7 @@ from support import (BOUND_S, PREFIX, Daemon, RUNNING_S, bound, create_pod, dele
 
 
 class MadeByControllers:
-    """What somebody makes with kubectl, and its removal."""
+    """Creates an object with kubectl, and removes it."""
     CONFIGURATION = {}
 
     @classmethod
@@ -82,7 +82,7 @@ class SeveralOfOneName(MadeByControllers, unittest.TestCase):
         body["spec"]["template"]["metadata"]["labels"][f"{PREFIX}/queue"] = "default"
         self.bed.api("PATCH", f"/apis/apps/v1/namespaces/{self.namespace}/deployments/one",
                      {"spec": {"template": body["spec"]["template"]}}, expect=(200,))
-        wait_for(lambda: self.running("one") == 3, RUNNING_S, "a new pod runs beside the two old ones")
+        wait_for(lambda: self.running("one") == 3, RUNNING_S, "a new pod runs next to the two old ones")
         self.assertEqual((self.held("research"), self.held("default")), (2, 1))
         self.assertEqual(self.running("two"), 0)
         self.assertEqual(self.row("one")["queue"], "default", "of two revisions the latest is meant")
@@ -100,7 +100,8 @@ class SeveralOfOneName(MadeByControllers, unittest.TestCase):
         self.assertEqual(self.running("mine"), 2)
 
     def test_a_submitted_job_and_a_gang_and_a_pod_of_its_name_are_three(self):
-        # The gang's pods were ranks of the job: they could not start, and its deletion never ended.
+        # Regression: the gang's pods counted as ranks of the job, could not start, and its deletion
+        # never ended.
         self.daemon.gpuctl("create", "-f", "-", namespace=self.namespace, stdin=(
             "kind: training\njob: {name: llm}\nenvironment: {image: example/x}\n"
             "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n"))
@@ -141,8 +142,9 @@ class Controllers(MadeByControllers, unittest.TestCase):
             "completions": 4, "parallelism": 4, "completionMode": "Indexed", "template": template}})
         wait_for(lambda: len(bound(self.bed, self.namespace)) == 4, BOUND_S, lambda: f"{bound(self.bed, self.namespace)}")
 
-    def test_a_gang_goes_on_without_the_pod_of_a_rank_that_is_done(self):
-        # A drained node takes it along, and the Job, which remembers that the rank is complete, makes no other.
+    def test_a_gang_continues_without_the_pod_of_a_completed_rank(self):
+        # Draining the node deletes the pod, and the Job, which counts the rank as complete, makes
+        # no other.
         template = self.template(labels={f"{PREFIX}/gang": "pair"}, annotations={f"{PREFIX}/gang-min": "2"})
         template["spec"]["restartPolicy"] = "Never"
         self.create("batch/v1/jobs", {"metadata": {"name": "pair"}, "spec": {
@@ -198,7 +200,7 @@ class Controllers(MadeByControllers, unittest.TestCase):
     def explanation(self, name):
         return str(self.daemon.get(f"/api/v1/jobs/{name}/explain?namespace={self.namespace}")["blockers"])
 
-    def test_a_submitted_job_that_somebody_deletes_with_kubectl_is_gone_here_too(self):
+    def test_a_submitted_job_deleted_with_kubectl_is_removed(self):
         self.submit("taken")
         self.bed.kubectl("-n", self.namespace, "delete", "job", "taken", "--wait=false")
         wait_for(lambda: self.row("taken") is None, RUNNING_S, lambda: f"no job any more: {self.row('taken')}", every_s=0.2)
@@ -210,8 +212,8 @@ class Controllers(MadeByControllers, unittest.TestCase):
         text = (f"kind: training\njob: {{name: first, namespace: {name}}}\nenvironment: {{image: x}}\n"
                 "resources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n")
         for tried in (("create", "--dry-run"), ("what-if",)):
-            told = self.daemon.gpuctl(*tried, "-f", "-", stdin=text, check=False)
-            self.assertIn("NamespaceNotFound", told.stderr, f"{tried} knows it before")
+            answer = self.daemon.gpuctl(*tried, "-f", "-", stdin=text, check=False)
+            self.assertIn("NamespaceNotFound", answer.stderr, f"{tried} knows it before")
         refused = self.daemon.gpuctl("create", "-f", "-", stdin=text, check=False)
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("NamespaceNotFound", refused.stderr)
@@ -260,27 +262,27 @@ class Controllers(MadeByControllers, unittest.TestCase):
         path = f"/api/v1/jobs/over?namespace={self.namespace}"
 
         def refused():
-            told = self.daemon.gpuctl("create", "-f", "-", stdin=text, check=False)
-            if told.returncode == 0:  # the quota was not known yet to the API server's admission
+            answer = self.daemon.gpuctl("create", "-f", "-", stdin=text, check=False)
+            if answer.returncode == 0:  # the API server's admission plugin had not seen the quota yet
                 self.daemon.gpuctl("delete", "job", "over", namespace=self.namespace)
                 wait_for(lambda: self.daemon.rest("GET", path)[0] == 404, RUNNING_S, "it is gone")
-            return told if told.returncode else None
-        told = wait_for(refused, RUNNING_S, "the quota refuses it", every_s=0.5)
-        self.assertEqual(told.returncode, 5, told.stderr)
+            return answer if answer.returncode else None
+        answer = wait_for(refused, RUNNING_S, "the quota refuses it", every_s=0.5)
+        self.assertEqual(answer.returncode, 5, answer.stderr)
         wait_for(lambda: self.daemon.rest("GET", path)[0] == 404, RUNNING_S, "no job is left behind")
 
-    def test_a_job_whose_pods_a_quota_refuses_tells_what_its_controller_says(self):
+    def test_a_job_whose_pods_a_quota_refuses_shows_its_controllers_reason(self):
         self.bed.api("POST", f"/api/v1/namespaces/{self.namespace}/resourcequotas",
                      {"metadata": {"name": "tight"}, "spec": {"hard": {"pods": "1"}}}, expect=(201,))
         quota = f"/api/v1/namespaces/{self.namespace}/resourcequotas/tight"
         wait_for(lambda: self.bed.get(quota).get("status", {}).get("hard"), RUNNING_S, "the quota is counted")
         shape = "environment: {image: x}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi"
-        for kind, name, more, told in (("training", "ring", ", nodeCount: 2}\n", "its controller cannot make the others: "),
-                                       ("training", "over", "}\n", "its controller cannot make pods: "),
-                                       ("notebook", "lab", "}\n", "its controller cannot make pods: ")):
+        for kind, name, more, reason in (("training", "ring", ", nodeCount: 2}\n", "its controller cannot create the missing pods: "),
+                                       ("training", "over", "}\n", "its controller cannot create pods: "),
+                                       ("notebook", "lab", "}\n", "its controller cannot create pods: ")):
             self.daemon.gpuctl("create", "-f", "-", stdin=(
                 f"kind: {kind}\njob: {{name: {name}, namespace: {self.namespace}}}\n{shape}{more}"))
-            wait_for(lambda name=name, told=told: told in self.explanation(name), RUNNING_S,
+            wait_for(lambda name=name, reason=reason: reason in self.explanation(name), RUNNING_S,
                      lambda name=name: self.explanation(name), every_s=0.5)
             self.assertIn("exceeded quota: tight", self.explanation(name))
             self.assertIn("FailedCreate", self.daemon.gpuctl("describe", "job", name, namespace=self.namespace).stdout)

@@ -10,7 +10,7 @@ import unittest
 
 from kubelet import Container, unpack_image
 from support import BOUND_S, REPOSITORY, Process, Testbed, create_pod, free_port, node_of, pod, unique, wait_for
-from processes import PATIENCE  # behind support, which says where it is
+from processes import PATIENCE  # after support, which sets the path to it
 
 FILE = REPOSITORY / "config" / "deploy.yaml"
 NAMESPACE = "gpuctl-system"
@@ -63,7 +63,7 @@ class Deploy(Deployed):
         self.assertEqual(int(status["CapBnd"], 16), 0)
         self.assertEqual(status["NoNewPrivs"].strip(), "1")
 
-    def test_what_it_asks_for_is_as_agreed(self):
+    def test_its_security_settings_and_resources_are_as_documented(self):
         self.assertEqual(self.deployment["spec"]["replicas"], 1)
         self.assertEqual(self.pod["serviceAccountName"], "gpuctld")
         security = self.container().security()
@@ -142,7 +142,7 @@ class InAPod(Deployed):
         container.environment["HOME"] = None
         container.environment["HOSTNAME"] = None
         container.files.update({"/etc/resolv.conf": None, "/etc/hosts": None, "/etc/hostname": None})
-        container.user = 1_000_650_000  # as OpenShift chooses it: there is no line in /etc/passwd
+        container.user = 1_000_650_000  # as OpenShift chooses it: without a line in /etc/passwd
         container.group = 0
         container.start()
         self.assertFalse((container.folder / "root" / "tmp").exists())
@@ -170,7 +170,7 @@ class InAPod(Deployed):
         if os.geteuid() != 0:
             return  # one user only
         container = self.container()
-        container.owner_of_claims = (0, 0, 0o755)  # a driver that heeds no fsGroup
+        container.owner_of_claims = (0, 0, 0o755)  # a driver that ignores fsGroup
         container.start()
         self.assertEqual(container.process.wait(30), 1)
         self.assertIn("/var/lib/gpuctl", container.log())
@@ -190,7 +190,7 @@ class InAPod(Deployed):
 
     def test_it_stops_at_once_when_it_is_still_waiting_for_the_api_server(self):
         container = self.container()
-        container.environment.update(KUBERNETES_SERVICE_HOST="192.0.2.1")  # nothing answers there
+        container.environment.update(KUBERNETES_SERVICE_HOST="192.0.2.1")  # no server listens there
         container.start()
         wait_for(lambda: "waiting" in container.probe("readinessProbe")[1] or "asking" in container.probe("readinessProbe")[1], 20,
                  lambda: container.log())

@@ -1,6 +1,6 @@
-"""The journal's disk full, read-only or not there: told in a sentence, and nothing that was acknowledged is lost.
+"""The journal's disk full, read-only or missing: the error is a sentence, and no acknowledged job is lost.
 
-The journal lies on a tmpfs of a megabyte; docs/adr/0006-journal.md says what is promised when a write fails."""
+The journal lies on a tmpfs of a megabyte; docs/adr/0006-journal.md says what holds when a write fails."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ from processes import Process
 from support import READY_S, Daemon, wait_for
 
 DISK_BYTES = 1 << 20
-LEFT_BYTES = 64 << 10  # when the filling begins; some dozens of jobs
+LEFT_BYTES = 64 << 10  # free space when the disk starts to fill up; some dozens of jobs
 SUBMITS_MAX = 2000
 REFUSED_AFTERWARDS = 5
 FULL = "No space left on device"
@@ -128,7 +128,7 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(status, 500)
         self.assertRegex(body, rf"\[-\]journal failed: .*{FULL}")
         status, body = self.daemon.rest("GET", "/livez")
-        self.assertEqual(status, 500, "only a restart mends it: whoever watches over the process is told to")
+        self.assertEqual(status, 500, "only a restart resolves it: the liveness probe fails")
         self.assertRegex(body, rf"\[-\]journal failed: .*{FULL}")
         self.assertIn("gpuctld_journal_failed 1", self.daemon.rest("GET", "/metrics")[1])
         self.assertEqual(self.lost(self.daemon), [])
@@ -138,7 +138,7 @@ class FullDisk(unittest.TestCase):
         status, body = self.daemon.rest("DELETE", f"/api/v1/jobs/{self.acknowledged[0]}?namespace=default")
         self.assertEqual((status, body["error"]), (507, "JournalFailed"), body)
 
-    def test_space_alone_does_not_mend_it_but_a_restart_does_and_every_acknowledged_job_is_there(self):
+    def test_free_space_needs_a_restart_which_keeps_every_acknowledged_job(self):
         self.run_full()
         self.submit("late")
         self.disk.free()
@@ -170,7 +170,7 @@ class FullDisk(unittest.TestCase):
         second = self.daemon_on_disk()
         second.start(wait=False)
         self.addCleanup(self.discard, second)
-        # The last page of its files may hold just enough to begin; then /readyz tells.
+        # The last page of its files may have just enough room to start; then /readyz reports it.
         wait_for(lambda: second.process.exit_code or FULL in str(second.readiness()), READY_S,
                  lambda: f"it ends or says why: {second.readiness()}\n{second.process.log()}")
         self.assertIn(FULL, second.process.log())

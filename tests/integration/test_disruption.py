@@ -5,7 +5,7 @@ import unittest
 from support import BOUND_S, PREFIX, RUNNING_S, Daemon, bound, condition, shared_testbed, unique, wait_for
 from training_jobs import GRACE_S, POOL, TrainingJobs
 
-LEFT_ALONE_S = 60  # policy.backoffMaximum
+LEFT_ALONE_S = 60  # expert.scheduling.backoffMaximum
 
 POLICY = {"policy": {"pools": [{"name": POOL, "queues": [
     {"name": "owners", "guaranteed": 8}, {"name": "guests"}]}]}}
@@ -41,26 +41,27 @@ class Disruption(TrainingJobs, unittest.TestCase):
                            if (event.get("objectRef") or {}).get("subresource") == "eviction"
                            and event["objectRef"]["namespace"] == self.namespace
                            and event["responseStatus"]["code"] == 429]
-        # Each of the four is asked twice, none of them goes, and all are left alone for a minute.
+        # Each of the four is tried twice, none is evicted, and all are left alone for a minute.
         wait_for(lambda: len(refused()) >= 8, BOUND_S, lambda: f"asked again; so far {len(refused())} times")
         self.assertEqual({pod["metadata"]["uid"] for pod in self.pods("low")}, before)
         self.assertFalse(any(condition(pod, "DisruptionTarget") for pod in self.pods("low")))
-        wait_for(lambda: "could not be evicted and are left alone" in self.explanation("high"), BOUND_S,
+        wait_for(lambda: "could not be evicted and stay" in self.explanation("high"), BOUND_S,
                  lambda: self.explanation("high"))
         self.assertEqual(self.placed("high"), {})
 
         self.bed.api("PATCH", budget, {"spec": {"minAvailable": 0}}, expect=(200,))
         self.wait_placed("high", 2, LEFT_ALONE_S + GRACE_S + BOUND_S)
         wait_for(lambda: not before & {pod["metadata"]["uid"] for pod in self.pods("low")}, RUNNING_S, "all of the gang is gone")
-        told = [event for pod in before for event in self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        answer = [event for pod in before for event in self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
                 if event.get("reason") == "Preempted" and event["involvedObject"].get("uid") == pod]
-        self.assertTrue(told, "users are told by an event")
+        self.assertTrue(answer, "users get an event")
         self.assertEqual(self.placed("low"), {})
-        # A disruption is no failure of the job: its controller makes the ranks again, after its pause.
+        # A disruption is no failure of the job: its controller creates the ranks again, after its
+        # pause.
         status = self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/low")["status"]
         self.assertFalse(status.get("failed") or status.get("conditions"), status)
 
-    def test_who_is_kept_by_a_disruption_budget_is_passed_over_for_one_who_is_not(self):
+    def test_a_pod_protected_by_a_disruption_budget_is_skipped_for_an_unprotected_one(self):
         for name in ("kept", "free"):
             self.submit(name, ranks=1, gpus=8, priority="low")
             self.wait_running(name, 1)
@@ -77,7 +78,7 @@ class Disruption(TrainingJobs, unittest.TestCase):
         self.assertEqual({pod["metadata"]["uid"] for pod in self.pods("kept")}, before)
         wait_for(lambda: not self.placed("free"), RUNNING_S, lambda: f"free is stopped: {bound(self.bed, self.namespace)}")
 
-    def test_a_guaranteed_share_comes_back_from_who_borrowed_it(self):
+    def test_a_guaranteed_share_is_reclaimed_from_the_queue_that_borrowed_it(self):
         for index in range(4):
             self.submit(f"guest-{index}", ranks=1, gpus=4, priority="high", more=", queue: guests, preemptible: true")
             self.wait_placed(f"guest-{index}", 1)
@@ -87,8 +88,8 @@ class Disruption(TrainingJobs, unittest.TestCase):
         wait_for(lambda: sum(len(self.placed(name)) for name in guests) == 2, RUNNING_S,
                  lambda: f"two guests stay: {bound(self.bed, self.namespace)}")
         waiting = next(name for name in guests if not self.placed(name))
-        wait_for(lambda: "queue owners takes them back" in self.explanation(waiting), BOUND_S, lambda: self.explanation(waiting))
-        # What stays is within what owners left: nobody else is asked to go.
+        wait_for(lambda: "queue owners reclaimed GPUs that it had lent" in self.explanation(waiting), BOUND_S, lambda: self.explanation(waiting))
+        # The rest is within the owners' budgets: no other pod is evicted.
         self.submit("more", ranks=1, gpus=4, priority="low", more=", queue: owners")
         wait_for(lambda: "gpu_insufficient" in self.explanation("more"), BOUND_S, lambda: self.explanation("more"))
         self.assertEqual(sum(len(self.placed(name)) for name in guests), 2)

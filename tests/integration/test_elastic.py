@@ -12,7 +12,7 @@ class Elastic(TrainingJobs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.bed = shared_testbed()
-        cls.daemon = Daemon(changes={"policy": {"growthPause": "2s"}}, bed=cls.bed).start()
+        cls.daemon = Daemon(changes={"expert": {"scheduling": {"growthPause": "2s"}}}, bed=cls.bed).start()
         cls.addClassCleanup(cls.daemon.stop)
 
     def setUp(self):
@@ -36,7 +36,7 @@ class Elastic(TrainingJobs, unittest.TestCase):
     def test_an_indexed_job_is_grown_and_shrunk_between_its_bounds(self):
         self.submit("fill", 2, gpus=4)
         self.wait_ranks("fill", 2)
-        # The largest size that fits beside it; the ranks that found no room are taken back.
+        # The largest size that fits next to it; ranks without room are released.
         self.submit("llm", (2, 6), gpus=2)
         self.wait_ranks("llm", 4)
         wait_for(lambda: len(self.pods("llm")) == 4, RUNNING_S, "its other pods are gone")
@@ -50,15 +50,15 @@ class Elastic(TrainingJobs, unittest.TestCase):
         grown = self.ranks("llm")
         self.assertEqual({rank: grown[rank] for rank in first}, first, "those that ran go on")
 
-        # 4 GPUs are free, 8 are needed: the two highest ranks go, and no others.
+        # 4 GPUs are free, 8 are needed: the two highest ranks end, and no others.
         self.submit("wide", 2, gpus=4)
         self.wait_ranks("wide", 2, GRACE_S + BOUND_S)
         self.wait_ranks("llm", 4)
-        self.assertEqual(self.ranks("llm"), first, "the highest ranks go, the others stay")
+        self.assertEqual(self.ranks("llm"), first, "the highest ranks end, the other ranks stay")
         status = self.bed.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/llm")["status"]
         self.assertFalse(status.get("failed") or status.get("conditions"), status)
 
-        # It could give 4 of 8: nobody shrinks in vain.
+        # It could free 4 of 8, which is not enough: no job shrinks.
         self.submit("whole", 1, gpus=8)
         wait_for(lambda: "gpu_insufficient" in self.explanation("whole"), BOUND_S, lambda: self.explanation("whole"))
         self.assertEqual(self.size("llm"), 4)

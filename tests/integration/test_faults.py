@@ -2,7 +2,7 @@
 
 What was asked for happens all the same, and once: every pod gets bound by exactly one accepted request, no GPU is
 given away twice, and a job is made once or not at all. More than 97 % of all GPUs are wanted, so that room which a lost
-answer left reserved for nobody would be missed. GPUCTL_FAULTS_SEED repeats a mixture of faults."""
+answer left reserved for no job would be missed. GPUCTL_FAULTS_SEED repeats a mixture of faults."""
 
 import collections
 import os
@@ -22,8 +22,9 @@ NODES, GPUS = 27, 8
 SINGLES, GANGS, SIZE = 150, 15, 4  # 210 of 216 GPUs
 STORM_S = 240
 READY_AGAIN_S = 60
-# A lease of three seconds cannot be kept over a line on which every fourth request fails; that is no fault of ours.
-CHANGES = {"cluster": {"kubernetes": {"lease": DEFAULT_LEASE}}, "policy": {"backoffMaximum": "4s"}}
+# A lease of three seconds cannot be renewed over a connection on which every fourth request fails;
+# that is no error of gpuctld.
+CHANGES = {"cluster": {"kubernetes": {"lease": DEFAULT_LEASE}}, "expert": {"scheduling": {"backoffMaximum": "4s"}}}
 
 JOBS = 32
 SETTLED_S = 90
@@ -39,13 +40,13 @@ class Faults(unittest.TestCase):
     def setUpClass(cls):
         cls.bed = Testbed(kwok=False, controllers=False).start()
         cls.addClassCleanup(cls.bed.stop)
-        install_pod_groups(cls.bed)  # more to watch, and thus more watches that can break
+        install_pod_groups(cls.bed)  # more kinds to watch, and thus more watches that can break
         for index in range(NODES):
             cls.bed.create_node(f"node-{index}", gpus=GPUS, pool="storm")
         cls.bed.create_node("jobs-0", gpus=GPUS, pool="jobs")
 
     def start(self, namespace, seed, **rates):
-        """A proxy that rages from the first request on, and a daemon behind it; nobody waits for it to be ready."""
+        """A proxy that injects faults from the first request on, and a daemon behind it; does not wait until it is ready."""
         self.namespace = self.bed.create_namespace(namespace)
         self.audit_from = self.bed.audit_size()
         proxy = FaultProxy(self.bed, seed, **rates).start()
@@ -56,12 +57,12 @@ class Faults(unittest.TestCase):
         self.addCleanup(daemon.stop)
         return proxy, daemon
 
-    def assert_lives(self, daemon):
+    def assert_running(self, daemon):
         self.assertTrue(daemon.process.alive,
                         f"gpuctld ended with {daemon.process.exit_code}:\n{daemon.process.log()[-3000:]}")
         self.assertEqual(daemon.rest("GET", "/livez")[0], 200)
 
-    def told(self, proxy, daemon):
+    def state_of(self, proxy, daemon):
         faults = ", ".join(f"{kind} {count}" for kind, count in sorted(proxy.fired.items()))
         return (f"seed {proxy.seed}; {proxy.passed} requests unharmed, faults: {faults}\n/readyz: {daemon.readiness()}\n"
                 f"{daemon.process.log()[-3000:]}")
@@ -73,24 +74,24 @@ class Faults(unittest.TestCase):
         self.create_pods()
 
         def done():
-            self.assert_lives(daemon)
+            self.assert_running(daemon)
             return len(bound(self.bed, self.namespace)) == SINGLES + GANGS * SIZE
 
         began = time.monotonic()
         wait_for(done, STORM_S, lambda: f"{len(bound(self.bed, self.namespace))} of {SINGLES + GANGS * SIZE} pods are "
-                 f"bound; {self.told(proxy, daemon)}", every_s=0.5)
+                 f"bound; {self.state_of(proxy, daemon)}", every_s=0.5)
         bound_after_s = time.monotonic() - began
-        # What has been bound must stay true while the last kinds come up.
+        # Bindings must stay correct while the last kinds are installed.
         wait_for(lambda: KINDS <= set(proxy.fired), STORM_S - bound_after_s,
-                 lambda: f"every kind of fault; {sorted(KINDS - set(proxy.fired))} is missing; {self.told(proxy, daemon)}")
-        self.assert_lives(daemon)
+                 lambda: f"every kind of fault; {sorted(KINDS - set(proxy.fired))} is missing; {self.state_of(proxy, daemon)}")
+        self.assert_running(daemon)
         proxy.calm()
         self.check_binds(proxy)
         wait_for(lambda: daemon.rest("GET", "/readyz")[0] == 200, READY_AGAIN_S,
-                 lambda: f"ready: {self.told(proxy, daemon)}")
+                 lambda: f"ready: {self.state_of(proxy, daemon)}")
         create_pod(self.bed, self.namespace, pod("fresh", pool="storm"))
         wait_for(lambda: node_of(self.bed, self.namespace, "fresh"), BOUND_S,
-                 lambda: f"a fresh pod is bound once the line is good; {self.told(proxy, daemon)}")
+                 lambda: f"a fresh pod is bound once the line is good; {self.state_of(proxy, daemon)}")
 
     @staticmethod
     def answers(daemon):
@@ -127,7 +128,7 @@ class Faults(unittest.TestCase):
 
     def test_a_job_is_made_once_or_refused_and_not_there(self):
         proxy, daemon = self.start("faults-jobs", SEED + 1, rate=0.35)
-        wait_for(lambda: self.leads(daemon), READY_AGAIN_S, lambda: f"leading; {self.told(proxy, daemon)}")
+        wait_for(lambda: self.leads(daemon), READY_AGAIN_S, lambda: f"leading; {self.state_of(proxy, daemon)}")
         names = [f"job-{number}" for number in range(JOBS)]
         answers = {}
 
@@ -135,35 +136,35 @@ class Faults(unittest.TestCase):
             answers[name] = daemon.gpuctl("create", "-f", "-", stdin=JOB % name, namespace=self.namespace, check=False)
 
         in_threads([lambda start=start: [create(name) for name in names[start::4]] for start in range(4)])
-        self.assert_lives(daemon)
+        self.assert_running(daemon)
         fate = {name: self.fate(answer) for name, answer in answers.items()}
         created = {name for name, kind in fate.items() if kind == "created"}
-        self.assertTrue(created, f"some job was created; {self.told(proxy, daemon)}")
-        # At the moment of the answer, not some time later: nothing is acknowledged that is not there.
-        self.assertLessEqual(created, set(self.jobs()), f"created means that there is a Job; {self.told(proxy, daemon)}")
+        self.assertTrue(created, f"some job was created; {self.state_of(proxy, daemon)}")
+        # At the time of the answer, not later: only a stored job is acknowledged.
+        self.assertLessEqual(created, set(self.jobs()), f"created means that there is a Job; {self.state_of(proxy, daemon)}")
         proxy.calm()
-        wait_for(lambda: self.leads(daemon), READY_AGAIN_S, lambda: f"leading again; {self.told(proxy, daemon)}")
-        # An answer that was not known is known once the line is good: gpuctl's word and the API server's agree.
+        wait_for(lambda: self.leads(daemon), READY_AGAIN_S, lambda: f"leading again; {self.state_of(proxy, daemon)}")
+        # An unknown outcome is known once the connection is good: gpuctl and the API server agree.
         unknown = {name for name, kind in fate.items() if kind == "unknown"}
-        wait_for(lambda: {name for name in unknown if self.promised(daemon, name)} == unknown & set(self.jobs()), SETTLED_S,
-                 lambda: f"{sorted(unknown)} are there or given up; {self.told(proxy, daemon)}", every_s=0.2)
+        wait_for(lambda: {name for name in unknown if self.is_reported(daemon, name)} == unknown & set(self.jobs()), SETTLED_S,
+                 lambda: f"{sorted(unknown)} are there or given up; {self.state_of(proxy, daemon)}", every_s=0.2)
         left_behind = {name: answers[name].stderr for name in self.jobs() if fate[name] == "refused"}
-        self.assertEqual(left_behind, {}, f"a refused job leaves no Job; {self.told(proxy, daemon)}")
+        self.assertEqual(left_behind, {}, f"a refused job leaves no Job; {self.state_of(proxy, daemon)}")
         made = collections.Counter(
             event["objectRef"]["name"] for event in self.bed.audit_events(USER, self.audit_from)
             if event.get("objectRef", {}).get("resource") == "jobs" and event["verb"] in ("create", "patch")
             and event["objectRef"].get("namespace") == self.namespace and event["responseStatus"]["code"] == 201)
-        self.assertEqual({name: n for name, n in made.items() if n != 1}, {}, f"made once; {self.told(proxy, daemon)}")
+        self.assertEqual({name: n for name, n in made.items() if n != 1}, {}, f"made once; {self.state_of(proxy, daemon)}")
 
     def fate(self, answer):
         """created, refused, or unknown: gpuctl said that it does not know (yet)."""
         if answer.returncode == 0:
             return "created"
-        told = re.match(r"error \((\w+)\): .*\w+ \w+ \w+", answer.stderr)
-        self.assertTrue(told, f"an error has a code and a sentence, not {answer.stderr!r}; seed {SEED + 1}")
-        return "unknown" if told[1] == "UnknownOutcome" else "refused"
+        error = re.match(r"error \((\w+)\): .*\w+ \w+ \w+", answer.stderr)
+        self.assertTrue(error, f"an error has a code and a sentence, not {answer.stderr!r}; seed {SEED + 1}")
+        return "unknown" if error[1] == "UnknownOutcome" else "refused"
 
-    def promised(self, daemon, name):
+    def is_reported(self, daemon, name):
         """Whether gpuctl holds that job for one that is to be or has been made."""
         status, body = daemon.rest("GET", f"/api/v1/jobs/{name}?namespace={self.namespace}")
         self.assertIn(status, (200, 404), body)

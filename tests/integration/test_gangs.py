@@ -44,23 +44,23 @@ class Gangs(unittest.TestCase):
         self.wait_bound(4)
         self.assertTrue(all(used <= total for used, total in gpus_per_node(self.bed).values()))
 
-    def test_ranks_that_came_early_are_told_when_more_have_come(self):
-        def told(name):
+    def test_early_ranks_get_a_new_reason_when_more_ranks_exist(self):
+        def message_of(name):
             found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}"), "PodScheduled")
             return found["message"] if found else ""
 
         for there in (1, 2, 3):
             self.create(self.member("late", there - 1, 4))
             for index in range(there):
-                wait_for(lambda index=index, there=there: f"its gang needs 4 ranks, {there} exist" in told(f"late-{index}"),
-                         2 * BOUND_S, lambda index=index, there=there: f"late-{index} with {there}: {told(f'late-{index}')}",
+                wait_for(lambda index=index, there=there: f"its gang has {there} of 4 ranks" in message_of(f"late-{index}"),
+                         2 * BOUND_S, lambda index=index, there=there: f"late-{index} with {there}: {message_of(f'late-{index}')}",
                          every_s=0.2)
         gated = self.member("late", 3, 4)
         gated["spec"]["schedulingGates"] = [{"name": "example.com/later"}]
         self.create(gated)
         for index in range(3):
-            wait_for(lambda index=index: "1 pod has scheduling gates" in told(f"late-{index}"), 2 * BOUND_S,
-                     lambda index=index: f"late-{index}: {told(f'late-{index}')}", every_s=0.2)
+            wait_for(lambda index=index: "1 pod is blocked by scheduling gates" in message_of(f"late-{index}"), 2 * BOUND_S,
+                     lambda index=index: f"late-{index}: {message_of(f'late-{index}')}", every_s=0.2)
 
     def test_a_gang_that_does_not_fit_takes_nothing(self):
         self.create(*[self.member("big", index, 5) for index in range(5)])  # 20 GPUs; the pool has 16
@@ -101,7 +101,8 @@ class Gangs(unittest.TestCase):
                 self.bed.api("POST", f"/apis/{group}/{version}/namespaces/{self.namespace}/podgroups",
                              {"apiVersion": f"{group}/{version}", "kind": "PodGroup", "metadata": {"name": "group"},
                               "spec": {"minMember": 3}}, expect=(201,))
-                # Names of their own: the fake kubelets end what is being deleted by name, and would end the next.
+                # Names of their own: the fake kubelets end deleted pods by name, and would end the
+                # next ones.
                 name = group.split(".")[1]
                 members = [pod(f"{name}-{index}", gpus=2, pool="training-pool", **{where: {key: "group"}})
                            for index in range(3)]
@@ -112,7 +113,7 @@ class Gangs(unittest.TestCase):
                 self.wait_bound(3)
                 delete_namespace_pods(self.bed, self.namespace)
 
-    def told(self, name):
+    def waiting_message(self, name):
         found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}"), "PodScheduled")
         return found["message"] if found and found["status"] == "False" else ""
 
@@ -123,8 +124,8 @@ class Gangs(unittest.TestCase):
                        annotations={f"{PREFIX}/gang-roles": "leader=1,worker=2"})
 
         self.create(*[rank(f"worker-{index}", "worker") for index in range(3)])
-        wait_for(lambda: "its gang needs 3 ranks, 3 exist; of role leader it needs 1, 0 exist" in self.told("worker-2"),
-                 2 * BOUND_S, lambda: f"why worker-2 waits: {self.told('worker-2')}")
+        wait_for(lambda: "its gang has 3 of 3 ranks (role leader: 0 of 1)" in self.waiting_message("worker-2"),
+                 2 * BOUND_S, lambda: f"why worker-2 waits: {self.waiting_message('worker-2')}")
         self.assertEqual(bound(self.bed, self.namespace), {})
         self.create(rank("leader", "leader"))
         self.wait_bound(4)
@@ -152,8 +153,8 @@ class Gangs(unittest.TestCase):
                     return pod(f"{name}-{role}-{index}", gpus=2, pool="training-pool", **said)
 
                 self.create(*[rank(index, "worker") for index in range(3)])
-                wait_for(lambda name=name: "of role leader it needs 1, 0 exist" in self.told(f"{name}-worker-2"), 2 * BOUND_S,
-                         lambda name=name: f"why {name}-worker-2 waits: {self.told(f'{name}-worker-2')}")
+                wait_for(lambda name=name: "role leader: 0 of 1" in self.waiting_message(f"{name}-worker-2"), 2 * BOUND_S,
+                         lambda name=name: f"why {name}-worker-2 waits: {self.waiting_message(f'{name}-worker-2')}")
                 self.assertEqual(bound(self.bed, self.namespace), {})
                 self.create(rank(0, "leader"))
                 self.wait_bound(4)

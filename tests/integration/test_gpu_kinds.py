@@ -53,9 +53,9 @@ class GpuKinds(unittest.TestCase):
             found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}"), "PodScheduled")
             return found if found and found["status"] == "False" else None
 
-        return wait_for(said, BOUND_S, f"{name} is told why it waits")["message"]
+        return wait_for(said, BOUND_S, f"{name} has a reason to wait")["message"]
 
-    def test_a_slice_called_a_gpu_goes_to_who_names_its_model_and_to_nobody_else(self):
+    def test_a_slice_named_as_gpu_is_bound_only_to_pods_that_name_its_model(self):
         for index in range(3):
             self.create(f"whole-{index}")
         wait_for(lambda: len(bound(self.bed, self.namespace)) == 3, BOUND_S, "three whole GPUs given")

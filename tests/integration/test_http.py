@@ -46,7 +46,7 @@ def status_of(answer):
 class BadRequests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon({"server": {"requestTimeout": "2s", "bodyBytesMax": "64Ki"}}).start()
+        cls.daemon = Daemon({"expert": {"server": {"requestTimeout": "2s", "bodyBytesMax": "64Ki"}}}).start()
         cls.addClassCleanup(cls.daemon.stop)
 
     def tearDown(self):
@@ -76,7 +76,7 @@ class BadRequests(unittest.TestCase):
         self.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", parts=parts)
         self.assertLess(time.monotonic() - began, 25)
 
-    def test_slow_ones_do_not_keep_others_out(self):
+    def test_slow_clients_do_not_block_other_clients(self):
         slow = [socket.create_connection(("127.0.0.1", self.daemon.port)) for _ in range(50)]
         for connection in slow:
             connection.sendall(b"GET /he")
@@ -109,7 +109,7 @@ class BadRequests(unittest.TestCase):
                                    half_close=True)
                 self.assertIn(status_of(answer), (400, 411, 413, 501), answer[:100])
 
-    def test_what_is_no_http_is_refused(self):
+    def test_a_request_that_is_not_http_is_refused(self):
         for name, data in {"binary": bytes(range(256)), "tls hello": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
                            "no version": b"GET /\r\n\r\n", "http/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
                            "no host": b"GET /health HTTP/1.1\r\n\r\n"}.items():
@@ -208,7 +208,7 @@ class Credentials(unittest.TestCase):
         wait_for(lambda: self.ask("GET", "/api/v1/jobs", "admin-token-ccccccccc") == 401, 10, "the old token is refused")
         self.assertEqual(self.ask("GET", "/api/v1/jobs", "fresh-token-ddddddddd"), 200)
 
-    def test_a_token_file_others_may_read_is_refused(self):
+    def test_a_token_file_readable_by_other_users_is_refused(self):
         daemon = Daemon()
         tokens = daemon.folder / "tokens"
         tokens.write_text("viewer-token-aaaaaaaa viewer eve\n")

@@ -39,11 +39,11 @@ class Leader(unittest.TestCase):
                                  leaseTransitions=lease["spec"].get("leaseTransitions", 0) + 1)
             if self.bed.api("PUT", LEASE, lease, expect=(200, 409))[0] == 200:
                 break
-        # A follower is ready to answer; /readyz?verbose says whom it follows.
+        # A follower is ready to answer; /readyz?verbose names its leader.
         wait_for(lambda: thief in str(daemon.readiness()), 20, lambda: f"readyz names the holder: {daemon.readiness()}")
         self.assertEqual(self.holder(), thief)
         create_pod(self.bed, self.namespace, pod("during", gpus=0))
-        time.sleep(3)  # longer than its lease: a leader would have bound it long ago
+        time.sleep(3)  # longer than its lease: a leader would have bound it by now
         self.assertNotIn("during", bound(self.bed, self.namespace))
         self.assertTrue(daemon.process.alive)
         self.assertEqual(daemon.rest("GET", "/livez")[0], 200)

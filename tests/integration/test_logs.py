@@ -119,14 +119,15 @@ class Logs(unittest.TestCase):
         for percent in (20, 40, 60):
             self.write_piece("logs-d", f"\r {percent}%|#    |")
             self.assertTrue(self.read_partial(socket, f" {percent}%|#    |", lines)["redrawn"])
-        # A reader that resumes now gets the bar as it is, and so does one that reads once.
+        # A reader that resumes now gets the current state of the bar, and so does a single read.
         second = WebSocket(self.daemon.port, self.path("logs-d", since=position))
         self.read_partial(second, " 60%|#    |", [])
         second.close()
         once = self.daemon.gpuctl("logs", "speaker", namespace="logs-d").stdout
         self.assertEqual(once.splitlines()[-1], " 60%|#    |")
-        # The upstream is cut in the middle of the line, and again behind it: what the kubelet sends first from
-        # the second of the next line on is the end of this one, without a time.
+        # The upstream is cut in the middle of the line, and again after it: the first bytes that
+        # the kubelet sends from the second of the next line are the end of this line, without a
+        # time.
         self.restart_kubelet()
         self.write_piece("logs-d", "\r 80%|#### |")
         self.read_partial(socket, " 80%|#### |", lines, seconds=60)
@@ -187,7 +188,7 @@ class Logs(unittest.TestCase):
             try:
                 _, dropped = self.read_until(socket, last, lines, seconds=60)
             except OSError:
-                return  # dropped as a reader that does not answer: allowed, said in the contract
+                return  # dropped as a reader that does not answer: allowed by the API
             finally:
                 socket.close()
             numbers = [int(line.split()[0]) for line in lines]
@@ -225,9 +226,9 @@ class Logs(unittest.TestCase):
         once = self.daemon.gpuctl("logs", "twins", "-c", "mesh", namespace="logs-c")
         self.assertIn("from the pod", once.stdout)
         for follow in ((), ("-f",)):
-            wrong = self.daemon.gpuctl("logs", "twins", "-c", "nobody", *follow, namespace="logs-c", check=False)
+            wrong = self.daemon.gpuctl("logs", "twins", "-c", "unknown", *follow, namespace="logs-c", check=False)
             self.assertNotEqual(wrong.returncode, 0)
-            self.assertIn("it has no container nobody, only main mesh", wrong.stderr)
+            self.assertIn("it has no container unknown, only main mesh", wrong.stderr)
 
 
 class ProgressBars(unittest.TestCase):

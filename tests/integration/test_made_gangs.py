@@ -1,4 +1,4 @@
-"""Gangs of controllers that make groups of pods: which pods are one gang, how large it is, and what stands in its way."""
+"""Gangs of controllers that make groups of pods: which pods are one gang, how large it is, and why it waits."""
 
 import unittest
 
@@ -30,12 +30,12 @@ class MadeGangs(unittest.TestCase):
         wait_for(lambda: set(bound(self.bed, self.namespace)) == set(names), BOUND_S,
                  lambda: f"{sorted(names)} bound; bound are {bound(self.bed, self.namespace)}")
 
-    def told(self, name):
+    def waiting_message(self, name):
         found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}"), "PodScheduled")
         return f"{found['reason']}: {found['message']}" if found and found["status"] == "False" else ""
 
-    def wait_told(self, name, text):
-        wait_for(lambda: text in self.told(name), 2 * BOUND_S, lambda: f"{text!r} told of {name}: {self.told(name)}", every_s=0.2)
+    def wait_for_message(self, name, text):
+        wait_for(lambda: text in self.waiting_message(name), 2 * BOUND_S, lambda: f"{text!r} in the message of {name}: {self.waiting_message(name)}", every_s=0.2)
 
     @staticmethod
     def of_leader_worker_set(group, index, size=3, gpus=4):
@@ -48,18 +48,18 @@ class MadeGangs(unittest.TestCase):
     def test_groups_of_a_LeaderWorkerSet_with_one_label_are_gangs_of_their_own(self):
         for group in (0, 1):  # 12 GPUs each, the pool has 16
             self.create(*[self.of_leader_worker_set(group, index) for index in range(2)])
-        self.wait_told("vllm-0", "its gang needs 3 ranks, 2 exist")
+        self.wait_for_message("vllm-0", "its gang has 2 of 3 ranks")
         self.assertEqual(bound(self.bed, self.namespace), {})
         self.create(self.of_leader_worker_set(1, 2))
         self.wait_bound({"vllm-1", "vllm-1-1", "vllm-1-2"})
         self.create(self.of_leader_worker_set(0, 2))
-        self.wait_told("vllm-0", "room for 1 of 3 ranks")
+        self.wait_for_message("vllm-0", "room for 1 of 3 ranks")
         self.assertEqual(set(bound(self.bed, self.namespace)), {"vllm-1", "vllm-1-1", "vllm-1-2"})
 
-    def test_a_leader_whose_workers_wait_for_it_is_told(self):
+    def test_a_leader_that_its_workers_wait_for_gets_a_reason(self):
         self.create(self.of_leader_worker_set(0, 0))
-        self.wait_told("vllm-0", "its gang needs 3 ranks, 1 exist; its pods are made by LeaderWorkerSet vllm, which makes a "
-                                 "leader first and, if its startupPolicy is LeaderReady, its workers when that is ready")
+        self.wait_for_message("vllm-0", "its gang has 1 of 3 ranks; its pods come from LeaderWorkerSet vllm, which creates "
+                                 "a leader first and, if its startupPolicy is LeaderReady, its workers when the leader is ready")
 
     def job_set(self, name, replicas, parallelism=2, **spec):
         template = {"metadata": {"labels": {f"{PREFIX}/gang": name}}, "spec": {}}
@@ -81,7 +81,7 @@ class MadeGangs(unittest.TestCase):
         ranks = [self.of_job_set("train", job, replica, index) for job, replicas in (("job-0", 1), ("job-1", 2))
                  for replica in range(replicas) for index in range(2)]
         self.create(*ranks[:5])
-        self.wait_told("train-job-0-0-0", "its gang needs 6 ranks, 5 exist")
+        self.wait_for_message("train-job-0-0-0", "its gang has 5 of 6 ranks")
         self.assertEqual(bound(self.bed, self.namespace), {})
         self.create(ranks[5])
         self.wait_bound({rank["metadata"]["name"] for rank in ranks})
@@ -89,10 +89,9 @@ class MadeGangs(unittest.TestCase):
     def test_a_JobSet_that_starts_in_order_is_named_as_what_its_gang_waits_for(self):
         self.job_set("turns", [1, 1], startupPolicy={"startupPolicyOrder": "InOrder"})
         self.create(*[self.of_job_set("turns", "job-0", 0, index) for index in range(2)])
-        self.wait_told("turns-job-0-0-0", "its gang needs 4 ranks, 2 exist; its pods are made by JobSet turns, whose startupPolicy "
-                                          "is InOrder: the next one is made when those before it are ready, and none of them "
-                                          "starts before all exist")
-        self.assertNotIn("nodes", self.told("turns-job-0-0-0"))
+        self.wait_for_message("turns-job-0-0-0", "its gang has 2 of 4 ranks; its pods come from JobSet turns, whose startupPolicy "
+                                          "is InOrder; no pod of the gang starts before all of them exist")
+        self.assertNotIn("nodes", self.waiting_message("turns-job-0-0-0"))
         said = self.daemon.gpuctl("describe", "job", "turns", namespace=self.namespace).stdout
         self.assertIn("JobSet turns, whose startupPolicy is InOrder", said)
 
@@ -106,10 +105,10 @@ class MadeGangs(unittest.TestCase):
                     "containers": [{"name": "c", "image": "busybox", "resources": {"requests": {"cpu": "100m"}}}]}}}}, expect=(201,))
         self.addCleanup(self.bed.kubectl, "-n", self.namespace, "delete", "statefulset", "ring", "--wait=false", check=False)
         wait_for(lambda: self.bed.pods(self.namespace), BOUND_S, "its first pod")
-        self.wait_told("ring-0", "its gang needs 3 ranks, 1 exist; its pods are made by StatefulSet ring, which makes one after "
-                                 "another unless its podManagementPolicy is Parallel")
+        self.wait_for_message("ring-0", "its gang has 1 of 3 ranks; its pods come from StatefulSet ring, which creates "
+                                 "one pod after another unless its podManagementPolicy is Parallel")
         said = self.daemon.gpuctl("describe", "job", "ring", namespace=self.namespace).stdout
-        self.assertIn("StatefulSet ring, which makes one after another", said)
+        self.assertIn("StatefulSet ring, which creates one pod after another", said)
         self.assertNotIn("more node", said)
 
     def volcano_group(self, name, queue):
@@ -136,11 +135,11 @@ class MadeGangs(unittest.TestCase):
         wait_for(lambda: self.row("both").get("queue") == "vision", BOUND_S, lambda: f"in queue vision: {self.row('both')}")
 
     def test_a_queue_that_we_do_not_have_is_ignored_with_a_word(self):
-        for name, queue, why in (("theirs", "gold", "there is no such queue"), ("upper", "lab", "it holds queues, not jobs")):
+        for name, queue, why in (("theirs", "gold", "has no such queue"), ("upper", "lab", "takes no jobs in it, as it has sub-queues")):
             self.volcano_group(name, queue)
             self.create(*[self.of_volcano_group(name, index, gpus=99) for index in range(2)])
-            self.wait_told(f"{name}-0", f"queue {queue}, which its PodGroup or its pods name for another scheduler, is ignored: in "
-                                        f"pool training-pool {why}")
+            self.wait_for_message(f"{name}-0", f"queue {queue} is ignored (its PodGroup or its pods name it for another "
+                                        f"scheduler): pool training-pool {why}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from training_jobs import GRACE_S, POOL, TrainingJobs
 USER = "system:serviceaccount:gpuctl-system:gpuctld"
 
 
-def moment(seconds):
+def time_text(seconds):
     """So many seconds from now, as the configuration takes it; and as a number, cut to the same second."""
     at = int(time.time() + seconds)
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)), at
@@ -44,14 +44,14 @@ class Maintenance(TrainingJobs, unittest.TestCase):
         self.submit("gang", ranks=2, gpus=8, priority="low")
         self.wait_running("gang", 2)
         before = {pod["metadata"]["name"] for pod in self.pods("gang")}
-        start, begin = moment(GRACE_S + 14)
-        end, over = moment(GRACE_S + 32)
+        start, begin = time_text(GRACE_S + 14)
+        end, over = time_text(GRACE_S + 32)
         self.set_policy(maintenance=[{"name": "firmware", "pool": POOL, "start": start, "end": end}])
 
-        # In time for the beginning, by eviction, all ranks together.
+        # Evicted in time for the start of the window, all ranks together.
         wait_for(lambda: self.evicted(before) == before, 20, lambda: f"both are evicted; so far {self.evicted(before)}")
         self.assertLess(time.time(), begin - GRACE_S + 10)
-        wait_for(lambda: "it was stopped for maintenance firmware" in self.explanation("gang"), BOUND_S,
+        wait_for(lambda: "it was evicted for maintenance firmware" in self.explanation("gang"), BOUND_S,
                  lambda: self.explanation("gang"))
         wait_for(lambda: not before & {pod["metadata"]["name"] for pod in self.pods("gang")}, begin - time.time() + 1,
                  "the nodes are empty when it begins", every_s=0.2)
@@ -71,9 +71,9 @@ class Maintenance(TrainingJobs, unittest.TestCase):
         self.wait_placed("other", 1, 10)
         self.daemon.rest("DELETE", f"/api/v1/jobs/other?namespace={self.namespace}")
         self.wait_placed("gang", 2, GRACE_S + BOUND_S)
-        told = self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
-        self.assertTrue([event for event in told if event.get("reason") == "Drained"
-                         and "maintenance firmware" in json.dumps(event)], "users are told by an event")
+        answer = self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        self.assertTrue([event for event in answer if event.get("reason") == "Drained"
+                         and "maintenance firmware" in json.dumps(event)], "users get an event")
 
     def test_an_unhealthy_node_takes_no_work_and_is_drained_where_that_is_asked(self):
         self.submit("gang", ranks=2, gpus=4, priority="low")

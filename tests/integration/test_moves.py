@@ -1,5 +1,5 @@
 """GPUs enough in sum, and in the wrong places: explain names the job to move and how, the printed commands are run as
-they stand, and the job that waited runs beside the one that moved. On the embedded cluster, and with a Kubernetes user's
+they are written, and the waiting job runs next to the moved one. On the embedded cluster, and with a Kubernetes user's
 own Jobs on the real API server."""
 
 import json
@@ -49,10 +49,10 @@ class Moves(unittest.TestCase):
     def test_explain_names_the_move_and_the_printed_commands_let_the_job_start(self):
         self.fragment()
         self.create("wide", 4)
-        told = self.daemon.gpuctl("explain", "job", "wide", namespace="team-a").stdout
-        self.assertIn("gpu_fragmented", told)
-        self.assertRegex(told, r"it would start now if 1 job moved: team-a/[ac] \(2 GPUs\) from n-\d to n-\d; "
-                               r"\d+ GPU-minutes? of work would be done again; nobody is moved unless you do it\n"
+        answer = self.daemon.gpuctl("explain", "job", "wide", namespace="team-a").stdout
+        self.assertIn("gpu_fragmented", answer)
+        self.assertRegex(answer, r"it would start now if 1 job moved: team-a/[ac] \(2 GPUs\) from n-\d to n-\d; "
+                               r"\d+ GPU-minutes? of work would be repeated; gpuctl moves no job by itself\n"
                                r" +1\. gpuctl delete job [ac] -n team-a\n"
                                r" +2\. wait until team-a/wide runs\n"
                                r" +3\. gpuctl create -n team-a -f the file of [ac]\n")
@@ -75,12 +75,12 @@ class Moves(unittest.TestCase):
         self.runs("a", "c", "wide")
         self.assertEqual(self.node_of(moved["jobId"]), {pod["to"]})
 
-    def test_what_if_tells_it_before_the_job_is_there(self):
+    def test_what_if_proposes_the_move_before_the_job_is_submitted(self):
         self.fragment()
-        told = self.daemon.gpuctl("what-if", "-f", "-", stdin=JOB % ("wide", 4), check=False)
-        self.assertEqual(told.returncode, 6, told.stderr)
-        self.assertIn("it would start now if 1 job moved: team-a/", told.stdout)
-        self.assertIn("1. gpuctl create -n team-a -f the file of wide\n", told.stdout)
+        answer = self.daemon.gpuctl("what-if", "-f", "-", stdin=JOB % ("wide", 4), check=False)
+        self.assertEqual(answer.returncode, 6, answer.stderr)
+        self.assertIn("it would start now if 1 job moved: team-a/", answer.stdout)
+        self.assertIn("1. gpuctl create -n team-a -f the file of wide\n", answer.stdout)
 
     def test_what_may_not_be_stopped_is_not_to_be_moved(self):
         for name in ("a", "b", "c", "d"):
@@ -91,9 +91,9 @@ class Moves(unittest.TestCase):
         self.daemon.gpuctl("delete", "job", "b", "d", namespace="team-a")
         wait_for(lambda: len(self.daemon.items("/api/v1/jobs?namespace=team-a")) == 2, RUNNING_S, "b and d are gone")
         self.create("wide", 4)
-        told = self.daemon.gpuctl("explain", "job", "wide", namespace="team-a").stdout
-        self.assertIn("gpu_fragmented", told)
-        self.assertNotIn("moved", told)
+        answer = self.daemon.gpuctl("explain", "job", "wide", namespace="team-a").stdout
+        self.assertIn("gpu_fragmented", answer)
+        self.assertNotIn("moved", answer)
 
 
 class MovesOfJobsMadeElsewhere(unittest.TestCase):

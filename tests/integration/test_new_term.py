@@ -28,9 +28,9 @@ class NewTerm(unittest.TestCase):
                 if event.get("objectRef", {}).get("subresource") == subresource and event["verb"] == "create"
                 and event["objectRef"]["namespace"] == self.namespace and event["responseStatus"]["code"] == 201]
 
-    def test_binds_whose_room_others_took_meanwhile_are_not_sent_again(self):
+    def test_bindings_whose_capacity_was_taken_are_not_sent_again(self):
         since = self.bed.audit_size()
-        few = {"cluster": {"kubernetes": {"bindsInFlightMax": 1}}}  # most is decided and not sent when it dies
+        few = {"expert": {"kubernetes": {"bindsInFlightMax": 1}}}  # most bindings are decided and not sent when it is killed
         size = 6 * GPUS
         daemon = Daemon(few, bed=self.bed).start()
         for index in range(size):
@@ -55,7 +55,7 @@ class NewTerm(unittest.TestCase):
             self.assertLessEqual(used, total, f"GPUs of {node}")
         self.assertLess(len(bound(self.bed, self.namespace, f"{PREFIX}/gang=gang")), size)
 
-    def test_a_gang_that_is_leaving_already_is_stopped_to_the_end_and_no_other(self):
+    def test_the_eviction_of_a_gang_is_completed_and_no_other_gang_is_evicted(self):
         daemon = Daemon(bed=self.bed).start()
         for name in ("first", "second"):
             self.create_gang(name)
@@ -67,7 +67,7 @@ class NewTerm(unittest.TestCase):
         since = self.bed.audit_size()
         create_pod(self.bed, self.namespace, pod("high", gpus=GPUS, pool="leave", priorityClassName="term-high"),
                    role="admin")
-        another = Daemon(bed=self.bed).start()  # with a journal of its own: it knows of no gang that ever ran
+        another = Daemon(bed=self.bed).start()  # with a journal of its own, which has no gang that ever ran
         self.addCleanup(another.stop)
         wait_for(lambda: node_of(self.bed, self.namespace, "high"), 3 * BOUND_S, "the urgent one is bound")
         self.assertEqual(self.accepted(since, "eviction"), [stays])

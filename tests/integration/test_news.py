@@ -45,11 +45,11 @@ class News(unittest.TestCase):
         self.start()
         self.deployment("web", replicas=4, gpus=4)
 
-        def told():
+        def all_have_events():
             pods, events = self.bed.pods(self.namespace), self.events()
             return len(pods) == 4 and all(events[each["metadata"]["name"]] for each in pods) and events
 
-        events = wait_for(told, RUNNING_S, lambda: f"an event on each pod: {dict(self.events())}")
+        events = wait_for(all_have_events, RUNNING_S, lambda: f"an event on each pod: {dict(self.events())}")
         bound = 0
         for each in self.bed.pods(self.namespace):
             name, node = each["metadata"]["name"], each["spec"].get("nodeName")
@@ -62,7 +62,7 @@ class News(unittest.TestCase):
                 self.assertIn(("FailedScheduling", said["message"]), events[name])
         self.assertEqual(bound, 2)
 
-    def test_many_waiting_pods_are_told_at_a_bounded_rate_and_the_first_of_each_job_first(self):
+    def test_events_of_many_waiting_pods_have_a_bounded_rate_with_one_pod_of_each_job_first(self):
         self.deployment("many", replicas=300, gpus=GPUS + 1)
         wait_for(lambda: len(self.bed.pods(self.namespace)) == 300, RUNNING_S, "300 pods")
         since = self.bed.audit_size()
@@ -71,7 +71,7 @@ class News(unittest.TestCase):
         for index in range(3):
             create_pod(self.bed, self.namespace, pod(f"single-{index}", gpus=GPUS + 1, pool=self.pool))
         wait_for(lambda: all(self.events()[f"single-{index}"] for index in range(3)), 8,
-                 "three pods that came late, before the 300 have all been told")
+                 "three pods that came late, before the 300 all have their events")
         self.assertLess(len(self.events()), 290)
         began = time.monotonic()
         wait_for(lambda: all(condition(each, "PodScheduled") for each in self.bed.pods(self.namespace)), BOUND_S,

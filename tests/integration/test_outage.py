@@ -89,7 +89,7 @@ class Outage(unittest.TestCase):
             create_pod(self.bed, self.namespace, pod(f"new-{index}", gpus=8))
         again = Daemon(bed=self.bed, folder=daemon.folder).start()
         self.addCleanup(again.stop)
-        wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "both whole nodes are given away anew")
+        wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "both whole nodes are used again")
 
     def test_a_job_deleted_while_it_was_away_is_gone_when_it_comes_back(self):
         daemon = Daemon(bed=self.bed).start()
@@ -132,7 +132,7 @@ class WrongCredentials(unittest.TestCase):
             daemon = Daemon(bed=bed)
             daemon.start(wait=False)
             try:
-                def told():
+                def is_reported():
                     if not daemon.process.alive:
                         return "401" in daemon.process.log() or "nauthorized" in daemon.process.log()
                     try:
@@ -141,7 +141,7 @@ class WrongCredentials(unittest.TestCase):
                         return False
                     return status in NOT_READY and ("401" in str(body) or "nauthorized" in str(body))
 
-                wait_for(told, 30, lambda: f"the refusal is named: {daemon.readiness()} {daemon.process.log()[-500:]}")
+                wait_for(is_reported, 30, lambda: f"the refusal is named: {daemon.readiness()} {daemon.process.log()[-500:]}")
             finally:
                 try:
                     daemon.stop()

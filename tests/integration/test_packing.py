@@ -1,4 +1,4 @@
-"""Pods without GPUs on nodes with GPUs: they leave each idle GPU what a pod with a GPU needs beside it (ADR 0015)."""
+"""Pods without GPUs on nodes with GPUs: they leave each idle GPU what a pod with a GPU needs besides the GPU (ADR 0015)."""
 
 import unittest
 
@@ -75,12 +75,12 @@ class Packing(unittest.TestCase):
         self.fill()
         self.assertEqual(len(self.wait_bound("gpus", NODES * GPUS)), NODES * GPUS, on_nodes)
 
-    def test_pods_with_ephemeral_storage_leave_some_beside_each_gpu(self):
+    def test_pods_with_ephemeral_storage_leave_some_for_each_gpu(self):
         on_nodes = self.deploy(120, storage="10Gi")
         self.fill(storage="5Gi")
         self.assertEqual(len(self.wait_bound("gpus", NODES * GPUS)), NODES * GPUS, on_nodes)
 
-    def test_pods_with_cpu_leave_some_beside_each_gpu(self):
+    def test_pods_with_cpu_leave_some_for_each_gpu(self):
         on_nodes = self.deploy(120, cpu="1500m")
         self.fill(cpu="1500m")
         self.assertEqual(len(self.wait_bound("gpus", NODES * GPUS)), NODES * GPUS, on_nodes)

@@ -1,4 +1,4 @@
-"""Parts of GPUs on the real API server: who shares with whom is in the binding's annotation, and the container
+"""Parts of GPUs on the real API server: which pods share a GPU is in the binding's annotation, and the container
 would read it from there."""
 
 import unittest
@@ -66,13 +66,13 @@ class Parts(unittest.TestCase):
         first = self.place_of("first")
         self.daemon.stop()
         type(self).daemon = Daemon(bed=self.bed).start()  # a folder, and with it a journal, of its own
-        self.create_part("beside", "0.4")
-        self.assertEqual(self.place_of("beside"), first)
+        self.create_part("second", "0.4")
+        self.assertEqual(self.place_of("second"), first)
         self.create_part("elsewhere", "0.1")
         self.assertNotEqual(self.place_of("elsewhere"), first)
 
     def test_nodes_that_are_not_set_apart_give_no_parts(self):
-        # Their device plugin would give the same card to a pod that asks for a whole one.
+        # The device plugin would give the same card to a pod that requests a whole one.
         self.share(None)
         self.create_part("half", "0.5")
 
@@ -80,22 +80,22 @@ class Parts(unittest.TestCase):
             found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/half"), "PodScheduled")
             return found["message"] if found and found["status"] == "False" else ""
 
-        wait_for(lambda: f"do not match {PREFIX}/gpu-sharing=true" in said(), BOUND_S, lambda: f"half is told: {said()}")
+        wait_for(lambda: f"do not match {PREFIX}/gpu-sharing=true" in said(), BOUND_S, lambda: f"half has its reason: {said()}")
         self.share("true")
         self.place_of("half")
 
-    def test_what_is_no_part_waits_and_is_told(self):
+    def test_an_invalid_part_waits_with_a_reason(self):
         self.create_part("odd", "1.5")
 
         def said():
             found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/odd"), "PodScheduled")
             return found if found and found["status"] == "False" else None
 
-        self.assertIn("instead of a part of one GPU", wait_for(said, BOUND_S, "odd is told why it waits")["message"])
+        self.assertIn("instead of a part of one GPU", wait_for(said, BOUND_S, "odd has a reason to wait")["message"])
         self.assertEqual(bound(self.bed, self.namespace), {})
 
 
-class PartsForOthers(TrainingJobs, unittest.TestCase):
+class PartsForHigherPriority(TrainingJobs, unittest.TestCase):
     """One GPU of the pool is left, and two jobs of low priority share it."""
 
     @classmethod
@@ -131,10 +131,10 @@ class PartsForOthers(TrainingJobs, unittest.TestCase):
     def test_both_parts_go_for_a_whole_gpu(self):
         self.submit("high", ranks=1, gpus=1, priority="high")
         self.wait_placed("high", 1, GRACE_S + BOUND_S)
-        # What stopped is to be seen until its controller has taken note of it.
+        # The stopped pod is visible until its controller has seen it.
         wait_for(lambda: not self.placed("one") | self.placed("other"), RUNNING_S,
                  lambda: f"both parts are gone: {bound(self.bed, self.namespace)}")
-        wait_for(lambda: "preempted by job" in self.explanation("one"), BOUND_S, lambda: self.explanation("one"))
+        wait_for(lambda: "preempted by higher-priority job" in self.explanation("one"), BOUND_S, lambda: self.explanation("one"))
 
 
 if __name__ == "__main__":

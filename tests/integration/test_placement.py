@@ -9,7 +9,7 @@ NODES = ("default-0", "training-0", "training-1", "inference-0", "dev-0", "test-
 
 
 class Placement:
-    """Pods of a namespace of their own, and what they are told."""
+    """Pods of a namespace of their own, and their reasons to wait."""
 
     @classmethod
     def setUpClass(cls):
@@ -27,14 +27,14 @@ class Placement:
 
     def wait_on(self, name, nodes):
         wait_for(lambda: node_of(self.bed, self.namespace, name) in nodes, BOUND_S,
-                 lambda: f"{name} on {nodes}: {node_of(self.bed, self.namespace, name)}; {self.told(name)}")
+                 lambda: f"{name} on {nodes}: {node_of(self.bed, self.namespace, name)}; {self.waiting_message(name)}")
 
-    def told(self, name):
+    def waiting_message(self, name):
         found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}"), "PodScheduled")
         return f"{found['reason']}: {found['message']}" if found and found["status"] == "False" else ""
 
-    def wait_told(self, name, text):
-        wait_for(lambda: text in self.told(name), 2 * BOUND_S, lambda: f"{text!r} told of {name}: {self.told(name)}", every_s=0.2)
+    def wait_for_message(self, name, text):
+        wait_for(lambda: text in self.waiting_message(name), 2 * BOUND_S, lambda: f"{text!r} in the message of {name}: {self.waiting_message(name)}", every_s=0.2)
 
     def quiet(self, name, rounds=3):
         """It stays where it is while pods that came after it are bound."""
@@ -76,14 +76,14 @@ class Volumes(Placement, unittest.TestCase):
         volume = unique("late")
         self.claim("models", volume)
         self.create(self.reader("reader", "models"))
-        self.wait_told("reader", "NotReadyForScheduling: it uses persistentVolumeClaim models while it is bound to no volume")
+        self.wait_for_message("reader", "NotReadyForScheduling: it uses persistentVolumeClaim models while it is not bound to a volume")
         self.quiet("reader")
         self.volume(volume, "models")
         self.wait_on("reader", ("training-0", "training-1"))
 
     def test_a_claim_may_come_after_its_pod(self):
         self.create(self.reader("reader", "models"))
-        self.wait_told("reader", "it uses persistentVolumeClaim models before it exists")
+        self.wait_for_message("reader", "it uses persistentVolumeClaim models before it exists")
         volume = unique("later")
         self.volume(volume, "models")
         self.claim("models", volume)
@@ -103,8 +103,8 @@ class Volumes(Placement, unittest.TestCase):
             {"key": "zone", "operator": "In", "values": ["moon"]}]}]}})
         self.claim("data", volume)
         self.create(self.reader("reader", "data"))
-        self.wait_told("reader", "2 node(s) didn't match PersistentVolume's node affinity")
-        self.wait_told("reader", "2 are out of reach of the volume of claim data")
+        self.wait_for_message("reader", "2 node(s) didn't match PersistentVolume's node affinity")
+        self.wait_for_message("reader", "2 cannot reach the volume of claim data")
 
     def test_volumes_that_bind_no_node_are_taken(self):
         volumes = [{"name": "c", "csi": {"driver": "secrets-store.csi.k8s.io", "readOnly": True}},
@@ -122,7 +122,7 @@ class Volumes(Placement, unittest.TestCase):
     def test_a_volume_that_is_made_with_the_pod_is_held_by_name(self):
         self.create(pod("scratch", pool="training-pool", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {
             "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}}]))
-        self.wait_told("scratch", "NotReadyForScheduling: it uses volume type ephemeral, which is not supported")
+        self.wait_for_message("scratch", "NotReadyForScheduling: it uses volume type ephemeral, which is not supported")
 
 
 class HostPorts(Placement, unittest.TestCase):
@@ -143,20 +143,20 @@ class HostPorts(Placement, unittest.TestCase):
             nodes.add(node_of(self.bed, self.namespace, name))
         self.assertEqual(nodes, {"training-0", "training-1"})
         self.create(self.listener("nccl-2", 2222, host_network=True))
-        self.wait_told("nccl-2", "Unschedulable: 0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports")
-        self.wait_told("nccl-2", "with host port 2222/TCP; pool training-pool has 2 nodes, and another pod has the port on each")
+        self.wait_for_message("nccl-2", "Unschedulable: 0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports")
+        self.wait_for_message("nccl-2", "with host port 2222/TCP; pool training-pool: 2 nodes, the port is in use on each")
         self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/nccl-0", expect=(200,))
         self.wait_on("nccl-2", ("training-0", "training-1"))
 
     def test_pods_that_other_schedulers_placed_have_their_ports(self):
-        other = self.listener("agent", 9100, scheduler="somebody-else", nodeName="training-0")
+        other = self.listener("agent", 9100, scheduler="another-scheduler", nodeName="training-0")
         del other["spec"]["nodeSelector"]
         self.create(other)
         for index in range(2):
             self.create(self.listener(f"exporter-{index}", 9100))
         wait_for(lambda: "training-1" in bound(self.bed, self.namespace).values(), BOUND_S, "one exporter on the other node")
-        wait_for(lambda: any("didn't have free ports" in self.told(f"exporter-{index}") for index in range(2)), 2 * BOUND_S,
-                 "the other is told")
+        wait_for(lambda: any("didn't have free ports" in self.waiting_message(f"exporter-{index}") for index in range(2)), 2 * BOUND_S,
+                 "the other pod has its reason")
         placed = [node for name, node in bound(self.bed, self.namespace).items() if name.startswith("exporter")]
         self.assertEqual(placed, ["training-1"])
 
@@ -173,7 +173,7 @@ class HostPorts(Placement, unittest.TestCase):
             return body
 
         self.create(*[rank("three", index, 3) for index in range(3)])
-        self.wait_told("three-0", "room for 2 of 3 ranks")
+        self.wait_for_message("three-0", "room for 2 of 3 ranks")
         self.assertEqual(bound(self.bed, self.namespace), {})
         self.create(*[rank("two", index, 2) for index in range(2)])
         wait_for(lambda: set(bound(self.bed, self.namespace)) == {"two-0", "two-1"}, BOUND_S, "the gang of two")
@@ -209,19 +209,19 @@ class NamedNodes(Placement, unittest.TestCase):
         self.wait_on("in-a-term", ("dev-0",))
         self.wait_on("in-two-terms", ("dev-0",))
 
-    def test_a_pool_that_is_named_beside_the_node_is_named_as_what_is_in_the_way(self):
+    def test_a_pool_that_contradicts_the_named_node_is_named_in_the_reason(self):
         self.create(pod("lost", gpus=0, labels={f"{PREFIX}/pool": "test-pool"},
                         nodeSelector={"kubernetes.io/hostname": "dev-0"}))
-        self.wait_told("lost", "it asks in pool test-pool, and node dev-0, which takes it, is in pool dev-pool")
+        self.wait_for_message("lost", "it requests pool test-pool, but usable node dev-0 is in pool dev-pool")
 
-    def test_a_pod_whose_nodes_are_in_another_pool_is_told_which(self):
+    def test_a_pod_whose_nodes_are_in_another_pool_gets_that_pool_as_reason(self):
         self.create(pod("picky", gpus=0, nodeSelector={"nvidia.com/gpu.product": "A100-100G"}))
-        self.wait_told("picky", "it asks in pool default, and node inference-0, which takes it, is in pool inference-pool, "
+        self.wait_for_message("picky", "it requests pool default, but usable node inference-0 is in pool inference-pool, "
                                 "2 in pool training-pool")
 
     def test_a_node_may_come_after_the_pod_that_names_it(self):
         self.create(pod("early", gpus=0, nodeSelector={"kubernetes.io/hostname": "late-0"}))
-        self.wait_told("early", "no node has the label kubernetes.io/hostname=late-0 that it names")
+        self.wait_for_message("early", "it names node kubernetes.io/hostname=late-0, which does not exist")
         self.bed.create_node("late-0", 0, "late-pool")
         self.addCleanup(self.bed.api, "DELETE", "/api/v1/nodes/late-0")
         self.addCleanup(delete_namespace_pods, self.bed, self.namespace)
@@ -235,9 +235,9 @@ class DeviceClasses(Placement, unittest.TestCase):
     def asking(self, name):
         return pod(name, gpus=1, gpu_resource=self.RESOURCE, pool="training-pool")
 
-    def test_what_only_a_device_class_serves_is_held_by_name_and_asks_for_no_node(self):
+    def test_a_resource_served_only_by_a_device_class_is_held_by_name_and_requests_no_node(self):
         self.create(self.asking("before"))
-        self.wait_told("before", "Unschedulable: 0/2 nodes are available: 2 Insufficient lab.example/gpu")
+        self.wait_for_message("before", "Unschedulable: 0/2 nodes are available: 2 Insufficient lab.example/gpu")
         classes = "/apis/resource.k8s.io/v1/deviceclasses"
         self.bed.api("POST", classes, {
             "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu.lab.example"},
@@ -248,9 +248,9 @@ class DeviceClasses(Placement, unittest.TestCase):
         held = ("NotReadyForScheduling: it uses lab.example/gpu of device class gpu.lab.example (dynamic resource allocation), "
                 "which is not supported")
         for name in ("before", "after"):
-            self.wait_told(name, held)
+            self.wait_for_message(name, held)
         self.bed.api("DELETE", f"{classes}/gpu.lab.example", expect=(200,))
-        self.wait_told("after", "Unschedulable: 0/2 nodes are available: 2 Insufficient lab.example/gpu")
+        self.wait_for_message("after", "Unschedulable: 0/2 nodes are available: 2 Insufficient lab.example/gpu")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A Kubernetes user's own pods with schedulerName gpuctl, beside those of other schedulers."""
+"""A Kubernetes user's own pods with schedulerName gpuctl, next to those of other schedulers."""
 
 import unittest
 
@@ -45,11 +45,11 @@ class Pods(unittest.TestCase):
         self.assertEqual(self.wait_bound(1), {"a": "default-0"})
 
     def test_pods_of_other_schedulers_are_left_alone(self):
-        self.create(pod("other", scheduler="somebody-else", gpus=0))
+        self.create(pod("other", scheduler="another-scheduler", gpus=0))
         self.quiet("other", rounds=2)
 
     def test_foreign_pods_take_room(self):
-        foreign = pod("foreign", gpus=6, scheduler="somebody-else")
+        foreign = pod("foreign", gpus=6, scheduler="another-scheduler")
         foreign["spec"]["nodeName"] = "training-0"
         foreign["spec"]["nodeSelector"] = {f"{PREFIX}/pool": "training-pool"}
         create_pod(self.bed, self.namespace, foreign, role="admin")

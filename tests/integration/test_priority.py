@@ -6,7 +6,7 @@ import unittest
 from support import BOUND_S, PREFIX, RUNNING_S, Daemon, bound, events_about, shared_testbed, unique, wait_for
 from test_controllers import MadeByControllers
 
-LEFT_ALONE_S = 60  # policy.backoffMaximum
+LEFT_ALONE_S = 60  # expert.scheduling.backoffMaximum
 GRACE_S = 5
 CLASSES = {"lab-low": 10, "lab-mid": 1000, "lab-high": 10000}
 POOL = "priority-lab"
@@ -75,10 +75,10 @@ class HigherPriority(Deployments, unittest.TestCase):
         stopped = before - self.uids("mid")
         self.assertEqual(len(stopped), 1, "one is enough")
         self.assertEqual(len(self.running("mid")), 1)
-        told = [event for event in self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        answer = [event for event in self.bed.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
                 if event.get("reason") == "Preempted" and event["involvedObject"].get("uid") in stopped]
-        self.assertIn("preempted by job", told[0].get("message") or told[0].get("note") or "")
-        wait_for(lambda: "it was preempted by job" in self.explanation("mid"), BOUND_S, lambda: self.explanation("mid"))
+        self.assertIn("preempted by higher-priority job", answer[0].get("message") or answer[0].get("note") or "")
+        wait_for(lambda: "it was preempted by higher-priority job" in self.explanation("mid"), BOUND_S, lambda: self.explanation("mid"))
 
     def test_a_pod_that_says_no_stays_and_so_does_one_of_equal_priority(self):
         self.deploy("firm", "lab-mid", annotations={f"{PREFIX}/preemptible": "false"})
@@ -87,7 +87,7 @@ class HigherPriority(Deployments, unittest.TestCase):
         self.wait_running("equal", 1)
         before = self.uids("firm") | self.uids("equal")
         self.deploy("prod", "lab-high")
-        wait_for(lambda: "may not be stopped for others (preemptible)" in self.explanation("prod"), BOUND_S,
+        wait_for(lambda: "are not preemptible (preemptible: false)" in self.explanation("prod"), BOUND_S,
                  lambda: self.explanation("prod"))
         self.assertEqual(before, self.uids("firm") | self.uids("equal"))
         self.assertEqual(self.evictions(201), [])
@@ -97,7 +97,7 @@ class HigherPriority(Deployments, unittest.TestCase):
         self.wait_running("mid", 2)
         before = self.uids("mid")
         self.deploy("patient", "lab-never")
-        wait_for(lambda: "it may stop nobody" in self.explanation("patient"), BOUND_S, lambda: self.explanation("patient"))
+        wait_for(lambda: "it does not preempt (preemptionPolicy: Never)" in self.explanation("patient"), BOUND_S, lambda: self.explanation("patient"))
         self.assertEqual(before, self.uids("mid"))
 
     def test_a_gang_that_says_nothing_goes_as_a_whole(self):
@@ -177,7 +177,7 @@ class UsersAreAsked(Deployments, unittest.TestCase):
         self.deploy("prod", "lab-high")
         self.wait_running("prod", 1)
         self.deploy("more", "lab-high")
-        wait_for(lambda: "their pool asks them (preemption.victims)" in self.explanation("more"), BOUND_S,
+        wait_for(lambda: "which their pool requires (preemption.victims)" in self.explanation("more"), BOUND_S,
                  lambda: self.explanation("more"))
         self.assertEqual(self.uids("mid"), before)
 
@@ -192,7 +192,7 @@ class Guarantee(Deployments, unittest.TestCase):
         self.deploy("firm", "lab-mid", gpus=0, cpu="4", labels={f"{PREFIX}/queue": "guest"})
         self.wait_running("firm", 1)
         self.deploy("own", "lab-mid", gpus=1, cpu="2", labels={f"{PREFIX}/queue": "owner"})
-        wait_for(lambda: "4 CPU beside free GPUs are held by pods without GPUs that may not be stopped" in self.explanation("own"),
+        wait_for(lambda: "4 CPU on nodes with free GPUs are held by pods without GPUs that are not" in self.explanation("own"),
                  BOUND_S, lambda: self.explanation("own"))
         self.remove("apps/v1/deployments", "firm")
         self.wait_running("own", 1)

@@ -45,7 +45,7 @@ class Signals(unittest.TestCase):
 
     def test_sighup_with_a_bad_one_changes_nothing_and_says_so(self):
         before = self.daemon.items("/api/v1/queues")
-        (self.daemon.folder / "gpuctld.yaml").write_text("policy: {podsReservedPerNod: 3}\n")
+        (self.daemon.folder / "gpuctld.yaml").write_text("expert: {scheduling: {podsReservedPerNod: 3}}\n")
         self.daemon.process.send(1)
         wait_for(lambda: "podsReservedPerNode" in self.daemon.process.log(), 10, "the log names the nearest right key")
         self.assertEqual(self.daemon.items("/api/v1/queues"), before)
@@ -57,13 +57,13 @@ class Signals(unittest.TestCase):
         file.unlink()
         os.mkfifo(file)
         self.daemon.process.send(1)
-        wait_for(lambda: "no regular file" in self.daemon.process.log(), 10, "the log says what is wrong with it")
+        wait_for(lambda: "not a regular file" in self.daemon.process.log(), 10, "the log says what is wrong with it")
         self.assertEqual(self.daemon.rest("GET", "/livez")[0], 200)
         file.unlink()
         self.assertEqual(self.daemon.stop(), 0)
 
     def test_sighup_with_a_change_that_needs_a_restart_is_refused_whole(self):
-        wanted = merged(self.daemon.configuration, {"server": {"port": free_port()}, "policy": {"podsReservedPerNode": 5}})
+        wanted = merged(self.daemon.configuration, {"server": {"port": free_port()}, "expert": {"scheduling": {"podsReservedPerNode": 5}}})
         self.daemon.write_configuration(wanted)
         self.daemon.process.send(1)
         wait_for(lambda: "port" in self.daemon.process.log(), 10, "the log names what cannot change")
@@ -111,7 +111,12 @@ class Configuration(unittest.TestCase):
         file.write_text("server: {port: 4711}\n")
         done = run("--print-config", environment={**os.environ, "GPUCTLD_CONFIG": str(file)})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("port: 4711\n", done.stdout)
+        self.assertIn(f"port: 4711  # {file}:1:10\n", done.stdout)
+
+    def test_a_printed_value_names_the_flag_that_set_it(self):
+        done = run("--print-config", "--listen", "127.0.0.2:4712")
+        self.assertIn("port: 4712  # flag --listen\n", done.stdout)
+        self.assertIn("metricsRequireToken: false  # default\n", done.stdout)
 
     def test_an_open_address_without_tls_and_tokens_does_not_start(self):
         file = Daemon().folder / "open.yaml"
@@ -127,7 +132,7 @@ class Configuration(unittest.TestCase):
 
 
 class Replay(unittest.TestCase):
-    def test_its_document_tells_what_its_text_tells(self):
+    def test_its_json_document_has_the_content_of_its_text(self):
         with Daemon() as daemon:
             self.assertEqual(daemon.rest("POST", "/api/v1/jobs", JOB % "a")[0], 201)
             folder = next(pathlib.Path(daemon.folder, "journal").rglob("journal-*.log")).parent
@@ -150,7 +155,7 @@ class Replay(unittest.TestCase):
                 self.assertEqual(daemon.rest("POST", "/api/v1/jobs", JOB % name)[0], 201)
             folder = next(pathlib.Path(daemon.folder, "journal").rglob("journal-*.log")).parent
 
-            def told():
+            def running_state():
                 with urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/debug/snapshot", timeout=10) as response:
                     return response.headers["X-State-Hash"]
 
@@ -159,13 +164,13 @@ class Replay(unittest.TestCase):
 
             # Between two equal hashes nothing came in, so that what was read lies between them.
             def both():
-                before, hashed, after = told(), replayed(), told()
+                before, hashed, after = running_state(), replayed(), running_state()
                 return (before, hashed) if before == after else None
 
             before, hashed = wait_for(both, RUNNING_S, "two equal hashes around a replay")
             self.assertEqual(hashed, before)
 
-    def test_a_folder_without_a_journal_is_told_in_the_document_too(self):
+    def test_a_folder_without_a_journal_is_reported_in_the_document_too(self):
         daemon = Daemon()
         done = daemon.gpuctl("replay", str(daemon.folder), "--json", check=False)
         self.assertEqual(done.returncode, 3)

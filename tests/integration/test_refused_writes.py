@@ -8,7 +8,7 @@ from testbed import Testbed
 
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/gpuctld"
 PAUSE_S = 5
-POLICY = {"policy": {"backoffMaximum": f"{PAUSE_S}s"}}
+POLICY = {"expert": {"scheduling": {"backoffMaximum": f"{PAUSE_S}s"}}}
 
 
 class RefusedWrites(unittest.TestCase):
@@ -46,11 +46,11 @@ class RefusedWrites(unittest.TestCase):
         self.take_away("pods/binding")
         for index in range(2):
             create_pod(self.bed, self.namespace, self.member(index))
-        told = lambda: (condition(self.pod("g-1"), "PodScheduled") or {}).get("message", "")  # noqa: E731
-        wait_for(lambda: "was refused" in told(), BOUND_S, lambda: f"its pods say so: {told()}")
-        self.assertIn("it is tried again in", told())
+        message = lambda: (condition(self.pod("g-1"), "PodScheduled") or {}).get("message", "")  # noqa: E731
+        wait_for(lambda: "was refused" in message(), BOUND_S, lambda: f"its pods say so: {message()}")
+        self.assertIn("next attempt in", message())
         self.grant_all()
-        wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, PAUSE_S + BOUND_S, lambda: f"it starts: {told()}")
+        wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, PAUSE_S + BOUND_S, lambda: f"it starts: {message()}")
 
     def test_conditions_and_events_that_were_forbidden_for_a_while_are_written(self):
         self.take_away("pods/status", "events")
@@ -58,14 +58,14 @@ class RefusedWrites(unittest.TestCase):
         for name in names:
             create_pod(self.bed, self.namespace, pod(name, gpus=512, pool="training-pool"))
         log = lambda: self.daemon.process.log()  # noqa: E731
-        wait_for(lambda: "the API server refuses conditions of pods" in log(), BOUND_S, "the log names conditions")
+        wait_for(lambda: "the API server refuses pod conditions" in log(), BOUND_S, "the log names conditions")
         wait_for(lambda: "the API server refuses events" in log(), BOUND_S, "the log names events")
         self.assertIn("pods/status", log())
         self.grant_all()
         for name in names:
-            told = wait_for(lambda: condition(self.pod(name), "PodScheduled"), BOUND_S, f"{name} is told")
-            self.assertEqual((told["status"], told["reason"]), ("False", "Unschedulable"))
-            self.assertTrue(told.get("lastTransitionTime"), told)
+            message = wait_for(lambda: condition(self.pod(name), "PodScheduled"), BOUND_S, f"{name} has a condition")
+            self.assertEqual((message["status"], message["reason"]), ("False", "Unschedulable"))
+            self.assertTrue(message.get("lastTransitionTime"), message)
             wait_for(lambda: events_about(self.bed, self.namespace, name), BOUND_S, f"{name} has its event")
 
     def test_a_namespace_that_is_being_deleted_is_named_and_no_right_is_missed(self):
@@ -74,13 +74,13 @@ class RefusedWrites(unittest.TestCase):
             body = self.member(index)
             body["spec"]["nodeSelector"] = {f"{PREFIX}/pool": pool}
             create_pod(self.bed, self.namespace, body)
-        told = lambda: (condition(self.pod("g-1"), "PodScheduled") or {}).get("message", "")  # noqa: E731
-        wait_for(told, BOUND_S, "they wait for nodes")
+        message = lambda: (condition(self.pod("g-1"), "PodScheduled") or {}).get("message", "")  # noqa: E731
+        wait_for(message, BOUND_S, "they wait for nodes")
         self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}", expect=(200,))  # nothing here removes what is in it
         self.bed.create_node(f"{pool}-0", gpus=8, pool=pool)
-        going = f"namespace {self.namespace} is being terminated; nothing new can be made in it"
-        wait_for(lambda: going in told(), BOUND_S, lambda: f"its pods say so: {told()}")
-        self.assertNotIn("403", told())
+        going = f"namespace {self.namespace} is being terminated; nothing can be created in it"
+        wait_for(lambda: going in message(), BOUND_S, lambda: f"its pods say so: {message()}")
+        self.assertNotIn("403", message())
         refused = self.daemon.gpuctl("create", "-f", "-", namespace=self.namespace, check=False, stdin=(
             "kind: training\njob: {name: late}\nenvironment: {image: a}\nresources: {pool: training-pool, gpu: 1, cpu: 1, memory: 1Gi}\n"))
         self.assertNotEqual(refused.returncode, 0)

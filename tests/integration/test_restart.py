@@ -10,12 +10,12 @@ import unittest
 
 from support import (BINARIES, BOUND_S, DEFAULT_LEASE, Daemon, Process, WebSocket, create_pod, delete_namespace_pods, node_of,
                      pod, shared_testbed, unique, wait_for)
-from processes import PATIENCE  # behind support, which says where it is
+from processes import PATIENCE  # after support, which sets the path to it
 
 HOLDERS = "gpuctl-system"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{HOLDERS}/leases/gpuctld"
 AT_ONCE_S = 2
-# Its command runs as process 1 of a pid name space of its own, as in a container.
+# Its command runs as process 1 of its own pid namespace, as in a container.
 IN_CONTAINER = """
 import ctypes, os, signal, sys
 libc = ctypes.CDLL(None)

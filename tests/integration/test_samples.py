@@ -118,7 +118,7 @@ class Samples:
         files = sorted(BROKEN.glob("*.yaml"))
         self.assertGreaterEqual(len(files), 3, f"{BROKEN} holds the broken originals")
         for file in files:
-            with self.subTest(file=file.name):  # pools, quotas and request bodies are no jobs, and that is said
+            with self.subTest(file=file.name):  # pools, quotas and request bodies are no jobs, and the error says so
                 answer = self.daemon.gpuctl("create", "-f", str(file), check=False, namespace=self.namespace)
                 self.assertNotEqual(answer.returncode, 0, answer.stdout)
                 self.assertIn(file.name, answer.stderr)

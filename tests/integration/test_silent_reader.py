@@ -14,9 +14,9 @@ CONFIGURATION = REPOSITORY / "config" / "examples" / "gpuctld.yaml"
 
 
 class SilentReader(unittest.TestCase):
-    def test_a_reader_that_answers_no_ping_is_dropped_and_the_daemon_goes_on(self):
+    def test_a_reader_that_answers_no_ping_is_dropped_and_the_daemon_continues(self):
         text = CONFIGURATION.read_text() + (
-            "server: {port: {port}}\njournal: {directory: {journal}}\nlogs: {pingInterval: 1s}\n")
+            "server: {port: {port}}\njournal: {directory: {journal}}\nexpert: {logs: {pingInterval: 1s}}\n")
         daemon = Daemon({}, text=text).start()
         self.addCleanup(daemon.stop)
         daemon.gpuctl("create", "-f", JOB)
@@ -28,7 +28,7 @@ class SilentReader(unittest.TestCase):
         reader.sendall(f"GET /api/v1/jobs/{NAME}/logs/ws HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\nUpgrade: websocket\r\n"
                        f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode())
         began, answer = time.monotonic(), b""
-        while chunk := reader.recv(65536):  # frames and pings, answered by nothing
+        while chunk := reader.recv(65536):  # frames and pings, none answered
             answer += chunk
             self.assertLess(time.monotonic() - began, 20, "it is dropped")
         self.assertTrue(answer.startswith(b"HTTP/1.1 101"), answer[:200])

@@ -4,7 +4,7 @@ After each kill and restart: the GPU sum of every node stays within what it has,
 not at all, the API server accepted exactly one bind per uid, and every acknowledged job is still known.
 The storm begins with all gangs there and every node cordoned, so that the daemon dies with binds in flight. More
 is asked for than fits, and while the daemon is down urgent gangs arrive: one that forgets what it had assumed gives
-those GPUs away twice. The planted bug does just that, and the harness must see it.
+those GPUs away twice. A seeded fault does just that, and the harness must detect it.
 GPUCTL_STORM_TRIALS (tools/test --trials N) says how often; every tenth trial runs with the default lease."""
 
 import collections
@@ -23,7 +23,7 @@ GANGS, SIZE = 18, 8  # 144 GPUs wanted, 96 there: twelve gangs fit
 URGENT = 12  # created while the daemon is down, ahead of all others: they would fill every node
 SETTLE_S = 60
 QUIET_S = 1.5  # nothing may move once everything that fits is there
-PLANTED_TRIALS_MAX, PLANTED_SETTLE_S = 20, 15
+SEEDED_TRIALS_MAX, SEEDED_SETTLE_S = 20, 15
 USER = "system:serviceaccount:gpuctl-system:gpuctld"
 JOB = """kind: training
 job: {name: %s, namespace: %s}
@@ -51,22 +51,22 @@ class Storm(unittest.TestCase):
 
     def test_the_harness_sees_a_daemon_that_forgets_what_it_had_assumed(self):
         chance = random.Random(SEED)
-        for trial in range(PLANTED_TRIALS_MAX):
+        for trial in range(SEEDED_TRIALS_MAX):
             try:
-                self.trial(f"planted-{trial}", chance, default_lease=False, planted_bug="forget_assumed_on_recovery",
-                           settle_s=PLANTED_SETTLE_S)
+                self.trial(f"seeded-{trial}", chance, default_lease=False, seeded_fault="forget_assumed_on_recovery",
+                           settle_s=SEEDED_SETTLE_S)
             except AssertionError as seen:
                 self.assertRegex(str(seen), r"GPUs of storm-\d+: \d+ of 8")
                 return
-        self.fail(f"{PLANTED_TRIALS_MAX} kills, and nothing was seen")
+        self.fail(f"{SEEDED_TRIALS_MAX} kills, and nothing was seen")
 
-    def trial(self, trial, chance, default_lease, planted_bug=None, settle_s=SETTLE_S):
+    def trial(self, trial, chance, default_lease, seeded_fault=None, settle_s=SETTLE_S):
         namespace = self.bed.create_namespace(f"storm-{trial}")
         audit_from = self.bed.audit_size()
         changes = {"cluster": {"kubernetes": {"lease": DEFAULT_LEASE}}} if default_lease else None
-        if planted_bug:  # few at a time: much is assumed and not sent when the daemon dies, whatever the machine's speed
-            changes = {"cluster": {"kubernetes": {"bindsInFlightMax": 2}}}
-        daemon = Daemon(changes, bed=self.bed, planted_bug=planted_bug).start()
+        if seeded_fault:  # few at a time, so that bindings are assumed and not sent when the daemon is killed, on any machine
+            changes = {"expert": {"kubernetes": {"bindsInFlightMax": 2}}}
+        daemon = Daemon(changes, bed=self.bed, seeded_fault=seeded_fault).start()
         acknowledged, stop = [], threading.Event()
         try:
             submitting = threading.Thread(target=self.submit, args=(daemon, namespace, acknowledged, stop), daemon=True)
@@ -75,14 +75,14 @@ class Storm(unittest.TestCase):
             self.cordon(True)
             self.create_gangs(namespace)
             self.cordon(False)
-            wanted = chance.randrange(1, 60)  # so many binds are through when the daemon dies
+            wanted = chance.randrange(1, 60)  # bindings done when the daemon is killed
             wait_for(lambda: self.binds_seen(audit_from) >= wanted, SETTLE_S, f"{wanted} binds", every_s=0.001)
             daemon.process.kill()
             stop.set()
             submitting.join(30)
             after_kill = len(self.accepted_binds(audit_from))
             self.create_gangs(namespace, "urgent", URGENT, priorityClassName="storm-urgent")
-            again = Daemon(changes, bed=self.bed, folder=daemon.folder, port=daemon.port, planted_bug=planted_bug)
+            again = Daemon(changes, bed=self.bed, folder=daemon.folder, port=daemon.port, seeded_fault=seeded_fault)
             again.start(wait=False)
             daemon = again
             daemon.wait_ready(60)

@@ -22,7 +22,7 @@ class Stranded(TrainingJobs, unittest.TestCase):
     def cordon(self, node, closed):
         self.bed.api("PATCH", f"/api/v1/nodes/{node}", {"spec": {"unschedulable": closed}}, expect=(200,))
 
-    def test_who_fits_on_what_it_holds_has_it_after_its_deadline(self):
+    def test_a_gang_that_fits_on_the_stranded_capacity_gets_it_after_the_deadline(self):
         self.submit("wide", ranks=2, gpus=8)
         self.wait_placed("wide", 2)
         self.wait_running("wide", 2)
@@ -30,15 +30,15 @@ class Stranded(TrainingJobs, unittest.TestCase):
         self.addCleanup(self.cordon, node, None)
         self.cordon(node, True)
         self.bed.api("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{lost}", {"gracePeriodSeconds": 0}, expect=(200, 202))
-        wait_for(lambda: "jobs that fit on what it holds may have it" in self.explanation("wide"), GRACE_S + BOUND_S,
+        wait_for(lambda: "a job that fits on the room of this gang may preempt it" in self.explanation("wide"), GRACE_S + BOUND_S,
                  lambda: self.explanation("wide"))
         self.assertIn("gang_half_bound", self.explanation("wide"))
 
-        # It may stop nobody who works, and its own priority is the lowest there is.
+        # It may preempt no running job, and its own priority is the lowest.
         self.submit("little", ranks=1, gpus=4, priority="low")
         self.wait_placed("little", 1, REPAIR_S + GRACE_S + BOUND_S)
         wait_for(lambda: not self.placed("wide"), GRACE_S + BOUND_S, lambda: f"nothing of it is left: {self.placed('wide')}")
-        wait_for(lambda: "it had lacked ranks of its gang" in self.explanation("wide"), BOUND_S, lambda: self.explanation("wide"))
+        wait_for(lambda: "ranks of its gang had been missing for" in self.explanation("wide"), BOUND_S, lambda: self.explanation("wide"))
 
         self.remove("little")
         self.cordon(node, None)

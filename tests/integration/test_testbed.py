@@ -1,4 +1,4 @@
-"""The testbed itself and the tools of the README: what they promise, they do."""
+"""The testbed itself and the tools of the README: they do what they document."""
 
 import os
 import subprocess
@@ -53,7 +53,7 @@ class FakeKubelets(unittest.TestCase):
 
         wait_for(lambda: not waiting(), 60, lambda: f"all run, but {waiting()}", every_s=0.5)
 
-    def test_roles_have_the_rights_they_stand_for(self):
+    def test_roles_have_their_documented_rights(self):
         self.assertEqual(self.bed.api("GET", "/api/v1/nodes", as_role="nobody")[0], 403)
         self.assertEqual(self.bed.api("GET", "/api/v1/nodes", as_role="alice")[0], 403)
         self.assertEqual(self.bed.api("GET", "/api/v1/namespaces/default/pods", as_role="alice")[0], 200)

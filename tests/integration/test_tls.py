@@ -97,7 +97,7 @@ class Secure(unittest.TestCase):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertIn("certificate", done.stderr)
 
-    def test_whoever_comes_the_wrong_way_is_told_the_right_one(self):
+    def test_a_client_with_the_wrong_scheme_gets_the_right_one(self):
         def asks(server, *more):
             done = subprocess.run([str(BINARIES / "gpuctl"), "get", "pools", "--server", server, *more], text=True,
                                   capture_output=True, check=False, timeout=60,
@@ -108,10 +108,10 @@ class Secure(unittest.TestCase):
         self.assertIn("--server must begin with https://", asks(f"http://127.0.0.1:{self.daemon.port}"))
         self.assertIn("--ca-file", asks(f"https://127.0.0.1:{self.daemon.port}"))
         with socket.create_server(("127.0.0.1", 0)) as mute:
-            told = asks(f"https://127.0.0.1:{mute.getsockname()[1]}")
-        self.assertIn("(Unreachable)", told, "a server that hangs is no fault of TLS")
+            answer = asks(f"https://127.0.0.1:{mute.getsockname()[1]}")
+        self.assertIn("(Unreachable)", answer, "a server that hangs is no fault of TLS")
 
-    def test_without_its_token_nobody_gets_in(self):
+    def test_a_client_without_token_is_refused(self):
         done = self.gpuctl("get", "jobs", token="wrong-token-aaaaaaaaa")
         self.assertEqual(done.returncode, 5, done.stderr)
 
@@ -120,7 +120,7 @@ class Secure(unittest.TestCase):
         with self.assertRaises((ssl.SSLError, OSError)):
             self.handshake(minimum_version=ssl.TLSVersion.TLSv1, maximum_version=ssl.TLSVersion.TLSv1_1)
 
-    def test_plain_http_and_silence_harm_nobody(self):
+    def test_plain_http_and_silent_connections_do_no_harm(self):
         with socket.create_connection(("127.0.0.1", self.daemon.port), timeout=15) as plain:
             plain.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
             try:
@@ -129,7 +129,7 @@ class Secure(unittest.TestCase):
                 answer = b""
         self.assertFalse(answer.startswith(b"HTTP/1.1 200"), answer)
         silent = [socket.create_connection(("127.0.0.1", self.daemon.port), timeout=15) for _ in range(20)]
-        self.assertEqual(self.gpuctl("get", "pools").returncode, 0, "others are served beside twenty silent ones")
+        self.assertEqual(self.gpuctl("get", "pools").returncode, 0, "other clients are served next to twenty silent ones")
         for connection in silent:
             connection.close()
 
@@ -137,7 +137,7 @@ class Secure(unittest.TestCase):
         before = self.certificate_now()
         kept = {name: (self.ours / name).read_bytes() for name in ("server.crt", "server.key")}
         again = authority(self.folder / "again")
-        # The same authority must sign it, or nobody would know the new one.
+        # The same authority must sign it, or no client would trust the new one.
         subprocess.run(["openssl", "x509", "-req", "-in", str(again / "server.csr"), "-CA", str(self.ours / "ca.crt"),
                         "-CAkey", str(self.ours / "ca.key"), "-CAcreateserial", "-days", "30", "-extfile",
                         str(again / "names.cnf"), "-out", str(again / "signed.crt")], check=True, capture_output=True)
@@ -205,12 +205,12 @@ class ClientCertificates(unittest.TestCase):
             return done.returncode, done.stderr
 
         self.assertEqual(gpuctl(ours), (0, ""))
-        for identity, hint in (((), "show your certificate with --certificate-file"),
+        for identity, hint in (((), "give --certificate-file and --key-file"),
                                ((strangers,), "does not accept the certificate of --certificate-file"),
                                ((ours, strangers), "--key-file is not the key of --certificate-file")):
-            code, told = gpuctl(*identity)
-            self.assertEqual(code, 7, told)
-            self.assertIn(hint, told)
+            code, answer = gpuctl(*identity)
+            self.assertEqual(code, 7, answer)
+            self.assertIn(hint, answer)
         health = [str(BINARIES / "gpuctld"), "--config", str(daemon.folder / "gpuctld.yaml"), "healthcheck"]
         self.assertEqual(subprocess.run(health, capture_output=True, check=False, timeout=30).returncode, 0)
         daemon.stop()

@@ -43,18 +43,18 @@ class Topology(unittest.TestCase):
             found = condition(self.bed.get(f"/api/v1/namespaces/{self.namespace}/pods/{name}"), "PodScheduled")
             return found if found and found["status"] == "False" else None
 
-        return wait_for(said, BOUND_S, f"{name} is told why it waits")["message"]
+        return wait_for(said, BOUND_S, f"{name} has a reason to wait")["message"]
 
     def test_a_gang_that_requires_one_rack_is_bound_inside_it(self):
         self.create_gang("g", 2, required_topology="rack")
         wait_for(lambda: len(bound(self.bed, self.namespace)) == 2, BOUND_S, "both ranks bound")
         self.assertEqual(set(bound(self.bed, self.namespace).values()), {f"{self.pool}-b", f"{self.pool}-c"})
 
-    def test_without_such_a_rack_nothing_of_it_is_bound_and_it_is_told(self):
+    def test_without_such_a_rack_no_rank_is_bound_and_the_reason_is_shown(self):
         self.create_gang("wide", 3, required_topology="rack")
         self.said_of("wide-0")
         blockers = self.daemon.get(f"/api/v1/jobs/wide/explain?namespace={self.namespace}")
-        self.assertIn("within one rack; rack r2 has most free: 2 GPUs, room for 2 of 3 ranks", str(blockers))
+        self.assertIn("within one rack; rack r2 has most room: 2 GPUs free, room for 2 of 3 ranks", str(blockers))
         self.assertEqual(bound(self.bed, self.namespace), {})
 
     def test_a_slice_is_bound_by_its_own_resource_and_counts_as_its_share(self):

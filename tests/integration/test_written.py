@@ -134,7 +134,7 @@ class Files(unittest.TestCase):
             done = subprocess.run([str(BINARIES / "gpuctld"), "--config", config, "--check-config"], capture_output=True,
                                   text=True, check=False, timeout=30, env={**os.environ, "GPUCTLD_SERVER_TOKENS_FILE": ""})
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("GPUCTLD_SERVER_TOKENS_FILE is set and empty; it is not used", done.stderr)
+            self.assertIn("GPUCTLD_SERVER_TOKENS_FILE is set but empty, and is ignored", done.stderr)
             self.assertIn("logging is empty and counts as not given", done.stderr)
 
 

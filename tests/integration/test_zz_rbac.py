@@ -35,7 +35,7 @@ TOO_SLOW_FOR_A_TEST = {("events.k8s.io", "events", "patch")}
 
 def rights_shown_by(event):
     """What a request shows to be needed, beyond its own verb: an apply that made its object needed `create` too, and
-    a watch that begins with everything that exists stands for the `list` that older servers are asked instead."""
+    a watch that begins with all existing objects counts as the `list` that older servers need instead."""
     group, resource, verb = wanted_by(event)
     yield group, resource, verb
     if verb == "patch" and event["responseStatus"]["code"] == 201:
@@ -53,9 +53,9 @@ class Rights(unittest.TestCase):
         cls.namespace = cls.bed.create_namespace(unique("rights"))
 
     def requests(self):
-        """What gpuctld asked this API server and, in a run with several workers, those of the others."""
-        others = [pathlib.Path(log) for log in os.environ.get("GPUCTL_AUDIT_LOGS", "").split(os.pathsep) if log]
-        return self.bed.audit_events(USER) + [event for log in others for event in read_audit_log(log, USER)]
+        """The requests of gpuctld to this API server and, in a run with several workers, to those of the other workers."""
+        other_logs = [pathlib.Path(log) for log in os.environ.get("GPUCTL_AUDIT_LOGS", "").split(os.pathsep) if log]
+        return self.bed.audit_events(USER) + [event for log in other_logs for event in read_audit_log(log, USER)]
 
     def granted(self):
         """(group, resource, verb) of every rule bound to gpuctld's service account, anywhere."""
@@ -120,7 +120,7 @@ class Rights(unittest.TestCase):
                           and event.get("annotations", {}).get("authorization.k8s.io/decision") != "allow"})
         self.assertEqual(refused, [])
 
-    def test_nothing_granted_that_nobody_used(self):
+    def test_no_right_is_granted_without_use(self):
         used = {right for event in self.requests()
                 if event.get("objectRef") and event["responseStatus"]["code"] < 400 or event["responseStatus"]["code"] in (404, 409, 410, 422)
                 for right in rights_shown_by(event)}

@@ -1,6 +1,6 @@
-// EASY, proved against an oracle that knows no index, class or transaction: on random small worlds,
-// no work that passes the first in line moves the moment at which that one starts by the limits, as
-// it stood when the decision fell; and nothing waits that would be over by then and fits.
+// EASY backfill against an oracle without indexes, classes or transactions: on random small worlds
+// no backfilled job delays the start of the head of line, computed by run time limits, and no job
+// waits that fits and would end by then.
 
 #include <gtest/gtest.h>
 
@@ -66,9 +66,9 @@ public:
     }
 };
 
-class LifeWithBackfill {
+class BackfillRun {
 public:
-    explicit LifeWithBackfill(std::uint64_t seed) : rng_(seed) {
+    explicit BackfillRun(std::uint64_t seed) : rng_(seed) {
         world_.verify_steps = false;
         const std::int64_t nodes = rng_.between(1, 3);
         for (std::int64_t i = 0; i < nodes; ++i) {
@@ -77,8 +77,8 @@ public:
             world_.add(node(name, oracle_.size[name]));
         }
     }
-    void live(int moments) {
-        for (int i = 0; i < moments && !testing::Test::HasFailure(); ++i) {
+    void run(int steps) {
+        for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
             world_.now = world_.now + Duration::seconds(rng_.between(1, 20));
             end_what_is_due();
             if (rng_.chance(1, 3)) end_one_early();
@@ -88,7 +88,7 @@ public:
         }
     }
     int backfilled = 0;
-    int promised = 0;
+    int reservations = 0;
 
 private:
     void submit() {
@@ -130,17 +130,17 @@ private:
         std::advance(chosen, static_cast<std::ptrdiff_t>(rng_.below(oracle_.running.size())));
         end(chosen->first);
     }
-    // Plans until nothing moves; each Plan is judged by itself.
+    // Plans until nothing changes; each Plan is checked by itself.
     void plan() {
         while (world_.engine.wants_plan()) {
             std::vector<OracleJob> before;
             for (const auto& [name, job] : oracle_.running) before.push_back(job);
             world_.send(Plan{});
             std::vector<OracleJob> started = take_started();
-            judge(before, started);
+            check(before, started);
             world_.answer_all();
         }
-        judge_waiting();
+        check_waiting();
     }
     std::vector<OracleJob> take_started() {
         std::vector<OracleJob> started;
@@ -162,8 +162,8 @@ private:
         }
         return started;
     }
-    // The first in line is the oldest that still waits and to which a moment can be told.
-    void judge(const std::vector<OracleJob>& before, const std::vector<OracleJob>& started) {
+    // The head of line is the oldest waiting job with a known start time.
+    void check(const std::vector<OracleJob>& before, const std::vector<OracleJob>& started) {
         std::vector<const OracleJob*> line;
         for (const auto& [name, job] : oracle_.waiting) line.push_back(&job);
         std::sort(line.begin(), line.end(),
@@ -176,53 +176,55 @@ private:
                 if (job.age < head->age) without.push_back(job);
                 with.push_back(job);
             }
-            const std::optional<Instant> promise = oracle_.start_of(*head, without);
-            if (!promise) {
+            const std::optional<Instant> reservation = oracle_.start_of(*head, without);
+            if (!reservation) {
                 if (++passed == 4) return;
                 continue;
             }
-            ++promised;
+            ++reservations;
             backfilled += static_cast<int>(with.size() - without.size());
             const std::optional<Instant> now = oracle_.start_of(*head, with);
-            ASSERT_TRUE(now.has_value()) << head->name << " was pushed back for ever";
-            EXPECT_LE(now->ms(), promise->ms())
-                << head->name << " was pushed back at " << world_.now.ms() << "; it runs "
-                << tell(with) << "and waits " << tell(*head) << passed << " passed";
+            ASSERT_TRUE(now.has_value()) << head->name << " was delayed forever";
+            EXPECT_LE(now->ms(), reservation->ms())
+                << head->name << " was delayed at " << world_.now.ms() << "; it runs "
+                << describe(with) << "and waits " << describe(*head) << passed << " passed";
             return;
         }
     }
     // Jobs that ask for the same, with limits less than a factor of the square root of two apart,
     // are one class to the engine: what its first is refused, the others are not tried for.
-    [[nodiscard]] bool has_senior_alike(const OracleJob& job) const {
+    [[nodiscard]] bool has_older_equivalent(const OracleJob& job) const {
         return std::any_of(oracle_.waiting.begin(), oracle_.waiting.end(), [&](const auto& entry) {
             const OracleJob& other = entry.second;
             return other.age < job.age && other.ranks == job.ranks && other.gpus == job.gpus &&
                    other.limit.ms() * 2 > job.limit.ms() && job.limit.ms() * 2 > other.limit.ms();
         });
     }
-    static std::string tell(const OracleJob& job) {
+    static std::string describe(const OracleJob& job) {
         std::string text = job.name + " " + std::to_string(job.ranks) + "x" +
                            std::to_string(job.gpus) + " limit " + std::to_string(job.limit.ms());
         for (const std::string& node : job.nodes) text += " " + node;
         if (job.placed_at.happened()) text += " since " + std::to_string(job.placed_at.ms());
         return text + "; ";
     }
-    static std::string tell(const std::vector<OracleJob>& jobs) {
+    static std::string describe(const std::vector<OracleJob>& jobs) {
         std::string text;
-        for (const OracleJob& job : jobs) text += tell(job);
+        for (const OracleJob& job : jobs) text += describe(job);
         return text;
     }
-    void judge_waiting() {
+    void check_waiting() {
         std::vector<OracleJob> jobs;
         for (const auto& [name, job] : oracle_.running) jobs.push_back(job);
         const Free free = oracle_.free_with(jobs);
-        const Promise& promise =
-            world_.engine.state().pool(world_.engine.state().find_pool(kDefaultPool)).promise;
+        const HeadReservation& reservation =
+            world_.engine.state()
+                .pool(world_.engine.state().tree.find_pool(kDefaultPool))
+                .reservations.head;
         for (const auto& [name, job] : oracle_.waiting) {
             if (!fits(free, job)) continue;
-            ASSERT_TRUE(promise.job.exists()) << name << " fits and nothing holds it back";
-            const bool is_over = job.limit > Duration{} && world_.now + job.limit <= promise.at;
-            if (!has_senior_alike(job)) {
+            ASSERT_TRUE(reservation.job.exists()) << name << " fits and no reservation blocks it";
+            const bool is_over = job.limit > Duration{} && world_.now + job.limit <= reservation.at;
+            if (!has_older_equivalent(job)) {
                 EXPECT_FALSE(is_over) << name << " fits and would be over in time";
             }
             EXPECT_EQ(to_string(world_.why(name).front().reason), "reserved") << name;
@@ -235,18 +237,18 @@ private:
     int next_ = 0;
 };
 
-TEST(Backfill, never_moves_the_start_of_the_first_in_line) {
+TEST(Backfill, never_delays_the_head_of_line) {
     int backfilled = 0;
-    int promised = 0;
+    int reservations = 0;
     for (std::uint64_t seed = 1; seed <= 400 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        LifeWithBackfill life{seed};
-        life.live(40);
-        backfilled += life.backfilled;
-        promised += life.promised;
+        BackfillRun run{seed};
+        run.run(40);
+        backfilled += run.backfilled;
+        reservations += run.reservations;
     }
-    // The worlds are such that it matters.
-    EXPECT_GT(promised, 1000);
+    // The worlds exercise the rule.
+    EXPECT_GT(reservations, 1000);
     EXPECT_GT(backfilled, 300);
 }
 

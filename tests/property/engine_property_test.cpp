@@ -12,9 +12,10 @@
 #include "scheduler/base/archive.hpp"
 #include "scheduler/base/hash.hpp"
 #include "scheduler/base/rng.hpp"
-#include "scheduler/state/image.hpp"
+#include "scheduler/state/image/image.hpp"
 #include "support/engine_world.hpp"
 #include "support/image_difference.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::test {
 namespace {
@@ -33,10 +34,10 @@ Policy two_queues() {
     return policy;
 }
 
-// One random happening; everything it needs comes from `rng` and the world's own facts.
-class Life {
+// Random events; all their choices come from `rng` and the world's facts.
+class RandomEvents {
 public:
-    Life(EngineWorld& world, std::uint64_t seed) : world_(world), rng_(seed) {}
+    RandomEvents(EngineWorld& world, std::uint64_t seed) : world_(world), rng_(seed) {}
 
     void happen() {
         world_.now = world_.now + Duration{rng_.between(1, 5'000)};
@@ -167,12 +168,12 @@ void start(EngineWorld& world) {
 std::uint64_t sent_hash(const EngineWorld& world) { return hash64(to_archive(world.effects)); }
 
 TEST(EngineProperty, invariants_hold_and_reasons_count_right_after_every_step) {
-    ASSERT_TRUE(rc::check("random lives", [](std::uint64_t seed) {
+    ASSERT_TRUE(rc::check("random events", [](std::uint64_t seed) {
         EngineWorld world;
         start(world);
-        Life life{world, seed};
+        RandomEvents events{world, seed};
         for (int i = 0; i < 60; ++i) {
-            life.happen();
+            events.happen();
             if (i % 10 != 9) continue;
             for (const JobView& job : list_jobs(world.engine.state(), {})) {
                 recount(world, job.key.name, job.key.namespace_name);
@@ -189,8 +190,8 @@ TEST(EngineProperty, the_same_inputs_give_the_same_state_and_effects) {
         for (EngineWorld* world : {&one, &two}) {
             world->verify_steps = false;
             start(*world);
-            Life life{*world, seed};
-            for (int i = 0; i < 60; ++i) life.happen();
+            RandomEvents events{*world, seed};
+            for (int i = 0; i < 60; ++i) events.happen();
         }
         RC_ASSERT(one.engine.state_hash() == two.engine.state_hash());
         RC_ASSERT(sent_hash(one) == sent_hash(two));
@@ -210,8 +211,8 @@ TEST(EngineProperty, an_image_taken_at_any_point_has_the_same_future) {
         start(one);
         start(two);
         one.verify_steps = false;
-        Life life_of_one{one, seed};
-        Life life_of_two{two, seed};
+        RandomEvents events_of_one{one, seed};
+        RandomEvents events_of_two{two, seed};
         for (int i = 0; i < 60; ++i) {
             if (i == when % 60) {
                 Result<Engine> copy = Engine::import_state(two.engine.export_state());
@@ -219,8 +220,8 @@ TEST(EngineProperty, an_image_taken_at_any_point_has_the_same_future) {
                 RC_ASSERT(copy->state_hash() == two.engine.state_hash());
                 two.engine = std::move(*copy);
             }
-            life_of_one.happen();
-            life_of_two.happen();
+            events_of_one.happen();
+            events_of_two.happen();
             if (one.engine.state_hash() != two.engine.state_hash()) {
                 RC_FAIL("step " + std::to_string(i) + ":\n" + difference(one, two));
             }
@@ -230,7 +231,7 @@ TEST(EngineProperty, an_image_taken_at_any_point_has_the_same_future) {
     }));
 }
 
-// The named blocker removed, the job starts.
+// Once the named blocker is removed, the job starts.
 TEST(EngineProperty, a_job_starts_once_its_blockers_are_removed) {
     ASSERT_TRUE(rc::check("reasons are true", [](std::uint64_t seed) {
         Rng rng{seed};
@@ -289,7 +290,7 @@ TEST(EngineProperty, a_job_starts_once_its_blockers_are_removed) {
                     break;
                 }
                 default:
-                    RC_FAIL("unexpected reason: " + reasons.front().sentence);
+                    RC_FAIL("unexpected reason: " + wording::sentence(reasons.front()));
             }
             world.run();
         }

@@ -1,7 +1,7 @@
-// Small worlds in which GPUs are free, but in the wrong places, against every set of running jobs
-// and every way to place them anew: moves are proposed if and only if some do, the fewest jobs,
-// then the least lost work (docs/adr/0023). What people are told was lived, and is lived again here
-// in the world itself, with its own arithmetic (invariant 15).
+// Small worlds with fragmented free GPUs, against every set of running jobs and every way to place
+// them again: moves are proposed if and only if some exist, with the fewest jobs, then the least
+// lost work (docs/adr/0023). Each proposal is carried out in the world itself, with its own
+// arithmetic (I15).
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "property/can_place.hpp"
 #include "scheduler/base/rng.hpp"
-#include "scheduler/plan/move_search.hpp"
+#include "scheduler/plan/preempt/move_search.hpp"
 #include "scheduler/whatif/remedies.hpp"
 #include "support/engine_world.hpp"
 
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] bool waits() const { return world.node_of("own-0").empty(); }
     [[nodiscard]] std::vector<PodId> own_pods() const {
         Readiness ready;
-        state().read_readiness(state().find_job({"team-a", "own"}), ready);
+        state().waiting.read_readiness(state().jobs.find_job({"team-a", "own"}), ready);
         return ready.pods;
     }
 
@@ -104,7 +104,7 @@ public:
         return free;
     }
 
-    // Stops them together, sees the job start, and starts them again one after another.
+    // Stops them together, expects the job to start, and starts them again one after another.
     void carry_out(const std::vector<MovedJob>& moves) {
         std::map<std::string, std::vector<PodFacts>> stopped;
         for (const MovedJob& job : moves) {
@@ -132,7 +132,7 @@ public:
     }
 
     EngineWorld world;
-    std::map<std::string, Work> work;  // what runs, by name of the job
+    std::map<std::string, Work> work;  // running jobs by name
     Ranks ask;                         // GPUs of each rank that waits
 
 private:
@@ -142,17 +142,17 @@ private:
     void add_work(const std::string& name) {
         const std::int64_t ranks = rng_.chance(1, 3) ? 2 : 1;
         const std::int64_t gpus = rng_.between(1, 3);
-        const bool is_firm = rng_.chance(1, 6);
+        const bool is_protected = rng_.chance(1, 6);
         std::vector<PodFacts> pods = gang(name, static_cast<int>(ranks), gpus);
         for (PodFacts& pod : pods) {
-            pod.preemptible = !is_firm;
+            pod.preemptible = !is_protected;
             pod.preempts = false;
         }
         world.now = world.now + Duration{rng_.between(1, kMsPerHour)};
         world.add(pods);
         world.run();
         Work& one = work[name];
-        one.may_move = !is_firm;
+        one.may_move = !is_protected;
         for (PodFacts& pod : pods) {
             PodFacts& facts = world.pods.at(pod.uid);
             if (facts.node.empty()) continue;
@@ -197,21 +197,21 @@ TEST(Moves, are_found_exactly_when_some_set_of_jobs_has_other_places_and_the_few
         if (!world.waits()) continue;
         price_all(world);
         const std::optional<FragmentedWorld::Best> best = world.by_brute_force();
-        MoveSearch search{world.state(), world.state().find_job({"team-a", "own"}),
+        MoveSearch search{world.state(), world.state().jobs.find_job({"team-a", "own"}),
                           world.own_pods()};
-        std::optional<FragmentedWorld::Best> told;
+        std::optional<FragmentedWorld::Best> proposed;
         search.find([&](const MovePlan& plan) {
-            told = FragmentedWorld::Best{plan.moved.size(), 0};
-            for (const EvictionUnit* unit : plan.moved) told->price += unit->price_gpu_ms;
+            proposed = FragmentedWorld::Best{plan.moved.size(), 0};
+            for (const EvictionUnit* unit : plan.moved) proposed->price += unit->price_gpu_ms;
             return true;
         });
-        ASSERT_EQ(told.has_value(), best.has_value());
+        ASSERT_EQ(proposed.has_value(), best.has_value());
         if (!best) {
             ++in_vain;
             continue;
         }
-        EXPECT_EQ(told->jobs, best->jobs);
-        EXPECT_EQ(told->price, best->price);
+        EXPECT_EQ(proposed->jobs, best->jobs);
+        EXPECT_EQ(proposed->price, best->price);
         ++found;
         of_several += best->jobs > 1 ? 1 : 0;
         if (HasFailure()) return;
@@ -221,8 +221,8 @@ TEST(Moves, are_found_exactly_when_some_set_of_jobs_has_other_places_and_the_few
     EXPECT_GT(in_vain, 150);
 }
 
-TEST(Moves, I15_what_is_told_lets_the_job_start_and_the_moved_run_where_it_says) {
-    int told = 0;
+TEST(Moves, I15_proposed_moves_let_the_job_start_and_moved_pods_land_where_proposed) {
+    int proposed = 0;
     int missed = 0;
     for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
@@ -239,16 +239,16 @@ TEST(Moves, I15_what_is_told_lets_the_job_start_and_the_moved_run_where_it_says)
             missed += best ? 1 : 0;
             continue;
         }
-        ++told;
+        ++proposed;
         ASSERT_TRUE(best.has_value());
         EXPECT_EQ(move->amount, static_cast<std::int64_t>(move->moves.size()));
         EXPECT_GE(move->moves.size(), best->jobs);
         world.carry_out(move->moves);
         if (HasFailure()) return;
     }
-    EXPECT_GT(told, 150);
-    // The engine chooses where they start again, and may choose so that the last finds no place.
-    EXPECT_LE(missed, told / 20);
+    EXPECT_GT(proposed, 150);
+    // The engine chooses the new places, and the last job may find none.
+    EXPECT_LE(missed, proposed / 20);
 }
 
 }  // namespace

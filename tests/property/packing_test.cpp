@@ -33,12 +33,12 @@ public:
             facts.allocatable.pods = rng_.between(3, 9);
             facts.allocatable.cpu = CpuMilli{1'000 * rng_.between(4, 16)};
             world_.add(facts);
-            left_[facts.name] = {whole_gpus_floor(gpus_total(facts.allocatable)),
-                                 facts.allocatable.pods - reserved_,
-                                 facts.allocatable.cpu.value() / 1'000};
+            remaining_[facts.name] = {whole_gpus_floor(gpus_total(facts.allocatable)),
+                                      facts.allocatable.pods - reserved_,
+                                      facts.allocatable.cpu.value() / 1'000};
         }
     }
-    void live(int pods) {
+    void run(int pods) {
         for (int i = 0; i < pods; ++i) {
             const std::int64_t gpus = rng_.chance(1, 4) ? rng_.between(1, 2) : 0;
             place("p" + std::to_string(i), gpus, rng_.between(1, 3));
@@ -58,7 +58,7 @@ private:
         world_.add(facts);
         world_.run();
         std::int64_t least = std::numeric_limits<std::int64_t>::max();
-        for (const auto& [name, left] : left_) {
+        for (const auto& [name, left] : remaining_) {
             const Left then = after(left, gpus, cores);
             if (then.gpus < 0 || then.slots < 0 || then.cores < 0) continue;
             least = std::min(least, then.unusable() - left.unusable());
@@ -67,7 +67,7 @@ private:
         const bool fits = least != std::numeric_limits<std::int64_t>::max();
         ASSERT_EQ(!chosen.empty(), fits) << uid;
         if (!fits) return world_.remove_pod(uid);
-        Left& left = left_.at(chosen);
+        Left& left = remaining_.at(chosen);
         const Left then = after(left, gpus, cores);
         EXPECT_EQ(then.unusable() - left.unusable(), least)
             << uid << " with " << gpus << " GPUs on " << chosen << ": " << then.gpus
@@ -78,7 +78,7 @@ private:
     Rng rng_;
     std::int64_t reserved_ = 0;
     EngineWorld world_;
-    std::map<std::string, Left> left_;
+    std::map<std::string, Left> remaining_;
 };
 
 TEST(Packing, no_pod_makes_a_gpu_unusable_while_another_node_would_take_it) {
@@ -86,7 +86,7 @@ TEST(Packing, no_pod_makes_a_gpu_unusable_while_another_node_would_take_it) {
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         SmallWorld world{seed};
-        world.live(24);
+        world.run(24);
         stranded += world.stranded;
         if (testing::Test::HasFailure()) return;
     }

@@ -1,6 +1,6 @@
 // Parts of GPUs on small worlds, against brute force: a pod is placed exactly when some device has
 // room for it, a gang exactly when some assignment to devices exists; and the tournament over nodes
-// answers what judging every node would.
+// agrees with computing the cost of every node.
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "scheduler/base/rng.hpp"
-#include "scheduler/plan/placer.hpp"
+#include "scheduler/plan/allocate/placer.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
@@ -78,7 +78,7 @@ bool can_place(Devices& nodes, const std::vector<std::int64_t>& ranks, std::size
     return false;
 }
 
-// Random comings and goings of parts and whole GPUs, one pod at a time and in gangs of up to four.
+// Random starts and ends of parts and whole GPUs, as single pods and gangs of up to four.
 TEST(Parts, are_placed_exactly_when_some_assignment_to_devices_exists) {
     constexpr std::array<std::int64_t, 9> sizes = {100, 250, 300, 400, 500, 600, 700, 1000, 2000};
     int placed = 0;
@@ -136,7 +136,7 @@ TEST(Parts, are_placed_exactly_when_some_assignment_to_devices_exists) {
 
 constexpr std::array<std::int64_t, 8> kSizes = {200, 300, 400, 500, 600, 700, 1000, 2000};
 
-// Pods of lower priority fill a small cluster; returns those that may be stopped.
+// Fills a small cluster with pods of lower priority; returns the preemptible ones.
 std::vector<std::string> fill(EngineWorld& world, Rng& rng) {
     for (std::int64_t i = rng.between(1, 2); i > 0; --i) {
         world.add(node("n" + std::to_string(i), rng.between(1, 3)));
@@ -181,7 +181,7 @@ std::vector<std::int64_t> ask_for_more(EngineWorld& world, Rng& rng) {
     return ranks;
 }
 
-TEST(Parts, have_others_stopped_exactly_when_some_subset_makes_room_and_none_for_nothing) {
+TEST(Parts, evict_exactly_when_some_subset_makes_room_and_each_is_needed) {
     int stopped = 0;
     int of_parts = 0;
     for (std::uint64_t seed = 1; seed <= 1'500; ++seed) {
@@ -208,16 +208,16 @@ TEST(Parts, have_others_stopped_exactly_when_some_subset_makes_room_and_none_for
         for (const std::string& uid : chosen) ASSERT_TRUE(all.contains(uid)) << uid;
         const std::vector<std::string> list{chosen.begin(), chosen.end()};
         const auto some = [&](unsigned bits) {
-            std::set<std::string> out{"own-0", "own-1", "own-2"};  // what they claim is not held
+            std::set<std::string> out{"own-0", "own-1", "own-2"};  // nominated capacity is not held
             for (std::size_t i = 0; i < list.size(); ++i) {
                 if (bits >> i & 1U) out.insert(list[i]);
             }
             return out;
         };
         const unsigned whole = (1U << list.size()) - 1;
-        EXPECT_TRUE(fits_without(some(whole))) << "they are stopped in vain";
+        EXPECT_TRUE(fits_without(some(whole))) << "they are evicted in vain";
         for (unsigned fewer = 0; fewer < whole; ++fewer) {
-            EXPECT_FALSE(fits_without(some(fewer))) << "fewer would do";
+            EXPECT_FALSE(fits_without(some(fewer))) << "fewer evictions would do";
         }
         if (HasFailure()) return;
     }
@@ -225,8 +225,8 @@ TEST(Parts, have_others_stopped_exactly_when_some_subset_makes_room_and_none_for
     EXPECT_GT(of_parts, 100);
 }
 
-// Judging every node anew gives the same node, whatever changed in between.
-TEST(Parts, the_tournament_answers_what_judging_every_node_would) {
+// Computing the cost of every node gives the same node, whatever changed in between.
+TEST(Parts, the_tournament_agrees_with_costing_every_node) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         Rng rng{seed};
         EngineWorld world;
@@ -237,15 +237,15 @@ TEST(Parts, the_tournament_answers_what_judging_every_node_would) {
             world.add(facts);
         }
         constexpr std::array<std::int64_t, 5> sizes = {0, 300, 700, 1000, 2000};
-        for (int i = 0; i < 5; ++i) {  // kept waiting, to ask for
+        for (int i = 0; i < 5; ++i) {  // waiting pods of each shape
             PodFacts one = asking("ask" + std::to_string(i), "ask" + std::to_string(i),
                                   sizes[static_cast<std::size_t>(i)], 2);
             one.gated = true;
             world.add(one);
         }
-        Placer kept;
+        Placer reused;
         const ClusterState& state = world.engine.state();
-        const PoolId pool = state.find_pool("default");
+        const PoolId pool = state.tree.find_pool("default");
         for (int step = 0; step < 40; ++step) {
             const std::string name = "p" + std::to_string(step);
             if (rng.chance(1, 4) && step > 0) {
@@ -259,22 +259,25 @@ TEST(Parts, the_tournament_answers_what_judging_every_node_would) {
             }
             world.run();
             for (int i = 0; i < 5; ++i) {
-                const ShapeId shape = state.pod(state.find_pod("ask" + std::to_string(i))).shape;
+                const ShapeId shape =
+                    state.pod(state.pods.find_pod("ask" + std::to_string(i))).shape;
                 Placer fresh;
-                const Placer::Spot told = kept.best(state, state.capacity(), pool, shape);
-                const Placer::Spot anew = fresh.best(state, state.capacity(), pool, shape);
-                ASSERT_EQ(told.node, anew.node) << "seed " << seed << " step " << step;
-                ASSERT_EQ(told.device, anew.device);
-                if (!told.node.exists()) continue;
+                const Placer::Spot answer = reused.best(state, state.nodes.capacity(), pool, shape);
+                const Placer::Spot expected =
+                    fresh.best(state, state.nodes.capacity(), pool, shape);
+                ASSERT_EQ(answer.node, expected.node) << "seed " << seed << " step " << step;
+                ASSERT_EQ(answer.device, expected.device);
+                if (!answer.node.exists()) continue;
                 Fragmentation fragmentation;
-                fragmentation.look_at(state, state.capacity(), pool);
+                fragmentation.look_at(state, state.nodes.capacity(), pool);
                 const auto cost = [&](std::uint32_t slot) {
-                    return fragmentation.cost(state.capacity(), pool, slot,
-                                              state.shapes().at(shape));
+                    return fragmentation.cost(state.nodes.capacity(), pool, slot,
+                                              state.pods.shapes().at(shape));
                 };
-                for (std::uint32_t slot = 0; slot < state.node_slots(); ++slot) {
-                    if (!fresh.eligible(state, state.shapes().at(shape)).contains(slot)) continue;
-                    ASSERT_LE(cost(told.node.value()), cost(slot));
+                for (std::uint32_t slot = 0; slot < state.nodes.node_slots(); ++slot) {
+                    if (!fresh.eligible(state, state.pods.shapes().at(shape)).contains(slot))
+                        continue;
+                    ASSERT_LE(cost(answer.node.value()), cost(slot));
                 }
             }
         }

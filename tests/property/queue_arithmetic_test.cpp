@@ -13,20 +13,20 @@
 namespace gpuctl::test {
 namespace {
 
-// One unit after the other to who has least for its weight, the first of equals, once everybody has
-// what it is promised.
+// Fills every guarantee, then gives one unit after the other to the queue with the least for its
+// weight, the first of equals.
 std::vector<std::int64_t> poured(std::int64_t whole, const std::vector<Claim>& claims) {
     std::vector<std::int64_t> given;
     std::vector<std::int64_t> most;
-    std::int64_t promised = 0;
+    std::int64_t guaranteed = 0;
     for (const Claim& claim : claims) {
         most.push_back(std::min(claim.demand, claim.cap));
         given.push_back(std::min(claim.guaranteed, most.back()));
-        promised += given.back();
+        guaranteed += given.back();
     }
-    if (promised > whole) {
+    if (guaranteed > whole) {
         most = given;
-        for (std::int64_t& one : given) one = one * whole / promised;
+        for (std::int64_t& one : given) one = one * whole / guaranteed;
     }
     std::int64_t left = whole - std::accumulate(given.begin(), given.end(), std::int64_t{0});
     for (; left > 0; --left) {
@@ -57,17 +57,17 @@ TEST(Division, is_water_poured_unit_by_unit) {
     }));
 }
 
-TEST(Division, leaves_nothing_while_anybody_asks_and_breaks_no_promise) {
+TEST(Division, leaves_nothing_while_demand_remains_and_keeps_every_guarantee) {
     EXPECT_TRUE(rc::check([] {
         std::vector<Claim> claims;
         std::int64_t wanted = 0;
-        std::int64_t promised = 0;
+        std::int64_t guaranteed = 0;
         for (std::int64_t i = up_to(20); i > 0; --i) {
             claims.push_back({1 + up_to(1'000'000), up_to(5'000'000), up_to(1'000'000'000),
                               up_to(1'000'000'000)});
             const std::int64_t most = std::min(claims.back().demand, claims.back().cap);
             wanted += most;
-            promised += std::min(claims.back().guaranteed, most);
+            guaranteed += std::min(claims.back().guaranteed, most);
         }
         const std::int64_t whole = up_to(10'000'000'000);
         const std::vector<std::int64_t> given = divide(whole, claims);
@@ -76,12 +76,12 @@ TEST(Division, leaves_nothing_while_anybody_asks_and_breaks_no_promise) {
         for (std::size_t i = 0; i < claims.size(); ++i) {
             const std::int64_t most = std::min(claims[i].demand, claims[i].cap);
             RC_ASSERT(given[i] <= most);
-            if (promised <= whole) RC_ASSERT(given[i] >= std::min(claims[i].guaranteed, most));
+            if (guaranteed <= whole) RC_ASSERT(given[i] >= std::min(claims[i].guaranteed, most));
         }
     }));
 }
 
-// S4's own floor left cards idle (contract 6.10, 27): three cards for two leave one to the first.
+// Rounding down would leave a GPU idle: of three GPUs for two queues, the first gets two.
 TEST(Division, gives_the_remainder_away) {
     const Claim equal{1, 0, 3, 3};
     EXPECT_EQ(divide(3, {equal, equal}), (std::vector<std::int64_t>{2, 1}));
@@ -92,8 +92,8 @@ TEST(Division, gives_the_remainder_away) {
     EXPECT_TRUE(divide(5, {}).empty());
 }
 
-// However often somebody looks, the same history gives the same mean.
-TEST(Usage, depends_on_what_was_held_and_not_on_who_looked) {
+// The same history gives the same mean, however often it is read.
+TEST(Usage, depends_on_what_was_held_and_not_on_when_it_is_read) {
     EXPECT_TRUE(rc::check([] {
         const std::int64_t tick = 1 + up_to(50);
         Usage looked;
@@ -121,7 +121,7 @@ TEST(Usage, depends_on_what_was_held_and_not_on_who_looked) {
     }));
 }
 
-TEST(Usage, is_half_after_a_half_life_and_nothing_in_the_end) {
+TEST(Usage, is_half_after_a_half_life_and_zero_in_the_end) {
     Usage usage;
     const std::int64_t tick = 1'000;
     const Load eight{whole_gpus(8), {}, {}};

@@ -1,4 +1,5 @@
 #include "property/recount.hpp"
+#include "wording/wording.hpp"
 
 #include <algorithm>
 
@@ -41,14 +42,14 @@ Amounts left_on(const EngineWorld& world, const std::string& name, Amounts left)
     return left;
 }
 
-// What is true of `ranks` pods like this one, under the names that the engine uses.
+// The true figures of `ranks` pods like this one, by the engine's names.
 struct Truth {
     std::map<std::string, std::int64_t> figures;
     std::map<std::string, std::int64_t> tallies;
 };
 
-void look_at(const Amounts& left, const Amounts& all, const Amounts& each, std::int64_t ranks,
-             Truth& out) {
+void add_node(const Amounts& left, const Amounts& all, const Amounts& each, std::int64_t ranks,
+              Truth& out) {
     auto& figures = out.figures;
     const auto most = [&figures](const char* name, std::int64_t value) {
         figures[name] = std::max({figures[name], value, std::int64_t{0}});
@@ -100,23 +101,23 @@ Truth truth_of(const EngineWorld& world, const std::string& pool, const PodFacts
             Amounts all = amounts_of(facts.allocatable);
             const Amounts left = left_on(world, name, all);
             all.slots -= world.policy.pods_reserved_per_node;
-            look_at(left, all, each, ranks, out);
+            add_node(left, all, each, ranks, out);
         }
     }
     return out;
 }
 
-// What the explanation says otherwise; empty when it is right.
-std::string differences(const Explanation& told, const Truth& truth) {
+// Wrong figures of the explanation; empty when it is right.
+std::string differences(const Explanation& explanation, const Truth& truth) {
     std::string out;
-    for (const Figure& one : told.figures) {
+    for (const Figure& one : explanation.figures) {
         const auto known = truth.figures.find(one.name);
         if (known == truth.figures.end() || known->second == one.value) continue;
         out += one.name + " is " + std::to_string(known->second) + ", not " +
                std::to_string(one.value) + "; ";
     }
     std::map<std::string, std::int64_t> tallies;
-    for (const NodeTally& tally : told.tallies) tallies[tally.message] = tally.nodes;
+    for (const NodeTally& tally : explanation.tallies) tallies[tally.message] = tally.nodes;
     if (tallies != truth.tallies) {
         for (const auto& [message, nodes] : truth.tallies) {
             out += std::to_string(nodes) + " " + message + "; ";
@@ -125,19 +126,19 @@ std::string differences(const Explanation& told, const Truth& truth) {
     return out;
 }
 
-void judge(const EngineWorld& world, const JobView& view, const Explanation& told) {
+void check(const EngineWorld& world, const JobView& view, const Explanation& explanation) {
     std::int64_t ranks = -1;
-    for (const Figure& one : told.figures) {
+    for (const Figure& one : explanation.figures) {
         if (one.name == "ranks_needed") ranks = one.value;
     }
-    // It must be right about one of the pods that wait: a mixed gang is told about one kind.
+    // It must be right about one waiting pod: for a mixed gang it explains one kind of rank.
     std::string wrong = "no pod waits";
     for (const PodView& one : view.pods) {
-        if (one.standing != PodStanding::waiting) continue;
-        wrong = differences(told, truth_of(world, view.pool, one.facts, ranks));
+        if (one.standing != BindState::waiting) continue;
+        wrong = differences(explanation, truth_of(world, view.pool, one.facts, ranks));
         if (wrong.empty()) break;
     }
-    EXPECT_EQ(wrong, "") << told.sentence;
+    EXPECT_EQ(wrong, "") << wording::sentence(explanation);
 }
 
 }  // namespace
@@ -150,14 +151,14 @@ void recount(const EngineWorld& world, const std::string& job, const std::string
     for (const Explanation& reason : reasons) {
         std::map<std::string, std::int64_t> figures;
         for (const Figure& one : reason.figures) figures[one.name] = one.value;
-        EXPECT_FALSE(reason.sentence.empty());
+        EXPECT_FALSE(wording::sentence(reason).empty());
         if (!figures.contains("nodes_pool")) continue;
-        judge(world, *view, reason);
+        check(world, *view, reason);
         if (reason.reason == Reason::gpu_insufficient) {
-            EXPECT_LT(figures["gpus_free"], figures["gpus_needed"]) << reason.sentence;
+            EXPECT_LT(figures["gpus_free"], figures["gpus_needed"]) << wording::sentence(reason);
         }
         if (reason.reason == Reason::gpu_fragmented) {
-            EXPECT_GE(figures["gpus_free"], figures["gpus_needed"]) << reason.sentence;
+            EXPECT_GE(figures["gpus_free"], figures["gpus_needed"]) << wording::sentence(reason);
         }
     }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Every number of a reason, once more and by hand: over the facts, not over the engine's columns.
+// Recounts every number of a reason from the facts, not from the engine's columns.
 
 #include <string>
 

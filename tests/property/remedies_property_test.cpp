@@ -1,6 +1,6 @@
-// Invariant 15: what is told to help does help. Every remedy is carried out in the world itself,
-// with the world's own arithmetic checking each decision, and the job starts, whether its parts
-// happen one after the other or all at once; one less of it, and in one of these ways it does not.
+// I15 of remedies: every remedy is carried out in the world itself, with the world's own
+// arithmetic, and the job starts, whether the changes happen one by one or all at once. With one
+// change less, it does not start in at least one of these orders.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -27,7 +27,7 @@ Policy random_policy(Rng& rng) {
     return policy;
 }
 
-// A world at rest in which something waits, often.
+// A world at a fixed point, often with waiting jobs.
 void fill(EngineWorld& world, std::uint64_t seed) {
     Rng rng{seed};
     world.set(random_policy(rng));
@@ -37,7 +37,7 @@ void fill(EngineWorld& world, std::uint64_t seed) {
                        rng.chance(1, 4) ? "other" : "default"));
     }
     const std::int64_t jobs = rng.between(1, 8);
-    const bool is_flat = rng.chance(1, 2);  // nobody gives way: the first in line is promised room
+    const bool is_flat = rng.chance(1, 2);  // equal priorities: the head of line gets a reservation
     const bool has_parts = rng.chance(1, 3);
     for (std::int64_t i = 0; i < jobs; ++i) {
         std::vector<PodFacts> ranks =
@@ -67,8 +67,8 @@ std::int64_t waiting_pods(const EngineWorld& world, const std::string& job) {
     return waiting;
 }
 
-// How pods end and nodes join: with a plan after each, or with one after all of them. With grace
-// pods are first on their way out, all of them, and then go one by one.
+// How pods end and nodes join: with a Plan after each, or with one after all of them. With grace,
+// all pods are terminating first and then end one by one.
 enum class Pace : std::uint8_t { one_by_one, at_once, with_grace };
 
 void begin_to_leave(EngineWorld& world, const std::string& job) {
@@ -87,8 +87,8 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
     const bool is_whole = std::all_of(before.begin(), before.end(), [&](const auto& known) {
         return known.second.job != job || known.second.node.empty();
     });
-    const bool is_made_anew = is_whole && remedy.kind <= ChangeKind::other_pool;
-    if (is_made_anew) {
+    const bool is_recreated = is_whole && remedy.kind <= ChangeKind::other_pool;
+    if (is_recreated) {
         for (const auto& [uid, known] : before) {
             if (known.job == job) world.remove_pod(uid);
         }
@@ -106,7 +106,7 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
             continue;
         }
         if (facts.job != job || !facts.node.empty()) continue;
-        if (is_made_anew) facts.uid += "+";
+        if (is_recreated) facts.uid += "+";
         switch (remedy.kind) {
             case ChangeKind::fewer_gpus:
                 facts.request.gpus.front().amount = whole_gpus(amount);
@@ -124,7 +124,7 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
             case ChangeKind::other_pool:
                 facts.pool = remedy.subject;
                 break;
-            case ChangeKind::jobs_move:  // nobody is willing in these worlds: moves_test.cpp
+            case ChangeKind::jobs_move:  // no job is preemptible in these worlds: moves_test.cpp
             case ChangeKind::higher_limits:
             case ChangeKind::job_ends:
             case ChangeKind::more_nodes:
@@ -146,21 +146,21 @@ void carry_out(EngineWorld& world, const std::string& job, const Remedy& remedy,
     world.run();
 }
 
-// As it is told, before anything changes.
+// As reported, before any change.
 Policy raised_policy(const EngineWorld& world, const std::string& job, const Remedy& remedy) {
     if (remedy.kind != ChangeKind::higher_limits) return {};
     const ClusterState& state = world.engine.state();
-    const JobId id = state.find_job({"team-a", job});
+    const JobId id = state.jobs.find_job({"team-a", job});
     const auto limits = whatif::limits_in_way(state, id);
     RC_ASSERT(limits.size() == remedy.levels.size());
     return whatif::raise(state, id, limits, remedy.levels).policy;
 }
 
 // Which of two changes comes first.
-enum class Order : std::uint8_t { as_told, the_other };
+enum class Order : std::uint8_t { as_reported, reversed_order };
 
 bool starts(std::uint64_t seed, const std::string& job, const Remedy& remedy, std::int64_t amount,
-            Pace pace, Order order = Order::as_told) {
+            Pace pace, Order order = Order::as_reported) {
     EngineWorld world;
     fill(world, seed);
     const bool is_gang = world.pods.at(job + "-0").gang;
@@ -168,7 +168,7 @@ bool starts(std::uint64_t seed, const std::string& job, const Remedy& remedy, st
     std::vector<Remedy> changes = remedy.parts;
     if (changes.empty()) changes.push_back(remedy);
     const Policy raised = raised_policy(world, job, changes.front());
-    if (order == Order::the_other) std::swap(changes.front(), changes.back());
+    if (order == Order::reversed_order) std::swap(changes.front(), changes.back());
     for (const Remedy& one : changes) carry_out(world, job, one, amount, pace, raised);
     return is_gang ? waiting_pods(world, job) == 0 : waiting_pods(world, job) < before;
 }
@@ -178,14 +178,14 @@ bool starts(std::uint64_t seed, const std::string& job, const Remedy& remedy, st
            starts(seed, job, remedy, amount, Pace::at_once) &&
            starts(seed, job, remedy, amount, Pace::with_grace) &&
            (remedy.parts.empty() ||
-            starts(seed, job, remedy, amount, Pace::at_once, Order::the_other));
+            starts(seed, job, remedy, amount, Pace::at_once, Order::reversed_order));
 }
 
 RC_GTEST_PROP(Remedies, I15_each_one_lets_the_job_start_and_one_less_does_not, ()) {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
     EngineWorld world;
     fill(world, seed);
-    for (const auto& [key, id] : world.engine.state().jobs_by_key()) {
+    for (const auto& [key, id] : world.engine.state().jobs.jobs_by_key()) {
         if (waiting_pods(world, key.name) == 0) continue;
         const auto found = whatif::find_remedies(world.engine.export_state(), key, world.now);
         RC_ASSERT(found.has_value());

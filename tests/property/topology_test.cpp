@@ -1,6 +1,6 @@
 // Racks and blocks on small worlds, against every way to put ranks on nodes: a gang that requires
 // one rack starts exactly when some rack can hold it, `preferred` uses no more racks than the best
-// way does, ranks that are to be apart are; and every number of a refusal is counted anew.
+// way does, spread ranks are apart, and every number of a refusal is recounted.
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 
 #include "scheduler/base/rng.hpp"
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::test {
 namespace {
@@ -141,9 +142,9 @@ std::vector<PodFacts> ask(const Ranks& ranks, const TopologyRules& rules) {
 
 std::size_t node_number(const std::string& name) { return std::stoul(name.substr(1)); }
 
-std::string told(const EngineWorld& world) {
+std::string reasons_of(const EngineWorld& world) {
     const auto view = find_job(world.engine.state(), "team-a", "g");
-    return view && view->waiting ? view->waiting->sentence : "";
+    return view && view->waiting ? wording::sentence(*view->waiting) : "";
 }
 
 TEST(Topology, a_gang_starts_exactly_when_its_ranks_can_be_together_and_apart_as_they_ask) {
@@ -163,7 +164,7 @@ TEST(Topology, a_gang_starts_exactly_when_its_ranks_can_be_together_and_apart_as
         const std::optional<std::size_t> fewest = Oracle{places, ranks, rules, {}}.fewest_racks();
         const bool was_placed = !world.node_of("g-0").empty();
         ASSERT_EQ(was_placed, fewest.has_value())
-            << "world " << world_number << ": " << told(world);
+            << "world " << world_number << ": " << reasons_of(world);
         if (!was_placed) {
             ++refused_by_topology;
             continue;
@@ -187,7 +188,7 @@ TEST(Topology, a_gang_starts_exactly_when_its_ranks_can_be_together_and_apart_as
     EXPECT_GT(refused_by_topology, 1'000);
 }
 
-TEST(Topology, a_rank_that_was_lost_comes_back_where_the_others_are_or_waits) {
+TEST(Topology, a_lost_rank_returns_to_the_domain_of_its_gang_or_waits) {
     Rng rng{23};
     int back = 0;
     int waits = 0;
@@ -221,14 +222,14 @@ TEST(Topology, a_rank_that_was_lost_comes_back_where_the_others_are_or_waits) {
         world.run();
         const bool possible = Oracle{places, {ranks[0]}, rules, others}.fewest_racks().has_value();
         ASSERT_EQ(!world.node_of("g-again").empty(), possible)
-            << "world " << world_number << ": " << told(world);
+            << "world " << world_number << ": " << reasons_of(world);
         ++(possible ? back : waits);
     }
     EXPECT_GT(back, 200);
     EXPECT_GT(waits, 200);
 }
 
-// By hand: what each rack has, over the facts.
+// Recounts what each rack has from the facts.
 TEST(Topology, every_number_of_a_refusal_is_what_the_racks_have) {
     Rng rng{29};
     int recounted = 0;
@@ -258,9 +259,9 @@ TEST(Topology, every_number_of_a_refusal_is_what_the_racks_have) {
         EXPECT_EQ(figures["domains"], static_cast<std::int64_t>(racks.size()));
         EXPECT_EQ(figures["ranks_fitting_in_one_domain"], most.first);
         EXPECT_EQ(figures["gpus_free_in_one_domain"], most.second * kGpuMilliPerGpu);
-        EXPECT_NE(view->waiting->sentence.find("rack " + view->waiting->subject + " has"),
+        EXPECT_NE(wording::sentence(*view->waiting).find("rack " + view->waiting->subject + " has"),
                   std::string::npos)
-            << view->waiting->sentence;
+            << wording::sentence(*view->waiting);
         EXPECT_EQ(racks[view->waiting->subject], most);
     }
     EXPECT_GT(recounted, 100);

@@ -1,27 +1,26 @@
-// Small worlds full of work that may be stopped, and one job more: against every subset of what
-// runs. Pods are stopped if and only if some allowed subset makes room, and none of them for
-// nothing.
+// Small worlds full of preemptible jobs and one more job, against every subset of running jobs:
+// pods are evicted if and only if some allowed subset makes room, and each of them is needed.
 
 #include <gtest/gtest.h>
 
 #include "property/can_place.hpp"
 #include "scheduler/base/rng.hpp"
-#include "scheduler/plan/eviction_search.hpp"
-#include "scheduler/plan/preempt.hpp"
-#include "scheduler/state/image.hpp"
+#include "scheduler/plan/preempt/eviction_search.hpp"
+#include "scheduler/plan/preempt/preempt.hpp"
+#include "scheduler/state/image/image.hpp"
 #include "support/engine_world.hpp"
 
 namespace gpuctl::test {
 namespace {
 
-// What is stopped together.
+// Evicted together.
 struct Unit {
     std::vector<std::string> pods;
     std::int64_t gpus = 0;
 };
 
-// Up to three nodes; work of queue "dev", some of it in gangs, some not to be stopped; then one job
-// of the queue `beneficiary`.
+// Up to three nodes; jobs of queue "dev", some in gangs, some not preemptible; then one job of the
+// queue `beneficiary`.
 class SmallWorld {
 public:
     explicit SmallWorld(std::uint64_t seed) : rng_(seed) {}
@@ -31,7 +30,7 @@ public:
         world_.plan();
     }
 
-    // Up to the job's pods, which nobody has tried to place yet.
+    // Up to the job's pods, which no Plan has tried yet.
     void prepare(const std::string& beneficiary, std::int64_t ranks) {
         Policy policy;
         policy.pods_reserved_per_node = 0;
@@ -39,9 +38,9 @@ public:
         pool.name = "default";
         const std::int64_t nodes = rng_.between(1, 3);
         guaranteed_ = rng_.between(0, 6);
-        kept_ = rng_.between(0, 6);
+        dev_guarantee_ = rng_.between(0, 6);
         pool.queues = {{"prod", 0, 1, whole_gpus(guaranteed_), std::nullopt},
-                       {"dev", 0, 1, whole_gpus(kept_), std::nullopt}};
+                       {"dev", 0, 1, whole_gpus(dev_guarantee_), std::nullopt}};
         policy.pools = {pool};
         world_.set(policy);
         for (std::int64_t i = 0; i < nodes; ++i) {
@@ -80,7 +79,7 @@ public:
         }
         return free;
     }
-    // Does it fit when these units are gone?
+    // The job fits when these units are gone.
     [[nodiscard]] bool fits_without(unsigned chosen) const {
         std::vector<std::int64_t> free = before_;
         for (std::size_t i = 0; i < units_.size(); ++i) {
@@ -100,27 +99,28 @@ public:
         }
         return sum;
     }
-    // Those that are being stopped; every unit whole.
+    // The units that are being evicted, each whole.
     [[nodiscard]] unsigned stopped() const {
         unsigned chosen = 0;
         std::size_t pods = 0;
         for (std::size_t i = 0; i < units_.size(); ++i) {
             std::size_t of_unit = 0;
             for (const std::string& uid : units_[i].pods) of_unit += world_.evictions.count(uid);
-            EXPECT_TRUE(of_unit == 0 || of_unit == units_[i].pods.size()) << "half a unit goes";
+            EXPECT_TRUE(of_unit == 0 || of_unit == units_[i].pods.size())
+                << "only a part of a unit is evicted";
             if (of_unit > 0) chosen |= 1U << i;
             pods += of_unit;
         }
-        EXPECT_EQ(pods, world_.evictions.size()) << "somebody goes who may not be stopped";
+        EXPECT_EQ(pods, world_.evictions.size()) << "a pod is evicted that may not be";
         return chosen;
     }
-    [[nodiscard]] bool is_stoppable_by_reclaim(unsigned chosen) const {
-        return asked_ <= guaranteed_ && held_ - gpus_of(chosen) >= kept_;
+    [[nodiscard]] bool is_reclaimable(unsigned chosen) const {
+        return asked_ <= guaranteed_ && held_ - gpus_of(chosen) >= dev_guarantee_;
     }
     void expect_each_is_needed(unsigned chosen) const {
-        EXPECT_TRUE(fits_without(chosen)) << "they are stopped in vain";
+        EXPECT_TRUE(fits_without(chosen)) << "they are evicted in vain";
         for (unsigned fewer = (chosen - 1) & chosen; chosen != 0; fewer = (fewer - 1) & chosen) {
-            EXPECT_FALSE(fits_without(fewer)) << "fewer would do";
+            EXPECT_FALSE(fits_without(fewer)) << "fewer evictions would do";
             if (fewer == 0) break;
         }
     }
@@ -131,11 +131,11 @@ private:
     void add_work(const std::string& name) {
         const std::int64_t ranks = rng_.chance(1, 3) ? 2 : 1;
         const std::int64_t gpus = rng_.between(1, 3);
-        const bool is_firm = rng_.chance(1, 5);
+        const bool is_protected = rng_.chance(1, 5);
         std::vector<PodFacts> pods = gang(name, static_cast<int>(ranks), gpus);
         for (PodFacts& pod : pods) {
             pod.queue = "dev";
-            pod.preemptible = !is_firm;
+            pod.preemptible = !is_protected;
             pod.preempts = false;
             pod.priority = static_cast<std::int32_t>(rng_.between(1, 50));
         }
@@ -156,7 +156,7 @@ private:
         }
         if (unit.pods.empty()) {  // no room for it
             for (const PodFacts& pod : pods) world_.remove_pod(pod.uid);
-        } else if (!is_firm) {
+        } else if (!is_protected) {
             units_.push_back(unit);
         }
     }
@@ -168,11 +168,11 @@ private:
     Ranks ask_;
     std::int64_t asked_ = 0;
     std::int64_t guaranteed_ = 0;
-    std::int64_t kept_ = 0;
+    std::int64_t dev_guarantee_ = 0;
     std::int64_t held_ = 0;
 };
 
-TEST(Victims, are_stopped_exactly_when_some_subset_makes_room_and_none_for_nothing) {
+TEST(Victims, are_evicted_exactly_when_some_subset_makes_room_and_each_is_needed) {
     int stopped = 0;
     for (std::uint64_t seed = 1; seed <= 600; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
@@ -195,9 +195,12 @@ TEST(Victims, for_one_pod_are_the_same_whether_all_are_read_or_only_the_likelies
         SCOPED_TRACE("seed " + std::to_string(seed));
         SmallWorld world{seed};
         world.prepare("dev", 1);
-        Result<ClusterState> state = ClusterState::from_image(world.state().image());
-        ASSERT_TRUE(state.has_value());
-        const PodId pod = state->find_pod("own-0");
+        Result<std::unique_ptr<ClusterState>> made =
+            ClusterState::from_image(world.state().image());
+        ASSERT_TRUE(made.has_value());
+        const std::unique_ptr<ClusterState> state = std::move(*made);
+        const Overlay overlay{*state, state->nodes.capacity_for_planning()};
+        const PodId pod = state->pods.find_pod("own-0");
         const JobId id = state->pod(pod).job;
         Candidates all;
         find_candidates(
@@ -207,8 +210,8 @@ TEST(Victims, for_one_pod_are_the_same_whether_all_are_read_or_only_the_likelies
         EvictionSearch search{placer};
         EvictionPlan by_reading_all;
         EvictionPlan by_bounds;
-        const bool helps = search.find(*state, id, {pod}, all, by_reading_all);
-        ASSERT_EQ(search.find_of_lower_priority(*state, id, pod, by_bounds), helps);
+        const bool helps = search.find(overlay, id, {pod}, all, nullptr, by_reading_all);
+        ASSERT_EQ(search.find_of_lower_priority(overlay, id, pod, by_bounds), helps);
         if (!helps) continue;
         ++found;
         const auto lost = [](const EvictionPlan& plan) {
@@ -223,7 +226,7 @@ TEST(Victims, for_one_pod_are_the_same_whether_all_are_read_or_only_the_likelies
     EXPECT_GT(found, 100);
 }
 
-TEST(Victims, are_taken_back_only_from_what_was_lent) {
+TEST(Victims, are_reclaimed_only_from_borrowed_capacity) {
     int stopped = 0;
     int missed = 0;
     for (std::uint64_t seed = 1; seed <= 600; ++seed) {
@@ -233,23 +236,23 @@ TEST(Victims, are_taken_back_only_from_what_was_lent) {
         const unsigned chosen = world.stopped();
         bool helps = false;
         for (unsigned some = 1; some < world.subsets() && !world.fits_at_once(); ++some) {
-            helps = helps || (world.is_stoppable_by_reclaim(some) && world.fits_without(some));
+            helps = helps || (world.is_reclaimable(some) && world.fits_without(some));
         }
         if (chosen == 0) {
-            // All of them may go together: then nothing is missed.
+            // If all of them may be evicted together, nothing is missed.
             const unsigned all = world.subsets() - 1;
-            ASSERT_FALSE(helps && world.is_stoppable_by_reclaim(all));
+            ASSERT_FALSE(helps && world.is_reclaimable(all));
             missed += helps ? 1 : 0;
             continue;
         }
         ++stopped;
         ASSERT_TRUE(helps);
-        EXPECT_TRUE(world.is_stoppable_by_reclaim(chosen));
+        EXPECT_TRUE(world.is_reclaimable(chosen));
         world.expect_each_is_needed(chosen);
         if (HasFailure()) return;
     }
     EXPECT_GT(stopped, 30);
-    // Which of the lent ones go together is searched for, not tried in every way.
+    // The engine searches for a subset and does not try all of them.
     EXPECT_LE(missed, stopped / 10);
 }
 

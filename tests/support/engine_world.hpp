@@ -1,7 +1,7 @@
 #pragma once
-// An engine under test with a small cluster of its own beside it: it keeps every fact in plain
-// maps, answers binds when told to, and checks after every step what must hold, by brute force and
-// without asking the engine's tables.
+// An engine under test with a small reference cluster: it stores every fact in plain maps, answers
+// binds on request, and checks the invariants after every step by brute force, without the engine's
+// own tables.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "scheduler/engine/engine.hpp"
 #include "scheduler/engine/verify_listing.hpp"
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/state/invariants.hpp"
+#include "scheduler/state/invariants/invariants.hpp"
 
 namespace gpuctl::test {
 
@@ -72,7 +72,7 @@ public:
     struct Bare {};
     explicit EngineWorld(Bare) {}  // neither leading nor synced
 
-    // One input; effects of this step only are in `last`, all of them in `effects`.
+    // One input; `last` has the effects of this step only, `effects` all of them.
     void send(Event event) {
         last.clear();
         engine.step(Input{Sequence{++sequence}, now, sequence, std::move(event)}, last);
@@ -122,7 +122,7 @@ public:
         }
         return rounds;
     }
-    // The watch shows what was bound.
+    // The watch reports the bound pod.
     void show(const std::string& uid) { send(PodObserved{pods.at(uid)}); }
     // Answers the bind in flight for this pod.
     void answer(const std::string& uid, BindResult result = BindResult::bound) {
@@ -134,7 +134,7 @@ public:
         }
         send(BindOutcome{bind.id, uid, result, "because of the test"});
     }
-    // Answers the eviction under way for this pod; an accepted one is gone at once.
+    // Answers the eviction in flight for this pod; an accepted pod is gone at once.
     void answer_eviction(const std::string& uid, EvictResult result = EvictResult::evicted) {
         const EvictPod eviction = evictions.at(uid);
         evictions.erase(uid);
@@ -153,14 +153,14 @@ public:
             if (pods.contains(uid)) show(uid);
         }
     }
-    void run() {  // plan and answer until nothing moves
+    void run() {  // plan and answer until nothing changes
         do {
             plan();
             answer_all();
         } while (engine.wants_plan());
     }
     [[nodiscard]] std::string node_of(const std::string& uid) const {
-        const PodId id = engine.state().find_pod(uid);
+        const PodId id = engine.state().pods.find_pod(uid);
         if (!id.exists() || !engine.state().pod(id).node.exists()) return "";
         return engine.state().node(engine.state().pod(id).node).facts.name;
     }
@@ -168,9 +168,9 @@ public:
                                                const std::string& space = "team-a") const {
         return explain_job(engine.state(), {space, job});
     }
-    // Which of its node's GPUs it has a part of.
+    // The GPU of its node that it has a fraction of.
     [[nodiscard]] std::int32_t device_of(const std::string& uid) const {
-        const PodId id = engine.state().find_pod(uid);
+        const PodId id = engine.state().pods.find_pod(uid);
         return id.exists() ? engine.state().pod(id).gpu_device : kNoDevice;
     }
     template <typename Kind>
@@ -191,22 +191,24 @@ public:
     std::map<std::string, PodFacts> pods;
     std::map<std::string, BindPod> pending;         // in flight, by uid
     std::map<std::string, EvictPod> evictions;      // likewise
-    std::map<std::string, ResizeWorkload> resizes;  // by name of the job
+    std::map<std::string, ResizeWorkload> resizes;  // by job name
     Policy policy;
     bool verify_steps = true;
 
 private:
-    // Our own decisions never cross a limit of the node, counted from the facts (I1, I2).
-    // After its deadline nothing lands of a bind that was not asked for again in a new term, and
-    // its room is given up then; not before.
+    // Our own decisions never exceed the capacity of the node, counted from the facts (I1, I2).
+    // After its deadline a bind that a new term did not request again cannot succeed, and its room
+    // is
+    // released then; not before.
     void forget_what_cannot_land() {
         std::erase_if(pending, [&](const auto& entry) {
-            const PodId id = engine.state().find_pod(entry.first);
-            if (!id.exists() || engine.state().pod(id).effect == entry.second.id) return false;
+            const PodId id = engine.state().pods.find_pod(entry.first);
+            if (!id.exists() || engine.state().pod(id).bind.effect == entry.second.id) return false;
             return entry.second.deadline < now;
         });
     }
-    // No two pods of a node listen at one port of one address (S28).
+    // No two pods of a node listen at one port of one address, as kube-scheduler's NodePorts
+    // filter.
     void judge_ports(const BindPod& bind, const PodFacts& bound) {
         for (const auto& [uid, facts] : pods) {
             const auto open = pending.find(uid);
@@ -229,9 +231,9 @@ private:
             ASSERT_TRUE(pods.contains(eviction->pod.uid)) << "eviction of a pod nobody has";
             const PodFacts& evicted = pods.at(eviction->pod.uid);
             const bool is_drained = eviction->beneficiary == ObjectKey{};
-            const JobId job = engine.state().find_job(eviction->job);
-            const bool is_stranded = job.exists() && engine.state().job(job).is_stranded;
-            const JobId by = engine.state().find_job(eviction->beneficiary);
+            const JobId job = engine.state().jobs.find_job(eviction->job);
+            const bool is_stranded = job.exists() && engine.state().job(job).gang.is_stranded;
+            const JobId by = engine.state().jobs.find_job(eviction->beneficiary);
             const bool is_for_priority = evicted.preemptible_is_default && by.exists() &&
                                          engine.state().job(by).priority > evicted.priority;
             EXPECT_TRUE(evicted.preemptible || is_drained || is_stranded || is_for_priority)
@@ -256,15 +258,15 @@ private:
         if (before != pending.end()) {
             EXPECT_EQ(before->second.node, bind->node) << "an open bind moved to another node";
             EXPECT_EQ(before->second.gpu_device, bind->gpu_device);
-            pending[bind->pod.uid] = *bind;  // asked again, not decided again
+            pending[bind->pod.uid] = *bind;  // requested again, not decided again
             return;
         }
         pending[bind->pod.uid] = *bind;
         ASSERT_TRUE(nodes.contains(bind->node)) << bind->node;
         const Resources& offered = nodes.at(bind->node).allocatable;
         std::int64_t cpu = 0, memory = 0, slots = 0;
-        std::optional<std::pair<std::string, std::int32_t>> part_of;  // the pod's own
-        std::map<std::string, std::int64_t> gpus;  // wholly held, and 1000 for each in parts
+        std::optional<std::pair<std::string, std::int32_t>> part_of;  // of the pod itself
+        std::map<std::string, std::int64_t> gpus;  // whole GPUs, and 1000 for each in partial use
         std::map<std::pair<std::string, std::int32_t>, std::int64_t> parts;
         for (const auto& [uid, facts] : pods) {
             const auto open = pending.find(uid);
@@ -293,7 +295,7 @@ private:
         EXPECT_LE(memory, offered.memory.value());
         EXPECT_LE(slots, offered.pods - policy.pods_reserved_per_node);
         for (const auto& [resource, amount] : gpus) {
-            // A node may hold too much of what this pod does not ask for (it shrank).
+            // A node may hold too much of a resource that this pod does not request (it shrank).
             if (bound.request.gpus.empty()) continue;
             std::int64_t has = 0;
             for (const GpuAmount& gpu : offered.gpus) {

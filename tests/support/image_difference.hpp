@@ -1,6 +1,6 @@
 #pragma once
-// Where two values made of described structs differ, as lines "jobs[3].block_watch: 4 | 0"; for the
-// message of a test that found two states unequal by their hashes.
+// The differences between two values of described structs, as lines "jobs[3].block_watch: 4 | 0";
+// for the message of a test that found two states unequal by their hashes.
 
 #include <algorithm>
 #include <string>

@@ -116,7 +116,7 @@ class FaultProxy:
                 self.fired[f"{what}:{kind}"] += 1
 
     def upstream(self):
-        # One connection a request: a kept one that the server closed would be a fault that nobody drew.
+        # One connection a request: a kept one that the server closed would be a fault that was not drawn.
         return http.client.HTTPSConnection("127.0.0.1", self.bed.port, timeout=60, context=self._context)
 
 

@@ -18,7 +18,7 @@ _STARTER = concurrent.futures.ThreadPoolExecutor(1, "starter")
 
 
 def free_port():
-    """A port nobody listens on now. Another process may take it first; starting then fails loudly."""
+    """A port that is free now. Another process may take it first; starting then fails with an error."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

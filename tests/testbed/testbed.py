@@ -36,7 +36,7 @@ MIB = 1 << 20
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [
-        # Who was bound where, by uid: the one place where the body matters.
+        # Which pod was bound where, by uid: the one place where the body matters.
         {"level": "Request", "resources": [{"group": "", "resources": ["pods/binding"]}], "verbs": ["create"]},
         {"level": "Metadata", "users": [SERVICE_ACCOUNT]},
         {"level": "None"},
@@ -212,7 +212,7 @@ class Testbed:
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-ip=127.0.0.1",
             f"--node-port={self._kwok_port}", f"--server-address=127.0.0.1:{self._kwok_port}",
             f"--tls-cert-file={pki}/server.crt", f"--tls-private-key-file={pki}/server.key",
-            # With leases KWOK drops every pod it hears of before its own watch has told it that it holds the node's
+            # With leases KWOK drops every pod it hears of before its own watch has reported that it holds the node's
             # lease (PodController.readOnly, v0.8.0), and does not look at that pod again.
             "--node-lease-duration-seconds=0", "--v=WARN"]
 
@@ -353,7 +353,7 @@ class Testbed:
         return done.stdout
 
     def wait_allowed(self, expected, verb, resource, role="gpuctld", deadline_s=READY_DEADLINE_S):
-        """Until the authorizer says `expected`: it learns of a changed role by a watch, a moment after the write was answered."""
+        """Until the authorizer says `expected`: it learns of a changed role by a watch, shortly after the write was answered."""
         resource, _, subresource = resource.partition("/")
         user = SERVICE_ACCOUNT if role == "gpuctld" else role
         review = {"spec": {"user": user, "resourceAttributes": {

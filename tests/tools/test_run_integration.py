@@ -1,4 +1,4 @@
-"""Classes in several processes: every test is told of once, whatever becomes of the process that runs it."""
+"""Classes in several processes: every test is reported once, also when its process ends early."""
 
 import pathlib
 import sys
@@ -36,30 +36,30 @@ class Workers(unittest.TestCase):
                 run_integration.FOLDER = kept[2]
         return total, [(test, wrong) for test, _, wrong in lines]
 
-    def test_every_test_is_told_of_once(self):
-        total, told = self.run_files(2, test_x_good=GOOD, test_x_bad=BAD)
+    def test_every_test_is_reported_of_once(self):
+        total, reported = self.run_files(2, test_x_good=GOOD, test_x_bad=BAD)
         self.assertEqual(total, 4)
-        self.assertEqual(sorted(test for test, _ in told), ["test_x_bad.B.test_left_out", "test_x_bad.B.test_wrong",
+        self.assertEqual(sorted(test for test, _ in reported), ["test_x_bad.B.test_left_out", "test_x_bad.B.test_wrong",
                                                            "test_x_good.A.test_one", "test_x_good.A.test_two"])
-        wrong = dict(told)
+        wrong = dict(reported)
         self.assertIn("as it should", wrong["test_x_bad.B.test_wrong"])
         self.assertIn("proves nothing", wrong["test_x_bad.B.test_left_out"])
         self.assertIsNone(wrong["test_x_good.A.test_one"])
 
-    def test_a_class_that_cannot_be_set_up_is_told(self):
-        _, told = self.run_files(1, test_x_broken=BROKEN)
-        self.assertEqual(len(told), 1)
-        self.assertIn("no room", told[0][1])
+    def test_a_class_that_cannot_be_set_up_is_reported(self):
+        _, reported = self.run_files(1, test_x_broken=BROKEN)
+        self.assertEqual(len(reported), 1)
+        self.assertIn("no room", reported[0][1])
 
-    def test_a_process_that_dies_is_told_and_so_is_what_it_left(self):
-        _, told = self.run_files(1, test_x_gone=GONE, test_x_good=GOOD)
-        wrong = dict(told)
+    def test_a_process_that_dies_is_reported_and_so_is_what_it_left(self):
+        _, reported = self.run_files(1, test_x_gone=GONE, test_x_good=GOOD)
+        wrong = dict(reported)
         self.assertIn("is gone", wrong["test_x_gone.D"])
         self.assertIn("2 tests were not run", wrong["test_x_good.A"])
 
     def test_the_last_one_runs_when_all_others_are_through(self):
-        _, told = self.run_files(2, test_x_good=GOOD, test_zz_rbac=LAST)
-        self.assertEqual(told[-1], ("test_zz_rbac.Z.test_end", None))
+        _, reported = self.run_files(2, test_x_good=GOOD, test_zz_rbac=LAST)
+        self.assertEqual(reported[-1], ("test_zz_rbac.Z.test_end", None))
 
 
 if __name__ == "__main__":

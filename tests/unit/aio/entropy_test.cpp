@@ -1,4 +1,4 @@
-#include "daemon/aio/entropy.hpp"
+#include "aio/entropy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +16,18 @@ TEST(Entropy, a_uuid_has_the_form_of_version_4_and_never_comes_again) {
         EXPECT_TRUE(std::regex_match(uuid, form)) << uuid;
         EXPECT_TRUE(seen.insert(uuid).second) << uuid;
     }
+}
+
+TEST(Entropy, a_uuid_of_a_later_time_sorts_after_that_of_an_earlier_one) {
+    const std::regex form{"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"};
+    std::string last;
+    for (std::int64_t ms = 1'798'761'599'000; ms < 1'798'761'599'100; ++ms) {
+        const std::string uuid = time_ordered_uuid(ms);
+        EXPECT_TRUE(std::regex_match(uuid, form)) << uuid;
+        EXPECT_LT(last, uuid);
+        last = uuid;
+    }
+    EXPECT_EQ(time_ordered_uuid(0x0123456789ab).substr(0, 13), "01234567-89ab");
 }
 
 TEST(Entropy, seeds_use_all_of_their_64_bits) {

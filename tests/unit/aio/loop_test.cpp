@@ -1,4 +1,4 @@
-#include "daemon/aio/loop.hpp"
+#include "aio/loop.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "daemon/aio/signal.hpp"
+#include "aio/signal.hpp"
 #include "unit/aio/run_on_loop.hpp"
 
 namespace gpuctl::aio {
@@ -40,7 +40,7 @@ Task<void> offload_body(Loop& loop) {
 
     bool caught = false;
     try {
-        co_await offload<void>(loop, [] { throw std::runtime_error("planted"); });
+        co_await offload<void>(loop, [] { throw std::runtime_error("seeded"); });
     } catch (const std::runtime_error&) {
         caught = true;
     }
@@ -73,7 +73,7 @@ Task<void> wait_for(Signal& signal, int& woken) {
 
 Task<void> signal_body(Loop& loop) {
     Signal signal{loop};
-    signal.notify_all();  // nobody waits: not remembered
+    signal.notify_all();  // no waiter: not remembered
     const bool early = co_await signal.wait(Deadline::in(milliseconds(5)));
     EXPECT_FALSE(early);
 
@@ -87,7 +87,7 @@ Task<void> signal_body(Loop& loop) {
     EXPECT_EQ(woken, 5);
 }
 
-TEST(Signal, wakes_all_who_wait_and_remembers_nothing) {
+TEST(Signal, wakes_all_waiters_and_remembers_nothing) {
     Loop loop;
     run_to_end(loop, signal_body(loop));
 }

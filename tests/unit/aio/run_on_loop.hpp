@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/task_group.hpp"
+#include "aio/loop.hpp"
+#include "aio/task_group.hpp"
 
 namespace gpuctl::aio {
 

@@ -1,4 +1,4 @@
-#include "daemon/aio/small_file.hpp"
+#include "aio/small_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -55,8 +55,8 @@ TEST_F(SmallFile, says_why_it_is_not_read) {
 
 TEST_F(SmallFile, a_pipe_or_device_is_not_opened) {
     ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
-    EXPECT_EQ(why_not(at("pipe")), "it is no regular file");
-    EXPECT_EQ(why_not("/dev/zero"), "it is no regular file");
+    EXPECT_EQ(why_not(at("pipe")), "it is not a regular file");
+    EXPECT_EQ(why_not("/dev/zero"), "it is not a regular file");
     EXPECT_TRUE(is_no_regular_file(at("pipe")));
     EXPECT_FALSE(is_no_regular_file(at("nowhere")));
 }

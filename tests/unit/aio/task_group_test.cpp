@@ -1,11 +1,11 @@
-#include "daemon/aio/task_group.hpp"
+#include "aio/task_group.hpp"
 
 #include <gtest/gtest.h>
 
 #include <latch>
 #include <stdexcept>
 
-#include "daemon/aio/signal.hpp"
+#include "aio/signal.hpp"
 #include "unit/aio/run_on_loop.hpp"
 
 namespace gpuctl::aio {
@@ -20,8 +20,7 @@ Task<void> add_one(int& count) {
     co_return;
 }
 
-// Waits for the group's cancellation again and again: each wait after the first must answer at
-// once.
+// Waits for the group's cancellation repeatedly: each wait after the first must return at once.
 Task<void> wait_until_cancelled(int& rounds) {
     for (int i = 0; i < 3; ++i) {
         const bool slept = co_await sleep_until(Deadline::in(hours(1)));
@@ -40,7 +39,7 @@ Task<void> cling(Loop& loop, std::latch& release) {
 }
 
 Task<void> throw_up() {
-    throw std::runtime_error("planted");
+    throw std::runtime_error("seeded");
     co_return;
 }
 
@@ -116,7 +115,7 @@ Task<void> join_gives_up_body(Loop& loop) {
     EXPECT_TRUE(ended);
 }
 
-TEST(TaskGroup, join_gives_up_at_its_deadline_and_names_who_is_left) {
+TEST(TaskGroup, join_ends_at_its_deadline_and_names_the_remaining_tasks) {
     Loop loop;
     run_to_end(loop, join_gives_up_body(loop));
 }
@@ -141,8 +140,8 @@ TEST(TaskGroup, a_task_may_cancel_its_own_group) {
     run_to_end(loop, task_cancels_its_group_body(loop));
 }
 
-// The field bug of Asio before 1.28.2 (asio #1332): the child ends while its cancellation is under
-// way. Many groups, each cancelled in the very turn in which its tasks end by themselves.
+// The bug of Asio before 1.28.2 (asio #1332): the child ends while its cancellation is queued. Many
+// groups, each cancelled in the same turn in which its tasks end by themselves.
 Task<void> ends_at(Deadline at) { co_await sleep_until(at); }
 
 Task<void> cancellation_races_with_the_end_body(Loop& loop) {
@@ -182,10 +181,10 @@ TEST(TaskGroupDeathTest, an_exception_that_leaves_a_task_ends_the_process_and_na
         {
             Loop loop;
             TaskGroup group{loop};
-            group.spawn("planted task", throw_up());
+            group.spawn("seeded task", throw_up());
             loop.run();
         },
-        "task 'planted task' ended with an exception: planted");
+        "task 'seeded task' ended with an exception: seeded");
 }
 
 }  // namespace

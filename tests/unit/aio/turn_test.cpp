@@ -1,6 +1,6 @@
-// The turns of the loop, measured; and long work on a thread of its own.
+// Durations of the loop's turns; and long work on another thread.
 
-#include "daemon/aio/turn.hpp"
+#include "aio/turn.hpp"
 
 #include <gtest/gtest.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/aio/worker.hpp"
+#include "aio/worker.hpp"
 #include "unit/aio/run_on_loop.hpp"
 
 namespace gpuctl::aio {
@@ -78,8 +78,8 @@ Turns turns_behind_waits(milliseconds wait) {
     return turns;
 }
 
-// The machine may be busy and hold up a turn as long as a wait; not each time, with one that grows.
-// With the wait in it no turn is ever shorter.
+// The machine may be busy and delay a turn by as much as a wait; not each time, with a wait that
+// grows. If the wait were included, no turn would be shorter than it.
 TEST(Turn, behind_a_wait_is_measured_without_the_wait) {
     constexpr milliseconds kWaitMax{10'000};
     milliseconds wait{10};
@@ -112,7 +112,7 @@ Task<void> work_elsewhere(Loop& loop, Turns& turns) {
     EXPECT_EQ(turns.count["answering"], 1);
 }
 
-TEST(Worker, runs_work_on_its_own_thread_and_the_task_goes_on_with_its_name) {
+TEST(Worker, runs_work_on_its_own_thread_and_the_task_continues_with_its_name) {
     Loop loop;
     Turns turns{loop};
     run_to_end(loop, work_elsewhere(loop, turns));

@@ -1,4 +1,4 @@
-// What one build wrote another one reads: layouts as text, and values converted between them.
+// Reading files of another build: layouts as text, and values converted between layouts.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ BOOST_DESCRIBE_STRUCT(Whole, (),
                       (count, amount, is_set, colour, parts, by_name, three, maybe, pair, either,
                        gone, later))
 
-// The same some versions later: other order, members and enumerators that came and went.
+// The same struct some versions later: another order, members and enumerators added and removed.
 struct PartLater {
     std::int64_t weight = 7;
     std::optional<std::int32_t> size;
@@ -111,7 +111,7 @@ TEST(ArchiveLayout, any_text_gives_a_layout_or_nothing) {
         EXPECT_FALSE(parse_layout(bad).has_value()) << bad;
     }
     EXPECT_FALSE(parse_layout(std::string(10'000, '[')).has_value());
-    // Every cut, and every letter in every place: no crash, and what parses prints as it was.
+    // Every prefix, and every letter at every position: no crash, and what parses prints unchanged.
     const std::string text = to_text(layout_of<Whole>());
     for (std::size_t at = 0; at < text.size(); ++at) {
         EXPECT_FALSE(parse_layout(text.substr(0, at)).has_value()) << at;
@@ -151,7 +151,7 @@ TEST(ArchiveConversion, a_value_comes_back_but_for_what_the_other_layout_lacks) 
     const Whole whole = a_whole();
     const std::optional<WholeLater> later = converted<WholeLater>(whole);
     ASSERT_TRUE(later.has_value());
-    // size became optional, which has no way back.
+    // size became optional, and that cannot be reversed.
     EXPECT_FALSE(converted<Whole>(*later).has_value());
     const auto same = converted<Whole>(whole);
     ASSERT_TRUE(same.has_value());

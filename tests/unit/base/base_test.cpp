@@ -36,7 +36,7 @@ TEST(Archive, every_cut_and_every_flipped_byte_is_read_without_harm) {
         std::string wrong = bytes;
         wrong[i] = static_cast<char>(wrong[i] ^ 0xff);
         Event event;
-        (void)from_archive(wrong, event);  // any answer but a crash
+        (void)from_archive(wrong, event);  // any result except a crash
     }
 }
 

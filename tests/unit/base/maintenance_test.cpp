@@ -1,4 +1,4 @@
-#include "scheduler/model/maintenance.hpp"
+#include "scheduler/model/policy/maintenance.hpp"
 
 #include <gtest/gtest.h>
 

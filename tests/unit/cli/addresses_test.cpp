@@ -1,11 +1,11 @@
-// Which server a command line speaks to, with which path and token, and which it refuses to.
+// The server, path and token of a command line, and the addresses that it refuses.
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 
-#include "canned_server.hpp"
+#include "unit/cli/canned_server.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -26,8 +26,8 @@ CannedServer::Outcome run_words(const std::vector<std::string>& words) {
     return outcome;
 }
 
-// 65536 more are the same sixteen bits: what was meant for one server went to another, with its
-// token.
+// Regression: port numbers were cut to sixteen bits, so that a request for one server went to
+// another, with its token.
 TEST(Addresses, a_port_beyond_65535_reaches_no_server) {
     for (const std::uint64_t beyond : {65'536ull, 131'072ull, 4'294'967'296ull}) {
         CannedServer server{200, kJson, R"({"items":[]})"};
@@ -68,7 +68,7 @@ TEST(Addresses, that_cannot_be_meant_are_refused_before_anything_is_sent) {
         {"http://127.0.0.1:1/?token=x", "has a query"},
         {"http://127.0.0.1:1#x", "has a fragment"},
         {"127.0.0.1:8000", "must begin with https:// or http://"},
-        {"http://127.1:8000", "no IPv4 address"},
+        {"http://127.1:8000", "not an IPv4 address"},
         {"http://host\u200b:8000", "U+200B ZERO WIDTH SPACE"},
         {"http://:8000", "names no host"},
         {"http://h:08000", "leading zeros"},
@@ -100,7 +100,7 @@ TEST(Addresses, a_token_follows_no_redirect) {
             const auto outcome = server.run(all);
             EXPECT_TRUE(holds(outcome.request, "Bearer s3cret-token"));
             EXPECT_NE(outcome.exit_code, 0);
-            EXPECT_TRUE(holds(outcome.err, "points to " + target)) << outcome.err;
+            EXPECT_TRUE(holds(outcome.err, "redirects to " + target)) << outcome.err;
             EXPECT_TRUE(holds(outcome.err, "not followed")) << outcome.err;
         }
         EXPECT_TRUE(elsewhere.seen().empty());
@@ -214,14 +214,14 @@ TEST(Values, that_are_empty_or_hold_what_cannot_be_seen_are_no_values) {
     EXPECT_TRUE(holds(server.err, "--server is empty")) << server.err;
 }
 
-TEST(Values, of_variables_that_are_set_and_empty_are_said_to_count_for_nothing) {
+TEST(Values, of_variables_that_are_empty_are_ignored_with_a_warning) {
     for (const char* name : {"GPUCTL_TOKEN", "DEFAULT_NAMESPACE"}) {
         setenv(name, "", 1);
         CannedServer server{200, kJson, R"({"total":0,"items":[]})"};
         const auto outcome = server.run({"get", "jobs"});
         unsetenv(name);
         EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-        EXPECT_TRUE(holds(outcome.err, std::string{name} + " is set and empty; it is not used"))
+        EXPECT_TRUE(holds(outcome.err, std::string{name} + " is set but empty, and is ignored"))
             << outcome.err;
     }
     setenv("DEFAULT_NAMESPACE", "team\u00ad", 1);

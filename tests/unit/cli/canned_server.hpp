@@ -1,6 +1,6 @@
 #pragma once
-// An HTTP server with one answer, for the command line as a whole: what it asks for, what it makes
-// of the answer.
+// An HTTP server with one answer, for tests of the whole command line: its requests, and what it
+// prints for the answer.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ public:
     }
 
     [[nodiscard]] int port() const { return port_; }
-    // The heads of all requests; the server is no longer one after this.
+    // The heads of all requests; ends the server.
     const std::vector<std::string>& seen() {
         stop();
         return requests_;

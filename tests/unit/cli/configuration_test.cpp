@@ -1,11 +1,11 @@
-// The user's configuration file: what it gives, and what is said of one that is wrong.
+// The user's configuration file: the values it gives, and the errors about a wrong one.
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 
-#include "canned_server.hpp"
+#include "unit/cli/canned_server.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -19,7 +19,7 @@ protected:
         int exit_code;
         std::string err;
     };
-    // What `gpuctl version --client`, which asks nobody, says with this file.
+    // The output of `gpuctl version --client`, which sends no request, with this file.
     Outcome with(const std::string& text, std::vector<const char*> more = {}) {
         std::vector<const char*> words{"gpuctl", "version", "--client"};
         words.insert(words.end(), more.begin(), more.end());
@@ -77,7 +77,8 @@ TEST_F(Configuration, a_context_named_by_flag_wins_over_the_server_of_the_enviro
     unsetenv("GPUCTL_SERVER");
 }
 
-// In a pod a kubelet adds these for Services `gpuctl`, `gpuctl-server`, `gpuctl-token`, `default`.
+// In a pod, the kubelet adds these for Services `gpuctl`, `gpuctl-server`, `gpuctl-token`,
+// `default`.
 TEST_F(Configuration, variables_of_services_in_a_pod_say_nothing_about_the_server) {
     std::vector<std::string> names;
     for (const std::string prefix : {"GPUCTL", "GPUCTL_SERVER", "GPUCTL_TOKEN", "GPUCTL_CONTEXT",
@@ -96,13 +97,13 @@ TEST_F(Configuration, variables_of_services_in_a_pod_say_nothing_about_the_serve
         << outcome.err;
 }
 
-TEST_F(Configuration, a_context_that_is_not_there_is_told_with_those_that_are) {
+TEST_F(Configuration, an_unknown_context_is_reported_with_the_known_ones) {
     EXPECT_EQ(with("current-context: gone\ncontexts: {lab: {}, prod: {}}\n").err,
               "error (InvalidConfiguration): use context gone: " + path_ +
-                  ":1: there is no such context; it has: lab prod\n");
+                  ":1: the context does not exist; the file has: lab prod\n");
     EXPECT_EQ(with("contexts: {lab: {}}\n", {"--context", "labb"}).err,
               "error (InvalidConfiguration): use context labb: " + path_ +
-                  ": there is no such context; did you mean lab? it has: lab\n");
+                  ": the context does not exist; did you mean lab? the file has: lab\n");
 }
 
 TEST_F(Configuration, a_character_that_cannot_be_seen_in_the_current_context_is_named) {
@@ -112,7 +113,7 @@ TEST_F(Configuration, a_character_that_cannot_be_seen_in_the_current_context_is_
     EXPECT_NE(outcome.err.find("U+200B"), std::string::npos) << outcome.err;
 }
 
-TEST_F(Configuration, contexts_in_a_list_are_told_how_to_be_written) {
+TEST_F(Configuration, contexts_in_a_list_are_refused_with_the_right_form) {
     const Outcome outcome = with("current-context: lab\ncontexts:\n- name: lab\n");
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_EQ(outcome.err, "error (InvalidConfiguration): read " + path_ +
@@ -139,12 +140,12 @@ TEST_F(Configuration, values_must_be_text) {
         "error (InvalidConfiguration): read " + path_ + ":3: contexts.lab.server must be text\n");
 }
 
-TEST_F(Configuration, a_broken_file_is_told_by_line_and_what_to_do) {
+TEST_F(Configuration, a_broken_file_is_reported_with_its_line_and_what_to_do) {
     const Outcome outcome = with("contexts:\n  lab: [1\nx: }\n");
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_TRUE(outcome.err.starts_with("error (InvalidConfiguration): read " + path_ + ":3"))
         << outcome.err;
-    EXPECT_NE(outcome.err.find("; mend it, or name the server with --server"), std::string::npos)
+    EXPECT_NE(outcome.err.find("; fix it, or name the server with --server"), std::string::npos)
         << outcome.err;
     EXPECT_EQ(outcome.err.find("yaml-cpp"), std::string::npos) << outcome.err;
 }

@@ -1,10 +1,11 @@
-// What `get jobs` and `describe job` say of finished jobs that are not kept in full, or at all.
+// What `get jobs` and `describe job` print about finished jobs that are stored in part, or not at
+// all.
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "canned_server.hpp"
+#include "unit/cli/canned_server.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -21,26 +22,40 @@ nlohmann::json page(int removed, std::vector<bool> summaries) {
     body["finishedRemoved"] = {{"count", removed},
                                {"lastAt", "2026-01-01T00:00:00Z"},
                                {"maximum", 10000},
-                               {"keptFor", "1d"}};
+                               {"retention", "1d"}};
     return body;
 }
 
-TEST(Finished, a_list_that_leaves_something_out_says_so_beside_the_table) {
+TEST(Finished, an_incomplete_list_says_so_on_stderr) {
     CannedServer server{200, kJson, page(7, {true, true, false}).dump()};
     const auto outcome = server.run({"get", "jobs"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_TRUE(outcome.err.starts_with(
-        "2 finished jobs are listed without pods: only a summary is kept; 7 finished jobs were "
+        "2 finished jobs are listed without pods: only a summary is stored; 7 finished jobs were "
         "removed, the last "))
         << outcome.err;
     EXPECT_TRUE(
-        outcome.err.ends_with(" ago: at most 10000 are kept, for 1d "
-                              "(policy.finishedJobsMaximum, finishedJobsKeptFor)\n"))
+        outcome.err.ends_with(" ago: at most 10000 are stored, for 1d "
+                              "(policy.finishedJobsMaximum, finishedJobsRetention)\n"))
         << outcome.err;
     EXPECT_EQ(outcome.out.find("removed"), std::string::npos);
 }
 
-TEST(Finished, a_list_of_everything_says_nothing_beside_it) {
+TEST(Get, an_empty_table_says_so_on_stderr) {
+    const std::string empty = R"({"total":0,"items":[]})";
+    CannedServer all{200, kJson, empty};
+    EXPECT_EQ(all.run({"get", "jobs"}).err, "no jobs exist\n");
+    CannedServer selected{200, kJson, empty};
+    EXPECT_EQ(selected.run({"get", "jobs", "--queue", "q", "-n", "a"}).err,
+              "no jobs match the given flags in namespace a; -A lists those of all namespaces\n");
+    CannedServer nodes{200, kJson, empty};
+    EXPECT_EQ(nodes.run({"get", "nodes", "--gpu-type", "H100"}).err,
+              "no nodes match the given flags\n");
+    CannedServer document{200, kJson, empty};
+    EXPECT_EQ(document.run({"get", "jobs", "--json"}).err, "");
+}
+
+TEST(Finished, a_complete_list_writes_nothing_to_stderr) {
     CannedServer server{200, kJson, page(0, {false}).dump()};
     EXPECT_EQ(server.run({"get", "jobs"}).err, "");
     CannedServer for_programs{200, kJson, page(7, {true}).dump()};
@@ -50,16 +65,17 @@ TEST(Finished, a_list_of_everything_says_nothing_beside_it) {
 }
 
 TEST(Finished, a_summary_is_described_with_why_it_failed_and_what_is_not_kept) {
-    const nlohmann::json job{{"name", "llm"},
-                             {"status", "Failed"},
-                             {"message", "pod llm-0 ended with OOMKilled on node a"},
-                             {"notKept", "its pods, YAML, events and logs are no longer kept"}};
+    const nlohmann::json job{
+        {"name", "llm"},
+        {"status", "Failed"},
+        {"message", "pod llm-0 ended with OOMKilled on node a"},
+        {"notStored", "its pods, YAML, events and logs are not stored any more"}};
     CannedServer server{200, kJson, job.dump()};
     const auto outcome = server.run({"describe", "job", "llm"});
     EXPECT_NE(outcome.out.find("Why:            pod llm-0 ended with OOMKilled on node a\n"),
               std::string::npos)
         << outcome.out;
-    EXPECT_NE(outcome.out.find("Not kept:       its pods, YAML, events and logs"),
+    EXPECT_NE(outcome.out.find("Not stored:     its pods, YAML, events and logs"),
               std::string::npos)
         << outcome.out;
 }

@@ -1,4 +1,4 @@
-// Every command does what its `-o` offers, and offers nothing else.
+// Every command supports the formats that its `-o` offers, and refuses all others.
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "canned_server.hpp"
 #include "cli/grammar.hpp"
+#include "unit/cli/canned_server.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -83,7 +83,7 @@ TEST(Formats, that_a_command_cannot_print_are_refused_with_those_it_can) {
         const auto outcome = server.run(words);
         EXPECT_EQ(outcome.exit_code, 2) << words[0];
         EXPECT_EQ(outcome.request_line, "") << words[0];
-        EXPECT_NE(outcome.err.find("{table,json,yaml"), std::string::npos) << outcome.err;
+        EXPECT_NE(outcome.err.find("is not one of table, json"), std::string::npos) << outcome.err;
     }
 }
 
@@ -112,7 +112,8 @@ TEST(Formats, of_documents_hold_what_is_wrong_with_the_command_line) {
     const auto yaml = server.run({"get", "poolz", "-o", "yaml"});
     EXPECT_EQ(yaml.out,
               "code: BadRequest\nerror: BadRequest\n"
-              "message: get has no command `poolz`; did you mean `pools`?\n");
+              "message: \"`gpuctl get` has no kind `poolz`; did you mean `pools`? See `gpuctl get "
+              "--help`.\"\n");
 }
 
 TEST(Formats, of_help_stay_text) {
@@ -122,7 +123,7 @@ TEST(Formats, of_help_stay_text) {
     EXPECT_NE(outcome.out.find("Usage: gpuctl get jobs"), std::string::npos) << outcome.out;
 }
 
-// "get jobs" and so on: what does something by itself.
+// "get jobs" and so on: the words of a complete command.
 void for_every_leaf(const CLI::App& command, const std::string& path,
                     const std::function<void(const CLI::App&, const std::string&)>& check) {
     const auto children = command.get_subcommands([](const CLI::App*) { return true; });
@@ -150,14 +151,14 @@ TEST(Formats, replay_that_cannot_run_says_so_in_its_document) {
         std::vector<std::string> words{"replay", "/nowhere"};
         words.insert(words.end(), format.begin(), format.end());
         const auto outcome = server.run(words);
-        EXPECT_EQ(outcome.exit_code, 1);  // the program is not installed beside the tests
+        EXPECT_EQ(outcome.exit_code, 1);  // the program is not installed next to the tests
         const nlohmann::json document = nlohmann::json::parse(outcome.out, nullptr, false);
         ASSERT_TRUE(document.is_object()) << outcome.out << outcome.err;
         EXPECT_EQ(document["code"], "Internal");
     }
 }
 
-TEST(Formats, wide_of_jobs_tells_the_gpus_of_all_ranks_of_a_job_and_of_each_pod_its_own) {
+TEST(Formats, wide_of_jobs_shows_the_gpus_of_all_ranks_of_a_job_and_of_each_pod_its_own) {
     CannedServer server{
         200, kJson,
         R"({"items":[{"jobId":"llm","name":"llm","gpu":8,"gpuTotal":24},)"
@@ -165,11 +166,11 @@ TEST(Formats, wide_of_jobs_tells_the_gpus_of_all_ranks_of_a_job_and_of_each_pod_
     const auto outcome = server.run({"get", "jobs", "-o", "wide"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     std::istringstream words{outcome.out};
-    std::vector<std::string> told;
+    std::vector<std::string> shown;
     for (std::string word; words >> word;) {
-        if (word == "24" || word == "8") told.push_back(word);
+        if (word == "24" || word == "8") shown.push_back(word);
     }
-    EXPECT_EQ(told, (std::vector<std::string>{"24", "8"})) << outcome.out;
+    EXPECT_EQ(shown, (std::vector<std::string>{"24", "8"})) << outcome.out;
 }
 
 const std::string kNode =
@@ -179,7 +180,7 @@ const std::string kNode =
     R"("gpuStates":{"available":1,"allocated":4,"reserved":2,"maintenance":0,"failed":1},)"
     R"("cpu":"64","memory":"512Gi","topology":{"rack":"r1","block":"b1"}}]})";
 
-TEST(Formats, wide_of_nodes_tells_the_states_of_their_gpus_and_what_else_they_offer) {
+TEST(Formats, wide_of_nodes_shows_the_states_of_their_gpus_and_other_resources) {
     CannedServer server{200, kJson, kNode};
     const auto outcome = server.run({"get", "nodes", "-o", "wide"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -194,7 +195,7 @@ TEST(Formats, wide_of_nodes_tells_the_states_of_their_gpus_and_what_else_they_of
     EXPECT_EQ(nlohmann::json::parse(json.out)[0]["gpu_states"]["reserved"], 2) << json.out;
 }
 
-TEST(Formats, wide_of_one_object_is_all_that_is_told_of_it_anyway) {
+TEST(Formats, wide_of_one_object_equals_its_full_description) {
     for (const char* kind : {"job", "pool", "node"}) {
         CannedServer server{200, kJson, R"({"name":"x"})"};
         const auto plain = server.run({"describe", kind, "x"});

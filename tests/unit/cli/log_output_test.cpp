@@ -1,13 +1,13 @@
-// What people see of a followed log: on a terminal, and in a pipe.
+// The output of a followed log: on a terminal, and in a pipe.
 
-#include "cli/log_output.hpp"
+#include "cli/commands/log_output.hpp"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "cli/output.hpp"
-#include "daemon/text/screen_line.hpp"
+#include "text/screen_line.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -71,7 +71,7 @@ TEST_F(LogOutputTest, what_is_drawn_never_takes_more_than_a_line) {
 TEST_F(LogOutputTest, notes_do_not_mix_with_what_is_drawn) {
     LogOutput output = terminal();
     output.partial("p", "50%", true);
-    output.note("3 lines were dropped");
+    output.print_note("3 lines were dropped");
     EXPECT_EQ(err_.str(), "gpuctl: 3 lines were dropped\n");
     EXPECT_EQ(screen(), Lines{""}) << "an empty line, on which the note begins";
     output.partial("p", "60%", true);

@@ -1,10 +1,10 @@
-// A job's name, as it is printed, is one that can be typed.
+// A job's name is accepted in the form in which it is printed.
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "canned_server.hpp"
+#include "unit/cli/canned_server.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -111,7 +111,7 @@ TEST(Names, of_pools_and_nodes_are_taken_as_get_prints_them) {
     EXPECT_EQ(node.run({"get", "nodes", "node/n1", "-o", "name"}).out, "node/n1\n");
 }
 
-TEST(Names, of_queues_tell_those_of_several_pools_apart_and_find_each_again) {
+TEST(Names, of_queues_include_the_pool_and_can_be_typed_again) {
     const std::string rows =
         R"({"total":4,"items":[{"pool":"a","name":"default","path":"default"},)"
         R"({"pool":"b","name":"default","path":"default"},)"

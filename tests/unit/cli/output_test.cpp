@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/commands.hpp"
+#include "cli/commands/commands.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -38,15 +38,6 @@ TEST(Printable, escape_sequences_of_a_server_do_not_reach_the_terminal) {
     EXPECT_EQ(printable("a\nb", true), "a\nb");
 }
 
-TEST(Age, is_floored_to_its_largest_unit) {
-    EXPECT_EQ(format_age(59), "59s");
-    EXPECT_EQ(format_age(60), "1m");
-    EXPECT_EQ(format_age(3599), "59m");
-    EXPECT_EQ(format_age(86399), "23h");
-    EXPECT_EQ(format_age(200000), "2d");
-    EXPECT_EQ(format_age(-1), "N/A");
-}
-
 TEST(SecondsSince, reads_rfc3339_and_refuses_everything_else) {
     EXPECT_EQ(seconds_since("1970-01-01T00:00:10Z", 70'000), 60);
     EXPECT_EQ(seconds_since("2024-02-30T00:00:10Z", 70'000), -1);
@@ -59,7 +50,7 @@ TEST(Yaml, strings_that_look_like_other_types_are_quoted) {
     EXPECT_EQ(out.str(), "name: x\nport: \"8000\"\n");
 }
 
-TEST(Explanation, a_job_that_does_not_wait_is_told_by_its_summary) {
+TEST(Explanation, a_job_that_does_not_wait_is_explained_by_its_summary) {
     std::ostringstream out;
     print_explanation(out, {{"namespace", "default"},
                             {"jobId", "llm"},
@@ -125,7 +116,7 @@ TEST_F(Documents, a_byte_order_mark_and_comments_before_the_first_line_are_no_do
     EXPECT_EQ(parts->front().text.find("a: 1"), parts->front().text.size() - 5);
 }
 
-TEST_F(Documents, what_stands_behind_a_separator_keeps_its_column) {
+TEST_F(Documents, text_after_a_separator_keeps_its_column) {
     const auto parts = read("--- {a: 1}\n--- {b: 2}\n");
     ASSERT_TRUE(parts);
     ASSERT_EQ(parts->size(), 2U);
@@ -150,63 +141,50 @@ TEST_F(Documents, a_file_without_end_is_read_up_to_the_limit_only) {
     const auto parts = read_documents("/dev/zero");
     ASSERT_FALSE(parts);
     EXPECT_EQ(parts.error().code, ErrorCode::BodyTooLarge);
-    EXPECT_EQ(parts.error().message,
-              "read /dev/zero: has more than the 16 MiB that such a file may have");
+    EXPECT_EQ(parts.error().message, "read /dev/zero: larger than the 16 MiB allowed for a file");
 }
 
-TEST(Output, bounds_of_time_are_told_as_such) {
-    const std::tuple<std::int64_t, const char*, const char*, const char*> table[] = {
-        {-5, "0s", "0s", "0s"},           {59, "59s", "59s", "59s"},
-        {61, "1m", "1m", "2m"},           {119, "1m", "2m", "2m"},
-        {3'600, "1h", "1h", "1h"},        {7'171, "1h59m", "2h", "2h"},
-        {7'201, "2h", "2h", "2h1m"},      {86'399, "23h59m", "1d", "1d"},
-        {97'199, "1d2h", "1d3h", "1d3h"},
-    };
-    for (const auto& [seconds, down, nearest, up] : table) {
-        EXPECT_EQ(format_span(seconds, Rounding::down), down) << seconds;
-        EXPECT_EQ(format_span(seconds, Rounding::nearest), nearest) << seconds;
-        EXPECT_EQ(format_span(seconds, Rounding::up), up) << seconds;
-    }
-}
-
-// A job that had to wait for two hours at most was told one (ages are cut off).
-TEST(Output, tells_when_a_job_starts_and_what_cannot_be_told) {
+// A job that waits two hours at most was shown one hour (ages round down).
+TEST(Output, shows_when_a_job_starts_and_what_cannot_be_estimated) {
     constexpr std::int64_t now_ms = 1'700'000'000'000;  // 2023-11-14T22:13:20Z
     const auto job = [](const char* earliest, const char* likely, const char* latest) {
-        const auto moment = [](const char* at) {
+        const auto time_json = [](const char* at) {
             return at == nullptr ? nlohmann::json{} : nlohmann::json(at);
         };
         return nlohmann::json{{"estimatedStart",
-                               {{"earliest", moment(earliest)},
-                                {"likely", moment(likely)},
-                                {"latest", moment(latest)}}}};
+                               {{"earliest", time_json(earliest)},
+                                {"likely", time_json(likely)},
+                                {"latest", time_json(latest)}}}};
     };
-    const nlohmann::json told =
+    const nlohmann::json estimated =
         job("2023-11-14T22:10:00Z", "2023-11-14T22:18:20Z", "2023-11-16T22:13:20Z");
-    EXPECT_EQ(start_words(told, now_ms), "in about 5m (now at the earliest, in 2d at the latest)");
-    EXPECT_EQ(start_short(told, now_ms), "5m");
+    EXPECT_EQ(start_words(estimated, now_ms),
+              "in about 5m (now at the earliest, in 2d at the latest)");
+    EXPECT_EQ(start_short(estimated, now_ms), "5m");
     EXPECT_EQ(
         start_words(job("2023-11-15T00:12:51Z", "2023-11-15T00:12:51Z", "2023-11-15T00:12:51Z"),
                     now_ms),
         "in about 2h (in 1h59m at the earliest, in 2h at the latest)");
-    nlohmann::json passed = told;
-    passed["estimatedStart"]["mayBePassed"] = true;
+    nlohmann::json passed = estimated;
+    passed["estimatedStart"]["mayBeOvertaken"] = true;
     EXPECT_EQ(start_words(passed, now_ms),
-              "in about 5m (now at the earliest, in 2d at the latest), unless smaller jobs take "
-              "the room first; none is kept for it");
-    passed["estimatedStart"]["roomKeptFrom"] = "2023-11-14T22:53:20Z";
-    EXPECT_NE(start_words(passed, now_ms)
-                  .find("none is kept for it in the next 40m, nor before it is first in line"),
-              std::string::npos)
+              "in about 5m (now at the earliest, in 2d at the latest), unless smaller jobs start "
+              "first; no capacity is reserved for it");
+    passed["estimatedStart"]["reservedFrom"] = "2023-11-14T22:53:20Z";
+    EXPECT_NE(
+        start_words(passed, now_ms)
+            .find("no capacity is reserved for it in the next 40m or before it is head of line"),
+        std::string::npos)
         << start_words(passed, now_ms);
-    passed["estimatedStart"]["roomKeptFrom"] = "2023-11-14T22:03:20Z";
-    EXPECT_NE(start_words(passed, now_ms).find("none is kept for it before it is first in line"),
+    passed["estimatedStart"]["reservedFrom"] = "2023-11-14T22:03:20Z";
+    EXPECT_NE(start_words(passed, now_ms)
+                  .find("no capacity is reserved for it before it is head of line"),
               std::string::npos)
         << start_words(passed, now_ms);
     EXPECT_EQ(start_words(job("2023-11-14T22:13:50Z", nullptr, nullptr), now_ms),
-              "at a time that cannot be told yet, in 30s at the earliest");
+              "at a time that cannot be estimated yet, in 30s at the earliest");
     EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", nullptr, nullptr), now_ms),
-              "at a time that cannot be told yet");
+              "at a time that cannot be estimated yet");
     EXPECT_EQ(start_words(job("2023-11-14T22:10:00Z", "2023-11-14T22:18:20Z", nullptr), now_ms),
               "in about 5m (now at the earliest)");
     EXPECT_EQ(start_words(job(nullptr, nullptr, "2023-11-16T22:13:20Z"), now_ms),

@@ -1,11 +1,11 @@
-// `get queues` and the turn in `explain`, to the letter.
+// The exact output of `get queues` and of the queue position in `explain`.
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "cli/commands.hpp"
+#include "cli/commands/commands.hpp"
 
 namespace gpuctl::cli {
 namespace {
@@ -31,7 +31,7 @@ json queue(const char* name, int depth, json more) {
                 {"jobsWaiting", 0},
                 {"jobsRunning", 0},
                 {"gpusWaiting", 0},
-                {"keptBack", 0},
+                {"notLent", 0},
                 {"maxJobs", nullptr},
                 {"borrowingLimit", nullptr},
                 {"maxGpuPerJob", nullptr},
@@ -54,9 +54,9 @@ json tree() {
             queue("llm", 1,
                   {{"order", "FIFO"},
                    {"guaranteed", 4},
-                   {"guaranteeHolds", false},
+                   {"isGuaranteeValid", false},
                    {"borrowingLimit", 8},
-                   {"keptBack", 2},
+                   {"notLent", 2},
                    {"maxJobs", 3},
                    {"maxGpuPerJob", 16},
                    {"held", 12},
@@ -74,13 +74,13 @@ TEST(Queues, are_printed_as_a_tree) {
     EXPECT_EQ(out.str(), golden("queues"));
 }
 
-TEST(Queues, wide_tells_the_other_limits) {
+TEST(Queues, wide_shows_the_other_limits) {
     std::ostringstream out;
     print_queues(out, tree(), true);
     EXPECT_EQ(out.str(), golden("queues_wide"));
 }
 
-TEST(Turn, every_term_that_decides_is_told) {
+TEST(Turn, every_term_that_decides_is_shown) {
     std::ostringstream out;
     print_explanation(
         out,
@@ -92,34 +92,36 @@ TEST(Turn, every_term_that_decides_is_told) {
          {"position", 2},
          {"blockers",
           {{{"sentence",
-             "queue research/llm of pool training holds 12 of 16 GPUs its maximum "
-             "allows; it needs 8"},
+             "queue research/llm of pool training: 12 of 16 GPUs in use (maximum), 8 requested"},
             {"reason", "queue_limit"}}}},
-         {"turn",
+         {"queueOrder",
           {{"order", "FAIR_SHARE"},
            {"priority", 140},
            {"priorityBase", 100},
            {"priorityByWaiting", 40},
            {"waitedMs", 240'000},
-           {"dueAt", "2026-11-22T10:00:00Z"},
-           {"dueTimes", 4},
-           {"beginBy", "2026-11-22T09:00:00Z"},
-           {"soonerFrom", "2026-11-22T08:24:00Z"},
-           {"soonerUntil", "2026-11-22T08:30:00Z"},
+           {"deadline", "2026-11-22T10:00:00Z"},
+           {"slowdownFactor", 4},
+           {"latestStart", "2026-11-22T09:00:00Z"},
+           {"boostFrom", "2026-11-22T08:24:00Z"},
+           {"boostUntil", "2026-11-22T08:30:00Z"},
            {"runTime",
             {{"ms", 1'800'000},
-             {"isLeft", true},
-             {"isTold", true},
+             {"isRemaining", true},
+             {"isDeclared", true},
              {"gpus", 4},
              {"gpuExponentPercent", 80},
-             {"halvedEveryMs", 86'400'000}}},
+             {"halfLifeMs", 86'400'000}}},
            {"ahead",
             {{"count", 3},
              {"jobs",
               {{{"namespace", "default"}, {"jobId", "first"}},
                {{"namespace", "team-b"}, {"jobId", "second"}}}}}},
            {"tenant",
-            {{"name", "default"}, {"share", 125'000'000}, {"lately", 2'500'000}, {"weight", 2}}},
+            {{"name", "default"},
+             {"share", 125'000'000},
+             {"recentUsage", 2'500'000},
+             {"weight", 2}}},
            {"queues",
             {{{"queue", "research"},
               {"order", "FAIR_SHARE"},
@@ -132,9 +134,9 @@ TEST(Turn, every_term_that_decides_is_told) {
               {"order", "CAPACITY"},
               {"priority", 0},
               {"guaranteed", 4},
-              {"guaranteeHolds", false},
+              {"isGuaranteeValid", false},
               {"held", 12},
-              {"leaving", 4},
+              {"terminating", 4},
               {"share", 500'000'000},
               {"weight", 1}}}}}}});
     EXPECT_EQ(out.str(), golden("turn"));

@@ -1,5 +1,5 @@
 #pragma once
-// A journal in a folder of its own, random inputs, and a task as a test's body.
+// A journal in a folder of its own, random inputs, and a coroutine task as the body of a test.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/task_group.hpp"
+#include "aio/loop.hpp"
+#include "aio/task_group.hpp"
 #include "daemon/journal/disk.hpp"
 #include "daemon/journal/journal.hpp"
 #include "metrics/recorder.hpp"
@@ -35,16 +35,17 @@ inline void run_to_end(aio::Loop& loop, aio::Task<void> body) {
 
 inline aio::Deadline soon() { return aio::Deadline::in(std::chrono::seconds{60}); }
 
-// What an engine takes in the random life of that seed: trouble, restarts, policies and all.
+// The inputs of an engine in the random simulation of that seed: faults, restarts, policies and
+// all.
 inline std::vector<Input> random_inputs(std::uint64_t seed, int moments = 12) {
-    constexpr std::size_t kLeast = 600;  // some worlds are quiet
+    constexpr std::size_t kLeast = 600;  // some simulations are quiet
     std::vector<Input> inputs;
     sim::RandomWorld world{seed, nullptr, [&](const Engine&, const Input& input, const auto&) {
                                inputs.push_back(input);
                            }};
-    world.live(moments);
-    while (inputs.size() < kLeast && world.violations().empty()) world.live(1);
-    // The first were taken while the world was made, before anything observed them.
+    world.run(moments);
+    while (inputs.size() < kLeast && world.violations().empty()) world.run(1);
+    // The first inputs were applied while the world was created, before it recorded them.
     const auto first = static_cast<std::uint64_t>(inputs.front().sequence);
     for (Input& input : inputs) {
         input.sequence = Sequence{static_cast<std::uint64_t>(input.sequence) - first + 1};

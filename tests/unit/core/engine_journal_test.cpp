@@ -1,4 +1,4 @@
-// Snapshots and new segments while the loop goes on, and how long its turns are.
+// Snapshots and new segments while the loop continues, and the length of its turns.
 
 #include "daemon/core/engine_loop.hpp"
 
@@ -37,7 +37,7 @@ JobRecord job(int number) {
     return record;
 }
 
-// The loop on a real journal and the virtual cluster.
+// The loop on a real journal and the simulated cluster.
 struct Running {
     explicit Running(std::size_t segment_bytes_max, std::uint64_t snapshot_every,
                      std::chrono::microseconds batch_time = std::chrono::milliseconds{4}) {
@@ -80,7 +80,7 @@ struct Running {
         co_return condition();
     }
 
-    // What a start makes of the folder is what was in memory.
+    // A start from the folder restores what was in memory.
     aio::Task<void> end() {
         const bool cluster_ended = co_await cluster->stop(soon());
         engine->stop_intake();
@@ -113,16 +113,17 @@ aio::Task<void> live(Running& world) {
     co_await world.start();
     for (int round = 0; round < 6; ++round) {
         co_await world.submit(10 * round, 10);
-        // What was answered is in what is asked next.
+        // The copy of the next query includes the answered request.
         std::function<bool(const Engine&)> has_last = [round](const Engine& copy) {
             const ObjectKey key{"default", "job-" + std::to_string(10 * round + 9)};
-            return copy.state().find_job(key).exists();
+            return copy.state().jobs.find_job(key).exists();
         };
-        Result<Asked<bool>> asked = co_await world.engine->ask(std::move(has_last), soon());
+        Result<QueryResult<bool>> asked = co_await world.engine->query(std::move(has_last), soon());
         EXPECT_TRUE(asked && asked->value);
         std::function<std::uint64_t(const Engine&)> read = hash_of;
         const std::uint64_t wanted = world.engine->engine().state_hash();
-        Result<Asked<std::uint64_t>> hash = co_await world.engine->ask(std::move(read), soon());
+        Result<QueryResult<std::uint64_t>> hash =
+            co_await world.engine->query(std::move(read), soon());
         EXPECT_TRUE(hash && hash->value == wanted);
     }
     const bool written = co_await world.until([&] { return world.snapshots("ok") >= 2; });
@@ -168,7 +169,7 @@ aio::Task<void> offer_at_once(Running& world) {
     const bool drained = co_await world.engine->drain(soon());
     EXPECT_TRUE(drained);
     EXPECT_GE(batches.sum() - before, 500);
-    const std::vector<double>& bounds = batches.upper_bounds();
+    const std::span<const double> bounds = batches.upper_bounds();
     const auto sixteen = std::find(bounds.begin(), bounds.end(), 16) - bounds.begin();
     std::uint64_t longer = 0;
     for (auto i = static_cast<std::size_t>(sixteen) + 1; i < batches.counts().size(); ++i) {
@@ -196,13 +197,13 @@ aio::Task<void> ask_of_damaged(Running& world) {
     EXPECT_TRUE(rolled);
     damage(world.folder.files("journal-").front());
     std::function<std::uint64_t(const Engine&)> read = hash_of;
-    Result<Asked<std::uint64_t>> first = co_await world.engine->ask(read, soon());
+    Result<QueryResult<std::uint64_t>> first = co_await world.engine->query(read, soon());
     EXPECT_EQ(code_of(first), ErrorCode::JournalDamaged);
     const bool rescued = co_await world.until([&] { return world.snapshots("rescued") == 1; });
     EXPECT_TRUE(rescued);
     co_await aio::sleep_until(aio::Deadline::in(std::chrono::milliseconds{5}));
     const std::uint64_t wanted = world.engine->engine().state_hash();
-    Result<Asked<std::uint64_t>> second = co_await world.engine->ask(read, soon());
+    Result<QueryResult<std::uint64_t>> second = co_await world.engine->query(read, soon());
     EXPECT_TRUE(second && second->value == wanted);
     co_await world.end();
 }

@@ -1,5 +1,5 @@
-// A second engine on another thread: it is asked about exactly the state that the loop had,
-// whatever it is made of and whatever happens to it.
+// A second engine on another thread: queries see exactly the state that the loop had, whatever that
+// state contains and whatever happens to the replica.
 
 #include "daemon/core/replica.hpp"
 
@@ -18,7 +18,7 @@ ReplicaSettings of_files() {
     return settings;
 }
 
-// An engine with its journal and its replica, turned as the loop turns them.
+// An engine with its journal and its replica, driven as the loop drives them.
 struct Asking {
     explicit Asking(ReplicaSettings settings = {}) {
         auto opened = journal::Journal::open(loop, journal::real_disk(), folder.settings(), found);
@@ -44,7 +44,7 @@ struct Asking {
     aio::Task<Result<std::uint64_t>> ask_hash(aio::Deadline deadline = soon()) {
         const auto hash = std::make_shared<std::uint64_t>(0);
         Replica::Work read = [hash](const Engine& copy) { *hash = copy.state_hash(); };
-        Result<void> answered = co_await replica->ask(engine, next, std::move(read), deadline);
+        Result<void> answered = co_await replica->query(engine, next, std::move(read), deadline);
         if (!answered) co_return answered.error();
         co_return *hash;
     }
@@ -77,7 +77,8 @@ struct Asking {
     std::unique_ptr<Replica> replica;
 };
 
-// Asked at random moments of a random life, now and then after a snapshot, or once it was given up.
+// QueryResult at random times of a random simulation, sometimes after a snapshot, or after the
+// replica was dropped.
 aio::Task<void> live(Asking& world, std::uint64_t seed) {
     const std::vector<Input> inputs = random_inputs(seed);
     Rng rng{seed};
@@ -186,7 +187,7 @@ aio::Task<void> ask_of_damaged_files(Asking& world) {
     EXPECT_EQ(code_of(hash), ErrorCode::JournalDamaged);
     EXPECT_EQ(told, 1);
     EXPECT_FALSE(world.replica->is_there());
-    // What is in memory replaces the files.
+    // The state in memory replaces the files.
     EXPECT_TRUE(world.journal->write_snapshot(world.engine, world.next).has_value());
     co_await aio::sleep_until(aio::Deadline::in(std::chrono::milliseconds{25}));
     hash = co_await world.ask_hash();
@@ -225,8 +226,8 @@ TEST(Replica, that_cannot_be_made_is_not_tried_again_at_once) {
 aio::Task<void> compact_something_else(Asking& world) {
     const std::vector<Input> inputs = random_inputs(24);
     world.take(inputs, 0, 200);
-    // The loop's engine decided what no input says: its memory is broken, or a decision is not
-    // determined by the inputs.
+    // The loop's engine made a decision that no input explains: its memory is corrupt, or a
+    // decision does not depend on the inputs alone.
     Engine other;
     EffectList effects;
     for (std::size_t i = 0; i < 100; ++i) other.step(inputs[i], effects);
@@ -243,7 +244,7 @@ TEST(Replica, that_decided_otherwise_than_the_loop_writes_no_snapshot) {
     run_to_end(world.loop, compact_something_else(world));
 }
 
-// Keeps the worker busy from the moment it comes there until it is let go.
+// Keeps the worker busy from the time it gets there until it is released.
 struct Gate {
     std::atomic<bool> was_reached{false};
     std::atomic<bool> is_open{false};
@@ -267,12 +268,12 @@ aio::Task<void> ask_while_busy(Asking& world) {
     const std::vector<Input> inputs = random_inputs(25);
     world.take(inputs, 0, 100);
     Gate gate;
-    // A question whose deadline passes before its turn is dropped: ask with more time until one is
-    // in the middle of its work when it ends.
+    // A query whose deadline passes before its turn is dropped: retry with more time until one is
+    // in progress when its deadline passes.
     for (std::chrono::milliseconds time{20}; !gate.was_reached; time *= 2) {
         const aio::Deadline brief = aio::Deadline::in(time);
         Result<void> first =
-            co_await world.replica->ask(world.engine, world.next, gate.work(), brief);
+            co_await world.replica->query(world.engine, world.next, gate.work(), brief);
         EXPECT_EQ(code_of(first), ErrorCode::Timeout);
     }
     world.take(inputs, 100, 120);
@@ -319,7 +320,7 @@ TEST(Replica, takes_so_many_questions_at_once_and_turns_the_others_away) {
 
 aio::Task<void> keep_result(Asking& world, Replica::Work work, std::optional<Result<void>>& out) {
     Result<void> result =
-        co_await world.replica->ask(world.engine, world.next, std::move(work), soon());
+        co_await world.replica->query(world.engine, world.next, std::move(work), soon());
     out = result;
 }
 

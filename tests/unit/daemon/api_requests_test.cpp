@@ -1,8 +1,8 @@
-// What the REST API of a whole daemon refuses, and what it takes twice or oddly.
+// The REST API of a whole daemon: refused, repeated and unusual requests.
 
 #include <gtest/gtest.h>
 
-#include "daemon_fixture.hpp"
+#include "unit/daemon/daemon_fixture.hpp"
 
 namespace gpuctl {
 namespace {
@@ -177,6 +177,7 @@ aio::Task<void> same_name_twice(Daemon& daemon) {
     EXPECT_EQ(ambiguous.status, 409);
     EXPECT_EQ(error_code(ambiguous), "JobAmbiguous");
     EXPECT_EQ(parsed(ambiguous)["errors"].size(), 2u) << ambiguous.body;
+    EXPECT_EQ(parsed(ambiguous)["errors"][0]["message"], "team-a/llm") << ambiguous.body;
     net::HttpResponse chosen = co_await daemon.get("/api/v1/jobs/llm?namespace=team-b");
     EXPECT_EQ(parsed(chosen)["namespace"], "team-b");
     const std::string wrapped =
@@ -217,7 +218,7 @@ aio::Task<void> repeat_with_key(Daemon& daemon) {
     net::HttpRequest elsewhere = keyed(training_yaml("llm", 1), "key-1");
     elsewhere.target += "?namespace=team-b";
     net::HttpResponse moved = co_await daemon.send(std::move(elsewhere));
-    EXPECT_EQ(moved.status, 422) << "nobody is told that a job exists which was never made";
+    EXPECT_EQ(moved.status, 422) << "no answer claims a job that was never created";
     net::HttpResponse refused = co_await daemon.send(keyed(training_yaml("big", 99), "key-2"));
     EXPECT_EQ(refused.status, 409);
     net::HttpResponse corrected = co_await daemon.send(keyed(training_yaml("big", 1), "key-2"));

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/api/shapes.hpp"
-#include "daemon_fixture.hpp"
+#include "daemon/api/jobs/shapes.hpp"
+#include "unit/daemon/daemon_fixture.hpp"
 
 namespace gpuctl {
 namespace {
 
-aio::Task<void> live_one_job(Daemon& daemon) {
+aio::Task<void> run_one_job(Daemon& daemon) {
     net::HttpResponse created = co_await daemon.create(training_yaml("llm", 8, 2));
     EXPECT_EQ(created.status, 201) << created.body;
     const nlohmann::json job = parsed(created);
@@ -70,9 +70,9 @@ aio::Task<void> live_one_job(Daemon& daemon) {
     EXPECT_EQ(error_code(after), "JobNotFound");
 }
 
-TEST(Api, a_gang_lives_from_create_to_delete) {
+TEST(Api, a_gang_runs_from_create_to_delete) {
     const TempDir directory;
-    Daemon{quick_config(directory.path())}.run(live_one_job);
+    Daemon{quick_config(directory.path())}.run(run_one_job);
 }
 
 aio::Task<void> explain_waiting(Daemon& daemon) {
@@ -92,8 +92,8 @@ aio::Task<void> explain_waiting(Daemon& daemon) {
     EXPECT_EQ(body["status"], "Pending");
     EXPECT_EQ(body["position"], 1);
     EXPECT_EQ(body["estimatedStart"].size(), 5u) << body.dump();
-    EXPECT_EQ(body["estimatedStart"]["mayBePassed"], true) << "no room is kept for it";
-    EXPECT_TRUE(body["estimatedStart"]["roomKeptFrom"].is_string()) << "but some is to be";
+    EXPECT_EQ(body["estimatedStart"]["mayBeOvertaken"], true) << "no capacity is reserved for it";
+    EXPECT_TRUE(body["estimatedStart"]["reservedFrom"].is_string()) << "but some is to be";
     EXPECT_FALSE(body["blockers"].empty());
     EXPECT_EQ(body["blockers"][0]["reason"], "gpu_insufficient") << body.dump();
     EXPECT_FALSE(body["blockers"][0]["sentence"].get<std::string>().empty());
@@ -191,24 +191,24 @@ aio::Task<void> ask_preview(Daemon& daemon) {
     const auto ask = [&daemon](std::string target, std::string yaml) {
         return daemon.call("POST", std::move(target), std::move(yaml), "application/yaml");
     };
-    // A namespace that may hold nothing: the job would not have started.
-    net::HttpResponse told = co_await ask("/api/v1/preview?hours=1",
-                                          "policy: {tenants: [{name: default, gpuMaximum: 4}]}\n");
-    EXPECT_EQ(told.status, 200) << told.body;
-    const nlohmann::json body = parsed(told);
-    EXPECT_EQ(body["all"]["jobs"], 1) << told.body;
+    // A namespace with a limit of 0: the job would not have started.
+    net::HttpResponse answer = co_await ask(
+        "/api/v1/preview?hours=1", "policy: {tenants: [{name: default, gpuMaximum: 4}]}\n");
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    const nlohmann::json body = parsed(answer);
+    EXPECT_EQ(body["all"]["jobs"], 1) << answer.body;
     EXPECT_EQ(body["all"]["before"]["jobsNotStarted"], 0);
     EXPECT_EQ(body["all"]["after"]["jobsNotStarted"], 1);
     EXPECT_EQ(body["lose"][0]["jobId"], "first");
-    EXPECT_EQ(body["queuesGone"], nlohmann::json::array()) << told.body;
-    EXPECT_EQ(body["jobsNotStartedInFact"], 0);
+    EXPECT_EQ(body["queuesRemoved"], nlohmann::json::array()) << answer.body;
+    EXPECT_EQ(body["actualJobsNotStarted"], 0);
     net::HttpResponse wrong = co_await ask("/api/v1/preview", "policy: {pols: 1}\n");
     EXPECT_EQ(error_code(wrong), "InvalidConfiguration");
     net::HttpResponse hours = co_await ask("/api/v1/preview?hours=x", "");
     EXPECT_EQ(error_code(hours), "BadRequest");
 }
 
-TEST(Api, another_configuration_is_tried_on_the_past) {
+TEST(Api, another_configuration_is_simulated_on_the_past) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(ask_preview);
 }
@@ -216,17 +216,17 @@ TEST(Api, another_configuration_is_tried_on_the_past) {
 aio::Task<void> send_wrong_configurations(Daemon& daemon) {
     for (const char* wrong : {"[]", R"({"config": 5})", R"({"hours": "x"})", "no configuration",
                               "policy: [", "policy: {pools: [~]}", "policy: {maintenance: [~]}"}) {
-        net::HttpResponse told =
+        net::HttpResponse answer =
             co_await daemon.call("POST", "/api/v1/preview", wrong, "application/yaml");
-        EXPECT_EQ(told.status, 400) << wrong << "\n" << told.body;
-        EXPECT_EQ(error_code(told), "InvalidConfiguration") << wrong;
-        EXPECT_EQ(parsed(told)["status"], 400) << wrong;
-        const std::string sentence = parsed(told)["message"];
-        EXPECT_TRUE(sentence.starts_with("the configuration that was sent:1:")) << sentence;
+        EXPECT_EQ(answer.status, 400) << wrong << "\n" << answer.body;
+        EXPECT_EQ(error_code(answer), "InvalidConfiguration") << wrong;
+        EXPECT_EQ(parsed(answer)["status"], 400) << wrong;
+        const std::string sentence = parsed(answer)["message"];
+        EXPECT_TRUE(sentence.starts_with("the configuration in the request:1:")) << sentence;
     }
 }
 
-TEST(Api, a_wrong_configuration_is_a_mistake_of_who_sent_it) {
+TEST(Api, a_wrong_configuration_is_an_error_of_the_client) {
     const TempDir directory;
     Daemon{quick_config(directory.path())}.run(send_wrong_configurations);
 }

@@ -1,12 +1,12 @@
-#include "daemon/api/auth.hpp"
+#include "daemon/api/http/auth.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
-#include "daemon/api/routes.hpp"
-#include "daemon_fixture.hpp"
+#include "daemon/api/http/routes.hpp"
+#include "unit/daemon/daemon_fixture.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -32,11 +32,11 @@ std::string all_tokens() {
     return text;
 }
 
-TEST(TokenStore, without_a_file_everybody_is_admin) {
+TEST(TokenStore, without_a_file_every_client_is_admin) {
     const TokenStore store;
-    const Result<Identity> who = store.identify("");
-    ASSERT_TRUE(who);
-    EXPECT_EQ(who->role, Role::admin);
+    const Result<Identity> caller = store.identify("");
+    ASSERT_TRUE(caller);
+    EXPECT_EQ(caller->role, Role::admin);
 }
 
 TEST(TokenStore, knows_each_token_and_no_other) {
@@ -44,10 +44,10 @@ TEST(TokenStore, knows_each_token_and_no_other) {
     TokenStore store;
     ASSERT_TRUE(store.load(write_tokens(directory, all_tokens())));
     for (const auto& [role, token] : kTokens) {
-        const Result<Identity> who = store.identify("Bearer " + token);
-        ASSERT_TRUE(who);
-        EXPECT_EQ(who->role, role);
-        EXPECT_EQ(who->name, "some-" + std::string{to_string(role)});
+        const Result<Identity> caller = store.identify("Bearer " + token);
+        ASSERT_TRUE(caller);
+        EXPECT_EQ(caller->role, role);
+        EXPECT_EQ(caller->name, "some-" + std::string{to_string(role)});
         EXPECT_FALSE(store.identify("Bearer " + token + "x"));
         EXPECT_FALSE(store.identify("Bearer " + token.substr(1)));
         EXPECT_FALSE(store.identify("Basic " + token));
@@ -122,7 +122,7 @@ aio::Task<void> ask_metrics(Daemon& daemon) {
     EXPECT_EQ(allowed.status, 200);
 }
 
-TEST(Authorization, metrics_ask_for_a_token_when_told_to) {
+TEST(Authorization, metrics_require_a_token_when_configured) {
     const TempDir directory;
     config::Config config = quick_config(directory.path() + "/state");
     config.server.tokens_file = write_tokens(directory, all_tokens());

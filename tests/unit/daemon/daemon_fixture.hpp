@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/task_group.hpp"
+#include "aio/loop.hpp"
+#include "aio/task_group.hpp"
 #include "daemon/app/app.hpp"
-#include "daemon/net/http_client.hpp"
+#include "net/http/http_client.hpp"
 
 namespace gpuctl {
 

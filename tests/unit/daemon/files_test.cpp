@@ -1,10 +1,10 @@
-// What `gpuctld --check-config` finds in the files that a configuration names.
+// The errors that `gpuctld --check-config` reports about configured files.
 
 #include "daemon/app/files.hpp"
 
 #include <gtest/gtest.h>
 
-#include "daemon_fixture.hpp"
+#include "unit/daemon/daemon_fixture.hpp"
 
 namespace gpuctl::app {
 namespace {
@@ -45,14 +45,15 @@ TEST(CheckFiles, a_missing_kubeconfig_is_found_when_it_is_used) {
     EXPECT_NE(found_in(config).find("/nowhere/kubeconfig"), std::string::npos) << found_in(config);
 }
 
-TEST(Told, each_problem_stands_once) {
-    EXPECT_EQ(told({ErrorCode::InvalidConfiguration,
-                    "x.yaml:2:1: port is wrong (and 1 more)",
-                    {{{"/port", 2, 1}, "port is wrong"}, {{"/host", 3, 5}, "host is wrong"}}}),
-              "x.yaml:2:1: port is wrong (and 1 more)\n  line 3, column 5: host is wrong\n");
-    EXPECT_EQ(told({ErrorCode::InvalidConfiguration,
-                    "x.yaml:2:1: port is wrong",
-                    {{{"/port", 2, 1}, "port is wrong"}}}),
+TEST(ErrorLines, each_problem_is_listed_once) {
+    EXPECT_EQ(
+        error_lines({ErrorCode::InvalidConfiguration,
+                     "x.yaml:2:1: port is wrong (and 1 more)",
+                     {{{"/port", 2, 1}, "port is wrong"}, {{"/host", 3, 5}, "host is wrong"}}}),
+        "x.yaml:2:1: port is wrong (and 1 more)\n  line 3, column 5: host is wrong\n");
+    EXPECT_EQ(error_lines({ErrorCode::InvalidConfiguration,
+                           "x.yaml:2:1: port is wrong",
+                           {{{"/port", 2, 1}, "port is wrong"}}}),
               "x.yaml:2:1: port is wrong\n");
 }
 

@@ -1,8 +1,8 @@
-// Finished jobs as a whole daemon on the embedded cluster shows them (ADR 0030).
+// Finished jobs in the API of a whole daemon on the embedded cluster (ADR 0030).
 
 #include <gtest/gtest.h>
 
-#include "daemon_fixture.hpp"
+#include "unit/daemon/daemon_fixture.hpp"
 
 namespace gpuctl {
 namespace {
@@ -51,9 +51,9 @@ aio::Task<void> show_summaries(Daemon& daemon) {
     const nlohmann::json removed = parsed(page)["finishedRemoved"];
     EXPECT_EQ(removed["count"], 1);
     EXPECT_EQ(removed["maximum"], 3);
-    EXPECT_EQ(removed["keptFor"], "1d");
+    EXPECT_EQ(removed["retention"], "1d");
     EXPECT_NE(removed["lastAt"], "");
-    net::HttpResponse elsewhere = co_await daemon.get("/api/v1/jobs?namespace=nobody");
+    net::HttpResponse elsewhere = co_await daemon.get("/api/v1/jobs?namespace=unused");
     EXPECT_EQ(parsed(elsewhere)["finishedRemoved"]["count"], 0);
 
     net::HttpResponse detail = co_await daemon.get("/api/v1/jobs/b");
@@ -67,24 +67,23 @@ aio::Task<void> show_summaries(Daemon& daemon) {
     EXPECT_TRUE(job["node"].get<std::string>().starts_with("train-")) << job["node"];
     expect_times(job);
     EXPECT_EQ(job["pods"].size(), 0U);
-    EXPECT_EQ(job["notKept"],
-              "its pods, YAML, events and logs are no longer kept: only the newest 1 finished jobs "
-              "keep them (policy.finishedJobsDetailed)");
+    EXPECT_EQ(job["notStored"],
+              "its pods, YAML, events and logs are not stored any more: only the newest 1 finished "
+              "jobs are stored with them (policy.finishedJobsDetailed)");
     net::HttpResponse whole = co_await daemon.get("/api/v1/jobs/d");
-    EXPECT_EQ(parsed(whole)["notKept"], "");
+    EXPECT_EQ(parsed(whole)["notStored"], "");
     EXPECT_EQ(parsed(whole)["pods"].size(), 1U);
 
     net::HttpResponse log = co_await daemon.get("/api/v1/jobs/b/logs");
     EXPECT_EQ(log.status, 404);
     EXPECT_NE(parsed(log)["message"].get<std::string>().find(
-                  "its pods and logs are no longer kept: only the newest 1 finished jobs"),
+                  "its pods and logs are not stored any more: only the newest 1 finished jobs"),
               std::string::npos)
         << log.body;
     net::HttpResponse readable = co_await daemon.get("/api/v1/jobs/d/logs");
     EXPECT_EQ(readable.status, 200) << readable.body;
     net::HttpResponse why = co_await daemon.get("/api/v1/jobs/b/explain");
-    EXPECT_EQ(parsed(why)["summary"].get<std::string>().substr(0, 14), "it is finished")
-        << why.body;
+    EXPECT_EQ(parsed(why)["summary"].get<std::string>().substr(0, 11), "it finished") << why.body;
     EXPECT_EQ(daemon.app->engine().history().of({"default", "b"}).size(), 0U);
 }
 
@@ -149,7 +148,8 @@ aio::Task<void> find_two(Daemon& daemon) {
     EXPECT_EQ(body["name"], "a");
     EXPECT_EQ(body["resources"]["gpu"], 1);
     EXPECT_EQ(body["resources"]["pool"], "training");
-    EXPECT_EQ(daemon.app->engine().state().jobs_by_key().size(), 1U) << "no second job was made";
+    EXPECT_EQ(daemon.app->engine().state().jobs.jobs_by_key().size(), 1U)
+        << "no second job was made";
     net::HttpResponse log = co_await daemon.get("/api/v1/jobs/b/logs");
     EXPECT_EQ(log.status, 200) << log.body;
 }

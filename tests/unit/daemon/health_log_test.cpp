@@ -5,7 +5,7 @@
 namespace gpuctl::app {
 namespace {
 
-std::vector<std::string> told(HealthChanges& changes, std::vector<ports::HealthLine> lines) {
+std::vector<std::string> changes_of(HealthChanges& changes, std::vector<ports::HealthLine> lines) {
     std::vector<std::string> text;
     for (const ports::HealthLine& line : changes.since_last(lines)) {
         text.push_back((line.ok ? "+" : "-") + line.name + " " + line.detail);
@@ -13,28 +13,28 @@ std::vector<std::string> told(HealthChanges& changes, std::vector<ports::HealthL
     return text;
 }
 
-using Told = std::vector<std::string>;
+using Lines = std::vector<std::string>;
 
-TEST(HealthChanges, a_line_is_told_when_it_turns_and_not_while_it_stays) {
+TEST(HealthChanges, a_line_is_logged_when_it_changes_and_not_while_it_stays) {
     HealthChanges changes;
-    EXPECT_EQ(told(changes, {{"api-server", true, ""}}), Told{});
-    EXPECT_EQ(told(changes, {{"api-server", false, "no answer for 15 s"}}),
-              Told{"-api-server no answer for 15 s"});
-    EXPECT_EQ(told(changes, {{"api-server", false, "no answer for 17 s"}}), Told{});
-    EXPECT_EQ(told(changes, {{"api-server", true, ""}}), Told{"+api-server "});
+    EXPECT_EQ(changes_of(changes, {{"api-server", true, ""}}), Lines{});
+    EXPECT_EQ(changes_of(changes, {{"api-server", false, "no answer for 15 s"}}),
+              Lines{"-api-server no answer for 15 s"});
+    EXPECT_EQ(changes_of(changes, {{"api-server", false, "no answer for 17 s"}}), Lines{});
+    EXPECT_EQ(changes_of(changes, {{"api-server", true, ""}}), Lines{"+api-server "});
 }
 
-TEST(HealthChanges, what_fails_from_the_start_is_told) {
+TEST(HealthChanges, a_failure_from_the_start_is_logged) {
     HealthChanges changes;
-    EXPECT_EQ(told(changes, {{"lease", false, "nobody leads: forbidden"}}),
-              Told{"-lease nobody leads: forbidden"});
+    EXPECT_EQ(changes_of(changes, {{"lease", false, "no leader: forbidden"}}),
+              Lines{"-lease no leader: forbidden"});
 }
 
-TEST(HealthChanges, another_leader_is_told_although_both_are_fine) {
+TEST(HealthChanges, a_change_of_leader_is_logged_although_both_are_ok) {
     HealthChanges changes;
-    EXPECT_EQ(told(changes, {{"lease", true, "following a"}}), Told{"+lease following a"});
-    EXPECT_EQ(told(changes, {{"lease", true, "following b"}}), Told{"+lease following b"});
-    EXPECT_EQ(told(changes, {{"lease", true, "following b"}}), Told{});
+    EXPECT_EQ(changes_of(changes, {{"lease", true, "following a"}}), Lines{"+lease following a"});
+    EXPECT_EQ(changes_of(changes, {{"lease", true, "following b"}}), Lines{"+lease following b"});
+    EXPECT_EQ(changes_of(changes, {{"lease", true, "following b"}}), Lines{});
 }
 
 }  // namespace

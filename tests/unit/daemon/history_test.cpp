@@ -1,4 +1,4 @@
-// What `describe` tells of a job's past.
+// A job's events in `describe`.
 
 #include "daemon/core/history.hpp"
 
@@ -32,7 +32,7 @@ TEST(History, a_workload_that_went_by_itself_is_a_warning) {
     EXPECT_EQ(history.of(key).front().reason, "WorkloadRemoved");
 }
 
-TEST(History, an_eviction_is_told_when_it_happened_and_a_refused_one_as_that) {
+TEST(History, an_eviction_is_recorded_when_it_happened_and_a_refusal_as_refused) {
     const ObjectKey key{"team-a", "low"};
     History history;
     EvictPod order;
@@ -40,7 +40,7 @@ TEST(History, an_eviction_is_told_when_it_happened_and_a_refused_one_as_that) {
     order.pod = {{"team-a", "low-0"}, "uid-0"};
     order.job = key;
     order.beneficiary = {"team-a", "high"};
-    order.why = "preempted by job team-a/high of higher priority";
+    order.why = "preempted by higher-priority job team-a/high";
     history.on_effect(order, Instant{1});
     EXPECT_TRUE(history.of(key).empty()) << "it was asked, no more";
     history.on_event(PodEvictOutcome{order.id, "uid-0", EvictResult::disruption_budget, "not now"},
@@ -48,7 +48,7 @@ TEST(History, an_eviction_is_told_when_it_happened_and_a_refused_one_as_that) {
     ASSERT_EQ(history.of(key).size(), 1U);
     EXPECT_EQ(history.of(key).front().reason, "EvictionRefused");
     EXPECT_EQ(history.of(key).front().message,
-              "to be preempted by job team-a/high of higher priority, but not evicted: not now");
+              "to be preempted by higher-priority job team-a/high, but not evicted: not now");
     order.id = EffectId{8};
     history.on_effect(order, Instant{3});
     history.on_event(PodEvictOutcome{order.id, "uid-0", EvictResult::evicted, ""}, Instant{4});
@@ -87,7 +87,7 @@ TEST(History, a_new_job_does_not_inherit_the_past_of_its_name) {
     ASSERT_EQ(history.of(key).size(), 1U);
     EXPECT_EQ(history.of(key).front().reason, "Submitted");
     history.on_event(WorkloadRemoved{key, "uid"}, Instant{4});
-    EXPECT_TRUE(history.of(key).front().warning) << "nobody asked for the end of this one";
+    EXPECT_TRUE(history.of(key).front().warning) << "its deletion was not requested";
 }
 
 PodFacts ended(const ObjectKey& job, const std::string& name, std::int64_t from, std::int64_t to) {
@@ -103,8 +103,8 @@ PodFacts ended(const ObjectKey& job, const std::string& name, std::int64_t from,
     return pod;
 }
 
-// After a restart everything seemed to have happened at that moment.
-TEST(History, what_pods_tell_of_their_past_has_the_time_at_which_it_was) {
+// Regression: after a restart every event had the time of the restart.
+TEST(History, past_events_of_pods_have_their_own_time) {
     const ObjectKey key{"team-a", "llm"};
     History history;
     history.on_event(PodObserved{ended(key, "llm-0", 5, 70)}, Instant{100});

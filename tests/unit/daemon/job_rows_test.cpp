@@ -1,6 +1,6 @@
 // Rows of lists of jobs.
 
-#include "daemon/api/job_rows.hpp"
+#include "daemon/api/jobs/job_rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,8 +41,8 @@ TEST(JobRows, in_a_list_of_pods_a_job_without_pods_has_nothing_that_could_be_rea
     EXPECT_EQ(page(world, by_pod())["items"][0]["ready"], "0/0");
 }
 
-// A rollout showed what the new pods ask for, and what they wait for, beside the old ones.
-TEST(JobRows, a_pods_row_tells_what_the_pod_has_and_not_what_others_of_its_job_wait_for) {
+// Regression: a row of a rollout mixed requests and reasons of the new pods with the old ones.
+TEST(JobRows, a_pods_row_shows_the_pods_own_state_and_not_that_of_waiting_pods) {
     EngineWorld world;
     world.add(test::node("a", 2));
     world.add(test::pod("roll-0", "roll", 2));
@@ -92,7 +92,7 @@ TEST(JobRows, of_a_finished_job_of_which_a_summary_is_kept_say_so) {
     pod.finished_at = world.now;
     world.show("done-0");
     world.run();
-    ASSERT_EQ(world.engine.state().finished_jobs().by_key().size(), 1U);
+    ASSERT_EQ(world.engine.state().jobs.finished_jobs().by_key().size(), 1U);
     for (const JobSelection& selection : {JobSelection{}, by_pod()}) {
         const nlohmann::json row = page(world, selection)["items"][0];
         EXPECT_EQ(row["summary"], true);

@@ -6,20 +6,19 @@ namespace gpuctl::logs {
 namespace {
 
 TEST(LogTime, reads_what_kubelets_write) {
-    const std::int64_t base = parse_rfc3339_ns("2026-11-21T02:51:05Z").value();
+    const std::int64_t base = parse_stamp_ns("2026-11-21T02:51:05Z").value();
     EXPECT_EQ(base % 1'000'000'000, 0);
-    EXPECT_EQ(parse_rfc3339_ns("2026-11-21T02:51:05.123456789Z"), base + 123'456'789);
-    EXPECT_EQ(parse_rfc3339_ns("2026-11-21T02:51:05.5Z"), base + 500'000'000);
-    EXPECT_EQ(parse_rfc3339_ns("2026-11-21T04:51:05+02:00"), base);
-    EXPECT_EQ(format_rfc3339_seconds(base + 999'999'999), "2026-11-21T02:51:05Z");
-    EXPECT_EQ(parse_rfc3339_ns("1970-01-01T00:00:00Z"), 0);
+    EXPECT_EQ(parse_stamp_ns("2026-11-21T02:51:05.123456789Z"), base + 123'456'789);
+    EXPECT_EQ(parse_stamp_ns("2026-11-21T02:51:05.5Z"), base + 500'000'000);
+    EXPECT_EQ(parse_stamp_ns("2026-11-21T04:51:05+02:00"), base);
+    EXPECT_EQ(parse_stamp_ns("1970-01-01T00:00:00Z"), 0);
 }
 
-TEST(LogTime, refuses_what_is_no_time) {
-    for (const char* text : {"", "2026-11-21", "2026-11-21T02:51:05", "2026-13-21T02:51:05Z",
-                             "2026-02-30T02:51:05Z", "2026-11-21T24:51:05Z", "2026-11-21 02:51:05Z",
-                             "2026-11-21T02:51:05+2", "INFO: hello", "9999-11-21T02:51:05Z"}) {
-        EXPECT_FALSE(parse_rfc3339_ns(text)) << text;
+TEST(LogTime, refuses_text_that_is_not_a_time) {
+    for (const char* text :
+         {"", "2026-11-21", "2026-11-21T02:51:05", "2026-13-21T02:51:05Z", "2026-02-30T02:51:05Z",
+          "2026-11-21T24:51:05Z", "2026-11-21T02:51:05+2", "INFO: hello", "9999-11-21T02:51:05Z"}) {
+        EXPECT_FALSE(parse_stamp_ns(text)) << text;
     }
 }
 

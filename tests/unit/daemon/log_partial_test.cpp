@@ -1,5 +1,5 @@
-// Lines that are shown while they are written: progress bars, prompts. They replace one another,
-// move no position, and the line comes whole at its end.
+// Lines that are shown while they are written: progress bars, prompts. Each replaces the one
+// before, none moves the position, and the complete line comes at its end.
 
 #include "unit/daemon/log_relay_fixture.hpp"
 
@@ -49,7 +49,7 @@ aio::Task<void> growing(World& world) {
 
 TEST(LogPartial, a_line_that_grows_is_shown_as_far_as_it_is) { World{}.run(growing); }
 
-// Each way of joining while a line is unfinished: at once, and behind any line before it.
+// Each way of joining while a line is unfinished: at once, and after any line before it.
 aio::Task<void> resume_in_a_line(World& world) {
     write_lines(world, 0, 20);
     auto first = world.follow(1000);
@@ -113,8 +113,8 @@ TEST(LogPartial, an_upstream_cut_inside_a_line_neither_loses_nor_repeats_nor_sho
     World{}.run(cut_in_a_line);
 }
 
-// A line begins with the time of its first record. From the second of the line after it on, what
-// the kubelet sends first is the end of the long line, without a time.
+// A line begins with the time of its first record. From the second of the next line on, the kubelet
+// first sends the end of the long line, without a time.
 aio::Task<void> cut_behind_a_long_line(World& world) {
     write_lines(world, 0, 3);
     auto reader = world.follow(1000);
@@ -133,7 +133,7 @@ aio::Task<void> cut_behind_a_long_line(World& world) {
         const aio::Deadline reopened = aio::Deadline::in(std::chrono::milliseconds{30});
         co_await aio::sleep_until(reopened);
     }
-    World::take(*reader);
+    World::read_batch(*reader);
     EXPECT_EQ(reader->lines.size(), 11u);
     for (std::size_t i = 0; i < 4 && reader->lines.size() == 11; ++i) {
         EXPECT_TRUE(reader->lines[3 + 2 * i].starts_with("0%\r1\r")) << reader->lines[3 + 2 * i];
@@ -150,7 +150,7 @@ aio::Task<void> slow_reader(World& world) {
     auto slow = world.follow(0);
     const aio::Deadline soon = aio::Deadline::in(std::chrono::milliseconds{20});
     co_await aio::sleep_until(soon);
-    World::take(*slow);
+    World::read_batch(*slow);
     auto quick = world.follow(0);
     for (int i = 0; i < 300; ++i) {
         world.source.begin(at_ms(i), "\r" + std::to_string(i));
@@ -159,21 +159,22 @@ aio::Task<void> slow_reader(World& world) {
     world.source.begin(at_ms(1'000), "newest");
     const bool shown = co_await World::read_partial(*quick, "newest");
     EXPECT_TRUE(shown);
-    LogBatch batch = slow->subscription->take(64, Subscription::Partial::take);
+    LogBatch batch = slow->subscription->read_batch(64, Subscription::Partial::take);
     EXPECT_EQ(batch.lines.size(), 64u);
     EXPECT_FALSE(batch.partial) << "lines come first";
-    batch = slow->subscription->take(64, Subscription::Partial::take);
+    batch = slow->subscription->read_batch(64, Subscription::Partial::take);
     EXPECT_EQ(batch.lines.size(), 36u);
     EXPECT_TRUE(batch.partial && batch.partial->text == "newest") << "no state between is kept";
     EXPECT_FALSE(slow->subscription->has_partial());
-    batch = slow->subscription->take(64, Subscription::Partial::take);
+    batch = slow->subscription->read_batch(64, Subscription::Partial::take);
     EXPECT_FALSE(batch.partial) << "the same one is given once";
     EXPECT_EQ(slow->dropped, 0u);
     world.source.begin(at_ms(1'000), " still");
     const bool more = co_await World::read_partial(*quick, "newest still");
     EXPECT_TRUE(more);
     EXPECT_TRUE(slow->subscription->has_partial());
-    EXPECT_FALSE(slow->subscription->take(64).partial) << "only a reader that asks for it gets it";
+    EXPECT_FALSE(slow->subscription->read_batch(64).partial)
+        << "only a reader that asks for it gets it";
 }
 
 TEST(LogPartial, a_slow_reader_gets_its_lines_first_and_then_the_newest_state) {

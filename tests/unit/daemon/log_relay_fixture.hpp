@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "daemon/logs/log_relay.hpp"
+#include "text/time.hpp"
 
 namespace gpuctl::logs {
 
 inline constexpr std::chrono::seconds kPatience{30};
 
 inline std::string stamp(std::int64_t ns) {
-    std::string text = format_rfc3339_seconds(ns);
+    std::string text = text::format_rfc3339(ns / 1'000'000'000);
     const std::string fraction = std::to_string(1'000'000'000 + ns % 1'000'000'000).substr(1);
     text.insert(text.size() - 1, "." + fraction);
     return text;
@@ -44,7 +45,7 @@ public:
         ++generation;
         changed.notify_all();
     }
-    // The pod and its log are no longer there.
+    // The pod and its log are deleted.
     void remove() {
         is_gone = true;
         cut();
@@ -67,14 +68,14 @@ private:
     }
 };
 
-// As the kubelet reads: it leaves out records before `since_time`, counts records for `tail_lines`,
-// and puts a time where a line begins, whether that record is left out or not.
+// As the kubelet reads: it omits records before `since_time`, counts records for `tail_lines`, and
+// writes a time where a line begins, whether that record is omitted or not.
 class WrittenStream final : public ports::LogStream {
 public:
     WrittenStream(WrittenLog& log, ports::LogRequest request)
         : log_(log), request_(std::move(request)), generation_(log.generation) {
         if (!request_.since_time.empty()) {
-            since_ = parse_rfc3339_ns(request_.since_time).value();
+            since_ = parse_stamp_ns(request_.since_time).value();
         } else if (request_.tail_lines) {
             const auto tail = static_cast<std::size_t>(*request_.tail_lines);
             next_ = log_.records.size() - std::min(tail, log_.records.size());
@@ -106,7 +107,7 @@ private:
             const WrittenLog::Record& record = log_.records[next_];
             const bool begins_line = std::exchange(is_new_line_, record.ends_line);
             if (record.ns < since_) continue;
-            since_ = 0;  // a clock that is set back later is another matter
+            since_ = 0;  // a clock that is set back later is a different case
             if (begins_line) out += stamp(record.ns) + " ";
             out += record.text + (record.ends_line ? "\n" : "");
             ++i;
@@ -189,9 +190,9 @@ struct World {
         return reader;
     }
 
-    static void take(Reader& reader) {
+    static void read_batch(Reader& reader) {
         for (;;) {
-            LogBatch batch = reader.subscription->take(64, Subscription::Partial::take);
+            LogBatch batch = reader.subscription->read_batch(64, Subscription::Partial::take);
             reader.dropped += batch.dropped;
             if (!batch.gap.empty()) reader.gap = batch.gap;
             for (LogLine& line : batch.lines) {
@@ -204,11 +205,11 @@ struct World {
         }
     }
 
-    // Reads on until the reader has so many lines, or the log has ended; false: not in time.
+    // Reads until the reader has that many lines, or the log has ended; false: not in time.
     aio::Task<bool> read(Reader& reader, std::size_t lines) {
         const aio::Deadline deadline = aio::Deadline::in(kPatience);
         for (;;) {
-            take(reader);
+            read_batch(reader);
             if (reader.ended || reader.lines.size() >= lines) co_return true;
             if (deadline.passed()) co_return false;
             const aio::Deadline slice = aio::Deadline::in(std::chrono::milliseconds{5});
@@ -216,11 +217,11 @@ struct World {
         }
     }
 
-    // Reads on until the unfinished line is that; false: not in time.
+    // Reads until the unfinished line has this text; false: not in time.
     static aio::Task<bool> read_partial(Reader& reader, std::string text) {
         const aio::Deadline deadline = aio::Deadline::in(kPatience);
         for (;;) {
-            take(reader);
+            read_batch(reader);
             if (!reader.partials.empty() && reader.partials.back().text == text) co_return true;
             if (deadline.passed()) co_return false;
             const aio::Deadline slice = aio::Deadline::in(std::chrono::milliseconds{5});

@@ -32,14 +32,14 @@ aio::Task<void> stalled_reader(World& world) {
     auto stalled = world.follow(0);
     const aio::Deadline soon = aio::Deadline::in(std::chrono::milliseconds{20});
     co_await aio::sleep_until(soon);
-    World::take(*quick);
-    World::take(*stalled);
+    World::read_batch(*quick);
+    World::read_batch(*stalled);
     for (int i = 0; i < 10; ++i) {
         write_lines(world, i * 100, i * 100 + 100);
         const bool came = co_await world.read(*quick, static_cast<std::size_t>(i * 100 + 100));
         EXPECT_TRUE(came);
     }
-    World::take(*stalled);
+    World::read_batch(*stalled);
     expect_numbers(*quick, 0, 1000);
     EXPECT_EQ(quick->dropped, 0u);
     EXPECT_EQ(stalled->dropped, 800u);
@@ -47,7 +47,7 @@ aio::Task<void> stalled_reader(World& world) {
     EXPECT_EQ(world.recorder.counter(metrics::Metric::log_dropped).value(), 800u);
 }
 
-TEST(LogRelay, a_stalled_reader_loses_the_oldest_lines_is_told_and_holds_up_nobody) {
+TEST(LogRelay, a_stalled_reader_loses_the_oldest_lines_with_a_count_and_blocks_no_other_reader) {
     LogRelaySettings settings = World::quick();
     settings.subscriber_lines_max = 200;
     World{settings}.run(stalled_reader);
@@ -58,7 +58,7 @@ aio::Task<void> resume_reader(World& world) {
     auto first = world.follow(1000);
     const bool came = co_await world.read(*first, 50);
     EXPECT_TRUE(came);
-    // Each place in turn: among lines of one timestamp, and at its edges.
+    // Each position in turn: among lines of one timestamp, and at its edges.
     for (std::size_t cut = 0; cut < 50; ++cut) {
         auto second = world.follow(1000, first->positions[cut]);
         const bool rest = co_await world.read(*second, 49 - cut);
@@ -87,7 +87,7 @@ aio::Task<void> resume_too_late(World& world) {
     expect_numbers(*second, 400, 500);
 }
 
-TEST(LogRelay, a_place_that_is_no_longer_kept_is_announced_as_a_gap) {
+TEST(LogRelay, a_position_that_is_not_stored_any_more_is_announced_as_a_gap) {
     LogRelaySettings settings = World::quick();
     settings.history_lines_per_pod = 100;
     World{settings}.run(resume_too_late);
@@ -135,7 +135,7 @@ aio::Task<void> end_of_log(World& world) {
     world.source.end();
     const aio::Deadline while_running = aio::Deadline::in(std::chrono::milliseconds{30});
     co_await aio::sleep_until(while_running);
-    World::take(*reader);
+    World::read_batch(*reader);
     EXPECT_FALSE(reader->ended) << "the pod still runs: its container may come back";
     world.runs = false;
     const bool ended = co_await world.read(*reader, 1000);
@@ -174,7 +174,7 @@ aio::Task<void> long_line(World& world) {
     EXPECT_EQ(reader->lines.at(1), "next");
 }
 
-TEST(LogRelay, of_a_long_line_the_newest_part_is_kept_and_what_is_missing_is_said) {
+TEST(LogRelay, of_a_long_line_the_newest_part_is_stored_with_the_count_of_missing_bytes) {
     LogRelaySettings settings = World::quick();
     settings.line_bytes_max = 100;
     World{settings}.run(long_line);

@@ -44,8 +44,8 @@ TEST_F(ReconcilerTest, what_was_deleted_while_the_daemon_was_down_is_removed) {
     feed(GangObserved{{"default", "g"}, {2, {}}});
 
     Reconciler reconciler;
-    reconciler.note(node("a"));
-    reconciler.note(pod("stays", "u1", "a"));
+    reconciler.record(node("a"));
+    reconciler.record(pod("stays", "u1", "a"));
     const std::vector<Event> events = reconciler.vanished(engine_.state());
 
     std::vector<std::string> gone;
@@ -59,7 +59,7 @@ TEST_F(ReconcilerTest, what_was_deleted_while_the_daemon_was_down_is_removed) {
     EXPECT_EQ(gone, (std::vector<std::string>{"u3", "u2", "g", "b"}));
 }
 
-TEST_F(ReconcilerTest, a_job_whose_object_was_deleted_meanwhile_is_removed) {
+TEST_F(ReconcilerTest, a_job_whose_object_was_deleted_is_removed) {
     std::vector<Event> events;
     feed(LeadershipChanged{true, Epoch{1}});
     for (const char* name : {"stays", "went"}) {
@@ -67,12 +67,12 @@ TEST_F(ReconcilerTest, a_job_whose_object_was_deleted_meanwhile_is_removed) {
         record.uid = std::string{"uid-"} + name;
         record.spec.key = {"default", name};
         feed(JobSubmitted{record});
-        const JobId id = engine_.state().find_job(record.spec.key);
-        feed(WorkloadOutcome{engine_.state().job(id).workload_effect, record.spec.key, true, false,
+        const JobId id = engine_.state().jobs.find_job(record.spec.key);
+        feed(WorkloadOutcome{engine_.state().job(id).workload.effect, record.spec.key, true, false,
                              ""});
     }
     Reconciler reconciler;
-    reconciler.note(
+    reconciler.record(
         WorkloadObserved{{{"default", "stays"}, "uid-stays", WorkloadPhase::active, -1, ""}});
     events = reconciler.vanished(engine_.state());
     ASSERT_EQ(events.size(), 1U);
@@ -92,8 +92,8 @@ TEST_F(ReconcilerTest, of_summarized_jobs_what_vanished_is_removed_too) {
         record.uid = std::string{"uid-"} + name;
         record.spec.key = {"default", name};
         feed(JobSubmitted{record});
-        const JobId id = engine_.state().find_job(record.spec.key);
-        feed(WorkloadOutcome{engine_.state().job(id).workload_effect, record.spec.key, true, false,
+        const JobId id = engine_.state().jobs.find_job(record.spec.key);
+        feed(WorkloadOutcome{engine_.state().job(id).workload.effect, record.spec.key, true, false,
                              ""});
         feed(WorkloadObserved{{record.spec.key, record.uid, WorkloadPhase::complete, 1, ""}});
     }
@@ -103,14 +103,14 @@ TEST_F(ReconcilerTest, of_summarized_jobs_what_vanished_is_removed_too) {
         ended.pod.phase = PodPhase::succeeded;
         feed(ended);
     }
-    ASSERT_EQ(engine_.state().finished_jobs().by_key().size(), 4U);
+    ASSERT_EQ(engine_.state().jobs.finished_jobs().by_key().size(), 4U);
     Reconciler reconciler;
-    reconciler.note(pod("pod-1", stays, "a"));
-    reconciler.note(WorkloadObserved{
+    reconciler.record(pod("pod-1", stays, "a"));
+    reconciler.record(WorkloadObserved{
         {{"default", "made-stays"}, "uid-made-stays", WorkloadPhase::complete, 1, ""}});
     for (const Event& event : reconciler.vanished(engine_.state())) feed(event);
     std::vector<std::string> left;
-    for (const auto& [key, job] : engine_.state().finished_jobs().by_key()) {
+    for (const auto& [key, job] : engine_.state().jobs.finished_jobs().by_key()) {
         left.push_back(key.name);
     }
     EXPECT_EQ(left, (std::vector<std::string>{"made-stays", "pod-1"}));
@@ -120,8 +120,8 @@ TEST_F(ReconcilerTest, a_pod_that_came_back_under_its_name_is_another_one) {
     feed(node("a"));
     feed(pod("twin", "old", "a"));
     Reconciler reconciler;
-    reconciler.note(node("a"));
-    reconciler.note(pod("twin", "new", ""));
+    reconciler.record(node("a"));
+    reconciler.record(pod("twin", "new", ""));
     const std::vector<Event> events = reconciler.vanished(engine_.state());
     ASSERT_EQ(events.size(), 1U);
     EXPECT_EQ(std::get<PodRemoved>(events[0]).uid, "old");

@@ -1,4 +1,4 @@
-#include "daemon/api/routes.hpp"
+#include "daemon/api/http/routes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,8 +27,9 @@ TEST(RouteTable, every_route_is_complete) {
 }
 
 TEST(RouteTable, only_these_answer_without_a_token) {
-    const std::set<std::string_view> open{"/",        "/health",  "/livez",         "/readyz",
-                                          "/metrics", "/version", "/api/v1/version"};
+    const std::set<std::string_view> open{
+        "/",        "/health",  "/livez",          "/readyz",
+        "/metrics", "/version", "/api/v1/version", "/ui/{path...}"};
     for (const Route& route : routes()) {
         EXPECT_EQ(route.role == Role::anonymous, open.contains(route.pattern)) << route.pattern;
     }
@@ -59,7 +60,7 @@ TEST(RouteTable, every_route_is_found_by_its_own_pattern) {
     }
 }
 
-TEST(Router, an_unknown_verb_of_a_known_path_is_told_the_known_ones) {
+TEST(Router, an_unknown_verb_of_a_known_path_is_refused_with_the_known_ones) {
     const Match match = match_route("PUT", segments_of("/api/v1/jobs"));
     EXPECT_EQ(match.route, nullptr);
     EXPECT_TRUE(match.path_known);
@@ -69,6 +70,27 @@ TEST(Router, an_unknown_verb_of_a_known_path_is_told_the_known_ones) {
 TEST(Router, unknown_paths_are_not_found) {
     for (const char* path : {"/nothing", "/api/v1/jobs/a/b", "/api/v2/jobs"}) {
         EXPECT_FALSE(match_route("GET", segments_of(path)).path_known) << path;
+    }
+}
+
+TEST(Router, the_rest_of_a_path_may_have_any_number_of_segments) {
+    for (const auto& [path, count] :
+         {std::pair{"/ui", 0U}, {"/ui/", 0U}, {"/ui/a.js", 1U}, {"/ui/a/b/c.css", 3U}}) {
+        const Match match = match_route("HEAD", segments_of(path));
+        ASSERT_NE(match.route, nullptr) << path;
+        EXPECT_EQ(match.route->pattern, "/ui/{path...}");
+        EXPECT_EQ(match.parameters.size(), count) << path;
+    }
+    EXPECT_EQ(match_route("GET", segments_of("/ui/a/b%2Fc")).parameters.at(1), "b/c");
+    EXPECT_FALSE(match_route("GET", segments_of("/uix/a")).path_known);
+    EXPECT_EQ(allowed_verbs(segments_of("/ui/a/b")), "GET, HEAD");
+}
+
+TEST(RouteTable, the_rest_of_a_path_is_at_the_end_of_a_pattern) {
+    for (const Route& route : routes()) {
+        const std::size_t rest = route.pattern.find("...}");
+        EXPECT_TRUE(rest == std::string_view::npos || rest + 4 == route.pattern.size())
+            << route.pattern;
     }
 }
 

@@ -1,6 +1,6 @@
-// What a list may be narrowed by.
+// The filters of lists.
 
-#include "daemon/api/selection.hpp"
+#include "daemon/api/http/selection.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ Call asking(std::string_view target) {
     return call;
 }
 
-TEST(Selection, by_pool_finds_the_jobs_of_one_whose_last_node_went_away) {
+TEST(Selection, by_pool_finds_the_jobs_of_a_pool_whose_last_node_is_gone) {
     test::EngineWorld world;
     world.add(test::node("a", 8, "experiment"));
     PodFacts runs = test::pod("runs", "job", 4);

@@ -23,7 +23,7 @@ TEST(EmbeddedNodes, are_labelled_as_an_administrator_would) {
     EXPECT_FALSE(nodes[2].labels.contains("runwhere.ai/pool"));
 }
 
-TEST_F(EmbeddedTest, a_start_tells_all_that_exists_then_that_it_was_all_then_leads) {
+TEST_F(EmbeddedTest, a_start_reports_all_objects_then_synced_then_leadership) {
     MemorySink sink;
     EmbeddedCluster cluster{loop, quick_settings(), {}};
     EXPECT_FALSE(cluster.health().front().ok);
@@ -36,7 +36,7 @@ TEST_F(EmbeddedTest, a_start_tells_all_that_exists_then_that_it_was_all_then_lea
     stop(cluster);
 }
 
-TEST_F(EmbeddedTest, a_job_lives_in_real_time) {
+TEST_F(EmbeddedTest, a_job_runs_in_real_time) {
     MemorySink sink;
     EmbeddedCluster cluster{loop, quick_settings(), {}};
     cluster.start(sink);
@@ -74,17 +74,17 @@ TEST_F(EmbeddedTest, a_full_sink_loses_reorders_and_repeats_nothing) {
     stop(cluster);
 }
 
-TEST_F(EmbeddedTest, nothing_is_told_after_a_stop) {
+TEST_F(EmbeddedTest, nothing_is_reported_after_a_stop) {
     MemorySink sink;
     EmbeddedCluster cluster{loop, quick_settings(), {}};
     cluster.start(sink);
     stop(cluster);
-    const std::size_t told = sink.events.size();
+    const std::size_t count = sink.events.size();
     cluster.carry_out(
         CreateWorkload{EffectId{1}, Epoch{1}, make_job("web", JobKind::inference, 1, 0)});
     cluster.disturb(sim::NodeLost{"train-0"});
     cluster.catch_up();
-    EXPECT_EQ(sink.events.size(), told);
+    EXPECT_EQ(sink.events.size(), count);
     EXPECT_FALSE(cluster.health().front().ok);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A loop turned by hand, a quick virtual cluster, and a sink that remembers.
+// A loop that the test runs, a fast virtual cluster, and a sink that records.
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/task_group.hpp"
+#include "aio/loop.hpp"
+#include "aio/task_group.hpp"
 #include "daemon/embedded/embedded_cluster.hpp"
 
 namespace gpuctl::embedded {

@@ -140,7 +140,7 @@ TEST_F(EmbeddedLogsTest, a_progress_bar_comes_as_it_is_drawn) {
     EXPECT_EQ(lines_of(read(tail).text).front(), lines[2]);
 }
 
-TEST_F(EmbeddedLogsTest, what_cannot_be_read_is_told_apart) {
+TEST_F(EmbeddedLogsTest, unreadable_logs_have_distinct_errors) {
     cluster.carry_out(CreateWorkload{EffectId{1}, Epoch{1},
                                      make_job("lab", JobKind::notebook, 1, 1, "training")});
     ASSERT_TRUE(turn_until([&] { return sink.pods.size() == 1; }));

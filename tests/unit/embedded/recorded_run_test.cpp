@@ -1,5 +1,5 @@
-// Ruling 31: an embedded run is recorded and replayed under a virtual clock to the same state; and
-// a restart from the journal goes on where the run was.
+// A recorded embedded run, replayed under a virtual clock, gives the same state; and a restart from
+// the journal continues the run.
 
 #include <algorithm>
 #include <deque>
@@ -14,7 +14,8 @@
 namespace gpuctl::embedded {
 namespace {
 
-// The daemon without its network: journal, engine loop and embedded cluster, as gpuctld joins them.
+// The daemon without its network: journal, engine loop and embedded cluster, connected as in
+// gpuctld.
 struct Daemon {
     Daemon(aio::Loop& loop_, const std::string& folder) : loop(loop_) {
         journal::JournalSettings settings;
@@ -99,7 +100,7 @@ protected:
         tasks.spawn("end", end(daemon, ended));
         ASSERT_TRUE(turn_until([&] { return ended; }));
     }
-    // What a kill -9 at this moment would leave.
+    // The files that a kill -9 at this time would leave.
     std::string crash_image(const std::string& name) {
         std::filesystem::copy(root + "/live", root + "/" + name);
         return root + "/" + name;
@@ -111,8 +112,8 @@ protected:
     std::string root;
 };
 
-// Only clock readings, users' wishes and Plan inputs are taken from the record. What the cluster
-// says comes from a second virtual cluster, what it is asked to do from a second engine.
+// Only clock readings, users' requests and Plan inputs are taken from the record. Cluster events
+// come from a second virtual cluster, its effects from a second engine.
 class Replay {
 public:
     Replay(const EmbeddedSettings& settings, std::vector<Call> calls)
@@ -120,16 +121,16 @@ public:
         const Instant start = calls_.front().now;
         calls_.pop_front();
         cluster_.restore({}, make_nodes(settings.nodes, settings.cluster.label_prefix), start);
-        cluster_.announce({}, told_);
-        told_.push_back(LeadershipChanged{true, Epoch{static_cast<std::uint64_t>(start.ms())}});
+        cluster_.announce({}, events_);
+        events_.push_back(LeadershipChanged{true, Epoch{static_cast<std::uint64_t>(start.ms())}});
     }
 
     void take(const Input& recorded) {
         Input input = recorded;
         if (is_from_cluster(recorded.event)) {
-            while (next_told_ == told_.size() && !calls_.empty()) make_next_call();
-            ASSERT_LT(next_told_, told_.size()) << "the cluster has nothing more to say";
-            input.event = told_[next_told_++];
+            while (next_event_ == events_.size() && !calls_.empty()) make_next_call();
+            ASSERT_LT(next_event_, events_.size()) << "the cluster has nothing more to say";
+            input.event = events_[next_event_++];
             ASSERT_EQ(to_archive(input.event), to_archive(recorded.event))
                 << "input " << static_cast<std::uint64_t>(recorded.sequence);
         }
@@ -152,17 +153,17 @@ private:
         const Call call = calls_.front();
         calls_.pop_front();
         if (const auto* input = std::get_if<sim::SimInput>(&call.what)) {
-            cluster_.apply(*input, call.now, told_);
+            cluster_.apply(*input, call.now, events_);
         } else if (const auto* effect = std::get_if<Effect>(&call.what)) {
             while (next_effect_ < effects_.size() &&
                    std::holds_alternative<WakeAt>(effects_[next_effect_])) {
                 ++next_effect_;  // the engine loop keeps that time itself
             }
-            ASSERT_LT(next_effect_, effects_.size()) << "an effect nobody asked for";
+            ASSERT_LT(next_effect_, effects_.size()) << "an effect that was not recorded";
             ASSERT_EQ(to_archive(effects_[next_effect_]), to_archive(*effect));
-            cluster_.carry_out(effects_[next_effect_++], call.now, told_);
+            cluster_.carry_out(effects_[next_effect_++], call.now, events_);
         } else {
-            cluster_.advance(call.now, told_);
+            cluster_.advance(call.now, events_);
         }
     }
 
@@ -171,8 +172,8 @@ private:
     Engine engine_;
     EffectList effects_;
     std::size_t next_effect_ = 0;
-    std::vector<Event> told_;
-    std::size_t next_told_ = 0;
+    std::vector<Event> events_;
+    std::size_t next_event_ = 0;
 };
 
 TEST_F(RecordedRunTest, a_run_in_real_time_replays_under_a_virtual_clock_to_the_same_state) {
@@ -185,7 +186,7 @@ TEST_F(RecordedRunTest, a_run_in_real_time_replays_under_a_virtual_clock_to_the_
     ASSERT_TRUE(turn_until([&] { return daemon.is("llm", "Running"); }));
     daemon.cluster->disturb(sim::ContainerKilled{{"team-a", "lab-0"}, "OOMKilled"});
     ASSERT_TRUE(turn_until([&] { return daemon.is("llm", "Succeeded"); }));
-    // On a busy machine it may come before the other's ranks are complete, and be over by now.
+    // On a busy machine it may come before the other job's ranks are complete, and be over by now.
     ASSERT_TRUE(turn_until(
         [&] { return daemon.is("later", "Running") || daemon.is("later", "Succeeded"); }));
     daemon.cluster->disturb(sim::NodeLost{"plain-0"});
@@ -217,7 +218,7 @@ TEST_F(RecordedRunTest, a_run_in_real_time_replays_under_a_virtual_clock_to_the_
     stop_all(daemon);
 }
 
-TEST_F(RecordedRunTest, after_a_crash_pods_and_logs_go_on_where_they_were) {
+TEST_F(RecordedRunTest, after_a_crash_pods_and_logs_continue) {
     std::string image;
     PodFacts before;
     std::vector<std::string> lines;

@@ -1,4 +1,4 @@
-// Nodes of the embedded cluster whose GPUs are cut or shared.
+// Nodes of the embedded cluster whose GPUs can be partitioned or shared.
 
 #include "daemon/embedded/settings.hpp"
 

@@ -1,4 +1,4 @@
-// New segments begun on the pool, and snapshots made of the files beside a writer that goes on.
+// New segments begun on the pool, and snapshots made from the files while a writer continues.
 
 #include <optional>
 #include <thread>
@@ -24,7 +24,7 @@ TEST_F(JournalTest, what_follows_a_roll_is_in_a_new_segment_and_all_of_it_is_rea
     EXPECT_EQ(recovered.engine.state_hash(), hash_after(20));
 }
 
-TEST_F(JournalTest, who_waits_for_the_disk_is_answered_by_a_roll_too) {
+TEST_F(JournalTest, waiters_for_the_disk_are_answered_by_a_roll_too) {
     auto journal = open();
     for (std::uint64_t i = 1; i <= 3; ++i) {
         ASSERT_TRUE((*journal)->append(make_input(i)).has_value());
@@ -43,12 +43,12 @@ TEST_F(JournalTest, closing_in_the_middle_of_a_roll_leaves_a_journal_that_starts
         (*journal)->roll([](Result<void>) { FAIL() << "the writer is gone"; });
         EXPECT_FALSE((*journal)->close().has_value()) << "its end is not sealed";
     }
-    // The lock is the roll's until it has ended.
+    // The roll holds the lock until it has ended.
     ASSERT_TRUE(turn_until([&] { return open().has_value(); }));
     EXPECT_EQ(recovered.engine.state_hash(), hash_after(10));
 }
 
-TEST_F(JournalTest, an_engine_made_of_the_files_took_what_was_asked_for_and_nothing_behind_it) {
+TEST_F(JournalTest, an_engine_built_from_the_files_took_the_requested_inputs_and_none_after_them) {
     segment_bytes_max = 1'000;
     auto journal = open();
     fill(**journal, 1, 60, 7);
@@ -64,7 +64,7 @@ TEST_F(JournalTest, an_engine_made_of_the_files_took_what_was_asked_for_and_noth
         << early.error().message;
 }
 
-TEST_F(JournalTest, an_engine_made_of_the_files_ends_at_once_when_it_is_no_longer_wanted) {
+TEST_F(JournalTest, building_an_engine_from_the_files_ends_at_once_when_it_is_not_needed_any_more) {
     auto journal = open();
     fill(**journal, 1, 10, 5);
     const std::atomic<bool> stop{true};
@@ -73,7 +73,7 @@ TEST_F(JournalTest, an_engine_made_of_the_files_ends_at_once_when_it_is_no_longe
     EXPECT_EQ(engine.error().code, ErrorCode::ShuttingDown);
 }
 
-TEST_F(JournalTest, a_snapshot_of_the_files_replaces_those_before_it_and_no_others) {
+TEST_F(JournalTest, a_snapshot_from_the_files_replaces_only_the_files_before_it) {
     segment_bytes_max = 1'000;
     auto journal = open();
     fill(**journal, 1, 50, 5);
@@ -93,7 +93,7 @@ TEST_F(JournalTest, a_snapshot_of_the_files_replaces_those_before_it_and_no_othe
     fill(**journal, 91, 95, 1);
     journal->reset();
     const auto too_early = open();
-    ASSERT_FALSE(too_early.has_value()) << "whoever has the place may still write there";
+    ASSERT_FALSE(too_early.has_value()) << "a holder of the place may still write there";
     EXPECT_NE(too_early.error().message.find("is in use"), std::string::npos);
     place.reset();
     ASSERT_TRUE(open().has_value());
@@ -125,7 +125,7 @@ TEST_F(JournalTest, snapshots_are_made_on_one_thread_while_another_appends_and_r
     EXPECT_LT(recovered.inputs_replayed, next / 2);
 }
 
-TEST_F(JournalTest, damage_in_the_files_is_told_and_no_snapshot_is_made_of_them) {
+TEST_F(JournalTest, damage_in_the_files_is_reported_and_no_snapshot_is_made_from_them) {
     segment_bytes_max = 1'000;
     auto journal = open();
     fill(**journal, 1, 50, 5);

@@ -1,5 +1,5 @@
-// Every cut and every flipped byte of small journals: what is not noticed may only be missing from
-// the end, and never when a later record proves that it was on disk.
+// Every cut and every flipped byte of small journals: undetected damage may only lose records at
+// the end, and never one that a later record proves to have been on disk.
 
 #include "unit/journal/journal_fixture.hpp"
 
@@ -32,7 +32,7 @@ protected:
         const auto count = static_cast<std::uint64_t>(recovered.next_sequence) - 1;
         EXPECT_EQ(recovered.engine.state_hash(), hashes.at(count));
         EXPECT_EQ(recovered.inputs_replayed, count);
-        // What is written from here on is read back behind it.
+        // Records written from here on are read back after it.
         EXPECT_TRUE((*journal)->append(make_input(count + 1)).has_value());
         EXPECT_TRUE((*journal)->flush().has_value());
         journal->reset();
@@ -80,10 +80,10 @@ TEST_F(DamageTest, a_cut_anywhere_leaves_exactly_the_whole_records_before_it) {
     }
 }
 
-TEST_F(DamageTest, a_flipped_byte_is_refused_or_costs_only_records_nobody_vouches_for) {
+TEST_F(DamageTest, a_flipped_byte_is_refused_or_costs_only_records_without_a_witness) {
     const std::string bytes = make_journal(8, false);
     const std::vector<std::size_t> frames = frames_of(bytes);
-    // The last batch of two was written when all before it were on disk.
+    // The last batch of two was written when all records before it were on disk.
     const std::size_t vouched_for = frames[frames.size() - 3];
     std::size_t refused = 0;
     for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -137,7 +137,7 @@ TEST_F(DamageTest, a_last_segment_of_nothing_but_garbage_is_refused_unless_it_is
     EXPECT_FALSE(inputs_in(zeros + std::string(100, '\0')).has_value());
 }
 
-TEST_F(DamageTest, an_end_that_is_gone_starts_with_a_doubt) {
+TEST_F(DamageTest, a_missing_end_starts_with_a_doubt) {
     const auto begin = [this] {
         std::filesystem::remove_all(folder);
         auto journal = open();
@@ -192,7 +192,7 @@ TEST_F(DamageTest, an_unsynced_tail_written_out_of_order_is_cut_not_refused) {
     for (std::uint64_t i = 0; i <= 8; ++i) hashes.push_back(hash_after(i));
     bytes = read_file(files().front());
     const std::vector<std::size_t> at = frames_of(bytes);
-    for (std::size_t i = at[5]; i < at[6]; ++i) bytes[i] = 0;  // a page that never got there
+    for (std::size_t i = at[5]; i < at[6]; ++i) bytes[i] = 0;  // a page that never reached the disk
     const auto count = inputs_in(bytes);
     ASSERT_TRUE(count.has_value()) << count.error().message;
     EXPECT_EQ(*count, 4u);
@@ -220,7 +220,7 @@ TEST_F(DamageTest, damage_in_any_but_the_last_segment_is_refused_at_each_byte) {
     std::filesystem::remove(names[1]);
     const auto gap = open();
     ASSERT_FALSE(gap.has_value());
-    EXPECT_NE(gap.error().message.find("are in no file"), std::string::npos);
+    EXPECT_NE(gap.error().message.find("are missing"), std::string::npos);
 }
 
 TEST_F(DamageTest, a_damaged_snapshot_is_refused_at_each_byte) {

@@ -1,7 +1,7 @@
 #pragma once
-// The real disk, except that the N-th call fails, and that a power cut can be played: every file
-// loses what was not synced, a file whose folder was not synced after its creation is gone, and a
-// rename without such a sync has not happened.
+// The real disk, except that the N-th call fails, and that a power cut can be simulated: every file
+// loses its unsynced bytes, a file whose folder was not synced after its creation is gone, and a
+// rename without such a sync did not happen.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -76,7 +76,7 @@ public:
     }
     ssize_t write(int file, const char* from, std::size_t bytes) override {
         if (!fails()) return real_disk().write(file, from, bytes);
-        if (bytes > 1) real_disk().write(file, from, bytes / 2);  // half of it got there
+        if (bytes > 1) real_disk().write(file, from, bytes / 2);  // half of it was written
         return -error_;
     }
     int truncate(int file, std::int64_t bytes) override {
@@ -151,7 +151,7 @@ private:
     std::map<std::string, std::int64_t> durable_;
     std::set<std::string> unlisted_;
     std::vector<std::pair<std::string, std::string>> renamed_;  // from, to; no folder synced since
-    std::map<std::string, std::string> replaced_;               // what was there before a rename
+    std::map<std::string, std::string> replaced_;               // the content before a rename
 };
 
 }  // namespace gpuctl::journal

@@ -1,5 +1,6 @@
-// Each call to the disk fails once, for good, and with the power cut right after or not: whatever
-// was acknowledged is there at the next start. Snapshots are made of memory and of the files.
+// Each call to the disk fails once, or for good, with and without a power cut right after:
+// everything acknowledged is there at the next start. Snapshots are made from memory and from the
+// files.
 
 #include "unit/journal/faulty_disk.hpp"
 
@@ -19,7 +20,7 @@ protected:
     enum class SnapshotOf : bool { memory, files };
     enum class Power : bool { stays, is_cut };
 
-    // As the replica does it, here on the test's own thread so that calls have one order.
+    // As in the replica, here on the test's own thread so that calls have one order.
     Result<void> compact_files(Journal& journal, Sequence next) {
         const Result<void> rolled = roll(journal);
         if (!rolled) return rolled;
@@ -29,8 +30,9 @@ protected:
         return compact(journal.place(), *rebuilt, next);
     }
 
-    // A daemon's life: inputs in batches, a snapshot in between, segments rolling, a clean stop.
-    Run live(FaultyDisk& disk) {
+    // One run of a daemon: inputs in batches, a snapshot in between, segments rolling, a clean
+    // stop.
+    Run run_daemon(FaultyDisk& disk) {
         Run run;
         Recovered mine;
         auto journal = Journal::open(loop, disk, settings(), mine);
@@ -43,15 +45,15 @@ protected:
         run.acknowledged = next - 1;
         for (int batch = 0; batch < 6 && !run.failure; ++batch) {
             for (int i = 0; i < 3 && !run.failure; ++i) {
-                note(run, (*journal)->append(make_input(next)));
+                record(run, (*journal)->append(make_input(next)));
                 if (run.failure) break;
                 mine.engine.step(make_input(next), effects);
                 ++next;
             }
-            if (!run.failure) note(run, flush_and_roll(**journal));
+            if (!run.failure) record(run, flush_and_roll(**journal));
             const Result<void> synced = sync(**journal);
             if (synced && !run.failure) run.acknowledged = next - 1;
-            note(run, synced);
+            record(run, synced);
             if (batch == 2 && !run.failure) {
                 const Result<void> snapshot =
                     snapshot_of == SnapshotOf::memory
@@ -61,7 +63,7 @@ protected:
             }
         }
         const Result<void> closed = (*journal)->close();
-        note(run, closed);
+        record(run, closed);
         if (run.failure) {  // once broken, always broken
             EXPECT_FALSE((*journal)->append(make_input(next)).has_value());
             EXPECT_FALSE((*journal)->flush().has_value());
@@ -70,15 +72,15 @@ protected:
         run.calls = disk.calls();
         return run;
     }
-    void note(Run& run, const Result<void>& result) {
+    void record(Run& run, const Result<void>& result) {
         if (!result && !run.failure) run.failure = result.error();
     }
 
-    // One life with the fault, then a power cut, then a start on a healthy disk.
+    // One run with the fault, then a power cut, then a start on a healthy disk.
     void survive(std::uint64_t fails_at, int error, bool forever) {
         std::filesystem::remove_all(root + "/state");
         FaultyDisk disk{fails_at, error, forever};
-        const Run run = live(disk);
+        const Run run = run_daemon(disk);
         if (run.failure) {
             EXPECT_FALSE(run.failure->message.empty());
             EXPECT_EQ(run.failure->code, ErrorCode::JournalFailed) << run.failure->message;
@@ -109,7 +111,7 @@ protected:
         std::filesystem::remove_all(root + "/state");
         for (std::uint64_t i = 0; i <= 18; ++i) hashes.push_back(hash_after(i));
         FaultyDisk healthy{0, error, forever};
-        const Run run = live(healthy);
+        const Run run = run_daemon(healthy);
         ASSERT_FALSE(run.failure) << run.failure->message;
         ASSERT_EQ(run.acknowledged, 18u);
         ASSERT_GT(run.calls, 40u);
@@ -150,7 +152,8 @@ TEST_F(FaultTest, a_full_disk_says_what_to_do) {
     ASSERT_TRUE((*writing)->append(make_input(1)).has_value());
     const Result<void> flushed = (*writing)->flush();
     ASSERT_FALSE(flushed.has_value());
-    EXPECT_NE(flushed.error().message.find("No space left on device; make room"), std::string::npos)
+    EXPECT_NE(flushed.error().message.find("No space left on device; free some space"),
+              std::string::npos)
         << flushed.error().message;
     EXPECT_NE(flushed.error().message.find("journal-"), std::string::npos);
 }

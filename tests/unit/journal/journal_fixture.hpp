@@ -1,5 +1,5 @@
 #pragma once
-// A folder of its own, a loop that is turned by hand, and inputs that change the engine's state.
+// A temporary folder, a loop that the test runs, and inputs that change the engine's state.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/aio/loop.hpp"
+#include "aio/loop.hpp"
 #include "daemon/journal/disk.hpp"
 #include "daemon/journal/journal.hpp"
 
@@ -52,7 +52,7 @@ inline void write_file(const std::string& path, const std::string& bytes) {
 class JournalTest : public testing::Test {
 protected:
     JournalTest() {
-        // Thousands of starts, each with its fsyncs: in memory where that is possible.
+        // Thousands of starts, each with its fsyncs: in memory if possible.
         const bool has_memory = ::access("/dev/shm", W_OK) == 0;
         std::string pattern =
             (has_memory ? "/dev/shm/" : testing::TempDir()) + "gpuctl-journal-XXXXXX";
@@ -92,7 +92,7 @@ protected:
         EXPECT_TRUE(turn_until([&] { return answer.has_value(); })) << "roll never answered";
         return answer ? *answer : Result<void>{make_error(ErrorCode::Timeout, "no answer")};
     }
-    // As the engine loop does it.
+    // As the engine loop does.
     Result<void> flush_and_roll(Journal& journal) {
         const Result<void> flushed = journal.flush();
         return flushed && journal.is_segment_full() ? roll(journal) : flushed;

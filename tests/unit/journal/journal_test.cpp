@@ -61,7 +61,7 @@ TEST_F(JournalTest, an_input_that_was_only_appended_is_not_acknowledged_and_not_
     EXPECT_EQ(recovered.next_sequence, Sequence{4});
 }
 
-TEST_F(JournalTest, one_fdatasync_serves_everybody_who_waits) {
+TEST_F(JournalTest, one_fdatasync_serves_all_waiters) {
     auto journal = open();
     int answered = 0;
     for (std::uint64_t i = 1; i <= 100; ++i) {
@@ -85,7 +85,7 @@ TEST_F(JournalTest, segments_are_rolled_and_read_as_one) {
     EXPECT_EQ(recovered.engine.state_hash(), hash_after(100));
 }
 
-TEST_F(JournalTest, a_clean_stop_seals_and_the_next_start_goes_on_in_a_new_segment) {
+TEST_F(JournalTest, a_clean_stop_seals_and_the_next_start_continues_in_a_new_segment) {
     {
         auto journal = open();
         fill(**journal, 1, 10, 5);
@@ -101,7 +101,7 @@ TEST_F(JournalTest, a_clean_stop_seals_and_the_next_start_goes_on_in_a_new_segme
     EXPECT_EQ(recovered.engine.state_hash(), hash_after(20));
 }
 
-TEST_F(JournalTest, a_stop_right_behind_a_snapshot_or_without_any_input_starts_again) {
+TEST_F(JournalTest, a_stop_right_after_a_snapshot_or_without_any_input_starts_again) {
     for (int life = 0; life < 3; ++life) {  // nothing was ever written
         auto journal = open();
         ASSERT_TRUE(journal.has_value()) << journal.error().message;
@@ -221,7 +221,7 @@ TEST_F(JournalTest, a_folder_that_cannot_be_made_is_a_sentence) {
     EXPECT_NE(refused.error().message.find("create folder"), std::string::npos);
 }
 
-TEST_F(JournalTest, replay_reads_a_running_journal_and_tells_what_it_found) {
+TEST_F(JournalTest, replay_reads_a_running_journal_and_reports_its_content) {
     auto journal = open();
     fill(**journal, 1, 20, 5);
     std::uint64_t seen = 0;

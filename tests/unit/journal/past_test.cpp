@@ -1,4 +1,4 @@
-// What is kept of the past, and what is read of it.
+// The files in the past, and the engine that is built from them.
 
 #include "daemon/journal/past.hpp"
 
@@ -11,8 +11,8 @@ class PastTest : public JournalTest {
 protected:
     std::uint64_t past_bytes_max = 1u << 30;
 
-    // Two lives of 50 inputs, a snapshot after each 20.
-    void live() {
+    // Two runs of 50 inputs, a snapshot after each 20.
+    void run_twice() {
         segment_bytes_max = 1'000;
         JournalSettings wanted = settings();
         wanted.past_bytes_max = past_bytes_max;
@@ -57,8 +57,8 @@ std::vector<std::uint64_t> numbers(std::uint64_t from, std::uint64_t to) {
     return out;
 }
 
-TEST_F(PastTest, gives_the_engine_at_the_last_snapshot_not_after_the_moment_and_every_input_since) {
-    live();
+TEST_F(PastTest, gives_the_engine_at_the_last_snapshot_not_after_the_time_and_every_input_since) {
+    run_twice();
     for (const auto& [since, snapshot] : std::vector<std::pair<std::int64_t, std::uint64_t>>{
              {95, 80}, {80, 80}, {79, 60}, {41, 40}, {20, 20}}) {
         const auto found = read_since(since);
@@ -71,8 +71,8 @@ TEST_F(PastTest, gives_the_engine_at_the_last_snapshot_not_after_the_moment_and_
     EXPECT_EQ(oldest->inputs, numbers(1, 100)) << "from the very beginning";
 }
 
-TEST_F(PastTest, is_read_to_its_end_though_a_snapshot_moves_files_meanwhile) {
-    live();
+TEST_F(PastTest, is_read_to_its_end_while_a_snapshot_moves_files) {
+    run_twice();
     std::vector<std::uint64_t> inputs;
     PastReader reader;
     reader.begin = [&](const Engine&) {
@@ -112,20 +112,20 @@ TEST_F(PastTest, is_read_no_further_than_it_is_wanted) {
 }
 
 TEST_F(PastTest, is_no_part_of_what_a_start_reads) {
-    live();
+    run_twice();
     for (const auto& entry : std::filesystem::directory_iterator(folder + "/past")) {
         write_file(entry.path(), "garbage");
     }
     ASSERT_TRUE(open().has_value());
     EXPECT_EQ(recovered.engine.state_hash(), hash_after(100));
     const auto found = read_since(50);
-    ASSERT_TRUE(found.has_value()) << "what is left is still told";
+    ASSERT_TRUE(found.has_value()) << "the rest is still returned";
     EXPECT_EQ(found->inputs, numbers(101 - found->inputs.size(), 100));
 }
 
 TEST_F(PastTest, the_oldest_goes_first_when_it_is_too_much_and_all_when_nothing_may_stay) {
     past_bytes_max = 40'000;
-    live();
+    run_twice();
     std::uintmax_t bytes = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder + "/past")) {
         bytes += entry.file_size();
@@ -140,7 +140,7 @@ TEST_F(PastTest, the_oldest_goes_first_when_it_is_too_much_and_all_when_nothing_
 
 TEST_F(PastTest, without_a_size_nothing_is_kept) {
     past_bytes_max = 0;
-    live();
+    run_twice();
     EXPECT_FALSE(std::filesystem::exists(folder + "/past"));
 }
 

@@ -1,5 +1,5 @@
-// What older builds wrote is read from now on (ruling: journals survive upgrades): folders that
-// they left, in tests/fixtures/journals, and values with members that came and went.
+// Journals of older builds stay readable: folders that they left, in tests/fixtures/journals, and
+// values with added and removed members.
 
 #include <algorithm>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include "scheduler/base/hash.hpp"
 #include "scheduler/engine/views.hpp"
 #include "scheduler/state/cluster_state.hpp"
-#include "scheduler/state/upgrades.hpp"
+#include "scheduler/state/image/upgrades.hpp"
 #include "unit/journal/faulty_disk.hpp"
 #include "unit/journal/journal_fixture.hpp"
 
@@ -40,14 +40,15 @@ TEST(Layouts, a_changed_layout_has_a_version_of_its_own) {
     for (const RecordKind kind : {RecordKind::input, RecordKind::image}) {
         EXPECT_TRUE(lines.contains(current_line(kind)))
             << "The layout of " << (kind == RecordKind::input ? "Input" : "StateImage")
-            << " has changed. Raise its version in scheduler/state/upgrades.hpp, add what older "
+            << " has changed. Raise its version in scheduler/state/image/upgrades.hpp, add what "
+               "older "
                "journals need to upgrades.cpp, record a folder of the version before under "
                "tests/fixtures/journals, and add this line to tests/golden/layouts.txt:\n"
             << current_line(kind);
     }
 }
 
-// --- layouts with members that came and went ---
+// --- layouts with added and removed members ---
 
 // Every structure of the layout without its member number `turn` (of as many as it has).
 Layout without_a_member(const Layout& layout, std::size_t turn) {
@@ -105,7 +106,7 @@ struct Filler {
 };
 
 // Through every layout that lacks a member of each structure and has the rest in another order:
-// what such a build could hold comes back whole.
+// every value that such a build could write is read back complete.
 template <typename T>
 void expect_survive_lost_members(const std::vector<T>& values) {
     const Layout layout = layout_of<T>();
@@ -183,7 +184,7 @@ protected:
     }
 };
 
-// Embedded, killed with -9: a snapshot, inputs behind it, an unsealed end.
+// Embedded, killed with -9: a snapshot, inputs after it, an unsealed end.
 const std::set<std::string> kJobsOfFormat2 = {
     "default/data-prep-notebook Running",
     "product/data-prep-notebook Running",
@@ -212,7 +213,7 @@ TEST_F(UpgradeTest, a_folder_of_format_2_keeps_its_jobs_and_its_files) {
         EXPECT_EQ(recovered.upgraded_from.substr(0, 8), "format 2");
         EXPECT_EQ(names(recovered.kept_in), before);
     }
-    // Nothing old is needed any more.
+    // No old file is needed any more.
     const std::uint64_t hash = recovered.engine.state_hash();
     const Sequence next = recovered.next_sequence;
     fs::remove_all(recovered.kept_in);
@@ -223,6 +224,41 @@ TEST_F(UpgradeTest, a_folder_of_format_2_keeps_its_jobs_and_its_files) {
     EXPECT_EQ(recovered.upgraded_from, "");
     EXPECT_EQ(recovered.inputs_replayed, 0u);
     EXPECT_EQ(recovered.doubt, "");
+}
+
+// Embedded, killed with -9, likewise; the last build without signals of jobs.
+const std::set<std::string> kJobsOfState3 = {
+    "default/any-of-two Succeeded",
+    "default/data-prep-notebook Running",
+    "product/data-prep-notebook Running",
+    "default/llama-8b-elastic Running",
+    "default/llama3-8b-inference Running",
+    "product/llama3-8b-inference Running",
+    "default/nginx-1 Running",
+    "default/nginx-2 Running",
+    "default/nginx-3 Running",
+    "default/qwen2-7b-llamafactory-sft Succeeded",
+    "product/qwen2-7b-llamafactory-sft Succeeded",
+    "default/rack-local Succeeded",
+};
+
+TEST_F(UpgradeTest, a_folder_of_state_3_keeps_its_jobs_and_can_observe_their_metrics) {
+    lay_out("state-3");
+    {
+        const auto journal = open();
+        ASSERT_TRUE(journal.has_value()) << journal.error().message;
+    }
+    EXPECT_EQ(jobs_of(recovered.engine), kJobsOfState3);
+    EXPECT_GT(recovered.inputs_replayed, 0u);
+    EXPECT_NE(recovered.upgraded_from, "");
+    EXPECT_TRUE(recovered.engine.state().signals.all().empty());
+    const ObjectKey job{"default", "nginx-1"};
+    const SignalReading reading{2'500, Duration::seconds(60), recovered.engine.state().now()};
+    EffectList effects;
+    recovered.engine.step(Input{recovered.next_sequence, recovered.engine.state().now(), 1,
+                                MetricsObserved{{{job, SignalKind::request_rate, reading}}}},
+                          effects);
+    EXPECT_EQ(recovered.engine.state().signals.latest(job, SignalKind::request_rate), reading);
 }
 
 TEST_F(UpgradeTest, what_is_written_after_an_upgrade_follows_it) {
@@ -236,7 +272,7 @@ TEST_F(UpgradeTest, what_is_written_after_an_upgrade_follows_it) {
     EXPECT_EQ(recovered.inputs_replayed, 6u);
 }
 
-TEST_F(UpgradeTest, the_past_of_an_older_build_can_be_asked) {
+TEST_F(UpgradeTest, the_past_of_an_older_build_can_be_read) {
     lay_out("format-2");
     std::uint64_t inputs = 0;
     std::size_t jobs = 0;
@@ -251,8 +287,8 @@ TEST_F(UpgradeTest, the_past_of_an_older_build_can_be_asked) {
     EXPECT_GE(jobs, kJobsOfFormat2.size());
 }
 
-// Each disk call of the upgrade fails once, and the machine dies behind it: the next start finds
-// the same jobs, and no file of the older build is lost.
+// Each disk call of the upgrade fails once, and the machine loses power after it: the next start
+// finds the same jobs, and no file of the older build is lost.
 TEST_F(UpgradeTest, an_upgrade_that_dies_at_any_disk_call_is_done_again) {
     lay_out("format-2");
     const std::set<std::string> before = names(folder);
@@ -283,7 +319,7 @@ TEST_F(UpgradeTest, an_upgrade_that_dies_at_any_disk_call_is_done_again) {
     }
 }
 
-// Stopped right behind a snapshot: the files of the upgrade need the names of the old ones.
+// Stopped right after a snapshot: the files of the upgrade need the names of the old ones.
 TEST_F(UpgradeTest, a_snapshot_without_inputs_behind_it_is_replaced_and_kept) {
     lay_out("format-2");
     const std::string snapshot = folder + "/" + snapshot_name(Sequence{151});
@@ -318,7 +354,7 @@ TEST_F(UpgradeTest, a_layout_that_cannot_be_read_is_refused_and_left_alone) {
     const std::string text = current_layout(RecordKind::input).text;
     const std::size_t at = bytes.find(text);
     ASSERT_NE(at, std::string::npos);
-    // The same records, said to hold a string where a number is wanted.
+    // The same records, with a layout that declares a string where a number is expected.
     std::string changed = text;
     changed.replace(changed.find("now:i"), 5, "now:s");
     std::string rebuilt = bytes.substr(0, at - kFrameHeadBytes);

@@ -1,6 +1,6 @@
-// A connection that always has more bytes, or always takes more, and the turns of the loop.
+// A connection that always has more bytes, or always accepts more, and the turns of the loop.
 
-#include "daemon/net/byte_stream.hpp"
+#include "net/transport/byte_stream.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ struct Pair {
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
         ::fcntl(ends[0], F_SETFL, ::fcntl(ends[0], F_GETFL) | O_NONBLOCK);
     }
-    std::array<int, 2> ends{};  // [0] is the stream's to close
+    std::array<int, 2> ends{};  // [0] is closed by the stream
 };
 
 void work_for(std::chrono::microseconds span) {
@@ -33,7 +33,7 @@ void work_for(std::chrono::microseconds span) {
     }
 }
 
-// Counts the turns that others get while the body runs.
+// Counts the turns of other tasks while the body runs.
 struct Others {
     explicit Others(aio::Loop& l) : loop(l) { again(); }
     void again() {
@@ -66,10 +66,10 @@ aio::Task<void> read_all(aio::Loop& loop, int descriptor, int& turns) {
     }
     others.ended = true;
     turns = others.turns;
-    co_await aio::next_turn();  // the last of the others
+    co_await aio::next_turn();  // the last turn of the other tasks
 }
 
-TEST(ByteStream, one_that_always_has_more_leaves_the_others_their_turns) {
+TEST(ByteStream, a_stream_that_always_has_more_leaves_other_tasks_their_turns) {
     const Pair pair;
     std::thread peer{[descriptor = pair.ends[1]] {
         const std::string bytes(1u << 20, 'x');

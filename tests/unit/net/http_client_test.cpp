@@ -1,4 +1,4 @@
-// The client against a peer that says exactly what a test wants it to say.
+// The client against a peer that sends exactly the test's bytes.
 
 #include <gtest/gtest.h>
 
@@ -138,8 +138,8 @@ TEST(HttpClient, a_connection_the_server_will_close_or_that_has_bytes_left_is_no
     }
 }
 
-// One connection: the first request is answered, the second read and then hung up on. The next
-// connection answers.
+// One connection: the first request is answered, the second read and then the connection closed.
+// The next connection answers.
 const Scripts kHangsUpOnReuse{{{kOk, ""}}, {{kOk}, false}};
 
 TEST(HttpClient, a_get_lost_with_a_reused_connection_is_sent_once_more) {

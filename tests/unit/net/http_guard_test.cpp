@@ -1,4 +1,4 @@
-#include "daemon/net/http_guard.hpp"
+#include "net/http/http_guard.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,12 +1,12 @@
-// Beast asserts on some calls that hostile bytes could provoke; whatever comes in whatever pieces,
-// our use of it gives an answer.
+// Beast asserts on some calls that hostile bytes could provoke; with any bytes in any pieces, our
+// use of it gives an answer.
 
-#include "daemon/net/http_parser.hpp"
+#include "net/http/http_parser.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "daemon/net/http_guard.hpp"
+#include "net/http/http_guard.hpp"
 
 namespace gpuctl::net {
 namespace {
@@ -50,7 +50,7 @@ rc::Gen<std::string> hostile_bytes() {
                         });
 }
 
-// Hands `bytes` to the parser in pieces, as a connection would; false at the first complaint.
+// Feeds `bytes` to the parser in pieces, as a connection would; false at the first error.
 template <typename Parser>
 bool feed_in_pieces(Parser& parser, ReadBuffer& buffer, std::string_view bytes) {
     std::string why;

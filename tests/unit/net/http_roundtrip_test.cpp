@@ -1,4 +1,4 @@
-// Our client against our server: what a well-behaved conversation looks like.
+// Our client against our server: well-formed exchanges.
 
 #include <gtest/gtest.h>
 
@@ -201,7 +201,7 @@ aio::Task<void> failure_body(aio::Loop& loop) {
     EXPECT_TRUE(thrown);
     if (thrown) {
         EXPECT_EQ(thrown->status, 500);
-        EXPECT_EQ(thrown->body.find("planted"), std::string::npos) << "details stay inside";
+        EXPECT_EQ(thrown->body.find("seeded"), std::string::npos) << "details stay inside";
     }
     const Result<HttpResponse> in_header = co_await client.request(get("/throw-header"), soon());
     EXPECT_TRUE(in_header);
@@ -209,7 +209,7 @@ aio::Task<void> failure_body(aio::Loop& loop) {
         EXPECT_EQ(in_header->status, 500);
     }
     EXPECT_EQ(server.handler.failures,
-              (std::vector<std::string>{"planted in on_request", "planted in on_header"}));
+              (std::vector<std::string>{"seeded in on_request", "seeded in on_header"}));
     const Result<HttpResponse> split = co_await client.request(get("/split"), soon());
     EXPECT_TRUE(split);
     if (split) {
@@ -218,7 +218,7 @@ aio::Task<void> failure_body(aio::Loop& loop) {
     co_await server.stop();
 }
 
-TEST(HttpRoundtrip, an_exception_of_the_handler_is_a_500_and_the_server_goes_on) {
+TEST(HttpRoundtrip, an_exception_of_the_handler_is_a_500_and_the_server_continues) {
     aio::Loop loop;
     aio::run_to_end(loop, failure_body(loop));
 }
@@ -247,11 +247,11 @@ TEST(HttpRoundtrip, a_request_that_would_break_the_framing_is_not_sent) {
     aio::run_to_end(loop, unsendable_body(loop));
 }
 
-aio::Task<void> nobody_listens_body(aio::Loop& loop) {
+aio::Task<void> unreachable_body(aio::Loop& loop) {
     HttpClientSettings origin;
     origin.host = "127.0.0.1";
     {
-        TestServer server{loop};  // a port that was free a moment ago
+        TestServer server{loop};  // a port that was free just before
         origin.port = server.server.port();
         co_await server.stop();
     }
@@ -273,7 +273,7 @@ aio::Task<void> nobody_listens_body(aio::Loop& loop) {
 
 TEST(HttpRoundtrip, an_origin_that_is_not_there_is_unreachable) {
     aio::Loop loop;
-    aio::run_to_end(loop, nobody_listens_body(loop));
+    aio::run_to_end(loop, unreachable_body(loop));
 }
 
 aio::Task<void> second_bind_body(aio::Loop& loop) {

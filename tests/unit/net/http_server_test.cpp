@@ -80,7 +80,7 @@ TEST(HttpServer, smuggling_forms_are_answered_400_and_nothing_after_them_is_read
 
 TEST(HttpServer, malformed_chunks_are_never_taken_for_a_body) {
     HttpServerSettings settings;
-    settings.body_timeout = seconds(1);  // bare line ends are not seen as the end of anything
+    settings.body_timeout = seconds(1);  // bare line ends do not end a header
     for (const char* body : {"x\r\nab\r\n0\r\n\r\n", "2\nab\n0\n\n", "2\r\nabc\r\n0\r\n\r\n",
                              "-2\r\nab\r\n0\r\n\r\n", "fffffffffffffffff\r\nab\r\n"}) {
         const Spoken spoken = say(
@@ -203,7 +203,7 @@ aio::Task<void> limit_body(aio::Loop& loop) {
     co_await server.stop();
 }
 
-TEST(HttpServer, connections_beyond_the_limit_are_told_so) {
+TEST(HttpServer, connections_beyond_the_limit_get_a_503) {
     aio::Loop loop;
     aio::run_to_end(loop, limit_body(loop));
 }

@@ -1,4 +1,4 @@
-#include "daemon/net/http_types.hpp"
+#include "net/http/http_types.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

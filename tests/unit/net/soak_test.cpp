@@ -1,5 +1,5 @@
-// Many connections of every kind at once, then everything is cancelled in mid-flight. Under the
-// address sanitizer this is the proof that the coroutine rules hold (docs/adr/0003).
+// Many connections of every kind at once, then everything is cancelled. Under the address sanitizer
+// this checks the coroutine rules (docs/adr/0003).
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -137,7 +137,7 @@ aio::Task<void> soak_body(aio::Loop& loop, bool tls) {
         const bool joined = co_await group.join(soon());
         EXPECT_TRUE(joined) << group.size() << " left, first " << group.left().front();
     }
-    // The server has its own in flight: what is left is cancelled, not waited for.
+    // The server has tasks in flight: the remaining ones are cancelled, not awaited.
     co_await server.server.stop(aio::Deadline::in(milliseconds(50)));
     EXPECT_EQ(server.server.figures().connections, 0u);
 }

@@ -13,7 +13,7 @@ HeaderVerdict EchoHandler::on_header(const HttpRequest& request) {
     HeaderVerdict verdict;
     verdict.body_bytes_max = body_bytes_max;
     if (request.target == "/refuse") verdict.refuse = problem(403, "Forbidden", "not you");
-    if (request.target == "/throw-header") throw std::runtime_error("planted in on_header");
+    if (request.target == "/throw-header") throw std::runtime_error("seeded in on_header");
     return verdict;
 }
 
@@ -21,7 +21,7 @@ aio::Task<HttpResponse> EchoHandler::on_request(HttpRequest request) {
     requests.push_back(request);
     HttpResponse response;
     response.fields.set("Content-Type", "text/plain");
-    if (request.target == "/throw") throw std::runtime_error("planted in on_request");
+    if (request.target == "/throw") throw std::runtime_error("seeded in on_request");
     if (request.target == "/slow") {
         arrived.notify_all();
         while (!released) {
@@ -36,7 +36,7 @@ aio::Task<HttpResponse> EchoHandler::on_request(HttpRequest request) {
 
 aio::Task<std::optional<HttpResponse>> EchoHandler::on_upgrade(HttpRequest request) {
     std::optional<HttpResponse> refused;
-    if (request.target == "/throw") throw std::runtime_error("planted in on_upgrade");
+    if (request.target == "/throw") throw std::runtime_error("seeded in on_upgrade");
     if (request.target != "/ws") refused = problem(404, "NotFound", "no such socket");
     co_return refused;
 }

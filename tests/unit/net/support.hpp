@@ -1,6 +1,6 @@
 #pragma once
-// What the network tests share: a handler that echoes, a server on a free port, raw clients and a
-// scripted peer that says exactly the bytes it is told to.
+// Shared by the network tests: a handler that echoes, a server on a free port, raw clients and a
+// scripted peer that sends exactly given bytes.
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/aio/loop.hpp"
-#include "daemon/aio/signal.hpp"
-#include "daemon/aio/task_group.hpp"
-#include "daemon/net/byte_stream.hpp"
-#include "daemon/net/http_client.hpp"
-#include "daemon/net/http_server.hpp"
+#include "aio/loop.hpp"
+#include "aio/signal.hpp"
+#include "aio/task_group.hpp"
+#include "net/http/http_client.hpp"
+#include "net/http/http_server.hpp"
+#include "net/transport/byte_stream.hpp"
 
 namespace gpuctl::net {
 
@@ -62,7 +62,7 @@ struct TestServer {
     aio::Task<void> stop();
 };
 
-// Sends bytes as they are and returns all that comes back until the server closes (or 30 s).
+// Sends bytes unchanged and returns everything that is received until the server closes (or 30 s).
 aio::Task<std::string> talk(aio::Loop& loop, std::uint16_t port, std::string bytes);
 
 aio::Task<std::unique_ptr<ByteStream>> open_raw(aio::Loop& loop, std::uint16_t port);
@@ -79,7 +79,7 @@ public:
     explicit ScriptedPeer(std::vector<Script> scripts);
     ~ScriptedPeer();
     [[nodiscard]] HttpClientSettings origin() const;
-    [[nodiscard]] std::string received() const;  // after all scripts have been played
+    [[nodiscard]] std::string received() const;  // after all scripts have run
 
 private:
     void play();

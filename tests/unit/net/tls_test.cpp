@@ -57,6 +57,14 @@ std::string outcome_of(const Attempt& attempt) {
     return std::string(to_string(outcome.error().code)) + " " + outcome.error().message;
 }
 
+// What the client stores of the same attempt.
+TlsProblem problem_of(Attempt attempt) {
+    const auto problem = std::make_shared<TlsProblem>(TlsProblem::none);
+    attempt.client.problem = problem;
+    outcome_of(attempt);
+    return *problem;
+}
+
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
@@ -131,6 +139,24 @@ TEST_F(Tls, a_client_certificate_is_asked_for_and_checked) {
     EXPECT_TRUE(contains(outcome_of({server, client}), "InvalidConfiguration"));
     client.key_pem = by_name.key_pem;
     EXPECT_NE(outcome_of({server, client}), "ok") << "a key of another certificate";
+}
+
+TEST_F(Tls, the_problem_of_a_connection_is_a_value) {
+    EXPECT_EQ(problem_of({server_tls(by_address), trusting(ca)}), TlsProblem::none);
+    EXPECT_EQ(problem_of({server_tls(by_name), trusting(ca)}), TlsProblem::wrong_name);
+    EXPECT_EQ(problem_of({server_tls(by_address), trusting(other_ca)}), TlsProblem::untrusted);
+    const Identity expired = issue(ca, "server", "IP:127.0.0.1", -60);
+    EXPECT_EQ(problem_of({server_tls(expired), trusting(ca)}), TlsProblem::out_of_date);
+    ServerTls server = server_tls(by_address);
+    server.client_ca_pem = ca.certificate_pem;
+    ClientTls client = trusting(ca);
+    EXPECT_EQ(problem_of({server, client}), TlsProblem::certificate_required);
+    const Identity foreign = issue(other_ca, "gpuctl", "");
+    client.certificate_pem = foreign.certificate_pem;
+    client.key_pem = foreign.key_pem;
+    EXPECT_EQ(problem_of({server, client}), TlsProblem::certificate_refused);
+    client.key_pem = by_name.key_pem;
+    EXPECT_EQ(problem_of({server, client}), TlsProblem::wrong_key);
 }
 
 TEST_F(Tls, damaged_pem_is_an_error_not_a_crash) {

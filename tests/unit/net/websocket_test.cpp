@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "daemon/net/websocket_beast.hpp"
+#include "net/websocket/websocket_beast.hpp"
 #include "unit/aio/run_on_loop.hpp"
 #include "unit/net/certificates.hpp"
 #include "unit/net/support.hpp"
@@ -54,7 +54,7 @@ aio::Task<void> echo_body(aio::Loop& loop, bool tls) {
         co_await server.handler.arrived.wait(deadline);
     }
     EXPECT_EQ(server.handler.websockets_ended, 1);
-    // Looked at here and not before: an upgrade is answered before its handler begins.
+    // Checked here and not before: an upgrade is answered before its handler begins.
     EXPECT_EQ(server.handler.requests.size(), 1u);
     if (!server.handler.requests.empty()) {
         EXPECT_EQ(server.handler.requests[0].fields.get("Origin"), "http://here");
@@ -72,9 +72,12 @@ TEST(WebSocket, messages_of_every_length_come_back_over_plain_and_tls) {
 
 aio::Task<void> refused_body(aio::Loop& loop) {
     TestServer server{loop};
+    const auto refusal = std::make_shared<HttpResponse>();
     Result<std::unique_ptr<WebSocket>> socket = co_await connect_websocket(
-        loop, server.origin(), upgrade_to("/nowhere"), WebSocketSettings{}, soon());
+        loop, server.origin(), upgrade_to("/nowhere"), WebSocketSettings{}, soon(), refusal);
     EXPECT_TRUE(socket.has_error());
+    EXPECT_EQ(refusal->status, 404);
+    EXPECT_NE(refusal->body.find("no such socket"), std::string::npos) << refusal->body;
     if (!socket) {
         EXPECT_EQ(socket.error().code, ErrorCode::NotFound);
         EXPECT_NE(socket.error().message.find("no such socket"), std::string::npos)
@@ -83,7 +86,7 @@ aio::Task<void> refused_body(aio::Loop& loop) {
     Result<std::unique_ptr<WebSocket>> thrown = co_await connect_websocket(
         loop, server.origin(), upgrade_to("/throw"), WebSocketSettings{}, soon());
     EXPECT_TRUE(thrown.has_error());
-    EXPECT_EQ(server.handler.failures, std::vector<std::string>{"planted in on_upgrade"});
+    EXPECT_EQ(server.handler.failures, std::vector<std::string>{"seeded in on_upgrade"});
     co_await server.stop();
 }
 
@@ -187,7 +190,7 @@ aio::Task<void> going_away_body(aio::Loop& loop) {
     }
 }
 
-TEST(WebSocket, a_server_that_stops_says_good_bye) {
+TEST(WebSocket, a_server_that_stops_sends_a_close_frame) {
     aio::Loop loop;
     aio::run_to_end(loop, going_away_body(loop));
 }
@@ -204,7 +207,7 @@ aio::Task<void> accept_on(std::shared_ptr<BeastWebSocket> socket, HttpRequest up
     EXPECT_TRUE(open) << open.error().message;
 }
 
-aio::Task<void> leaving_body(aio::Loop& loop) {
+aio::Task<void> closing_body(aio::Loop& loop) {
     const SocketPair pair;
     auto ours = std::make_unique<ByteStream>(loop.executor(), pair.ends[0]);
     ByteStream theirs{loop.executor(), pair.ends[1]};
@@ -226,9 +229,9 @@ aio::Task<void> leaving_body(aio::Loop& loop) {
     EXPECT_TRUE(joined);
 }
 
-TEST(WebSocket, a_server_that_stops_in_the_middle_of_an_upgrade_says_good_bye_behind_it) {
+TEST(WebSocket, a_server_that_stops_during_an_upgrade_closes_after_it) {
     aio::Loop loop;
-    aio::run_to_end(loop, leaving_body(loop));
+    aio::run_to_end(loop, closing_body(loop));
 }
 
 const char* const kUpgrade =
@@ -294,7 +297,7 @@ aio::Task<void> idle_body(aio::Loop& loop) {
     std::unique_ptr<ByteStream> stream = co_await open_raw(loop, server.server.port());
     std::size_t sent = 0;
     co_await stream->write_all(std::string(kUpgrade) + "\r\n", sent, soon());
-    // One of ours answers them and stays.
+    // Our own client answers pings and stays.
     Result<std::unique_ptr<WebSocket>> alive = co_await connect_websocket(
         loop, server.origin(), upgrade_to("/ws"), WebSocketSettings{}, soon());
     EXPECT_TRUE(alive);
@@ -326,7 +329,7 @@ aio::Task<void> write_much(aio::Loop& loop, HttpClientSettings origin, Result<vo
     if (!socket) co_return;
     Result<void> written = Result<void>{};
     while (written) {
-        // Nobody reads the echoes: both ends fill up.
+        // The echoes are not read: both ends fill up.
         Result<void> again = co_await (*socket)->write_text(std::string(100'000, 'x'),
                                                             aio::Deadline::in(milliseconds(300)));
         written = std::move(again);

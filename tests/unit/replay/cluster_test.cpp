@@ -10,10 +10,10 @@ using Size = std::optional<std::int32_t>;
 struct ClusterCase {
     Suite suite;
     Size gpus, nodes, gpus_per_node;
-    std::string told;  // "8 x 8", or why not
+    std::string result;  // "8 x 8", or why not
 };
 
-std::string told(const ClusterCase& asked) {
+std::string result(const ClusterCase& asked) {
     SuiteRequest request;
     request.suite = asked.suite;
     request.gpus = asked.gpus;
@@ -34,7 +34,7 @@ TEST(Cluster, is_the_published_one_or_as_large_as_asked_for_in_either_form) {
         {Suite::elastic, 32, no, no, "1 x 32"},   {Suite::fairness, no, 4, 8, "1 x 32"},
         {Suite::backfill, 100, 50, 2, "1 x 100"},
     };
-    for (const ClusterCase& asked : cases) EXPECT_EQ(told(asked), asked.told);
+    for (const ClusterCase& asked : cases) EXPECT_EQ(result(asked), asked.result);
 }
 
 TEST(Cluster, whose_size_is_contradicted_or_left_open_is_refused) {
@@ -55,7 +55,7 @@ TEST(Cluster, whose_size_is_contradicted_or_left_open_is_refused) {
         {Suite::vc, no, 1'000'000, 1'000'000,
          "a cluster of 1000000000000 GPUs is beyond the 1000000 that a replay can have"},
     };
-    for (const ClusterCase& asked : cases) EXPECT_EQ(told(asked), asked.told);
+    for (const ClusterCase& asked : cases) EXPECT_EQ(result(asked), asked.result);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Whole replays of the small synthetic files in tests/golden/replay against kept results. A result
-// changes only with a change of the world, a planner or a metric: look at it before keeping it.
+// Whole replays of the small synthetic files in tests/golden/replay against golden results. A
+// result changes only with the world, a planner or a metric: review it before accepting it.
 
 #include "bench/replay/command_line.hpp"
 
@@ -39,7 +39,7 @@ std::string without_times(const std::string& json) {
 
 class Golden : public testing::TestWithParam<Case> {};
 
-TEST_P(Golden, replay_gives_the_kept_figures) {
+TEST_P(Golden, replay_gives_the_golden_figures) {
     std::vector<std::string> arguments = GetParam().arguments;
     arguments.insert(arguments.end(), {"-o", "json"});
     const Answer given = answer(arguments);
@@ -150,7 +150,7 @@ TEST(CommandLine, a_file_without_jobs_has_no_figures) {
     EXPECT_EQ(given.complaint, "replay: " + path + " has no jobs\n");
 }
 
-TEST(CommandLine, a_flag_that_a_suite_has_no_use_for_is_told_and_left_aside) {
+TEST(CommandLine, an_unused_flag_is_reported_and_ignored) {
     const Answer given = answer({"vc", "--jobs", "@vc.csv", "--quotas", "@vc_quotas.csv",
                                  "--arrivals", "2", "--seed", "4", "--epochs", "/nonexistent",
                                  "--nodes", "/nonexistent", "-o", "json"});

@@ -1,4 +1,4 @@
-// What a suite says of itself, on files of a few lines.
+// Output of the suites on files of a few lines.
 
 #include "bench/replay/suite.hpp"
 
@@ -68,7 +68,7 @@ TEST(Elastic, a_cluster_below_the_sizes_that_users_chose_will_do_where_those_are
               "job a needs at least 4 GPUs of 2; give the replay a larger cluster");
 }
 
-// To tell it of the nodes takes the engine longer here than all that follows.
+// Here the node events take the engine longer than the rest of the replay.
 TEST(Philly, the_engines_time_is_part_of_the_replays) {
     SuiteRequest request;
     request.suite = Suite::philly64;
@@ -80,7 +80,7 @@ TEST(Philly, the_engines_time_is_part_of_the_replays) {
     EXPECT_GE(figures.number("wall_s"), figures.number("engine_s"));
 }
 
-TEST(VirtualClusters, quotas_that_the_cluster_cannot_hold_together_are_told) {
+TEST(VirtualClusters, quotas_beyond_the_cluster_are_reported) {
     SuiteRequest request;
     request.suite = Suite::vc;
     request.nodes = 2;

@@ -50,7 +50,7 @@ std::vector<double> ends_s(const Trace& trace, WorldSettings settings, Policy& p
     return ends;
 }
 
-TEST(Fifo, head_that_does_not_fit_holds_back_all_behind_it) {
+TEST(Fifo, head_that_does_not_fit_blocks_all_behind_it) {
     const Trace trace = trace_of({{0, 3, 10}, {1, 2, 10}, {2, 1, 10}});
     EXPECT_THAT(ends_s(trace, pool_of(4), *reference::make_fifo()),
                 testing::ElementsAre(10, 20, 20));
@@ -144,7 +144,7 @@ public:
     }
 };
 
-TEST(World, resize_pays_a_restart_and_goes_on_where_the_job_was) {
+TEST(World, resize_pays_a_restart_and_keeps_the_progress) {
     Trace trace = trace_of({{0, 1, 100, 0, 10}});
     trace.curves.push_back({"net", {1, 2}, {{Duration{100'000}, Duration{50'000}}}});
     trace.jobs[0].curve = CurveIndex{0};
@@ -186,14 +186,14 @@ TEST(Guarantee, broken_when_an_owner_within_its_quota_waits_longer_than_the_grac
     World world(trace, pool_of(4));
     ASSERT_FALSE(world.run(*reference::make_fifo()));
     // 1 waits within the quota only from 10 to 20, then the owner asks for 8 of its 4; 2 is alone
-    // from 510, when it starts at once. The guest has no quota at all.
+    // from 510, when it starts at once. The job without an owner has no quota.
     EXPECT_EQ(guarantee_violations(world, Duration::seconds(60)), 0);
     EXPECT_EQ(guarantee_violations(world, Duration::seconds(9)), 1);
     trace.owners[1].quota_gpus = 8;
     EXPECT_EQ(guarantee_violations(world, Duration::seconds(60)), 2);
 }
 
-// Starts its first job where it is told, then looks at what the world allows beside it.
+// Starts its first job on given nodes, then checks what else the world allows.
 class OnGivenNodes final : public Policy {
 public:
     std::optional<Instant> decide(World& world) override {

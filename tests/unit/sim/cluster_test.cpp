@@ -53,7 +53,7 @@ TEST(SimCluster, a_pod_beyond_the_nodes_gpus_is_failed_by_the_kubelet) {
     EXPECT_EQ(world.cluster.figures().kubelet_rejections, 1u);
 }
 
-TEST(SimCluster, a_second_bind_is_told_where_the_pod_already_is) {
+TEST(SimCluster, a_second_bind_reports_where_the_pod_already_is) {
     SimWorld world;
     world.create(make_job("a", JobKind::notebook, 1, 1));
     const PodFacts pod = world.only_pod();
@@ -84,16 +84,16 @@ TEST(SimCluster, a_failed_rank_is_replaced_up_to_the_backoff_limit_then_the_job_
         world.run_for(Duration{10'000});
     }
     EXPECT_EQ(failed, static_cast<std::size_t>(settings.backoff_limit) + 1);
-    // While it is tried again nobody is told that it has failed.
-    std::vector<WorkloadPhase> told;
+    // While the rank is retried, no failure of the job is reported.
+    std::vector<WorkloadPhase> observed;
     for (const Event& event : world.events) {
         const auto* seen = std::get_if<WorkloadObserved>(&event);
-        if (seen != nullptr) told.push_back(seen->workload.phase);
+        if (seen != nullptr) observed.push_back(seen->workload.phase);
     }
-    ASSERT_GE(told.size(), 4u);
-    EXPECT_EQ(std::count(told.begin(), told.end() - 1, WorkloadPhase::active),
-              std::ssize(told) - 1);
-    EXPECT_EQ(told.back(), WorkloadPhase::failed);
+    ASSERT_GE(observed.size(), 4u);
+    EXPECT_EQ(std::count(observed.begin(), observed.end() - 1, WorkloadPhase::active),
+              std::ssize(observed) - 1);
+    EXPECT_EQ(observed.back(), WorkloadPhase::failed);
     EXPECT_EQ(world.cluster.figures().pods_created, failed);
 }
 
@@ -128,14 +128,14 @@ TEST(SimCluster, an_evicted_pod_gets_its_grace_and_a_successor) {
     eviction.id = EffectId{99};
     eviction.epoch = Epoch{1};
     eviction.pod = {before.key, before.uid};
-    eviction.why = "preempted by job team-a/big of higher priority";
+    eviction.why = "preempted by higher-priority job team-a/big";
     eviction.job = {"team-a", "web"};
     world.cluster.carry_out(eviction, world.now, world.events);
     world.run_for(Duration{settings.api_latency_max});
     const auto is_leaving = [&](const PodFacts& pod) { return pod.uid == before.uid; };
     std::vector<PodFacts> pods = world.pods();
     const auto old = std::find_if(pods.begin(), pods.end(), is_leaving);
-    ASSERT_NE(old, pods.end()) << "it is told to stop, not gone at once";
+    ASSERT_NE(old, pods.end()) << "it is terminating, not gone at once";
     EXPECT_TRUE(old->terminating);
     world.run_for(Duration{30'000});
     pods = world.pods();
@@ -204,7 +204,7 @@ TEST(SimCluster, creating_a_job_twice_is_one_job_and_another_of_its_name_is_refu
     world.create(job);
     world.create(job);
     EXPECT_EQ(world.pods().size(), 2u);
-    job.uid = "somebody else's";
+    job.uid = "another";
     world.create(job);
     EXPECT_EQ(world.pods().size(), 2u);
     const auto* outcome = std::get_if<WorkloadOutcome>(&world.events.back());
@@ -260,7 +260,7 @@ TEST(SimCluster, pods_go_with_a_node_that_leaves) {
     EXPECT_EQ(world.only_pod().node, "");  // an orphan, collected and replaced
 }
 
-TEST(SimCluster, a_cordon_is_a_flag_and_a_taint_and_can_be_taken_back) {
+TEST(SimCluster, a_cordon_is_a_flag_and_a_taint_and_can_be_undone) {
     SimWorld world;
     world.disturb(NodeCordoned{"node-1", true});
     world.disturb(NodeCordoned{"node-1", true});
@@ -291,22 +291,22 @@ TEST(SimCluster, a_wake_up_replaces_the_one_before_it) {
               1);
 }
 
-TEST(SimCluster, what_users_are_told_is_kept_counted_and_goes_with_the_job) {
+TEST(SimCluster, user_events_are_counted_and_removed_with_the_job) {
     SimWorld world;
     const JobRecord job = make_job("web", JobKind::inference, 1, 1);
     world.create(job);
     Explanation why;
-    why.sentence = "needs 1 GPU";
+    why.facts = {fact::ClusterMessage{"1 GPU requested"}};
     for (int i = 0; i < 3; ++i) {
         world.cluster.carry_out(ReportPending{job.spec.key, {}, why}, world.now, world.events);
     }
     world.cluster.carry_out(ReportStarted{job.spec.key, {}, {"node-0"}, {}, {}}, world.now,
                             world.events);
-    const std::vector<UserEvent> told = world.cluster.events_of(job.spec.key);
-    ASSERT_EQ(told.size(), 2u);
-    EXPECT_EQ(told[0].reason, "FailedScheduling");
-    EXPECT_EQ(told[0].count, 3);
-    EXPECT_EQ(told[1].message, "Successfully assigned team-a/web to node-0");
+    const std::vector<UserEvent> observed = world.cluster.events_of(job.spec.key);
+    ASSERT_EQ(observed.size(), 2u);
+    EXPECT_EQ(observed[0].reason, "FailedScheduling");
+    EXPECT_EQ(observed[0].count, 3);
+    EXPECT_EQ(observed[1].message, "Successfully assigned team-a/web to node-0");
     world.remove(job);
     EXPECT_TRUE(world.cluster.events_of(job.spec.key).empty());
 }
@@ -350,7 +350,7 @@ TEST(SimCluster, an_unanswered_bind_is_seen_at_once_and_answered_late) {
     EXPECT_TRUE(answered());
 }
 
-std::string life_in_steps_of(Duration step) {
+std::string run_in_steps_of(Duration step) {
     SimWorld world;
     JobRecord job = make_job("llm", JobKind::training, 2, 4);
     world.create(job);
@@ -362,7 +362,7 @@ std::string life_in_steps_of(Duration step) {
 }
 
 TEST(SimCluster, events_do_not_depend_on_how_often_time_is_moved) {
-    EXPECT_EQ(life_in_steps_of(Duration{1}), life_in_steps_of(Duration{60'000}));
+    EXPECT_EQ(run_in_steps_of(Duration{1}), run_in_steps_of(Duration{60'000}));
 }
 
 TEST(SimCluster, a_training_job_is_retired_a_day_after_its_end_even_across_a_restart) {
@@ -380,20 +380,20 @@ TEST(SimCluster, a_training_job_is_retired_a_day_after_its_end_even_across_a_res
     Cluster revived{Settings{}};
     revived.restore({{{job, false}}, {ended}, {}, {}}, {make_node("node-0", 8)},
                     world.now + Duration{3'600'000});
-    std::vector<Event> told;
-    revived.advance(before, told);
+    std::vector<Event> observed;
+    revived.advance(before, observed);
     world.run_for(before - world.now);
     EXPECT_EQ(world.pods().size(), 1u);
     EXPECT_EQ(revived.pods_count(), 1u);
     world.events.clear();
-    told.clear();
+    observed.clear();
     world.cluster.advance(due, world.events);
-    revived.advance(due, told);
-    ASSERT_EQ(told.size(), 2u);
-    EXPECT_EQ(to_archive(told[0]), to_archive(Event{WorkloadRemoved{job.spec.key, job.uid}}));
-    EXPECT_EQ(to_archive(told[1]), to_archive(Event{PodRemoved{ended.uid}}));
+    revived.advance(due, observed);
+    ASSERT_EQ(observed.size(), 2u);
+    EXPECT_EQ(to_archive(observed[0]), to_archive(Event{WorkloadRemoved{job.spec.key, job.uid}}));
+    EXPECT_EQ(to_archive(observed[1]), to_archive(Event{PodRemoved{ended.uid}}));
     ASSERT_EQ(world.events.size(), 2u);
-    EXPECT_EQ(to_archive(world.events[0]), to_archive(told[0]));
+    EXPECT_EQ(to_archive(world.events[0]), to_archive(observed[0]));
 }
 
 TEST(SimCluster, a_finished_job_whose_details_are_dropped_leaves_nothing_behind) {
@@ -419,7 +419,7 @@ TEST(SimCluster, a_finished_job_whose_details_are_dropped_leaves_nothing_behind)
     EXPECT_FALSE(world.cluster.log_of(pod.key).has_value());
 }
 
-TEST(SimCluster, one_that_others_use_too_keeps_its_finished_jobs) {
+TEST(SimCluster, a_shared_cluster_keeps_its_finished_jobs) {
     SimWorld world;
     JobRecord job = make_job("llm", JobKind::training, 1, 8);
     job.spec.run_time_expected = Duration{20'000};
@@ -433,7 +433,7 @@ TEST(SimCluster, one_that_others_use_too_keeps_its_finished_jobs) {
     EXPECT_TRUE(world.cluster.log_of(pod.key).has_value());
 }
 
-TEST(SimCluster, a_restored_cluster_goes_on_where_it_was) {
+TEST(SimCluster, a_restored_cluster_continues_where_it_was) {
     SimWorld world;
     const JobRecord training = make_job("llm", JobKind::training, 2, 4);
     const JobRecord service = make_job("web", JobKind::inference, 1, 1);
@@ -448,17 +448,17 @@ TEST(SimCluster, a_restored_cluster_goes_on_where_it_was) {
     known.nodes = {*world.cluster.find_node("node-0"), *world.cluster.find_node("node-1"),
                    make_node("node-9", 1)};
     PodFacts unknown = known.pods[0];
-    unknown.uid = "of a job nobody knows";
+    unknown.uid = "of an unknown job";
     unknown.job = "forgotten";
     known.pods.push_back(unknown);
 
     Cluster revived{Settings{}};
     revived.restore(known, {make_node("node-0", 8), make_node("node-1", 8)}, world.now);
-    std::vector<Event> told;
-    revived.announce(known, told);
-    EXPECT_EQ(to_archive(told[0]), to_archive(Event{NodeRemoved{"node-9"}}));
-    EXPECT_EQ(to_archive(told[1]), to_archive(Event{PodRemoved{unknown.uid}}));
-    EXPECT_TRUE(std::holds_alternative<CacheSynced>(told.back()));
+    std::vector<Event> observed;
+    revived.announce(known, observed);
+    EXPECT_EQ(to_archive(observed[0]), to_archive(Event{NodeRemoved{"node-9"}}));
+    EXPECT_EQ(to_archive(observed[1]), to_archive(Event{PodRemoved{unknown.uid}}));
+    EXPECT_TRUE(std::holds_alternative<CacheSynced>(observed.back()));
     EXPECT_TRUE(revived.find_node("node-0")->unschedulable);
 
     std::vector<Event> later;

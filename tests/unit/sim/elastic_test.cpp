@@ -60,8 +60,8 @@ TEST_F(SimElastic, more_ranks_are_made_and_those_that_wait_go_at_once) {
     EXPECT_EQ(ranks(), (std::set<std::int32_t>{0, 1, 2}));
 }
 
-// As the API server's watch does, also of a change whose asker is not there any more to hear the
-// answer: of it the scheduler learns in no other way (simulated world 11182).
+// Like the API server's watch, also for a resize whose sender is gone: the scheduler has no other
+// way to learn of it (seed 11182).
 TEST_F(SimElastic, every_change_of_size_and_the_end_are_shown) {
     const auto shown = [&] {
         std::vector<std::pair<std::int64_t, WorkloadPhase>> out;
@@ -80,7 +80,7 @@ TEST_F(SimElastic, every_change_of_size_and_the_end_are_shown) {
     EXPECT_EQ(shown().back(), (Shown::value_type{2, WorkloadPhase::complete}));
     world.events.clear();
     world.cluster.announce({}, world.events);
-    EXPECT_EQ(shown(), (Shown{{2, WorkloadPhase::complete}})) << "and who reads all reads it too";
+    EXPECT_EQ(shown(), (Shown{{2, WorkloadPhase::complete}})) << "a full list shows it too";
 }
 
 TEST_F(SimElastic, only_the_size_that_was_meant_is_changed) {

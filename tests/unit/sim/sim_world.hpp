@@ -1,5 +1,5 @@
 #pragma once
-// A virtual cluster without a scheduler: the tests themselves say what is created and bound.
+// A virtual cluster without a scheduler: the tests create and bind pods themselves.
 
 #include <gtest/gtest.h>
 

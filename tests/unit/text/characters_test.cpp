@@ -1,10 +1,10 @@
-// Characters that cannot be seen, and tokens, in which none may be.
+// Invisible characters, and tokens, which must not contain any.
 
-#include "daemon/text/characters.hpp"
+#include "text/characters.hpp"
 
 #include <gtest/gtest.h>
 
-#include "daemon/text/token.hpp"
+#include "text/token.hpp"
 
 namespace gpuctl::text {
 namespace {
@@ -60,7 +60,7 @@ TEST(Characters, of_which_scripts_are_made_are_plain_there) {
     EXPECT_EQ(found->bytes_of, "\u00a0");
 }
 
-TEST(Characters, the_first_is_told_with_its_place_among_characters) {
+TEST(Characters, the_first_is_reported_with_its_position_in_characters) {
     EXPECT_EQ(problem_with_invisible("\u00fcb\u200b\u00a0"),
               "contains U+200B ZERO WIDTH SPACE (character 3); remove it");
 }
@@ -74,25 +74,26 @@ TEST(Utf8, is_decoded_and_what_is_none_is_not) {
     }
 }
 
-std::string told(std::string_view content) {
+std::string parsed_token(std::string_view content) {
     const Result<std::string> token = token_of_file(content);
     return token ? "token " + *token : token.error().message;
 }
 
 TEST(Token, of_a_file_is_its_first_word_and_one_line_end_may_follow) {
-    EXPECT_EQ(told("s3cret"), "token s3cret");
-    EXPECT_EQ(told("s3cret\n"), "token s3cret");
-    EXPECT_EQ(told("s3cret\r\n"), "token s3cret");
-    EXPECT_EQ(told("s3cret admin adam\n"), "token s3cret");
-    EXPECT_EQ(told("a.b-c_d~e+f/g==\n"), "token a.b-c_d~e+f/g==");
-    EXPECT_EQ(told(""), "holds no token");
-    EXPECT_EQ(told("\n"), "holds no token");
-    EXPECT_NE(told("\ns3cret\n").find("more than one line"), std::string::npos);
-    EXPECT_NE(told("s3cret\n\n").find("more than one line"), std::string::npos);
-    EXPECT_NE(told(" s3cret\n").find("begins with a blank"), std::string::npos);
-    EXPECT_NE(told("s3c\rret\n").find("U+000D CARRIAGE RETURN (character 4)"), std::string::npos);
-    EXPECT_NE(told("\ufeffs3cret\n").find("byte order mark"), std::string::npos);
-    EXPECT_NE(told("s3cr\u00e9t\n").find("beyond ASCII (character 5)"), std::string::npos);
+    EXPECT_EQ(parsed_token("s3cret"), "token s3cret");
+    EXPECT_EQ(parsed_token("s3cret\n"), "token s3cret");
+    EXPECT_EQ(parsed_token("s3cret\r\n"), "token s3cret");
+    EXPECT_EQ(parsed_token("s3cret admin adam\n"), "token s3cret");
+    EXPECT_EQ(parsed_token("a.b-c_d~e+f/g==\n"), "token a.b-c_d~e+f/g==");
+    EXPECT_EQ(parsed_token(""), "contains no token");
+    EXPECT_EQ(parsed_token("\n"), "contains no token");
+    EXPECT_NE(parsed_token("\ns3cret\n").find("more than one line"), std::string::npos);
+    EXPECT_NE(parsed_token("s3cret\n\n").find("more than one line"), std::string::npos);
+    EXPECT_NE(parsed_token(" s3cret\n").find("begins with a blank"), std::string::npos);
+    EXPECT_NE(parsed_token("s3c\rret\n").find("U+000D CARRIAGE RETURN (character 4)"),
+              std::string::npos);
+    EXPECT_NE(parsed_token("\ufeffs3cret\n").find("byte order mark"), std::string::npos);
+    EXPECT_NE(parsed_token("s3cr\u00e9t\n").find("beyond ASCII (character 5)"), std::string::npos);
 }
 
 TEST(Token, is_quoted_in_no_message) {

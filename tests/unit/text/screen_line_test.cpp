@@ -1,6 +1,6 @@
-// Lines as a terminal shows them.
+// Lines in the form in which a terminal shows them.
 
-#include "daemon/text/screen_line.hpp"
+#include "text/screen_line.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Addresses that are taken, for what, and those that are refused, with which words.
+// Addresses that are accepted, with their parts, and addresses that are refused, with the message.
 
-#include "daemon/text/url.hpp"
+#include "text/url.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -53,6 +53,7 @@ TEST(Url, good_ones_are_taken_apart_and_written_in_one_way) {
          {true, "xn--bcher-kva.example", 443, ""},
          "https://xn--bcher-kva.example"},
         {"http://1.example", {false, "1.example", 80, ""}, "http://1.example"},
+        {"http://127.0.0.1x/a", {false, "127.0.0.1x", 80, "/a"}, "http://127.0.0.1x/a"},
         {long_url.c_str(), {false, longest, 80, ""}, long_url.c_str()},
     };
     for (const Good& row : table) {
@@ -118,29 +119,29 @@ TEST(Url, bad_ones_are_refused_with_what_is_wrong) {
         {"http://h:" + std::string(300, '9'), "...; ports go from 1 to 65535"},
         {"http://h:08000", "has port 08000; write it without leading zeros"},
         {"http://h:00", "leading zeros"},
-        {"http://h:-1", "has \"-1\" for a port"},
-        {"http://h:+80", "has \"+80\" for a port"},
-        {"http://h:80x", "has \"80x\" for a port"},
-        {"http://h:0x50", "has \"0x50\" for a port"},
+        {"http://h:-1", "has \"-1\" as port"},
+        {"http://h:+80", "has \"+80\" as port"},
+        {"http://h:80x", "has \"80x\" as port"},
+        {"http://h:0x50", "has \"0x50\" as port"},
         {"http://h:80:90", "several colons"},
-        {"http://::1", "several colons; an IPv6 address stands in brackets: [::1]"},
+        {"http://::1", "several colons; write an IPv6 address in brackets: [::1]"},
         {"http://::1:8000", "several colons"},
         {"http://[::1", "has a [ without a ]"},
-        {"http://[]", "is no IPv6 address"},
-        {"http://[h]", "is no IPv6 address"},
-        {"http://[127.0.0.1]", "is no IPv6 address"},
-        {"http://[::1]x", "behind the ]"},
-        {"http://[::1]8000", "behind the ]"},
+        {"http://[]", "is not an IPv6 address"},
+        {"http://[h]", "is not an IPv6 address"},
+        {"http://[127.0.0.1]", "is not an IPv6 address"},
+        {"http://[::1]x", "after the ]"},
+        {"http://[::1]8000", "after the ]"},
         {"http://[fe80::1%]", "IPv6 zone"},
         {"http://[fe80::1%a/b]", "without a ]"},
         {"http://[fe80::1%a%20b]", "IPv6 zone"},
-        {"http://[12345::]", "is no IPv6 address"},
-        {"http://256.0.0.1", "is no IPv4 address"},
-        {"http://127.1", "is no IPv4 address"},
-        {"http://127.0.0.01", "is no IPv4 address"},
-        {"http://2130706433", "is no IPv4 address"},
-        {"http://0x7f000001", "is no IPv4 address"},
-        {"http://1.2.3.4.5", "is no IPv4 address"},
+        {"http://[12345::]", "is not an IPv6 address"},
+        {"http://256.0.0.1", "is not an IPv4 address"},
+        {"http://127.1", "is not an IPv4 address"},
+        {"http://127.0.0.01", "is not an IPv4 address"},
+        {"http://2130706433", "is not an IPv4 address"},
+        {"http://0x7f000001", "is not an IPv4 address"},
+        {"http://1.2.3.4.5", "is not an IPv4 address"},
         {"http://h..x", "has an empty part in its host"},
         {"http://.h", "has an empty part in its host"},
         {"http://.", "has an empty part in its host"},
@@ -151,7 +152,7 @@ TEST(Url, bad_ones_are_refused_with_what_is_wrong) {
         {"http://h\\x", "contains a backslash"},
         {"http://" + std::string(64, 'a'), "a part of 64 characters"},
         {"http://" + std::string(100, 'a') + "." + std::string(200, 'b'), "host of 301 characters"},
-        {"http://h/" + std::string(3'000, 'p'), "has 3009 bytes; 2048 are the most"},
+        {"http://h/" + std::string(3'000, 'p'), "has 3009 bytes; at most 2048 are allowed"},
         {"http://h/a//b", "an empty part in its path"},
         {"http://h//b", "an empty part in its path"},
         {"http://h/../x", "has a \"..\" in its path"},
@@ -203,7 +204,7 @@ TEST(HostPort, of_an_address_to_listen_on) {
     EXPECT_EQ(read("h:65536"), "has port 65536; ports go from 0 to 65535");
     EXPECT_EQ(read("h:4294967376"), "has port 4294967376; ports go from 0 to 65535");
     EXPECT_EQ(read("h:00"), "has port 00; write it without leading zeros");
-    EXPECT_EQ(read("h:"), "has a colon without a port behind it");
+    EXPECT_EQ(read("h:"), "has a colon without a port after it");
     EXPECT_EQ(read(""), "is empty");
     EXPECT_EQ(read("h: 80"), "contains a space (character 3)");
     EXPECT_NE(read("::1:8000").find("several colons"), std::string::npos);
@@ -211,7 +212,7 @@ TEST(HostPort, of_an_address_to_listen_on) {
     EXPECT_NE(read("::1").find("[::1]"), std::string::npos);
 }
 
-TEST(Host, stands_by_itself_with_brackets_or_without) {
+TEST(Host, may_be_alone_with_or_without_brackets) {
     EXPECT_EQ(parse_host("fd00::1").value(), "fd00::1");
     EXPECT_EQ(parse_host("[fd00::1]").value(), "fd00::1");
     EXPECT_EQ(parse_host("FE80::1%eth0").value(), "fe80::1%eth0");
@@ -246,8 +247,15 @@ TEST(Host, loopback_is_known_in_all_its_forms) {
     }
 }
 
-// What is taken here, Boost.URL takes, and for the same.
-RC_GTEST_PROP(UrlProperty, what_is_taken_another_parser_reads_alike, ()) {
+// Every address accepted here is accepted by Boost.URL, with the same parts.
+//
+// The zone of an IPv6 host, "%25a" (RFC 6874), is taken out of the text: Boost.URL 1.81 refuses it.
+std::string without_zone(std::string text) {
+    if (const auto at = text.find("%25a]"); at != text.npos) text.erase(at, 4);
+    return text;
+}
+
+RC_GTEST_PROP(UrlProperty, what_is_accepted_another_parser_reads_alike, ()) {
     const auto piece = rc::gen::element<std::string>(
         "http://", "https://", "HTTP://", "h", "lab.example", "127.0.0.1", "[::1]", "[fe80::1%25a]",
         ":", "8000", "65535", "65536", "0", "/", "/gpuctl", "/a%20b", "..", "@", "?", "#", "%", "_",
@@ -260,11 +268,16 @@ RC_GTEST_PROP(UrlProperty, what_is_taken_another_parser_reads_alike, ()) {
     if (has_scheme) text.insert(0, "http://");
     const Result<Url> ours = parse_url(text);
     if (!ours) return;
-    const auto theirs = boost::urls::parse_uri(text);
+    // A host that only begins like an address, "127.0.0.1x", is a name (RFC 3986, 3.2.2). Boost.URL
+    // 1.81 reads the address and makes the rest the path.
+    constexpr std::string_view kAddress = "127.0.0.1";
+    if (ours->host.starts_with(kAddress) && ours->host != kAddress) return;
+    const std::string shown = without_zone(text);
+    const auto theirs = boost::urls::parse_uri(shown);
     RC_ASSERT(theirs.has_value());
-    std::string host = lower_case(std::string{theirs->host_address()});
-    if (const auto at = host.find("%25"); at != host.npos) host.erase(at + 1, 2);
-    RC_ASSERT(host == ours->host);
+    const bool has_zone = shown != text;
+    const std::string host = lower_case(std::string{theirs->host_address()});
+    RC_ASSERT(host + (has_zone ? "%a" : "") == ours->host);
     const unsigned port = theirs->has_port() ? theirs->port_number() : ours->is_https ? 443 : 80;
     RC_ASSERT(port == ours->port);
     std::string path{theirs->encoded_path()};

@@ -1,11 +1,12 @@
-// When a job starts, by a copy of the engine that is lived on. Each of these once told a time that
-// the same engine did not keep.
+// When a job starts, by simulation of a copy of the engine. Each of these is a regression: the same
+// engine did not keep the estimated time.
 
 #include "scheduler/whatif/foresee.hpp"
 
 #include <gtest/gtest.h>
 
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -39,13 +40,13 @@ Policy policy_of(std::vector<QueuePolicy> queues) {
     return policy;
 }
 
-// While one of x runs y goes first; when it has ended both hold nothing, and x came first.
+// While one job of x runs y goes first; when it has ended both hold nothing, and x came first.
 TEST(Foresee, that_another_queue_goes_first_once_it_holds_nothing) {
     EngineWorld world;
     QueuePolicy x{"x", 0, 3, {}, {}};
     QueuePolicy y{"y", 0, 1, {}, {}};
     Policy policy = policy_of({x, y});
-    policy.usage_half_life = Duration{};  // else x would have had more lately
+    policy.usage_half_life = Duration{};  // else x would have more recent usage
     world.set(policy);
     world.add(node("a", 8));
     world.add(limited("b0", 8, 30, "x", "e1"));
@@ -62,7 +63,7 @@ TEST(Foresee, that_another_queue_goes_first_once_it_holds_nothing) {
     EXPECT_EQ(until(world, second->likely), Duration::seconds(30 + 240));
 }
 
-// Two halves of two nodes are free, which is no node.
+// Half of each of two nodes is free, and no complete node.
 TEST(Foresee, that_gaps_on_several_nodes_are_no_room) {
     EngineWorld world;
     world.add(node("a", 4));
@@ -82,7 +83,7 @@ TEST(Foresee, that_gaps_on_several_nodes_are_no_room) {
     EXPECT_EQ(until(world, first->latest), Duration::seconds(1'800));
 }
 
-// The one with the guarantee goes first, however long the other has waited.
+// The queue with the guarantee goes first, however long the other job has waited.
 TEST(Foresee, that_a_guarantee_comes_before_age) {
     EngineWorld world;
     QueuePolicy q{"q", 0, 1, {}, {}};
@@ -127,7 +128,7 @@ TEST(Foresee, that_what_outlived_its_guess_ends_later_also_when_nothing_happened
     EXPECT_EQ(until(world, start_of(world, "waits")->likely), Duration::seconds(60));
 }
 
-// Of 4 GPUs that the queue may hold 2 come free at a time.
+// Of the queue's maximum of 4 GPUs, 2 are released at a time.
 TEST(Foresee, that_those_ahead_use_up_the_maximum) {
     EngineWorld world;
     world.set(policy_of({QueuePolicy{"q", 0, 1, {}, whole_gpus(4)}}));
@@ -143,8 +144,8 @@ TEST(Foresee, that_those_ahead_use_up_the_maximum) {
     EXPECT_EQ(until(world, start_of(world, "d")->likely), Duration::seconds(60));
 }
 
-// Under a limit nothing is kept for the first: what it is told is no promise.
-// A job of 4 GPUs waits under a limit of 4, behind one of 2 that ends.
+// Under a limit nothing is reserved for the head: its estimate is no reservation. A job of 4 GPUs
+// waits under a limit of 4, behind a job of 2 GPUs that ends.
 void wait_under_a_limit(EngineWorld& world, HeadOfLine head) {
     Policy policy = policy_of({QueuePolicy{"q", 0, 1, {}, whole_gpus(4)}});
     policy.pools.front().backfill.head = head;
@@ -196,13 +197,13 @@ TEST(Foresee, that_a_reason_beside_it_tells_no_other_time) {
     world.add(limited("wide", 8, 100));
     world.run();
     Explanation blocker = explain_job(world.engine.state(), {"team-a", "wide"}).front();
-    const std::string before = blocker.sentence;
+    const std::string before = wording::sentence(blocker);
     keep_to(std::nullopt, blocker);
-    EXPECT_EQ(blocker.sentence, before) << "nothing else says when";
+    EXPECT_EQ(wording::sentence(blocker), before) << "nothing else says when";
     keep_to(start_of(world, "wide"), blocker);
-    EXPECT_EQ(blocker.sentence,
-              "needs 8 GPUs on one node; pool default has 2 of 8 GPUs free, at most 2 on one node; "
-              "it is first in line");
+    EXPECT_EQ(wording::sentence(blocker),
+              "8 GPUs requested on one node; pool default: 2 of 8 GPUs free, at most 2 on one "
+              "node; it is the head-of-line job");
 }
 
 }  // namespace

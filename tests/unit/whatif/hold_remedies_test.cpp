@@ -1,4 +1,4 @@
-// Remedies of jobs that are held for what more room would not mend.
+// Remedies of jobs that are held for a reason that more room would not resolve.
 
 #include <gtest/gtest.h>
 

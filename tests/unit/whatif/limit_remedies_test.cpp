@@ -1,4 +1,4 @@
-// Changes by those who set limits: how far one is raised, alone or beside another change.
+// Changes by administrators of limits: how far a limit is raised, alone or with another change.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace gpuctl::whatif {
 namespace {
 
-// Whom else a limit holds up goes first when it is raised.
+// Jobs before it that the same limit blocks go first when the limit is raised.
 TEST(LimitRemedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too) {
     EngineWorld world;
     Policy policy = namespace_of_at_most(4);
@@ -24,9 +24,9 @@ TEST(LimitRemedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too
     world.add(pod("third", "third", 3));
     world.run();
     EXPECT_EQ(sentence_of(world, "ahead", ChangeKind::higher_limits),
-              "it would start if namespace team-a might hold 6 GPUs instead of 4");
+              "it would start if the maximum of namespace team-a were 6 GPUs instead of 4");
     EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
-              "it would start if namespace team-a might hold 10 GPUs instead of 4");
+              "it would start if the maximum of namespace team-a were 10 GPUs instead of 4");
 
     policy.tenants.front().gpu_maximum = std::nullopt;
     policy.pools.front().queues.front().maximum = whole_gpus(4);
@@ -47,12 +47,13 @@ TEST(LimitRemedies, a_limit_is_raised_so_far_that_those_ahead_under_it_start_too
         BudgetPolicy{gpu_time(whole_gpus(10), Duration::seconds(3600)), kDay, Instant{}, {}};
     world.set(policy);
     world.plan();
-    // What is left of the day: of the 4 GPUs that run, of 2 ahead of it and of its own 4.
+    // The rest of the day: for the 4 GPUs that run, for 2 GPUs before it and for its own 4.
     EXPECT_EQ(sentence_of(world, "second", ChangeKind::higher_limits),
               "it would start if the budget of queue default were 237.223 GPU-hours instead of 10");
 }
 
-// 6 GPUs are used, 2 kept back: no more may be held. But what was lent is taken back for it then.
+// 6 GPUs are used, 2 reserved by a queue: no more may be held. But lent capacity is reclaimed for
+// it then.
 TEST(LimitRemedies, a_limit_is_raised_also_where_others_keep_the_rest_back) {
     EngineWorld world;
     Policy policy = queue_of_at_most(2);
@@ -144,7 +145,7 @@ TEST(LimitRemedies, of_the_limits_of_gpu_models_only_the_one_that_is_enough_is_r
               "it would start if the maximum of queue default of H100 were 4 GPUs instead of 1");
 }
 
-// A queue's limit and a full node: neither alone is enough.
+// The limit of a queue and a full node: no single change is sufficient.
 TEST(LimitRemedies, two_changes_are_told_where_no_single_one_does) {
     EngineWorld world;
     world.set(queue_of_at_most(2));
@@ -165,7 +166,7 @@ TEST(LimitRemedies, two_changes_are_told_where_no_single_one_does) {
     EXPECT_EQ(both.kind, ChangeKind::two_changes);
     EXPECT_EQ(both.sentence,
               "it would start if the maximum of queue default were 3 GPUs instead of 2, and "
-              "team-a/b1 ended, which holds 2 GPUs");
+              "team-a/b1 (2 GPUs) ended");
     ASSERT_EQ(both.parts.size(), 2u);
     EXPECT_EQ(both.parts[0].kind, ChangeKind::higher_limits);
     EXPECT_EQ(both.parts[1].kind, ChangeKind::job_ends);
@@ -174,7 +175,7 @@ TEST(LimitRemedies, two_changes_are_told_where_no_single_one_does) {
                                          jobs_move, job_ends, more_nodes, two_changes}));
 }
 
-// A reader of the program: told 15, where 9 were enough.
+// Regression: 15 was reported, where 9 was sufficient.
 TEST(LimitRemedies, a_limit_is_raised_no_further_than_what_gives_way_under_it_leaves_to_do) {
     EngineWorld world;
     Policy policy = namespace_of_at_most(8);
@@ -192,18 +193,18 @@ TEST(LimitRemedies, a_limit_is_raised_no_further_than_what_gives_way_under_it_le
     world.add(high);
     world.run();
     EXPECT_EQ(sentence_of(world, "high", ChangeKind::higher_limits),
-              "it would start if namespace team-a might hold 9 GPUs instead of 8, and that would "
-              "push out team-a/low (6 GPUs)");
+              "it would start if the maximum of namespace team-a were 9 GPUs instead of 8, and "
+              "that would preempt team-a/low (6 GPUs)");
     policy.tenants.clear();
     policy.pools.front().queues.front().maximum = whole_gpus(8);
     world.set(policy);
     world.run();
     EXPECT_EQ(sentence_of(world, "high", ChangeKind::higher_limits),
               "it would start if the maximum of queue default were 9 GPUs instead of 8, and that "
-              "would push out team-a/low (6 GPUs)");
+              "would preempt team-a/low (6 GPUs)");
 }
 
-// With the other of its queue gone the queue holds less, and its maximum needs less.
+// Without the other job of its queue less is held, and the maximum needs to be raised less.
 TEST(LimitRemedies, beside_the_end_of_a_job_a_limit_is_raised_no_further_than_that_leaves_to_do) {
     EngineWorld world;
     world.set(queue_of_at_most(2));
@@ -217,7 +218,7 @@ TEST(LimitRemedies, beside_the_end_of_a_job_a_limit_is_raised_no_further_than_th
     world.run();
     EXPECT_EQ(sentence_of(world, "a2", ChangeKind::two_changes),
               "it would start if the maximum of queue default were 4 GPUs instead of 2, and "
-              "team-a/a1 ended, which holds 2 GPUs");
+              "team-a/a1 (2 GPUs) ended");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Remedies that move others: what is told, and what is not told although the columns would have it.
+// Remedies that move other jobs: which are reported, and which are not although the columns would
+// allow them.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@ using test::EngineWorld;
 using test::node;
 using test::pod;
 
-// Two nodes of four GPUs, or as many as are asked for.
+// Two nodes of four GPUs, or as many as requested.
 class FourEach {
 public:
     explicit FourEach(Policy policy = {}) {
@@ -57,13 +58,13 @@ TEST(Moves, are_told_with_their_places_and_what_the_clock_says_they_cost) {
     halves.run_on("b", FourEach::work("goes", 2, true));
     halves.world.add(FourEach::work("wide", 4));
     halves.world.run();
-    // Nothing happens any more, but it goes on working.
+    // Nothing happens any more, but the job continues.
     halves.world.now = halves.world.now + Duration::seconds(601);
     const std::optional<Remedy> move = halves.move_for("wide");
     ASSERT_TRUE(move.has_value());
     EXPECT_EQ(move->sentence,
               "it would start now if 1 job moved: team-a/goes (2 GPUs) from b to a; 21 GPU-minutes "
-              "of work would be done again; nobody is moved unless you do it");
+              "of work would be repeated; gpuctl moves no job by itself");
     ASSERT_EQ(move->moves.size(), 1u);
     const MovedPod expected{"goes", "b", "a"};
     EXPECT_EQ(move->moves.front().pods, std::vector<MovedPod>{expected});
@@ -84,7 +85,7 @@ TEST(Moves, are_not_told_when_somebody_else_would_take_what_the_moved_comes_back
         halves.run_on("a", FourEach::work("stays", 2));
         halves.run_on("b", goes);
         halves.world.add(FourEach::work("wide", 4));
-        if (is_contested) halves.world.add(next);  // the maximum of its queue keeps it waiting
+        if (is_contested) halves.world.add(next);  // the maximum of its queue blocks it
         halves.world.run();
         EXPECT_EQ(halves.move_for("wide").has_value(), !is_contested);
     }
@@ -97,7 +98,7 @@ TEST(Moves, stop_nobody_for_who_comes_back) {
         facts.topology.rack = name;
         halves.world.add(facts);
     }
-    // Two ranks in one rack, of a priority that would stop `small` on a.
+    // Two ranks in one rack, of a priority that would preempt `small` on a.
     for (PodFacts rank : test::gang("goes", 2, 1)) {
         rank.preemptible = true;
         rank.priority = 100;
@@ -115,7 +116,7 @@ TEST(Moves, stop_nobody_for_who_comes_back) {
     EXPECT_EQ(move->moves[1].key.name, "small");
 }
 
-// What the first leaves is taken by one that waits behind, before the second has stopped.
+// A job behind uses what the first releases, before the second has stopped.
 TEST(Moves, are_not_told_when_they_help_only_if_all_stop_at_one_moment) {
     for (const bool is_contested : {false, true}) {
         FourEach halves{4};
@@ -165,7 +166,7 @@ TEST(Moves, are_found_among_many_jobs_where_least_is_missing) {
         many.run_on("n" + number, FourEach::work("stays-" + number, 1));
     }
     PodFacts light = FourEach::work("light", 1, true);
-    light.restart_cost = Duration::seconds(3'600);  // the dearest of all
+    light.restart_cost = Duration::seconds(3'600);  // the most expensive of all
     many.run_on("n39", light);
     many.world.add(FourEach::work("wide", 4));
     many.world.run();

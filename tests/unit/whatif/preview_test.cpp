@@ -1,4 +1,4 @@
-// What another policy would have made of the past.
+// The past under another policy.
 
 #include "scheduler/whatif/preview.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kStart = 1'000'000;
 
-// A past told by hand: what came, when it ran, when it ended. Times are in seconds.
+// A past written by hand: what came, when it ran, when it ended. Times are in seconds.
 class Past {
 public:
     Past() {
@@ -85,7 +85,7 @@ Preview preview_of(const PastWindow& past, const Policy& policy) {
     return found ? *found : Preview{};
 }
 
-// Whoever was deleted waits no longer, and of two waits the 95th percentile is the longer one.
+// A deleted job waits no longer, and of two waits the 95th percentile is the longer one.
 TEST(Preview, who_was_given_up_waited_until_then) {
     Past past;
     past.put(0, PolicyChanged{queues(0)});
@@ -102,7 +102,8 @@ TEST(Preview, who_was_given_up_waited_until_then) {
     EXPECT_EQ(told.wait_mean_in_fact, Duration::seconds(15));
 }
 
-// A reader saw a job that had waited for nine minutes told as five: nothing had happened since.
+// Regression: a job that had waited for nine minutes was shown with five, because nothing had
+// happened since.
 TEST(Preview, who_waits_in_silence_waits_until_now) {
     Past past;
     past.put(0, PolicyChanged{queues(0)});
@@ -165,13 +166,13 @@ TEST(Preview, a_run_time_nobody_saw_is_that_of_others_of_the_namespace) {
     const Preview told = preview_of(past.since(5), Policy{});
     EXPECT_EQ(told.jobs_run_time_guessed, 2);
     EXPECT_EQ(told.all.before.not_started, 0);
-    // It starts at 200 s, takes the 100 s of its like, and lets the last one in at 300 s.
+    // It starts at 200 s, takes the 100 s of a similar job, and lets the last one in at 300 s.
     EXPECT_EQ(told.all.before.p95, Duration::seconds(270));
     EXPECT_EQ(told.all.before.mean.ms(), (90'000 + 180'000 + 270'000) / 3);
 }
 
-// Of low priority and all of the node; at 50 it makes way for one that came, and runs again
-// from 80.
+// Of low priority, on the whole node; at 50 it is preempted by a job that came, and runs again from
+// 80.
 Past one_is_stopped_for_another(Duration checkpoint_interval) {
     Past past;
     PodFacts longer = test::pod("long-1", "long", 8);
@@ -206,12 +207,12 @@ TEST(Preview, who_was_stopped_by_us_and_made_again_is_one_job_that_comes_once) {
     const Preview told = preview_of(one_is_stopped_for_another(Duration{}).since(5), Policy{});
     EXPECT_EQ(told.all.jobs, 2);
     EXPECT_EQ(told.all.before.mean, told.all.after.mean);
-    // In vain, as it starts at once here, then the other, then from the beginning.
+    // In vain, because it starts at once here, then the other job, then from the beginning.
     EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
 }
 
-// Controllers make it again while the old one still ends: it came twice, and the second stood in
-// everybody's way.
+// Regression: a controller created the replacement while the old pod was terminating, so the pod
+// came twice, and the second blocked every other job.
 TEST(Preview, who_was_made_again_before_it_was_gone_is_one_job_that_comes_once) {
     Past past;
     PodFacts longer = test::pod("long-1", "long", 8);
@@ -248,7 +249,7 @@ TEST(Preview, who_was_made_again_before_it_was_gone_is_one_job_that_comes_once) 
     EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 100) * 1'000 * 8);
 }
 
-// A disruption budget kept it, and twenty seconds later its user deleted it: it had run for a
+// A disruption budget protected it, and twenty seconds later its user deleted it: it had run for a
 // minute.
 TEST(Preview, a_pod_whose_eviction_was_refused_was_not_stopped_by_us) {
     Past past;
@@ -298,7 +299,7 @@ TEST(Preview, says_which_queues_are_gone_and_who_was_in_them) {
 TEST(Preview, what_was_done_to_the_last_checkpoint_is_not_done_again) {
     const Preview told =
         preview_of(one_is_stopped_for_another(Duration::seconds(15)).since(5), Policy{});
-    // In fact it had done 30 s when it was stopped, so that it needs 130 s; here 45 s.
+    // Really it had done 30 s when it was preempted, so it needs 130 s; here 45 s.
     EXPECT_EQ(told.all.before.gpu_ms, (45 + 29 + 85) * 1'000 * 8);
     Policy none_is_stopped;
     none_is_stopped.evictions_per_job_per_hour = 0;

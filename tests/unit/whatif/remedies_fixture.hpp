@@ -1,5 +1,6 @@
 #pragma once
-// What tests of remedies share: the one of a kind that a waiting job is told, and who is limited.
+// Shared by the tests of remedies: the remedy of a kind for a waiting job, and a policy with a
+// quota.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +35,7 @@ inline Policy queue_of_at_most(std::int64_t gpus) {
     return policy;
 }
 
-// In a queue that is no limit.
+// With a queue that is no limit.
 inline Policy namespace_of_at_most(std::int64_t gpus) {
     Policy policy = queue_of_at_most(64);
     TenantPolicy& tenant = policy.tenants.emplace_back();

@@ -1,4 +1,5 @@
-// Changes by those who run the cluster: the end of jobs, nodes, and whom a change pushes out.
+// Changes by other users and administrators: the end of jobs, new nodes, and the jobs that a change
+// evicts.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ TEST(Remedies, a_search_that_is_told_to_end_keeps_what_it_found_and_says_so) {
     EXPECT_TRUE(none->ended_early);
 }
 
-// All at once the wide gang takes what the small job would get of it rank by rank.
+// If all ranks end at once, the wide gang takes what the small job would get rank by rank.
 TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
     EngineWorld world;
     world.add(node("a", 4));
@@ -55,7 +56,7 @@ TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
     }
 }
 
-// One by one, the second is for the small job; both at once are for the wide one ahead of it.
+// One by one, the second node is for the small job; both at once are for the wide job before it.
 TEST(Remedies, the_fewest_nodes_help_one_by_one_and_all_at_once) {
     EngineWorld world;
     world.add(node("a", 4));
@@ -86,10 +87,10 @@ TEST(Remedies, the_end_of_a_job_that_starts_only_some_of_the_pods_says_how_many)
     for (int i = 0; i < 3; ++i) world.add(pod("many-" + std::to_string(i), "many", 3));
     world.run();
     EXPECT_EQ(sentence_of(world, "many", ChangeKind::job_ends),
-              "2 of its 3 waiting pods would start if team-a/runs ended, which holds 6 GPUs");
+              "2 of its 3 waiting pods would start if team-a/runs (6 GPUs) ended");
 }
 
-// What a namespace may hold is the same in all pools.
+// The quota of a namespace spans all pools.
 TEST(Remedies, a_job_of_another_pool_ends_where_it_holds_what_the_namespace_may) {
     EngineWorld world;
     Policy policy = queue_of_at_most(64);
@@ -114,7 +115,7 @@ TEST(Remedies, a_job_of_another_pool_ends_where_it_holds_what_the_namespace_may)
     world.run();
     ASSERT_EQ(world.node_of("late"), "");
     EXPECT_EQ(sentence_of(world, "late", ChangeKind::job_ends),
-              "it would start if team-a/runs ended, which holds 1 GPU");
+              "it would start if team-a/runs (1 GPU) ended");
 }
 
 TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
@@ -136,7 +137,7 @@ TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
                      [](const Remedy& one) { return one.kind == ChangeKind::other_queue; });
     ASSERT_NE(queue, found->found.end());
     EXPECT_EQ(queue->sentence,
-              "it would start now in queue free, and that would push out team-a/low (4 GPUs)");
+              "it would start now in queue free, and that would preempt team-a/low (4 GPUs)");
     ASSERT_EQ(queue->stops.size(), 1u);
     EXPECT_EQ(queue->stops[0].key, (ObjectKey{"team-a", "low"}));
     for (const Remedy& one : found->found) {
@@ -144,7 +145,7 @@ TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
     }
 }
 
-// As soon as one rank has gone, the low job is in the way of the other half; with both gone it is
+// As soon as one rank has ended, the low job blocks the other half; if both end at once it does
 // not.
 TEST(Remedies, whom_a_change_pushes_out_in_one_way_of_doing_it_is_told_as_up_to) {
     EngineWorld world;
@@ -161,16 +162,15 @@ TEST(Remedies, whom_a_change_pushes_out_in_one_way_of_doing_it_is_told_as_up_to)
     world.add(high);
     world.run();
     EXPECT_EQ(sentence_of(world, "high", ChangeKind::job_ends),
-              "it would start if team-a/runs ended, which holds 8 GPUs, and that would push out "
+              "it would start if team-a/runs (8 GPUs) ended, and that would preempt "
               "team-a/low (up to 4 GPUs)");
-    EXPECT_EQ(
-        sentence_of(world, "high", ChangeKind::more_nodes),
-        "it would start with 1 more node like a, and that would push out team-a/low (4 GPUs)");
+    EXPECT_EQ(sentence_of(world, "high", ChangeKind::more_nodes),
+              "it would start with 1 more node like a, and that would preempt team-a/low (4 GPUs)");
 }
 
-// Deleted, it is on its way out for a while. Then the wide gang, which counts on what is about to
-// be free, has the first that started stopped and takes all of it; with all of it free at once it
-// comes too late.
+// A deleted job is terminating for a while. Then the wide gang, which counts on room that will be
+// free soon, preempts the job that started first and takes all of it; if all of it is free at once
+// it comes too late.
 TEST(Remedies, an_end_that_helps_only_without_grace_is_none) {
     const auto told = [](bool is_wide_there) {
         EngineWorld world;
@@ -200,12 +200,12 @@ TEST(Remedies, an_end_that_helps_only_without_grace_is_none) {
         EXPECT_EQ(world.node_of("asked"), "");
         return sentence_of(world, "asked", ChangeKind::job_ends);
     };
-    EXPECT_EQ(told(false), "it would start if team-a/runs ended, which holds 6 GPUs");
+    EXPECT_EQ(told(false), "it would start if team-a/runs (6 GPUs) ended");
     EXPECT_EQ(told(true), "");
 }
 
-// As soon as the rank that runs has gone, the small job starts in its place and gives way again to
-// the other rank.
+// As soon as the running rank has ended, the small job starts in its place and is preempted again
+// by the other rank.
 TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none) {
     EngineWorld world;
     Policy policy = queue_of_at_most(64);
@@ -224,7 +224,7 @@ TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none)
         world.add(replica);
         world.run();
     }
-    JobRecord record;  // it stays when its pod is stopped
+    JobRecord record;  // it remains when its pod is evicted
     record.uid = "uid-of-v";
     record.spec.key = {"team-a", "v"};
     record.spec.gpu.resource = test::kGpu;
@@ -233,7 +233,7 @@ TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none)
     world.send(JobSubmitted{record});
     PodFacts waits = part("v", 300);
     waits.preemptible = true;
-    waits.created_at = Instant{world.now.ms() - 10'000};  // first in line
+    waits.created_at = Instant{world.now.ms() - 10'000};  // head of the line
     world.add(waits);
     world.run();
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "v"}, world.now);
@@ -257,14 +257,15 @@ TEST(Remedies, new_nodes_for_a_job_of_one_rack_have_to_stand_there) {
     world.run();
     EXPECT_EQ(sentence_of(world, "g", ChangeKind::more_nodes),
               "it would start with 1 more node like a, in its rack");
-    // Elsewhere the one ahead could not use it, or would take it with nodes that stand there.
+    // The job before it could not use nodes elsewhere, or would use them with nodes that exist
+    // there.
     world.add(gang("behind", 2, 4));
     world.run();
     EXPECT_EQ(sentence_of(world, "behind", ChangeKind::more_nodes),
               "it would start with 3 more nodes like a, in its rack");
 }
 
-// A reader saw it: more of the largest were tried alone, on which it does not fit.
+// Regression: more of the largest nodes were tried alone, on which it does not fit.
 TEST(Remedies, more_nodes_are_of_a_kind_on_which_it_fits) {
     EngineWorld world;
     NodeFacts big = node("big", 8);

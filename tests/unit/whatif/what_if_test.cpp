@@ -65,14 +65,14 @@ TEST(WhatIf, a_job_that_waits_is_told_why_and_what_would_help) {
     const Remedy* fewer = find(answer, ChangeKind::fewer_gpus);
     ASSERT_NE(fewer, nullptr);
     EXPECT_EQ(fewer->amount, 6);
-    EXPECT_EQ(fewer->sentence, "it would start now with 6 GPUs a rank instead of 8");
+    EXPECT_EQ(fewer->sentence, "it would start now with 6 GPUs per rank instead of 8");
     const Remedy* ranks = find(answer, ChangeKind::fewer_ranks);
     ASSERT_NE(ranks, nullptr);
     EXPECT_EQ(ranks->amount, 1);
     const Remedy* ends = find(answer, ChangeKind::job_ends);
     ASSERT_NE(ends, nullptr);
     EXPECT_EQ(ends->subject, "team-a/small");
-    EXPECT_EQ(ends->sentence, "it would start if team-a/small ended, which holds 2 GPUs");
+    EXPECT_EQ(ends->sentence, "it would start if team-a/small (2 GPUs) ended");
     const Remedy* nodes = find(answer, ChangeKind::more_nodes);
     ASSERT_NE(nodes, nullptr);
     EXPECT_EQ(nodes->amount, 1);
@@ -184,7 +184,8 @@ TEST(WhatIf, when_a_job_that_waits_would_start_is_told) {
     EXPECT_TRUE(answer.stops.empty());
 }
 
-// The first in line is promised both nodes in two hours; what is over by then may pass it.
+// The head of the line has a reservation of both nodes in two hours; jobs that end before may pass
+// it.
 EngineWorld with_a_promise_in_two_hours() {
     EngineWorld world;
     world.add(node("a", 4));
@@ -215,7 +216,7 @@ TEST(WhatIf, a_job_that_would_be_over_in_time_is_told_how_short_it_must_be) {
     const Answer endless = ask_about(world, asked);
     ASSERT_NE(find(endless, ChangeKind::shorter_run_time), nullptr);
     EXPECT_EQ(find(endless, ChangeKind::shorter_run_time)->sentence,
-              "it would start now with maxRunTime 2h; it has none");
+              "it would start now with maxRunTime 2h (it has none)");
 
     asked.spec.run_time_expected = Duration::seconds(2 * 3600 + 1);
     EXPECT_EQ(find(ask_about(world, asked), ChangeKind::shorter_run_time), nullptr)
@@ -238,7 +239,7 @@ TEST(Remedies, pods_made_elsewhere_are_told_their_active_deadline) {
               "it would start now with activeDeadlineSeconds 7200 instead of 10800");
 }
 
-// Deleted and made anew it is last in line, and the one behind it takes the GPU.
+// Deleted and submitted again it is last in line, and the job behind it takes the GPU.
 TEST(Remedies, a_smaller_job_that_would_lose_its_place_to_others_is_none) {
     EngineWorld world;
     world.add(node("a", 8));
@@ -257,7 +258,7 @@ TEST(Remedies, a_smaller_job_that_would_lose_its_place_to_others_is_none) {
         EXPECT_NE(one.kind, ChangeKind::fewer_gpus) << one.sentence;
 }
 
-// Its ranks end one after the other, and whoever needs less takes the room of each.
+// Its ranks end one after the other, and a smaller job takes the room of each.
 TEST(Remedies, the_end_of_a_job_that_others_would_take_the_room_of_is_none) {
     EngineWorld world;
     world.add(node("a", 8));
@@ -288,7 +289,7 @@ TEST(Remedies, new_nodes_are_machines_of_their_own) {
         EXPECT_NE(one.kind, ChangeKind::more_nodes) << one.sentence;
 }
 
-// With many new nodes the wide job fits first and takes them: more helps less.
+// With many new nodes the wide job fits first and takes them: more nodes help less.
 TEST(WhatIf, the_fewest_nodes_are_told_although_more_would_help_another_instead) {
     EngineWorld world;
     world.add(node("a", 4));
@@ -324,7 +325,7 @@ TEST(WhatIf, a_follower_answers_as_a_leader_would) {
     EXPECT_TRUE(ask_about(world, job("llm", 1, 8)).starts);
 }
 
-// Whatever pool was named, the pod's own affinity was forgotten with the one that says "in no
+// Regression: for any named pool, the pod's own affinity was dropped together with the term for "no
 // pool".
 TEST(Remedies, another_pool_is_named_only_where_the_pods_own_affinity_lets_it_in) {
     EngineWorld world;
@@ -351,7 +352,7 @@ TEST(Remedies, another_pool_is_named_only_where_the_pods_own_affinity_lets_it_in
     EXPECT_FALSE(names_other_pool("own", {{"product", SelectorOperator::in, {"b200"}}}));
 }
 
-// Of a gang that lost a rank only the missing one was tried there, and found room.
+// Regression: for a gang that lost a rank only the missing rank was tried there, and found room.
 TEST(Remedies, no_other_pool_is_named_for_what_is_left_of_a_gang) {
     EngineWorld world;
     world.add(node("a", 4));
@@ -421,7 +422,7 @@ TEST(WhatIf, fewer_slices_are_told_as_slices) {
     const Answer answer = ask_about(world, asked);
     const Remedy* fewer = find(answer, ChangeKind::fewer_gpus);
     ASSERT_NE(fewer, nullptr);
-    EXPECT_EQ(fewer->sentence, "it would start now with 1 mig-1g.10gb slice a rank instead of 2");
+    EXPECT_EQ(fewer->sentence, "it would start now with 1 mig-1g.10gb slice per rank instead of 2");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Budgets of GPU time in gpuctld.yaml: what is read, and what is refused in a sentence.
+// Budgets of GPU time in gpuctld.yaml: values, and messages about wrong ones.
 
 #include <gtest/gtest.h>
 
 #include "daemon/config/load.hpp"
-#include "daemon/wire/time.hpp"
+#include "text/time.hpp"
 
 namespace gpuctl::config {
 namespace {
@@ -16,8 +16,8 @@ std::string with_budget(const std::string& members) {
 
 void expect_refusal(const std::string& yaml, const std::string& text) {
     const Result<Config> read = parse(yaml, "test.yaml");
-    const std::string told = read ? "accepted" : read.error().message;
-    EXPECT_NE(told.find(text), std::string::npos) << told;
+    const std::string message = read ? "accepted" : read.error().message;
+    EXPECT_NE(message.find(text), std::string::npos) << message;
 }
 
 BudgetPolicy read(const std::string& members) {
@@ -37,7 +37,7 @@ TEST(BudgetConfiguration, a_budget_is_read_with_all_it_says) {
     budget.anchor = Instant{};
     EXPECT_EQ(read("gpuHours: 500, period: month"), budget);
     budget.period = kDay * 30;
-    budget.anchor = *wire::parse_time("2026-12-01T00:00:00Z");
+    budget.anchor = *text::parse_time("2026-12-01T00:00:00Z");
     EXPECT_EQ(read("gpuHours: 500, period: 30d, start: 2026-12-01T00:00:00Z"), budget);
 }
 
@@ -65,7 +65,7 @@ TEST(BudgetConfiguration, what_is_printed_reads_back) {
     }
 }
 
-TEST(BudgetConfiguration, mistakes_are_told_with_their_line_and_what_to_do) {
+TEST(BudgetConfiguration, mistakes_are_reported_with_their_line_and_what_to_do) {
     expect_refusal(with_budget("gpuHours: 5, period: fortnight"),
                    "test.yaml:6:33: policy.pools.0.queues.0.budget.period must be day, week, "
                    "month or a span such as 30d, not \"fortnight\"");
@@ -84,8 +84,8 @@ TEST(BudgetConfiguration, a_start_is_for_spans_only) {
     const Result<Config> day = parse(begun("day"), "test.yaml");
     ASSERT_FALSE(day);
     EXPECT_EQ(day.error().message,
-              "test.yaml:6:46: start is for spans such as 30d; a day begins at midnight UTC: leave "
-              "out start, or give a span");
+              "test.yaml:6:46: start is for spans such as 30d; a day begins at midnight UTC: "
+              "remove start, or give a span");
     expect_refusal(begun("week"), "a week begins on Monday");
     expect_refusal(begun("month"), "a month begins on its first day");
     EXPECT_TRUE(parse(begun("1d"), "test.yaml")) << "a span of a day is no calendar's day";
@@ -99,7 +99,7 @@ TEST(BudgetConfiguration, none_is_above_that_of_a_queue_above_for_the_same_perio
     };
     expect_refusal(nested("gpuHours: 10, period: week", "gpuHours: 10.5, period: week"),
                    "test.yaml:9:9: queue a may use 10.5 GPU-hours in a period, more than the 10 of "
-                   "the queue q that it lies below");
+                   "the queue q above it");
     const char* const fine[][2] = {
         {"gpuHours: 10, period: week", "gpuHours: 10, period: week"},
         {"gpuHours: 10, period: week, carryOver: 1", "gpuHours: 11, period: week"},

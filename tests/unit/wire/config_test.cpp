@@ -61,11 +61,7 @@ server:
   port: 9000
   tls: {certificateFile: /c, keyFile: /k, clientCaFile: /ca}
   tokensFile: /t
-  metricsNeedToken: true
-  connectionsMax: 10
-  bodyBytesMax: 512Ki
-  logStreamsMax: 11
-  requestTimeout: 31s
+  metricsRequireToken: true
   shutdownTimeout: 1m
 cluster:
   mode: kubernetes
@@ -74,11 +70,8 @@ cluster:
     context: c
     schedulerName: other
     lease: {enabled: false, namespace: n, name: l, duration: 3s, renewDeadline: 2s, retryPeriod: 500ms}
-    bindsInFlightMax: 8
     bindTimeout: 2s
     events: off
-    successEventsPerSecond: 1
-    failureEventsPerSecond: 2
     hostPathRoots: [/data, /home]
 policy:
   pools:
@@ -92,14 +85,19 @@ policy:
     - {name: t, weight: 3, gpuMaximum: 4, cpuMaximum: 500m, memoryMaximum: 1Ti, queue: a}
   defaultTenantWeight: 7
   defaultTenantGpuMaximum: 9
-  podsReservedPerNode: 1
-  backoffInitial: 2s
-  backoffMaximum: 3m
-  gangBindDeadline: 40s
-  planAttemptsMax: 99
-journal: {directory: /j, segmentBytesMax: 1Mi, snapshotEveryInputs: 5, queueMax: 100}
-logs: {ringLinesPerSubscriber: 1, historyLinesPerPod: 2, lineBytesMax: 4Ki, pingInterval: 5s}
-metrics: {tenantLabelsMax: 3}
+expert:
+  scheduling:
+    podsReservedPerNode: 1
+    backoffInitial: 2s
+    backoffMaximum: 3m
+    gangBindDeadline: 40s
+    planAttemptsMax: 99
+  server: {connectionsMax: 10, bodyBytesMax: 512Ki, logStreamsMax: 11, requestTimeout: 31s}
+  kubernetes: {bindsInFlightMax: 8, conditionsPerSecond: 3, successEventsPerSecond: 1, failureEventsPerSecond: 2}
+  journal: {segmentBytesMax: 1Mi, snapshotEveryInputs: 5, queueMax: 100}
+  logs: {ringLinesPerSubscriber: 1, historyLinesPerPod: 2, lineBytesMax: 4Ki, pingInterval: 5s}
+  metrics: {tenantLabelsMax: 3}
+journal: {directory: /j}
 logging: {level: debug, format: json}
 names: {labelPrefix: gpu.example.com}
 )");
@@ -131,7 +129,7 @@ names: {labelPrefix: gpu.example.com}
     EXPECT_EQ(config.logging.level, "debug");
     EXPECT_EQ(config.names.label_prefix, "gpu.example.com");
 
-    // And what is printed of it reads back as the same: printing knows every key, too.
+    // The printed text reads back as the same configuration: printing knows every key, too.
     const std::string printed = print_config(config);
     EXPECT_EQ(print_config(loaded(printed)), printed);
     EXPECT_EQ(loaded(printed).policy, config.policy);
@@ -159,13 +157,18 @@ TEST(Configuration, wrong_types_and_impossible_values_are_errors_with_their_plac
         {"server: {port: -1}", "server.port must be from 0 to 65535"},
         {"server: {address: example.com}", "\"example.com\" is not an IP address"},
         {"server: {tls: {certificateFile: /c}}", "server.tls needs keyFile"},
-        {"server: {metricsNeedToken: yes}",
-         "server.metricsNeedToken must be true or false, not \"yes\""},
-        {"server: {bodyBytesMax: lots}", "server.bodyBytesMax must be a size such as 64Mi"},
-        {"server: {bodyBytesMax: 1Gi}", "server.bodyBytesMax must be from 1Ki to 1Mi, not 1Gi"},
-        {"server: {requestTimeout: 30}", "server.requestTimeout must be a span of time"},
-        {"server: {requestTimeout: 1500ms}", "server.requestTimeout must be whole seconds"},
-        {"server: {requestTimeout: 0s}", "server.requestTimeout must be from 1s to 1h, not 0s"},
+        {"server: {metricsRequireToken: yes}",
+         "server.metricsRequireToken must be true or false, not \"yes\""},
+        {"expert: {server: {bodyBytesMax: lots}}",
+         "expert.server.bodyBytesMax must be a size such as 64Mi"},
+        {"expert: {server: {bodyBytesMax: 1Gi}}",
+         "expert.server.bodyBytesMax must be from 1Ki to 1Mi, not 1Gi"},
+        {"expert: {server: {requestTimeout: 30}}",
+         "expert.server.requestTimeout must be a duration"},
+        {"expert: {server: {requestTimeout: 1500ms}}",
+         "expert.server.requestTimeout must be whole seconds"},
+        {"expert: {server: {requestTimeout: 0s}}",
+         "expert.server.requestTimeout must be from 1s to 1h, not 0s"},
         {"cluster: {mode: k8s}", "cluster.mode must be one of embedded, kubernetes, not \"k8s\""},
         {"cluster: {kubernetes: {context: a}}",
          "cluster.kubernetes is given, but cluster.mode is embedded"},
@@ -192,12 +195,12 @@ TEST(Configuration, wrong_types_and_impossible_values_are_errors_with_their_plac
          "H100-80GB has no MIG profile 1g.5gb; the nearest are 1g.10gb"},
         {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: H100-80GB, migSlices: "
          "[4g.40gb, 2g.20gb, 2g.20gb]}]}}",
-         "4g.40gb, 2g.20gb, 2g.20gb do not lie on one GPU of model H100-80GB together"},
+         "4g.40gb, 2g.20gb, 2g.20gb do not fit on one GPU of model H100-80GB together"},
         {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: T4, migSlices: [1g.5gb]}]}}",
-         "it is known how it can be cut"},
+         "has no known MIG profiles"},
         {"cluster: {embedded: {nodes: [{name: a, gpus: 1, gpuModel: A30, migSlices: [1g.6gb], "
          "gpuReplicas: 2}]}}",
-         "either cut (migSlices) or shared"},
+         "either partitioned (migSlices) or shared"},
         {"policy: {pools: [{name: a, queues: [{name: q, weight: 0}]}]}",
          "weight must be from 1 to"},
         {"policy: {pools: [{name: a, queues: [{name: q, guaranteed: 9, maximum: 8}]}]}",
@@ -215,12 +218,12 @@ TEST(Configuration, wrong_types_and_impossible_values_are_errors_with_their_plac
         {"policy: {tenants: [~]}", "policy.tenants.0 must be a map of keys and values"},
         {"policy: {maintenance: [~]}", "policy.maintenance.0 must be a map of keys and values"},
         {"policy: {tenants: [{name: t, pools: [~]}]}", "policy.tenants.0.pools.0 must be a map"},
-        {"policy: {backoffInitial: 2m}", "backoffInitial is longer than"},
+        {"expert: {scheduling: {backoffInitial: 2m}}", "backoffInitial is longer than"},
         {"logging: {level: loud}", "logging.level must be one of debug, info, warn, error"},
         {"names: {labelPrefix: Runwhere}", "names.labelPrefix \"Runwhere\" has a 'R' in it"},
         {"names: {labelPrefix: local}", "must be a domain such as runwhere.ai"},
-        {"[1, 2]", "a configuration is a map of sections, not a list"},
-        {"a: 1\n---\nb: 2\n", "holds 2 documents"},
+        {"[1, 2]", "a configuration must be a map of sections, not a list"},
+        {"a: 1\n---\nb: 2\n", "contains 2 documents"},
         {"server: {port: 1, port: 2}",
          "test.yaml:1:19: the key \"port\" is already given at line 1, column 10"},
         {"server:\n\tport: 1\n", "test.yaml:2:1: a TAB cannot indent YAML; use spaces"},
@@ -311,7 +314,7 @@ TEST(Configuration, a_mistyped_variable_is_an_error_also_where_it_looks_like_a_s
              {"GPUCTLD_PORT", "9000"},
              {"GPUCTLD_PORT", "tcp://:x"},
              {"GPUCTLD_SERVICE_HOST", "10.0.0.7"},
-             {"GPUCTLD_LOGS_NAME", "/x"},
+             {"GPUCTLD_JOURNAL_NAME", "/x"},
              {"GPUCTLD_SERVER_ADRESS", "tcp://10.0.0.7:443"}}) {
         EXPECT_TRUE(holds(refusal("", {{name, value}}), name + " is not a key")) << name;
     }
@@ -393,7 +396,7 @@ TEST(SafeConfiguration, other_addresses_need_tls_and_tokens_in_every_combination
     EXPECT_TRUE(check_safe(config).has_error());
 }
 
-TEST(Safety, an_address_that_is_not_safe_is_told_with_its_place) {
+TEST(Safety, an_unsafe_address_is_reported_with_its_place) {
     const auto config =
         parse("logging: {level: info}\nserver:\n  address: 0.0.0.0\n", "a.yaml", {});
     ASSERT_TRUE(config.has_value());
@@ -410,7 +413,7 @@ TEST(Safety, an_address_that_is_not_safe_is_told_with_its_place) {
         << parse("- a\n", "a.yaml", {}).error().message;
 }
 
-TEST(Reload, takes_policy_tokens_certificates_and_level_and_names_everything_else) {
+TEST(Reload, applies_policy_tokens_certificates_and_level_and_names_everything_else) {
     const Config running;
     Config wanted;
     wanted.policy.pools.push_back({"p", "", {}, {}});

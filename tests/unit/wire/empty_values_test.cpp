@@ -1,5 +1,5 @@
-// What is written and empty is not what was left out: an error or a warning for every kind of key,
-// the same in YAML and in JSON.
+// An empty value differs from an absent one: an error or a warning for every kind of key, the same
+// in YAML and in JSON.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string document_with(std::string_view pointer, const std::string& value) {
 }
 
 // "error ...", "warning ..." or "".
-std::string told(const Result<Document>& document) {
+std::string findings_of(const Result<Document>& document) {
     if (!document) return "unreadable " + document.error().message;
     const auto decoded = decode_job(*document, {});
     if (!decoded) return "error " + joined(decoded.error().details);
@@ -32,7 +32,7 @@ std::string told(const Result<Document>& document) {
 std::string in_yaml(const std::string& text) {
     const auto documents = parse_yaml(text);
     if (!documents) return "unreadable " + documents.error().message;
-    return told(documents->at(0));
+    return findings_of(documents->at(0));
 }
 
 struct Row {
@@ -41,7 +41,7 @@ struct Row {
     const char* with_empty_text;
 };
 
-TEST(EmptyValues, of_every_kind_of_key_are_told_in_yaml_and_in_json) {
+TEST(EmptyValues, of_every_kind_of_key_are_reported_in_yaml_and_in_json) {
     const Row table[] = {
         // words: names, quantities, choices
         {"/kind", "error", "error"},
@@ -53,7 +53,7 @@ TEST(EmptyValues, of_every_kind_of_key_are_told_in_yaml_and_in_json) {
         {"/environment/image", "error", "error"},
         {"/environment/imagePullSecret", "error", "error"},
         {"/service/type", "error", "error"},
-        // names that may be left out: "" has long counted as that
+        // names that may be absent: "" counts as that
         {"/job/namespace", "error", "warning"},
         {"/job/queue", "error", "warning"},
         {"/resources/pool", "error", "warning"},
@@ -95,7 +95,7 @@ TEST(EmptyValues, of_every_kind_of_key_are_told_in_yaml_and_in_json) {
                                               {"\"\"", row.with_empty_text},
                                               {"\"  \"", row.with_empty_text}}) {
             const std::string text = document_with(row.pointer, value);
-            const std::string from_json = told(parse_json(text));
+            const std::string from_json = findings_of(parse_json(text));
             const std::string from_yaml = in_yaml(text);
             EXPECT_EQ(from_json.substr(0, from_json.find(' ')), expected)
                 << row.pointer << ": " << value << "\n"
@@ -109,7 +109,7 @@ TEST(EmptyValues, of_every_kind_of_key_are_told_in_yaml_and_in_json) {
     }
 }
 
-TEST(EmptyValues, are_told_once_and_with_what_to_do) {
+TEST(EmptyValues, are_reported_once_and_with_what_to_do) {
     const std::string head = "kind: training\njob: {name: a}\nenvironment: {image: i}\n";
     EXPECT_EQ(problems_of(head + "resources:\n  cpu: 1\n  memory: 1Gi\n  gpu:\n"),
               "7:3 /resources/gpu resources.gpu is empty; give it a value or leave it out\n");
@@ -120,12 +120,12 @@ TEST(EmptyValues, are_told_once_and_with_what_to_do) {
               "5:1 /elastic elastic is empty and counts as not given\n");
     EXPECT_EQ(warnings_of(with_environment("{image: i, env: {A: , B: ''}}")),
               "3:31 /environment/env/A the variable has no value and will be empty; write \"\" if "
-              "that is what you mean\n");
+              "that is intended\n");
     EXPECT_TRUE(holds(problems_of(with_environment("{image: i, env: [{name: A, valueFrom: {}}]}")),
                       "valueFrom of A is empty"));
     EXPECT_TRUE(holds(problems_of(with_environment("{image: i, args: [a, , b]}")) +
                           problems_of(with_environment("{image: i, args: [a, ~, b]}")),
-                      "environment.args.1 is empty; write \"\" if that is what you mean"));
+                      "environment.args.1 is empty; write \"\" if that is intended"));
 }
 
 using config::parse;
@@ -136,9 +136,9 @@ TEST(EmptyKeys, of_the_daemons_file_are_errors_but_for_sections_that_are_all_com
         {"server: {tokensFile: }", "server.tokensFile is empty"},
         {"server: {tls: }", "server.tls must not be empty"},
         {"server: {address: ''}", "is not an IP address"},
-        {"server: {requestTimeout: }", "server.requestTimeout is empty"},
-        {"server: {bodyBytesMax: ''}", "server.bodyBytesMax is empty"},
-        {"server: {metricsNeedToken: }", "server.metricsNeedToken is empty"},
+        {"expert: {server: {requestTimeout: }}", "expert.server.requestTimeout is empty"},
+        {"expert: {server: {bodyBytesMax: ''}}", "expert.server.bodyBytesMax is empty"},
+        {"server: {metricsRequireToken: }", "server.metricsRequireToken is empty"},
         {"logging: {level: }", "logging.level is empty"},
         {"policy: {pools: }", "policy.pools must not be empty"},
         {"policy: {tenants: }", "policy.tenants must not be empty"},
@@ -172,15 +172,16 @@ TEST(EmptyKeys, of_the_daemons_file_are_errors_but_for_sections_that_are_all_com
                                         "test.yaml:4:1: policy is empty and counts as not given"}));
 }
 
-// GPUCTLD_SERVER_TOKENS_FILE="$FILE" without FILE took the sign-in away that the file asks for.
-TEST(EmptyVariables, do_not_take_a_value_of_the_file_away) {
+// Regression: GPUCTLD_SERVER_TOKENS_FILE="$FILE" without FILE disabled the authentication that the
+// file configures.
+TEST(EmptyVariables, do_not_remove_a_value_of_the_file) {
     const auto config = parse("server: {tokensFile: /t}", "test.yaml",
                               {{"GPUCTLD_SERVER_TOKENS_FILE", ""}, {"GPUCTLD_SERVER_PORT", "1"}});
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(config->server.tokens_file, "/t");
     ASSERT_EQ(config->warnings.size(), 1u);
     EXPECT_TRUE(holds(config->warnings[0],
-                      "environment variable GPUCTLD_SERVER_TOKENS_FILE is set and empty"))
+                      "environment variable GPUCTLD_SERVER_TOKENS_FILE is set but empty"))
         << config->warnings[0];
     const auto cleared =
         parse("server: {tokensFile: /t}", "test.yaml", {{"GPUCTLD_SERVER_TOKENS_FILE", "''"}});

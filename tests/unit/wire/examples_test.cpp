@@ -1,5 +1,4 @@
-// The documents under config/examples: the good ones decode, the broken ones are told what is
-// wrong.
+// The documents under config/examples: the good ones decode, the broken ones get exact errors.
 
 #include <gtest/gtest.h>
 
@@ -7,9 +6,9 @@
 #include <map>
 
 #include "daemon/config/load.hpp"
-#include "daemon/wire/job_document.hpp"
 #include "scheduler/model/node.hpp"
 #include "unit/wire/support.hpp"
+#include "wire/job/job_document.hpp"
 
 namespace gpuctl::wire {
 namespace {
@@ -141,7 +140,7 @@ TEST(Examples, the_kubernetes_configuration_allows_every_host_path_of_the_sample
     }
 }
 
-// What reading a broken file answers: parse, whole-file check, then each document.
+// The errors of reading a broken file: parse, whole-file check, then each document.
 std::string answer_to(const std::string& name) {
     const std::string text = read_source("config/examples/broken/" + name);
     std::vector<Document> documents;
@@ -175,14 +174,13 @@ TEST(Examples, every_broken_original_gets_a_message_that_says_what_to_change) {
         {"pool-node-twice.yaml",
          "line 22: node node1 is in pool inference-pool here and in pool train-pool at line 9; a "
          "node belongs to at most one pool"},
-        // YAML takes a line that holds nothing but a TAB for an empty one.
-        {"pool-tab.yaml", "line 1: kind resource comes with pool management, which is not built"},
+        // YAML reads a line that holds nothing but a TAB as empty.
+        {"pool-tab.yaml", "line 1: kind resource is not supported yet"},
         {"pool.yaml",
-         "line 1: kind pool comes with pool management, which is not built yet; pools are declared "
-         "in gpuctld.yaml (policy.pools)"},
+         "line 1: kind pool is not supported yet; declare pools in gpuctld.yaml (policy.pools)"},
         {"quota.yaml",
-         "line 1: kind quota comes with quota management, which is not built yet; quotas are "
-         "declared in gpuctld.yaml (policy.tenants)"},
+         "line 1: kind quota is not supported yet; declare quotas in gpuctld.yaml "
+         "(policy.tenants)"},
         {"tab-indent.yaml",
          "cannot read the YAML document: line 5, column 1: a TAB cannot indent YAML; use spaces"},
     };

@@ -1,4 +1,4 @@
-#include "scheduler/model/gpu_memory.hpp"
+#include "scheduler/model/gpu/gpu_memory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
-// Characters that cannot be seen are named by code point and place wherever they would change what
-// is meant, and byte order marks count for nothing where a document may begin.
+// Invisible characters are named by code point and place wherever they would change a value's
+// meaning, and byte order marks are ignored where a document may begin.
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 
 #include "daemon/config/load.hpp"
-#include "daemon/wire/job_rules.hpp"
 #include "unit/wire/job_document_support.hpp"
+#include "wire/job/job_rules.hpp"
 
 namespace gpuctl::wire {
 namespace {
@@ -109,7 +109,7 @@ TEST(InvisibleCharacters, in_names_quantities_and_choices_are_errors_at_their_pl
         const std::string said =
             job ? "accepted" : job.error().message + "\n" + joined(job.error().details);
         EXPECT_TRUE(holds(said, row.problem)) << row.text << "\n -> " << said;
-        EXPECT_FALSE(holds(said, "nodeCount must be")) << "one problem, told once: " << said;
+        EXPECT_FALSE(holds(said, "nodeCount must be")) << "one problem, reported once: " << said;
     }
 }
 
@@ -124,7 +124,7 @@ TEST(InvisibleCharacters, in_commands_and_variables_are_passed_on_with_a_warning
     const std::string warnings = warnings_of(text);
     EXPECT_TRUE(holds(warnings,
                       "3:42 /environment/command/0 environment.command.0 contains U+00A0 "
-                      "NO-BREAK SPACE at line 3, column 42; it is passed on as it is"))
+                      "NO-BREAK SPACE at line 3, column 42; it is passed on unchanged"))
         << warnings;
     EXPECT_TRUE(holds(warnings, "environment.args.0 contains U+200B")) << warnings;
     EXPECT_TRUE(holds(warnings, "environment.env.A contains U+2028")) << warnings;

@@ -1,11 +1,11 @@
 #pragma once
-// Job documents for tests, written section by section, and what is said of them.
+// Job documents for tests, written section by section, and their problems.
 
 #include <gtest/gtest.h>
 
-#include "daemon/wire/job_document.hpp"
-#include "scheduler/model/gpu_string.hpp"
+#include "scheduler/model/gpu/gpu_string.hpp"
 #include "unit/wire/support.hpp"
+#include "wire/job/job_document.hpp"
 
 namespace gpuctl::wire {
 

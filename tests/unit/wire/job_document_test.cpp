@@ -20,7 +20,7 @@ TEST(JobDocument, a_minimal_job_gets_every_default) {
     EXPECT_EQ(spec.replicas_max, 1);
 }
 
-TEST(JobDocument, every_field_of_the_contract_arrives) {
+TEST(JobDocument, every_documented_field_is_decoded) {
     const JobSpec spec = spec_of(R"yaml(
 kind: inference
 version: v1
@@ -154,7 +154,7 @@ TEST(JobDocument, unknown_keys_warn_with_the_nearest_name_and_are_errors_when_st
     EXPECT_TRUE(holds(problems_of(text, strict), "did you mean gpuType?"));
 }
 
-TEST(JobDocument, a_number_of_gpus_out_of_range_is_told_the_range) {
+TEST(JobDocument, a_number_of_gpus_out_of_range_is_refused_with_the_range) {
     for (const char* count : {"-1", "\"-1\"", "1025"}) {
         const std::string problems =
             problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{count} + "}"));
@@ -177,12 +177,13 @@ service: {port: 80}
     for (const char* key : {"job.epochs", "job.batchSize", "model", "output", "autoscaling"}) {
         EXPECT_TRUE(holds(warnings, std::string{key} + " is accepted, but not used yet")) << key;
     }
-    EXPECT_TRUE(holds(warnings, "gpuShare is not used: it is for a part of one GPU"));
+    EXPECT_TRUE(holds(
+        warnings, "gpuShare is not used: it applies only when resources.gpu is a part of one GPU"));
     EXPECT_TRUE(holds(warnings, "service is not used: a training job has no Service"));
     EXPECT_TRUE(holds(problems_of(with_job("{name: a, epochs: 0}")), "job.epochs must be"));
 }
 
-TEST(JobDocument, a_job_says_what_being_stopped_for_others_costs_it) {
+TEST(JobDocument, a_job_declares_its_cost_of_preemption) {
     const JobSpec spec = spec_of(
         with_job("{name: a, preemptible: true, checkpoint: {interval: 10m, restartCost: 90s}}"));
     EXPECT_TRUE(spec.preemptible);
@@ -289,9 +290,9 @@ TEST(JobDocument, other_kinds_say_what_to_do_instead) {
         return std::string{to_string(decoded.error().code)} + ": " + decoded.error().message;
     };
     EXPECT_TRUE(holds(refusal("kind: pool\npool: {name: a}\n"),
-                      "UnsupportedKind: line 1: kind pool comes with pool management"));
-    EXPECT_TRUE(holds(refusal("kind: resource\n"), "comes with pool management"));
-    EXPECT_TRUE(holds(refusal("kind: quota\n"), "comes with quota management"));
+                      "UnsupportedKind: line 1: kind pool is not supported yet"));
+    EXPECT_TRUE(holds(refusal("kind: resource\n"), "is not supported yet"));
+    EXPECT_TRUE(holds(refusal("kind: quota\n"), "kind quota is not supported yet"));
     EXPECT_TRUE(holds(refusal("kind: trainning\n"), "did you mean training?"));
     EXPECT_TRUE(holds(refusal("kind: xyz\n"), "training, inference, notebook or compute"));
     EXPECT_TRUE(holds(refusal("apiVersion: v1\nkind: Pod\n"), "Kubernetes object"));

@@ -1,4 +1,4 @@
-// What a job document asks of the cluster: amounts, sizes, places, paths.
+// The resources of a job document: amounts, sizes, places, paths.
 
 #include "unit/wire/job_document_support.hpp"
 
@@ -12,7 +12,7 @@ TEST(JobDocument, quantities_are_bounded) {
     EXPECT_TRUE(holds(problem("{cpu: -1, memory: 1Gi}"), "resources.cpu"));
     EXPECT_TRUE(holds(problem("{cpu: 100001, memory: 1Gi}"), "at most 100000 cores"));
     EXPECT_TRUE(holds(problem("{cpu: [1], memory: 1Gi}"), "resources.cpu must be text"));
-    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 32}"), "a unit such as Gi is missing"));
+    EXPECT_TRUE(holds(problem("{cpu: 1, memory: 32}"), "is a unit such as Gi missing"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: -1Gi}"), "must be a quantity"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 2Pi}"), "at most 1Pi"));
     EXPECT_TRUE(holds(problem("{cpu: 1, memory: 9999999999Ei}"), "must be a quantity"));
@@ -59,10 +59,11 @@ TEST(JobDocument, several_gpu_types_are_a_list_with_the_preferred_one_first) {
         return problems_of(with_resources("{cpu: 1, memory: 1Gi, " + rest + "}"));
     };
     EXPECT_TRUE(holds(problem("gpu: 1, gpuType: [H100, h100]"), "lists \"h100\" twice"));
-    EXPECT_TRUE(holds(problem("gpuType: [H100, A100]"), "resources.gpu asks for none"));
+    EXPECT_TRUE(holds(problem("gpuType: [H100, A100]"), "resources.gpu requests no GPU"));
     EXPECT_TRUE(holds(problem("gpu: 1, gpuType: [H100, 'a b']"), "resources.gpuType \"a b\""));
     EXPECT_TRUE(holds(problem("gpu: 1(A100), gpuType: [A100-80G, H100]"), "contradicts the model"));
-    EXPECT_TRUE(holds(problem("gpu: 1, gpuType: [a, b, c, d, e, f, g, h, i]"), "8 are the most"));
+    EXPECT_TRUE(
+        holds(problem("gpu: 1, gpuType: [a, b, c, d, e, f, g, h, i]"), "at most 8 are allowed"));
     EXPECT_TRUE(
         holds(problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 1, gpuType: [H100, A100]}") +
                           "placement: {spread: host}\n"),
@@ -121,9 +122,10 @@ TEST(JobDocument, a_part_of_a_gpu_is_asked_for_as_a_fraction) {
     EXPECT_EQ(half.gpu.amount, GpuMilli{500});
     EXPECT_EQ(half.gpu.resource, "nvidia.com/gpu");
     EXPECT_EQ(spec_of(with_resources("{cpu: 1, memory: 1Gi, gpu: 0.25(V100)}")).gpu_type, "V100");
-    const std::pair<const char*, const char*> refused[] = {{"-1", "sharing GPUs is not built yet"},
-                                                           {"'8G,0.5'", "no GPU model is named"},
-                                                           {"1.5", "resources.gpu"}};
+    const std::pair<const char*, const char*> refused[] = {
+        {"-1", "shared, which is not supported yet"},
+        {"'8G,0.5'", "no GPU model is named"},
+        {"1.5", "resources.gpu"}};
     for (const auto& [text, why] : refused) {
         EXPECT_TRUE(holds(
             problems_of(with_resources("{cpu: 1, memory: 1Gi, gpu: " + std::string{text} + "}")),
@@ -152,8 +154,8 @@ TEST(JobDocument, a_part_of_a_gpu_is_asked_for_by_its_memory) {
     EXPECT_EQ(whole.mode, GpuMode::exclusive);
     EXPECT_EQ(whole.count, 1);
     const std::pair<const char*, const char*> refused[] = {
-        {"gpuShare: 20Gi", "name one such as A100-80G"},
-        {"gpuShare: 20Gi, gpuType: warp-9", "the name \"warp-9\" does not tell"},
+        {"gpuShare: 20Gi", "name a model such as A100-80G"},
+        {"gpuShare: 20Gi, gpuType: warp-9", "the name \"warp-9\" does not say"},
         {"gpuShare: 100Gi, gpuType: A100-80G", "a GPU \"A100-80G\" has 80Gi"},
         {"gpuShare: 0, gpuType: A100-80G", "must be an amount of GPU memory"},
         {"gpu: '8Gi,0.5', gpuShare: 9Gi, gpuType: A100", "different amounts of memory"}};
@@ -208,11 +210,12 @@ TEST(JobDocument, what_a_speedup_says_must_make_sense) {
     EXPECT_TRUE(
         holds(problem("{2: 1, 9: 3}"), "by number of ranks, 2 to 8 of this job, not \"9\""));
     EXPECT_TRUE(holds(problem("{2: 1, many: 3}"), "not \"many\""));
-    EXPECT_TRUE(holds(problem("{2: 1, 4: fast}"), "elastic.speedup.4 must be how many times"));
+    EXPECT_TRUE(holds(problem("{2: 1, 4: fast}"),
+                      "elastic.speedup.4 must be the speed relative to minReplicas"));
     EXPECT_TRUE(holds(problem("{2: 1, 4: -2}"), "elastic.speedup.4 must be"));
     EXPECT_TRUE(holds(problem("{2: 1, 4: 0}"), "elastic.speedup.4 must be"));
-    EXPECT_TRUE(holds(problem("{4: 1.9}"), "must say 2: 1"));
-    EXPECT_TRUE(holds(problem("{2: 2, 4: 3.8}"), "must say 2: 1"));
+    EXPECT_TRUE(holds(problem("{4: 1.9}"), "must have 2: 1"));
+    EXPECT_TRUE(holds(problem("{2: 2, 4: 3.8}"), "must have 2: 1"));
     EXPECT_TRUE(holds(problem("fast"), "must be a map"));
     const std::string rigid =
         of_kind("training", "elastic: {minReplicas: 2, maxReplicas: 2, speedup: {2: 1}}\n");

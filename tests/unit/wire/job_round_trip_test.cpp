@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "daemon/wire/job_document.hpp"
-#include "scheduler/model/gpu_string.hpp"
+#include "scheduler/model/gpu/gpu_string.hpp"
 #include "unit/wire/support.hpp"
+#include "wire/job/job_document.hpp"
 
 namespace gpuctl::wire {
 namespace {
@@ -53,7 +53,7 @@ TopologyRules any_topology(JobKind kind) {
 
 Duration any_duration() { return Duration{*rc::gen::inRange<std::int64_t>(0, 1'000'000'000)}; }
 
-// Elastic, by so many ranks; with a speedup every other time.
+// Elastic, by that many ranks; with a speedup every other time.
 void fill_sizes(JobSpec& spec, std::int32_t more) {
     spec.replicas_max += more;
     if (more == 0 || *rc::gen::arbitrary<bool>()) return;
@@ -168,7 +168,7 @@ RC_GTEST_PROP(JobRoundTrip, a_job_survives_its_canonical_document, ()) {
     check_read_back(spec, parse_yaml(text).value().at(0));
 }
 
-TEST(JobRoundTrip, the_canonical_document_keeps_the_order_of_the_contract) {
+TEST(JobRoundTrip, the_canonical_document_keeps_the_documented_order) {
     JobSpec spec;
     spec.kind = JobKind::inference;
     spec.key = {"team-x", "chat-a"};

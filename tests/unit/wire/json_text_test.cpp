@@ -1,10 +1,10 @@
-#include "daemon/wire/json_text.hpp"
+#include "wire/json_text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/wire/time.hpp"
+#include "text/time.hpp"
 
 namespace gpuctl::wire {
 namespace {
@@ -40,7 +40,7 @@ TEST(JsonText, writes_what_dump_writes) {
           std::int64_t{1'735'689'600'000}, std::int64_t{4'102'444'800'123}}) {
         std::string out;
         append_json(Instant{ms}, out);
-        EXPECT_EQ(out, dumped(format_time(Instant{ms})));
+        EXPECT_EQ(out, dumped(text::format_time(Instant{ms})));
     }
 }
 

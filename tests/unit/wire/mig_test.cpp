@@ -1,14 +1,14 @@
-// MIG profiles and their places (docs/adr/0021), against what `nvidia-smi mig -lgip -lgipp` prints
-// and against every arrangement tried by hand.
+// MIG profiles and their placements (docs/adr/0021), against the output of `nvidia-smi mig -lgip
+// -lgipp` and against every arrangement checked by hand.
 
-#include "scheduler/model/mig.hpp"
+#include "scheduler/model/gpu/mig.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
-#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/gpu/gpu_vendor.hpp"
 
 namespace gpuctl {
 namespace {
@@ -38,7 +38,7 @@ Slices slices(const MigFamily& of, const std::vector<std::string>& names) {
     return out;
 }
 
-// So many of a profile fit on a GPU that nothing else is on.
+// The count of a profile that fits on an empty GPU.
 std::int64_t most_of(const MigFamily& of, const std::string& name) {
     Slices row;
     while (row.size() < 9) {
@@ -85,7 +85,7 @@ TEST(Mig, a_slice_may_begin_at_few_places_only) {
               (std::vector<std::int32_t>{4, 0}));
 }
 
-// Every start for every slice, looked at memory slice by memory slice.
+// Every start for every slice, checked memory slice by memory slice.
 bool can_lie(const MigFamily& of, const Slices& row) {
     std::vector<std::size_t> at(row.size());
     for (;;) {
@@ -142,7 +142,7 @@ TEST(Mig, a_layout_is_found_exactly_when_one_of_all_arrangements_holds) {
     EXPECT_GT(impossible, 100);
 }
 
-TEST(Mig, what_does_not_exist_is_told_with_what_is_near) {
+TEST(Mig, an_unknown_profile_is_reported_with_the_nearest_ones) {
     EXPECT_EQ(problem_with_mig("3g.40gb", ""), "");
     EXPECT_EQ(problem_with_mig("1c.3g.40gb", "H100-80GB"), "");
     EXPECT_EQ(problem_with_mig("1g.10gb.me", "NVIDIA-A100-SXM4-80GB"), "");
@@ -152,14 +152,14 @@ TEST(Mig, what_does_not_exist_is_told_with_what_is_near) {
               "H100-80GB has no MIG profile 1g.5gb; the nearest are 1g.10gb, 1g.10gb+me, 1g.20gb");
     EXPECT_EQ(problem_with_mig("2g.20gb", "A30"),
               "A30 has no MIG profile 2g.20gb; the nearest are 2g.12gb, 4g.24gb, 2g.12gb+me");
-    // Which A100 it is, nobody says: what either has will do.
+    // The exact A100 model is not given: a profile of either is valid.
     EXPECT_EQ(problem_with_mig("1g.5gb", "A100"), "");
     EXPECT_EQ(problem_with_mig("3g.40gb", "A100"), "");
-    // How another make is cut is not known.
+    // Partitioning of other vendors is not known.
     EXPECT_EQ(problem_with_mig("3g.40gb", "X900"), "");
 }
 
-TEST(Mig, a_label_tells_the_family) {
+TEST(Mig, a_label_gives_the_family) {
     EXPECT_EQ(names_of("NVIDIA-A100-SXM4-40GB"), "A100-40GB");
     EXPECT_EQ(names_of("a100-80g"), "A100-80GB");
     EXPECT_EQ(names_of("A100"), "A100-40GB A100-80GB");

@@ -1,4 +1,4 @@
-#include "daemon/wire/problem.hpp"
+#include "wire/problem.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(Problem, every_code_survives_the_way_to_the_client_and_back) {
     }
 }
 
-TEST(Problem, warnings_travel_beside_the_errors_not_among_them) {
+TEST(Problem, warnings_are_separate_from_errors) {
     const Error error{ErrorCode::ValidationFailed, "job a: b is wrong", {{{"/b", 2, 1}, "wrong"}}};
     const std::string text = problem_json(error, "/x", "r", {{{"/c", 1, 1}, "not used yet"}});
     const Error back = error_from_response(400, kProblemType, text);
@@ -58,7 +58,7 @@ TEST(Problem, warnings_travel_beside_the_errors_not_among_them) {
     EXPECT_TRUE(warnings_from_response("<html>").empty());
 }
 
-TEST(Problem, exit_codes_tell_scripts_what_to_do) {
+TEST(Problem, exit_codes_let_scripts_decide) {
     EXPECT_EQ(row_of(ErrorCode::JobNotFound).exit_code, 3);
     EXPECT_EQ(row_of(ErrorCode::JobExists).exit_code, 4);
     EXPECT_EQ(row_of(ErrorCode::Unauthorized).exit_code, 5);

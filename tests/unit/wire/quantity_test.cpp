@@ -1,9 +1,9 @@
-#include "scheduler/model/quantity.hpp"
+#include "scheduler/model/policy/quantity.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "scheduler/model/gpu_vendor.hpp"
+#include "scheduler/model/gpu/gpu_vendor.hpp"
 
 namespace gpuctl {
 namespace {

@@ -1,5 +1,5 @@
-// Queues in gpuctld.yaml: nested as written, flat as the engine takes them, and every mistake with
-// its line.
+// Queues in gpuctld.yaml: nested as written, flat as in the engine, and every mistake with its
+// line.
 
 #include <gtest/gtest.h>
 
@@ -33,10 +33,8 @@ policy:
               queues: [{name: deep, guaranteed: 1}]
   tenants:
     - {name: t, queue: llm, pools: [{pool: p, gpuMaximum: 4}]}
-  usageHalfLife: 2d
-  ageingStep: 10
-  ageingEvery: 5m
-  ageingMaximum: 1000
+expert:
+  scheduling: {usageHalfLife: 2d, ageingStep: 10, ageingEvery: 5m, ageingMaximum: 1000}
 )";
 
 TEST(QueueConfiguration, a_tree_is_flattened_with_parents_before_children) {
@@ -59,7 +57,7 @@ TEST(QueueConfiguration, a_tree_is_flattened_with_parents_before_children) {
     EXPECT_EQ(pool.queues[2].gpus_per_job_maximum, whole_gpus(8));
     EXPECT_EQ(pool.queues[2].models,
               (std::vector<ModelLimit>{{"a100-100g", whole_gpus(1), whole_gpus(3)}}));
-    EXPECT_EQ(pool.queues[3].guaranteed, whole_gpus(2)) << "what its sub-queues are promised";
+    EXPECT_EQ(pool.queues[3].guaranteed, whole_gpus(2)) << "what its sub-queues are guaranteed";
     EXPECT_EQ(config->policy.tenants.at(0).pools, (std::vector<PoolQuota>{{"p", whole_gpus(4)}}));
     EXPECT_EQ(config->policy.usage_half_life, Duration{2 * 86'400'000});
     EXPECT_EQ(config->policy.ageing_every, Duration{300'000});
@@ -73,23 +71,23 @@ TEST(QueueConfiguration, what_is_printed_reads_the_same) {
     EXPECT_EQ(again->policy, config->policy);
 }
 
-TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
+TEST(QueueConfiguration, every_mistake_is_reported_with_its_line) {
     const std::string pool = "policy:\n  pools:\n  - name: p\n    queues:\n";
     const std::pair<std::string, std::string> table[] = {
         {"    - {name: q, guaranteed: 9, maximum: 8}",
          "test.yaml:5:17: queue q is guaranteed 9 GPUs, more than its maximum 8"},
         {"    - name: q\n      guaranteed: 4\n      queues:\n"
          "      - {name: a, guaranteed: 3}\n      - {name: b, guaranteed: 2}",
-         "test.yaml:7:7: the queues below q are guaranteed 5 GPUs together, more than its own 4"},
+         "test.yaml:7:7: the sub-queues of q are guaranteed 5 GPUs together, more than its own 4"},
         {"    - name: q\n      maximum: 4\n      queues:\n      - {name: a, guaranteed: 5}",
          "test.yaml:5:7: queue q is guaranteed 5 GPUs, more than its maximum 4"},
         {"    - name: a\n      maximum: 10\n      queues:\n      - {name: b, maximum: 20}",
-         "test.yaml:8:19: queue b may hold 20 GPUs at most, more than the 10 of the queue a that "
-         "it lies below"},
+         "test.yaml:8:19: queue b may hold 20 GPUs at most, more than the 10 of the queue a above "
+         "it"},
         {"    - name: a\n      queues:\n      - name: b\n        queues: [{name: c, maximum: 11}]\n"
          "      maximum: 10",
-         "test.yaml:8:28: queue c may hold 11 GPUs at most, more than the 10 of the queue a that "
-         "it lies below"},
+         "test.yaml:8:28: queue c may hold 11 GPUs at most, more than the 10 of the queue a above "
+         "it"},
         {"    - {name: q, weight: 0}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
         {"    - {name: q, weight: -1}", "test.yaml:5:17: policy.pools.0.queues.0.weight must be"},
         {"    - name: q\n      queues:\n      - {name: a}\n    - name: b\n      queues:\n"
@@ -97,7 +95,8 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "test.yaml:10:9: the queue a is given twice in pool p; names are unique in their pool"},
         {"    - name: q\n      queues:\n      - {name: q}",
          "test.yaml:7:9: the queue q is given twice in pool p"},
-        // In a pool with nodes its tree is walked by name: a ring there was walked without end.
+        // Regression: in a pool with nodes its tree is walked by name, and a cycle was walked
+        // without end.
         {"    - name: q\n  - name: training-pool\n    queues:\n"
          "    - {name: a, queues: [{name: b, queues: [{name: a}]}]}",
          "the queue a is given twice in pool training-pool"},
@@ -112,7 +111,7 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
         {"    - {name: q, guaranteed: 1, lendingLimit: 2}",
          "test.yaml:5:32: queue q cannot lend 2 GPUs: it is guaranteed 1"},
         {"    - name: default\n      queues: [{name: a}]",
-         "the queue default takes the jobs that name none; it can have no queues"},
+         "the queue default takes jobs that name no queue; it can have no sub-queues"},
         {"    - name: q\n      models:\n      - {model: A100-80G, maximum: 1}",
          "test.yaml:7:10: no node has a GPU of model A100-80G; did you mean A100-100G?"},
         {"    - name: q\n  - name: training-pool\n    queues:\n"
@@ -122,31 +121,31 @@ TEST(QueueConfiguration, every_mistake_is_told_with_its_line) {
          "test.yaml:7:9: 3 GPUs of model A100-100G are guaranteed, more than the maximum 1"},
         {"    - name: q\n      guaranteed: 2\n      models: [{model: A100-100G, guaranteed: 4}]",
          "test.yaml:7:7: queue q is guaranteed 4 GPUs of these models together, more than the 2 "
-         "that it is guaranteed of all"},
+         "that it is guaranteed of all models"},
         {"    - name: q\n      maximum: 3\n      models: [{model: A100-100G, guaranteed: 4}]",
          "test.yaml:5:7: queue q is guaranteed 4 GPUs, more than its maximum 3"},
         {"    - name: q\n      models:\n      - {model: A100-100G}\n      - {model: a100-100g}",
          "the GPU model a100-100g is given twice"},
         {"    - name: q\n      models: [{model: A100-100G, guaranteed: 1}]\n      queues:\n"
          "      - {name: a, models: [{model: A100-100G, guaranteed: 2}]}",
-         "the queues below q are guaranteed 2 GPUs of model A100-100G together, more than its own "
+         "the sub-queues of q are guaranteed 2 GPUs of model A100-100G together, more than its own "
          "1"},
         {"    - name: q\n      models: [{model: A100-100G, maximum: 1}]\n      queues:\n"
          "      - name: a\n        queues:\n        - name: b\n"
          "          models: [{model: a100-100g, guaranteed: 2}]",
-         "the queues below q are guaranteed 2 GPUs of model A100-100G together, more than its own "
+         "the sub-queues of q are guaranteed 2 GPUs of model A100-100G together, more than its own "
          "0"},
         {"    - name: q\n      models: [{model: A100-100G, maximum: 2}]\n      queues:\n"
          "      - name: a\n        queues:\n        - name: b\n"
          "          models: [{model: a100-100g, maximum: 3}]",
          "test.yaml:11:11: queue b may hold 3 GPUs of model a100-100g at most, more than the 2 of "
-         "the queue q that it lies below"},
+         "the queue q above it"},
         {"    - name: q\n      maximum: 2\n      models: [{model: A100-100G, maximum: 3}]",
          "test.yaml:7:7: queue q may hold 3 GPUs of model A100-100G at most, more than the 2 that "
-         "it may hold of all"},
+         "it may hold of all models"},
         {"    - {name: q, maximum: 0.0001}",
-         "test.yaml:5:17: policy.pools.0.queues.0.maximum must be a number of GPUs with three "
-         "digits behind the point at most, not \"0.0001\""},
+         "test.yaml:5:17: policy.pools.0.queues.0.maximum must be a number of GPUs with at most "
+         "three decimals, not \"0.0001\""},
         {"    - {name: q, queues: 5}", "policy.pools.0.queues.0.queues must be a list"},
         {"    - ~", "must be a map"},
     };
@@ -180,7 +179,7 @@ TEST(QueueConfiguration, of_each_model_no_more_is_guaranteed_than_the_pool_has) 
         << with_guarantee(5);
 }
 
-TEST(QueueConfiguration, a_queue_may_have_the_maximum_of_the_one_it_lies_below) {
+TEST(QueueConfiguration, a_queue_may_have_the_maximum_of_its_parent) {
     EXPECT_EQ(refusal_of("policy:\n  pools:\n  - name: p\n    queues:\n"
                          "    - {name: a, maximum: 10, queues: [{name: b, maximum: 10}]}\n"),
               "accepted");
@@ -197,7 +196,7 @@ TEST(QueueConfiguration, a_tree_has_eight_levels_at_most) {
         return yaml;
     };
     EXPECT_EQ(refusal_of(tree(kQueueDepthMaximum)), "accepted");
-    EXPECT_NE(refusal_of(tree(kQueueDepthMaximum + 1)).find("8 levels are the most"),
+    EXPECT_NE(refusal_of(tree(kQueueDepthMaximum + 1)).find("at most 8 levels are allowed"),
               std::string::npos);
 }
 
@@ -226,15 +225,15 @@ TEST(QueueConfiguration, a_reserve_is_a_part_of_the_pool_or_a_number_of_gpus) {
 
 TEST(QueueConfiguration, a_reserve_is_no_part_of_a_per_cent) {
     EXPECT_EQ(refusal_of(with_reserve("10.5%")),
-              "test.yaml:9:7: policy.pools.0.reserve must be from 0% to 90% without parts of a per "
-              "cent, or a number of GPUs, not \"10.5%\"");
+              "test.yaml:9:7: policy.pools.0.reserve must be from 0% to 90% in whole per cent, or "
+              "a number of GPUs, not \"10.5%\"");
     for (const char* wrong : {"9.9999999999%", "0.1%", "100m%", "-1%", "ten%", "91%"}) {
         EXPECT_NE(refusal_of(with_reserve(wrong)).find("must be from 0% to 90%"), std::string::npos)
             << wrong;
     }
 }
 
-TEST(QueueConfiguration, what_is_guaranteed_must_be_there_beside_the_reserve) {
+TEST(QueueConfiguration, guarantees_must_fit_in_addition_to_the_reserve) {
     EXPECT_EQ(refusal_of(with_reserve("3")),
               "test.yaml:9:7: pool p has 16 GPUs; with 3 of them reserved "
               "its queues cannot be guaranteed 14");
@@ -258,23 +257,23 @@ TEST(QueueConfiguration, what_a_queue_is_guaranteed_it_may_hold) {
     EXPECT_EQ(refusal_of(with("guaranteed: 2, models: [{model: A100, maximum: 2}]")), "accepted");
     EXPECT_EQ(
         refusal_of(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d, maximum: 3}]")),
-        "test.yaml:9:41: the queues below a may hold 5 GPUs together at most, less than the 6 "
+        "test.yaml:9:41: the sub-queues of a may hold 5 GPUs together at most, less than the 6 "
         "that it is guaranteed");
     EXPECT_EQ(refusal_of(with("guaranteed: 6, queues: [{name: b, maximum: 2}, {name: d}]")),
               "accepted");
-    // What may be borrowed is a maximum as well, and so is what the queues below have together.
+    // The borrowing limit is a maximum as well, and so is the sum of the sub-queues' maxima.
     EXPECT_EQ(
         refusal_of(with("guaranteed: 6, queues: [{name: b, borrowingLimit: 2}, {name: d, "
                         "guaranteed: 1, borrowingLimit: 1}]")),
-        "test.yaml:9:41: the queues below a may hold 4 GPUs together at most, less than the 6 "
+        "test.yaml:9:41: the sub-queues of a may hold 4 GPUs together at most, less than the 6 "
         "that it is guaranteed");
     EXPECT_EQ(
         refusal_of(with("guaranteed: 6, queues: [{name: b, queues: [{name: d, maximum: 3}]}]")),
-        "test.yaml:9:41: the queues below a may hold 3 GPUs together at most, less than the 6 "
+        "test.yaml:9:41: the sub-queues of a may hold 3 GPUs together at most, less than the 6 "
         "that it is guaranteed");
     EXPECT_EQ(refusal_of(with("models: [{model: A100, guaranteed: 6}], queues: [{name: b, models: "
                               "[{model: a100, maximum: 2}]}]")),
-              "test.yaml:9:66: the queues below a may hold 2 GPUs of model A100 together at most, "
+              "test.yaml:9:66: the sub-queues of a may hold 2 GPUs of model A100 together at most, "
               "less than the 6 that it is guaranteed of it");
 }
 
@@ -282,12 +281,12 @@ TEST(QueueConfiguration, a_reserve_is_no_more_than_there_is) {
     const std::string text =
         "cluster:\n  embedded: {nodes: [{name: n, count: 2, gpus: 8, pool: p}]}\n"
         "policy:\n  pools: [{name: p, reserve: 1000}]\n";
-    EXPECT_NE(refusal_of(text).find("pool p has 16 GPUs and cannot keep 1000 of them in reserve"),
+    EXPECT_NE(refusal_of(text).find("pool p has 16 GPUs and cannot reserve 1000 of them"),
               std::string::npos)
         << refusal_of(text);
 }
 
-TEST(QueueConfiguration, quotas_of_namespaces_are_in_pools_that_there_are) {
+TEST(QueueConfiguration, quotas_of_namespaces_are_in_existing_pools) {
     const auto with_quota = [](const std::string& pool) {
         return "policy:\n  pools: [{name: p}]\n  tenants:\n    - {name: t, pools: [{pool: " + pool +
                ", gpuMaximum: 1}]}\n";

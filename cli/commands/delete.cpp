@@ -1,0 +1,113 @@
+#include <iostream>
+
+#include "cli/commands/commands.hpp"
+#include "wire/job/document.hpp"
+#include "wire/problem.hpp"
+
+namespace gpuctl::cli {
+namespace {
+
+// The jobs that a file declares. Only kind and names matter here, so that a file which the server
+// would refuse today still names the jobs it created.
+Result<std::vector<JobName>> jobs_in(const std::string& file, const std::string& namespace_name) {
+    Result<std::vector<DocumentPart>> parts = read_documents(file);
+    if (!parts) return parts.error();
+    std::vector<JobName> jobs;
+    for (const DocumentPart& part : *parts) {
+        Result<std::vector<wire::Document>> documents = wire::parse_yaml(part.text);
+        if (!documents) return while_doing("read " + file, documents.error());
+        for (const wire::Document& document : *documents) {
+            const nlohmann::json job = document.root.is_object()
+                                           ? document.root.value("job", nlohmann::json::object())
+                                           : nlohmann::json::object();
+            const std::string name = text_of(job, "name");
+            if (name.empty()) {
+                return make_error(ErrorCode::ValidationFailed,
+                                  "read " + file + ": a document has no job.name");
+            }
+            jobs.push_back({text_of(job, "namespace", namespace_name), name});
+        }
+    }
+    return jobs;
+}
+
+// The results so far.
+struct Outcome {
+    nlohmann::json results = nlohmann::json::array();  // for --json and -o yaml
+    int deleted = 0;
+    int failed = 0;
+    int exit_code = 0;
+
+    void refused(const Error& error, const std::string& subject, const std::string& job_name,
+                 Format format) {
+        ++failed;
+        exit_code = wire::row_of(error.code).exit_code;
+        if (!is_document(format)) {
+            report(error, format, subject);
+            return;
+        }
+        nlohmann::json entry = error_json(error, job_name.empty() ? subject : "");
+        if (!job_name.empty()) {
+            entry["error"] = error.message;  // the wire form has the message in `error` here
+            entry["job_name"] = job_name;
+        }
+        results.push_back(std::move(entry));
+    }
+    void removed(const JobName& job, const nlohmann::json& body, const DeleteOptions& options) {
+        ++deleted;
+        const std::string message = text_of(body, "message");
+        if (options.format == Format::table) {
+            const std::string sentence =
+                message.empty() ? "job " + to_string(job) + " is being deleted" : message;
+            std::cout << printable(sentence) << '\n';
+        } else if (options.format == Format::name) {
+            const JobName known{text_of(body, "namespace", job.namespace_name),
+                                text_of(body, "jobId", job.name)};
+            std::cout << printable(typed_name(known)) << '\n';
+        }
+        results.push_back({{"status", "success"},
+                           {"message", message},
+                           {"job_name", job.name},
+                           {"force", options.force}});
+    }
+};
+
+}  // namespace
+
+aio::Task<int> run_delete(Connection& connection, DeleteOptions options) {
+    std::vector<JobName> jobs;
+    Outcome outcome;
+    const std::string namespace_name = connection.options().namespace_name;
+    for (const JobName& job : options.jobs) {
+        jobs.push_back(
+            {job.namespace_name.empty() ? namespace_name : job.namespace_name, job.name});
+    }
+    for (const std::string& file : options.files) {
+        const std::string fallback = namespace_name.empty() ? "default" : namespace_name;
+        Result<std::vector<JobName>> declared = jobs_in(file, fallback);
+        if (!declared) {
+            outcome.refused(declared.error(), file, "", options.format);
+            continue;
+        }
+        jobs.insert(jobs.end(), declared->begin(), declared->end());
+    }
+    for (const JobName& job : jobs) {
+        const std::string target =
+            "/api/v1/jobs/" + net::percent_encode(job.name) +
+            query({{"namespace", job.namespace_name}, {"force", options.force ? "true" : ""}});
+        const Result<Reply> reply = co_await connection.call("DELETE", target, "", "");
+        if (reply) {
+            outcome.removed(job, reply->body, options);
+        } else {
+            outcome.refused(reply.error(), to_string(job), job.name, options.format);
+        }
+    }
+    const nlohmann::json& results = outcome.results;
+    if (is_document(options.format) && !results.empty()) {
+        print_document(std::cout, results.size() == 1 ? results[0] : results, options.format);
+    }
+    if (outcome.failed > 0 && outcome.deleted > 0) co_return kPartialFailure;
+    co_return outcome.exit_code;
+}
+
+}  // namespace gpuctl::cli

@@ -1,0 +1,188 @@
+// POST /api/v1/jobs: exactly one job per request.
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/http/handlers.hpp"
+#include "daemon/api/http/readiness.hpp"
+#include "daemon/api/http/reply.hpp"
+#include "daemon/api/jobs/job_body.hpp"
+#include "daemon/api/jobs/shapes.hpp"
+#include "wire/problem.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+constexpr std::size_t kIdempotencyKeyBytesMax = 128;
+
+Json created_json(const JobRecord& job, const std::string& message) {
+    const JobSpec& spec = job.spec;
+    Json body;
+    body["jobId"] = spec.key.name;
+    body["name"] = spec.key.name;
+    body["namespace"] = spec.key.namespace_name;
+    body["kind"] = to_string(spec.kind);
+    body["uid"] = job.uid;
+    body["status"] = to_string(JobStatus::pending);
+    body["createdAt"] = format_time(job.submitted_at);
+    body["message"] = message;
+    body["resources"] = {{"gpu", gpus_json(gpus_total(pod_request(spec)))},
+                         {"gpuType", gpu_model_of(spec)},
+                         {"pool", spec.pool.empty() ? kDefaultPool : spec.pool}};
+    return body;
+}
+
+// The same for a job that has finished since, from its summary.
+Json created_json(const FinishedJob& job) {
+    JobRecord record;
+    record.uid = job.uid;
+    record.spec.key = job.key;
+    record.spec.kind = job.kind;
+    record.spec.pool = job.pool;
+    record.spec.gpu_type = job.gpu_type.substr(0, job.gpu_type.find(','));
+    record.submitted_at = job.submitted_at;
+    Json body = created_json(record, "stored; finished since then");
+    body["resources"]["gpu"] = gpus_json(job.gpus_per_pod);
+    return body;
+}
+
+std::string waiting_message(const JobRecord& job) {
+    return "stored; waits in pool " + (job.spec.pool.empty() ? kDefaultPool : job.spec.pool);
+}
+
+// The checks of every create before the job is stored.
+std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
+    const ClusterState& state = services.engine.state();
+    const Result<JobView> existing =
+        find_job(services.engine.listing(), spec.key.namespace_name, spec.key.name);
+    if (!existing && existing.error().code == ErrorCode::JobAmbiguous) {
+        Error taken = make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
+                                                           ": several jobs have that name; "
+                                                           "choose another name");
+        taken.details = existing.error().details;
+        return taken;
+    }
+    const bool is_taken = existing && shown_name(existing->key) == spec.key.name;
+    if (is_taken && !existing->never_made) {
+        const char* const help = existing->status == "Terminating"
+                                     ? "; try again when it is gone, or choose another name"
+                                     : "; delete it first, or choose another name";
+        return make_error(ErrorCode::JobExists, "create job " + to_string(spec.key) +
+                                                    ": one of that name is " + existing->status +
+                                                    help);
+    }
+    return preflight(state, spec);
+}
+
+// All inputs that decide what is created, including the dry-run flag.
+std::string request_fingerprint(const net::HttpRequest& request) {
+    return request.target + "\n" + request.body;
+}
+
+aio::Task<net::HttpResponse> store(Services& services, Call call, std::string key) {
+    std::vector<Detail> warnings;
+    Result<JobBody> body_read = read_job(services, call, warnings);
+    if (!body_read) co_return problem_reply(body_read.error(), call, warnings);
+    JobRecord& job = body_read->job;
+    if (std::optional<Error> refused = services.engine.refusal()) {
+        co_return problem_reply(with_cause(services, *refused), call);
+    }
+    if (std::optional<Error> unplaceable = check_placeable(services, job.spec)) {
+        co_return problem_reply(*unplaceable, call);
+    }
+    Json body = created_json(job, body_read->dry_run ? "would be accepted" : waiting_message(job));
+    body["warnings"] = warnings_json(warnings);
+    if (body_read->dry_run) {
+        Result<void> tried =
+            co_await services.cluster.try_create(job, services.engine.state().session.epoch());
+        if (!tried) co_return problem_reply(tried.error(), call, warnings);
+        body["dryRun"] = true;
+        co_return json_reply(200, body);
+    }
+    const std::string kind{to_string(job.spec.kind)};
+    if (!key.empty()) {
+        job.idempotency_key = IdempotencyKeys::journal_form(key, request_fingerprint(call.request));
+        services.idempotency.belongs_to(key, job.spec.key);
+    }
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    Result<void> stored = co_await services.engine.submit(std::move(job), deadline);
+    services.recorder.counter(metrics::Metric::submitted, {kind, stored ? "accepted" : "refused"})
+        .add();
+    if (!stored) co_return problem_reply(with_cause(services, stored.error()), call);
+    co_return json_reply(201, body);
+}
+
+// The answer to a repeated request, or a refusal; nullopt: continue.
+std::optional<net::HttpResponse> answer_repeat(Services& services, const Call& call,
+                                               const KeyState& state) {
+    if (std::holds_alternative<KeyIsNew>(state)) return std::nullopt;
+    if (const auto* answered = std::get_if<KeyAnswered>(&state)) {
+        net::HttpResponse response = json_reply(201, Json::object());
+        response.body = answered->body;
+        response.fields.set("Idempotency-Replayed", "true");
+        return response;
+    }
+    if (const auto* known = std::get_if<KeyOfJob>(&state)) {
+        const Result<JobView> job =
+            find_job(services.engine.listing(), known->job.namespace_name, whole_name(known->job));
+        if (job && job->kind) {
+            Json body = job->record != nullptr
+                            ? created_json(*job->record, waiting_message(*job->record))
+                            : created_json(*job->summary);
+            body["warnings"] = Json::array();
+            net::HttpResponse response = json_reply(201, body);
+            response.fields.set("Idempotency-Replayed", "true");
+            return response;
+        }
+        return problem_reply(make_error(ErrorCode::Gone,
+                                        "the job created with this idempotency "
+                                        "key has been deleted since then"),
+                             call);
+    }
+    if (std::holds_alternative<KeyInWork>(state)) {
+        return problem_reply(make_error(ErrorCode::Conflict,
+                                        "the first request with this idempotency key is still in "
+                                        "progress; retry in a second"),
+                             call);
+    }
+    return problem_reply(make_error(ErrorCode::IdempotencyKeyReused,
+                                    "this idempotency key was used with another body, namespace or "
+                                    "parameter; a new request needs a new key"),
+                         call);
+}
+
+bool is_plain_text(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+}  // namespace
+
+aio::Task<net::HttpResponse> create_job(Services& services, Call call) {
+    const std::string_view given = call.request.fields.get("Idempotency-Key");
+    if (given.empty()) {
+        net::HttpResponse response = co_await store(services, std::move(call), "");
+        co_return response;
+    }
+    if (given.size() > kIdempotencyKeyBytesMax || !is_plain_text(given)) {
+        co_return problem_reply(
+            make_error(ErrorCode::BadRequest,
+                       "Idempotency-Key must have 1 to 128 visible ASCII characters"),
+            call);
+    }
+    // Keys are scoped by client.
+    const std::string key = call.caller.name + "/" + std::string{given};
+    const KeyState state = services.idempotency.claim(key, request_fingerprint(call.request));
+    if (std::optional<net::HttpResponse> repeat = answer_repeat(services, call, state)) {
+        co_return std::move(*repeat);
+    }
+    net::HttpResponse response = co_await store(services, std::move(call), key);
+    if (response.status == 201) {
+        services.idempotency.answered(key, response.body);
+    } else if (response.status == wire::row_of(ErrorCode::UnknownOutcome).http_status) {
+        services.idempotency.unconfirmed(key);
+    } else {
+        services.idempotency.released(key);  // nothing was created: the key is free again
+    }
+    co_return response;
+}
+
+}  // namespace gpuctl::api

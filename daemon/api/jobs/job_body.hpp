@@ -1,0 +1,23 @@
+#pragma once
+// The body of a request that carries one job, as YAML, JSON or YAML in JSON.
+
+#include <vector>
+
+#include "daemon/api/http/routes.hpp"
+#include "daemon/api/jobs/shapes.hpp"
+#include "scheduler/model/job/job_spec.hpp"
+
+namespace gpuctl::api {
+
+struct JobBody {
+    JobRecord job;  // with a new uid and the text as sent
+    bool dry_run = false;
+};
+
+// Warnings go to `warnings`, also together with an error. Errors: InvalidYaml, InvalidJson,
+// UnsupportedMediaType, BadRequest, UnsupportedKind, ValidationFailed.
+Result<JobBody> read_job(Services& services, const Call& call, std::vector<Detail>& warnings);
+
+Json warnings_json(const std::vector<Detail>& warnings);
+
+}  // namespace gpuctl::api

@@ -1,0 +1,108 @@
+// Reading and deleting jobs.
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/http/handlers.hpp"
+#include "daemon/api/http/readiness.hpp"
+#include "daemon/api/http/reply.hpp"
+#include "daemon/api/http/selection.hpp"
+#include "daemon/api/jobs/finished.hpp"
+#include "daemon/api/jobs/job_rows.hpp"
+#include "daemon/api/jobs/missing_pods.hpp"
+#include "daemon/api/jobs/shapes.hpp"
+#include "scheduler/whatif/foresee.hpp"
+
+namespace gpuctl::api {
+namespace {
+
+Result<JobSelection> selection_of(Listing& listing, const Call& call) {
+    JobSelection selection;
+    if (const auto name = call.query("namespace"); !name.empty()) selection.namespace_name = name;
+    if (const auto name = call.query("queue"); !name.empty()) selection.queue = name;
+    Result<std::string> pool = pool_of(listing, call);
+    if (!pool) return pool.error();
+    if (!pool->empty()) selection.pool = std::move(*pool);
+    if (const std::string kind{call.query("kind")}; !kind.empty()) {
+        for (const JobKind known :
+             {JobKind::training, JobKind::inference, JobKind::notebook, JobKind::compute}) {
+            if (equal_without_case(kind, to_string(known))) selection.kind = known;
+        }
+        selection.made_elsewhere = equal_without_case(kind, "pod");
+        if (!selection.kind && !selection.made_elsewhere) {
+            return make_error(
+                ErrorCode::BadRequest,
+                "read kind=" + kind + ": must be training, inference, notebook, compute or pod");
+        }
+    }
+    const std::string_view view = call.query("view");
+    if (!view.empty() && view != "pod" && view != "job") {
+        return make_error(ErrorCode::BadRequest,
+                          "read view=" + std::string{view} + ": must be pod or job");
+    }
+    selection.by_pod = view != "job";
+    const std::string_view status = call.query("status");
+    if (auto bad = bad_job_status(listing, status)) return std::move(*bad);
+    if (!status.empty()) selection.status = status;
+    return selection;
+}
+
+Result<JobView> job_named(Services& services, const Call& call) {
+    return find_job(services.engine.listing(), call.query("namespace"), call.parameters.at(0));
+}
+
+}  // namespace
+
+net::HttpResponse list_jobs_page(Services& services, const Call& call) {
+    const Result<Page> page = page_of(call);
+    if (!page) return problem_reply(page.error(), call);
+    Listing& listing = services.engine.listing();
+    const Result<JobSelection> selection = selection_of(listing, call);
+    if (!selection) return problem_reply(selection.error(), call);
+    constexpr std::size_t row_bytes = 512;
+    std::string body;
+    body.reserve(static_cast<std::size_t>(page->size) * row_bytes);
+    JobRows{listing, wall_now(), body}.add_page(*selection, page->number, page->size);
+    return json_text_reply(std::move(body));
+}
+
+aio::Task<net::HttpResponse> get_job(Services& services, Call call) {
+    Result<JobView> job = job_named(services, call);
+    if (!job) co_return problem_reply(job.error(), call);
+    if (waits_for_controller(*job)) {
+        const std::string words = co_await controller_words(services, ObjectKey{job->key});
+        job = job_named(services, call);  // the state may have changed after the wait
+        if (!job) co_return problem_reply(job.error(), call);
+        if (job->waiting) add_controller_words(words, *job->waiting);
+    }
+    if (job->waiting) whatif::keep_to(job->start, *job->waiting);
+    co_return json_text_reply(job_detail(services.engine.listing(), *job,
+                                         services.engine.history().of(job->key), wall_now()));
+}
+
+aio::Task<net::HttpResponse> delete_job(Services& services, Call call) {
+    const Result<bool> force = flag_of(call, "force");
+    if (!force) co_return problem_reply(force.error(), call);
+    const Result<JobView> job = job_named(services, call);
+    if (!job) co_return problem_reply(job.error(), call);
+    if (!job->kind) {
+        const std::string name = to_string(job->key);
+        co_return problem_reply(
+            make_error(ErrorCode::Conflict,
+                       "delete job " + name +
+                           ": it was not created by gpuctl; delete the object that created it "
+                           "(kubectl)"),
+            call);
+    }
+    const ObjectKey key = job->key;
+    const aio::Deadline deadline = aio::Deadline::in(services.settings.request_timeout);
+    Result<void> removed = co_await services.engine.remove(key, *force, deadline);
+    if (!removed) co_return problem_reply(with_cause(services, removed.error()), call);
+    Json body;
+    body["jobId"] = key.name;
+    body["namespace"] = key.namespace_name;
+    body["status"] = "terminating";
+    body["message"] = "job " + to_string(key) + " is being deleted";
+    co_return json_reply(200, body);
+}
+
+}  // namespace gpuctl::api

@@ -1,0 +1,35 @@
+#pragma once
+// Shared by the workload_*.cpp files and included only there.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "k8s/workload/workload.hpp"
+
+namespace gpuctl::k8s {
+
+using Json = nlohmann::ordered_json;
+
+inline std::string service_name(const JobSpec& spec) { return "svc-" + spec.key.name; }
+
+// Training runs as one gang of indexed ranks; everything else as replicas behind a Service.
+inline bool is_gang(const JobSpec& spec) { return spec.kind == JobKind::training; }
+inline bool has_ranks(const JobSpec& spec) { return is_gang(spec) && spec.replicas_max > 1; }
+
+inline std::int32_t container_port(const JobSpec& spec) {
+    return spec.service.target_port != 0 ? spec.service.target_port : spec.service.port;
+}
+
+inline std::string pool_of(const JobSpec& spec) {
+    return spec.pool.empty() ? "default" : spec.pool;
+}
+
+Json container_environment(const JobSpec& spec, const LabelKeys& labels);
+// The variable that makes GPUs visible to a container, by vendor; empty: the vendor has none.
+std::string visible_devices_variable(const JobSpec& spec);
+Json pod_template(const JobRecord& job, const WorkloadSettings& settings);
+
+// Labels that workload, pods and Service share.
+Json common_labels(const JobSpec& spec, const WorkloadSettings& settings);
+
+}  // namespace gpuctl::k8s

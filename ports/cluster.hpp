@@ -1,0 +1,59 @@
+#pragma once
+// The cluster as the daemon needs it. Two adapters carry out every effect: k8s/ (a real API server)
+// and daemon/embedded (the virtual cluster of sim/).
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aio/deadline.hpp"
+#include "aio/task.hpp"
+#include "ports/event_sink.hpp"
+#include "ports/logs.hpp"
+#include "scheduler/base/result.hpp"
+#include "scheduler/model/effect.hpp"
+
+namespace gpuctl::ports {
+
+// One line of /readyz?verbose.
+struct HealthLine {
+    std::string name;  // "api-server", "cache", "lease"
+    bool ok = false;
+    std::string detail;
+};
+
+class Cluster {
+public:
+    virtual ~Cluster() = default;
+
+    // Begins to send events: first everything that exists, then CacheSynced, then changes.
+    // Called once, after the journal was replayed.
+    virtual void start(EventSink& sink) = 0;
+
+    // Never blocks; the outcome comes to the sink as an event.
+    virtual void carry_out(const Effect& effect) = 0;
+
+    [[nodiscard]] virtual std::vector<HealthLine> health() const = 0;
+    [[nodiscard]] virtual LogSource& logs() = 0;
+    // uid of kube-system, or the generated id of the embedded cluster; ties a journal to a cluster.
+    virtual aio::Task<Result<std::string>> cluster_id(aio::Deadline deadline) = 0;
+
+    // Whether the cluster would accept the job's objects, as far as a dry run can say: its
+    // namespace, rights, quota, admission.
+    virtual aio::Task<Result<void>> try_create(JobRecord job, Epoch epoch) = 0;
+
+    // Why the controller of a submitted job makes no pods, in the cluster's words; empty: unknown.
+    // Sends requests to the cluster, so call it only for one job that a user looks at.
+    virtual aio::Task<Result<std::string>> controller_trouble(ObjectKey job,
+                                                              aio::Deadline deadline) = 0;
+
+    // Starts no new effects, waits for those in flight, and releases the leadership, so that
+    // another gpuctld can lead before this one has closed its client connections. Reads continue.
+    virtual aio::Task<void> hand_over(aio::Deadline deadline) = 0;
+
+    // Starts no new effects; those in flight finish or are cancelled at the deadline. True: all
+    // ended.
+    virtual aio::Task<bool> stop(aio::Deadline deadline) = 0;
+};
+
+}  // namespace gpuctl::ports

@@ -1,0 +1,123 @@
+#include "scheduler/model/amount_text.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "scheduler/model/explanation/limit_facts.hpp"
+#include "scheduler/model/gpu/gpu_vendor.hpp"
+#include "scheduler/model/policy/budget.hpp"
+#include "scheduler/model/policy/quantity.hpp"
+
+namespace gpuctl::amounts {
+namespace {
+
+bool counts_bytes(const std::string& resource) {
+    return resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+}
+
+}  // namespace
+
+std::string gpus(std::int64_t milli) { return format_gpus(GpuMilli{milli}); }
+
+std::string gpus_noun(std::int64_t milli) {
+    return gpus(milli) + (milli == kGpuMilliPerGpu ? " GPU" : " GPUs");
+}
+
+std::string gpus_noun(std::string_view resource, std::int64_t milli) {
+    if (is_shared_resource(resource)) {
+        return gpus(milli) + (milli == kGpuMilliPerGpu ? " share" : " shares") + " of a GPU";
+    }
+    if (!is_mig_resource(resource)) return gpus_noun(milli);
+    return gpus(milli) + " " + std::string{mig_name(resource)} +
+           (milli == kGpuMilliPerGpu ? " slice" : " slices");
+}
+
+std::string gpu_part(std::int64_t milli) {
+    return std::to_string(milli) + "/" + std::to_string(kGpuMilliPerGpu);
+}
+
+std::string count(std::int64_t n, const char* one, const char* many) {
+    return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+std::string ranks_text(std::int64_t ranks) { return count(ranks, "rank", "ranks"); }
+
+std::string amount_text(ResourceKind kind, const std::string& resource, std::int64_t amount) {
+    switch (kind) {
+        case ResourceKind::gpu:
+            return gpus_noun(resource, amount);
+        case ResourceKind::gpu_part:
+            return gpu_part(amount) + " of a GPU";
+        case ResourceKind::cpu:
+            return format_cpu(CpuMilli{amount}) + " CPU";
+        case ResourceKind::memory:
+            return format_bytes(Bytes{amount}) + " memory";
+        case ResourceKind::pod_slots:
+            return count(amount, "pod slot", "pod slots");
+        case ResourceKind::extended:
+            return counts_bytes(resource) ? format_bytes(Bytes{amount}) + " " + resource
+                                          : std::to_string(amount) + " " + resource;
+        case ResourceKind::host_port:
+            return "host port " + resource;
+    }
+    return std::to_string(amount);
+}
+
+std::string limit_amount(fact::LimitUnit unit, std::int64_t amount) {
+    switch (unit) {
+        case fact::LimitUnit::gpus:
+            return gpus(amount);
+        case fact::LimitUnit::cpu:
+            return format_cpu(CpuMilli{amount});
+        case fact::LimitUnit::memory:
+            return format_bytes(Bytes{amount});
+        case fact::LimitUnit::jobs:
+            return std::to_string(amount);
+        case fact::LimitUnit::gpu_time:
+            return exact_gpu_hours(GpuTime{amount});
+    }
+    return "";
+}
+
+std::string limit_amount_noun(fact::LimitUnit unit, std::int64_t amount) {
+    switch (unit) {
+        case fact::LimitUnit::gpus:
+            return gpus_noun(amount);
+        case fact::LimitUnit::cpu:
+            return limit_amount(unit, amount) + " CPU";
+        case fact::LimitUnit::memory:
+            return limit_amount(unit, amount) + " memory";
+        case fact::LimitUnit::jobs:
+            return count(amount, "job", "jobs");
+        case fact::LimitUnit::gpu_time:
+            return limit_amount(unit, amount) + " GPU-hours";
+    }
+    return "";
+}
+
+std::string span(Duration length) {
+    struct Unit {
+        std::int64_t ms;
+        const char* name;
+    };
+    constexpr std::array<Unit, 4> units = {
+        Unit{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}};
+    const std::int64_t ms = std::max<std::int64_t>(length.ms(), 0);
+    std::size_t first = 0;
+    while (first + 1 < units.size() && ms < units[first].ms) ++first;
+    const std::size_t last = std::min(first + 1, units.size() - 1);
+    const std::int64_t smallest = units[last].ms;
+    const std::int64_t rounded = (ms + smallest - 1) / smallest * smallest;
+    std::string text;
+    std::int64_t left = rounded;
+    for (std::size_t i = first; i <= last; ++i) {
+        const std::int64_t here = left / units[i].ms;
+        left -= here * units[i].ms;
+        if (here == 0 && !text.empty()) continue;
+        if (here == 0 && i < last) continue;
+        text += (text.empty() ? "" : " ") + std::to_string(here) + units[i].name;
+    }
+    return text;
+}
+
+}  // namespace gpuctl::amounts

@@ -1,0 +1,23 @@
+#pragma once
+// Fractions of one physical GPU (docs/adr/0015). A request of less than one GPU is placed on one
+// device together with other fractions; a whole GPU is not shared. A device number on the node says
+// which pods share a device. The node decides which physical card the number means.
+
+#include <cstdint>
+
+#include "scheduler/base/units.hpp"
+
+namespace gpuctl {
+
+inline constexpr std::int32_t kNoDevice = -1;
+
+constexpr bool is_part_of_gpu(GpuMilli amount) {
+    return amount > GpuMilli{0} && amount.value() < kGpuMilliPerGpu;
+}
+
+// An amount that no node can offer: no device holds one GPU and a half.
+constexpr bool is_broken_amount(GpuMilli amount) {
+    return amount.value() > kGpuMilliPerGpu && amount.value() % kGpuMilliPerGpu != 0;
+}
+
+}  // namespace gpuctl

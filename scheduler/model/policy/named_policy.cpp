@@ -1,0 +1,78 @@
+#include "scheduler/model/policy/named_policy.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuctl {
+namespace {
+
+// So long that waiting changes no decision: the mean over all jobs is the goal.
+constexpr Duration kNoAgeing = Duration::seconds(365LL * 24 * 3600);
+// Under these policies a preempted job loses at most the time since its last checkpoint, and
+// gain_percent prevents preemptions that do not pay. This is only a last bound.
+constexpr std::int32_t kEvictionsUnbounded = 1'000;
+
+NamedPolicy throughput() {
+    NamedPolicy policy{"throughput", "mean completion time and makespan"};
+    policy.order = QueueOrder::shortest;
+    policy.backfill.ageing = policy.backfill.patience = kNoAgeing;
+    policy.preemption.mode = PreemptionMode::shortest;
+    policy.preemption.makespan_percent = 98;
+    policy.evictions_per_job_per_hour = kEvictionsUnbounded;
+    return policy;
+}
+
+NamedPolicy fair() {
+    NamedPolicy policy{"fair", "finish-time fairness: no job takes much longer than alone"};
+    policy.order = QueueOrder::shortest;
+    policy.backfill.ageing = policy.backfill.patience = kNoAgeing;
+    policy.preemption.mode = PreemptionMode::due;
+    policy.preemption.makespan_percent = 105;
+    policy.evictions_per_job_per_hour = kEvictionsUnbounded;
+    return policy;
+}
+
+NamedPolicy sla() {
+    NamedPolicy policy{"sla", "queues within their guarantee start in minutes"};
+    policy.order = QueueOrder::shortest;
+    policy.preemption.mode = PreemptionMode::shortest;
+    policy.preemption.guarantees = GuaranteeRule::when_demand_fits;
+    policy.preemption.wait_target = Duration::seconds(1'800);
+    policy.evictions_per_job_per_hour = kEvictionsUnbounded;
+    return policy;
+}
+
+NamedPolicy batch() {
+    NamedPolicy policy{"batch", "mean slowdown of jobs that cannot be preempted"};
+    policy.order = QueueOrder::shortest;
+    policy.backfill.short_percent = 5;
+    return policy;
+}
+
+}  // namespace
+
+std::span<const NamedPolicy> named_policies() {
+    static const std::array<NamedPolicy, 5> policies = {
+        NamedPolicy{kDefaultPolicyName, "shares between queues and namespaces"},
+        throughput(),
+        fair(),
+        sla(),
+        batch(),
+    };
+    return policies;
+}
+
+const NamedPolicy* find_named_policy(std::string_view name) {
+    const std::span<const NamedPolicy> all = named_policies();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const NamedPolicy& one) { return one.name == name; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+void apply_named_policy(const NamedPolicy& named, PoolPolicy& pool) {
+    pool.order = named.order;
+    pool.backfill = named.backfill;
+    pool.preemption = named.preemption;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,32 @@
+// Jobs that accept several GPU models in an order of preference (docs/adr/0021): the first model
+// that has room for the whole request now. A gang uses one model, since its ranks would wait for
+// the slowest.
+
+#include <algorithm>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/allocate/placer.hpp"
+
+namespace gpuctl {
+
+bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
+                       const std::vector<PodId>& pods, std::vector<Placement>& out) {
+    const Shape& shape = state.pods.shapes().at(state.pod(pods.front()).shape);
+    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    if (!rules.takes_several_models() || planted(PlantedBug::ignore_model_preference)) {
+        return place_now(state, capacity, pool, pods, out);
+    }
+    std::vector<std::string_view> beside;
+    if (!runs_now(state, pods.front())) beside = state.gangs.models_of_gang(pods.front());
+    const auto is_placed_on = [&](const std::string& model) {
+        if (!is_model_among(beside, model)) return false;
+        only_model_ = model;
+        const bool is_placed = place_now(state, capacity, pool, pods, out);
+        only_model_ = {};
+        return is_placed;
+    };
+    return is_placed_on(rules.gpu_model) ||
+           std::any_of(rules.gpu_models_next.begin(), rules.gpu_models_next.end(), is_placed_on);
+}
+
+}  // namespace gpuctl

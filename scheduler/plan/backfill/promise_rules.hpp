@@ -1,0 +1,52 @@
+#pragma once
+// Rules common to all head-of-line reservations, of nodes and of quota.
+
+#include <utility>
+#include <vector>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+// It gets a reservation even if its start time is unknown.
+bool has_waited_for_long(const ClusterState& state, const JobRow& job);
+// It runs, its end is unknown, and it will end by itself.
+bool ends_some_day(const PodRow& pod);
+Instant began_at(const PodRow& pod);
+// For a pod with nominated room: its end by its limit, as if it began when the nomination ends.
+// Never: no limit.
+Instant claimed_end(const ClusterState& state, const PodRow& pod);
+
+// Pods with an end, in the order of their ends: running pods and pods with nominated room. Without
+// the latter, a reservation would be lost while jobs that must end before it wait for their victims
+// to terminate.
+class Ends {
+public:
+    explicit Ends(const ClusterState& state);
+    [[nodiscard]] bool has_more() const {
+        return next_ != runs_.end() || next_claimed_ < claimed_.size();
+    }
+    [[nodiscard]] Instant at() const {
+        return is_claimed_next() ? next_claim().first : next_->first;
+    }
+    PodId take() {
+        return is_claimed_next() ? claimed_[next_claimed_++].second : (next_++)->second;
+    }
+
+private:
+    using End = std::pair<Instant, PodId>;
+    [[nodiscard]] const End& next_claim() const { return claimed_[next_claimed_]; }
+    [[nodiscard]] bool is_claimed_next() const {
+        if (next_claimed_ == claimed_.size()) return false;
+        return next_ == runs_.end() || next_claim().first < next_->first;
+    }
+    const RunTimes::Ends& runs_;
+    RunTimes::Ends::const_iterator next_;
+    std::vector<End> claimed_;
+    std::size_t next_claimed_ = 0;
+};
+
+// Work with this limit that starts at `start` has ended by the reserved time.
+bool is_over_by(Instant moment, Instant start, Duration limit);
+
+}  // namespace gpuctl

@@ -1,0 +1,313 @@
+#include "scheduler/plan/backfill/reservation.hpp"
+
+#include <algorithm>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/backfill/promise_rules.hpp"
+
+namespace gpuctl {
+namespace {
+
+// With maintenance windows: the number of times at which the whole gang is tried. Without windows
+// the first time at which it seems to fit is nearly always correct.
+constexpr int kMomentsTriedMost = 32;
+
+}  // namespace
+
+// The number of ranks that fit, updated node by node: a call of the placer after every release
+// would examine the whole pool each time.
+class Fitting {
+public:
+    Fitting(const ClusterState& state, const Capacity& capacity, const NodeSet& eligible,
+            PoolId pool, const Shape& shape, std::int64_t ranks)
+        : capacity_(capacity), eligible_(eligible), shape_(shape), ranks_(ranks) {
+        const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
+        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
+             slot = nodes.next_common(eligible, slot + 1)) {
+            change(slot, on(slot));
+            if (all()) break;  // more on a node that it holds already changes nothing
+        }
+    }
+    [[nodiscard]] bool all() const { return most_ >= ranks_; }
+    [[nodiscard]] std::int64_t on(std::uint32_t slot) const {
+        return eligible_.contains(slot) ? capacity_.fitting(slot, shape_.needs, ranks_) : 0;
+    }
+    void changed(std::uint32_t slot, std::int64_t before) { change(slot, on(slot) - before); }
+
+private:
+    // Of the domain that must hold all of them, else of the pool.
+    void change(std::uint32_t slot, std::int64_t more) {
+        std::size_t domain = 0;
+        if (shape_.topology.required != TopologyLevel::none) {
+            const DomainId id = capacity_.domains().of(shape_.topology.required, slot);
+            if (!id.exists()) return;
+            domain = id.value();
+        }
+        if (totals_.size() <= domain) totals_.resize(domain + 1);
+        totals_[domain] += more;
+        most_ = std::max(most_, totals_[domain]);  // released capacity stays free
+    }
+
+    const Capacity& capacity_;
+    const NodeSet& eligible_;
+    const Shape& shape_;
+    std::int64_t ranks_;
+    std::vector<std::int64_t> totals_;
+    std::int64_t most_ = 0;
+};
+
+bool Reservation::make(const Overlay& overlay, Placer& placer, JobId job,
+                       const std::vector<PodId>& pods) {
+    const ClusterState& state = overlay.state;
+    clear();
+    may_keep_ = has_waited_for_long(state, state.job(job));
+    const bool may_end = !state.run_times.ends().empty() || !state.nominations.claims().empty();
+    if (!may_end && !state.maintenance.has_windows() && !may_keep_) return false;
+    const PoolId pool = state.job(job).pool;
+    const Answer* known = known_answer(state, placer, pool, pods);
+    if (known == nullptr) {
+        ++searches_;
+        nodes_ = 0;
+        const bool is_found = search(overlay, placer, pool, pods);
+        answers_.push_back({shapes_, may_keep_, is_found, promise_.at});
+        known = &answers_.back();
+    }
+    placer.keep_outside(std::nullopt);
+    promise_ = known->is_found ? HeadReservation{job, known->at} : HeadReservation{};
+    return exists();
+}
+
+// For the pool in its present state. Placements that do not delay the reservation change the pool,
+// so an answer that is still valid has `left_` as it was found.
+const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
+                                                     const Placer& placer, PoolId pool,
+                                                     const std::vector<PodId>& pods) {
+    const Basis basis{state.pool(pool).changes, state.nodes.eligibility_epoch(),
+                      state.nodes.eligibility_log().size()};
+    if (basis != basis_ && !planted(PlantedBug::keep_old_searches)) {
+        basis_ = basis;
+        answers_.clear();
+    }
+    shapes_.clear();
+    shapes_.push_back(pods.size());
+    for (const PodId pod : pods)
+        shapes_.push_back(state.pods.shapes().at(state.pod(pod).shape).serial);
+    if (state.maintenance
+            .has_windows()) {  // the time it needs before a window is part of the question
+        stay_ = state.maintenance.stay_of(state.job(state.pod(pods.front()).job), pods);
+        for (const std::int64_t part : {stay_.time.ms(), stay_.grace.ms()}) {
+            shapes_.push_back(static_cast<std::uint64_t>(part));
+        }
+        shapes_.push_back(static_cast<std::uint64_t>(stay_.least));
+        shapes_.push_back(stay_.own);
+    }
+    if (state.pods.shapes().at(state.pod(pods.front()).shape).topology.any()) {
+        // The nodes of the job's other pods are part of the question.
+        std::vector<NodeId> anchors;
+        state.gangs.read_anchors(state.job(state.pod(pods.front()).job), anchors);
+        shapes_.push_back(anchors.size());
+        for (const NodeId anchor : anchors) shapes_.push_back(anchor.value());
+    }
+    for (const std::string_view model : placer.avoided()) {  // avoided models, if any is left
+        shapes_.push_back(model.size());
+        shapes_.insert(shapes_.end(), model.begin(), model.end());
+    }
+    const auto found = std::find_if(answers_.begin(), answers_.end(), [this](const Answer& one) {
+        return one.may_keep == may_keep_ && one.shapes == shapes_;
+    });
+    // An answer whose time has passed is computed from now, and a window may have come too near
+    // since then.
+    const bool is_stale = found != answers_.end() && state.maintenance.has_windows() &&
+                          found->is_found && found->at <= state.now();
+    if (found != answers_.end() && !is_stale) return &*found;
+    // A new answer replaces `left_`: the old one would be used without it.
+    std::erase_if(answers_, [](const Answer& one) { return one.is_found; });
+    return nullptr;
+}
+
+bool Reservation::search(const Overlay& overlay, Placer& placer, PoolId pool,
+                         const std::vector<PodId>& pods) {
+    const ClusterState& state = overlay.state;
+    Capacity& capacity = overlay.capacity;
+    Transaction attempt{capacity, log_};
+    if (!release_until_it_fits(overlay, placer, pool, pods, attempt)) return false;
+    for (const Placement& placement : round_) {
+        const Shape& shape = state.pods.shapes().at(state.pod(placement.pod).shape);
+        attempt.take(placement.node.value(), shape.needs, 1, placement.device);
+    }
+    note_left(state, capacity);
+    return true;  // rolled back here completely
+}
+
+bool Reservation::place_at(const Overlay& overlay, Placer& placer, PoolId pool,
+                           const std::vector<PodId>& pods, Instant at) {
+    const ClusterState& state = overlay.state;
+    if (state.maintenance.has_windows())
+        placer.keep_outside(state.maintenance.barred(stay_, std::max(at, state.now())));
+    return placer.place_all(state, overlay.capacity, pool, pods, round_);
+}
+
+// From one end of running work or of a window to the next, until there is room for all of `pods`.
+bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, PoolId pool,
+                                        const std::vector<PodId>& pods, Transaction& attempt) {
+    const ClusterState& state = overlay.state;
+    Capacity& capacity = overlay.capacity;
+    const ShapeId first = state.pod(pods.front()).shape;
+    const bool uniform = std::all_of(pods.begin(), pods.end(),
+                                     [&](PodId pod) { return state.pod(pod).shape == first; });
+    const Shape& shape = state.pods.shapes().at(first);
+    int tries_left = kMomentsTriedMost;
+    openings_.clear();
+    if (state.maintenance.has_windows()) {
+        placer.keep_outside(WindowSet{0});  // closed windows will end
+        for (const MaintenanceWindow& window : state.policy().windows) {
+            const Instant end = next_occurrence(window, state.now()).end;
+            if (end.happened()) openings_.push_back(end);
+        }
+        std::sort(openings_.begin(), openings_.end());
+    }
+    const NodeSet eligible = placer.eligible(state, shape);  // a copy: queries follow
+    Fitting fitting{state, capacity, eligible,
+                    pool,  shape,    uniform ? static_cast<std::int64_t>(pods.size()) : 1};
+    Ends ends{state};
+    auto opening = openings_.begin();
+    while (ends.has_more() || opening != openings_.end()) {
+        const bool is_opening =
+            !ends.has_more() || (opening != openings_.end() && *opening <= ends.at());
+        const Instant at = is_opening ? *opening : ends.at();
+        bool is_news = is_opening;
+        for (; opening != openings_.end() && *opening == at; ++opening) {
+        }
+        while (ends.has_more() && ends.at() == at) {  // all that end at this time
+            const PodRow& pod = state.pod(ends.take());
+            const std::uint32_t slot = pod.node.value();
+            if (state.node(pod.node).pool != pool || pod.is_stuck(state.now())) continue;
+            const std::int64_t before = fitting.on(slot);
+            attempt.take(slot, state.pods.shapes().at(pod.shape).needs, -1, pod.gpu_device);
+            fitting.changed(slot, before);
+            is_news = true;
+        }
+        if (!is_news || !fitting.all()) continue;
+        if (state.maintenance.has_windows() && tries_left-- == 0) return false;
+        if (!place_at(overlay, placer, pool, pods, at)) continue;
+        promise_.at = at;
+        return true;
+    }
+    return may_keep_ && release_the_oldest(overlay, placer, pool, pods, attempt, fitting);
+}
+
+bool Reservation::release_the_oldest(const Overlay& overlay, Placer& placer, PoolId pool,
+                                     const std::vector<PodId>& pods, Transaction& attempt,
+                                     Fitting& fitting) {
+    const ClusterState& state = overlay.state;
+    endless_.clear();
+    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        for (const PodId id : state.node(NodeId{slot}).pods) {
+            const PodRow& pod = state.pod(id);
+            if (ends_some_day(pod)) endless_.emplace_back(began_at(pod), id);  // released above
+        }
+    }
+    std::sort(endless_.begin(), endless_.end());
+    for (std::size_t i = 0; i < endless_.size();) {
+        for (const Instant began = endless_[i].first;
+             i < endless_.size() && endless_[i].first == began; ++i) {
+            const PodRow& pod = state.pod(endless_[i].second);
+            const std::uint32_t slot = pod.node.value();
+            const std::int64_t before = fitting.on(slot);
+            attempt.take(slot, state.pods.shapes().at(pod.shape).needs, -1, pod.gpu_device);
+            fitting.changed(slot, before);
+        }
+        if (!fitting.all() || !place_at(overlay, placer, pool, pods, state.now())) continue;
+        promise_.at = Instant{};
+        return true;
+    }
+    return false;
+}
+
+void Reservation::note_left(const ClusterState& state, const Capacity& capacity) {
+    for (const Placement& placement : round_) {
+        const std::uint32_t slot = placement.node.value();
+        std::size_t at = 0;
+        while (at < nodes_ && left_[at].slot != slot) ++at;
+        if (at == left_.size()) left_.emplace_back();
+        Left& left = left_[at];
+        if (at == nodes_) {
+            ++nodes_;
+            left.slot = slot;
+            left.amounts.clear();
+        }
+        for (const Need& need : state.pods.shapes().at(state.pod(placement.pod).shape).needs) {
+            // An amount does not say which device reserves how much: see Withholding.
+            const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
+            const Column column = is_part ? capacity.whole_column(need.column) : need.column;
+            const bool is_known =
+                std::any_of(left.amounts.begin(), left.amounts.end(),
+                            [&](const Need& known) { return known.column == column; });
+            if (is_known) continue;
+            left.amounts.push_back({column, capacity.usable(column, slot)});
+        }
+    }
+}
+
+std::vector<std::string_view> Reservation::models(const ClusterState& state) const {
+    std::vector<std::string_view> out;
+    for (std::size_t i = 0; i < nodes_; ++i) {
+        const std::string& model = state.node(NodeId{left_[i].slot}).facts.gpu_model;
+        if (!is_model_among(out, model)) out.push_back(model);
+    }
+    return out;
+}
+
+bool Reservation::is_on(NodeId node) const {
+    const auto end = left_.begin() + static_cast<std::ptrdiff_t>(nodes_);
+    return std::any_of(left_.begin(), end,
+                       [node](const Left& left) { return left.slot == node.value(); });
+}
+
+bool Reservation::is_over_by_then(Instant now, Duration limit) const {
+    return is_over_by(promise_.at, now, limit);
+}
+
+void Reservation::note_placed(const ClusterState& state, const std::vector<Placement>& round,
+                              bool is_over) {
+    if (is_over) return;
+    for (const Placement& placement : round) {
+        for (std::size_t i = 0; i < nodes_; ++i) {
+            if (left_[i].slot != placement.node.value()) continue;
+            for (const Need& need : state.pods.shapes().at(state.pod(placement.pod).shape).needs) {
+                for (Need& amount : left_[i].amounts) {
+                    if (amount.column == need.column) amount.amount -= need.amount;
+                }
+            }
+        }
+    }
+}
+
+Reservation::Withholding::Withholding(Reservation& from, Capacity& capacity)
+    : from_(from), capacity_(capacity) {
+    for (std::size_t i = 0; i < from_.nodes_; ++i) {
+        Left& left = from_.left_[i];
+        left.withheld.clear();
+        // A fraction on an open device may keep the device from being idle, or from having room, at
+        // the reserved time. So a node whose GPUs the reservation counts accepts no fraction.
+        left.is_closed = false;
+        for (const Need& amount : left.amounts) {
+            if (capacity_.kind(amount.column) == ColumnKind::gpu) left.is_closed = true;
+            const std::int64_t more = capacity_.usable(amount.column, left.slot) -
+                                      std::max<std::int64_t>(amount.amount, 0);
+            if (more > 0) left.withheld.push_back({amount.column, more});
+        }
+        capacity_.take(left.slot, left.withheld);
+        if (left.is_closed) capacity_.close_to_parts(left.slot);
+    }
+}
+
+Reservation::Withholding::~Withholding() {
+    for (std::size_t i = 0; i < from_.nodes_; ++i) {
+        capacity_.give_back(from_.left_[i].slot, from_.left_[i].withheld);
+        if (from_.left_[i].is_closed) capacity_.open_to_parts(from_.left_[i].slot);
+    }
+}
+
+}  // namespace gpuctl

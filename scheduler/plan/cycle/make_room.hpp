@@ -1,0 +1,56 @@
+#pragma once
+// The last resort for a job that finds no room at its turn: pods are evicted for it, and their
+// capacity is nominated for it. The least disruptive way first: elastic jobs release ranks above
+// their minimum, then gangs that have lacked ranks for too long are evicted, then lent guarantees
+// are reclaimed, then jobs of its own queue are preempted. No pod is evicted unless a trial shows
+// that the job fits afterwards.
+
+#include "scheduler/plan/backfill/reservation.hpp"
+#include "scheduler/plan/commit.hpp"
+#include "scheduler/plan/preempt/eviction_search.hpp"
+#include "scheduler/plan/preempt/shorter.hpp"
+
+namespace gpuctl {
+
+struct RoomRequest {
+    JobId job;
+    const std::vector<PodId>& pods;  // that need room, all of them or none
+    Load ask;                        // of these pods
+    Reservation* withheld;           // a reservation that they may not use; null: none
+};
+
+class RoomMaker {
+public:
+    explicit RoomMaker(Placer& placer) : search_(placer) {}
+
+    // Called at the beginning of a cycle.
+    void open() { stoppable_.forget(); }
+    // A cheap check: could there be a victim? Adds to `watch` what must change before the answer
+    // does.
+    bool may_try(const ClusterState& state, const RoomRequest& want, std::uint16_t& watch) const;
+    // Evicts pods and nominates their room. Returns the victims, and where the pods are placed when
+    // the victims have terminated (valid until the next call); null: no eviction would help.
+    const EvictionPlan* make(Commit& commit, const RoomRequest& want);
+
+private:
+    bool shrink(const Overlay& overlay, const RoomRequest& want);
+    bool undo_stranded(Commit& commit, const RoomRequest& want);
+    bool start_anew(Commit& commit, const RoomRequest& want);
+    bool take_back(Commit& commit, const RoomRequest& want);
+    bool preempt(Commit& commit, const RoomRequest& want);
+    bool stop_longer(Commit& commit, const RoomRequest& want);
+    // Excludes pods on reserved nodes; what terminates there gives no room.
+    void spare_reserved_nodes(const ClusterState& state, const RoomRequest& want);
+    bool find(const Overlay& overlay, const RoomRequest& want);  // among candidates_
+    // Among the candidates, as far as every queue keeps its guarantee.
+    bool search_lent(const Overlay& overlay, const RoomRequest& want);
+    void retry_later(Commit& commit, const RoomRequest& want) const;
+
+    EvictionSearch search_;
+    StoppableWork stoppable_;
+    WorkLeft left_;
+    Candidates candidates_;  // buffers
+    EvictionPlan plan_;
+};
+
+}  // namespace gpuctl

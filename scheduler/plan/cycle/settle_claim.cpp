@@ -1,0 +1,103 @@
+#include "scheduler/plan/cycle/settle_claim.hpp"
+
+#include <algorithm>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/policy/filter.hpp"
+#include "scheduler/state/accounts/limits.hpp"
+
+namespace gpuctl {
+namespace {
+
+// It is charged already: would it be allowed without that? Budgets admitted it at the nomination.
+bool is_allowed(const ClusterState& state, const JobRow& job,
+                const std::vector<Placement>& claimed) {
+    Relief own;
+    Load ask;
+    for (const Placement& one : claimed) {
+        const Shape& shape = state.pods.shapes().at(state.pod(one.pod).shape);
+        ask.add({shape.gpus, shape.cpu, shape.memory});
+        own.add(state, one.pod, 1);
+    }
+    bool out = true;
+    visit_limits(
+        state, job, ask, [&out](const LimitHit& hit) { return out = is_budget(hit.kind); }, &own);
+    if (!out) return false;
+    visit_model_limits(
+        state, job, ask,
+        [&](const LimitHit& hit) {
+            for (const Placement& one : claimed) {
+                const std::string& model = state.node(one.node).facts.gpu_model;
+                if (same_gpu_model(model, hit.model)) out = false;
+            }
+        },
+        &own);
+    return out;
+}
+
+bool may_stay(const ClusterState& state, const JobRow& job, const Placement& claimed) {
+    const NodeRow& node = state.node(claimed.node);
+    const PodFacts& pod = state.pod(claimed.pod).facts;
+    return node.known && node.pool == job.pool && !pod.terminating && !pod.gated &&
+           first_refusal(pod.rules, node.facts) == NodeRefusal::none;
+}
+
+// Complete, on nodes that may still be used, for pods that still wait, and the job is not deleted.
+bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Placement>& claimed) {
+    if (static_cast<std::int64_t>(claimed.size()) != job.nomination.pods ||
+        job.nomination.victim_refused) {
+        return false;
+    }
+    if (job.workload.state == WorkloadState::deleting) return false;
+    if (planted(PlantedBug::keep_stale_claims)) return true;
+    return std::all_of(claimed.begin(), claimed.end(),
+                       [&](const Placement& one) { return may_stay(state, job, one); }) &&
+           !state.gangs.breaks_topology(job, claimed) && !state.gangs.mixes_models(claimed) &&
+           !state.maintenance.is_barred(job, claimed);
+}
+
+// Its gang may need more ranks or other roles now than were nominated.
+bool makes_whole(const ClusterState& state, const Readiness& ready,
+                 const std::vector<Placement>& claimed) {
+    const auto has_enough = [&](const RoleShort& role) {
+        const auto ranks = std::count_if(claimed.begin(), claimed.end(), [&](const Placement& one) {
+            return state.pod(one.pod).facts.role == role.role;
+        });
+        return role.ranks + ranks >= role.ranks_min;
+    };
+    return static_cast<std::int64_t>(claimed.size()) >= ready.ranks_needed &&
+           std::all_of(ready.roles_short.begin(), ready.roles_short.end(), has_enough);
+}
+
+// A victim does not terminate: the time of its room is unknown.
+bool has_stuck_victim(const ClusterState& state, const JobRow& job) {
+    return std::any_of(job.nomination.victims.begin(), job.nomination.victims.end(),
+                       [&state](const std::string& uid) {
+                           const PodId victim = state.pods.find_pod(uid);
+                           return victim.exists() && state.pod(victim).is_stuck(state.now());
+                       });
+}
+
+}  // namespace
+
+void settle_claim(Commit& commit, JobId id) {
+    const ClusterState& state = commit.state();
+    const JobRow& job = state.job(id);
+    std::vector<Placement> claimed;
+    state.nominations.read_claim(job, claimed);
+    if (!is_sound(state, job, claimed)) return commit.drop_nomination(id);
+    if (!state.pods.is_free(claimed) || !is_allowed(state, job, claimed)) {
+        const bool is_over = job.nomination.until <= state.now() || has_stuck_victim(state, job);
+        if (is_over) return commit.drop_nomination(id);
+        return commit.retry_evictions(id);
+    }
+    commit.drop_nomination(id);
+    Readiness ready;
+    state.waiting.read_readiness(id, ready);
+    if (ready.hold != Reason::none) return;
+    if (ready.all_or_nothing && !makes_whole(state, ready, claimed)) return;
+    // If that fails the job waits as other jobs do.
+    (void)commit.place(id, claimed, ready.all_or_nothing, CyclePlan::PlacedFor::nomination);
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,164 @@
+#include "scheduler/plan/drain/drain.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/explain/explain_parts.hpp"
+#include "scheduler/plan/preempt/victims.hpp"
+
+namespace gpuctl {
+namespace {
+
+// Why pods must leave, and the largest set that must.
+struct Cause {
+    Drain drain = Drain::none;
+    bool has_begun = false;  // the node should be empty already
+    std::string why;
+};
+
+// Pods of one job on nodes that are being drained.
+struct Leaving {
+    Cause cause;  // of the window with the largest set
+    std::vector<PodId> pods;
+};
+
+void join(Cause& all, Cause one) {
+    all.has_begun = all.has_begun || one.has_begun;
+    if (all.why.empty()) all.why = std::move(one.why);
+    all.drain = std::max(all.drain, one.drain);
+}
+
+Cause cause_of(const ClusterState& state, const NodeRow& node, const PodRow& pod) {
+    Cause out;
+    const Policy& policy = state.policy();
+    if (!node.facts.unhealthy.empty() && policy.unhealthy_drain != Drain::none) {
+        join(out, {policy.unhealthy_drain, true,
+                   "evicted because node " + node.facts.name + " is unhealthy (" +
+                       node.facts.unhealthy + ")"});
+    }
+    WindowSet windows = node.windows & state.maintenance.calendar().draining;
+    if (windows != 0) windows &= ~reserved_for(state, state.job(pod.job));
+    for (std::size_t i = 0; windows != 0 && i < kWindowsMaximum; ++i) {
+        if ((windows >> i & 1U) == 0) continue;
+        const MaintenanceWindow& window = policy.windows[i];
+        const Occurrence next = next_occurrence(window, state.now());
+        const Duration lead = std::max(window.notice, pod.facts.stop_grace);
+        if (!next.end.happened() || state.now() + lead < next.begin) continue;
+        if (pod.ends_at.happened() && pod.ends_at <= next.begin) continue;  // ended by then
+        const bool has_begun = next.begin <= state.now();
+        join(out, {window.drain, has_begun,
+                   std::string{"evicted for "} +
+                       (window.is_reservation() ? "reservation " : "maintenance ") + window.name +
+                       // Valid for as long as the job waits: a time relative to now would not be.
+                       (has_begun ? ", which had begun" : ", which was about to begin")});
+    }
+    return out;
+}
+
+bool may_be_stopped(const ClusterState& state, Drain drain, const PodRow& pod) {
+    if (planted(PlantedBug::drain_the_unwilling) && drain != Drain::none) {
+        drain = Drain::all;
+    }
+    return is_stopped_by(drain, pod.facts) && pod.eviction.spared_until <= state.now();
+}
+
+// Eviction was requested already, for any reason; refused evictions are requested again when due.
+bool is_asked(const ClusterState& state, const PodRow& pod) {
+    if (pod.is_leaving() || pod.bind.delete_in_flight) return true;
+    if (pod.eviction.state == EvictionState::none) return false;
+    return pod.eviction.beneficiary != ObjectKey{} ||
+           state.maintenance.calendar().clock.drain_again_at.happened();
+}
+
+std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
+    std::map<ObjectKey, Leaving> out;
+    for (const std::uint32_t slot : state.maintenance.calendar().nodes) {
+        const NodeRow& node = state.node(NodeId{slot});
+        if (node.facts.unhealthy.empty() &&
+            (node.windows & state.maintenance.calendar().draining) == 0) {
+            continue;
+        }
+        for (const PodId id : node.pods) {
+            const PodRow& pod = state.pod(id);
+            if (!pod.job.exists() || pod.bind.state != BindState::bound) continue;
+            if (pod.is_leaving() || pod.bind.delete_in_flight) continue;
+            Cause cause = cause_of(state, node, pod);
+            if (cause.drain == Drain::none) continue;
+            const bool is_gang = state.gangs.gang_size(state.job(pod.job)).has_value();
+            if (!is_gang && !may_be_stopped(state, cause.drain, pod)) continue;
+            Leaving& of = out[state.job(pod.job).key];
+            join(of.cause, std::move(cause));
+            of.pods.push_back(id);
+        }
+    }
+    return out;
+}
+
+// True if its ranks above the minimum are sufficient: they go now, or when the job has settled.
+bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
+    const ClusterState& state = commit.state();
+    const JobRow& job = state.job(id);
+    if (!ElasticJobs::is_elastic(job) || job.elastic.not_before > state.now()) return false;
+    std::int32_t lowest = kRanksMaximum;
+    for (const PodId pod : of.pods) lowest = std::min(lowest, state.pod(pod).facts.rank);
+    const auto least = std::max<std::int64_t>(state.gangs.gang_size(job).value_or(1), 1);
+    const ElasticRanks ranks = state.elastic.ranks_of(job);
+    if (lowest < least || ranks.is_ending) return false;
+    if (!ranks.is_settled) return !of.cause.has_begun;
+    if (lowest >= ranks.there) return false;
+    commit.resize(id, lowest, of.cause.why, EvictionCause::drained);
+    return true;
+}
+
+// All its ranks that hold capacity; empty: one of them may not be evicted, its round is not
+// settled, or an eviction was refused. All are requested again then: otherwise a rank that was made
+// again meanwhile would be evicted as soon as it starts, over and over.
+std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, const Leaving& of) {
+    std::vector<PodId> out;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        if (pod.bind.state == BindState::assumed) return {};
+        if (pod.bind.state != BindState::bound) continue;
+        const bool is_asked_before = is_asked(state, pod);
+        if (is_asked_before && pod.eviction.state == EvictionState::postponed) return {};
+        if (is_asked_before) continue;
+        if (!may_be_stopped(state, of.cause.drain, pod)) return {};
+        out.push_back(id);
+    }
+    return out;
+}
+
+}  // namespace
+
+bool drain_nodes(Commit& commit) {
+    const ClusterState& state = commit.state();
+    bool is_turn_lost = false;
+    for (auto& [key, of] : find_leaving(state)) {
+        const JobId id = state.jobs.find_job(key);
+        const std::int32_t before = state.job(id).elastic.wanted;
+        if (shrink_from(commit, id, of)) {
+            const bool is_told = state.job(id).elastic.wanted != before;
+            is_turn_lost = is_turn_lost || (is_told && loses_its_turn(state, id));
+            continue;
+        }
+        const JobRow& job = state.job(id);
+        std::vector<PodId> pods;
+        if (state.gangs.gang_size(job) && !planted(PlantedBug::drain_half_a_gang)) {
+            pods = whole_gang(state, job, of);
+        } else {
+            for (const PodId pod : job.pods) {  // in the order of the job, not in that of nodes
+                const bool goes = std::find(of.pods.begin(), of.pods.end(), pod) != of.pods.end();
+                if (!goes || is_asked(state, state.pod(pod))) continue;
+                pods.push_back(pod);
+            }
+        }
+        if (pods.empty()) continue;
+        commit.evict(pods, EvictionCause::drained, of.cause.why);
+        is_turn_lost = is_turn_lost || loses_its_turn(state, id);
+    }
+    commit.finish_drain();
+    return is_turn_lost;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,311 @@
+#include "scheduler/plan/elastic/grow.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/accounts/limits.hpp"
+#include "scheduler/state/accounts/quota.hpp"
+
+namespace gpuctl {
+namespace {
+
+bool anybody_waits(const ClusterState& state, PoolId pool) {
+    const auto& queues = state.pool(pool).queues;
+    return std::any_of(queues.begin(), queues.end(), [&](QueueId queue) {
+        return !state.waiting.book().of_queue(queue).empty();
+    });
+}
+
+bool anybody_leaves(const ClusterState& state, PoolId pool) {
+    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        const auto& pods = state.node(NodeId{slot}).pods;
+        const bool leaves = std::any_of(pods.begin(), pods.end(),
+                                        [&](PodId id) { return state.pod(id).is_leaving(); });
+        if (leaves) return true;
+    }
+    return false;
+}
+
+// It waits for the quota of its namespace over all pools, and that quota would be sufficient.
+bool waits_for_quota(const ClusterState& state, ClassId id, Readiness& ready) {
+    const JobClass& of = state.waiting.book().at(id);
+    if ((of.block.limits & ClassBlock::kOfTenant) == 0) return false;
+    const JobId job = of.jobs.begin()->job;
+    state.waiting.read_readiness(job, ready);
+    if (ready.hold != Reason::none || ready.pods.empty()) return false;
+    const auto waits = [&](const Load& ask) {
+        bool lacks = false;
+        bool is_enough = true;
+        visit_limits(state, state.job(job), ask, [&](const LimitHit& hit) {
+            lacks = lacks || is_of_all_pools(hit.kind);
+            return is_enough = is_enough && hit.needed <= hit.limit;
+        });
+        return lacks && is_enough;
+    };
+    if (ready.all_or_nothing) {
+        ready.pods.resize(static_cast<std::size_t>(ready.ranks_needed));
+        return waits(load_of(state, ready.pods));
+    }
+    return std::any_of(ready.pods.begin(), ready.pods.end(),
+                       [&](PodId pod) { return waits(load_of(state, {pod})); });
+}
+
+// Room without a nomination: pods are terminating for no other job.
+bool is_room_left(const ClusterState& state, const JobRow& job) {
+    std::vector<PodId> leaving;
+    state.pods.read_leaving(job.pool, leaving);
+    return std::any_of(leaving.begin(), leaving.end(), [&](PodId id) {
+        const PodRow& pod = state.pod(id);  // belongs to the jobs that gain
+        return pod.eviction.beneficiary == job.key ||
+               (pod.eviction.beneficiary == ObjectKey{} && !pod.is_surplus);
+    });
+}
+
+bool has_deferred(const ClusterState& state, const JobRow& job) {
+    return std::any_of(job.pods.begin(), job.pods.end(), [&](PodId id) {
+        const PodRow& pod = state.pod(id);
+        return pod.bind.state == BindState::waiting && !pod.is_surplus &&
+               pod.facts.rank >= job.elastic.deferred_from;
+    });
+}
+
+}  // namespace
+
+std::int64_t Grower::run(Commit& commit, PoolTurn& turn) {
+    const ClusterState& state = commit.state();
+    const PoolId pool = turn.pool;
+    if (state.elastic.elastic_jobs().empty()) return 0;
+    find_jobs(state, pool);
+    if (jobs_.empty()) return 0;
+    // What terminating pods release, together with idle capacity, may be what a job waits for.
+    const bool nobody_waits = !anybody_waits(state, pool);
+    const bool may_grow = nobody_waits || !anybody_leaves(state, pool);
+    std::int64_t placed = 0;
+    if (may_grow) placed += grow_by_gain(commit, turn, nobody_waits);
+    if (may_grow) placed += place_further(commit, turn);
+    take_back_further(commit, pool);
+    if (may_grow) ask_for_more(commit, turn);
+    return placed;
+}
+
+// A job waits for the quota of the namespace over all pools, and a pod of it is terminating in any
+// of them: likewise.
+bool Grower::is_quota_awaited(const ClusterState& state, TenantId tenant) {
+    if (state.tree.pools() == 1 || !state.tenant(tenant).has_quota()) return false;
+    const auto [known, is_new] = quota_awaited_.try_emplace(tenant, false);
+    if (!is_new) return known->second;
+    std::vector<PodId> leaving;
+    add_leaving_elsewhere(state, tenant, PoolId::none(), leaving);
+    if (leaving.empty()) return false;
+    const auto is_of_it = [&](ClassId id) {
+        return state.waiting.book().at(id).key.tenant == tenant &&
+               waits_for_quota(state, id, ready_);
+    };
+    const auto& pools = state.tree.pools_by_name();
+    known->second = std::any_of(pools.begin(), pools.end(), [&](const auto& entry) {
+        const auto& queues = state.pool(entry.second).queues;
+        return std::any_of(queues.begin(), queues.end(), [&](QueueId queue) {
+            const auto& classes = state.waiting.book().of_queue(queue);
+            return std::any_of(classes.begin(), classes.end(), is_of_it);
+        });
+    });
+    return known->second;
+}
+
+void Grower::find_jobs(const ClusterState& state, PoolId pool) {
+    jobs_.clear();
+    quota_awaited_.clear();
+    choosing_.clear();
+    choices_.clear();
+    for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
+        const JobRow& job = state.job(id);
+        if (job.pool != pool || !job.queue.exists() || !is_about(job)) continue;
+        state.waiting.read_readiness(id, ready_);
+        Grown grown;
+        grown.job = id;
+        grown.further = ready_.further;
+        grown.extra = job.holding.pods - state.gangs.gang_size(job).value_or(0);
+        const bool is_ending = state.elastic.ranks_of(job).is_ending;
+        grown.more = is_ending ? 0 : std::ssize(grown.further);
+        grown.is_by_gain = !is_ending && chooses_by_gain(state, job);
+        jobs_.push_back(std::move(grown));
+    }
+}
+
+Grower::Grown* Grower::next(const ClusterState& state) {
+    Grown* best = nullptr;
+    const auto rank = [&state](const Grown& one) {
+        const JobRow& job = state.job(one.job);
+        return std::tuple{-std::int64_t{job.priority}, one.extra, job.arrival};
+    };
+    for (Grown& one : jobs_) {
+        if (one.is_full || one.more == 0 || one.is_by_gain) continue;
+        if (best == nullptr || rank(one) < rank(*best)) best = &one;
+    }
+    return best;
+}
+
+bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const Relief* with) {
+    const ClusterState& state = overlay.state;
+    if (is_quota_awaited(state, job.tenant)) return false;
+    const Load ask = load_of(state, pod_);
+    if (job.run.is_long && turn.short_work.is_kept() &&
+        !turn.short_work.has_room_for_long(ask.gpus)) {
+        return false;
+    }
+    bool within = true;
+    visit_limits(state, job, ask, [&within](const LimitHit&) { return within = false; }, with);
+    if (!within && !planted(PlantedBug::grow_past_limits)) return false;
+    models_.clear();
+    visit_model_limits(
+        state, job, ask, [this](const LimitHit& hit) { models_.push_back(hit.model); }, with);
+    const JobId id = state.pod(pod_.front()).job;
+    const auto heads =
+        turn.quota.keeps_out(state, id, pod_, state.now(), models_, LimitHolds::For::growth, with);
+    if (heads.is_out) return false;
+    placer_.avoid(models_);
+    if (state.maintenance.has_windows()) {
+        placer_.keep_outside(
+            state.maintenance.barred(state.maintenance.stay_of(job, pod_), state.now()));
+    }
+    std::optional<Reservation::Withholding> kept;
+    if (turn.reservation->exists() &&
+        !turn.reservation->is_over_by_then(state.now(), job.run.time_max)) {
+        kept.emplace(*turn.reservation, overlay.capacity);
+    }
+    return placer_.place_all(state, overlay.capacity, job.pool, pod_, placed_);
+}
+
+// Ranks that exist: they are bound now.
+std::int64_t Grower::place_further(Commit& commit, PoolTurn& turn) {
+    const ClusterState& state = commit.state();
+    std::int64_t placed = 0;
+    while (Grown* one = next(state)) {
+        pod_.assign(1, one->further.front());
+        one->is_full = !fits(commit.overlay(), turn, state.job(one->job), nullptr);
+        if (!one->is_full) placed += place_pods(commit, turn, *one, placed_);
+    }
+    return placed;
+}
+
+// A failure must not leave a gap before later ranks.
+std::int64_t Grower::place_pods(Commit& commit, PoolTurn& turn, Grown& one,
+                                const std::vector<Placement>& placed) {
+    const ClusterState& state = commit.state();
+    const JobRow& job = state.job(one.job);
+    one.is_full = !commit.place(one.job, placed, false, CyclePlan::PlacedFor::growth);
+    if (one.is_full) return 0;
+    for (const Placement& placement : placed) {
+        const GpuMilli gpus = state.pods.shapes().at(state.pod(placement.pod).shape).gpus;
+        if (job.run.is_long && turn.short_work.is_kept()) turn.short_work.note_placed(gpus);
+    }
+    if (turn.reservation->exists()) {
+        const bool is_over = turn.reservation->is_over_by_then(state.now(), job.run.time_max);
+        turn.reservation->note_placed(state, placed, is_over);
+    }
+    turn.quota.note_placed(state, one.job, placed);
+    const auto ranks = std::ssize(placed);
+    one.further.erase(one.further.begin(), one.further.begin() + ranks);
+    one.more -= ranks;
+    one.extra += ranks;
+    return ranks;
+}
+
+// Extra ranks without room are deleted: a job ends only when all of its ranks have ended.
+// Exceptions: ranks whose room other pods are releasing now, and ranks of a job that just began or
+// grew while pods are terminating, since its room may come in parts. Waiting jobs are served first.
+void Grower::take_back_further(Commit& commit, PoolId pool) {
+    const ClusterState& state = commit.state();
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+        const Grown& one = jobs_[i];
+        const JobRow& job = state.job(one.job);
+        if (one.further.empty()) {
+            if (!has_deferred(state, job)) commit.defer_growth(one.job, 0);
+            continue;
+        }
+        const ElasticRanks ranks = state.elastic.ranks_of(job);
+        const bool is_new = job.elastic.grow_from > state.now() && !ranks.is_ending;
+        const bool is_deferred = is_new && is_room_left(state, job);
+        std::int32_t kept = ranks.there;
+        for (std::size_t c = 0; c < choosing_.size() && is_room_to_come(state, pool); ++c) {
+            if (choosing_[c].of == i) kept = std::max(kept, choices_[c].aim);
+        }
+        const bool waits_on = is_deferred || kept > ranks.there;
+        if (waits_on) commit.defer_growth(one.job, state.pod(one.further.front()).facts.rank);
+        if (is_deferred || !ranks.is_settled) continue;
+        const char* why = one.is_by_gain
+                              ? "with more ranks it would gain less than other jobs, or nothing"
+                              : "there was no idle room for more ranks";
+        commit.resize(one.job, kept, why);
+    }
+}
+
+void Grower::find_growing(const ClusterState& state) {
+    for (Grown& one : jobs_) {
+        const JobRow& job = state.job(one.job);
+        const ElasticRow& elastic = job.elastic;
+        const ElasticRanks ranks = state.elastic.ranks_of(job);
+        one.more = 0;
+        one.is_full = false;
+        if (!one.further.empty() || !ranks.is_settled || ranks.is_ending || ranks.has_surplus) {
+            continue;
+        }
+        one.like = job.pods.front();
+        for (const PodId pod : job.pods) {
+            if (state.pod(pod).bind.state == BindState::bound) one.like = pod;
+        }
+        if (one.is_by_gain) continue;  // the size that it was given is its own
+        const bool may_grow = elastic.wanted == elastic.size && elastic.wanted == ranks.there &&
+                              elastic.grow_from <= state.now() && elastic.not_before <= state.now();
+        if (may_grow) one.more = job.record->spec.replicas_max - ranks.there;
+    }
+}
+
+// More ranks than there are pods: tried on what is left of the room, then requested.
+void Grower::ask_for_more(Commit& commit, PoolTurn& turn) {
+    const ClusterState& state = commit.state();
+    find_growing(state);
+    std::vector<std::int64_t> grown(jobs_.size());
+    {
+        const Overlay overlay = commit.overlay();
+        Transaction attempt{overlay.capacity, log_};
+        Relief with;
+        const auto lay_out = [&](const Grown& one) {
+            const JobRow& job = state.job(one.job);
+            pod_.assign(1, one.like);
+            if (!fits(overlay, turn, job, &with)) return false;
+            const Placement& spot = placed_.front();
+            attempt.take(spot.node.value(), state.pods.shapes().at(state.pod(one.like).shape).needs,
+                         1, spot.device);
+            with.add(state, one.like, -1, spot.node);
+            return true;
+        };
+        // The requested size that other jobs do not have yet is theirs.
+        for (const Grown& one : jobs_) {
+            if (!one.like.exists()) continue;
+            const std::int64_t there = state.elastic.ranks_of(state.job(one.job)).there;
+            for (std::int64_t to_come = state.job(one.job).elastic.wanted - there; to_come > 0;
+                 --to_come) {
+                if (!lay_out(one)) break;
+            }
+        }
+        while (Grown* one = next(state)) {
+            one->is_full = !lay_out(*one);
+            if (one->is_full) continue;
+            --one->more;
+            ++one->extra;
+            ++grown[static_cast<std::size_t>(one - jobs_.data())];
+        }
+    }
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+        if (grown[i] == 0) continue;
+        const std::int32_t wanted = state.job(jobs_[i].job).elastic.wanted;
+        commit.resize(jobs_[i].job, wanted + static_cast<std::int32_t>(grown[i]),
+                      "room for more ranks is idle");
+    }
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,157 @@
+#include "scheduler/plan/elastic/shrink.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/model/policy/price.hpp"
+#include "scheduler/plan/elastic/sizes_by_gain.hpp"
+#include "scheduler/plan/reclaim/reclaim.hpp"
+#include "scheduler/state/accounts/quota.hpp"
+
+namespace gpuctl::shrink {
+namespace {
+
+// Ranks of its namespace in other pools block it, too.
+bool is_about_quota(const ClusterState& state, const JobRow& job, const Load& ask) {
+    return lacks_quota(state, job, ask) && !planted(PlantedBug::shrink_in_its_pool_alone);
+}
+
+// Whether ranks of `other` block the job: `anywhere` those of its namespace, else in its pool.
+bool is_in_the_way(const JobRow& job, const JobRow& other, bool anywhere) {
+    return other.key != job.key &&
+           (other.pool == job.pool || (anywhere && other.tenant == job.tenant));
+}
+
+bool yields_to(const ClusterState& state, const JobRow& job, GpuMilli ask, const JobRow& other) {
+    if (job.priority >= other.priority || planted(PlantedBug::shrink_for_anybody)) return true;
+    if (other.pool != job.pool) return false;
+    if (reclaim::may_try(state, job, ask) && reclaim::may_stop(state, job, ask, other)) return true;
+    const bool has_gpus = other.holding.gpus > GpuMilli{} || ask <= GpuMilli{};
+    return !has_gpus && reclaim::may_clear(state, job, ask, other);
+}
+
+// Ranks of the job that could be released, the highest first.
+std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
+    std::vector<PodId> out;
+    const ElasticRanks ranks = state.elastic.ranks_of(job);
+    if (!ranks.is_settled || ranks.is_ending) return out;
+    if (job.elastic.not_before > state.now()) return out;  // its controller would ignore a request
+    std::int64_t least = std::max<std::int64_t>(state.gangs.gang_size(job).value_or(1), 1);
+    if (planted(PlantedBug::shrink_below_the_minimum)) --least;
+    for (auto entry = job.pods.rbegin(); entry != job.pods.rend(); ++entry) {
+        const PodRow& pod = state.pod(*entry);
+        if (pod.is_surplus || pod.bind.state != BindState::bound) continue;
+        const NodeRow& node = state.node(pod.node);
+        const bool answers = node.known && node.facts.ready;
+        if (pod.facts.rank < least || !answers) break;
+        out.push_back(*entry);
+    }
+    return out;
+}
+
+// Whether each queue keeps its guarantee, including what is released already.
+bool may_go(const ClusterState& state, const JobRow& job, PodId pod, Relief& gone) {
+    const JobRow& of = state.job(state.pod(pod).job);
+    gone.add(state, pod, 1);
+    if (of.queue == job.queue) return true;
+    const reclaim::Sides meet = reclaim::sides(state, job.queue, of.queue);
+    if (!meet.other.exists()) return true;
+    if (reclaim::chain_keeps_guarantees(state, of.queue, meet.other, gone)) return true;
+    gone.add(state, pod, -1);
+    return false;
+}
+
+EvictionUnit unit_of(const ClusterState& state, PodId id) {
+    const PodRow& pod = state.pod(id);
+    EvictionUnit unit;
+    unit.job = pod.job;
+    unit.pods = {id};
+    unit.gpus = state.pods.shapes().at(pod.shape).gpus;
+    unit.price_gpu_ms = lost_gpu_ms(pod.facts, unit.gpus, state.now());
+    unit.weight = unit.price_gpu_ms;
+    unit.placed_at = pod.bind.placed_at;
+    unit.in_order = true;
+    return unit;
+}
+
+struct Giver {
+    const JobRow* job = nullptr;
+    std::vector<PodId> ranks;
+    std::int64_t loss = 0;  // if marginal speedup decides its size; unknown for the others
+};
+
+// The cost of releasing that many GPUs for each job.
+void count_losses(const ClusterState& state, GpuMilli ask, std::vector<Giver>& givers) {
+    WorkLeft left;
+    std::vector<SizeChoice> choices;
+    std::vector<Giver*> of;
+    GpuMilli room;
+    for (Giver& giver : givers) {
+        if (!chooses_by_gain(state, *giver.job)) continue;
+        of.push_back(&giver);
+        choices.push_back(choice_of(state, *giver.job, left));
+        room += choices.back().each * choices.back().now;
+    }
+    weigh_work(choices, room);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        const std::int64_t each = choices[i].each.value();
+        const std::int64_t going =
+            std::min<std::int64_t>((ask.value() + each - 1) / each, std::ssize(of[i]->ranks));
+        of[i]->loss = loss_of(choices[i], choices[i].now - static_cast<std::int32_t>(going),
+                              state.policy().resize_pays_within);
+    }
+}
+
+}  // namespace
+
+bool may_try(const ClusterState& state, const JobRow& job, const Load& ask) {
+    const auto& elastic = state.elastic.elastic_jobs();
+    if (elastic.empty()) return false;
+    const bool is_anywhere = is_about_quota(state, job, ask);
+    return std::any_of(elastic.begin(), elastic.end(), [&](const Arrived& one) {
+        return is_in_the_way(job, state.job(one.second), is_anywhere);
+    });
+}
+
+void find_surplus(const ClusterState& state, const JobRow& job, const Load& ask, Candidates& out) {
+    find_candidates(state, job.pool, [](const JobRow&) { return false; }, out);
+    const bool is_anywhere = is_about_quota(state, job, ask);
+    std::vector<Giver> givers;
+    std::vector<PoolId> pools{job.pool};
+    for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
+        const JobRow& other = state.job(id);
+        if (!other.queue.exists() || other.priority >= kSystemPriority) continue;
+        if (!is_in_the_way(job, other, is_anywhere)) continue;
+        if (!yields_to(state, job, ask.gpus, other)) continue;
+        if (std::find(pools.begin(), pools.end(), other.pool) == pools.end()) {
+            pools.push_back(other.pool);
+        }
+        if (auto ranks = surplus_of(state, other); !ranks.empty()) {
+            givers.push_back({&other, std::move(ranks)});
+        }
+    }
+    count_losses(state, ask.gpus, givers);
+    std::sort(givers.begin(), givers.end(), [](const Giver& a, const Giver& b) {
+        return std::tuple{a.job->priority, a.loss, b.ranks.size(), b.job->arrival} <
+               std::tuple{b.job->priority, b.loss, a.ranks.size(), a.job->arrival};
+    });
+    // If the cost of shrinking is known, it also decides on each node; the start time does not.
+    const bool is_known = std::any_of(givers.begin(), givers.end(),
+                                      [](const Giver& giver) { return giver.loss > 0; });
+    Relief gone;
+    std::vector<PodId> leaving;
+    for (const PoolId pool : pools) {  // queues keep their guarantees without those, too
+        state.pods.read_leaving(pool, leaving);
+        for (const PodId pod : leaving) gone.add(state, pod, 1);
+    }
+    for (std::size_t place = 0; place < givers.size(); ++place) {
+        for (const PodId pod : givers[place].ranks) {
+            if (!may_go(state, job, pod, gone)) break;
+            out.units.push_back(unit_of(state, pod));
+            if (is_known) out.units.back().weight = static_cast<std::int64_t>(place) + 1;
+        }
+    }
+}
+
+}  // namespace gpuctl::shrink

@@ -1,0 +1,254 @@
+// Examines every node of a pool for one shape. Only explanations do this: planning visits only
+// nodes that may fit.
+
+#include <algorithm>
+#include <boost/container/flat_map.hpp>
+#include <map>
+#include <utility>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/plan/explain/explain.hpp"
+#include "scheduler/policy/filter.hpp"
+
+namespace gpuctl {
+namespace {
+
+// Nodes by result. Counted by number while all nodes are examined; the words are added afterwards.
+struct Tallies {
+    std::map<std::string, std::int64_t> refusals;
+    boost::container::flat_map<std::int64_t, std::int64_t> with_room;  // by ranks
+    std::vector<std::int64_t> missing;                                 // by need of the shape
+    std::int64_t ports_taken = 0;
+};
+
+// Consecutive nodes with the same columns and the same free amounts: most nodes of a large uniform
+// pool, so one of them is examined for all.
+struct Alike {
+    std::uint32_t slot = NodeSet::kEnd;  // of the first one
+    std::int64_t count = 0;
+};
+
+// Decides whether nodes are equal. Shared devices are not compared: a node with one is never equal.
+class Likeness {
+public:
+    Likeness(const Capacity& capacity, const Needs& needs)
+        : capacity_(capacity), shares_devices_(capacity.part_of(needs) != nullptr) {
+        for (const Need& need : needs) {
+            if (is_host_port(need.column)) {
+                ports_.push_back(need.column);
+            } else {
+                columns_.push_back(capacity.amounts(need.column));
+            }
+        }
+    }
+    [[nodiscard]] bool operator()(std::uint32_t a, std::uint32_t b) const {
+        if (shares_devices_) return false;
+        for (const Column port : ports_) {
+            if (capacity_.free(port, a) != capacity_.free(port, b)) return false;
+        }
+        return std::all_of(columns_.begin(), columns_.end(), [=](const Capacity::Amounts& column) {
+            return column.free[a] == column.free[b] &&
+                   column.allocatable[a] == column.allocatable[b];
+        });
+    }
+
+private:
+    const Capacity& capacity_;
+    bool shares_devices_;
+    std::vector<Capacity::Amounts> columns_;
+    std::vector<Column> ports_;
+};
+
+// All missing resources, not only the first, as the NodeResourcesFit plugin of kube-scheduler
+// reports them. Host ports are checked before.
+void tally_missing(const Capacity& capacity, Alike nodes, const Needs& needs, Tallies& tallies) {
+    const bool is_port_taken = std::any_of(needs.begin(), needs.end(), [&](const Need& need) {
+        return is_host_port(need.column) && capacity.usable(need.column, nodes.slot) < need.amount;
+    });
+    if (is_port_taken) {
+        tallies.ports_taken += nodes.count;
+        return;
+    }
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        if (capacity.usable(needs[i].column, nodes.slot) < needs[i].amount) {
+            tallies.missing[i] += nodes.count;
+        }
+    }
+}
+
+// Nodes with room for some of the ranks have a line, too: all lines together make up the pool.
+std::vector<NodeTally> in_words(const Capacity& capacity, const Needs& needs, Tallies tallies) {
+    std::map<std::string, std::int64_t>& lines = tallies.refusals;
+    for (const auto& [ranks, nodes] : tallies.with_room) {
+        lines["room for " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks")] = nodes;
+    }
+    if (tallies.ports_taken > 0) {
+        lines["node(s) didn't have free ports for the requested pod ports"] = tallies.ports_taken;
+    }
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        if (tallies.missing[i] == 0) continue;
+        lines[needs[i].column == Column::pod_slots
+                  ? "Too many pods"
+                  : "Insufficient " + capacity.resource(needs[i].column)] = tallies.missing[i];
+    }
+    std::vector<NodeTally> out;
+    for (const auto& [message, nodes] : lines) out.push_back({message, nodes});
+    return out;
+}
+
+// The order of a report: GPUs, then CPU, memory, pod slots, the rest.
+int story_order(ColumnKind kind) {
+    switch (kind) {
+        case ColumnKind::gpu:
+        case ColumnKind::gpu_part:
+            return 0;
+        case ColumnKind::cpu:
+            return 1;
+        case ColumnKind::memory:
+            return 2;
+        case ColumnKind::pod_slots:
+            return 3;
+        case ColumnKind::extended:
+            return 4;
+        case ColumnKind::host_port:
+            return 5;
+    }
+    return 5;
+}
+
+std::int64_t usable_empty(const Capacity& capacity, Column column, std::uint32_t slot) {
+    const std::int64_t amount = capacity.allocatable(column, slot);
+    return column == Column::pod_slots ? amount - capacity.pod_slots_reserved() : amount;
+}
+
+void look_at(const Capacity& capacity, Alike nodes, const Shape& shape, std::int64_t ranks,
+             Tallies& tallies, NodeSurvey& out) {
+    const std::uint32_t slot = nodes.slot;
+    out.nodes_matching += nodes.count;
+    std::int64_t so_far = ranks;
+    std::int64_t so_far_empty = ranks;
+    for (NodeSurvey::OfNeed& of : out.needs) {
+        const std::int64_t usable =
+            std::max<std::int64_t>(capacity.usable(of.need.column, slot), 0);
+        const std::int64_t empty =
+            std::max<std::int64_t>(usable_empty(capacity, of.need.column, slot), 0);
+        of.usable_most = std::max(of.usable_most, usable);
+        // A node that the needs before this one exclude does not count for this one.
+        if (so_far > 0) {
+            of.nodes_asked += nodes.count;
+            of.usable_on_one_node = std::max(of.usable_on_one_node, usable);
+            if (usable >= of.need.amount) of.nodes_with_room += nodes.count;
+        }
+        if (so_far_empty > 0) {
+            of.nodes_asked_empty += nodes.count;
+            of.largest_node = std::max(of.largest_node, empty);
+        }
+        if (capacity.kind(of.need.column) == ColumnKind::gpu_part) {
+            so_far = capacity.fitting_by(slot, of.need, so_far);
+            so_far_empty = capacity.fitting_empty_by(slot, of.need, so_far_empty);
+        } else {
+            so_far = Capacity::times_in(usable, of.need.amount, so_far);
+            so_far_empty = Capacity::times_in(empty, of.need.amount, so_far_empty);
+        }
+        of.ranks_fitting_so_far += so_far * nodes.count;
+    }
+    // After the last need, this is the number that fits by all needs.
+    const std::int64_t fitting =
+        planted(PlantedBug::count_ranks_on_full_nodes) ? so_far_empty : so_far;
+    out.ranks_fitting += fitting * nodes.count;
+    if (fitting > 0) tallies.with_room[fitting] += nodes.count;
+    out.ranks_fitting_empty += so_far_empty * nodes.count;
+    const ColumnKind kind = capacity.kind(shape.index_column);
+    if (kind != ColumnKind::gpu && kind != ColumnKind::gpu_part) return;
+    const bool is_part = kind == ColumnKind::gpu_part;
+    const Column gpus = is_part ? capacity.whole_column(shape.index_column) : shape.index_column;
+    std::int64_t free = std::max<std::int64_t>(capacity.free(gpus, slot), 0);
+    const std::int64_t total = capacity.allocatable(gpus, slot);
+    if (is_part) {
+        const bool is_overdrawn = capacity.free(gpus, slot) < 0;  // no free capacity
+        for (const OpenDevice& device : capacity.open_devices(shape.index_column, slot)) {
+            if (!is_overdrawn) free += std::max<std::int64_t>(device.free, 0);
+        }
+        out.gpu_free_on_one_device =
+            std::max(out.gpu_free_on_one_device, capacity.usable(shape.index_column, slot));
+    }
+    out.gpus_free += (planted(PlantedBug::count_full_gpus_as_free) ? total : free) * nodes.count;
+    out.gpus_total += total * nodes.count;
+    out.gpus_free_on_one_node = std::max(out.gpus_free_on_one_node, free);
+    out.gpus_largest_node = std::max(out.gpus_largest_node, total);
+}
+
+std::string closed_message(const ClusterState& state, WindowSet windows) {
+    const auto& all = state.policy().windows;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool is_in = (windows >> i & 1U) != 0;
+        if (is_in && !all[i].is_reservation()) return "node(s) were closed for maintenance";
+    }
+    return "node(s) were reserved for other jobs";
+}
+
+}  // namespace
+
+NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, std::int64_t ranks,
+                  WindowSet barred, std::string_view model, const NodeSet* open) {
+    NodeSurvey out;
+    const Capacity& capacity = state.nodes.capacity();
+    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    for (const Need& need : shape.needs) out.needs.push_back({.need = need});
+    std::stable_sort(out.needs.begin(), out.needs.end(), [&](const auto& a, const auto& b) {
+        const int x = story_order(capacity.kind(a.need.column));
+        const int y = story_order(capacity.kind(b.need.column));
+        if (x != y) return x < y;
+        if ((a.need.column == shape.index_column) != (b.need.column == shape.index_column)) {
+            return a.need.column == shape.index_column;
+        }
+        return capacity.resource(a.need.column) < capacity.resource(b.need.column);
+    });
+    Tallies tallies;
+    tallies.missing.resize(shape.needs.size());
+    const Likeness is_alike{capacity, shape.needs};
+    Alike alike;
+    const auto look = [&] {
+        if (alike.count == 0) return;
+        look_at(capacity, alike, shape, ranks, tallies, out);
+        tally_missing(capacity, alike, shape.needs, tallies);
+    };
+    const auto look_later = [&](std::uint32_t slot) {
+        if (alike.count == 0 || !is_alike(alike.slot, slot)) {
+            look();
+            alike = {slot, 0};
+        }
+        ++alike.count;
+    };
+    const NodeSet& nodes = capacity.nodes_of(pool);
+    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+        if (open != nullptr && model.empty() && open->contains(slot)) {
+            ++out.nodes_pool;
+            look_later(slot);
+            continue;
+        }
+        const NodeFacts& facts = state.node(NodeId{slot}).facts;
+        if (!model.empty() && !same_gpu_model(facts.gpu_model, model)) continue;
+        ++out.nodes_pool;
+        if (const NodeRefusal refusal = first_refusal(rules, facts); refusal != NodeRefusal::none) {
+            if (planted(PlantedBug::count_refusing_nodes)) ++out.nodes_matching;
+            ++tallies.refusals[refusal_message(refusal, rules, facts)];
+            if (refusal != NodeRefusal::sliced_gpus) continue;
+            ++out.nodes_sliced;
+            out.sliced_model = facts.gpu_model;
+            continue;
+        }
+        if (const WindowSet closed = state.node(NodeId{slot}).windows & barred; closed != 0) {
+            ++tallies.refusals[closed_message(state, closed)];
+            continue;
+        }
+        look_later(slot);
+    }
+    look();
+    out.tallies = in_words(capacity, shape.needs, std::move(tallies));
+    out.ranks_fitting = std::min(out.ranks_fitting, ranks);
+    out.ranks_fitting_empty = std::min(out.ranks_fitting_empty, ranks);
+    return out;
+}
+
+}  // namespace gpuctl

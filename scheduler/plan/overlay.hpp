@@ -1,0 +1,15 @@
+#pragma once
+// What a search reads and tries on: the state, and the same state's capacity, on which trial
+// placements are made and undone (Transaction, Reservation::Withholding). The state is unchanged
+// when the search returns. Decisions need a Commit (commit.hpp).
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+struct Overlay {
+    const ClusterState& state;
+    Capacity& capacity;
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,46 @@
+#pragma once
+// What a cycle knows about the pool that it serves. The Planner opens one for each pool in turn and
+// passes it from phase to phase.
+
+#include <cstdint>
+
+#include "scheduler/plan/backfill/limit_holds.hpp"
+#include "scheduler/plan/backfill/reservation.hpp"
+#include "scheduler/plan/backfill/short_work.hpp"
+#include "scheduler/policy/queue_order.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+struct PoolTurn {
+    PoolId pool;
+    Line line;                           // the order of its waiting jobs
+    LimitHolds quota;                    // reserved for the heads of the line
+    ShortWork short_work;                // the short-job reserve
+    Reservation* reservation = nullptr;  // of the head-of-line job; it may be empty
+
+    // The longest time that a job of this namespace waits for its victims, see longest_claim().
+    struct LongestWait {
+        std::uint64_t changes = 0;  // of the pool when it was computed; 0: unknown
+        TenantId tenant;
+        Duration length;
+    };
+    LongestWait longest_wait;
+
+    // A new turn without reservations. Caches of earlier turns in the line stay.
+    void open(const ClusterState& state, PoolId of, Reservation& reserved) {
+        pool = of;
+        reservation = &reserved;
+        reservation->clear();
+        // If long work is preempted for short work, the first job in order preempts instead.
+        line.may_promise = line.keeps_limits = keeps_limits(state.pool(of));
+        line.heads = {};
+        line.leavers = {};
+        line.passed.clear();
+        quota.clear();
+        longest_wait = {};
+        short_work.open(state, of);
+    }
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,140 @@
+#pragma once
+// The state with some pods evicted, tried on the columns themselves and rolled back at the end.
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "scheduler/plan/allocate/placer.hpp"
+#include "scheduler/plan/backfill/limited.hpp"
+#include "scheduler/plan/overlay.hpp"
+#include "scheduler/plan/preempt/victims.hpp"
+#include "scheduler/state/accounts/relief.hpp"
+
+namespace gpuctl {
+
+// The state with some pods evicted.
+class EvictionTrial {
+public:
+    EvictionTrial(const Overlay& overlay, Placer& placer, std::vector<Transaction::Entry>& log,
+                  JobId job, const std::vector<PodId>& pods)
+        : state_(overlay.state),
+          capacity_(overlay.capacity),
+          placer_(placer),
+          job_(state_.job(job)),
+          pods_(pods),
+          gone_(overlay.capacity, log),
+          outside_before_(placer.outside()) {
+        for (const PodId pod : pods) {
+            const Shape& shape = state_.pods.shapes().at(state_.pod(pod).shape);
+            ask_.add({shape.gpus, shape.cpu, shape.memory});
+        }
+        const ShapeId like = state_.pod(pods.front()).shape;
+        const bool is_uniform = std::all_of(
+            pods.begin(), pods.end(), [&](PodId pod) { return state_.pod(pod).shape == like; });
+        if (pods.size() > 1 && is_uniform) count_ranks();
+    }
+
+    ~EvictionTrial() { placer_.keep_outside(outside_before_); }
+    EvictionTrial(const EvictionTrial&) = delete;
+    EvictionTrial& operator=(const EvictionTrial&) = delete;
+
+    // The job starts when its victims have terminated, which may take this long: from now on it
+    // fits only if no window blocks it by then either.
+    void wait_for(Duration grace);
+    // The columns were changed outside of this trial.
+    void count_anew() {
+        if (counts_ranks()) count_ranks();
+    }
+
+    void lift(PodId id) { change(id, 1); }
+    void lift(const EvictionUnit& unit) {
+        for (const PodId pod : unit.pods) change(pod, 1);
+    }
+    void put_back(const EvictionUnit& unit) {
+        for (const PodId pod : unit.pods) change(pod, -1);
+    }
+
+    // Does the whole request start now, on this node if one is named? `round()` has the result.
+    bool fits(NodeId node);
+    // May its one pod use this node at all?
+    [[nodiscard]] bool may_use(NodeId node) const {
+        const NodeFacts& facts = state_.node(node).facts;
+        return state_.node(node).pool == job_.pool &&
+               placer_.eligible(state_, shape()).contains(node.value()) &&
+               std::none_of(avoided_.begin(), avoided_.end(),
+                            [&](std::string_view model) {
+                                return same_gpu_model(facts.gpu_model, model);
+                            }) &&
+               placer_.keeps_topology(state_, pods_.front(), node);
+    }
+    // Does a limit block it in the present trial?
+    [[nodiscard]] bool is_limited() const {
+        return is_limited_somewhere(state_, job_, ask_, &relief_);
+    }
+    // For a gang of equal ranks the number of ranks that fit by room alone is always known: most
+    // trials end there.
+    [[nodiscard]] bool counts_ranks() const { return !ranks_on_.empty(); }
+    [[nodiscard]] std::int64_t ranks_missing() const {
+        return static_cast<std::int64_t>(pods_.size()) - ranks_;
+    }
+    [[nodiscard]] PoolId pool() const { return job_.pool; }
+    [[nodiscard]] const NodeSet& allowed() const { return allowed_; }
+    [[nodiscard]] const ClusterState& state() const { return state_; }
+    [[nodiscard]] bool is_one_pod() const { return pods_.size() == 1; }
+    // Topology rules, or the order of its GPU models, affect its placement.
+    [[nodiscard]] bool has_wishes() const {
+        const PlacementRules& rules = state_.pods.shapes().constraint(shape().constraint).rules;
+        return rules.topology.any() || rules.takes_several_models();
+    }
+    [[nodiscard]] const Shape& shape() const {  // of the first pod; of all if ranks are counted
+        return state_.pods.shapes().at(state_.pod(pods_.front()).shape);
+    }
+    [[nodiscard]] const std::vector<Placement>& round() const { return round_; }
+
+private:
+    void change(PodId id, std::int64_t sign) {
+        const PodRow& pod = state_.pod(id);
+        gone_.take(pod.node.value(), state_.pods.shapes().at(pod.shape).needs, -sign,
+                   pod.gpu_device);
+        relief_.add(state_, id, sign);
+        if (counts_ranks()) count_ranks(pod.node.value());
+    }
+    void count_ranks() {
+        allowed_ = placer_.eligible(state_, shape());
+        ranks_ = 0;
+        ranks_on_.assign(state_.nodes.node_slots(), 0);
+        const NodeSet& nodes = state_.nodes.capacity().nodes_of(job_.pool);
+        for (std::uint32_t slot = nodes.next_common(allowed_, 0); slot != NodeSet::kEnd;
+             slot = nodes.next_common(allowed_, slot + 1)) {
+            count_ranks(slot);
+        }
+    }
+    void count_ranks(std::uint32_t slot) {
+        // For a quota, ranks of its namespace may be evicted in other pools.
+        if (!allowed_.contains(slot) || state_.node(NodeId{slot}).pool != job_.pool) return;
+        const auto most = static_cast<std::int64_t>(pods_.size());
+        const std::int64_t now = state_.nodes.capacity().fitting(slot, shape().needs, most);
+        ranks_ += now - std::exchange(ranks_on_[slot], now);
+    }
+
+    const ClusterState& state_;
+    Capacity& capacity_;
+    Placer& placer_;
+    const JobRow& job_;
+    const std::vector<PodId>& pods_;
+    Load ask_;
+    std::vector<std::string_view> avoided_;
+    Transaction gone_;
+    std::optional<WindowSet> outside_before_;
+    Relief relief_;
+    std::vector<Placement> round_;
+    NodeSet allowed_;
+    std::vector<std::int64_t> ranks_on_;  // by slot; empty: not counted
+    std::int64_t ranks_ = 0;              // the sum of ranks_on_
+};
+
+}  // namespace gpuctl

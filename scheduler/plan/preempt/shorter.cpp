@@ -1,0 +1,186 @@
+#include "scheduler/plan/preempt/shorter.hpp"
+
+#include <algorithm>
+
+#include "scheduler/base/log2.hpp"
+#include "scheduler/base/planted.hpp"
+#include "scheduler/model/amount_text.hpp"
+#include "scheduler/plan/reclaim/reclaim.hpp"
+
+namespace gpuctl {
+namespace {
+
+constexpr std::int64_t kWeightOfEqual = std::int64_t{1} << 32;
+
+// 2^32 / 2^by, where `by` is a logarithm; linear between powers of two.
+std::int64_t shrunk(std::int64_t by) {
+    const std::int64_t whole = std::clamp<std::int64_t>(by / kLog2One, 0, 30);
+    const std::int64_t part = std::max<std::int64_t>(by, 0) % kLog2One;
+    const std::int64_t high = kWeightOfEqual >> whole;
+    return high - high / 2 * part / kLog2One;
+}
+
+// The work that a preemption would lose, as run time of the whole unit.
+Duration time_lost(const EvictionUnit& unit) {
+    const std::int64_t milli = std::max<std::int64_t>(unit.gpus.value(), 1);
+    return Duration{unit.price_gpu_ms / milli * kGpuMilliPerGpu +
+                    unit.price_gpu_ms % milli * kGpuMilliPerGpu / milli};
+}
+
+// When a preemption will cost less than now; never: no checkpoints, or one was just taken.
+Instant next_checkpoint(const ClusterState& state, const EvictionUnit& unit) {
+    const PodFacts& pod = state.pod(unit.pods.front()).facts;
+    const std::int64_t interval = pod.checkpoint_interval.ms();
+    if (interval <= 0 || !pod.started_at.happened() || state.now() <= pod.started_at) return {};
+    const std::int64_t since = (state.now() - pod.started_at).ms() % interval;
+    return since == 0 ? Instant{} : state.now() + Duration{interval - since};
+}
+
+// A job that has waited this long in total goes before all jobs that have not, and is not preempted
+// for them: from then on it counts as the shortest.
+Instant shortest_from(const ClusterState& state, const JobRow& job, Duration done) {
+    return job.submitted_at + done + state.pool(job.pool).backfill.patience;
+}
+constexpr std::int64_t kSizeOfAged = INT64_MIN / 4;
+
+// The weight for the preemption order, for sizes or due times: the smallest is preempted first.
+std::int64_t weight_of(std::int64_t size, std::int64_t own, bool is_due, Duration own_time) {
+    if (!is_due) return shrunk(size - own);
+    const std::int64_t scale = std::max<std::int64_t>(own_time.ms(), 1'000);
+    const std::int64_t later = std::max<std::int64_t>(size - std::max(own, std::int64_t{0}), 0);
+    return kWeightOfEqual / (1 + later / scale);
+}
+
+}  // namespace
+
+void StoppableWork::read(const ClusterState& state, PoolId pool, WorkLeft& work_left) {
+    const PoolRow& row = state.pool(pool);
+    if (is_known_ && pool_ == pool && changes_ == row.changes && leaving_ == row.leaving) return;
+    is_known_ = true;
+    pool_ = pool;
+    changes_ = row.changes;
+    leaving_ = row.leaving;
+    find_candidates(
+        state, pool,
+        [&state](const JobRow& job) {
+            return job.queue.exists() && job.priority < kSystemPriority &&
+                   state.run_times.stops_long_for_short(state.queue(job.queue));
+        },
+        found_);
+    units_.clear();
+    turns_in_.reset();
+    for (EvictionUnit& unit : found_.units) {
+        const JobRow& job = state.job(unit.job);
+        const RunTimeQuestion about = state.run_times.question_about(job);
+        const Duration done = state.run_times.progress_of(job);
+        if (shortest_from(state, job, done) <= state.now()) continue;
+        const Duration spare = WorkLeft::goes_on_for(state, job);
+        if (spare > Duration{} && !planted(PlantedBug::stop_who_has_to_go_on)) {
+            turns_in_ = std::min(turns_in_.value_or(spare), spare);
+            continue;
+        }
+        const Duration left = work_left.time_left(state, about, done) - time_lost(unit);
+        const Instant cheaper_at = next_checkpoint(state, unit);
+        const Duration spent = cheaper_at.happened() ? time_lost(unit) : Duration{};
+        const Duration cost = time_lost(unit);
+        units_.push_back({std::move(unit), work_left.of_running(state, job, cost), left,
+                          about.expected <= done, cheaper_at,
+                          work_left.of_running(state, job, cost - spent)});
+    }
+    found_.units.clear();
+    std::stable_sort(units_.begin(), units_.end(),
+                     [](const Unit& a, const Unit& b) { return a.size > b.size; });
+}
+
+Shorter::Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left)
+    : state_(state), job_(job), left_(left) {
+    const PreemptionPolicy& policy = state.pool(job.pool).preemption;
+    const Duration done = state.run_times.progress_of(job);
+    own_time_ = left_.time_left(state, state.run_times.question_about(job), done);
+    own_ = left_.of_waiting(state, job);
+    is_due_ = policy.mode == PreemptionMode::due;
+    const std::int64_t gain = std::max(policy.gain_percent, 100);
+    enough_ = own_ + 1;
+    if (!is_due_) enough_ += log2_fixed(static_cast<std::uint64_t>(gain)) - log2_fixed(100);
+    if (planted(PlantedBug::stop_equals_for_short)) enough_ = own_ - 2 * kLog2One;
+    const auto begin_by = WorkLeft::begin_by(state, job);
+    is_late_ = begin_by && *begin_by <= state.now() && !planted(PlantedBug::long_jobs_begin_last);
+    if (is_late_) enough_ = kSizeOfAged;
+    first_from_ = shortest_from(state, job, done);
+    if (first_from_ <= state.now()) own_ = enough_ = kSizeOfAged;
+    if (begin_by && !is_late_) {
+        first_from_ = std::min(first_from_, std::max(*begin_by, state.now() + Duration{1'000}));
+    }
+}
+
+bool Shorter::may_try(const ClusterState& state, const JobRow& job, PodId pod) {
+    return job.queue.exists() && job.priority < kSystemPriority && state.pod(pod).facts.preempts &&
+           state.run_times.stops_long_for_short(state.queue(job.queue));
+}
+
+bool Shorter::may_stop(const JobRow& other) const {
+    if (other.key == job_.key || other.priority > job_.priority) return false;
+    if (other.queue != job_.queue) {
+        const reclaim::Sides meet = reclaim::sides(state_, job_.queue, other.queue);
+        if (!meet.other.exists() ||
+            state_.queue(meet.other).priority > state_.queue(meet.own).priority) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Shorter::choose(const StoppableWork& work, Candidates& out) const {
+    out.units.clear();
+    out.leaving = work.all().leaving;
+    out.look_again_at = work.all().look_again_at;
+    if (first_from_ > state_.now()) out.note_look_again(first_from_);
+    const bool is_guessed = state_.run_times.question_about(job_).expected <= Duration{};
+    // A look more often than at an eighth of its own run time would gain nothing.
+    const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
+    if (const auto turn = work.turns_in()) {
+        out.note_look_again(state_.now() + std::max(*turn, soonest));
+    }
+    for (const StoppableWork::Unit& known : work.units()) {
+        // With estimated run times, twice as much: two estimates cross often.
+        const std::int64_t doubt = !is_due_ && (is_guessed || known.may_grow) ? kLog2One : 0;
+        const std::int64_t enough = enough_ + doubt;
+        if (known.size < enough) {
+            if (known.cheaper_at.happened() && known.size_then >= enough) {
+                out.note_look_again(known.cheaper_at);
+            }
+            if (!known.may_grow) continue;
+            // Its remaining size must exceed by this much: size and time grow alike.
+            const std::int64_t missing = enough - known.size;
+            const Duration more =
+                is_due_ ? Duration{missing} : known.left * (missing / kLog2One + 1);
+            out.note_look_again(state_.now() + std::max(more, soonest));
+            continue;
+        }
+        if (!may_stop(state_.job(known.unit.job))) continue;
+        out.units.push_back(known.unit);
+        out.units.back().weight = weight_of(known.size, own_, is_due_, own_time_);
+    }
+}
+
+std::string Shorter::why(const JobRow& other) {
+    const auto left = [&](const JobRow& job) {
+        return amounts::span(left_.time_left(state_, state_.run_times.question_about(job),
+                                             state_.run_times.progress_of(job)));
+    };
+    const std::string name = to_string(job_.key);
+    const std::string remaining = " (" + left(job_) + " remaining";
+    if (is_late_) {
+        return "preempted for job " + name + remaining +
+               "), which would otherwise run alone after all other jobs";
+    }
+    if (is_due_) return "preempted for job " + name + ", which is due earlier";
+    if (job_.run.nears_wait_target) {
+        return "preempted for job " + name + remaining +
+               "), which nearly reached the wait target of its pool (" +
+               amounts::span(state_.pool(job_.pool).preemption.wait_target) + ")";
+    }
+    return "preempted for shorter job " + name + remaining + ", " + left(other) + " of this job)";
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,110 @@
+#pragma once
+// What a row of the table of limits says (limit_table.hpp). Everything that differs between two
+// limits is a column here: no other file asks which limit it has before it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "scheduler/model/explanation/limit_facts.hpp"
+#include "scheduler/model/job/job_spec.hpp"
+#include "scheduler/model/policy/policy.hpp"
+#include "scheduler/model/reason.hpp"
+#include "scheduler/state/accounts/limit_hit.hpp"
+#include "scheduler/state/accounts/relief.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+// Whose limit it is: of each queue of the chain (per GPU model), of the pool, of the namespace.
+enum class LimitScope : std::uint8_t { queue, queue_model, pool, pool_model, tenant };
+using fact::LimitUnit;
+// What makes it let more through: other jobs that end, a new period, or nothing but a higher limit.
+enum class LimitFreed : std::uint8_t { by_other_jobs, by_new_period, by_nothing };
+
+// What is asked of a limit, and at which place of the walk.
+struct LimitAt {
+    const ClusterState& state;
+    const JobRow& job;
+    const Load& ask;
+    const Relief* relief;  // null: everything is counted as it is
+    // Of the job, after the relief. `pods_charged` is 0 while the job is being moved.
+    std::int64_t pods_held = 0;
+    std::int64_t pods_charged = 0;
+    GpuMilli gpus_held = {};
+    // Of the queue of this step.
+    QueueId queue = {};
+    const QueueRow* row = nullptr;
+    GpuMilli held = {};   // after the relief
+    GpuMilli kept = {};   // held, or reserved for it and the queues below it
+    GpuMilli grows = {};  // by how much `kept` grows with `ask`
+    // Of the namespace: what the relief takes off.
+    Load tenant_relieved = {};
+    // Of the GPU model of this step.
+    const ModelHolding* holding = nullptr;
+    const ModelRoom* room = nullptr;
+};
+
+struct LimitFigures {
+    std::int64_t limit = 0;
+    std::int64_t held = 0;
+    std::int64_t needed = 0;                // as reported
+    std::optional<std::int64_t> adds = {};  // what counts against the limit; absent: `needed`
+
+    [[nodiscard]] constexpr bool are_crossed() const {
+        const std::int64_t more = adds.value_or(needed);
+        return more > 0 && held + more > limit;
+    }
+};
+
+// A job before it is admitted: could it be within the limit if nothing else ran?
+struct LimitEverAt {
+    const ClusterState& state;
+    const JobSpec& spec;
+    PoolId pool;
+    QueueId leaf;                          // the queue of the job
+    const TenantPolicy* tenant = nullptr;  // null: the policy does not name its namespace
+    std::string_view model = {};           // the only GPU model that it could use; empty: several
+    QueueId queue = {};                    // of this step
+    const ModelHolding* holding = nullptr;
+};
+
+struct LimitEver {
+    std::int64_t most = 0;   // that all its pods together may hold
+    GpuMilli reserved = {};  // for others: why `most` is less than `of`
+    GpuMilli of = {};
+};
+
+// The part of a policy that sets the limit.
+struct LimitRaise {
+    const LimitHit& hit;
+    QueuePolicy* queue;  // or
+    TenantPolicy* tenant;
+    const std::string& pool;
+};
+
+struct LimitRow {
+    LimitKind kind;
+    std::string_view name;
+    LimitScope scope;
+    LimitUnit unit;
+    Reason reason;
+    fact::LimitRule rule = fact::LimitRule::maximum;  // how its figures are explained
+    LimitFreed freed = LimitFreed::by_other_jobs;
+    bool is_of_one_pool = false;     // of a namespace: counts in the pool of the job alone
+    bool is_lending = false;         // the rest is reserved for other queues
+    bool is_within_parents = false;  // a queue may not be given more than the queues above it
+    bool is_estimated = false;       // a start time follows from the ends of running pods
+    // Absent: not set. The walker compares.
+    std::optional<LimitFigures> (*read)(const LimitAt& at);
+    // Absent, or null: no job is refused for ever by it.
+    std::optional<LimitEver> (*ever)(const LimitEverAt& at) = nullptr;
+    // Sets the limit in a policy and returns what it was. Null: nobody raises it for a job.
+    std::optional<std::int64_t> (*raise)(const LimitRaise& in, std::int64_t to) = nullptr;
+    // How what-if words that. {of}: "queue dev" or "namespace a"; {to}, {from}: amounts; {gpus}:
+    // `to` with its noun; {pool}, {model}.
+    std::string_view raised = "the {name} of {of} were {to} instead of {from}";
+};
+
+}  // namespace gpuctl

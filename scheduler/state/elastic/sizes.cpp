@@ -1,0 +1,271 @@
+// How many ranks elastic jobs have (ADR 0017): what was decided, what their controllers were told,
+// and which ranks are too many. Who decides is plan/grow and plan/shrink.
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/queue/backoff.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+namespace {
+
+// A job whose size could not be changed is left in peace so long.
+constexpr Duration kRefusedPause = Duration::seconds(3600);
+
+}  // namespace
+
+// Its workload is made with all the ranks that it may have: they wait, and those that find no room
+// when it starts are taken back then.
+void ElasticJobs::begin_size(JobId id) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobSpec& spec = job.record->spec;
+    job.elastic = {};
+    elastic_jobs_.erase({job.arrival, id});
+    if (spec.kind != JobKind::training || spec.replicas_min >= spec.replicas_max) return;
+    job.elastic.size = job.elastic.wanted = spec.replicas_max;
+    elastic_jobs_.emplace(job.arrival, id);
+    mark_surplus(job);
+}
+
+// What the watch shows. It may be behind our own change; anything else was somebody else's doing
+// and is how it is now, as far as the job allows it.
+void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = job.elastic;
+    if (!is_elastic(job) || replicas <= 0 || elastic.in_flight) return;
+    if (replicas == elastic.size) {
+        elastic.before = 0;
+        return;
+    }
+    if (replicas == elastic.before) return;
+    const JobSpec& spec = job.record->spec;
+    const bool was_settled = elastic.wanted == elastic.size;
+    elastic.size = static_cast<std::int32_t>(std::min<std::int64_t>(replicas, kRanksMaximum));
+    elastic.before = 0;
+    elastic.grow_from = state_.session.event_time() + state_.session.policy().growth_pause;
+    if (was_settled) {
+        elastic.wanted = std::clamp(elastic.size, spec.replicas_min, spec.replicas_max);
+    }
+    mark_surplus(job);
+    state_.jobs.mark_dirty(id);
+}
+
+void ElasticJobs::resize(JobId id, std::int32_t ranks, std::string why, EffectList& effects,
+                         EvictionCause gives_for) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = job.elastic;
+    if (elastic.wanted == ranks) return;
+    if (ranks > elastic.wanted) elastic.given = 0;
+    elastic.given_for = gives_for;
+    for (const PodId pod : job.pods) {
+        const PodRow& row = state_.pods.rows()[pod.value()];
+        const bool goes = row.facts.rank >= ranks && row.facts.rank < elastic.wanted;
+        if (goes && row.bind.state == BindState::bound) ++elastic.given;
+    }
+    state_.waiting.leave_queue(id);
+    state_.jobs.mark_dirty(id);
+    if (ranks > elastic.wanted)
+        elastic.give_from = state_.session.event_time() + state_.session.policy().growth_pause;
+    elastic.wanted = ranks;
+    elastic.why = std::move(why);
+    elastic.grow_from = state_.session.event_time() + state_.session.policy().growth_pause;
+    mark_surplus(job);
+    for (const PodId pod : job.pods) {
+        if (state_.pods.rows()[pod.value()].is_surplus) state_.pods.note_leaving(pod);
+    }
+    send_resize(id, effects);
+    state_.session.set_timer(id);
+}
+
+void ElasticJobs::defer_ranks(JobId id, std::int32_t from) {
+    std::int32_t& known = state_.jobs.rows()[id.value()].elastic.deferred_from;
+    if (std::exchange(known, from) == from) return;
+    if (from == 0) state_.jobs.mark_dirty(id);  // those that wait may be owed now
+    state_.session.set_timer(id);
+}
+
+// Ranks of elastic jobs, all that are named and those after them.
+void ElasticJobs::shrink(const std::vector<Victim>& victims, const std::string& why,
+                         EffectList& effects) {
+    std::map<ObjectKey, std::int32_t> sizes;
+    for (const Victim& victim : victims) {
+        const PodRow& pod = state_.pods.rows()[victim.pod.value()];
+        std::int32_t& size =
+            sizes.try_emplace(state_.jobs.rows()[pod.job.value()].key, pod.facts.rank)
+                .first->second;
+        size = std::min(size, pod.facts.rank);
+    }
+    for (const auto& [key, size] : sizes) resize(state_.jobs.find_job(key), size, why, effects);
+}
+
+// Somebody does not need its ranks any more, and its controller was not told yet: it keeps those
+// that nobody else claims the room of.
+void ElasticJobs::keep_size(JobId id) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    if (job.elastic.in_flight || job.elastic.wanted >= job.elastic.size) return;
+    job.elastic.wanted = job.elastic.size;
+    job.elastic.given = 0;
+    for (const PodId pod_id : job.pods) {
+        const PodRow& pod = state_.pods.rows()[pod_id.value()];
+        const JobId by = state_.jobs.find_job(pod.eviction.beneficiary);
+        if (!pod.is_surplus || !by.exists() ||
+            !state_.jobs.rows()[by.value()].nomination.until.happened())
+            continue;
+        job.elastic.wanted = std::min(job.elastic.wanted, pod.facts.rank);
+    }
+    mark_surplus(job);
+    state_.jobs.mark_dirty(id);
+}
+
+void ElasticJobs::settle_size(JobId id, EffectList& effects) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    if (!is_elastic(job)) return;
+    offer_surplus(job);
+    if (job.workload.state != WorkloadState::created) return;
+    const auto is_any = [&](const auto& what) {
+        return std::any_of(job.pods.begin(), job.pods.end(),
+                           [&](PodId pod) { return what(state_.pods.rows()[pod.value()]); });
+    };
+    const bool is_there = is_any([](const PodRow& pod) {
+        return pod.node.exists() || pod.facts.phase == PodPhase::succeeded;
+    });
+    const bool waits = is_any([](const PodRow& pod) {
+        return pod.bind.state == BindState::waiting && !pod.facts.terminating;
+    });
+    if (waits && !is_there) {
+        job.elastic.deferred_from = 0;
+        resize(id, job.record->spec.replicas_max, "it waits and may start with all its ranks",
+               effects);
+    }
+    if (job.elastic.not_before <= state_.session.event_time()) send_resize(id, effects);
+}
+
+void ElasticJobs::send_resize(JobId id, EffectList& effects) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = job.elastic;
+    // What was never answered may have been carried out: its size is asked for by telling it again.
+    const bool is_known = elastic.wanted == elastic.size && elastic.sent == 0;
+    if (is_known || elastic.in_flight || !state_.session.leading()) return;
+    if (job.workload.state != WorkloadState::created ||
+        elastic.not_before > state_.session.event_time())
+        return;
+    elastic.in_flight = true;
+    elastic.effect = state_.session.next_effect();
+    elastic.sent = elastic.wanted;
+    effects.add(ResizeWorkload{elastic.effect, state_.session.epoch(), job.key, job.record->uid,
+                               elastic.size, elastic.sent, elastic.why});
+}
+
+Instant ElasticJobs::next_size_change(const JobRow& job) {
+    const ElasticRow& elastic = job.elastic;
+    if (elastic.wanted != elastic.size) return elastic.not_before;
+    const bool may_change = elastic.size < job.record->spec.replicas_max || is_paced(job);
+    // At its largest, too: its ranks may go for others once its controller hears again.
+    return may_change ? std::max(elastic.grow_from, elastic.not_before) : elastic.not_before;
+}
+
+void ElasticJobs::mark_surplus(PodId id) {
+    PodRow& pod = state_.pods.rows()[id.value()];
+    const bool was_surplus = std::exchange(pod.is_surplus, false);
+    if (!pod.job.exists() || is_terminal(pod.facts.phase)) return;
+    const JobRow& job = state_.jobs.rows()[pod.job.value()];
+    pod.is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
+    if (pod.is_surplus && pod.node.exists()) state_.pods.maybe_leaving().insert(id);
+    if (was_surplus && !pod.is_surplus) state_.pods.note_leaving(id);  // it stays after all
+}
+
+void ElasticJobs::mark_surplus(const JobRow& job) {
+    for (const PodId pod : job.pods) mark_surplus(pod);
+}
+
+ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
+    ElasticRanks out;
+    if (!is_elastic(job) || !job.gang.started || job.workload.state != WorkloadState::created)
+        return out;
+    out.is_settled = true;
+    out.is_ending = !job.gang.finished.empty();
+    for (const PodId id : job.pods) {  // by rank
+        out.there = job.gang.finished.first_open(out.there);
+        const PodRow& pod = state_.pods.rows()[id.value()];
+        if (pod.is_surplus) {
+            out.has_surplus = true;
+            continue;
+        }
+        const bool succeeded = pod.facts.phase == PodPhase::succeeded;
+        out.is_ending = out.is_ending || succeeded;
+        if (pod.bind.state == BindState::done && !succeeded) continue;
+        if (pod.bind.state == BindState::waiting) continue;  // a gap shows in the ranks after it
+        const bool moves = pod.is_leaving() || pod.bind.delete_in_flight ||
+                           pod.eviction.state != EvictionState::none ||
+                           pod.bind.state == BindState::assumed ||
+                           pod.bind.state == BindState::claimed;
+        if (moves || pod.facts.rank != out.there) out.is_settled = false;
+        ++out.there;
+    }
+    return out;
+}
+
+// Some of its ranks could go for others now that could not before.
+void ElasticJobs::offer_surplus(JobRow& job) {
+    const ElasticRanks ranks = ranks_of(job);
+    const std::int64_t least = state_.gangs.gang_size(job).value_or(0);
+    const bool is_heard =
+        job.elastic.not_before <= state_.session.event_time();  // by its controller
+    const bool is_offered = is_heard && ranks.is_settled && !ranks.is_ending && ranks.there > least;
+    const auto offered = static_cast<std::int32_t>(is_offered ? ranks.there - least : 0);
+    const bool is_more = offered > job.elastic.offered;
+    job.elastic.offered = offered;
+    if (!is_more || !job.pool.exists()) return;
+    ++state_.tree.pool_rows()[job.pool.value()].victims;
+    state_.session.idle() = false;
+}
+
+void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
+    const JobId id = state_.jobs.find_job(event.key);
+    if (!id.exists()) return;
+    JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = job.elastic;
+    if (!elastic.in_flight || elastic.effect != event.effect) return;
+    elastic.in_flight = false;
+    state_.jobs.mark_dirty(id);
+    job.workload.message = event.message;
+    switch (event.result) {
+        case ResizeResult::resized:
+            elastic.before = std::exchange(elastic.size, elastic.sent);
+            elastic.failures = 0;
+            state_.evictions.outcomes().add(elastic.given_for,
+                                            static_cast<std::uint64_t>(elastic.given));
+            break;
+        case ResizeResult::other_size:
+            elastic.size = std::clamp(event.size, 1, kRanksMaximum);
+            elastic.failures = 0;
+            break;
+        case ResizeResult::gone:  // the watch will say so
+            elastic.wanted = elastic.size;
+            break;
+        case ResizeResult::refused:
+            state_.nominations.disappoint_claims(job);
+            elastic.wanted = elastic.size;
+            elastic.not_before = state_.session.event_time() + kRefusedPause;
+            break;
+        case ResizeResult::failed:
+            ++elastic.failures;
+            elastic.not_before =
+                state_.session.event_time() +
+                backoff_after(elastic.failures, state_.session.policy().backoff_initial,
+                              state_.session.policy().backoff_maximum);
+            break;
+    }
+    if (event.result != ResizeResult::failed) elastic.given = 0;
+    mark_surplus(job);
+    state_.session.set_timer(id);
+    // What the watch showed meanwhile and nobody looked at; what was read just now is newer.
+    const bool is_read =
+        event.result == ResizeResult::gone || event.result == ResizeResult::other_size;
+    elastic.sent = 0;
+    if (job.workload.facts && !is_read) note_size(id, job.workload.facts->replicas);
+}
+
+}  // namespace gpuctl

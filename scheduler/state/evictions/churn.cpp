@@ -1,0 +1,138 @@
+// What evictions cost the jobs that they move: the budget of evictions per hour, the work that was
+// done, the figures. All of it is counted when a pod goes: an eviction that was only asked for, or
+// refused, moved nothing.
+//
+// A pod goes when its eviction is accepted, or when the watch shows it terminating or gone while an
+// eviction of it has no answer yet, also when the claim that it was asked for has fallen meanwhile.
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/model/policy/price.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+namespace {
+
+constexpr Duration kHour = Duration::seconds(3600);
+
+void forget_before_the_last_hour(std::vector<Instant>& moments, Instant now) {
+    std::erase_if(moments, [now](Instant at) { return at + kHour <= now; });
+}
+
+void forget_old_vacancies(std::vector<Vacancy>& vacancies, Instant now) {
+    std::erase_if(vacancies,
+                  [now](const Vacancy& one) { return one.evicted_at.back() + kHour <= now; });
+}
+
+// When one that was moved then may be moved again, at most so often in an hour.
+Instant movable_from(const std::vector<Instant>& moved_at, std::size_t most, Instant now) {
+    return moved_at.size() < most ? now : std::max(now, moved_at[moved_at.size() - most] + kHour);
+}
+
+}  // namespace
+
+void Evictions::request_eviction(PodId id, EvictionCause cause, std::string why) {
+    PodRow& pod = state_.pods.rows()[id.value()];
+    pod.eviction.request = {cause, std::move(why), true, false,
+                            state_.run_times.run_so_far(state_.jobs.rows()[pod.job.value()])};
+    if (planted(PlantedBug::charge_evictions_when_asked)) charge_eviction(id);
+}
+
+// Nothing that asked it to go is under way any more.
+void Evictions::withdraw_eviction(PodRow& pod) {
+    pod.eviction.state = EvictionState::none;
+    pod.eviction.request.is_uncharged = false;
+}
+
+void Evictions::charge_eviction(PodId id) {
+    PodRow& pod = state_.pods.rows()[id.value()];
+    EvictionRequest& request = pod.eviction.request;
+    if (!pod.job.exists() || !std::exchange(request.is_uncharged, false)) return;
+    const JobRow& job = state_.jobs.rows()[pod.job.value()];
+    outcomes_.add(request.cause, 1);
+    outcomes_.lost_gpu_ms += lost_gpu_ms(pod.facts, state_.pods.shapes().at(pod.shape).gpus,
+                                         state_.session.event_time());
+    const bool is_gang = state_.gangs.gang_of(job) || planted(PlantedBug::count_replicas_as_one);
+    if (is_gang && request.goes_along) return;
+    Churn& churn = churn_[job.key];
+    const RunSoFar run = state_.run_times.run_so_far(job);
+    churn.note(run.began.happened() ? run : request.run);  // ranks of it may have gone meanwhile
+    if (planted(PlantedBug::forget_what_was_done)) churn.done = Duration{};
+    churn.why = request.why;
+    state_.run_times.history().touch(job.tenant);
+    if (!is_gang) {
+        forget_before_the_last_hour(pod.eviction.evicted_at, state_.session.event_time());
+        pod.eviction.evicted_at.push_back(state_.session.event_time());
+        forget_old_vacancies(churn.vacancies, state_.session.event_time());
+        churn.vacancies.push_back({pod.facts.rank, pod.eviction.evicted_at});
+        churn.evicted_at.assign(1, state_.session.event_time());
+        return;
+    }
+    forget_before_the_last_hour(churn.evicted_at, state_.session.event_time());
+    churn.evicted_at.push_back(state_.session.event_time());
+    for (const PodId rank : job.pods) {  // ranks that were asked together go one by one
+        EvictionRequest& other = state_.pods.rows()[rank.value()].eviction.request;
+        other.goes_along = other.is_uncharged;
+    }
+}
+
+// A pod that is new stands in the place of one that was moved, if one of its job was.
+void Evictions::take_vacancy(PodId id) {
+    PodRow& pod = state_.pods.rows()[id.value()];
+    if (churn_.empty() || !pod.job.exists() || pod.facts.gang) return;
+    if (is_terminal(pod.facts.phase) || planted(PlantedBug::forget_moves_of_replicas)) return;
+    const auto known = churn_.find(state_.jobs.rows()[pod.job.value()].key);
+    if (known == churn_.end()) return;
+    std::vector<Vacancy>& vacancies = known->second.vacancies;
+    forget_old_vacancies(vacancies, state_.session.event_time());
+    const auto own = std::find_if(vacancies.begin(), vacancies.end(),
+                                  [&](const Vacancy& one) { return one.rank == pod.facts.rank; });
+    if (own == vacancies.end()) return;
+    pod.eviction.evicted_at = std::move(own->evicted_at);
+    vacancies.erase(own);
+}
+
+// Jobs that were not moved for an hour are forgotten when others are.
+void Evictions::forget_old_moves() {
+    std::erase_if(churn_, [this](const auto& entry) {
+        const Churn& known = entry.second;
+        const bool is_needed =
+            known.done > Duration{} && state_.jobs.find_job(entry.first).exists();
+        const bool goes =
+            known.evicted_at.back() + kHour <= state_.session.event_time() && !is_needed;
+        if (goes)
+            state_.run_times.history().touch(state_.tree.tenant_named(entry.first.namespace_name));
+        return goes;
+    });
+}
+
+std::optional<Instant> Evictions::evictable_from(const PodRow& pod, bool is_gang) const {
+    const auto most =
+        static_cast<std::size_t>(std::max(state_.session.policy().evictions_per_job_per_hour, 0));
+    if (most == 0) return std::nullopt;
+    if (!is_gang && !planted(PlantedBug::count_replicas_as_one)) {
+        return movable_from(pod.eviction.evicted_at, most, state_.session.event_time());
+    }
+    const auto found = churn_.find(state_.jobs.rows()[pod.job.value()].key);
+    return found == churn_.end()
+               ? state_.session.event_time()
+               : movable_from(found->second.evicted_at, most, state_.session.event_time());
+}
+
+const std::string& Evictions::evicted_why(const ObjectKey& job) const {
+    static const std::string nothing;
+    const auto found = churn_.find(job);
+    return found == churn_.end() ? nothing : found->second.why;
+}
+
+// The first rank of a gang that is rolled back goes: until then nothing was undone.
+void Evictions::note_rolled_back(PodId id) {
+    const JobId job = state_.pods.rows()[id.value()].job;
+    if (!job.exists()) return;
+    if (std::exchange(state_.jobs.rows()[job.value()].gang.is_rolling_back, false))
+        ++outcomes_.gang_rollbacks;
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,78 @@
+// Rows of the pods that may be stopped for others, and who is on his way out: what a search for
+// whom to stop begins with, kept so that it need not look at every pod.
+
+#include <utility>
+
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+StoppablePod Evictions::stoppable_row(PodId id) const {
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    return {id,
+            pod.node,
+            state_.jobs.rows()[pod.job.value()].priority,
+            pod.facts.gang,
+            !pod.facts.preemptible,
+            state_.pods.shapes().at(pod.shape).gpus,
+            pod.facts.started_at,
+            pod.facts.checkpoint_interval,
+            pod.facts.restart_cost};
+}
+
+bool Evictions::may_be_preempted(const PodRow& pod) const {
+    if (pod.facts.preemptible) return true;
+    if (!pod.facts.preemptible_is_default || !pod.job.exists()) return false;
+    const PoolId pool = state_.jobs.rows()[pod.job.value()].pool;
+    return pool.exists() && state_.tree.pool_rows()[pool.value()].preemption.victims ==
+                                PreemptionVictims::lower_priority;
+}
+
+// Of a pod that holds: its pool may think otherwise of it now.
+void Evictions::relist_stoppable() {
+    for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
+        const PodRow& pod = state_.pods.rows()[i];
+        if (!pod.node.exists() || !pod.job.exists()) continue;
+        const JobRow& job = state_.jobs.rows()[pod.job.value()];
+        if (!job.queue.exists() || job.priority >= kSystemPriority) continue;
+        const bool may_go = may_be_preempted(pod);
+        if (may_go == (pod.stoppable_at != PodRow::kNotListed)) continue;
+        list_stoppable(PodId{i}, may_go);
+        if (may_go) state_.tree.note_victim(job.queue);
+    }
+}
+
+// Counted as it is listed, so that both are taken back alike.
+void Evictions::list_stoppable(PodId id, bool is_there) {
+    PodRow& pod = state_.pods.rows()[id.value()];
+    if (!is_there && pod.stoppable_at == PodRow::kNotListed) return;
+    const JobRow& job = state_.jobs.rows()[pod.job.value()];
+    QueueRow& queue = state_.tree.queue_rows()[job.queue.value()];
+    queue.preemptible[job.priority] += is_there ? 1 : -1;
+    const auto count = [&](const StoppablePod& listed, std::int64_t sign) {
+        if (listed.gpus > GpuMilli{} || listed.for_priority_only) return;
+        queue.stoppable_without_gpus += sign;
+        state_.tree.pool_rows()[queue.pool.value()].stoppable_without_gpus += sign;
+    };
+    std::vector<StoppablePod>& row = queue.stoppable;
+    if (is_there) {
+        pod.stoppable_at = static_cast<std::uint32_t>(row.size());
+        row.push_back(stoppable_row(id));
+        return count(row.back(), 1);
+    }
+    const std::uint32_t at = std::exchange(pod.stoppable_at, PodRow::kNotListed);
+    if (at >= row.size() || row[at].pod != id) return;
+    count(row[at], -1);
+    row[at] = row.back();
+    row.pop_back();
+    if (at < row.size()) state_.pods.rows()[row[at].pod.value()].stoppable_at = at;
+}
+
+void Evictions::renew_stoppable(PodId id) {
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    if (pod.stoppable_at == PodRow::kNotListed) return;
+    state_.tree.queue_rows()[state_.jobs.rows()[pod.job.value()].queue.value()]
+        .stoppable[pod.stoppable_at] = stoppable_row(id);
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,49 @@
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <tuple>
+#include <utility>
+#include "scheduler/base/check.hpp"
+#include "scheduler/base/planted.hpp"
+#include "scheduler/queue/backoff.hpp"
+#include "scheduler/state/accounts/limits.hpp"
+#include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/jobs/retention.hpp"
+#include "scheduler/state/run_times/lateness.hpp"
+#include "scheduler/state/waiting/wait_target.hpp"
+
+namespace gpuctl {
+
+std::optional<std::int64_t> Gangs::gang_size(const JobRow& job) const {
+    const std::optional<GangSize> gang = gang_of(job);
+    return gang ? std::optional<std::int64_t>{gang->ranks} : std::nullopt;
+}
+
+void Gangs::on(const GangObserved& event, EffectList&) {
+    const bool is_new = !gang_sizes_.contains(event.key);
+    GangSize& known = gang_sizes_[event.key];
+    if (is_new) state_.pods.rejoin(pods_that_name(state_, event.key));
+    const auto said = state_.nodes.outside().gang_notes.find(event.key);
+    const bool has_said = said != state_.nodes.outside().gang_notes.end();
+    if (!is_new && known == event.size && event.note == (has_said ? said->second : GangNote{}))
+        return;
+    known = event.size;
+    state_.nodes.outside().gang_notes[event.key] = event.note;
+    if (event.note.says_nothing()) state_.nodes.outside().gang_notes.erase(event.key);
+    const JobId id = state_.jobs.find_job(event.key);
+    if (!id.exists()) return;
+    state_.jobs.resolve(state_.jobs.rows()[id.value()]);
+    state_.jobs.mark_dirty(id);
+}
+
+void Gangs::on(const GangRemoved& event, EffectList&) {
+    if (gang_sizes_.erase(event.key) == 0) return;
+    state_.nodes.outside().gang_notes.erase(event.key);
+    state_.pods.rejoin(pods_that_name(state_, event.key));
+    const JobId id = state_.jobs.find_job(event.key);
+    if (!id.exists()) return;
+    state_.jobs.resolve(state_.jobs.rows()[id.value()]);
+    state_.jobs.mark_dirty(id);
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,67 @@
+#pragma once
+// Jobs that start whole: their sizes, their deadline, roll-back, lost ranks, and topology.
+//
+// Owner, thread: ClusterState's.
+
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/model/event.hpp"
+#include "scheduler/state/decisions.hpp"
+#include "scheduler/state/gangs/gang_tally.hpp"
+#include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/rows.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+class Gangs {
+public:
+    explicit Gangs(ClusterState& state) : state_(state) {}
+
+    [[nodiscard]] const std::map<ObjectKey, GangSize>& gang_sizes() const { return gang_sizes_; }
+    // What makes the gang whole that a job is; absent: it is none.
+    [[nodiscard]] std::optional<GangSize> gang_of(const JobRow& job) const;
+    [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;  // 0: unknown
+    // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
+    void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
+    // GPU models that the others of its gang are on, if it takes several: its own is one of these.
+    [[nodiscard]] std::vector<std::string_view> models_of_gang(PodId pod) const;
+    // Ranks of a gang that takes several GPU models would be on more than one.
+    [[nodiscard]] bool mixes_models(const std::vector<Placement>& round) const;
+    // Placed so, they would not be together, or apart, as they ask (topology_rules.cpp).
+    [[nodiscard]] bool breaks_topology(const JobRow&, const std::vector<Placement>& round) const;
+    // Gangs that have lacked ranks for too long, and from when on one does (stranded.cpp).
+    [[nodiscard]] const std::set<Arrived>& stranded_gangs() const { return stranded_gangs_; }
+    [[nodiscard]] Instant stranded_from(const JobRow& job) const;
+    void on(const GangObserved& event, EffectList& effects);
+    void on(const GangRemoved& event, EffectList& effects);
+    void note_stranded(JobId id, const Readiness& ready);
+    void settle_gang(JobId id, EffectList& effects);
+    [[nodiscard]] bool can_roll_back(const JobRow& job) const;
+
+    // For the other parts.
+    std::map<ObjectKey, GangSize>& gang_sizes() { return gang_sizes_; }
+    std::set<Arrived>& stranded_gangs() { return stranded_gangs_; }
+
+private:
+    void keep_whole_again(const JobRow& job);
+    void drop_unfit_members(JobId id);
+    void retry_members(JobId id, EffectList& effects);
+    void roll_back_gang(JobId id, EffectList& effects);
+
+    ClusterState& state_;
+    std::map<ObjectKey, GangSize> gang_sizes_;  // from PodGroup objects
+    std::set<Arrived> stranded_gangs_;
+};
+
+}  // namespace gpuctl

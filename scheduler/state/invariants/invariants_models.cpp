@@ -1,0 +1,79 @@
+#include "scheduler/state/invariants/invariants_models.hpp"
+
+#include <algorithm>
+
+#include "scheduler/state/accounts/limits.hpp"
+#include "scheduler/state/accounts/relief.hpp"
+
+namespace gpuctl::models {
+namespace {
+
+struct Held {
+    GpuMilli gpus;
+    GpuMilli claimed;  // of these
+};
+
+// By the queue's jobs and those below it; none: by all of the pool's queues.
+Held held_below(const ClusterState& state, QueueId queue, std::string_view model, PoolId pool) {
+    const auto counts = [&](const JobRow& job) {
+        if (!queue.exists()) return job.queue.exists() && job.pool == pool;
+        for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
+            if (id == queue) return true;
+        }
+        return false;
+    };
+    Held sum;
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        if (job.priority >= kSystemPriority || !counts(job)) continue;
+        for (const PodId pod_id : job.pods) {
+            const PodRow& pod = state.pod(pod_id);
+            if (!pod.node.exists()) continue;
+            if (!same_gpu_model(state.node(pod.node).facts.gpu_model, model)) continue;
+            const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+            sum.gpus += gpus;
+            if (pod.bind.state == BindState::claimed) sum.claimed += gpus;
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+bool is_charged_right(const ClusterState& state, QueueId queue, const ModelHolding& model) {
+    const Held held = held_below(state, queue, model.limit.model, PoolId::none());
+    return model.held == held.gpus && model.claimed == held.claimed;
+}
+
+// Once the claimed pods are gone, nothing is claimed: what is kept then is what is kept beside
+// them.
+bool is_kept_alike(const ClusterState& state, PoolId pool, const ModelRoom& room) {
+    Relief claimed;
+    for (const JobId id : state.nominations.claims()) {
+        for (const PodId pod : state.job(id).pods) {
+            if (state.pod(pod).bind.state == BindState::claimed) claimed.add(state, pod, 1);
+        }
+    }
+    const auto kept = [&](const Relief* gone, limits::Counted counted) {
+        return limits::kept_back(state, pool, room.model, QueueId::none(), GpuMilli{}, gone,
+                                 counted);
+    };
+    const GpuMilli beside = kept(nullptr, limits::Counted::beside_claims);
+    return beside == kept(&claimed, limits::Counted::all) &&
+           beside == kept(&claimed, limits::Counted::beside_claims);
+}
+
+bool is_summed_up(const ClusterState& state, PoolId pool, const ModelRoom& room) {
+    GpuMilli offered;
+    for (const auto& [name, id] : state.nodes.nodes_by_name()) {
+        const NodeRow& node = state.node(id);
+        if (!node.known || node.pool != pool) continue;
+        if (same_gpu_model(node.facts.gpu_model, room.model)) {
+            offered += gpus_total(node.facts.allocatable);
+        }
+    }
+    return room.offered == offered &&
+           room.held == held_below(state, QueueId::none(), room.model, pool).gpus;
+}
+
+}  // namespace gpuctl::models

@@ -1,0 +1,49 @@
+#pragma once
+// What the clock does to nodes: which maintenance windows have begun, when the next one begins or
+// ends, and who is still to be stopped for them. ClusterState's, changed by its timers
+// (maintenance.cpp).
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "scheduler/base/time.hpp"
+#include "scheduler/model/policy/maintenance.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+struct JobRow;
+
+// What of it cannot be rebuilt from the policy and the pods.
+struct CalendarClock {
+    Instant turns_at;        // the next beginning, end, or moment to stop somebody; or never
+    bool drain_due = false;  // the next Plan looks whom to stop
+    Instant drain_again_at;  // those that could not be stopped when they were asked; or never
+    std::int32_t drain_failures = 0;  // in a row
+};
+BOOST_DESCRIBE_STRUCT(CalendarClock, (), (turns_at, drain_due, drain_again_at, drain_failures))
+
+struct Calendar {
+    CalendarClock clock;
+    std::vector<Instant> begins;  // of each window, under way or next; or never
+    WindowSet active = 0;         // begun, and not over
+    WindowSet closed = 0;         // of those, the ones that take nobody's work
+    WindowSet draining = 0;       // for which somebody was, is or will be stopped
+    // Nodes that are in a window, or told to be unhealthy, by slot.
+    std::set<std::uint32_t> nodes;
+};
+
+// Reservations that are for it: by its namespace, its queue or one above that (maintenance.cpp).
+WindowSet reserved_for(const ClusterState& state, const JobRow& job);
+
+// What a job that starts needs of the time before a window.
+struct Stay {
+    Duration time;              // that it takes, at most; 0: nobody knows
+    Duration grace;             // that its pods are given to stop
+    Drain least = Drain::none;  // what a window must say to have it stopped; none: nothing does
+    WindowSet own = 0;          // reservations that are for it
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,190 @@
+// Nodes come, change and go; pools live by them.
+
+#include <algorithm>
+#include <iterator>
+
+#include "scheduler/base/check.hpp"
+#include "scheduler/base/planted.hpp"
+#include "scheduler/model/gpu/gpu_vendor.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+NodeId Nodes::node_named(std::string_view name) {
+    if (const auto found = node_ids_.find(name); found != node_ids_.end()) return found->second;
+    std::uint32_t slot = static_cast<std::uint32_t>(nodes_.size());
+    if (!node_slots_vacant_.empty()) {
+        slot = *node_slots_vacant_.begin();
+        node_slots_vacant_.erase(node_slots_vacant_.begin());
+    } else {
+        nodes_.emplace_back();
+    }
+    capacity_.ensure_slot(slot);
+    NodeRow& row = nodes_[slot];
+    row.live = true;
+    row.facts.name = std::string{name};
+    node_ids_.emplace(row.facts.name, NodeId{slot});
+    return NodeId{slot};
+}
+
+void Nodes::forget_node_if_unused(NodeId id) {
+    NodeRow& row = nodes_[id.value()];
+    if (row.known || !row.pods.empty()) return;
+    node_ids_.erase(row.facts.name);
+    row = NodeRow{};
+    node_slots_vacant_.insert(id.value());
+}
+
+// Ranks there may go now for who waits in another pool for a quota, or no longer; who leaves there
+// is waited for, or no longer.
+void Nodes::note_quotas_on(const NodeRow& row) {
+    if (state_.tree.pool_rows().size() == 1 || !row.pool.exists()) return;
+    ++state_.tree.pool_rows()[row.pool.value()].victims;
+    for (const PodId pod : row.pods) {
+        const JobId job = state_.pods.rows()[pod.value()].job;
+        if (job.exists())
+            ++state_.tree.tenant_rows()[state_.jobs.rows()[job.value()].tenant.value()].leaving;
+    }
+}
+
+void Nodes::note_eligibility_change(NodeId id) {
+    // A log much longer than the table is slower to follow than to start anew.
+    if (eligibility_log_.size() > 2 * nodes_.size() + 1024) forget_eligibility();
+    eligibility_log_.push_back(id.value());
+}
+
+void Nodes::forget_eligibility() {
+    eligibility_log_.clear();
+    ++eligibility_epoch_;
+}
+
+void Nodes::place_in_pool(NodeId id) {
+    NodeRow& row = nodes_[id.value()];
+    const PoolId before = row.pool;
+    const PoolId after = row.known ? state_.tree.pool_named(row.facts.pool) : PoolId::none();
+    if (before == after) return;
+    const bool existed = after.exists() && state_.tree.pool_exists(after);
+    if (before.exists()) --state_.tree.pool_rows()[before.value()].nodes;
+    if (after.exists()) ++state_.tree.pool_rows()[after.value()].nodes;
+    row.pool = after;
+    if (after.exists()) {
+        capacity_.offer(id.value(), after);
+    } else {
+        capacity_.withdraw(id.value());
+    }
+    state_.tree.note_gain(before);  // no room came, but what a waiting job is told changes
+    state_.tree.note_gain(after);
+    const bool vanished = before.exists() && !state_.tree.pool_exists(before);
+    if ((after.exists() && !existed) || vanished) state_.jobs.resolve_all();
+}
+
+// What its pods' jobs may still add, and where, hangs on where these are.
+void Nodes::place_in_topology(NodeId id) {
+    const NodeRow& row = nodes_[id.value()];
+    capacity_.set_topology(id.value(), row.known ? row.facts.topology : NodeTopology{});
+    for (const PodId pod : row.pods) {
+        const PodRow& held = state_.pods.rows()[pod.value()];
+        if (held.job.exists() && held.facts.rules.topology.any()) state_.jobs.mark_dirty(held.job);
+    }
+}
+
+void Nodes::on(const NodeObserved& event, EffectList&) {
+    const NodeId id = node_named(event.node.name);
+    NodeRow& row = nodes_[id.value()];
+    NodeFacts facts = event.node;
+    if (facts.pool.empty()) facts.pool = kDefaultPool;
+    if (facts.topology.host.empty()) facts.topology.host = facts.name;
+    if (row.known && row.facts == facts) return;
+    state_.jobs.changes().note(id);
+    const bool rules_changed =
+        !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
+        row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
+        row.facts.pool != facts.pool || row.facts.topology != facts.topology ||
+        row.facts.unhealthy != facts.unhealthy || row.facts.ready != facts.ready ||
+        calls_slices_gpus(row.facts.allocatable) != calls_slices_gpus(facts.allocatable);
+    const bool had_gpus = row.known && gpus_total(row.facts.allocatable) > GpuMilli{0};
+    const std::string model_before = row.facts.gpu_model;
+    const auto has_kept = [&](PoolId pool) {
+        const ModelRoom* room =
+            pool.exists() ? state_.tree.pool_rows()[pool.value()].kept_of(model_before) : nullptr;
+        return room != nullptr && room->offered > GpuMilli{};
+    };
+    const PoolId pool_before = row.known ? row.pool : PoolId::none();
+    const bool had_kept = has_kept(pool_before);
+    std::vector<std::string> pinned;  // pods whose pool may be another one now
+    if (rules_changed) pinned = pods_that_name(state_, row.facts);
+    const auto counted = [this, pool_before, &to = event.node.pool] {
+        const PoolId now = state_.tree.find_pool(to.empty() ? kDefaultPool : std::string_view{to});
+        return std::pair{classes_counted_in(state_, pool_before), classes_counted_in(state_, now)};
+    };
+    const auto counted_before = counted();
+    if (row.known) state_.accounts.offer_to_pool(row.pool, row.facts, -1);
+    const bool model_changed = row.facts.gpu_model != facts.gpu_model;
+    if (model_changed) state_.accounts.charge_pods_of(row, -1);
+    const bool moved = !row.known || row.facts.topology != facts.topology;
+    const bool capacity_changed = !row.known || row.facts.allocatable != facts.allocatable;
+    row.known = true;
+    row.facts = std::move(facts);
+    if (model_changed) state_.accounts.charge_pods_of(row, 1);
+    if (capacity_changed) {
+        const bool grew = capacity_.set_allocatable(id.value(), row.facts.allocatable);
+        if (grew && !planted(PlantedBug::forget_grown_nodes)) {
+            state_.tree.note_gain(row.pool);
+        } else if (row.pool.exists()) {
+            state_.tree.note_change(row.pool);
+        }
+    }
+    if (moved) place_in_topology(id);
+    if (rules_changed) {
+        if (!planted(PlantedBug::forget_changed_nodes)) note_eligibility_change(id);
+        if (!planted(PlantedBug::forget_gain_on_uncordon)) state_.tree.note_gain(row.pool);
+    }
+    place_in_pool(id);
+    if (rules_changed) note_quotas_on(row);
+    if (rules_changed) state_.maintenance.place_in_windows(id);
+    state_.accounts.offer_to_pool(row.pool, row.facts, 1);
+    // A pool without GPUs keeps none back for anybody: that limit is gone (limits.hpp).
+    const bool was_last =
+        had_gpus && state_.tree.pool_rows()[row.pool.value()].offered.gpus == GpuMilli{0};
+    if (was_last) state_.tree.note_gain(row.pool);
+    if (had_kept && !has_kept(pool_before)) state_.tree.note_gain(pool_before);
+    state_.nominations.look_at_claims();
+    if (rules_changed) {
+        std::ranges::copy(pods_that_name(state_, row.facts), std::back_inserter(pinned));
+        state_.pods.rejoin(std::move(pinned));
+    }
+    if (counted() != counted_before) state_.jobs.mark_all_dirty();
+}
+
+void Nodes::on(const NodeRemoved& event, EffectList&) {
+    const NodeId id = find_node(event.name);
+    if (!id.exists() || !nodes_[id.value()].known) return;
+    NodeRow& row = nodes_[id.value()];
+    std::vector<std::string> pinned = pods_that_name(state_, row.facts);
+    const PoolId pool = row.pool;
+    const std::vector<bool> counted_before = classes_counted_in(state_, pool);
+    state_.jobs.changes().note(id);
+    state_.accounts.offer_to_pool(row.pool, row.facts, -1);
+    row.known = false;
+    NodeFacts nameless;
+    nameless.name = row.facts.name;
+    state_.accounts.charge_pods_of(row, -1);
+    row.facts = std::move(nameless);
+    state_.accounts.charge_pods_of(row, 1);
+    if (!planted(PlantedBug::offer_removed_nodes)) place_in_pool(id);
+    (void)capacity_.set_allocatable(id.value(), Resources{});
+    place_in_topology(id);
+    state_.maintenance.place_in_windows(id);
+    note_eligibility_change(id);
+    state_.nominations.look_at_claims();
+    forget_node_if_unused(id);
+    state_.pods.rejoin(std::move(pinned));
+    if (classes_counted_in(state_, pool) != counted_before) state_.jobs.mark_all_dirty();
+}
+
+NodeId Nodes::find_node(std::string_view name) const {
+    const auto found = node_ids_.find(name);
+    return found == node_ids_.end() ? NodeId::none() : found->second;
+}
+
+}  // namespace gpuctl

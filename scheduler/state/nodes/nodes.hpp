@@ -1,0 +1,82 @@
+#pragma once
+// Node rows, their place in pools and topology, what is free on them (Capacity).
+//
+// Owner, thread: ClusterState's.
+
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/model/event.hpp"
+#include "scheduler/state/decisions.hpp"
+#include "scheduler/state/interner.hpp"
+#include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/nodes/outside.hpp"
+#include "scheduler/state/rows.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+class Nodes {
+public:
+    explicit Nodes(ClusterState& state) : state_(state) {}
+
+    Capacity& capacity_for_planning() { return capacity_; }
+    [[nodiscard]] const Capacity& capacity() const { return capacity_; }
+    [[nodiscard]] std::size_t node_slots() const { return nodes_.size(); }
+    [[nodiscard]] const ByName<NodeId>& nodes_by_name() const { return node_ids_; }
+    [[nodiscard]] const Outside& outside() const { return outside_; }
+    [[nodiscard]] NodeId find_node(std::string_view name) const;
+    // Nodes that changed, oldest first, for caches of eligibility: position n is valid while
+    // `eligibility_epoch` stays.
+    [[nodiscard]] const std::vector<std::uint32_t>& eligibility_log() const {
+        return eligibility_log_;
+    }
+    [[nodiscard]] std::uint64_t eligibility_epoch() const { return eligibility_epoch_; }
+    void on(const NodeObserved& event, EffectList& effects);
+    void on(const NodeRemoved& event, EffectList& effects);
+    void on(const DeviceClassObserved& event, EffectList& effects);
+    void on(const DeviceClassRemoved& event, EffectList& effects);
+    NodeId node_named(std::string_view name);
+    void forget_node_if_unused(NodeId id);
+    void note_eligibility_change(NodeId id);
+    void forget_eligibility();
+
+    // For the other parts.
+    std::vector<NodeRow>& rows() { return nodes_; }
+    [[nodiscard]] const std::vector<NodeRow>& rows() const { return nodes_; }
+    std::set<std::uint32_t>& node_slots_vacant() { return node_slots_vacant_; }
+    [[nodiscard]] const std::set<std::uint32_t>& node_slots_vacant() const {
+        return node_slots_vacant_;
+    }
+    ByName<NodeId>& node_ids() { return node_ids_; }
+    [[nodiscard]] const ByName<NodeId>& node_ids() const { return node_ids_; }
+    Outside& outside() { return outside_; }
+    Capacity& capacity() { return capacity_; }
+    std::vector<std::uint32_t>& eligibility_log() { return eligibility_log_; }
+    std::uint64_t& eligibility_epoch() { return eligibility_epoch_; }
+
+private:
+    void place_in_pool(NodeId id);
+    void place_in_topology(NodeId id);
+    void note_quotas_on(const NodeRow& row);
+
+    ClusterState& state_;
+    std::vector<NodeRow> nodes_;
+    std::set<std::uint32_t> node_slots_vacant_;  // the lowest is used first
+    ByName<NodeId> node_ids_;
+    Outside outside_;
+    Capacity capacity_;
+    std::vector<std::uint32_t> eligibility_log_;
+    std::uint64_t eligibility_epoch_ = 1;
+};
+
+}  // namespace gpuctl

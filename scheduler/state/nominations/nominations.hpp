@@ -1,0 +1,54 @@
+#pragma once
+// Capacity that is earmarked for a job while pods are stopped for it.
+//
+// Owner, thread: ClusterState's.
+
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/model/event.hpp"
+#include "scheduler/state/decisions.hpp"
+#include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/rows.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+class Nominations {
+public:
+    explicit Nominations(ClusterState& state) : state_(state) {}
+
+    // Has the victims stopped and keeps `round`, which fits once they are gone, for the job.
+    void claim(JobId job, const std::vector<Placement>& round, const std::vector<Victim>& victims,
+               EvictionCause cause, EffectList& effects);
+    void drop_claim(JobId job);  // victims that could not be evicted yet are spared
+    [[nodiscard]] const std::vector<JobId>& claims() const { return claims_; }
+    void read_claim(const JobRow& job, std::vector<Placement>& round) const;
+    // All that it holds is being stopped for others: what it places next counts as another job.
+    [[nodiscard]] bool is_being_moved(const JobRow& job) const;
+    void on(const PodEvictOutcome& event, EffectList& effects);
+    void look_at_claims();
+    void disappoint_claims(const JobRow& job);
+    void disappoint(const PodRow& victim);
+
+    // For the other parts.
+    std::vector<JobId>& claims() { return claims_; }
+
+private:
+    void note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result);
+    void postpone(JobRow& beneficiary, JobId id);
+
+    ClusterState& state_;
+    std::vector<JobId> claims_;  // jobs that have one
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,60 @@
+#include "scheduler/state/pods/leaving.hpp"
+
+#include <algorithm>
+
+#include "scheduler/state/accounts/quota.hpp"
+#include "scheduler/state/tree/queue_chain.hpp"
+
+namespace gpuctl {
+namespace {
+
+// Is there a limit of a queue or a namespace that counts both?
+bool shares_a_limit(const ClusterState& state, const JobRow& job, const JobRow& other) {
+    if (&job == &other) return true;
+    if (job.tenant == other.tenant && state.tenant(job.tenant).has_limits()) return true;
+    for (QueueId id = job.queue; id.exists(); id = state.queue(id).parent) {
+        if (state.queue(id).has_limits() && is_below(state, other.queue, id)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool has_limits_for_all(const ClusterState& state, PoolId id) {
+    const PoolRow& pool = state.pool(id);
+    return pool.reserve() > GpuMilli{} || !pool.models_kept.empty() ||
+           std::any_of(pool.queues.begin(), pool.queues.end(),
+                       [&state](QueueId queue) { return state.queue(queue).keeps > GpuMilli{}; });
+}
+
+Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
+                          const std::vector<Placement>& round) {
+    std::vector<PodId> leaving;
+    state.pods.read_leaving(job.pool, leaving);
+    Load ask;
+    for (const Placement& one : round) {
+        const Shape& shape = state.pods.shapes().at(state.pod(one.pod).shape);
+        ask.add({shape.gpus, shape.cpu, shape.memory});
+    }
+    if (lacks_quota(state, job, ask)) {
+        add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
+    }
+    if (leaving.empty()) return {};
+    const bool all_count = has_limits_for_all(state, job.pool);
+    Duration longest;
+    for (const PodId id : leaving) {
+        const PodRow& pod = state.pod(id);
+        const bool is_beside = std::any_of(
+            round.begin(), round.end(), [&pod](const auto& one) { return one.node == pod.node; });
+        const bool is_here = state.node(pod.node).pool == job.pool;
+        const bool counts = pod.job.exists() && ((all_count && is_here) ||
+                                                 shares_a_limit(state, job, state.job(pod.job)));
+        if (!is_beside && !counts) continue;
+        const Duration left =
+            pod.leaves_at.happened() ? pod.leaves_at - state.now() : pod.facts.stop_grace;
+        longest = std::max(longest, left);
+    }
+    return longest;
+}
+
+}  // namespace gpuctl

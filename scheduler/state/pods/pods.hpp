@@ -1,0 +1,76 @@
+#pragma once
+// Pod rows: which job a pod is of, which node it holds, and which pods terminate.
+//
+// Owner, thread: ClusterState's.
+
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/model/event.hpp"
+#include "scheduler/state/decisions.hpp"
+#include "scheduler/state/interner.hpp"
+#include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/pods/shapes.hpp"
+#include "scheduler/state/rows.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+class Pods {
+public:
+    explicit Pods(ClusterState& state) : state_(state) {}
+
+    [[nodiscard]] const ShapeTable& shapes() const { return shapes_; }
+    [[nodiscard]] const std::map<ObjectKey, PodId>& pods_by_key() const { return pod_keys_; }
+    [[nodiscard]] PodId find_pod(std::string_view uid) const;
+    [[nodiscard]] PodId find_pod(const ObjectKey& key) const;
+    [[nodiscard]] bool is_free(const std::vector<Placement>& round) const;
+    void read_leaving(PoolId pool, std::vector<PodId>& out) const;  // none: all pools
+    void on(const PodObserved& event, EffectList& effects);
+    void on(const PodRemoved& event, EffectList& effects);
+    PodId make_pod(PodFacts facts);
+    void erase_pod(PodId id);  // that holds nothing, and is of no job any more
+    void hold(PodId id, NodeId node, std::int32_t device);
+    void release(PodId id);
+    void rejoin(std::vector<std::string> uids);  // pods whose job may be another one now
+    void note_leaving(PodId id);
+
+    // For the other parts.
+    std::vector<PodRow>& rows() { return pods_; }
+    [[nodiscard]] const std::vector<PodRow>& rows() const { return pods_; }
+    ShapeTable& shapes() { return shapes_; }
+    std::set<PodId>& maybe_leaving() { return maybe_leaving_; }
+    [[nodiscard]] const std::set<PodId>& maybe_leaving() const { return maybe_leaving_; }
+    std::set<std::pair<Instant, PodId>>& late_next() { return late_next_; }
+    [[nodiscard]] const std::set<std::pair<Instant, PodId>>& late_next() const {
+        return late_next_;
+    }
+
+private:
+    void drop_pod(PodId id);
+    void settle_standing(PodId id);  // from its facts
+    void leave_job(PodId id);
+    void join_job(PodId id);
+    void note_going(PodId id);
+    void set_leaves_at(PodId id, Instant at);  // never: it stays
+
+    ClusterState& state_;
+    std::vector<PodRow> pods_;
+    std::vector<PodId> pods_vacant_;
+    TextMap<PodId> pod_ids_;
+    std::map<ObjectKey, PodId> pod_keys_;
+    ShapeTable shapes_;
+    std::set<PodId> maybe_leaving_;  // pods that hold: all that terminate, and some more
+    std::set<std::pair<Instant, PodId>> late_next_;  // that terminate and are not stuck yet
+};
+
+}  // namespace gpuctl

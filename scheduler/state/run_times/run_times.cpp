@@ -1,0 +1,272 @@
+// How long jobs may run, ran, and until when pods hold what they hold.
+
+#include <algorithm>
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/image/image.hpp"
+
+namespace gpuctl {
+
+RunTimeQuestion RunTimes::question_about(const JobRow& job) const {
+    RunTimeQuestion about{job.tenant, {}, job.run.time_max, job.run.time_expected};
+    for (const PodId pod : job.pods)
+        about.gpus += state_.pods.shapes().at(state_.pods.rows()[pod.value()].shape).gpus;
+    return about;
+}
+
+// The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds); until it is
+// known, from its placement. Room that is only claimed has no end: nobody runs there yet. One that
+// is being deleted is gone when its grace is over: so the first in line can be promised its room,
+// and nobody behind has others stopped to take it.
+void RunTimes::note_end(PodId id) {
+    PodRow& row = state_.pods.rows()[id.value()];
+    if (counts_work_ && row.job.exists()) work_stale_.push_back(row.job);
+    if (row.job.exists()) note_pace(row.job);
+    Instant end;
+    if (row.node.exists() && row.job.exists() && row.bind.state != BindState::claimed) {
+        const Duration limit = state_.jobs.rows()[row.job.value()].run.time_max;
+        Instant begin = std::max(row.bind.placed_at, row.facts.started_at);
+        if (!begin.happened()) begin = row.seen_at;  // bound before we came, and not running yet
+        if (limit > Duration{}) end = begin + limit;
+        const bool leaves_sooner =
+            row.leaves_at.happened() && (!end.happened() || row.leaves_at < end);
+        if (leaves_sooner && !planted(PlantedBug::forget_who_leaves)) end = row.leaves_at;
+    }
+    if (end == row.ends_at) return;
+    if (row.node.exists()) state_.tree.note_change(state_.nodes.rows()[row.node.value()].pool);
+    // One that began late may not be over by a window any more.
+    if (row.node.exists() && state_.nodes.rows()[row.node.value()].windows != 0) {
+        state_.maintenance.calendar().clock.drain_due = true;
+    }
+    if (!state_.accounts.budgets().empty()) state_.accounts.note_other_end(row, end);
+    if (row.ends_at.happened()) ends_.erase({row.ends_at, id});
+    row.ends_at = end;
+    if (end.happened()) ends_.emplace(end, id);
+}
+
+// Of one of which a part waits nothing is said: what counts for a waiting job must not move with
+// time, or its class would not.
+Instant RunTimes::began(const JobRow& job) const {
+    const auto runs = [this](PodId id) {
+        const BindState standing = state_.pods.rows()[id.value()].bind.state;
+        return standing == BindState::bound || standing == BindState::done;
+    };
+    if (job.pods.empty() || !std::all_of(job.pods.begin(), job.pods.end(), runs)) return {};
+    const PodRow& first = state_.pods.rows()[job.pods.front().value()];
+    if (first.bind.state != BindState::bound) return {};
+    return std::max(first.bind.placed_at, first.facts.started_at);
+}
+
+RunSoFar RunTimes::run_so_far(const JobRow& job) const {
+    const Instant begin = began(job);
+    if (!begin.happened()) return {};
+    const RunTimeQuestion about = question_about(job);
+    RunSoFar out{begin, {}, about.gpus, about.limit};
+    const PodFacts& first = state_.pods.rows()[job.pods.front().value()].facts;
+    if (first.checkpoint_interval > Duration{}) {  // getting back to where it was is no progress
+        const std::int64_t ms =
+            std::max(state_.session.event_time() - begin - first.restart_cost, Duration{}).ms();
+        out.kept = Duration{ms - ms % first.checkpoint_interval.ms()};
+    }
+    return out;
+}
+
+// Of a job whose run began then, or that waits when that is never.
+Duration RunTimes::done_before(const JobRow& job, Instant begin) const {
+    const auto found = state_.evictions.churn().find(job.key);
+    if (found == state_.evictions.churn().end()) return {};
+    const Churn& churn = found->second;
+    return begin.happened() && churn.run_began == begin ? churn.done_before : churn.done;
+}
+
+Duration RunTimes::progress_of(const JobRow& job) const {
+    if (is_paced(job)) return work_done(job);
+    const Instant begin = began(job);
+    const Duration before = done_before(job, begin);
+    if (!begin.happened()) return before;
+    const PodFacts& first = state_.pods.rows()[job.pods.front().value()].facts;
+    return before + std::max(state_.session.now() - begin - first.restart_cost, Duration{});
+}
+
+// Of what nobody said how long it takes nothing is counted.
+PoolId RunTimes::note_work(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    PoolWork::Part part;
+    for (const PodId pod : job.pods) {
+        if (state_.pods.rows()[pod.value()].bind.state == BindState::done) continue;
+        part.gpus += state_.pods.shapes().at(state_.pods.rows()[pod.value()].shape).gpus;
+    }
+    const bool counts = job.live && job.queue.exists() && part.gpus > GpuMilli{} &&
+                        job.run.time_expected > Duration{} && job.priority < kSystemPriority &&
+                        state_.tree.pool_rows()[job.pool.value()].preemption.makespan_percent > 0;
+    if (!counts) return work_.forget(id);
+    const Duration restart = state_.pods.rows()[job.pods.front().value()].facts.restart_cost;
+    const Instant begin = began(job);
+    const Duration left = std::max(job.run.time_expected - done_before(job, begin), Duration{});
+    part.pool = job.pool;
+    part.soonest = job.submitted_at + job.run.time_expected + restart;
+    if (begin.happened()) {
+        part.ends = begin + restart + left;
+    } else {
+        part.left = restart + left;
+    }
+    return work_.note(id, part);
+}
+
+// Who may be stopped for whom depends on it.
+void RunTimes::count_work() {
+    if (!counts_work_) return;
+    for (const JobId id : work_stale_) {
+        const PoolId pool = note_work(id);
+        if (!pool.exists()) continue;
+        ++state_.tree.pool_rows()[pool.value()].victims;
+        state_.session.idle() = false;
+    }
+    work_stale_.clear();
+    work_.advance(state_.session.event_time());
+}
+
+void RunTimes::recount_work() {
+    work_.clear();
+    work_stale_.clear();
+    counts_work_ =
+        std::any_of(state_.tree.pool_rows().begin(), state_.tree.pool_rows().end(),
+                    [](const PoolRow& pool) { return pool.preemption.makespan_percent > 0; });
+    if (!counts_work_) return;
+    for (const auto& [key, id] : state_.jobs.job_ids()) work_stale_.push_back(id);
+}
+
+std::optional<Duration> RunTimes::late_from(PoolId pool) const {
+    const PoolRow& row = state_.tree.pool_rows()[pool.value()];
+    const std::int64_t percent = row.preemption.makespan_percent;
+    if (percent == 0 || !row.preemption.stops_by_run_time()) return std::nullopt;
+    const Duration rest = work_.rest(pool, state_.session.now(), row.offered.gpus);
+    return Duration{rest.ms() / 100 * percent};
+}
+
+namespace {
+
+// It ended because it was evicted: one that was only asked for, or refused, stopped nothing.
+bool was_stopped(const PodRow& pod) {
+    return pod.eviction.state == EvictionState::accepted ||
+           (pod.eviction.state == EvictionState::asked && pod.facts.terminating);
+}
+
+}  // namespace
+
+// One run for each job: the one of its first rank, with what it had done before it.
+void RunTimes::note_run(PodId id) {
+    const PodRow& row = state_.pods.rows()[id.value()];
+    if (!row.job.exists()) return;
+    const JobRow& job = state_.jobs.rows()[row.job.value()];
+    if (job.pods.front() != id) return;
+    const Instant begin =
+        row.facts.started_at.happened() ? row.facts.started_at : row.bind.placed_at;
+    const Instant end =
+        row.facts.finished_at.happened() ? row.facts.finished_at : state_.session.event_time();
+    if (!begin.happened() || end <= begin) return;
+    const RunTimeQuestion about = question_about(job);
+    Duration before;
+    if (const auto moved = state_.evictions.churn().find(job.key);
+        moved != state_.evictions.churn().end()) {
+        if (was_stopped(row)) return;  // that was not all of it
+        Churn& churn = moved->second;
+        before = churn.run_began == began(job) ? churn.done_before : churn.done;
+        if (row.facts.phase == PodPhase::succeeded) {  // else another run goes on from there
+            churn.run_began = Instant{};
+            churn.done_before = churn.done = Duration{};
+        }
+    }
+    const Duration lasted = is_paced(job) ? work_done(job) : before + (end - begin);
+    history_.note(job.tenant, {about.gpus, about.limit, lasted});
+    if (!state_.maintenance.has_windows()) return;
+    // What is thought to be over before a window may be less now.
+    for (std::uint32_t pool = 0; pool < state_.tree.pool_rows().size(); ++pool)
+        state_.tree.note_gain(PoolId{pool});
+}
+
+namespace {
+
+// Those behind who were told before try again when something else happens.
+bool may_tell_of_limits(PoolRow& row, Instant now) {
+    constexpr std::int32_t kTimesMost = 32;  // a second
+    if (now - row.reservations.reported_at >= Duration::seconds(1)) {
+        row.reservations.reported_at = now;
+        row.reservations.reports = 0;
+    }
+    return row.reservations.reports++ < kTimesMost;
+}
+
+}  // namespace
+
+void QueueTree::keep_limits(PoolId pool, HeadReservation of) {
+    PoolRow& row = pools_[pool.value()];
+    const auto known =
+        std::find_if(row.reservations.under_limits.begin(), row.reservations.under_limits.end(),
+                     [&](const HeadReservation& one) { return one.job == of.job; });
+    if (known != row.reservations.under_limits.end() && *known == of) return;
+    if (known != row.reservations.under_limits.end()) {
+        *known = of;
+    } else {
+        row.reservations.under_limits.push_back(of);
+    }
+    if (!may_tell_of_limits(row, state_.session.event_time())) return;
+    ++row.reservations.revision;
+    state_.session.idle() = false;
+}
+
+bool QueueTree::keep_limits_as(PoolId pool, std::vector<HeadReservation> kept) {
+    PoolRow& row = pools_[pool.value()];
+    // In whatever order they were found.
+    if (std::is_permutation(row.reservations.under_limits.begin(),
+                            row.reservations.under_limits.end(), kept.begin(), kept.end())) {
+        return false;
+    }
+    row.reservations.under_limits = std::move(kept);
+    if (!may_tell_of_limits(row, state_.session.event_time())) return false;
+    ++row.reservations.revision;
+    state_.session.idle() = false;
+    return true;
+}
+
+Result<bool> RunTimes::restore_run_times(const StateImage& image) {
+    for (const OwnerRuns& owner : image.run_times) {
+        const bool is_one = std::all_of(owner.runs.begin(), owner.runs.end(),
+                                        [](const FinishedRun& run) { return run.lasted.ms() > 0; });
+        if (!is_one || owner.runs.empty() || owner.runs.size() > RunTimeHistory::kRunsPerOwner) {
+            return make_error(ErrorCode::JournalDamaged,
+                              "state image: the run times of " + owner.owner + " are none");
+        }
+        history_.restore(state_.tree.tenant_named(owner.owner), {owner.noted, owner.runs});
+    }
+    for (const PromiseImage& kept : image.promises) {
+        const PoolId pool = state_.tree.pool_named(kept.pool);
+        const JobId job = state_.jobs.find_job(kept.job);
+        if (job.exists()) state_.tree.pool_rows()[pool.value()].reservations.head = {job, kept.at};
+    }
+    for (const PromiseImage& kept : image.limits_kept) {
+        const JobId job = state_.jobs.find_job(kept.job);
+        if (job.exists())
+            state_.tree.pool_rows()[state_.tree.pool_named(kept.pool).value()]
+                .reservations.under_limits.push_back({job, kept.at});
+    }
+    return true;
+}
+
+bool RunTimes::stops_long_for_short(const QueueRow& queue) const {
+    return queue.order == QueueOrder::shortest &&
+           state_.tree.pool_rows()[queue.pool.value()].preemption.stops_by_run_time();
+}
+
+bool RunTimes::heeds_run_times(const QueueRow& queue) const {
+    const BackfillPolicy& backfill = state_.tree.pool_rows()[queue.pool.value()].backfill;
+    return backfill.head == HeadOfLine::reserve || backfill.short_percent > 0 ||
+           queue.order == QueueOrder::shortest;
+}
+
+void RunTimes::note_long(JobId job, bool is_long) {
+    state_.jobs.rows()[job.value()].run.is_long = is_long;
+}
+
+}  // namespace gpuctl

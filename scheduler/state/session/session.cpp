@@ -1,0 +1,91 @@
+#include <algorithm>
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/jobs/retention.hpp"
+#include "scheduler/state/waiting/wait_target.hpp"
+
+namespace gpuctl {
+
+bool Session::wants_plan() const {
+    if (!leading_ || !synced_) return false;
+    const bool anybody_wants =
+        state_.waiting.book().jobs_waiting() > 0 || !state_.elastic.elastic_jobs().empty();
+    return resend_due_ || !state_.jobs.dirty().empty() ||
+           state_.maintenance.calendar().clock.drain_due || (!idle_ && anybody_wants);
+}
+
+// One timer per job, at the earliest time at which something of it comes due.
+void Session::set_timer(JobId id) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    Instant next;
+    const auto consider = [&](Instant at) {
+        if (at > now_ && (!next.happened() || at < next)) next = at;
+    };
+    if (!planted(PlantedBug::no_timer_for_backoff)) consider(job.binding.not_before);
+    consider(job.binding.refusal_ends_at);
+    if (!planted(PlantedBug::no_timer_for_gangs)) consider(job.gang.deadline);
+    if (!planted(PlantedBug::no_timer_for_stranded_gangs))
+        consider(state_.gangs.stranded_from(job));
+    if (job.workload.due && !planted(PlantedBug::no_timer_for_workloads)) {
+        consider(job.workload.not_before);
+    }
+    if (!planted(PlantedBug::no_timer_for_claims)) consider(job.nomination.until);
+    consider(job.nomination.evict_again_at);
+    if (state_.elastic.is_elastic(job)) consider(state_.elastic.next_size_change(job));
+    if (job.elastic.deferred_from > 0) consider(job.elastic.grow_from);
+    if (const auto target = wait_target_of(state_, job)) {
+        if (!planted(PlantedBug::no_timer_for_wait_targets)) consider(target->near_from);
+        consider(target->missed_from);
+    }
+    if (!planted(PlantedBug::no_timer_for_the_late)) consider(job.run.lateness.again_at);
+    if (next == job.timer_at) return;
+    if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
+    job.timer_at = next;
+    if (next.happened()) timers_.emplace(next, job.arrival, id);
+}
+
+void Session::ring_timers() {
+    state_.tree.note_ends_of_protection();
+    // Nobody waits any more for one that should have gone: others may be stopped instead, what was
+    // promised of it is not, and who had it stopped gives up.
+    while (!state_.pods.late_next().empty() && state_.pods.late_next().begin()->first <= now_) {
+        const PodId id = state_.pods.late_next().begin()->second;
+        state_.pods.late_next().erase(state_.pods.late_next().begin());
+        const PodRow& pod = state_.pods.rows()[id.value()];
+        state_.pods.note_leaving(id);
+        if (pod.node.exists()) state_.tree.note_change(state_.nodes.rows()[pod.node.value()].pool);
+        if (const JobId by = state_.jobs.find_job(pod.eviction.beneficiary); by.exists())
+            state_.jobs.mark_dirty(by);
+    }
+    while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now_) {
+        const JobId id = std::get<JobId>(*timers_.begin());
+        timers_.erase(timers_.begin());
+        state_.jobs.rows()[id.value()].timer_at = Instant{};
+        state_.jobs.mark_dirty(id);
+        set_timer(id);
+    }
+}
+
+void Session::request_wake(EffectList& effects, bool again) {
+    // Whoever was asked before may be gone, even when nothing is due now: believing in that wake-up
+    // would keep later ones from being asked for.
+    const bool believes = timers_.empty() && planted(PlantedBug::believe_in_old_wakes);
+    if (again && !believes) wake_requested_ = Instant{};
+    Instant earliest = state_.tree.look_again_next();
+    const auto consider = [&earliest](Instant at) {
+        if (at.happened() && (!earliest.happened() || at < earliest)) earliest = at;
+    };
+    if (!state_.pods.late_next().empty()) consider(state_.pods.late_next().begin()->first);
+    if (!timers_.empty()) consider(std::get<Instant>(*timers_.begin()));
+    if (!planted(PlantedBug::no_timer_for_windows))
+        consider(state_.maintenance.calendar().clock.turns_at);
+    if (!planted(PlantedBug::no_timer_for_budgets)) consider(state_.accounts.budgets().turns_at());
+    consider(Retention{state_}.next_due());
+    if (!earliest.happened()) return;
+    // A wake-up that comes too early does no harm, so a later need moves it only when it is gone.
+    if (wake_requested_.happened() && wake_requested_ <= earliest) return;
+    wake_requested_ = earliest;
+    effects.add(WakeAt{earliest});
+}
+
+}  // namespace gpuctl

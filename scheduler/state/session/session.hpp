@@ -1,0 +1,96 @@
+#pragma once
+// Time, leadership, policy, effect ids and timers: what every part stands on.
+//
+// Owner, thread: ClusterState's.
+
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/model/event.hpp"
+#include "scheduler/state/accounts/budget_book.hpp"
+#include "scheduler/state/decisions.hpp"
+#include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/rows.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+class Session {
+public:
+    explicit Session(ClusterState& state) : state_(state) {}
+
+    // One per job, at the earliest time at which something of it comes due.
+    using Timers = std::pmr::set<std::tuple<Instant, std::uint64_t, JobId>>;
+    // A clock that steps back does not undo a deadline.
+    void begin_input(Instant now) {
+        now_ = std::max(now_, now);
+        looked_at_ = {};
+    }
+    void set_idle(bool idle) { idle_ = idle; }
+    void set_unfinished(bool unfinished) { unfinished_ = unfinished; }  // for want of tries
+    [[nodiscard]] bool is_unfinished() const { return unfinished_; }
+    [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
+    void request_wake(EffectList& effects, bool again = false);  // whoever was asked may be gone
+    // When users look it is later than the last event; no decision knows of that.
+    [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
+    void look(Instant now) const { looked_at_ = now; }
+    [[nodiscard]] bool leading() const { return leading_; }
+    [[nodiscard]] bool synced() const { return synced_; }
+    [[nodiscard]] Epoch epoch() const { return epoch_; }
+    [[nodiscard]] const Policy& policy() const { return policy_; }
+    [[nodiscard]] bool wants_plan() const;
+    [[nodiscard]] bool resend_due() const { return resend_due_; }
+    void set_timer(JobId id);
+    void ring_timers();
+    void restore_next_effect(std::uint64_t next) { next_effect_ = next; }
+    EffectId next_effect() { return EffectId{next_effect_++}; }
+
+    // For the other parts.
+    Instant& event_time() { return now_; }
+    [[nodiscard]] const Instant& event_time() const { return now_; }
+    Instant& looked_at() { return looked_at_; }
+    [[nodiscard]] const Instant& looked_at() const { return looked_at_; }
+    bool& leading() { return leading_; }
+    bool& synced() { return synced_; }
+    bool& resend_due() { return resend_due_; }
+    bool& idle() { return idle_; }
+    [[nodiscard]] const bool& idle() const { return idle_; }
+    bool& unfinished() { return unfinished_; }
+    [[nodiscard]] const bool& unfinished() const { return unfinished_; }
+    Epoch& epoch() { return epoch_; }
+    [[nodiscard]] const std::uint64_t& next_effect() const { return next_effect_; }
+    Policy& policy() { return policy_; }
+    Timers& timers() { return timers_; }
+    [[nodiscard]] const Timers& timers() const { return timers_; }
+    Instant& wake_requested() { return wake_requested_; }
+    [[nodiscard]] const Instant& wake_requested() const { return wake_requested_; }
+
+private:
+    ClusterState& state_;
+    Instant now_;                // of the last event
+    mutable Instant looked_at_;  // since then
+    bool leading_ = false;
+    bool synced_ = false;
+    bool resend_due_ = false;  // what an earlier term sent
+    bool idle_ = true;         // the last Plan tried every job, and nothing changed since
+    bool unfinished_ = false;  // the last Plan ran out of tries
+    Epoch epoch_{};
+    std::uint64_t next_effect_ = 1;
+    Policy policy_;
+    // Timers come and go with every gang: their memory is kept and used again.
+    std::unique_ptr<std::pmr::unsynchronized_pool_resource> timer_memory_ =
+        std::make_unique<std::pmr::unsynchronized_pool_resource>();
+    Timers timers_{timer_memory_.get()};
+    Instant wake_requested_;
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,43 @@
+#pragma once
+// The latest reading of each signal of each known job: what scale/ is given. Readings change no
+// decision by themselves: a job that is observed is not tried again.
+//
+// Bounded: at most kSignalKinds readings for each job that the state knows.
+//
+// Owner, thread: ClusterState's.
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "scheduler/model/event.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+class Signals {
+public:
+    using ByKind = std::map<SignalKind, SignalReading>;
+
+    explicit Signals(ClusterState& state) : state_(state) {}
+
+    // Ignored: signals of unknown jobs, readings without a time, and readings older than the one
+    // that is there. A source whose clock is ahead does not hide its later readings.
+    void on(const MetricsObserved& event);
+    void forget(const ObjectKey& job) { latest_.erase(job); }  // the job is dropped
+
+    // Absent: never observed.
+    [[nodiscard]] std::optional<SignalReading> latest(const ObjectKey& job, SignalKind kind) const;
+    [[nodiscard]] const std::map<ObjectKey, ByKind>& all() const { return latest_; }
+
+    [[nodiscard]] std::vector<JobSignal> image() const;
+    // False: a signal of an unknown job, of an unknown kind, without a time, or given twice.
+    [[nodiscard]] bool restore(const std::vector<JobSignal>& signals);
+
+private:
+    ClusterState& state_;
+    std::map<ObjectKey, ByKind> latest_;
+};
+
+}  // namespace gpuctl

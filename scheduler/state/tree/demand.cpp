@@ -1,0 +1,64 @@
+// Whose guarantees hold where they hold only for queues that want no more than theirs
+// (PreemptionPolicy::guarantees, docs/adr/0018).
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+namespace {
+
+GpuMilli waiting_below(const ClusterState& state, QueueId id) {
+    GpuMilli sum = state.queue(id).waiting;
+    for (const QueueId child : state.queue(id).children) sum += waiting_below(state, child);
+    return sum;
+}
+
+// By QueueId, what those on their way out of the pool hold: whoever made them anew waits already,
+// and would count twice.
+std::vector<GpuMilli> leaving_below(const ClusterState& state, PoolId pool) {
+    std::vector<PodId> leaving;
+    state.pods.read_leaving(pool, leaving);
+    std::vector<GpuMilli> out;
+    if (planted(PlantedBug::leavers_have_had_their_turn)) return out;
+    for (const PodId id : leaving) {
+        const PodRow& pod = state.pod(id);
+        if (!pod.job.exists() || state.job(pod.job).priority >= kSystemPriority) continue;
+        for (QueueId up = state.job(pod.job).queue; up.exists(); up = state.queue(up).parent) {
+            if (out.size() <= up.value()) out.resize(up.value() + 1);
+            out[up.value()] += state.pods.shapes().at(pod.shape).gpus;
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<QueueId> QueueTree::with_new_demand() const {
+    std::vector<QueueId> out;
+    for (const auto& [name, id] : pool_ids_) {
+        const PoolRow& pool = pools_[id.value()];
+        if (pool.preemption.guarantees == GuaranteeRule::always) continue;
+        const std::vector<GpuMilli> leaving = leaving_below(state_, id);
+        for (const QueueId queue_id : pool.queues) {
+            const QueueRow& queue = queues_[queue_id.value()];
+            GpuMilli demand = queue.account.held.gpus + waiting_below(state_, queue_id);
+            if (queue_id.value() < leaving.size()) demand = demand - leaving[queue_id.value()];
+            const bool is_beyond = queue.guaranteed > GpuMilli{} && demand > queue.guaranteed;
+            if (is_beyond != queue.is_beyond_guarantee) out.push_back(queue_id);
+        }
+    }
+    return out;
+}
+
+void QueueTree::note_demand() {
+    for (const QueueId id : with_new_demand()) {
+        QueueRow& queue = queues_[id.value()];
+        queue.is_beyond_guarantee = !queue.is_beyond_guarantee;
+        if (planted(PlantedBug::forget_new_demand)) continue;
+        ++queue.shrinks;                       // those of it may take back what it lent
+        ++pools_[queue.pool.value()].victims;  // those beside it may take what it holds
+    }
+}
+
+}  // namespace gpuctl

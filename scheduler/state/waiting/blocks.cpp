@@ -1,0 +1,68 @@
+// What a class that was refused rests on: counters that stand still as long as trying it again
+// would give the same answer.
+
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+namespace {
+
+// Under the quota of its namespace what holds that in other pools may go, or goes already, for who
+// waits here.
+std::uint64_t offers_elsewhere(const TenantRow& tenant, const std::vector<PoolRow>& pools,
+                               PoolId own, std::uint16_t watch) {
+    if (!tenant.has_quota() || planted(PlantedBug::offer_in_its_pool_alone)) return 0;
+    std::uint64_t sum = 0;
+    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.leaving;
+    if ((watch & ClassBlock::kPoolVictims) == 0) return sum;
+    for (std::uint32_t i = 0; i < pools.size(); ++i) {
+        // Whoever leaves there takes from what a queue is guaranteed, and ranks of that may not go.
+        if (PoolId{i} != own) sum += pools[i].victims + pools[i].leaving;
+    }
+    return sum;
+}
+
+}  // namespace
+
+std::uint64_t WaitingJobs::revision(const ClassKey& key, std::uint16_t watch) const {
+    const PoolRow& pool =
+        state_.tree.pool_rows()[state_.tree.queue_rows()[key.queue.value()].pool.value()];
+    std::uint64_t sum = 0;
+    constexpr std::uint16_t room =
+        ClassBlock::kPoolGains | ClassBlock::kPoolLending | ClassBlock::kShortWork;
+    if (watch & room) sum += pool.gains;
+    if (watch & ClassBlock::kPoolLending) {
+        // Also what ends on a node that has left the pool: no room comes there, but a queue of the
+        // pool keeps less.
+        for (const QueueId root : pool.roots) sum += state_.tree.queue_rows()[root.value()].shrinks;
+    }
+    if (watch & (ClassBlock::kPromise | ClassBlock::kLimitsKept)) sum += pool.reservations.revision;
+    if (watch & ClassBlock::kQueueShrinks) {
+        for (QueueId id = key.queue; id.exists();
+             id = state_.tree.queue_rows()[id.value()].parent) {
+            sum += state_.tree.queue_rows()[id.value()].shrinks;
+        }
+    }
+    if (watch & ClassBlock::kVictims) sum += state_.tree.queue_rows()[key.queue.value()].victims;
+    if (watch & ClassBlock::kPoolVictims) sum += pool.victims;
+    if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += pool.leaving;
+    if (watch & ClassBlock::kTenantShrinks) {
+        const TenantRow& tenant = state_.tree.tenant_rows()[key.tenant.value()];
+        const PoolId own = state_.tree.queue_rows()[key.queue.value()].pool;
+        sum += tenant.shrinks + offers_elsewhere(tenant, state_.tree.pool_rows(), own, watch);
+    }
+    return sum;
+}
+
+void WaitingJobs::block(ClassId id, ClassBlock block) {
+    block.revision = revision(book_.at(id).key, block.watch);
+    book_.block(id, block);
+}
+
+bool WaitingJobs::is_blocked(const JobClass& waiting) const {
+    const ClassBlock& block = waiting.block;
+    if (planted(PlantedBug::never_lift_blocks)) return block.watch != 0;
+    return block.watch != 0 && block.revision == revision(waiting.key, block.watch);
+}
+
+}  // namespace gpuctl

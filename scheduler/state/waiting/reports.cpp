@@ -1,0 +1,103 @@
+// What users are told of a round: that a job has started, or why it waits.
+
+#include <algorithm>
+
+#include "scheduler/base/archive.hpp"
+#include "scheduler/base/hash.hpp"
+#include "scheduler/base/planted.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl {
+
+namespace {
+
+// Kubernetes tells creation in whole seconds, cut off: for a pod seen within that second, the
+// moment it was seen is nearer to the truth.
+Instant waits_since(const PodRow& pod, Instant submitted_at) {
+    const Instant created_at = pod.facts.created_at;
+    if (!created_at.happened()) return submitted_at;
+    const bool seen_at_once =
+        pod.seen_at >= created_at && pod.seen_at - created_at < Duration::seconds(1);
+    return seen_at_once ? pod.seen_at : created_at;
+}
+
+}  // namespace
+
+void add_origin(const ClusterState& state, const JobRow& job, std::vector<Fact>& facts) {
+    const std::string& why = state.evictions.evicted_why(job.key);
+    if (!why.empty()) facts.push_back(fact::EvictedBefore{why});
+    if (auto ignored = ignored_queue(state, job)) facts.push_back(std::move(*ignored));
+}
+
+void Bindings::report_started(JobId id, EffectList& effects) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    const std::int64_t needed = state_.gangs.gang_size(job).value_or(0);
+    const bool tells_half = planted(PlantedBug::tell_half_a_gang);
+    if (needed > 0 && !job.gang.started && !tells_half) return;  // half bound is not started
+    ReportStarted report;
+    report.job = job.key;
+    std::vector<PodId> started;
+    for (const PodId pod : job.pods) {
+        if (!state_.pods.rows()[pod.value()].report.start_reported) started.push_back(pod);
+    }
+    Instant since = state_.session.event_time();
+    for (const PodId pod_id : started) {
+        PodRow& pod = state_.pods.rows()[pod_id.value()];
+        pod.report.start_reported = true;
+        pod.report.fingerprint = 0;  // when it waits again, that is news
+        if (!pod.node.exists()) continue;
+        since = std::min(since, waits_since(pod, job.submitted_at));
+        report.pods.push_back({pod.facts.key, pod.facts.uid});
+        report.nodes.push_back(state_.nodes.rows()[pod.node.value()].facts.name);
+    }
+    // Its pods may have come long after it: a slow controller, an API server that hung.
+    if (job.record && !job.run.started_at.happened()) {
+        since = std::min(since, job.record->submitted_at);
+    }
+    report.waited = state_.session.event_time() - since;
+    job.report.fingerprint = 0;  // when it waits again, that is news
+    if (auto ignored = ignored_queue(state_, job)) report.notes.push_back(std::move(*ignored));
+    if (!state_.evictions.churn().empty()) {
+        if (const auto moved = state_.evictions.churn().find(job.key);
+            moved != state_.evictions.churn().end())
+            moved->second.why = "";
+    }
+    job.report.reason = Reason::none;
+    if (!report.pods.empty()) effects.add(std::move(report));
+}
+
+// Tells each waiting pod why its job waits, when that is news to it: another reason, another
+// subject, others who refuse; or a rank that came after the others were told.
+void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& effects) {
+    JobRow& job = state_.jobs.rows()[id.value()];
+    std::string story;
+    ArchiveWriter writer{story};
+    writer.write(explanation.reason);
+    writer.write(explanation.subject);
+    writer.write(explanation.tallies);
+    // Moved by pods that come and go, not by time: each of the others is told then.
+    if (explanation.reason == Reason::gang_incomplete || explanation.reason == Reason::gated) {
+        writer.write(explanation.facts);
+    }
+    const std::uint64_t fingerprint = hash64(story);
+    job.report.fingerprint = fingerprint;
+    job.report.reason = explanation.reason;
+    ReportPending report;
+    report.job = job.key;
+    for (const PodId pod_id : job.pods) {
+        PodRow& pod = state_.pods.rows()[pod_id.value()];
+        const bool waits =
+            pod.bind.state == BindState::waiting || pod.bind.state == BindState::claimed;
+        if (!waits || pod.facts.terminating || pod.facts.gated) {
+            continue;  // the API server itself speaks for gated pods (S2)
+        }
+        if (pod.report.fingerprint == fingerprint) continue;
+        pod.report.fingerprint = fingerprint;
+        report.pods.push_back({pod.facts.key, pod.facts.uid});
+    }
+    report.explanation = std::move(explanation);
+    add_origin(state_, job, report.explanation.facts);
+    if (!report.pods.empty()) effects.add(std::move(report));
+}
+
+}  // namespace gpuctl

@@ -1,0 +1,56 @@
+#pragma once
+// Jobs that can be tried: when a job is ready, its class in its queue, and why it was refused.
+//
+// Owner, thread: ClusterState's.
+
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/model/event.hpp"
+#include "scheduler/queue/queue_book.hpp"
+#include "scheduler/state/decisions.hpp"
+#include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/rows.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+class WaitingJobs {
+public:
+    explicit WaitingJobs(ClusterState& state) : state_(state) {}
+
+    // Settles the job's last round, then puts it into its queue if it can be tried.
+    void refresh(JobId job, Readiness& ready, EffectList& effects);
+    void block(ClassId id, ClassBlock block);
+    void report_pending(JobId job, Explanation explanation, EffectList& effects);
+    [[nodiscard]] const QueueBook& book() const { return book_; }
+    void read_readiness(JobId id, Readiness& out) const;
+    // Refused, and nothing that could change the answer has moved since.
+    [[nodiscard]] bool is_blocked(const JobClass& waiting) const;
+    // Up to the next step of run times by which classes differ: eight for each doubling.
+    [[nodiscard]] static Duration rounded_up(Duration time);
+    void leave_queue(JobId id);
+    void enter_queue(JobId id, const Readiness& ready);
+
+    // For the other parts.
+    QueueBook& book() { return book_; }
+
+private:
+    Ask ask_of(const JobRow& job, const Readiness& ready) const;
+    void add_anchors(const JobRow& job, const Readiness& ready, Ask& ask) const;
+    [[nodiscard]] std::uint64_t revision(const ClassKey& key, std::uint16_t watch) const;
+
+    ClusterState& state_;
+    QueueBook book_;  // job classes by queue
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,50 @@
+#pragma once
+// The objects that are made, changed and deleted in the cluster for submitted jobs.
+//
+// Owner, thread: ClusterState's.
+
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/model/effect_list.hpp"
+#include "scheduler/model/event.hpp"
+#include "scheduler/state/decisions.hpp"
+#include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/rows.hpp"
+
+namespace gpuctl {
+
+class ClusterState;
+
+class Workloads {
+public:
+    explicit Workloads(ClusterState& state) : state_(state) {}
+
+    void on(const JobSubmitted& event, EffectList& effects);
+    void on(const JobDeleteRequested& event, EffectList& effects);
+    void on(const WorkloadOutcome& event, EffectList& effects);
+    void on(const WorkloadObserved& event, EffectList& effects);
+    void on(const WorkloadRemoved& event, EffectList& effects);
+    void on(const JobAdopted& event, EffectList& effects);
+    void send_due_workloads(EffectList& effects);
+    void send_later(const JobRow& job) { unsent_.insert(job.key); }
+
+    // For the other parts.
+    std::set<ObjectKey>& unsent() { return unsent_; }
+    [[nodiscard]] const std::set<ObjectKey>& unsent() const { return unsent_; }
+
+private:
+    void send_workload(JobId id, EffectList& effects);
+
+    ClusterState& state_;
+    std::set<ObjectKey> unsent_;  // jobs whose workload waits to be written or deleted
+};
+
+}  // namespace gpuctl

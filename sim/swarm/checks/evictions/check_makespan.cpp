@@ -1,0 +1,143 @@
+// I17 of pools that start long jobs in time: a job that has to start now goes first and is not
+// preempted. How long the pool is busy is recounted from every job.
+
+#include <algorithm>
+
+#include "sim/swarm/checks/checker.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+struct Part {
+    std::int64_t gpus = 0;
+    Duration until_end;  // from now on, by its expected run time
+    Instant soonest;     // possible end
+};
+
+bool runs(const ClusterState& state, const JobRow& job) {
+    const auto is_bound_or_done = [&](PodId pod) {
+        const BindState bind_state = state.pod(pod).bind.state;
+        return bind_state == BindState::bound || bind_state == BindState::done;
+    };
+    return state.pod(job.pods.front()).bind.state == BindState::bound &&
+           std::all_of(job.pods.begin(), job.pods.end(), is_bound_or_done);
+}
+
+// Time that its restart still takes.
+Duration restart_left(const ClusterState& state, const JobRow& job) {
+    const PodRow& first = state.pod(job.pods.front());
+    if (!runs(state, job)) return first.facts.restart_cost;
+    const Instant begin = std::max(first.bind.placed_at, first.facts.started_at);
+    return std::max(first.facts.restart_cost - (state.now() - begin), Duration{});
+}
+
+// For a job with a speedup curve that runs with a part of its ranks, the engine uses the remaining
+// work of when it last ran completely, which does not follow from the current state (seed 1973).
+bool has_uncertain_progress(const ClusterState& state, PoolId pool) {
+    return std::any_of(
+        state.jobs.jobs_by_key().begin(), state.jobs.jobs_by_key().end(), [&](const auto& entry) {
+            const JobRow& job = state.job(entry.second);
+            return job.pool == pool && !job.pods.empty() && is_paced(job) && !runs(state, job);
+        });
+}
+
+std::vector<Part> parts_of(const ClusterState& state, PoolId pool) {
+    std::vector<Part> parts;
+    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
+        const JobRow& job = state.job(id);
+        const bool counts = job.pool == pool && job.queue.exists() &&
+                            job.priority < kSystemPriority && job.run.time_expected > Duration{};
+        if (!counts) continue;
+        Part part;
+        for (const PodId pod : job.pods) {
+            if (state.pod(pod).bind.state == BindState::done) continue;
+            part.gpus += amounts_of(state.pod(pod).facts.request).gpus;
+        }
+        if (part.gpus == 0) continue;
+        const Duration restart = state.pod(job.pods.front()).facts.restart_cost;
+        const Duration left = job.run.time_expected - state.run_times.progress_of(job);
+        part.until_end = std::max(left, Duration{}) + restart_left(state, job);
+        part.soonest = job.submitted_at + job.run.time_expected + restart;
+        // Overdue: its end is unknown.
+        if (part.until_end <= Duration{} && runs(state, job)) continue;
+        parts.push_back(part);
+    }
+    return parts;
+}
+
+}  // namespace
+
+Checker::Lateness Checker::lateness(const ClusterState& state, const JobRow& job,
+                                    Duration unseen) const {
+    const std::string& pool = state.pool(job.pool).name;
+    const PreemptionPolicy policy = reference_.preemption_of(pool);
+    if (policy.makespan_percent == 0 || !policy.stops_by_run_time()) return {};
+    if (has_uncertain_progress(state, job.pool)) return {true, false, true};
+    std::int64_t busy = 0;  // GPU thousandths x ms
+    std::int64_t span = 0;
+    for (const Part& part : parts_of(state, job.pool)) {
+        busy += part.gpus * part.until_end.ms();
+        span = std::max(span, (part.soonest - state.now()).ms());
+    }
+    const std::int64_t gpus = reference_.offered(pool).gpus;
+    if (gpus > 0) span = std::max(span, busy / gpus);
+    const std::int64_t from = span / 100 * policy.makespan_percent;
+    const std::int64_t left = (job.run.time_expected - state.run_times.progress_of(job)).ms();
+    constexpr std::int64_t kRounding = 4'000;  // the engine uses whole seconds
+    const std::int64_t doubt = kRounding * policy.makespan_percent / 100 + kRounding;
+    const std::int64_t restart = state.pod(job.pods.front()).facts.restart_cost.ms();
+    if (job.run.time_expected <= Duration{}) return {};
+    const std::int64_t keeps_running_from = from / 64 * 63 - 2 * doubt;
+    return {left >= from - doubt, left >= from + doubt,
+            left + 4 * restart + unseen.ms() >= keeps_running_from};
+}
+
+void Checker::check_lateness_of_victim(const EvictPod& eviction, const ClusterState& after) {
+    const JobRow& victim = after.job(after.jobs.find_job(eviction.job));
+    const JobRow& by = after.job(after.jobs.find_job(eviction.beneficiary));
+    if (lateness(after, by).may_be_late) ++probes.preempted_for_late;
+    if (lateness(after, victim).is_late) {
+        fail("I17",
+             "eviction of " + to_string(eviction.pod.key) +
+                 ": it has to keep running, or it would run alone when all other jobs are done");
+    }
+}
+
+// Two jobs of one queue and priority.
+void Checker::compare_late(const PlacedJob& first, const PlacedJob& later,
+                           const ClusterState& after) {
+    const JobId a = after.jobs.find_job(first.job);
+    const JobId b = after.jobs.find_job(later.job);
+    if (!a.exists() || !b.exists()) return;
+    const auto has_waited = [&](const JobRow& job) {
+        return after.now() - job.submitted_at >=
+               reference_.backfill_of(after.pool(job.pool).name).patience;
+    };
+    if (has_waited(after.job(a)) || lateness(after, after.job(a)).may_be_late) return;
+    if (!lateness(after, after.job(b)).is_late) return;
+    fail("I8", "job " + to_string(first.job) + " was placed before job " + to_string(later.job) +
+                   ", which has to start now");
+}
+
+// Within each queue of a pool that starts long jobs in time.
+void Checker::check_late(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after) {
+    for (std::size_t i = 0; i < placed_jobs.size(); ++i) {
+        const PlacedJob& first = placed_jobs[i];
+        const QueueName queue = reference_.queue_of(first.pod);
+        if (!preempts_by_remaining_time(queue) || nominated_pools_.contains(queue.pool)) continue;
+        for (std::size_t j = i + 1; j < placed_jobs.size(); ++j) {
+            const PlacedJob& later = placed_jobs[j];
+            const bool alike = reference_.queue_of(later.pod) == queue && later.job != first.job &&
+                               reference_.aged(first.pod.priority, first.submitted_at) ==
+                                   reference_.aged(later.pod.priority, later.submitted_at);
+            const auto is_new = [](const PlacedJob& placed_job) {
+                return !placed_job.resumes && !placed_job.grows && !placed_job.may_grow;
+            };
+            if (alike && is_new(first) && is_new(later)) {
+                compare_late(first, later, after);
+            }
+        }
+    }
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,95 @@
+// I8: a job was placed although an equal job that comes first still waits.
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/swarm/checks/checker.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+// The queue or one above it says how much one job may hold.
+bool limits_one_job(const ReferenceModel& reference, const QueueName& name) {
+    const std::vector<QueueName> chain = reference.chain(name);
+    return std::any_of(chain.begin(), chain.end(), [&](const QueueName& level) {
+        const QueuePolicy* queue = reference.policy_of(level);
+        return queue != nullptr && queue->gpus_per_job_maximum;
+    });
+}
+
+bool limits_number_of_jobs(const ReferenceModel& reference, const QueueName& name) {
+    const std::vector<QueueName> chain = reference.chain(name);
+    return std::any_of(chain.begin(), chain.end(), [&](const QueueName& level) {
+        const QueuePolicy* queue = reference.policy_of(level);
+        return queue != nullptr && queue->jobs_maximum;
+    });
+}
+
+}  // namespace
+
+void Checker::compare_waiting(const PlacedJob& placed_job, const ClusterState& after) {
+    if (placed_job.resumes) return;
+    const BackfillPolicy backfill =
+        reference_.backfill_of(reference_.queue_of(placed_job.pod).pool);
+    if (reference_.order_of(reference_.queue_of(placed_job.pod)) == QueueOrder::shortest) return;
+    Readiness ready;
+    for (const auto& [key, id] : after.jobs.jobs_by_key()) {
+        const JobRow& other = after.job(id);
+        if (key == placed_job.job || key.namespace_name != placed_job.job.namespace_name) continue;
+        const bool by_age =
+            reference_.order_of(reference_.queue_of(placed_job.pod)) == QueueOrder::fifo;
+        const std::int64_t x =
+            by_age ? 0 : reference_.aged(placed_job.pod.priority, placed_job.submitted_at);
+        const std::int64_t y = by_age ? 0 : reference_.aged(other.priority, other.submitted_at);
+        if (std::tie(x, other.submitted_at, other.arrival) >=
+            std::tie(y, placed_job.submitted_at, placed_job.arrival)) {
+            continue;  // it comes later
+        }
+        after.waiting.read_readiness(id, ready);
+        if (ready.hold != Reason::none || ready.pods.empty() || ready.resume) continue;
+        if (ready.all_or_nothing != placed_job.gang) continue;
+        if (placed_job.gang && ready.ranks_needed != placed_job.ranks) continue;
+        const PodFacts& pod = after.pod(ready.pods.front()).facts;
+        if (pod.request != placed_job.pod.request || pod.rules != placed_job.pod.rules ||
+            reference_.queue_of(pod) != reference_.queue_of(placed_job.pod)) {
+            continue;
+        }
+        // With a reservation, backfill depends on the run time limit.
+        if (backfill.head == HeadOfLine::reserve &&
+            pod.run_time_max != placed_job.pod.run_time_max) {
+            continue;
+        }
+        // Only one of them may use the reserve.
+        if (reference_.has_reserve(reference_.queue_of(pod).pool)) continue;
+        // One may need more budget.
+        if (!reference_.budgets().empty() && pod.run_time_max != placed_job.pod.run_time_max)
+            continue;
+        // Maintenance may close nodes to one of them only.
+        const bool is_closed_to_one =
+            std::any_of(reference_.nodes.begin(), reference_.nodes.end(), [&](const auto& node) {
+                return reference_.admits(node.second, pod) !=
+                       reference_.admits(node.second, placed_job.pod);
+            });
+        if (is_closed_to_one) continue;
+        // One of them may run already and not count as another job.
+        if (limits_number_of_jobs(reference_, reference_.queue_of(pod))) continue;
+        // Its running ranks count against the limit per job.
+        if (reference_.gpus_of_job(key) > 0 && limits_one_job(reference_, reference_.queue_of(pod)))
+            continue;
+        // Its running ranks decide where it may be placed.
+        const bool depends_on_ranks = pod.rules.topology.any() || pod.rules.takes_several_models();
+        if (depends_on_ranks && reference_.pods_held(key) > 0) continue;
+        // More ranks of a running job are not another job.
+        if (reference_.pods_held(placed_job.job) > placed_job.ranks &&
+            reference_.pods_held(key) == 0 &&
+            limits_number_of_jobs(reference_, reference_.queue_of(pod))) {
+            continue;
+        }
+        ++probes.orders_compared;
+        if (x > y) continue;
+        fail("I8", placed_before(placed_job.job, key) +
+                       "which has an equal request, comes first and still waits");
+    }
+}
+
+}  // namespace gpuctl::sim

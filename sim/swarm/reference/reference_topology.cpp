@@ -1,0 +1,55 @@
+// Together and apart, by names in the nodes' facts.
+
+#include "sim/swarm/reference/reference_model.hpp"
+
+namespace gpuctl::sim {
+namespace {
+
+// As in the engine: a node without a host label is a host of its own.
+std::string domain(const NodeFacts& node, TopologyLevel level) {
+    const std::string& name = node.topology.of(level);
+    return level == TopologyLevel::host && name.empty() ? node.name : name;
+}
+
+}  // namespace
+
+std::set<std::string> ReferenceModel::domains_of(const ObjectKey& job, TopologyLevel level,
+                                                 const std::set<std::string>& but) const {
+    std::set<std::string> out;
+    const auto found = jobs.find(job);
+    if (found == jobs.end() || level == TopologyLevel::none) return out;
+    for (const std::string& uid : found->second) {
+        const ReferencePod& pod = pods.at(uid);
+        const auto node = nodes.find(pod.where());
+        if (!pod.stays() || but.contains(uid) || node == nodes.end()) continue;
+        const std::string name = domain(node->second, level);
+        if (!name.empty()) out.insert(name);
+    }
+    return out;
+}
+
+std::map<std::string, std::int64_t> ReferenceModel::fitting_by_domain(
+    const PodFacts& pod, std::int64_t pods_asked, bool when_empty,
+    const std::vector<const NodeFacts*>& on) const {
+    const TopologyRules& rules = pod.rules.topology;
+    const std::set<std::string> beside = domains_of(job_of(pod), rules.required);
+    const std::set<std::string> taken = domains_of(job_of(pod), rules.spread);
+    const Amounts request = amounts_of(pod.request);
+    std::map<std::string, std::int64_t> out;
+    std::map<std::string, std::set<std::string>> apart;
+    for (const std::string& name : beside) out[name] = 0;
+    for (const NodeFacts* node : on) {
+        const std::string where = domain(*node, rules.required);
+        if (!beside.empty() && !beside.contains(where)) continue;
+        std::int64_t ranks = fitting(*node, request, pods_asked, when_empty);
+        if (rules.spread != TopologyLevel::none) {
+            const std::string of = domain(*node, rules.spread);
+            const bool is_new = ranks > 0 && !taken.contains(of) && apart[where].insert(of).second;
+            ranks = is_new ? 1 : 0;
+        }
+        out[where] += ranks;
+    }
+    return out;
+}
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,28 @@
+#pragma once
+// Remaining work of a job, computed for the checker without the engine's arithmetic: plain, slow
+// loops over the observed runs (docs/adr/0018 defines the estimates).
+
+#include <cstdint>
+
+#include "scheduler/base/time.hpp"
+#include "scheduler/base/units.hpp"
+#include "scheduler/model/policy/policy.hpp"
+#include "scheduler/state/cluster_state.hpp"
+
+namespace gpuctl::sim {
+
+// The user's estimate, or one from past jobs of its owner, less the kept progress.
+Duration remaining_time(const ClusterState& state, const JobRow& job);
+
+// Time times GPUs to the pool's exponent, as a logarithm to base 2 in 65536ths.
+std::int64_t remaining_size(const PreemptionPolicy& policy, Duration time, GpuMilli gpus);
+
+// A job that nears the pool's wait target counts as an eighth of its size: this much less.
+std::int64_t wait_target_bonus(const JobRow& job);
+
+// The size by which a waiting job is ordered: the user's estimate is rounded up to steps of an
+// eighth of the power of two below; jobs within one step count as equal.
+std::int64_t waiting_size(const ClusterState& state, const PreemptionPolicy& policy,
+                          const JobRow& job);
+
+}  // namespace gpuctl::sim

@@ -1,0 +1,53 @@
+// Node health from external monitors: a condition, a label or an annotation.
+
+#include <gtest/gtest.h>
+
+#include "k8s/convert/convert_node.hpp"
+
+namespace gpuctl::k8s {
+namespace {
+
+NodeFacts read(const std::string& metadata, const std::string& status) {
+    const LabelKeys labels{"runwhere.ai", {}, {"GpuUnhealthy", "XidError"}};
+    const auto node = read_node(
+        R"({"metadata":{"name":"a")" + metadata + R"(},"spec":{},"status":{)" + status + "}}",
+        labels);
+    EXPECT_TRUE(node);
+    return node ? *node : NodeFacts{};
+}
+
+std::string conditions(const std::string& type, const std::string& status) {
+    return R"("conditions":[{"type":"Ready","status":"True"},{"type":")" + type +
+           R"(","status":")" + status + R"("}])";
+}
+
+TEST(Health, a_configured_condition_that_is_true_makes_a_node_unhealthy) {
+    EXPECT_EQ(read("", conditions("XidError", "True")).unhealthy, "XidError");
+    EXPECT_EQ(read("", conditions("XidError", "False")).unhealthy, "");
+    EXPECT_EQ(read("", conditions("XidError", "Unknown")).unhealthy, "");
+    EXPECT_EQ(read("", conditions("MemoryPressure", "True")).unhealthy, "")
+        << "others speak by taints";
+}
+
+TEST(Health, so_does_the_label_or_annotation_failed) {
+    EXPECT_EQ(read(R"(,"labels":{"runwhere.ai/health":"failed"})", "").unhealthy,
+              "marked as failed");
+    EXPECT_EQ(read(R"(,"annotations":{"x/y":"z","runwhere.ai/health":"failed"})", "").unhealthy,
+              "marked as failed");
+    EXPECT_EQ(read(R"(,"labels":{"runwhere.ai/health":"ok"})", "").unhealthy, "");
+}
+
+TEST(Health, gpus_that_the_machine_has_and_does_not_offer_are_counted) {
+    const auto gpus = [](const char* capacity, const char* allocatable) {
+        return read("", std::string{R"("capacity":{"cpu":"64","nvidia.com/gpu":")"} + capacity +
+                            R"("},"allocatable":{"cpu":"63","nvidia.com/gpu":")" + allocatable +
+                            R"("})")
+            .gpus_unhealthy;
+    };
+    EXPECT_EQ(gpus("8", "8"), 0);
+    EXPECT_EQ(gpus("8", "6"), 2);
+    EXPECT_EQ(gpus("8", "0"), 8);
+}
+
+}  // namespace
+}  // namespace gpuctl::k8s

@@ -1,0 +1,197 @@
+// Explanations beyond the sentences of tests/scenario.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "scheduler/model/reason.hpp"
+#include "support/engine_world.hpp"
+#include "wording/wording.hpp"
+
+namespace gpuctl::test {
+namespace {
+
+TEST(Explain, a_node_counts_for_every_resource_it_is_short_of) {
+    EngineWorld world;
+    NodeFacts small = node("a", 8);
+    small.allocatable.cpu = CpuMilli{2'000};
+    small.allocatable.memory = Bytes{std::int64_t{2} << 30};
+    world.add(small);
+    world.add(node("b", 8));
+    PodFacts first = pod("first", "first", 8);
+    first.request.cpu = CpuMilli{2'000};
+    first.node = "a";
+    world.add(first);
+    PodFacts second = pod("second", "second", 8);
+    second.node = "b";
+    world.add(second);
+    world.add(pod("p", "p", 4));
+    world.plan();
+    const std::string message = wording::kubernetes_message(world.why("p").front());
+    EXPECT_TRUE(
+        message.starts_with("0/2 nodes are available: 1 Insufficient cpu, 2 Insufficient "
+                            "nvidia.com/gpu. "))
+        << message;
+}
+
+TEST(Explain, what_not_every_pod_of_a_job_uses_is_told_with_the_name_of_who_does) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    std::vector<PodFacts> replicas{pod("w-0", "StatefulSet:w", 1), pod("w-1", "StatefulSet:w", 1)};
+    for (PodFacts& one : replicas) one.unsupported = {"claim data-" + one.key.name};
+    world.add(replicas);
+    world.run();
+    const std::string told = wording::sentence(world.why("StatefulSet:w").front());
+    EXPECT_TRUE(told == "its pod w-0 uses claim data-w-0, which is not supported" ||
+                told == "its pod w-1 uses claim data-w-1, which is not supported")
+        << told;
+    for (PodFacts& one : replicas) one.unsupported = {"hostPID"};
+    world.add(replicas);
+    world.run();
+    EXPECT_EQ(wording::sentence(world.why("StatefulSet:w").front()),
+              "it uses hostPID, which is not supported");
+}
+
+TEST(Explain, ranks_of_different_size_are_told_with_what_all_of_them_need) {
+    EngineWorld world;
+    world.add(node("a", 4));
+    world.add(pod("runs", "runs", 3));
+    world.run();
+    std::vector<PodFacts> ranks = gang("g", 3, 1);
+    ranks[0].request = room(4, 1, 1, 1);
+    world.add(ranks);
+    world.plan();
+    EXPECT_NE(wording::sentence(world.why("g").front())
+                  .find("in total 6 GPUs requested for 3 ranks of different size (4, 1, 1)"),
+              std::string::npos)
+        << wording::sentence(world.why("g").front());
+    world.remove_pod("runs");
+    world.plan();
+    EXPECT_EQ(wording::sentence(world.why("g").front()),
+              "6 GPUs requested for 3 ranks of different size (4, 1, 1); pool default: 4 of 4 GPUs "
+              "free, room for each size alone but not for all ranks");
+}
+
+MaintenanceWindow window_on(const std::string& name, const std::string& node, Instant begin,
+                            std::int64_t length_s) {
+    MaintenanceWindow window;
+    window.name = name;
+    window.nodes = {node};
+    window.begin = begin;
+    window.length = Duration::seconds(length_s);
+    window.drain = Drain::none;
+    return window;
+}
+
+TEST(Explain, the_times_of_a_window_come_with_how_many_nodes_it_closes_itself) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8));
+    Policy policy = world.policy;
+    policy.windows = {window_on("far", "a", world.now + Duration::seconds(7200), 600),
+                      window_on("short", "b", world.now, 25)};
+    world.set(policy);
+    world.add(pod("p", "p", 1));
+    world.plan();
+    const Explanation told = world.why("p").front();
+    std::map<std::string, std::int64_t> figures;
+    for (const Figure& one : told.figures) figures[one.name] = one.value;
+    EXPECT_EQ(told.subject, "short");
+    EXPECT_EQ(figures["nodes_closed"], 2);
+    EXPECT_EQ(figures["windows"], 2);
+    EXPECT_EQ(figures["nodes_closed_by_first"], 1);
+    EXPECT_EQ(figures["closed_in_ms"], 0);
+    EXPECT_EQ(figures["closed_for_ms"], 25'000);
+}
+
+TEST(Explain, a_gang_is_told_of_other_gpu_models_only_where_there_are_some) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    Policy policy = world.policy;
+    PoolPolicy pool;
+    pool.name = "default";
+    pool.queues = {{"default", 0, 1, {}, {}}};
+    pool.queues.front().models = {{"A100", GpuMilli{}, whole_gpus(2)}};
+    policy.pools = {pool};
+    world.set(policy);
+    world.add(gang("wide", 6, 1));
+    world.plan();
+    const auto told = [&world] { return wording::sentence(world.why("wide").front()); };
+    EXPECT_TRUE(told().ends_with("6 requested, more than the limit")) << told();
+    NodeFacts other = node("b", 4);
+    other.gpu_model = "V100";
+    world.add(other);
+    world.plan();
+    EXPECT_NE(told().find("; it can use other GPU models only"), std::string::npos);
+}
+
+TEST(Explain, whose_queue_does_not_exist_is_told_what_any_other_would_lack_too) {
+    EngineWorld world;
+    world.add(node("a", 2));
+    Policy policy = world.policy;
+    policy.pools = {{"default", "", {{"q", 0, 1, {}, {}}}}};
+    TenantPolicy team;
+    team.name = "team-a";
+    team.gpu_maximum = whole_gpus(1);
+    policy.tenants = {team};
+    world.set(policy);
+    PodFacts holds = pod("holds", "holds", 1);
+    holds.queue = "q";
+    world.add(holds);
+    world.run();
+    PodFacts lost = pod("lost", "lost", 2);
+    lost.queue = "gone";
+    world.add(lost);
+    world.run();
+    std::vector<Reason> reasons;
+    for (const Explanation& one : world.why("lost")) reasons.push_back(one.reason);
+    EXPECT_EQ(reasons,
+              (std::vector{Reason::queue_unknown, Reason::tenant_quota, Reason::gpu_insufficient}));
+}
+
+// Regression: two jobs of one namespace in two pools both showed the same quota as reserved for
+// them.
+TEST(Explain, a_quota_is_kept_for_one_alone) {
+    EngineWorld world;
+    world.add(node("a", 8));
+    world.add(node("b", 8, "other"));
+    Policy policy = world.policy;
+    TenantPolicy team;
+    team.name = "team-a";
+    team.gpu_maximum = whole_gpus(8);
+    policy.tenants = {team};
+    world.set(policy);
+    const auto submit = [&world](const char* name, std::int64_t gpus, std::int32_t priority,
+                                 const char* pool, std::int64_t run_s) {
+        PodFacts facts = pod(name, name, gpus);
+        facts.priority = priority;
+        facts.preempts = priority > 0;
+        facts.pool = pool;
+        facts.run_time_max = Duration::seconds(run_s);
+        world.add(facts);
+        world.run();
+    };
+    PodFacts others = pod("others", "others", 1);
+    others.key.namespace_name = "team-b";
+    others.pool = "other";
+    others.preemptible = true;
+    others.run_time_max = Duration::seconds(600);
+    world.add(others);
+    submit("runs", 5, 0, "default", 600);
+    submit("high", 6, 20, "default", 6000);
+    submit("mid", 7, 10, "other", 6000);
+    submit("low", 2, 0, "default", 6000);
+    // Head of the line in its pool, because low was refused for it, and itself behind high.
+    const auto told = [&world](const char* name) {
+        return wording::sentence(world.why(name).front());
+    };
+    EXPECT_NE(told("low").find("is reserved for the head-of-line job mid"), std::string::npos)
+        << told("low");
+    EXPECT_NE(told("high").find("is reserved for it"), std::string::npos) << told("high");
+    EXPECT_NE(told("mid").find("is reserved for the head-of-line job high"), std::string::npos)
+        << told("mid");
+    EXPECT_EQ(told("mid").find("is reserved for it"), std::string::npos) << told("mid");
+}
+
+}  // namespace
+}  // namespace gpuctl::test

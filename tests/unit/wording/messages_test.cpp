@@ -1,0 +1,179 @@
+// docs/messages.md shows each fact as the code words it. A changed sentence changes the page, too.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "wording/wording.hpp"
+
+namespace gpuctl {
+namespace {
+
+using namespace fact;
+
+// With one blank where a line of the page ends.
+std::string page() {
+    std::ifstream file{GPUCTL_SOURCE_DIR "/docs/messages.md"};
+    std::stringstream text;
+    text << file.rdbuf();
+    std::string joined = text.str();
+    std::replace(joined.begin(), joined.end(), '\n', ' ');
+    return joined;
+}
+
+constexpr const char* kGpu = "nvidia.com/gpu";
+const LimitHolder kQueue{.queue = "llm", .tenant = "", .pool = "gpu"};
+const LimitHolder kSubQueues{.queue = "team", .tenant = "", .pool = "gpu"};
+const LimitHolder kLab{.queue = "lab", .tenant = "", .pool = "gpu"};
+const LimitHolder kPool{.queue = "", .tenant = "", .pool = "gpu"};
+
+LimitReached limit(LimitHolder holder, LimitRule rule, const char* model = "") {
+    return {.holder = std::move(holder),
+            .rule = rule,
+            .unit = LimitUnit::gpus,
+            .model = model,
+            .limit = 16'000,
+            .held = 12'000,
+            .needed = 8'000,
+            .nominated = {},
+            .leaves_other_models = false};
+}
+
+Amount amount(ResourceKind kind, const char* resource, std::int64_t value) {
+    return {kind, resource, value, false};
+}
+
+std::vector<Fact> held_back() {
+    return {Waits{WaitsFor::cluster_read},
+            Waits{WaitsFor::leadership},
+            Waits{WaitsFor::turn},
+            Waits{WaitsFor::other_ranks},
+            Waits{WaitsFor::rollback},
+            PoolUnknown{"moon", {"default", "training"}},
+            QueueUnknown{"lunch", "default", {"lab", "prod"}},
+            QueueHoldsQueues{"team", "default", {"lab", "prod"}},
+            PodsGated{2},
+            RoomNominated{whole_gpus(8), {"node-3"}, 1, {"b/x-0", "b/x-1"}, 2, Duration{30'000}},
+            RoomNominated{whole_gpus(8), {"node-3"}, 1, {}, 0, Duration{30'000}},
+            PodBoundElsewhere{"x"},
+            PodGone{"x"},
+            BindRefused{"x", "admission webhook denied it", Duration{30'000}},
+            BindBackoff{2, "timeout", Duration{1'000}},
+            QueueIgnored{"gold", "default", false},
+            PodsMissing{PodsMissingCause::suspended, ""},
+            PodsMissing{PodsMissingCause::last_pod_failed, ""},
+            PodsMissing{PodsMissingCause::unknown, ""},
+            GangSizeUnknown{"g", false, ""},
+            GangSizeUnknown{"g", true, ""},
+            GangIncomplete{4, 3, {{"leader", 1, 0}}, {}, ""},
+            RanksNotMade{},
+            ControllerFails{""},
+            GangRepair{Duration{300'000}, {}},
+            GangRepair{{}, Duration{600'000}}};
+}
+
+std::vector<Fact> of_limits() {
+    LimitReached jobs = limit(kLab, LimitRule::jobs_at_once);
+    jobs.unit = LimitUnit::jobs;
+    jobs.limit = jobs.held = 1;
+    LimitReached per_job = limit(kLab, LimitRule::gpus_per_job);
+    per_job.limit = 2'000;
+    per_job.held = 0;
+    per_job.needed = 3'000;
+    LimitReached growth = limit(kPool, LimitRule::reserved_for_growth);
+    growth.limit = 14'000;
+    growth.needed = 4'000;
+    return {limit(kQueue, LimitRule::maximum),
+            limit(kQueue, LimitRule::guarantee_and_borrowing),
+            limit(kSubQueues, LimitRule::reserved_for_siblings),
+            jobs,
+            per_job,
+            growth,
+            limit(kPool, LimitRule::reserved_for_queues, "A100"),
+            limit({.queue = "", .tenant = "team-a", .pool = ""}, LimitRule::tenant_maximum),
+            limit({.queue = "", .tenant = "team-a", .pool = "gpu"}, LimitRule::pool_quota)};
+}
+
+std::vector<Fact> of_room() {
+    const UsableNodes all{"default", 3, 3};
+    const Amount cpu = amount(ResourceKind::cpu, "", 64'000);
+    const Amount gpus = amount(ResourceKind::gpu, kGpu, 8'000);
+    const Amount port = amount(ResourceKind::host_port, "2222/TCP", 1);
+    return {Request{kGpu, 8'000, 3},
+            Request{kGpu, 500, 1},
+            Request{"", 0, 2},
+            PoolEmpty{"default"},
+            GpusShort{{"training", 8, 8}, kGpu, 4'000, 64'000, 2'000, false, false, {3, 0, 0, {}}},
+            GpusShort{{"default", 3, 4}, kGpu, 0, 24'000, 0, false, true, {1, 0, 0, {}}},
+            ResourceShort{all, cpu, 32'000, {gpus}, {1, 0, 0, {}}},
+            AlsoShort{amount(ResourceKind::cpu, "", 32'000), 2'000},
+            HostPortTaken{all, port, 2, 0, {gpus}, {1, 0, 0, {}}},
+            MixShort{{6'000, 3, {4'000, 1'000, 1'000}}, "default", 6'000, 8'000},
+            MixTogether{{6'000, 3, {4'000, 1'000, 1'000}}},
+            NamedNodeMissing{"", "b", 0},
+            OtherPools{"test", {{"dev", 1, "dev-0"}}}};
+}
+
+std::vector<Fact> of_order() {
+    return {ShortJobsFirst{25, "gpu", Duration{3'600'000}},
+            HeadOfLine{Duration{300'000}},
+            HasReservation{Duration{3'600'000}},
+            NodesKeptForHead{"team-a/wide", Duration{300'000}},
+            DelaysReservation{"team-a/wide", Duration{3'600'000}, Duration{10'800'000}},
+            HeadUnderLimit{Duration{300'000}, {}},
+            LimitKeptForHead{{.queue = "c", .tenant = "", .pool = "gpu"}, "team-a/first"},
+            LimitReserved{kLab, "team-a/wide", {}, Duration{3'600'000}, Duration{10'800'000}},
+            PreemptsNothing{8'000}};
+}
+
+std::vector<Fact> of_sizes() {
+    return {ElasticSize{4, 2, 8, 17}, SizeChangedLast{"room for more ranks is idle"},
+            SizeWaitsForRoom{2},      SizeStays{SizeFixed::at_maximum},
+            GrowthAhead{6, 30, {}},   GrowthWithoutRoom{"gpu", 5'000, 8'000},
+            GrowthUndecided{true},    GrowthUndecided{false}};
+}
+
+TEST(Messages, the_page_shows_the_sentences_of_the_code) {
+    const std::string shown = page();
+    ASSERT_NE(shown, "");
+    for (const auto& facts : {held_back(), of_limits(), of_room(), of_order(), of_sizes()}) {
+        for (const Fact& fact : facts) {
+            std::string sentence = wording::text({fact});
+            sentence.erase(0, sentence.find_first_not_of(" ,;:"));  // its separator
+            EXPECT_NE(shown.find(sentence), std::string::npos) << sentence;
+        }
+    }
+}
+
+TEST(Messages, the_page_shows_why_pods_stay) {
+    const std::string shown = page();
+    const std::map<NotEvicted, Duration> rests = {
+        {NotEvicted::evicted_often, Duration{1'200'000}},
+        {NotEvicted::in_protected_run_time, Duration{300'000}},
+        {NotEvicted::refused_before, Duration{60'000}}};
+    for (int turn = 0; turn <= static_cast<int>(NotEvicted::within_guarantee); ++turn) {
+        PodsKept kept{Holders::lower_priority,
+                      amount(ResourceKind::gpu, kGpu, 8'000),
+                      static_cast<NotEvicted>(turn),
+                      {},
+                      "team-a/wide"};
+        if (rests.contains(kept.why)) kept.rest = rests.at(kept.why);
+        const std::string sentence = wording::text({kept});
+        const std::string reason = sentence.substr(sentence.find(" that ") + 6);
+        EXPECT_NE(shown.find("`" + reason + "`"), std::string::npos) << reason;
+    }
+}
+
+TEST(Messages, the_page_has_every_reason) {
+    const std::string shown = page();
+    for (const ReasonRow& row : kReasons) {
+        if (row.reason == Reason::none) continue;
+        EXPECT_NE(shown.find("`" + std::string{row.label} + "`"), std::string::npos) << row.label;
+    }
+}
+
+}  // namespace
+}  // namespace gpuctl

@@ -1,0 +1,147 @@
+"""What a document names of the repository exists: paths, and functions in files.
+
+A document cites code in two forms:
+
+    `k8s/write/binder.cpp`                     a path from the top of the repository, or from the document's folder
+    `k8s/write/binder.cpp: run, read_back`     functions (or types, constants) that this file defines
+
+    `RouteTable.every_route_is_complete`       a test, by suite and name
+
+In the pages of the architecture and in the tour, a bare `name` must occur in a file that the page cites.
+A path needs no backticks if it begins with a folder of the repository's top. tools/tidy runs both checks, so
+that a file that moves, or a function that gets another name, shows in the documents that cite it.
+"""
+
+import re
+from pathlib import Path, PurePosixPath
+
+CODE = re.compile(r"`([^`\n]+)`")
+CITED = re.compile(r"^([\w./-]+\.(?:cpp|hpp|py|sh|txt)|tools/[\w-]+): ([\w:~]+(?:, [\w:~]+)*)$")
+LINK = re.compile(r"\]\(([^)#\s]+)")
+FILE_NAME = re.compile(r"^[\w-]+(?:/[\w.-]+)*\.(?:cpp|hpp|py|md|txt|yaml)$")
+TEST_NAME = re.compile(r"^(?:\w+/)?([A-Z]\w+)\.([A-Za-z0-9]+(?:_\w+)+)$")
+BARE = re.compile(r"^[a-z][a-z0-9_]*$")
+BARE_NAMES_CHECKED = ("docs/architecture", "docs/tour.md")
+NOT_A_TYPE = r"(?!\s*(?:return|co_return|co_await|co_yield|throw|new|delete|else|case|goto|if|while|for|switch)\b)"
+
+
+def is_cited_from(path):
+    """Documents that describe the code as it is; decision records and the changelog describe the past."""
+    if not path.endswith(".md") or path.startswith("docs/adr/"):
+        return False
+    return path in ("README.md", "CONTRIBUTING.md") or path.startswith("docs/") or path.endswith("/README.md")
+
+
+def defines(text, name):
+    """The text has a function, type, constant or macro of this name, not only a use of it."""
+    *scopes, last = name.split("::")
+    if any(not re.search(rf"\b{re.escape(scope)}\b", text) for scope in scopes):
+        return False
+    word = re.escape(last)
+    scope = re.escape("::".join(scopes) + "::") if scopes else ""
+    return any(re.search(pattern, text, re.MULTILINE) for pattern in (
+        # A type, then the name: `aio::Task<void> Binder::run(`; or only the name, where the type is on the line above.
+        rf"^{NOT_A_TYPE}[\w:<>,*&\[\] \t]+?[\s*&:]{word}\(",
+        rf"^(?:\w+::)*{scope}{word}\([^;]*$",
+        rf"\b(?:struct|class|enum|enum class|using|namespace)\s+(?:\w+::)*{word}\b",
+        rf"^\s*#define\s+{word}\b",
+        rf"^[\w:<>,*& \t]+\b{word}(?:\[\w*\])?\s*(?:=|\{{)",
+        rf"^\s*def {word}\(",
+        rf"^{word}\(\) \{{",
+        rf"^scenario {word}$",
+    ))
+
+
+class Repository:
+    """The files of the repository, read when they are cited."""
+
+    def __init__(self, root, files):
+        self.root = root
+        self.files = set(files)
+        self.names = {PurePosixPath(f).name for f in files}
+        self.folders = {str(parent) for f in files for parent in PurePosixPath(f).parents}
+        top = sorted({f.split("/")[0] for f in files if "/" in f and not f.startswith(".")})
+        self.path = re.compile(r"(?<![\w./:@-])(?:\./)?((?:" + "|".join(map(re.escape, top)) + r")/[\w./*-]+)")
+        self.texts = {}
+        self.tests = None
+
+    def find(self, path, folder):
+        """The file or folder from the top or from the document's folder; None without one."""
+        for base in ("", folder):
+            whole = str(PurePosixPath(base, path.rstrip("/")))
+            whole = str(Path("/", whole).resolve().relative_to("/")) if ".." in whole else whole
+            if whole in self.files or whole in self.folders:
+                return whole
+            if "*" in whole and any(PurePosixPath(f).match(whole) for f in self.files):
+                return whole
+        return None
+
+    def text(self, path):
+        if path not in self.texts:
+            self.texts[path] = (self.root / path).read_text(errors="replace")
+        return self.texts[path]
+
+
+    def has_test(self, suite, name):
+        if self.tests is None:
+            files = [f for f in self.files if f.startswith("tests/") and f.endswith("_test.cpp")]
+            found = re.findall(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", "\n".join(map(self.text, files)), re.MULTILINE)
+            self.tests = set(found)
+        return (suite, name) in self.tests
+
+
+def check_citation(span, folder, repository):
+    """Of one text in backticks: what it names and the repository does not have."""
+    match = CITED.match(span)
+    if match:
+        found = repository.find(match.group(1), folder)
+        if found is None:
+            yield f"`{match.group(1)}` does not exist"
+        elif found in repository.files:
+            for name in match.group(2).split(", "):
+                if not defines(repository.text(found), name):
+                    yield f"{found} does not define `{name}`"
+        return
+    test = TEST_NAME.match(span)
+    if test and not repository.has_test(*test.groups()):
+        yield f"there is no test `{span}`"
+    if FILE_NAME.match(span) and "/" not in span:
+        is_code = span.endswith((".cpp", ".hpp", ".py"))
+        if repository.find(span, folder) is None and not (span in repository.names or not is_code):
+            yield f"no file is named `{span}`"
+
+
+def cited_texts(lines, folder, repository):
+    """Of all files that the document cites."""
+    for match in map(CITED.match, CODE.findall("\n".join(lines))):
+        found = repository.find(match.group(1), folder) if match else None
+        if found in repository.files:
+            yield repository.text(found)
+
+
+def check_bare_names(path, lines, repository):
+    if not path.startswith(BARE_NAMES_CHECKED):
+        return
+    known = set(re.findall(r"\w+", " ".join(cited_texts(lines, str(PurePosixPath(path).parent), repository))))
+    for number, line in enumerate(lines, 1):
+        for name in CODE.findall(line):
+            if BARE.match(name) and name not in known:
+                yield number, "citation", f"`{name}` occurs in no file that this page cites; name its file"
+
+
+def check_citations(path, lines, repository):
+    yield from check_bare_names(path, lines, repository)
+    folder = str(PurePosixPath(path).parent)
+    in_block = False
+    for number, line in enumerate(lines, 1):
+        if line.startswith("```"):
+            in_block = not in_block
+        spans = CODE.findall(line)
+        missing = [what for span in spans for what in check_citation(span, folder, repository)]
+        cited = {match.group(1) for match in map(CITED.match, spans) if match}
+        named = [found.rstrip(".-") for found in repository.path.findall(line)]
+        named += [found for found in LINK.findall(line) if not re.match(r"\w+:", found) and not in_block]
+        missing += [f"`{name}` does not exist" for name in dict.fromkeys(named)
+                    if name not in cited and repository.find(name, folder) is None]
+        for what in missing:
+            yield number, "citation", what + "; name the file or function that has its place now"

@@ -1,0 +1,184 @@
+#include "wire/job/job_document.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "scheduler/base/ascii.hpp"
+#include "wire/job/job_sections.hpp"
+
+namespace gpuctl::wire {
+namespace {
+
+using nlohmann::json;
+
+Error at_place(ErrorCode code, const Document& document, const std::string& pointer,
+               std::string message) {
+    const Place place = document.place_of(pointer);
+    Error error = make_error(code, message);
+    if (place.line > 0) error.message = "line " + std::to_string(place.line) + ": " + message;
+    error.details.push_back({place, std::move(message)});
+    return error;
+}
+
+Error validation_failed(std::vector<Detail> details, const std::string& name) {
+    std::string message = name.empty() ? "the job document" : "job " + name;
+    message += ": ";
+    const Detail& first = details.front();
+    if (first.place.line > 0) {
+        message += "line " + std::to_string(first.place.line) + ", column " +
+                   std::to_string(first.place.column) + ": ";
+    }
+    message += first.message;
+    if (details.size() > 1) {
+        message += " (and " + std::to_string(details.size() - 1) + " more)";
+    }
+    return Error{ErrorCode::ValidationFailed, std::move(message), std::move(details)};
+}
+
+bool is_pool_kind(const std::string& kind) { return kind == "pool" || kind == "resource"; }
+
+Error unsupported(const Document& document, const std::string& kind) {
+    const auto error = [&](std::string message) {
+        return at_place(ErrorCode::UnsupportedKind, document, "/kind", std::move(message));
+    };
+    if (is_pool_kind(kind)) {
+        return error("kind " + kind +
+                     " is not supported yet; declare pools in gpuctld.yaml (policy.pools)");
+    }
+    if (kind == "quota") {
+        return error(
+            "kind quota is not supported yet; declare quotas in gpuctld.yaml (policy.tenants)");
+    }
+    if (document.root.contains("apiVersion")) {
+        return error("kind " + kind +
+                     " with an apiVersion is a Kubernetes object, not a job document; send it to "
+                     "Kubernetes, with schedulerName gpuctl if gpuctl should place its pods");
+    }
+    const std::string nearest =
+        nearest_name(kind, {"training", "inference", "notebook", "compute"});
+    return error("unknown kind \"" + kind.substr(0, 60) + "\"; " +
+                 (nearest.empty() ? "jobs are training, inference, notebook or compute"
+                                  : "did you mean " + nearest + "?"));
+}
+
+Result<JobKind> kind_of_job(const Document& document) {
+    if (!document.root.is_object()) {
+        std::string message =
+            "a job document is a map of keys and values, not " + kind_of(document.root);
+        if (document.root.is_string()) {  // "kind:" with a no-break space behind it is no key
+            const std::string text = document.root.get<std::string>();
+            const auto invisible = text::first_invisible(text, text::Where::script);
+            if (invisible) message += "; it contains " + to_string(*invisible);
+        }
+        return at_place(ErrorCode::ValidationFailed, document, "", std::move(message));
+    }
+    const auto it = document.root.find("kind");
+    if (it == document.root.end()) {
+        return at_place(ErrorCode::ValidationFailed, document, "",
+                        "kind is missing: training, inference, notebook or compute");
+    }
+    if (!it->is_string() && !it->is_null()) {
+        return at_place(ErrorCode::ValidationFailed, document, "/kind",
+                        "kind must be text, not " + kind_of(*it));
+    }
+    Problems problems;
+    if (!Field{document, &*it, "/kind", problems}.word()) {
+        return validation_failed(std::move(problems.errors), "");
+    }
+    const std::string kind = lower_case(it->get<std::string>());
+    for (const JobKind known :
+         {JobKind::training, JobKind::inference, JobKind::notebook, JobKind::compute}) {
+        if (kind == to_string(known)) return known;
+    }
+    return unsupported(document, it->get<std::string>());
+}
+
+// Keys of features that are planned, so that a document with them is not called wrong.
+void warn_later_sections(JobReader& reader, Fields& fields) {
+    for (const char* name : {"autoscaling", "model", "output"}) {
+        const Field field = fields.find(name);
+        if (field.is_map()) warn_unused(field, name);
+    }
+    reader.finish(fields);
+}
+
+// A rank's host name is the job's name, a hyphen and its index, and its domain the Service's name,
+// "svc-" and the job's: DNS labels of 63 characters.
+void check_rank_names(const JobSpec& spec, const Field& name) {
+    constexpr std::size_t kLabelMax = 63;
+    if (spec.replicas_max < 2) return;
+    const std::size_t index = std::to_string(spec.replicas_max - 1).size();
+    const std::size_t most = std::min(kLabelMax - 1 - index, kLabelMax - 4);
+    if (spec.key.name.size() <= most) return;
+    name.error("job.name has " + std::to_string(spec.key.name.size()) + " characters; with " +
+               std::to_string(spec.replicas_max) + " ranks at most " + std::to_string(most) +
+               " are possible");
+}
+
+}  // namespace
+
+Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options,
+                              std::vector<Detail>* warnings) {
+    const Result<JobKind> kind = kind_of_job(document);
+    if (kind.has_error()) return kind.error();
+
+    Problems problems;
+    JobReader reader{options, {}};
+    JobSpec& spec = reader.spec;
+    spec.kind = *kind;
+    Fields fields{Field{document, &document.root, "", problems}};
+    (void)fields.find("kind");
+    spec.version = fields.find("version").word(Empty::is_value).value_or(spec.version);
+    const Field job = fields.require("job");
+    read_job(reader, job);
+    read_environment(reader, fields.require("environment"));
+    const Field resources = fields.require("resources");
+    read_resources(reader, resources);
+    read_service(reader, fields.find("service"));
+    read_elastic(reader, fields.find("elastic"), node_count_of(resources));
+    read_placement(reader, fields.find("placement"));
+    read_storage(reader, fields.find("storage"));
+    warn_later_sections(reader, fields);
+    if (spec.kind != JobKind::training) {
+        spec.replicas_min = spec.replicas_max = spec.service.replicas;
+    } else if (job.is_map()) {
+        check_rank_names(spec, Fields{job}.find("name"));
+    }
+
+    problems.sort();
+    if (!problems.errors.empty()) {
+        // "environment is missing" is best understood next to "enviroment is not a key".
+        if (warnings != nullptr) *warnings = std::move(problems.warnings);
+        return validation_failed(std::move(problems.errors), spec.key.name);
+    }
+    return DecodedJob{std::move(spec), std::move(problems.warnings)};
+}
+
+Result<void> check_stream(const std::vector<Document>& documents) {
+    std::map<std::string, std::pair<Place, std::string>>
+        owners;  // node -> place and name of the pool that claims it
+    for (const Document& document : documents) {
+        const json& root = document.root;
+        if (!root.is_object() || !root.contains("kind") || !root["kind"].is_string()) continue;
+        if (!is_pool_kind(lower_case(root["kind"].get<std::string>()))) continue;
+        if (!root.contains("nodes") || !root["nodes"].is_object()) continue;
+        std::string pool = "a pool";
+        for (const char* header : {"pool", "metadata"}) {
+            const json::json_pointer name{"/" + std::string{header} + "/name"};
+            if (root.contains(name) && root[name].is_string()) pool = root[name].get<std::string>();
+        }
+        for (const auto& [node, rest] : root["nodes"].items()) {
+            const Place place = document.place_of(pointer_to("/nodes", node));
+            const auto [it, fresh] = owners.try_emplace(node, place, pool);
+            if (fresh) continue;
+            return at_place(ErrorCode::ValidationFailed, document, place.pointer,
+                            "node " + node + " is in pool " + pool + " here and in pool " +
+                                it->second.second + " at line " +
+                                std::to_string(it->second.first.line) +
+                                "; a node belongs to at most one pool");
+        }
+    }
+    return {};
+}
+
+}  // namespace gpuctl::wire

@@ -1,0 +1,38 @@
+#pragma once
+// Job documents <-> JobSpec (docs/reference: job document).
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "scheduler/base/result.hpp"
+#include "scheduler/model/job/job_spec.hpp"
+#include "wire/job/document.hpp"
+
+namespace gpuctl::wire {
+
+struct JobDocumentOptions {
+    bool strict = false;                        // unknown keys are errors instead of warnings
+    std::string default_namespace = "default";  // when the document names none
+    std::vector<std::string> host_path_roots;   // empty: any absolute path without ".."
+    std::int32_t gpu_replicas = 1;              // replicas, n(vgpu), that count as one GPU
+};
+
+struct DecodedJob {
+    JobSpec spec;
+    std::vector<Detail> warnings;  // unknown keys with the nearest known one, old spellings, ...
+};
+
+// ValidationFailed with every error of the document in Error::details; UnsupportedKind for pool and
+// quota documents and for unknown kinds. Warnings about a refused document go to `warnings`, if
+// given: they may explain an error.
+Result<DecodedJob> decode_job(const Document& document, const JobDocumentOptions& options,
+                              std::vector<Detail>* warnings = nullptr);
+
+// Checks across the documents of a file: a node that several pool documents claim.
+Result<void> check_stream(const std::vector<Document>& documents);
+
+// The canonical document, keys in the documented order; decode_job(encode_job(s)) == s.
+nlohmann::ordered_json encode_job(const JobSpec& spec);
+
+}  // namespace gpuctl::wire

@@ -1,0 +1,91 @@
+#pragma once
+// Each fact in English, with the separator that joins it to the facts before it. Facts whose
+// comment says "comes first" have none.
+
+#include <string>
+
+#include "scheduler/model/explanation/fact.hpp"
+
+namespace gpuctl::wording::english {
+
+// hold.cpp
+std::string words(const fact::Waits& fact);
+std::string words(const fact::PoolUnknown& fact);
+std::string words(const fact::QueueUnknown& fact);
+std::string words(const fact::QueueHoldsQueues& fact);
+std::string words(const fact::FeatureUnsupported& fact);
+std::string words(const fact::RoomNominated& fact);
+std::string words(const fact::PodBoundElsewhere& fact);
+std::string words(const fact::PodGone& fact);
+std::string words(const fact::BindRefused& fact);
+std::string words(const fact::BindBackoff& fact);
+std::string words(const fact::EvictedBefore& fact);
+std::string words(const fact::QueueIgnored& fact);
+std::string words(const fact::PodsMissing& fact);
+std::string words(const fact::ClusterMessage& fact);
+
+// gang.cpp
+std::string words(const fact::GangSizeUnknown& fact);
+std::string words(const fact::GangIncomplete& fact);
+std::string words(const fact::PodsGated& fact);
+std::string words(const fact::GangHalfBound& fact);
+std::string words(const fact::GangRepair& fact);
+std::string words(const fact::RanksNotMade& fact);
+std::string words(const fact::ControllerFails& fact);
+
+// limit.cpp
+std::string words(const fact::LimitReached& fact);
+std::string words(const fact::BudgetSpent& fact);
+// "queue a of pool gpu", "namespace team".
+std::string holder_of(const fact::LimitHolder& limit);
+
+// room.cpp
+std::string words(const fact::Request& fact);
+std::string words(const fact::NeverFits& fact);
+std::string words(const fact::GpusShort& fact);
+std::string words(const fact::ResourceShort& fact);
+std::string words(const fact::AlsoShort& fact);
+std::string words(const fact::HostPortTaken& fact);
+std::string words(const fact::ModelsShort& fact);
+std::string words(const fact::MixShort& fact);
+std::string words(const fact::MixTogether& fact);
+
+// nodes.cpp
+std::string words(const fact::PoolEmpty& fact);
+std::string words(const fact::NoNodeMatches& fact);
+std::string words(const fact::OtherPools& fact);
+std::string words(const fact::NamedNodeMissing& fact);
+std::string words(const fact::TopologyShort& fact);
+std::string words(const fact::WindowsClosed& fact);
+
+// line.cpp
+std::string words(const fact::ShortJobsFirst& fact);
+std::string words(const fact::HeadOfLine& fact);
+std::string words(const fact::HasReservation& fact);
+std::string words(const fact::NodesKeptForHead& fact);
+std::string words(const fact::DelaysReservation& fact);
+std::string words(const fact::HeadUnderLimit& fact);
+std::string words(const fact::LimitKeptForHead& fact);
+std::string words(const fact::LimitReserved& fact);
+std::string words(const fact::PodsKept& fact);
+std::string words(const fact::PreemptsNothing& fact);
+
+// size.cpp
+std::string words(const fact::ElasticSize& fact);
+std::string words(const fact::SizeShrinks& fact);
+std::string words(const fact::SizeGrows& fact);
+std::string words(const fact::SizeWaitsForRoom& fact);
+std::string words(const fact::SizeChangedLast& fact);
+std::string words(const fact::SizeStays& fact);
+std::string words(const fact::GrowthAhead& fact);
+std::string words(const fact::GrowthStopped& fact);
+std::string words(const fact::GrowthWithoutRoom& fact);
+std::string words(const fact::GrowthDelayed& fact);
+std::string words(const fact::GrowthUndecided& fact);
+
+// lists.cpp: "a, b", and "none" of none.
+std::string list_of(const std::vector<std::string>& names);
+// The same with "..." where `total` is more.
+std::string list_of(const std::vector<std::string>& names, std::int64_t total);
+
+}  // namespace gpuctl::wording::english

@@ -1,0 +1,22 @@
+#pragma once
+// Texts for users, made from the facts of an explanation (docs/adr/0039). English is the only
+// language so far; another language is another folder next to english/.
+
+#include <string>
+#include <vector>
+
+#include "scheduler/model/explanation/explanation.hpp"
+
+namespace gpuctl::wording {
+
+// Facts in their order, each with its own separator.
+std::string text(const std::vector<Fact>& facts);
+
+// Why the job waits, with all numbers.
+std::string sentence(const Explanation& explanation);
+
+// "0/5 nodes are available: 2 Insufficient nvidia.com/gpu, 3 node(s) were unschedulable.
+// <sentence>" (S9)
+std::string kubernetes_message(const Explanation& explanation);
+
+}  // namespace gpuctl::wording

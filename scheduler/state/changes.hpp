@@ -55,8 +55,11 @@ public:
     }
 
     [[nodiscard]] ChangedIds<JobId>& jobs() { return jobs_; }
+    [[nodiscard]] const ChangedIds<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] ChangedIds<NodeId>& nodes() { return nodes_; }
+    [[nodiscard]] const ChangedIds<NodeId>& nodes() const { return nodes_; }
     [[nodiscard]] std::vector<ObjectKey>& summaries() { return summaries_; }
+    [[nodiscard]] const std::vector<ObjectKey>& summaries() const { return summaries_; }
 
 private:
     bool collects_ = false;

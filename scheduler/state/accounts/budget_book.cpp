@@ -106,20 +106,14 @@ void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
     if (found != tenants_.end()) change(found->second);
 }
 
-bool BudgetBook::change_limit(const ClusterState& state, JobRow& job, Duration limit) {
-    if (job.run.time_max == limit) return false;
-    const bool claims = !empty() && job.nomination.until.happened();
-    const auto note_claims = [&](std::int64_t sign) {
-        for (const PodId id : job.pods) {
-            const PodRow& pod = state.pod(id);
-            const bool is_claim = pod.bind.state == BindState::claimed;
-            if (claims && is_claim && draws(pod, job)) note(state, pod, Instant{}, sign);
-        }
-    };
-    note_claims(-1);
-    job.run.time_max = limit;
-    note_claims(1);
-    return claims;
+bool BudgetBook::note_claims(const ClusterState& state, const JobRow& job, std::int64_t sign) {
+    if (empty() || !job.nomination.until.happened()) return false;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        const bool is_claim = pod.bind.state == BindState::claimed;
+        if (is_claim && draws(pod, job)) note(state, pod, Instant{}, sign);
+    }
+    return true;
 }
 
 void BudgetBook::await(const JobRow& job, const LimitHit& hit, Instant now) {
@@ -222,10 +216,21 @@ void Accounts::take_budgets() {
 // A period is over, or what is left of it is short enough for somebody: who waits looks again.
 void Accounts::turn_budgets() {
     budgets_.turn(
-        state_.session.event_time(),
-        [this](QueueId queue) { ++state_.tree.queue_rows()[queue.value()].shrinks; },
-        [this](TenantId tenant) { ++state_.tree.tenant_rows()[tenant.value()].shrinks; });
-    state_.session.idle() = false;
+        state_.session.event_time(), [this](QueueId queue) { state_.tree.note_shrink(queue); },
+        [this](TenantId tenant) { state_.tree.note_shrink(tenant); });
+    state_.session.note_news();
+}
+
+void Accounts::await_budget(const JobRow& job, const LimitHit& budget) {
+    budgets_.await(job, budget, state_.session.now());
+}
+
+bool Accounts::commit_claims(const JobRow& job, std::int64_t sign) {
+    return budgets_.note_claims(state_, job, sign);
+}
+
+bool Accounts::restore_budgets(const std::vector<BudgetImage>& images) {
+    return budgets_.restore(state_, images);
 }
 
 // It will end at another moment than was thought.
@@ -241,11 +246,11 @@ void Accounts::note_other_end(const PodRow& pod, Instant end) {
 
 // Whoever came upon a limit that it counts towards looks again.
 void Accounts::note_room_in_limits(const JobRow& job) {
-    ++state_.tree.tenant_rows()[job.tenant.value()].shrinks;
+    state_.tree.note_shrink(job.tenant);
     for (QueueId up = job.queue; up.exists(); up = state_.tree.queue_rows()[up.value()].parent) {
-        ++state_.tree.queue_rows()[up.value()].shrinks;
+        state_.tree.note_shrink(up);
     }
-    state_.session.idle() = false;
+    state_.session.note_news();
 }
 
 }  // namespace gpuctl

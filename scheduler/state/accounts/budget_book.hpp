@@ -49,8 +49,9 @@ public:
     // A pod holds GPUs from now on (sign 1) or no more, that come free at `end` by its limit; or
     // has claimed them.
     void note(const ClusterState& state, const PodRow& pod, Instant end, std::int64_t sign);
-    // The job may run for so long from now on. True: what it claims is committed otherwise by it.
-    bool change_limit(const ClusterState& state, JobRow& job, Duration limit);
+    // What the job's nominated pods claim, by its limit, is committed (sign 1) or no more. False:
+    // it claims nothing.
+    bool note_claims(const ClusterState& state, const JobRow& job, std::int64_t sign);
     // It refused the job, who is to look again when it may not.
     void await(const JobRow& job, const LimitHit& hit, Instant now);
     // False: one of them is damaged.

@@ -19,21 +19,55 @@ constexpr Duration kRefusedPause = Duration::seconds(3600);
 // Its workload is made with all the ranks that it may have: they wait, and those that find no room
 // when it starts are taken back then.
 void ElasticJobs::begin_size(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     const JobSpec& spec = job.record->spec;
-    job.elastic = {};
-    elastic_jobs_.erase({job.arrival, id});
+    end_size(id);
     if (spec.kind != JobKind::training || spec.replicas_min >= spec.replicas_max) return;
-    job.elastic.size = job.elastic.wanted = spec.replicas_max;
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    elastic.size = elastic.wanted = spec.replicas_max;
     elastic_jobs_.emplace(job.arrival, id);
     mark_surplus(job);
+}
+
+void ElasticJobs::end_size(JobId id) {
+    state_.jobs.rows().elastic(id, {}) = {};
+    forget_job(id);
+}
+
+void ElasticJobs::forget_job(JobId id) {
+    elastic_jobs_.erase({state_.jobs.rows()[id.value()].arrival, id});
+}
+
+void ElasticJobs::pause_growth(JobId id) {
+    state_.jobs.rows().elastic(id, {}).grow_from =
+        state_.session.event_time() + state_.session.policy().growth_pause;
+}
+
+void ElasticJobs::forget_answer(JobId id) {
+    if (std::exchange(state_.jobs.rows().elastic(id, {}).in_flight, false))
+        state_.jobs.mark_dirty(id);
+}
+
+void ElasticJobs::note_pace(JobId id, Duration done, std::int32_t ranks) {
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    elastic.done = done;
+    elastic.paced_ranks = ranks;
+    elastic.paced_from = state_.session.event_time();
+}
+
+void ElasticJobs::restore_job(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    if (planted(PlantedBug::forget_sizes_on_disk)) elastic = {};
+    if (planted(PlantedBug::forget_what_was_worked)) elastic.done = {};
+    if (is_elastic(job)) elastic_jobs_.emplace(job.arrival, id);
 }
 
 // What the watch shows. It may be behind our own change; anything else was somebody else's doing
 // and is how it is now, as far as the job allows it.
 void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    ElasticRow& elastic = job.elastic;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
     if (!is_elastic(job) || replicas <= 0 || elastic.in_flight) return;
     if (replicas == elastic.size) {
         elastic.before = 0;
@@ -44,7 +78,7 @@ void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
     const bool was_settled = elastic.wanted == elastic.size;
     elastic.size = static_cast<std::int32_t>(std::min<std::int64_t>(replicas, kRanksMaximum));
     elastic.before = 0;
-    elastic.grow_from = state_.session.event_time() + state_.session.policy().growth_pause;
+    pause_growth(id);
     if (was_settled) {
         elastic.wanted = std::clamp(elastic.size, spec.replicas_min, spec.replicas_max);
     }
@@ -54,8 +88,8 @@ void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
 
 void ElasticJobs::resize(JobId id, std::int32_t ranks, std::string why, EffectList& effects,
                          EvictionCause gives_for) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    ElasticRow& elastic = job.elastic;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
     if (elastic.wanted == ranks) return;
     if (ranks > elastic.wanted) elastic.given = 0;
     elastic.given_for = gives_for;
@@ -70,7 +104,7 @@ void ElasticJobs::resize(JobId id, std::int32_t ranks, std::string why, EffectLi
         elastic.give_from = state_.session.event_time() + state_.session.policy().growth_pause;
     elastic.wanted = ranks;
     elastic.why = std::move(why);
-    elastic.grow_from = state_.session.event_time() + state_.session.policy().growth_pause;
+    pause_growth(id);
     mark_surplus(job);
     for (const PodId pod : job.pods) {
         if (state_.pods.rows()[pod.value()].is_surplus) state_.pods.note_leaving(pod);
@@ -80,7 +114,7 @@ void ElasticJobs::resize(JobId id, std::int32_t ranks, std::string why, EffectLi
 }
 
 void ElasticJobs::defer_ranks(JobId id, std::int32_t from) {
-    std::int32_t& known = state_.jobs.rows()[id.value()].elastic.deferred_from;
+    std::int32_t& known = state_.jobs.rows().elastic(id, {}).deferred_from;
     if (std::exchange(known, from) == from) return;
     if (from == 0) state_.jobs.mark_dirty(id);  // those that wait may be owed now
     state_.session.set_timer(id);
@@ -103,26 +137,27 @@ void ElasticJobs::shrink(const std::vector<Victim>& victims, const std::string& 
 // Somebody does not need its ranks any more, and its controller was not told yet: it keeps those
 // that nobody else claims the room of.
 void ElasticJobs::keep_size(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (job.elastic.in_flight || job.elastic.wanted >= job.elastic.size) return;
-    job.elastic.wanted = job.elastic.size;
-    job.elastic.given = 0;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    if (elastic.in_flight || elastic.wanted >= elastic.size) return;
+    elastic.wanted = elastic.size;
+    elastic.given = 0;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         const JobId by = state_.jobs.find_job(pod.eviction.beneficiary);
         if (!pod.is_surplus || !by.exists() ||
             !state_.jobs.rows()[by.value()].nomination.until.happened())
             continue;
-        job.elastic.wanted = std::min(job.elastic.wanted, pod.facts.rank);
+        elastic.wanted = std::min(elastic.wanted, pod.facts.rank);
     }
     mark_surplus(job);
     state_.jobs.mark_dirty(id);
 }
 
 void ElasticJobs::settle_size(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     if (!is_elastic(job)) return;
-    offer_surplus(job);
+    offer_surplus(id);
     if (job.workload.state != WorkloadState::created) return;
     const auto is_any = [&](const auto& what) {
         return std::any_of(job.pods.begin(), job.pods.end(),
@@ -135,7 +170,7 @@ void ElasticJobs::settle_size(JobId id, EffectList& effects) {
         return pod.bind.state == BindState::waiting && !pod.facts.terminating;
     });
     if (waits && !is_there) {
-        job.elastic.deferred_from = 0;
+        state_.jobs.rows().elastic(id, {}).deferred_from = 0;
         resize(id, job.record->spec.replicas_max, "it waits and may start with all its ranks",
                effects);
     }
@@ -143,8 +178,8 @@ void ElasticJobs::settle_size(JobId id, EffectList& effects) {
 }
 
 void ElasticJobs::send_resize(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    ElasticRow& elastic = job.elastic;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
     // What was never answered may have been carried out: its size is asked for by telling it again.
     const bool is_known = elastic.wanted == elastic.size && elastic.sent == 0;
     if (is_known || elastic.in_flight || !state_.session.leading()) return;
@@ -167,13 +202,14 @@ Instant ElasticJobs::next_size_change(const JobRow& job) {
 }
 
 void ElasticJobs::mark_surplus(PodId id) {
-    PodRow& pod = state_.pods.rows()[id.value()];
-    const bool was_surplus = std::exchange(pod.is_surplus, false);
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    bool& is_surplus = state_.pods.rows().is_surplus(id, {});
+    const bool was_surplus = std::exchange(is_surplus, false);
     if (!pod.job.exists() || is_terminal(pod.facts.phase)) return;
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
-    pod.is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
-    if (pod.is_surplus && pod.node.exists()) state_.pods.maybe_leaving().insert(id);
-    if (was_surplus && !pod.is_surplus) state_.pods.note_leaving(id);  // it stays after all
+    is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
+    if (is_surplus && pod.node.exists()) state_.pods.note_surplus(id);
+    if (was_surplus && !is_surplus) state_.pods.note_leaving(id);  // it stays after all
 }
 
 void ElasticJobs::mark_surplus(const JobRow& job) {
@@ -208,7 +244,8 @@ ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
 }
 
 // Some of its ranks could go for others now that could not before.
-void ElasticJobs::offer_surplus(JobRow& job) {
+void ElasticJobs::offer_surplus(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
     const ElasticRanks ranks = ranks_of(job);
     const std::int64_t least = state_.gangs.gang_size(job).value_or(0);
     const bool is_heard =
@@ -216,27 +253,26 @@ void ElasticJobs::offer_surplus(JobRow& job) {
     const bool is_offered = is_heard && ranks.is_settled && !ranks.is_ending && ranks.there > least;
     const auto offered = static_cast<std::int32_t>(is_offered ? ranks.there - least : 0);
     const bool is_more = offered > job.elastic.offered;
-    job.elastic.offered = offered;
+    state_.jobs.rows().elastic(id, {}).offered = offered;
     if (!is_more || !job.pool.exists()) return;
-    ++state_.tree.pool_rows()[job.pool.value()].victims;
-    state_.session.idle() = false;
+    state_.tree.note_victims(job.pool);
+    state_.session.note_news();
 }
 
 void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
     const JobId id = state_.jobs.find_job(event.key);
     if (!id.exists()) return;
-    JobRow& job = state_.jobs.rows()[id.value()];
-    ElasticRow& elastic = job.elastic;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
     if (!elastic.in_flight || elastic.effect != event.effect) return;
     elastic.in_flight = false;
     state_.jobs.mark_dirty(id);
-    job.workload.message = event.message;
+    state_.workloads.note_resize(id, event.message);
     switch (event.result) {
         case ResizeResult::resized:
             elastic.before = std::exchange(elastic.size, elastic.sent);
             elastic.failures = 0;
-            state_.evictions.outcomes().add(elastic.given_for,
-                                            static_cast<std::uint64_t>(elastic.given));
+            state_.evictions.note_shrunk(elastic.given_for, elastic.given);
             break;
         case ResizeResult::other_size:
             elastic.size = std::clamp(event.size, 1, kRanksMaximum);

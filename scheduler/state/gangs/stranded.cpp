@@ -20,21 +20,21 @@ Instant Gangs::stranded_from(const JobRow& job) const {
 // One that is not in line for its ranks waits for itself: they do not exist, or are gated. Its time
 // begins when it is. Whoever was refused room then looks again.
 void Gangs::note_stranded(JobId id, const Readiness& ready) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    GangRow& gang = state_.jobs.rows().gang(id, {});
     if (ready.resume && job.gang.started && !job.gang.short_since.happened()) {
         const bool holds = std::any_of(job.pods.begin(), job.pods.end(), [this](PodId pod) {
             const PodRow& row = state_.pods.rows()[pod.value()];
             return row.bind.state == BindState::bound && !row.is_leaving() &&
                    !row.bind.delete_in_flight;
         });
-        if (holds && job.waiting.in_class.exists())
-            job.gang.short_since = state_.session.event_time();
+        if (holds && job.waiting.in_class.exists()) gang.short_since = state_.session.event_time();
     }
     const Instant from = stranded_from(job);
     const bool is_stranded =
         from.happened() && from <= state_.session.event_time() && job.waiting.in_class.exists();
-    if (is_stranded == job.gang.is_stranded) return;
-    job.gang.is_stranded = is_stranded;
+    if (is_stranded == gang.is_stranded) return;
+    gang.is_stranded = is_stranded;
     if (!is_stranded) {
         stranded_gangs_.erase({job.arrival, id});
         return;

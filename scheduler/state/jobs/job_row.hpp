@@ -92,13 +92,17 @@ struct RunRow {
     Instant finished_at;
     PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal
     std::int64_t pods_open = 0;               // of the job's pods: those that have not ended
-    Instant ended_at;                         // all of it is over (finished_job.hpp); or never
-    Boxed<FinishedJob> past;                  // it had been summarized and came back
     Duration time_max;                        // 0: no limit
     Duration time_expected;                   // by its user; 0: unknown
     bool is_long = false;                     // predicted so when it was last placed
     bool nears_wait_target = false;           // wait_target.hpp
     Lateness lateness;  // when it waited last; where pools go by when work is due
+};
+
+// A job that has ended (retention.hpp).
+struct RetentionRow {
+    Instant ended_at;         // all of it is over (finished_job.hpp); or never
+    Boxed<FinishedJob> past;  // it had been summarized and came back
 };
 
 // What is charged to its queue and namespace.
@@ -122,7 +126,8 @@ struct JobReport {
 // is decided otherwise then (I12).
 using Arrived = std::pair<std::uint64_t, JobId>;
 
-struct JobRow {
+// What the part Jobs keeps of a job: its name, its record and where it belongs.
+struct JobBase {
     bool live = false;
     ObjectKey key;
     TenantId tenant;
@@ -131,17 +136,21 @@ struct JobRow {
     std::string pool_wanted;   // never empty
     std::string queue_wanted;  // empty: policy decides
     std::int32_t priority = 0;
-    PoolId pool;    // none: unknown
-    QueueId queue;  // none: unknown
-    std::vector<PodId> pods;
+    PoolId pool;              // none: unknown
+    QueueId queue;            // none: unknown
     Boxed<JobRecord> record;  // of a submitted job
+};
 
+// Each struct of it is written by one part, which job_table.hpp names.
+struct JobRow : JobBase {
+    std::vector<PodId> pods;
     WorkloadRow workload;
     GangRow gang;
     BindingRow binding;
     NominationRow nomination;
     ElasticRow elastic;
     RunRow run;
+    RetentionRow retention;
     HoldingRow holding;
     WaitingRow waiting;
     JobReport report;

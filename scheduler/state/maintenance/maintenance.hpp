@@ -40,10 +40,9 @@ public:
     void place_in_windows(NodeId id);
     void turn_calendar();
     void note_stop(NodeId node, const PodRow& pod);
-    void note_drain_outcome(PodRow& pod, EvictResult result);
-
-    // For the other parts.
-    Calendar& calendar() { return calendar_; }
+    void note_drain_outcome(const PodRow& pod, EvictResult result);
+    void request_drain() { calendar_.clock.drain_due = true; }  // the next Plan looks whom to stop
+    void restore_clock(const CalendarClock& clock) { calendar_.clock = clock; }
 
 private:
     void forget_postponed_drains();

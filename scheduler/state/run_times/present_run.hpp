@@ -14,10 +14,4 @@ namespace gpuctl {
 // When its run began: the present one, or else the last; never: nothing of it has run.
 [[nodiscard]] Instant run_began(const ClusterState& state, const JobRow& job);
 
-// A pod that began then is gone.
-void note_gone_start(JobRow& job, Instant started);
-
-// This pod of it was stopped, or has failed.
-void note_stopped(const ClusterState& state, JobRow& job, PodId stopped);
-
 }  // namespace gpuctl

@@ -343,42 +343,41 @@ void WaitingJobs::add_anchors(const JobRow& job, const Readiness& ready, Ask& as
 }
 
 void WaitingJobs::leave_queue(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (!job.waiting.in_class.exists()) return;
-    state_.jobs.changes().note(id);
-    QueueRow& queue = state_.tree.queue_rows()[book_.at(job.waiting.in_class)
-                                                   .key.queue.value()];  // maybe another by now
-    book_.remove(job.waiting.in_class, {job.submitted_at, job.arrival, id});
-    job.waiting.in_class = ClassId::none();
-    queue.waiting -= std::exchange(job.waiting.gpus, GpuMilli{});
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    WaitingRow& waiting = state_.jobs.rows().waiting(id, {});
+    if (!waiting.in_class.exists()) return;
+    state_.jobs.note_change(id);
+    const QueueId queue = book_.at(waiting.in_class).key.queue;  // the job's may be another by now
+    book_.remove(waiting.in_class, {job.submitted_at, job.arrival, id});
+    waiting.in_class = ClassId::none();
+    state_.tree.queue_rows().waiting(queue, {}) -= std::exchange(waiting.gpus, GpuMilli{});
     // Its queue may want no more than its guarantee now.
+    const PoolId pool = state_.tree.queue_rows()[queue.value()].pool;
     const bool always =
-        state_.tree.pool_rows()[queue.pool.value()].preemption.guarantees == GuaranteeRule::always;
-    if (!always && !planted(PlantedBug::forget_new_demand)) state_.session.idle() = false;
+        state_.tree.pool_rows()[pool.value()].preemption.guarantees == GuaranteeRule::always;
+    if (!always && !planted(PlantedBug::forget_new_demand)) state_.session.note_news();
 }
 
 void WaitingJobs::enter_queue(JobId id, const Readiness& ready) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    state_.jobs.changes().note(id);
-    job.waiting.in_class = book_.add({job.queue, job.priority, job.tenant, ask_of(job, ready)},
-                                     {job.submitted_at, job.arrival, id});
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    WaitingRow& waiting = state_.jobs.rows().waiting(id, {});
+    state_.jobs.note_change(id);
+    waiting.in_class = book_.add({job.queue, job.priority, job.tenant, ask_of(job, ready)},
+                                 {job.submitted_at, job.arrival, id});
     for (const PodId pod : ready.pods) {
-        job.waiting.gpus += state_.pods.shapes().at(state_.pods.rows()[pod.value()].shape).gpus;
+        waiting.gpus += state_.pods.shapes().at(state_.pods.rows()[pod.value()].shape).gpus;
     }
-    state_.tree.queue_rows()[job.queue.value()].waiting += job.waiting.gpus;
-    state_.session.idle() = false;
+    state_.tree.queue_rows().waiting(job.queue, {}) += waiting.gpus;
+    state_.session.note_news();
 }
 
 void WaitingJobs::refresh(JobId id, Readiness& ready, EffectList& effects) {
-    state_.jobs.changes().note(id);
+    state_.jobs.note_change(id);
     leave_queue(id);
-    state_.bindings.lift_refusals(state_.jobs.rows()[id.value()]);
+    state_.bindings.lift_refusals(id);
     state_.bindings.settle_round(id, effects);
     state_.elastic.settle_size(id, effects);
-    state_.jobs.rows()[id.value()].run.nears_wait_target =
-        nears_wait_target(state_, state_.jobs.rows()[id.value()]);
-    state_.jobs.rows()[id.value()].run.lateness =
-        lateness_of(state_, state_.jobs.rows()[id.value()]);
+    state_.run_times.note_wait(id);
     read_readiness(id, ready);
     if (ready.hold == Reason::none && !ready.pods.empty()) enter_queue(id, ready);
     state_.gangs.note_stranded(id, ready);

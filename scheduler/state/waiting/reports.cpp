@@ -29,8 +29,8 @@ void add_origin(const ClusterState& state, const JobRow& job, std::vector<Fact>&
     if (auto ignored = ignored_queue(state, job)) facts.push_back(std::move(*ignored));
 }
 
-void Bindings::report_started(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+void WaitingJobs::report_started(JobId id, EffectList& effects) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
     const std::int64_t needed = state_.gangs.gang_size(job).value_or(0);
     const bool tells_half = planted(PlantedBug::tell_half_a_gang);
     if (needed > 0 && !job.gang.started && !tells_half) return;  // half bound is not started
@@ -42,9 +42,8 @@ void Bindings::report_started(JobId id, EffectList& effects) {
     }
     Instant since = state_.session.event_time();
     for (const PodId pod_id : started) {
-        PodRow& pod = state_.pods.rows()[pod_id.value()];
-        pod.report.start_reported = true;
-        pod.report.fingerprint = 0;  // when it waits again, that is news
+        const PodRow& pod = state_.pods.rows()[pod_id.value()];
+        state_.pods.rows().report(pod_id, {}) = {};  // when it waits again, that is news
         if (!pod.node.exists()) continue;
         since = std::min(since, waits_since(pod, job.submitted_at));
         report.pods.push_back({pod.facts.key, pod.facts.uid});
@@ -55,21 +54,24 @@ void Bindings::report_started(JobId id, EffectList& effects) {
         since = std::min(since, job.record->submitted_at);
     }
     report.waited = state_.session.event_time() - since;
-    job.report.fingerprint = 0;  // when it waits again, that is news
+    state_.jobs.rows().report(id, {}) = {};  // when it waits again, that is news
     if (auto ignored = ignored_queue(state_, job)) report.notes.push_back(std::move(*ignored));
-    if (!state_.evictions.churn().empty()) {
-        if (const auto moved = state_.evictions.churn().find(job.key);
-            moved != state_.evictions.churn().end())
-            moved->second.why = "";
-    }
-    job.report.reason = Reason::none;
+    state_.evictions.note_start(job.key);
     if (!report.pods.empty()) effects.add(std::move(report));
+}
+
+void WaitingJobs::expect_start(PodId id) {
+    state_.pods.rows().report(id, {}).start_reported = false;
+}
+
+void WaitingJobs::forget_start(PodId id) {
+    state_.pods.rows().report(id, {}).start_reported = true;
 }
 
 // Tells each waiting pod why its job waits, when that is news to it: another reason, another
 // subject, others who refuse; or a rank that came after the others were told.
 void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     std::string story;
     ArchiveWriter writer{story};
     writer.write(explanation.reason);
@@ -80,19 +82,18 @@ void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& 
         writer.write(explanation.facts);
     }
     const std::uint64_t fingerprint = hash64(story);
-    job.report.fingerprint = fingerprint;
-    job.report.reason = explanation.reason;
+    state_.jobs.rows().report(id, {}) = {fingerprint, explanation.reason};
     ReportPending report;
     report.job = job.key;
     for (const PodId pod_id : job.pods) {
-        PodRow& pod = state_.pods.rows()[pod_id.value()];
+        const PodRow& pod = state_.pods.rows()[pod_id.value()];
         const bool waits =
             pod.bind.state == BindState::waiting || pod.bind.state == BindState::claimed;
         if (!waits || pod.facts.terminating || pod.facts.gated) {
             continue;  // the API server itself speaks for gated pods (S2)
         }
         if (pod.report.fingerprint == fingerprint) continue;
-        pod.report.fingerprint = fingerprint;
+        state_.pods.rows().report(pod_id, {}).fingerprint = fingerprint;
         report.pods.push_back({pod.facts.key, pod.facts.uid});
     }
     report.explanation = std::move(explanation);

@@ -50,9 +50,7 @@ void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     accounts.finish_ticks();
     if (!accounts.budgets().empty() && accounts.budgets().turns_at() <= session.event_time())
         accounts.turn_budgets();
-    if (maintenance.calendar().clock.turns_at.happened() &&
-        maintenance.calendar().clock.turns_at <= session.event_time())
-        maintenance.turn_calendar();
+    if (maintenance.calendar().clock.turns(session.event_time())) maintenance.turn_calendar();
     session.ring_timers();
     std::visit(Router{*this, effects}, event);
     Retention{*this}.settle(effects);

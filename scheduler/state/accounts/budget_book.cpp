@@ -107,7 +107,7 @@ void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
 }
 
 bool BudgetBook::note_claims(const ClusterState& state, const JobRow& job, std::int64_t sign) {
-    if (empty() || !job.nomination.until.happened()) return false;
+    if (empty() || !job.nomination.exists()) return false;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
         const bool is_claim = pod.bind.state == BindState::claimed;

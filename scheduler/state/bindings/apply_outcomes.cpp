@@ -25,7 +25,8 @@ void Bindings::unclaim(PodId id) { state_.pods.rows().bind(id, {}).state = BindS
 // Once per wave of failures, however many pods of the job failed in it.
 void Bindings::back_off(JobId id) {
     BindingRow& binding = state_.jobs.rows().binding(id, {});
-    if (binding.not_before > state_.session.event_time() || planted(PlantedBug::no_backoff)) return;
+    const Instant now = state_.session.event_time();
+    if (binding.phase(now) == BindPhase::backing_off || planted(PlantedBug::no_backoff)) return;
     ++binding.failures;
     binding.not_before = state_.session.event_time() +
                          backoff_after(binding.failures, state_.session.policy().backoff_initial,
@@ -52,9 +53,7 @@ void Bindings::set_bar(PodId id, PodBar bar) {
 
 void Bindings::lift_refusals(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    if (!job.binding.refusal_ends_at.happened() ||
-        job.binding.refusal_ends_at > state_.session.event_time())
-        return;
+    if (job.binding.refusals(state_.session.event_time()) != RefusalPhase::due) return;
     if (planted(PlantedBug::refuse_binds_for_ever)) return;
     for (const PodId pod : job.pods) {
         BindRow& bind = state_.pods.rows().bind(pod, {});

@@ -142,7 +142,8 @@ void Bindings::settle_round(JobId id, EffectList& effects) {
         state_.gangs.settle_gang(id, effects);
     } else {
         state_.gangs.note_no_gang(id);
-        if (job.binding.not_before <= state_.session.event_time()) settle_unsure(id, effects);
+        if (job.binding.phase(state_.session.event_time()) == BindPhase::ready)
+            settle_unsure(id, effects);
     }
     const BindRound round = count_round(job, size);
     if (round.assumed() == 0 && round.unreported > 0) state_.waiting.report_started(id, effects);

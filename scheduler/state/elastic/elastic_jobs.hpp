@@ -33,7 +33,7 @@ public:
     void defer_ranks(JobId job, std::int32_t from);
     // Jobs with a range of sizes.
     [[nodiscard]] const std::set<Arrived>& elastic_jobs() const { return elastic_jobs_; }
-    [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.size > 0; }
+    [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.exists(); }
     [[nodiscard]] ElasticRanks ranks_of(const JobRow& job) const;
     void on(const WorkloadResizeOutcome& event, EffectList& effects);
     void begin_size(JobId id);

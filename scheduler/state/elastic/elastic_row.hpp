@@ -14,11 +14,18 @@ namespace gpuctl {
 // How many ranks an elastic job has (ADR 0017). `wanted` is the only decision; the rest is about
 // telling the job's controller.
 //
-//   wanted == size ──grown, shrunk──> wanted != size ──ResizeWorkload──> in flight
-//         ^                                ^   backoff │                     │
-//         └────────────── resized ─────────┼───────────┴──── failed ─────────┤
-//                                          └── other_size: `size` is that ───┤
-//         wanted = size <───────────────────────────────────── refused ──────┘
+//   settled ──grown, shrunk──> due ──ResizeWorkload──> in_flight
+//      ^                        ^                          │
+//      │                        └── failed, another size, ─┤
+//      │                            or a new term          │
+//      └────────── resized, refused, workload gone ────────┘
+enum class ElasticPhase : std::uint8_t {
+    rigid,     // it has one size
+    settled,   // its controller has been told its size
+    due,       // its controller is to be told, from `not_before` on
+    in_flight  // a ResizeWorkload without outcome
+};
+
 inline constexpr std::int32_t kRanksMaximum = 1'000'000;
 struct ElasticRow {
     std::int32_t size = 0;  // of its workload, as far as is known; 0: it is not elastic
@@ -41,6 +48,17 @@ struct ElasticRow {
     Duration done;       // of its work, in time with its fewest ranks, up to `paced_from`
     Instant paced_from;  // it has run with `paced_ranks` since
     std::int32_t paced_ranks = 0;
+
+    // Only these and the part ElasticJobs interpret the fields. What was never answered may have
+    // been carried out: its size is found out by sending it again.
+    [[nodiscard]] ElasticPhase phase() const {
+        if (size == 0) return ElasticPhase::rigid;
+        if (in_flight) return ElasticPhase::in_flight;
+        return wanted == size && sent == 0 ? ElasticPhase::settled : ElasticPhase::due;
+    }
+    [[nodiscard]] bool exists() const { return phase() != ElasticPhase::rigid; }
+    // Its controller refused a change, or did not carry it out: it is not asked for another.
+    [[nodiscard]] bool is_paused(Instant now) const { return not_before > now; }
 };
 BOOST_DESCRIBE_STRUCT(ElasticRow, (),
                       (size, wanted, before, sent, offered, deferred_from, in_flight, effect,

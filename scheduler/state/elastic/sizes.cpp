@@ -68,7 +68,8 @@ void ElasticJobs::restore_job(JobId id) {
 void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
-    if (!is_elastic(job) || replicas <= 0 || elastic.in_flight) return;
+    const ElasticPhase phase = elastic.phase();
+    if (phase == ElasticPhase::rigid || phase == ElasticPhase::in_flight || replicas <= 0) return;
     if (replicas == elastic.size) {
         elastic.before = 0;
         return;
@@ -139,14 +140,13 @@ void ElasticJobs::shrink(const std::vector<Victim>& victims, const std::string& 
 void ElasticJobs::keep_size(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
-    if (elastic.in_flight || elastic.wanted >= elastic.size) return;
+    if (elastic.phase() == ElasticPhase::in_flight || elastic.wanted >= elastic.size) return;
     elastic.wanted = elastic.size;
     elastic.given = 0;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         const JobId by = state_.jobs.find_job(pod.eviction.beneficiary);
-        if (!pod.is_surplus || !by.exists() ||
-            !state_.jobs.rows()[by.value()].nomination.until.happened())
+        if (!pod.is_surplus || !by.exists() || !state_.jobs.rows()[by.value()].nomination.exists())
             continue;
         elastic.wanted = std::min(elastic.wanted, pod.facts.rank);
     }
@@ -174,17 +174,15 @@ void ElasticJobs::settle_size(JobId id, EffectList& effects) {
         resize(id, job.record->spec.replicas_max, "it waits and may start with all its ranks",
                effects);
     }
-    if (job.elastic.not_before <= state_.session.event_time()) send_resize(id, effects);
+    if (!job.elastic.is_paused(state_.session.event_time())) send_resize(id, effects);
 }
 
 void ElasticJobs::send_resize(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
-    // What was never answered may have been carried out: its size is asked for by telling it again.
-    const bool is_known = elastic.wanted == elastic.size && elastic.sent == 0;
-    if (is_known || elastic.in_flight || !state_.session.leading()) return;
+    if (elastic.phase() != ElasticPhase::due || !state_.session.leading()) return;
     if (job.workload.state != WorkloadState::created ||
-        elastic.not_before > state_.session.event_time())
+        elastic.is_paused(state_.session.event_time()))
         return;
     elastic.in_flight = true;
     elastic.effect = state_.session.next_effect();
@@ -218,7 +216,8 @@ void ElasticJobs::mark_surplus(const JobRow& job) {
 
 ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
     ElasticRanks out;
-    if (!is_elastic(job) || !job.gang.started || job.workload.state != WorkloadState::created)
+    if (!is_elastic(job) || !has_started(job.gang.phase()) ||
+        job.workload.state != WorkloadState::created)
         return out;
     out.is_settled = true;
     out.is_ending = !job.gang.finished.empty();
@@ -248,8 +247,7 @@ void ElasticJobs::offer_surplus(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     const ElasticRanks ranks = ranks_of(job);
     const std::int64_t least = state_.gangs.gang_size(job).value_or(0);
-    const bool is_heard =
-        job.elastic.not_before <= state_.session.event_time();  // by its controller
+    const bool is_heard = !job.elastic.is_paused(state_.session.event_time());  // by its controller
     const bool is_offered = is_heard && ranks.is_settled && !ranks.is_ending && ranks.there > least;
     const auto offered = static_cast<std::int32_t>(is_offered ? ranks.there - least : 0);
     const bool is_more = offered > job.elastic.offered;
@@ -264,7 +262,7 @@ void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
     if (!id.exists()) return;
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
-    if (!elastic.in_flight || elastic.effect != event.effect) return;
+    if (elastic.phase() != ElasticPhase::in_flight || elastic.effect != event.effect) return;
     elastic.in_flight = false;
     state_.jobs.mark_dirty(id);
     state_.workloads.note_resize(id, event.message);

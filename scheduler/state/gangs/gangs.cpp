@@ -76,7 +76,7 @@ void Gangs::forget_job(JobId id) {
 
 void Gangs::restore_job(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    if (job.gang.is_stranded) stranded_gangs_.emplace(job.arrival, id);
+    if (gives_way(job.gang.phase())) stranded_gangs_.emplace(job.arrival, id);
 }
 
 }  // namespace gpuctl

@@ -45,11 +45,11 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
     BindRound round = state_.bindings.count_round(job, size);
     if (round.held.is_whole()) gang.member_refused = false;  // the others are enough
     if (round.in_flight > 0) {
-        if (!is_late && !gang.member_refused) retry_members(id, effects);
+        if (!is_late && gang.round() != GangRound::refused) retry_members(id, effects);
         return;
     }
     if (round.to_retry > 0) {
-        if (!is_late && !gang.member_refused) return retry_members(id, effects);
+        if (!is_late && gang.round() != GangRound::refused) return retry_members(id, effects);
         bool may_land = false;
         for (const PodId pod : job.pods) {
             const PodRow& row = state_.pods.rows()[pod.value()];
@@ -81,7 +81,7 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
                    planted(PlantedBug::forget_gangs_asked_to_go)) {
             forget_run(id);
         }
-        if (!is_whole && gang.member_refused) state_.bindings.back_off(id);
+        if (!is_whole && gang.round() == GangRound::refused) state_.bindings.back_off(id);
         gang.short_since = Instant{};
         end_round(id);
         return;
@@ -95,7 +95,8 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
     }
     if (!gang.deadline.happened())
         gang.deadline = state_.session.event_time() + state_.session.policy().gang_bind_deadline;
-    if ((is_late || gang.member_refused) && can_roll_back(job)) roll_back_gang(id, effects);
+    if ((is_late || gang.round() == GangRound::refused) && can_roll_back(job))
+        roll_back_gang(id, effects);
 }
 
 // A reservation that waits to be sent again is checked against the newest facts: on a node that
@@ -114,7 +115,7 @@ void Gangs::drop_unfit_members(JobId id) {
 void Gangs::retry_members(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     if (planted(PlantedBug::forget_retry_of_members)) return;
-    if (job.binding.not_before > state_.session.event_time())
+    if (job.binding.phase(state_.session.event_time()) == BindPhase::backing_off)
         return;  // the timer of the job comes back to it
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];

@@ -90,7 +90,7 @@ StateImage ClusterState::image() const {
     out.budgets = accounts.budgets().image(*this, session.event_time());
     for (const auto& [key, id] : jobs.job_ids()) {
         const JobRow& job = jobs.rows()[id.value()];
-        if (job.retention.ended_at.happened() || job.retention.past) {
+        if (job.retention.phase() != RetentionPhase::open) {
             out.ended_jobs.push_back({key, job.retention.ended_at, job.retention.past});
         }
     }

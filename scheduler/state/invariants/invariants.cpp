@@ -205,7 +205,8 @@ private:
                 if (ended || stays) held.add(pod.facts.role);
                 if (stays) ++bound;
             }
-            if (bound == 0 || held.is_whole() || job.gang.started || rolling_back) continue;
+            if (bound == 0 || held.is_whole() || has_started(job.gang.phase()) || rolling_back)
+                continue;
             if (!job.gang.deadline.happened()) {
                 fail("I4", "gang " + to_string(key) + " holds " + std::to_string(held.ranks()) +
                                " ranks, lacks " + std::to_string(held.missing()) +

@@ -42,7 +42,7 @@ private:
             fail("I17", "a claim is listed twice");
         for (const auto& [key, id] : state_.jobs.job_ids()) {
             const JobRow& job = state_.jobs.rows()[id.value()];
-            const bool has_claim = job.nomination.until.happened();
+            const bool has_claim = job.nomination.exists();
             if (has_claim != listed.contains(id)) {
                 fail("I17", "the claim of job " + to_string(key) + " is not listed");
             }

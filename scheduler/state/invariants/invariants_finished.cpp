@@ -22,7 +22,7 @@ void verify_ends(const ClusterState& state, std::vector<Violation>& found) {
         }
         const bool is_listed = state.jobs.finished_jobs().in_full().contains(
             {job.retention.ended_at, job.arrival, id});
-        if (job.retention.ended_at.happened()) ++ended;
+        if (job.retention.phase() == RetentionPhase::in_full) ++ended;
         if (has_ended(state, job) != job.retention.ended_at.happened() ||
             is_listed != job.retention.ended_at.happened()) {
             found.push_back(

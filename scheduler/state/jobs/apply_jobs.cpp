@@ -56,7 +56,7 @@ void Jobs::drop_job_if_unused(JobId id) {
 void Jobs::drop_job(JobId id) {
     const JobRow& row = jobs_[id.value()];
     state_.waiting.leave_queue(id);
-    if (row.nomination.until.happened()) state_.nominations.drop_claim(id);
+    if (row.nomination.exists()) state_.nominations.drop_claim(id);
     // A job that is submitted under its name is another job.
     if (row.record) state_.evictions.forget_job(row.key);
     state_.elastic.forget_job(id);
@@ -64,7 +64,7 @@ void Jobs::drop_job(JobId id) {
     state_.run_times.note_stale_work(id);
     state_.session.drop_timer(id);
     if (row.is_dirty) std::erase(dirty_, id);
-    if (row.retention.ended_at.happened())
+    if (row.retention.phase() == RetentionPhase::in_full)
         finished_jobs_.forget(row.retention.ended_at, row.arrival, id);
     state_.tree.forget_reservations(id);
     if (!row.record) Retention{state_}.keep_ranks(row.key, state_.gangs.take_finished(id));

@@ -23,8 +23,9 @@ Instant end_of(const ClusterState& state, const JobRow& job, Instant now) {
 void Retention::note_end(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     Instant& ended_at = row(id).ended_at;
-    if (!job.live || has_ended(state_, job) == ended_at.happened()) return;
-    if (ended_at.happened()) {
+    const bool was_ended = job.retention.phase() == RetentionPhase::in_full;
+    if (!job.live || has_ended(state_, job) == was_ended) return;
+    if (was_ended) {
         state_.jobs.finished_jobs_.forget(ended_at, job.arrival, id);
         ended_at = Instant{};
         return;
@@ -79,7 +80,7 @@ void Retention::summarize(JobId id, EffectList& effects) {
     keep_pods(id, summary, effects);
     // What is dropped here is kept there, and not as of a job that is gone.
     if (!job.record) {
-        summary.run = EndedRun{state_.gangs.take_finished(id), job.gang.started,
+        summary.run = EndedRun{state_.gangs.take_finished(id), has_started(job.gang.phase()),
                                job.run.earlier_runs_until, job.run.last_phase};
     }
     state_.jobs.drop_job(id);
@@ -209,7 +210,7 @@ void Retention::restore(JobId id) {
         const auto named = state_.jobs.job_ids().find(job.key);
         state_.jobs.finished_jobs_.add_pods(job.retention.past->ended_pods, named->first);
     }
-    if (job.retention.ended_at.happened())
+    if (job.retention.phase() == RetentionPhase::in_full)
         return state_.jobs.finished_jobs_.note(job.retention.ended_at, job.arrival, id);
     note_end(id);  // an image of a version that did not note it
 }

@@ -1,10 +1,5 @@
 #pragma once
-// How long finished jobs are kept, and how much of them (ADR 0030):
-//
-//   runs ──its end──> in full ──newer ones ended──> summary ──too many, or too old──> removed
-//    ^                   │                             │
-//    └─── another pod ───┴─────── another pod ─────────┘  its user deletes it, or its objects go
-//
+// How long finished jobs are kept, and how much of them (ADR 0030): RetentionPhase draws it.
 // Decided at the end of each input, from the policy and the input's time alone.
 
 #include "scheduler/state/cluster_state.hpp"

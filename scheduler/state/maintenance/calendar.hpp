@@ -16,12 +16,31 @@ namespace gpuctl {
 class ClusterState;
 struct JobRow;
 
+// Whether pods are to be evicted for windows and unhealthy nodes.
+//
+//   idle ──a window begins, a node changes──> due ──the next Plan evicts──> idle, or postponed
+//                                              ^                                        │
+//                                              └──────────── backoff over ──────────────┘
+//
+// Evictions that a disruption budget or an error stopped, or that were refused, are postponed.
+enum class DrainPhase : std::uint8_t { idle, due, postponed };
+
 // What of it cannot be rebuilt from the policy and the pods.
 struct CalendarClock {
     Instant turns_at;        // the next beginning, end, or moment to stop somebody; or never
     bool drain_due = false;  // the next Plan looks whom to stop
     Instant drain_again_at;  // those that could not be stopped when they were asked; or never
     std::int32_t drain_failures = 0;  // in a row
+
+    // Only these and the part Maintenance interpret the fields.
+    [[nodiscard]] DrainPhase phase() const {
+        if (drain_due) return DrainPhase::due;
+        return drain_again_at.happened() ? DrainPhase::postponed : DrainPhase::idle;
+    }
+    // Evictions that were refused or had to wait are asked for again later, also while others are
+    // due.
+    [[nodiscard]] bool has_postponed() const { return drain_again_at.happened(); }
+    [[nodiscard]] bool turns(Instant now) const { return turns_at.happened() && turns_at <= now; }
 };
 BOOST_DESCRIBE_STRUCT(CalendarClock, (), (turns_at, drain_due, drain_again_at, drain_failures))
 

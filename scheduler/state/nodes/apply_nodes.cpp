@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"

@@ -150,8 +150,7 @@ void Nominations::look_at_claims() {
 // It stays after all: its claim is worth nothing.
 void Nominations::disappoint(const PodRow& victim) {
     const JobId beneficiary = state_.jobs.find_job(victim.eviction.beneficiary);
-    if (!beneficiary.exists() ||
-        !state_.jobs.rows()[beneficiary.value()].nomination.until.happened())
+    if (!beneficiary.exists() || !state_.jobs.rows()[beneficiary.value()].nomination.exists())
         return;
     state_.jobs.rows().nomination(beneficiary, {}).victim_refused = true;
     state_.jobs.mark_dirty(beneficiary);
@@ -201,7 +200,7 @@ bool Nominations::take_retry(JobId id) {
 }
 
 void Nominations::restore_job(JobId id) {
-    if (state_.jobs.rows()[id.value()].nomination.until.happened()) claims_.push_back(id);
+    if (state_.jobs.rows()[id.value()].nomination.exists()) claims_.push_back(id);
 }
 
 // Those for whom its ranks were to go look for others.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/accounts/quota.hpp"
+#include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/tree/queue_chain.hpp"
 
 namespace gpuctl {

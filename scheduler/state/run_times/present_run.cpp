@@ -7,7 +7,7 @@ namespace gpuctl {
 Instant run_began(const ClusterState& state, const JobRow& job) {
     Instant first;
     const auto consider = [&](Instant started) {
-        if (started <= job.run.earlier_runs_until) return;
+        if (job.run.is_of_earlier_run(started)) return;
         if (!first.happened() || started < first) first = started;
     };
     consider(job.run.started_at);
@@ -17,8 +17,8 @@ Instant run_began(const ClusterState& state, const JobRow& job) {
 
 void RunTimes::note_gone(JobId id, const PodFacts& pod) {
     RunRow& run = state_.jobs.rows().run(id, {});
-    if (pod.started_at > run.earlier_runs_until) {  // else its run was noted when it was over
-        const bool is_first = run.started_at <= run.earlier_runs_until;
+    if (!run.is_of_earlier_run(pod.started_at)) {  // else its run was noted when it was over
+        const bool is_first = run.phase() != RunPhase::under_way;
         if (is_first || pod.started_at < run.started_at) run.started_at = pod.started_at;
     }
     run.finished_at = std::max(run.finished_at, pod.finished_at);

@@ -12,7 +12,8 @@ bool Session::wants_plan() const {
     const bool anybody_wants =
         state_.waiting.book().jobs_waiting() > 0 || !state_.elastic.elastic_jobs().empty();
     return resend_due_ || state_.jobs.has_dirty() ||
-           state_.maintenance.calendar().clock.drain_due || (!idle_ && anybody_wants);
+           state_.maintenance.calendar().clock.phase() == DrainPhase::due ||
+           (!idle_ && anybody_wants);
 }
 
 // One timer per job, at the earliest time at which something of it comes due.

@@ -150,7 +150,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         out.further.clear();
     };
     out.ranks_min = size.ranks;
-    if (job.nomination.until.happened()) return hold(Reason::room_claimed, job.key.name);
+    if (job.nomination.exists()) return hold(Reason::room_claimed, job.key.name);
     if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);
     if (!job.queue.exists()) return hold(Reason::queue_unknown, state_.jobs.queue_name_of(job));
     if (!state_.tree.queue_rows()[job.queue.value()].children.empty()) {
@@ -177,7 +177,8 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
                         job.key.name);
         }
     }
-    const bool may_be_tried = !leaving && job.binding.not_before <= state_.session.event_time();
+    const bool backs_off = job.binding.phase(state_.session.event_time()) == BindPhase::backing_off;
+    const bool may_be_tried = !leaving && !backs_off;
     // Once a rank has succeeded, all that it was to have must: then none is left out any more but
     // those that never began.
     const std::int32_t deferred_from = job.elastic.deferred_from;
@@ -199,8 +200,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         return hold(Reason::bind_backoff, barred->facts.key.name);
     }
     if (leaving) return hold(Reason::bind_backoff, job.key.name);
-    if (job.binding.not_before > state_.session.event_time() &&
-        !planted(PlantedBug::ignore_backoff)) {
+    if (backs_off && !planted(PlantedBug::ignore_backoff)) {
         return hold(Reason::bind_backoff, job.key.name);
     }
     if (gang && !held.is_whole()) {
@@ -210,7 +210,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         out.ranks_needed = held.missing();
         if (planted(PlantedBug::one_rank_fewer) && out.ranks_needed > 1) --out.ranks_needed;
         out.resume = out.ranks_held > 0 && !planted(PlantedBug::resume_like_others);
-    } else if (gang && in_flight && !job.gang.started) {
+    } else if (gang && in_flight && !has_started(job.gang.phase())) {
         return hold(Reason::turn, job.key.name);  // its ranks are being bound: extras come later
     }
     // Part of a round in flight and the gang not complete: the round settles first.

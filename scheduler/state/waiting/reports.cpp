@@ -33,7 +33,8 @@ void WaitingJobs::report_started(JobId id, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     const std::int64_t needed = state_.gangs.gang_size(job).value_or(0);
     const bool tells_half = planted(PlantedBug::tell_half_a_gang);
-    if (needed > 0 && !job.gang.started && !tells_half) return;  // half bound is not started
+    if (needed > 0 && !has_started(job.gang.phase()) && !tells_half)
+        return;  // half bound is not started
     ReportStarted report;
     report.job = job.key;
     std::vector<PodId> started;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"

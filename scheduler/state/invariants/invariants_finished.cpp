@@ -22,9 +22,9 @@ void verify_ends(const ClusterState& state, std::vector<Violation>& found) {
         }
         const bool is_listed = state.jobs.finished_jobs().in_full().contains(
             {job.retention.ended_at, job.arrival, id});
-        if (job.retention.phase() == RetentionPhase::in_full) ++ended;
-        if (has_ended(state, job) != job.retention.ended_at.happened() ||
-            is_listed != job.retention.ended_at.happened()) {
+        const bool is_in_full = job.retention.phase() == RetentionPhase::in_full;
+        if (is_in_full) ++ended;
+        if (has_ended(state, job) != is_in_full || is_listed != is_in_full) {
             found.push_back(
                 {"I23", name() + " has ended and is not listed so, or the other way round"});
         }

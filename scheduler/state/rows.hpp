@@ -130,7 +130,7 @@ struct PoolRow : PoolBase, PoolHoldings {
     }
 };
 
-// What somebody holds and held, and their dominant share of the pool for it.
+// What a queue or a namespace holds and held, and its dominant share of the pool for it.
 struct Account {
     Load held;
     Usage usage;
@@ -167,7 +167,7 @@ struct QueueBase {
     std::vector<ModelHolding> models;
     std::uint64_t shrinks = 1;
     std::uint64_t victims = 1;  // moves when one more of its pods could be stopped
-    Instant look_again_at;      // somebody is protected until then; or never
+    Instant look_again_at;      // a pod is protected until then; or never
     // It wants more than it is guaranteed, where guarantees hold for those only that do not: as of
     // the last Plan (demand.cpp).
     bool is_beyond_guarantee = false;
@@ -198,7 +198,7 @@ struct QueueVictims {
 struct QueueRow : QueueBase, QueueHoldings, QueueVictims {
     GpuMilli waiting;  // what its own jobs in line ask for
 
-    // What nobody may take from it, and what it may take back.
+    // What no other queue may take from it, and what it may take back.
     [[nodiscard]] GpuMilli guaranteed_now() const {
         return is_beyond_guarantee ? GpuMilli{} : guaranteed;
     }
@@ -210,8 +210,8 @@ struct QueueRow : QueueBase, QueueHoldings, QueueVictims {
     }
     // What work of it and below it holds may keep other work of those from starting.
     [[nodiscard]] bool has_limits() const { return cap() || jobs_maximum || !models.empty(); }
-    // What nobody else can have: held by it, or kept back for it, or for what is below it; and the
-    // same if what its children keep, or its own jobs hold, were `more`.
+    // What no other queue can have: held by it, or kept back for it, or for what is below it; and
+    // the same if what its children keep, or its own jobs hold, were `more`.
     [[nodiscard]] GpuMilli kept_with(GpuMilli more) const {
         return std::max(keeps, kept_below + direct.gpus + more);
     }

@@ -1,4 +1,4 @@
-// Who holds how much, in-flight binds included; what limits say about more.
+// What queues, namespaces and jobs hold, binds in flight included.
 
 #include <algorithm>
 #include <iterator>
@@ -17,7 +17,7 @@ namespace gpuctl {
 
 void Accounts::charge(PodId id, std::int64_t sign) {
     const PodRow& pod = state_.pods.rows()[id.value()];
-    if (!pod.job.exists()) return;  // foreign pods belong to nobody's quota
+    if (!pod.job.exists()) return;  // foreign pods are charged to no quota
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
     const bool is_bound = pod.bind.state != BindState::waiting;
     if (!is_bound && planted(PlantedBug::count_only_bound_in_quota)) return;
@@ -111,7 +111,7 @@ void Accounts::charge_queues(QueueId leaf, TenantId tenant, const Load& load, st
     PoolHoldings& held = state_.tree.pool_rows().holdings(row.pool, {});
     held.held += load.gpus * sign;
     held.kept += kept_more;
-    // What is kept back for others stops nobody any more once they hold it.
+    // What is kept back for other queues stops no job once these queues hold it.
     if (kept_something_back && !keeps_something_back(pool)) state_.tree.note_gain(row.pool);
 }
 

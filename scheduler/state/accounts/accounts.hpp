@@ -1,5 +1,5 @@
 #pragma once
-// Who holds how much: queues, tenants, decayed usage, budgets of GPU time, limits.
+// What queues and namespaces hold and held: decayed usage, budgets of GPU time, limits.
 //
 // Owner, thread: ClusterState's.
 

@@ -1,5 +1,5 @@
 // Budgets of GPU time: what of them is spent and committed as pods come to hold GPUs and let them
-// go, when a period is over, and who looks again then (docs/adr/0022-budgets.md).
+// go, when a period is over, and which jobs are tried again then (docs/adr/0022-budgets.md).
 
 #include "scheduler/state/accounts/budget_book.hpp"
 
@@ -13,7 +13,7 @@
 namespace gpuctl {
 namespace {
 
-// What was spent goes on where the periods stay as they were; other periods begin anew.
+// What was spent counts on where the periods are the same; other periods begin from zero.
 Budget make_budget(const BudgetPolicy& policy, const Budget* known, Instant now) {
     Budget budget{policy, Spending{policy, now}, {}};
     const bool goes_on = known != nullptr && known->policy.period == policy.period &&
@@ -213,7 +213,7 @@ void Accounts::take_budgets() {
     }
 }
 
-// A period is over, or what is left of it is short enough for somebody: who waits looks again.
+// A period is over, or what is left of it is short enough for a job: waiting jobs are tried again.
 void Accounts::turn_budgets() {
     budgets_.turn(
         state_.session.event_time(), [this](QueueId queue) { state_.tree.note_shrink(queue); },
@@ -233,7 +233,7 @@ bool Accounts::restore_budgets(const std::vector<BudgetImage>& images) {
     return budgets_.restore(state_, images);
 }
 
-// It will end at another moment than was thought.
+// The pod will end at another time than was predicted.
 void Accounts::note_other_end(const PodRow& pod, Instant end) {
     if (!pod.job.exists() || !draws(pod, state_.jobs.rows()[pod.job.value()])) return;
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
@@ -244,7 +244,7 @@ void Accounts::note_other_end(const PodRow& pod, Instant end) {
     note_room_in_limits(job);
 }
 
-// Whoever came upon a limit that it counts towards looks again.
+// Jobs that a limit stopped which this job counts towards are tried again.
 void Accounts::note_room_in_limits(const JobRow& job) {
     state_.tree.note_shrink(job.tenant);
     for (QueueId up = job.queue; up.exists(); up = state_.tree.queue_rows()[up.value()].parent) {

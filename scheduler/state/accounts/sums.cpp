@@ -38,7 +38,7 @@ void Accounts::sum_up_pools() {
     sum_up_models();
 }
 
-// Models are counted only where they are limited, so a new policy counts anew.
+// Models are counted only where they are limited, so a new policy counts again.
 void Accounts::sum_up_models() {
     for (std::uint32_t i = 0; i < state_.tree.pool_rows().size(); ++i) {
         PoolHoldings& pool = state_.tree.pool_rows().holdings(PoolId{i}, {});

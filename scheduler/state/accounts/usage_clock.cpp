@@ -36,7 +36,7 @@ void Accounts::note_usage(Account& account) {
         account.usage.note(account.held, state_.session.event_time());
 }
 
-// Whoever compares it next computes the share: most changes are followed by others before that.
+// The share is computed when it is compared next: most changes are followed by others before that.
 void Accounts::change_account(Account& account, const Load& load, std::int64_t sign) {
     note_usage(account);
     account.held.add(load, sign);

@@ -34,7 +34,7 @@ void Bindings::back_off(JobId id) {
 }
 
 // What stood in its way (a right, an admission policy) is lifted without an event that we hear, so
-// it is asked for again after the longest pause; one pod's refusal holds nobody but it and its
+// it is asked for again after the longest pause; one pod's refusal holds only this pod and its
 // gang.
 void Bindings::set_bar(PodId id, PodBar bar) {
     if (bar == PodBar::refused && planted(PlantedBug::retry_refused_at_once)) return;

@@ -22,7 +22,7 @@ void Bindings::follow_facts(PodId id) {
         return state_.pods.release(id);
     }
     if (!row.facts.node.empty()) return follow_node(id);
-    // Without a node: what we assumed or were told of a bind stays, the watch is merely behind.
+    // Without a node: what is assumed or known of a bind stays, the watch is merely behind.
     if (!row.facts.ours) {
         if (row.node.exists()) state_.pods.release(id);
         bind.state = BindState::foreign;

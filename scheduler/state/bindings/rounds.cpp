@@ -74,8 +74,8 @@ void Bindings::send_bind(PodId id, const JobRow& job, EffectList& effects) {
     row.deadline = deadline;
 }
 
-// After a restart or in a new term: every answer that never came is asked for again. While nobody
-// was there others may have taken the room, and nodes may have gone: such a bind is as one that
+// After a restart or in a new term: every answer that never came is asked for again. Meanwhile
+// other pods may have taken the room, and nodes may have gone: such a bind is as one that
 // failed, whose room is kept until it can land no more.
 void Bindings::resend_unanswered(EffectList& effects) {
     state_.session.note_resent();
@@ -174,7 +174,7 @@ void Bindings::wait_until_sure(JobId id, const PodRow& pod) {
 
 namespace {
 
-// Room that is claimed there is to come when others have gone: what is held stands before it.
+// Claimed room comes free when other pods have gone: what is held counts before it.
 bool is_overdrawn_by_claims(const ClusterState& state, const PodRow& of, const Need& need) {
     if (state.nominations.claims().empty()) return false;
     const Capacity& capacity = state.nodes.capacity();

@@ -1,5 +1,5 @@
-// How many ranks elastic jobs have (ADR 0017): what was decided, what their controllers were told,
-// and which ranks are too many. Who decides is plan/grow and plan/shrink.
+// How many ranks elastic jobs have (ADR 0017): what was decided, what was sent to their
+// controllers, and which ranks are too many. plan/elastic decides.
 
 #include <algorithm>
 #include <utility>
@@ -63,8 +63,8 @@ void ElasticJobs::restore_job(JobId id) {
     if (is_elastic(job)) elastic_jobs_.emplace(job.arrival, id);
 }
 
-// What the watch shows. It may be behind our own change; anything else was somebody else's doing
-// and is how it is now, as far as the job allows it.
+// What the watch shows. It may be behind our own change; any other size was set by another client,
+// and is the size now, as far as the job allows it.
 void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
@@ -135,8 +135,8 @@ void ElasticJobs::shrink(const std::vector<Victim>& victims, const std::string& 
     for (const auto& [key, size] : sizes) resize(state_.jobs.find_job(key), size, why, effects);
 }
 
-// Somebody does not need its ranks any more, and its controller was not told yet: it keeps those
-// that nobody else claims the room of.
+// A job does not need its ranks any more, and its controller does not know of the change yet: it
+// keeps the ranks whose room no other job claims.
 void ElasticJobs::keep_size(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
@@ -295,7 +295,7 @@ void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
     if (event.result != ResizeResult::failed) elastic.given = 0;
     mark_surplus(job);
     state_.session.set_timer(id);
-    // What the watch showed meanwhile and nobody looked at; what was read just now is newer.
+    // What the watch showed meanwhile was not looked at; what was read just now is newer.
     const bool is_read =
         event.result == ResizeResult::gone || event.result == ResizeResult::other_size;
     elastic.sent = 0;

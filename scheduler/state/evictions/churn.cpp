@@ -91,7 +91,7 @@ void Evictions::charge_eviction(PodId id) {
     }
 }
 
-// A pod that is new stands in the place of one that was moved, if one of its job was.
+// A new pod has the place of a pod that was moved, if one of its job was.
 void Evictions::take_vacancy(PodId id) {
     const PodRow& pod = state_.pods.rows()[id.value()];
     if (churn_.empty() || !pod.job.exists() || pod.facts.gang) return;

@@ -106,7 +106,7 @@ void Evictions::on(const PodEvictOutcome& event, EffectList&) {
         settle(id, event.result);
         state_.nominations.note_outcome(beneficiary, event.result);
     } else {
-        spare(id, kSparedFor);  // drop_claim() lets nobody get here
+        spare(id, kSparedFor);  // never: drop_claim() clears the beneficiary
     }
     if (!pod.is_leaving()) state_.pods.note_leaving(id);
 }

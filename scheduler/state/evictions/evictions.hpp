@@ -28,7 +28,7 @@ class Evictions {
 public:
     explicit Evictions(ClusterState& state) : state_(state) {}
 
-    void evict_postponed(JobId job, EffectList& effects);  // who could not be yet, if it is time
+    void evict_postponed(JobId job, EffectList& effects);  // those whose backoff is over
     // Has pods of the job stopped for a window, or because their node is unhealthy.
     void drain(const std::vector<PodId>& pods, EvictionCause cause, const std::string& why,
                EffectList& effects);

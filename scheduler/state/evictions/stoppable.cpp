@@ -1,5 +1,5 @@
-// Rows of the pods that may be stopped for others, and who is on his way out: what a search for
-// whom to stop begins with, kept so that it need not look at every pod.
+// Rows of the pods that may be evicted for other jobs: what a search for victims begins with, kept
+// so that it need not look at every pod.
 
 #include <utility>
 

@@ -32,7 +32,7 @@ public:
     // What makes the gang whole that a job is; absent: it is none.
     [[nodiscard]] std::optional<GangSize> gang_of(const JobRow& job) const;
     [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;  // 0: unknown
-    // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
+    // Nodes of what the job holds and keeps: its next pods are to be near them, or apart.
     void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
     // GPU models that the others of its gang are on, if it takes several: its own is one of these.
     [[nodiscard]] std::vector<std::string_view> models_of_gang(PodId pod) const;

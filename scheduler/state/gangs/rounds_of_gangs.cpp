@@ -19,7 +19,7 @@ bool is_there(const PodTable& pods, const JobRow& job) {
 }
 
 // All of it was bound when it was first seen, and some were leaving already: stopped by an admin,
-// or by one who led before and asked no more of them. It is no half of a gang that never started.
+// or by an earlier leader. It is no half of a gang that never started.
 bool ran_before(const PodTable& pods, const JobRow& job, const GangSize& size) {
     GangTally ran{size};
     bool is_leaving = false;
@@ -86,9 +86,9 @@ void Gangs::settle_gang(JobId id, EffectList& effects) {
         end_round(id);
         return;
     }
-    // Half bound. One that ran as a whole before lost a member: the rest is placed first, nobody
-    // is deleted; only who fits where it stands may have it stopped after a while (stranded.cpp).
-    // One that never did is given its time, then undone if that can be done.
+    // Half bound. A gang that ran as a whole before lost a member: the rest is placed first, no pod
+    // is deleted; only a job that fits on its room may have it evicted after a while
+    // (stranded.cpp). A gang that never ran is given its time, then undone if that can be done.
     if (gang.started && !planted(PlantedBug::roll_back_running_gangs)) {
         gang.deadline = Instant{};
         return;
@@ -128,7 +128,7 @@ void Gangs::retry_members(JobId id, EffectList& effects) {
     }
 }
 
-// Bare pods nobody would make again: those are never deleted (ruling 26).
+// No controller would make bare pods again: those are never deleted (ruling 26).
 bool Gangs::can_roll_back(const JobRow& job) const {
     return std::none_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
         const PodRow& pod = state_.pods.rows()[id.value()];

@@ -1,6 +1,6 @@
 // Gangs that ran as a whole, lost ranks and find no room for them. What they hold does no work, and
 // two of them may hold what each other needs: after a while jobs that fit there may have it
-// (docs/adr/0027). Nobody is stopped for nothing: as long as no job fits, they keep it.
+// (docs/adr/0027). As long as no job fits there, they keep it.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ Instant Gangs::stranded_from(const JobRow& job) const {
 }
 
 // One that is not in line for its ranks waits for itself: they do not exist, or are gated. Its time
-// begins when it is. Whoever was refused room then looks again.
+// begins when it is. Jobs that were refused room are tried again then.
 void Gangs::note_stranded(JobId id, const Readiness& ready) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     GangRow& gang = state_.jobs.rows().gang(id, {});
@@ -45,7 +45,7 @@ void Gangs::note_stranded(JobId id, const Readiness& ready) {
     state_.accounts.note_room_in_limits(job);
 }
 
-// It found its ranks while others were to have what it held: who was not stopped by then stays.
+// It found its ranks while another job was to have its room: ranks not evicted by then stay.
 void Gangs::keep_whole_again(const JobRow& job) {
     for (const PodId id : job.pods) {
         const PodRow& pod = state_.pods.rows()[id.value()];

@@ -13,7 +13,7 @@ namespace gpuctl {
 
 namespace {
 
-// From asking for a workload to the last moment at which that may be carried out.
+// From asking for a workload to the last time at which that may be carried out.
 constexpr Duration kCreateDeadline = Duration::seconds(30);
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// What the engine holds about a job: who it is, and one small row for each of its state machines.
+// What the engine holds about a job: its name and record, and a struct for each state machine.
 
 #include <boost/describe.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Maintenance windows, and nodes that are told to be unhealthy: which nodes take no work, who is
-// stopped for that, and when to look again (docs/adr/0020-calendar.md).
+// Maintenance windows, and nodes that are reported to be unhealthy: which nodes take no work, which
+// pods are evicted for that, and when to look again (docs/adr/0020-calendar.md).
 
 #include <algorithm>
 #include <utility>
@@ -170,8 +170,8 @@ Stay Maintenance::stay_of(const JobRow& job, const std::vector<PodId>& pods) con
     return stay;
 }
 
-// One that starts at any moment up to `delay` after `from`: the nearer a window, the more it bars,
-// and to its end everything.
+// For a job that starts at any time up to `delay` after `from`: the nearer a window, the more it
+// bars, and to its end everything.
 WindowSet Maintenance::barred(const Stay& stay, Instant from, Duration delay) const {
     const Instant last = from + delay;
     WindowSet out = 0;
@@ -232,7 +232,7 @@ void Maintenance::note_drain_outcome(const PodRow& pod, EvictResult result) {
 }
 
 // The reason why they were asked may be gone; if not, they are asked again. Until then they may be
-// stopped for others, who look again.
+// evicted for other jobs, which are tried again.
 void Maintenance::forget_postponed_drains() {
     for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
         const PodRow& pod = state_.pods.rows()[i];

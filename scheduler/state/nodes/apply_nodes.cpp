@@ -36,8 +36,8 @@ void Nodes::forget_node_if_unused(NodeId id) {
     node_slots_vacant_.insert(id.value());
 }
 
-// Ranks there may go now for who waits in another pool for a quota, or no longer; who leaves there
-// is waited for, or no longer.
+// Ranks there may be evicted now for a job that waits in another pool for a quota, or no longer; it
+// waits for terminating pods there, or no longer.
 void Nodes::note_quotas_on(const NodeRow& row) {
     if (state_.tree.pool_rows().size() == 1 || !row.pool.exists()) return;
     state_.tree.note_victims(row.pool);
@@ -48,7 +48,7 @@ void Nodes::note_quotas_on(const NodeRow& row) {
 }
 
 void Nodes::note_eligibility_change(NodeId id) {
-    // A log much longer than the table is slower to follow than to start anew.
+    // A log much longer than the table is slower to follow than to start again.
     if (eligibility_log_.size() > 2 * nodes_.size() + 1024) forget_eligibility();
     eligibility_log_.push_back(id.value());
 }
@@ -72,7 +72,7 @@ void Nodes::place_in_pool(NodeId id) {
     } else {
         capacity_.withdraw(id.value());
     }
-    state_.tree.note_gain(before);  // no room came, but what a waiting job is told changes
+    state_.tree.note_gain(before);  // no room came, but the reasons of waiting jobs change
     state_.tree.note_gain(after);
     const bool vanished = before.exists() && !state_.tree.pool_exists(before);
     if ((after.exists() && !existed) || vanished) state_.jobs.resolve_all();
@@ -143,7 +143,7 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     if (rules_changed) note_quotas_on(row);
     if (rules_changed) state_.maintenance.place_in_windows(id);
     state_.accounts.offer_to_pool(row.pool, row.facts, 1);
-    // A pool without GPUs keeps none back for anybody: that limit is gone (limits.hpp).
+    // A pool without GPUs keeps none back for any queue: that limit is gone (limits.hpp).
     const bool was_last =
         had_gpus && state_.tree.pool_rows()[row.pool.value()].offered.gpus == GpuMilli{0};
     if (was_last) state_.tree.note_gain(row.pool);

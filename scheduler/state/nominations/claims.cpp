@@ -89,7 +89,7 @@ void Nominations::drop_claim(JobId id) {
         state_.pods.release(pod_id);
         state_.bindings.unclaim(pod_id);
     }
-    // Of a claim that fell for another reason nobody knows whether they could have gone in time;
+    // Of a claim that fell for another reason it is unknown whether they could have gone in time;
     // and where none has gone, none was stopped in vain.
     const bool was_in_vain =
         job.nomination.until <= state_.session.event_time() && has_victim_gone(state_, job);
@@ -141,7 +141,7 @@ bool Nominations::is_being_moved(const JobRow& job) const {
     });
 }
 
-// Something went or changed on a node: whoever waits for that looks again.
+// Something went or changed on a node: jobs that wait for that are tried again.
 void Nominations::look_at_claims() {
     if (planted(PlantedBug::forget_claims)) return;
     for (const JobId id : claims_) state_.jobs.mark_dirty(id);
@@ -203,7 +203,7 @@ void Nominations::restore_job(JobId id) {
     if (state_.jobs.rows()[id.value()].nomination.exists()) claims_.push_back(id);
 }
 
-// Those for whom its ranks were to go look for others.
+// The jobs that its ranks were to make room for look for other victims.
 void Nominations::disappoint_claims(const JobRow& job) {
     for (const PodId id : job.pods) {
         if (state_.pods.rows()[id.value()].is_surplus) disappoint(state_.pods.rows()[id.value()]);

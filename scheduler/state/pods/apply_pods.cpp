@@ -1,4 +1,4 @@
-// Pods as the outside tells of them. What they hold follows from what they are, in one place.
+// Pods as the watch reports them. What they hold follows from what they are, in one place.
 
 #include <algorithm>
 #include <tuple>
@@ -50,7 +50,7 @@ void Pods::on(const PodObserved& event, EffectList&) {
     PodFacts facts = event.pod;
     if (facts.ours && facts.job.empty()) facts.job = std::string{kLonePodPrefix} + facts.key.name;
     if (!id.exists()) {
-        // Same name, new uid: the old incarnation is gone even if nobody said so yet.
+        // Same name, new uid: the old incarnation is gone even if that was not reported yet.
         if (const PodId old = find_pod(facts.key); old.exists()) drop_pod(old);
         Retention{state_}.forget_namesake(facts);
         id = make_pod(std::move(facts));

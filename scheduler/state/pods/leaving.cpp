@@ -60,7 +60,7 @@ Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
 }
 
 // It is on its way out, or stays after all: what leaves anyway may be so much that stopping others
-// as well makes enough room, and what stays may be what somebody waited for instead of stopping
+// as well makes enough room, and what stays may be what a job waited for instead of stopping
 // others.
 void Pods::note_leaving(PodId id) {
     const PodRow& pod = pods_[id.value()];

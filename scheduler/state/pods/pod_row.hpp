@@ -11,7 +11,7 @@
 
 namespace gpuctl {
 
-// Where a pod stands between being seen and holding a node. It counts on a node (and, when it is
+// The state of a pod between being seen and holding a node. It counts on a node (and, when it is
 // ours, in its queue and namespace) in `assumed`, `bound`, `claimed`, and in `foreign` with a
 // node.
 //

@@ -1,7 +1,8 @@
 #pragma once
 // Since when a job runs. Its run goes on while any of its pods runs, and after pods that have done
 // their part; it is over when the last that ran is stopped or fails, and the next one begins with
-// the first pod that starts then. The clocks of nodes tell, never ours: they may differ.
+// the first pod that starts then. Times are those of the nodes' clocks, never ours: they may
+// differ.
 
 #include "scheduler/state/cluster_state.hpp"
 

@@ -27,7 +27,7 @@ BOOST_DESCRIBE_STRUCT(Lateness, (), (doublings, again_at))
 enum class RunPhase : std::uint8_t { unknown, under_way, over };
 
 struct RunRow {
-    Instant started_at;          // as far as its pods do not tell any more (present_run.hpp)
+    Instant started_at;          // of pods that are gone (present_run.hpp)
     Instant earlier_runs_until;  // what began no later was of a run that is over
     Instant finished_at;
     PodPhase last_phase = PodPhase::pending;  // of the last pod that went terminal

@@ -18,9 +18,9 @@ RunTimeQuestion RunTimes::question_about(const JobRow& job) const {
 }
 
 // The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds); until it is
-// known, from its placement. Room that is only claimed has no end: nobody runs there yet. One that
-// is being deleted is gone when its grace is over: so the first in line can be promised its room,
-// and nobody behind has others stopped to take it.
+// known, from its placement. Room that is only claimed has no end: no pod runs there yet. A pod
+// that is being deleted is gone when its grace is over: so its room can be reserved for the head of
+// line, and no job behind has other pods evicted to take it.
 void RunTimes::note_end(PodId id) {
     const PodRow& row = state_.pods.rows()[id.value()];
     if (counts_work_ && row.job.exists()) work_stale_.push_back(row.job);
@@ -91,7 +91,7 @@ Duration RunTimes::progress_of(const JobRow& job) const {
     return before + std::max(state_.session.now() - begin - first.restart_cost, Duration{});
 }
 
-// Of what nobody said how long it takes nothing is counted.
+// Jobs whose run times are unknown count nothing.
 PoolId RunTimes::note_work(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     PoolWork::Part part;
@@ -116,7 +116,7 @@ PoolId RunTimes::note_work(JobId id) {
     return work_.note(id, part);
 }
 
-// Who may be stopped for whom depends on it.
+// Which pods may be evicted for which jobs depends on it.
 void RunTimes::count_work() {
     if (!counts_work_) return;
     for (const JobId id : work_stale_) {

@@ -48,8 +48,8 @@ void Session::set_timer(JobId id) {
 
 void Session::ring_timers() {
     state_.tree.note_ends_of_protection();
-    // Nobody waits any more for one that should have gone: others may be stopped instead, what was
-    // promised of it is not, and who had it stopped gives up.
+    // No job waits any more for a pod that should have gone: other pods may be evicted instead, its
+    // room is not reserved, and the job that it was evicted for gives up.
     for (PodId id = state_.pods.take_late(now_); id.exists(); id = state_.pods.take_late(now_)) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         state_.pods.note_leaving(id);
@@ -97,7 +97,7 @@ bool Session::note_leadership(bool leading, Epoch epoch) {
 }
 
 void Session::request_wake(EffectList& effects, bool again) {
-    // Whoever was asked before may be gone, even when nothing is due now: believing in that wake-up
+    // The process asked before may be gone, even when nothing is due now: believing in that wake-up
     // would keep later ones from being asked for.
     const bool believes = timers_.empty() && planted(PlantedBug::believe_in_old_wakes);
     if (again && !believes) wake_requested_ = Instant{};

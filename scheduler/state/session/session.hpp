@@ -1,5 +1,5 @@
 #pragma once
-// Time, leadership, policy, effect ids and timers: what every part stands on.
+// Time, leadership, policy, effect ids and timers: what every part uses.
 //
 // Owner, thread: ClusterState's.
 
@@ -42,7 +42,8 @@ public:
     void set_unfinished(bool unfinished) { unfinished_ = unfinished; }  // for want of tries
     [[nodiscard]] bool is_unfinished() const { return unfinished_; }
     [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
-    void request_wake(EffectList& effects, bool again = false);  // whoever was asked may be gone
+    void request_wake(EffectList& effects,
+                      bool again = false);  // again: the process asked may be gone
     // When users look it is later than the last event; no decision knows of that.
     [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
     void look(Instant now) const { looked_at_ = now; }

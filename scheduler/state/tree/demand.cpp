@@ -14,8 +14,8 @@ GpuMilli waiting_below(const ClusterState& state, QueueId id) {
     return sum;
 }
 
-// By QueueId, what those on their way out of the pool hold: whoever made them anew waits already,
-// and would count twice.
+// By QueueId, what terminating pods of the pool hold: the pods that replace them wait already, and
+// would count twice.
 std::vector<GpuMilli> leaving_below(const ClusterState& state, PoolId pool) {
     std::vector<PodId> leaving;
     state.pods.read_leaving(pool, leaving);
@@ -57,7 +57,7 @@ void QueueTree::note_demand() {
         queue.is_beyond_guarantee = !queue.is_beyond_guarantee;
         if (planted(PlantedBug::forget_new_demand)) continue;
         ++queue.shrinks;           // those of it may take back what it lent
-        note_victims(queue.pool);  // those beside it may take what it holds
+        note_victims(queue.pool);  // other queues may take what it holds
     }
 }
 

@@ -1,4 +1,4 @@
-// The tree of queues, built anew from every policy, and what it holds summed up along it.
+// The tree of queues, built from every new policy, and its reservations.
 
 #include <algorithm>
 #include <iterator>
@@ -119,7 +119,7 @@ void QueueTree::note_gain(PoolId pool) {
     state_.session.note_news();
 }
 
-// What is promised to the first in line is told anew when what it was made of changes.
+// The reservation of the head of line is explained again when what it was made of changes.
 void QueueTree::note_change(PoolId pool) {
     if (!pool.exists()) return;
     ++pools_.base(pool, {}).changes;

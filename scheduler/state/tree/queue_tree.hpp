@@ -29,11 +29,11 @@ class QueueTree {
 public:
     explicit QueueTree(ClusterState& state) : state_(state) {}
 
-    void look_again(QueueId queue, Instant at);  // its jobs may stop somebody from then on
+    void look_again(QueueId queue, Instant at);  // its jobs may preempt from then on
     void note_demand();  // once those are in line: whose guarantees hold in this Plan (demand.cpp)
     [[nodiscard]] std::vector<QueueId> with_new_demand() const;  // since then
-    void promise(PoolId pool, HeadReservation promise);          // a default one: to nobody
-    void keep_limits(PoolId pool, HeadReservation of);  // somebody behind it was refused for that
+    void promise(PoolId pool, HeadReservation promise);          // a default one: for no job
+    void keep_limits(PoolId pool, HeadReservation of);  // a job behind it was refused for that
     bool keep_limits_as(PoolId pool,
                         std::vector<HeadReservation> kept);  // all of them; true: it is news
     void note_limits_moved(PoolId pool) { ++pools_.base(pool, {}).reservations.revision; }

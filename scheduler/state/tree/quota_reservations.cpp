@@ -10,7 +10,7 @@ namespace gpuctl {
 
 namespace {
 
-// Those behind who were told before try again when something else happens.
+// Jobs behind it that were refused before are tried again when something else happens.
 bool may_tell_of_limits(PoolBase& row, Instant now) {
     constexpr std::int32_t kTimesMost = 32;  // a second
     if (now - row.reservations.reported_at >= Duration::seconds(1)) {
@@ -73,7 +73,7 @@ void QueueTree::note_victim(QueueId queue) {
     state_.session.note_news();
 }
 
-// More is left of it than was thought: who needs less may have it stopped now.
+// More remains of it than was predicted: a job that needs less may have it stopped now.
 void QueueTree::note_longer(const PodRow& pod) {
     if (!pod.job.exists() || !pod.node.exists() || !pod.facts.preemptible) return;
     const QueueId queue = state_.jobs.rows()[pod.job.value()].queue;

@@ -7,8 +7,8 @@
 namespace gpuctl {
 namespace {
 
-// Under the quota of its namespace what holds that in other pools may go, or goes already, for who
-// waits here.
+// Under the quota of its namespace what holds that in other pools may be evicted, or terminates
+// already, for a job that waits here.
 std::uint64_t offers_elsewhere(const TenantRow& tenant, const PoolTable& pools, PoolId own,
                                std::uint16_t watch) {
     if (!tenant.has_quota() || planted(PlantedBug::offer_in_its_pool_alone)) return 0;
@@ -16,7 +16,7 @@ std::uint64_t offers_elsewhere(const TenantRow& tenant, const PoolTable& pools, 
     if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.leaving;
     if ((watch & ClassBlock::kPoolVictims) == 0) return sum;
     for (std::uint32_t i = 0; i < pools.size(); ++i) {
-        // Whoever leaves there takes from what a queue is guaranteed, and ranks of that may not go.
+        // Pods that terminate there leave less than a queue is guaranteed, whose ranks may not go.
         if (PoolId{i} != own) sum += pools[i].victims + pools[i].leaving;
     }
     return sum;

@@ -1,4 +1,4 @@
-// What of a job could be placed now, or what about the job itself stands in the way. Room, quotas
+// What of a job could be placed now, or what about the job itself is in the way. Room, quotas
 // and turns come later; this looks at the job alone.
 
 #include <algorithm>
@@ -308,7 +308,7 @@ Ask WaitingJobs::ask_of(const JobRow& job, const Readiness& ready) const {
         ask.push_back(static_cast<std::uint32_t>(about.gpus.value()));
         ask.push_back(static_cast<std::uint32_t>(job.run.lateness.doublings));
         const PreemptionPolicy& policy = state_.tree.pool_rows()[job.pool.value()].preemption;
-        if (is_paced(job) && job.holding.pods > 0) {  // it has less left from moment to moment
+        if (is_paced(job) && job.holding.pods > 0) {  // it has less left all the time
             add_long(static_cast<std::int64_t>(job.arrival), ask);
         } else if (policy.mode == PreemptionMode::due && about.expected > Duration{}) {
             add_long(rounded_up(about.expected).ms(), ask);

@@ -1,4 +1,4 @@
-// What users are told of a round: that a job has started, or why it waits.
+// What is reported to users of a round: that a job has started, or why it waits.
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@ namespace gpuctl {
 
 namespace {
 
-// Kubernetes tells creation in whole seconds, cut off: for a pod seen within that second, the
-// moment it was seen is nearer to the truth.
+// Kubernetes reports creation in whole seconds, cut off: for a pod seen within that second, the
+// time at which it was seen is nearer to the truth.
 Instant waits_since(const PodRow& pod, Instant submitted_at) {
     const Instant created_at = pod.facts.created_at;
     if (!created_at.happened()) return submitted_at;
@@ -69,8 +69,8 @@ void WaitingJobs::forget_start(PodId id) {
     state_.pods.rows().report(id, {}).start_reported = true;
 }
 
-// Tells each waiting pod why its job waits, when that is news to it: another reason, another
-// subject, others who refuse; or a rank that came after the others were told.
+// Reports for each waiting pod why its job waits, when that is new: another reason, another
+// subject, other nodes that refuse; or a rank that came after the last report.
 void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& effects) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     std::string story;
@@ -78,7 +78,7 @@ void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& 
     writer.write(explanation.reason);
     writer.write(explanation.subject);
     writer.write(explanation.tallies);
-    // Moved by pods that come and go, not by time: each of the others is told then.
+    // Moved by pods that come and go, not by time: it is reported for the other pods then, too.
     if (explanation.reason == Reason::gang_incomplete || explanation.reason == Reason::gated) {
         writer.write(explanation.facts);
     }

@@ -11,7 +11,7 @@ namespace gpuctl {
 void Workloads::on(const JobSubmitted& event, EffectList& effects) {
     const JobRecord& record = event.job;
     // The API refuses a name that is taken; one that slips through must not take another's place.
-    // One that the cluster refused for good never was a job: it is written anew.
+    // One that the cluster refused for good never was a job: it is written again.
     if (const FinishedJob* past = state_.jobs.finished_jobs().find(record.spec.key);
         past && !past->uid.empty()) {
         if (!past->never_made && !planted(PlantedBug::finished_names_are_free)) return;
@@ -94,7 +94,7 @@ void Workloads::on(const WorkloadOutcome& event, EffectList& effects) {
         const bool may_come_back = workload.state == WorkloadState::deleting &&
                                    workload.create_lands_until.happened() &&
                                    workload.create_lands_until >= state_.session.event_time();
-        if (may_come_back) {  // then it must go once more, or nobody would ever take it away
+        if (may_come_back) {  // then it must be deleted once more, or it would stay for ever
             workload.due = true;
             workload.not_before = workload.create_lands_until + Duration{1};
             send_later(state_.jobs.rows()[id.value()]);
@@ -128,7 +128,7 @@ void Workloads::on(const WorkloadObserved& event, EffectList&) {
     state_.elastic.note_size(id, event.workload.replicas);
 }
 
-// Somebody else took it away: a user with kubectl, or Kubernetes after its time to live. The API
+// Another client took it away: a user with kubectl, or Kubernetes after its time to live. The API
 // server decides what exists (ruling 22), so the record goes; pods that are left go by themselves.
 void Workloads::on(const WorkloadRemoved& event, EffectList&) {
     const JobId id = state_.jobs.find_job(event.key);

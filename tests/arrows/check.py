@@ -1,8 +1,9 @@
 """check.py missing|refused|present WHAT COMPILER ARGS...: exit 0 when the compiler agrees.
 
-missing: it does not find the header WHAT. refused: an error names WHAT. present: it compiles.
+missing: it does not find the header WHAT. refused: an error matches WHAT. present: it compiles.
 """
 
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ agrees = {
     "present": done.returncode == 0,
     "missing": done.returncode != 0 and lacks_header,
     "refused": done.returncode != 0 and any(
-        "error:" in line and what in line for line in done.stderr.splitlines()),
+        "error:" in line and re.search(what, line) for line in done.stderr.splitlines()),
 }
 if agrees[verdict]:
     sys.exit(0)

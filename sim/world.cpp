@@ -43,7 +43,7 @@ World read_world(const Engine& engine) {
     };
     for (const auto& [key, job] : engine.state().jobs.finished_jobs().by_key()) add_ended(job);
     for (const auto& [key, id] : engine.state().jobs.jobs_by_key()) {
-        if (const auto& past = engine.state().job(id).run.past) add_ended(*past);
+        if (const auto& past = engine.state().job(id).retention.past) add_ended(*past);
     }
     return world;
 }

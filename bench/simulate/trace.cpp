@@ -44,9 +44,10 @@ void print_quota_reservations(const ClusterState& state,
 void print_sizes(const ClusterState& state, std::map<ObjectKey, std::string>& last_printed) {
     for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
         const JobRow& job = state.job(id);
-        std::string size = std::to_string(job.elastic.wanted) + " ranks wanted, its workload has " +
-                           std::to_string(job.elastic.size) +
-                           (job.elastic.in_flight ? ", resize in flight" : "");
+        std::string size =
+            std::to_string(job.elastic.wanted) + " ranks wanted, its workload has " +
+            std::to_string(job.elastic.size) +
+            (job.elastic.phase() == ElasticPhase::in_flight ? ", resize in flight" : "");
         std::string& before = last_printed[job.key];
         if (size == before) continue;
         before = std::move(size);

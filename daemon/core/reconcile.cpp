@@ -50,7 +50,7 @@ void Reconciler::add_vanished_ends(const ClusterState& state, std::vector<Event>
         }
     };
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
-        if (state.job(id).run.past) add_pods(state.job(id).run.past->ended_pods);
+        if (state.job(id).retention.past) add_pods(state.job(id).retention.past->ended_pods);
     }
     for (const auto& [key, job] : state.jobs.finished_jobs().by_key()) {
         add_pods(job.ended_pods);

@@ -91,8 +91,7 @@ void EntryReader::add_wait(const ClusterState& state, JobId id, JobEntry& entry)
         entry.waits = WaitKind::in_queue;
         return;
     }
-    if (entry.load.waits || entry.load.gpus_claimed > GpuMilli{} ||
-        job.nomination.until.happened()) {
+    if (entry.load.waits || entry.load.gpus_claimed > GpuMilli{} || job.nomination.exists()) {
         state.waiting.read_readiness(id, ready_);
         if (ready_.waits) {
             entry.held = ready_.hold;
@@ -100,7 +99,7 @@ void EntryReader::add_wait(const ClusterState& state, JobId id, JobEntry& entry)
             return;
         }
     }
-    if (!job.record && !job.gang.started) return;
+    if (!job.record && !has_started(job.gang.phase())) return;
     if (const auto missing = explain_missing_pods(state, job)) entry.held = missing->reason;
 }
 

@@ -10,7 +10,7 @@ constexpr int kNamePartsMost = 6;
 }  // namespace
 
 Listing::Listing(ClusterState& state) : state_(state) {
-    state_.jobs.changes().collect();
+    state_.jobs.changes(Key<Listing>{}).collect();
     build();
 }
 
@@ -37,9 +37,10 @@ void Listing::build() {
 void Listing::refresh(std::uint64_t revision) {
     revision_ = revision;
     if (behind() == 0) return;
-    state_.jobs.changes().jobs().take(changed_);
+    StateChanges& changes = state_.jobs.changes(Key<Listing>{});
+    changes.jobs().take(changed_);
     changed_summaries_.clear();
-    changed_summaries_.swap(state_.jobs.changes().summaries());
+    changed_summaries_.swap(changes.summaries());
     // A name belongs to a job or to a summary: remove the old entry before the new one is added.
     const FinishedJobs& finished = state_.jobs.finished_jobs();
     for (const ObjectKey& key : changed_summaries_) {
@@ -123,7 +124,7 @@ void Listing::read_with_pod(std::string_view namespace_name, std::string_view po
 
 const PoolSums& Listing::pools() {
     if (!state_.jobs.changes().nodes().empty()) {
-        state_.jobs.changes().nodes().take(changed_nodes_);
+        state_.jobs.changes(Key<Listing>{}).nodes().take(changed_nodes_);
         for (const NodeId id : changed_nodes_) pools_.put(id, glance_at(state_, id));
     }
     return pools_;

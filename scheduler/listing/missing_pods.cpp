@@ -37,7 +37,7 @@ fact::PodsMissing cause_of(const JobRow& job, bool one_failed) {
 // For a gang that ran, holds capacity, and has no waiting pod.
 std::optional<Explanation> explain_missing_ranks(const ClusterState& state, const JobRow& job) {
     const std::optional<GangSize> size = state.gangs.gang_of(job);
-    if (!size || size->ranks <= 0 || !job.gang.started) return std::nullopt;
+    if (!size || size->ranks <= 0 || !has_started(job.gang.phase())) return std::nullopt;
     GangTally there{*size};
     there.add(job.gang.finished);
     bool one_holds = false;

@@ -100,7 +100,7 @@ void Commit::refuse(JobId job, Reason hold, Explanation explanation) {
 }
 
 void Commit::await_budget(JobId job, const LimitHit& budget) {
-    state_.accounts.budgets_for_planning().await(state_.job(job), budget, state_.now());
+    state_.accounts.await_budget(state_.job(job), budget);
 }
 
 void Commit::report(JobId job, Explanation explanation) {

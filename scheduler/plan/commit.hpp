@@ -24,7 +24,7 @@ public:
     [[nodiscard]] const ClusterState& state() const { return state_; }
     [[nodiscard]] const CyclePlan& plan() const { return plan_; }  // so far
     // For searches, which decide nothing.
-    [[nodiscard]] Overlay overlay() { return {state_, state_.nodes.capacity_for_planning()}; }
+    [[nodiscard]] Overlay overlay() { return {state_, state_.nodes.capacity(Key<Commit>{})}; }
 
     // --- begin and end of a cycle ---
     [[nodiscard]] std::vector<JobId> take_changed_jobs();

@@ -1,10 +1,10 @@
 #pragma once
 // Which jobs and nodes have changed since an index over the state was last brought up to date. Each
 // is noted once, however often it changes; nothing is noted until the first reader asks for it, so
-// that a state that nobody reads pays for a test of a flag.
+// that a state without a reader pays for a test of a flag.
 //
 // A job is noted when its row, a pod of it or its place in a queue changes, when it is made and
-// when it is gone: whoever reads looks at the row and tells a vacant or reused one by its arrival.
+// when it is gone: the reader looks at the row, and knows a vacant or reused one by its arrival.
 // No part of the image. Owner, thread: ClusterState's.
 
 #include <cstdint>
@@ -55,8 +55,11 @@ public:
     }
 
     [[nodiscard]] ChangedIds<JobId>& jobs() { return jobs_; }
+    [[nodiscard]] const ChangedIds<JobId>& jobs() const { return jobs_; }
     [[nodiscard]] ChangedIds<NodeId>& nodes() { return nodes_; }
+    [[nodiscard]] const ChangedIds<NodeId>& nodes() const { return nodes_; }
     [[nodiscard]] std::vector<ObjectKey>& summaries() { return summaries_; }
+    [[nodiscard]] const std::vector<ObjectKey>& summaries() const { return summaries_; }
 
 private:
     bool collects_ = false;

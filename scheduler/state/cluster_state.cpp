@@ -8,19 +8,9 @@
 #include <algorithm>
 
 namespace gpuctl {
-namespace {
-
-// Its answer is not known, so that it may be carried out as late as its deadline.
-void give_up_creation(JobRow& job) {
-    job.workload.create_lands_until =
-        std::max(job.workload.create_lands_until, job.workload.create_deadline);
-    job.workload.create_deadline = Instant{};
-}
-
-}  // namespace
 
 ClusterState::ClusterState() {
-    nodes.capacity().reserve_pod_slots(session.policy().pods_reserved_per_node);
+    nodes.reserve_pod_slots(session.policy().pods_reserved_per_node);
     (void)tree.pool_named(kDefaultPool);
 }
 
@@ -41,7 +31,7 @@ struct ClusterState::Router {
     void operator()(const PolicyChanged& event) const { state.tree.on(event, effects); }
     void operator()(const BindOutcome& event) const { state.bindings.on(event, effects); }
     void operator()(const PodDeleteOutcome& event) const { state.bindings.on(event, effects); }
-    void operator()(const PodEvictOutcome& event) const { state.nominations.on(event, effects); }
+    void operator()(const PodEvictOutcome& event) const { state.evictions.on(event, effects); }
     void operator()(const WorkloadOutcome& event) const { state.workloads.on(event, effects); }
     void operator()(const WorkloadObserved& event) const { state.workloads.on(event, effects); }
     void operator()(const WorkloadRemoved& event) const { state.workloads.on(event, effects); }
@@ -60,9 +50,7 @@ void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     accounts.finish_ticks();
     if (!accounts.budgets().empty() && accounts.budgets().turns_at() <= session.event_time())
         accounts.turn_budgets();
-    if (maintenance.calendar().clock.turns_at.happened() &&
-        maintenance.calendar().clock.turns_at <= session.event_time())
-        maintenance.turn_calendar();
+    if (maintenance.calendar().clock.turns(session.event_time())) maintenance.turn_calendar();
     session.ring_timers();
     std::visit(Router{*this, effects}, event);
     Retention{*this}.settle(effects);
@@ -70,36 +58,23 @@ void ClusterState::apply(const Event& event, Instant now, EffectList& effects) {
     if (session.leading()) session.request_wake(effects, false);
 }
 
-void ClusterState::on(const CacheSynced&, EffectList&) {
-    session.synced() = true;
-    session.resend_due() = true;
-}
+void ClusterState::on(const CacheSynced&, EffectList&) { session.note_synced(); }
 
 void ClusterState::on(const LeadershipChanged& event, EffectList& effects) {
-    const bool is_new_term =
-        event.leading && (!session.leading() || event.epoch != session.epoch());
-    session.leading() = event.leading;
-    session.epoch() = event.epoch;
-    if (!is_new_term) return;
+    if (!session.note_leadership(event.leading, event.epoch)) return;
     // What an earlier term sent may or may not have arrived. Binds stay assumed and are sent again
     // by the next Plan; workloads at once. Both are idempotent by uid.
-    session.resend_due() = true;
     for (const auto& [key, id] : jobs.job_ids()) {
-        JobRow& job = jobs.rows()[id.value()];
         if (planted(PlantedBug::forget_open_workloads)) break;
-        give_up_creation(job);
-        if (job.workload.in_flight) job.workload.due = true;
-        job.workload.in_flight = false;
-        if (job.workload.due) workloads.send_later(job);
-        if (job.elastic.in_flight) jobs.mark_dirty(id);
-        job.elastic.in_flight = false;
+        workloads.forget_answer(id);
+        elastic.forget_answer(id);
     }
     workloads.send_due_workloads(effects);
     if (!planted(PlantedBug::forget_wake_in_a_new_term)) session.request_wake(effects, true);
 }
 
 void ClusterState::on(const WokeUp&, EffectList& effects) {
-    session.wake_requested() = Instant{};
+    session.note_woken();
     if (!session.leading()) return;
     workloads.send_due_workloads(effects);
 }

@@ -77,7 +77,6 @@ private:
     void on(const CacheSynced& event, EffectList& effects);
     void on(const LeadershipChanged& event, EffectList& effects);
     void on(const WokeUp& event, EffectList& effects);
-    void restore_jobs(const std::vector<JobImage>& images);
 };
 
 }  // namespace gpuctl

@@ -1,5 +1,5 @@
 #pragma once
-// What the planner tells ClusterState, and what it asks of a job first.
+// What the planner hands to ClusterState, and what it reads of a job first.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ struct Placement {
 };
 
 // When budgets of GPU time are asked whether a round may begin. Room that was claimed was granted
-// by them when it was: what they said then is a promise, as to what runs (ADR 0022).
+// by them when it was: what they granted then holds, as for running jobs (ADR 0022).
 enum class LetIn : std::uint8_t { now, when_claimed };
 
 // One to be stopped for another job, and what that costs.
@@ -52,7 +52,7 @@ struct Readiness {
     std::int64_t ranks_gated = 0;
     // Of the gang: those that lack ranks, by what holds, or while not all exist by what is there.
     std::vector<RoleShort> roles_short;
-    // Of an elastic job: ranks beyond all that it has. They are placed when nobody waits who could
+    // Of an elastic job: ranks beyond all that it has. They are placed when no job waits that could
     // use the room, and are not among `pods`.
     std::vector<PodId> further;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// The rows of ClusterState's tables. Plain data: who may change them is ClusterState's business.
+// The rows of ClusterState's tables. Any code may read them. Each struct of a row is written by one
+// part only, which the table of the row names (table.hpp, ADR 0037).
 
 #include <algorithm>
 #include <boost/describe.hpp>
@@ -31,11 +32,15 @@
 
 namespace gpuctl {
 
-struct NodeRow {
+// What the part Nodes keeps of a node.
+struct NodeBase {
     bool live = false;   // the slot is in use
     bool known = false;  // observed; else only pods speak of it
     NodeFacts facts;     // only the name when not known
     PoolId pool;
+};
+
+struct NodeRow : NodeBase {
     WindowSet windows = 0;  // that it is in
     std::vector<PodId> pods;
 };
@@ -66,7 +71,16 @@ struct ModelRoom {
     friend bool operator==(const ModelRoom&, const ModelRoom&) = default;
 };
 
-struct PoolRow {
+template <typename Rooms>
+auto* room_of(Rooms& rooms, std::string_view model) {
+    const auto found = std::find_if(rooms.begin(), rooms.end(), [&](const ModelRoom& room) {
+        return same_gpu_model(room.model, model);
+    });
+    return found == rooms.end() ? nullptr : &*found;
+}
+
+// What the policy says of a pool, its reservations, and counters of its changes.
+struct PoolBase {
     std::string name;
     std::int64_t nodes = 0;  // known ones
     bool in_policy = false;
@@ -80,31 +94,35 @@ struct PoolRow {
         const auto& others = reservations.under_limits;
         return is_it(reservations.head) || std::any_of(others.begin(), others.end(), is_it);
     }
-    std::uint64_t gains = 1;    // moves when something here may now fit that did not
-    std::uint64_t changes = 1;  // moves with every change of what is free
-    std::uint64_t victims = 1;  // moves when more could be taken back from a queue of it
-    std::uint64_t leaving = 1;  // moves when a pod on its nodes gets on its way out, or stays
-    std::int64_t stoppable_without_gpus = 0;  // pods of its queues
-    std::vector<QueueId> queues;              // of the policy, by name, "default" among them
-    std::vector<QueueId> roots;               // those directly below it, by name
+    std::uint64_t gains = 1;      // moves when something here may now fit that did not
+    std::uint64_t changes = 1;    // moves with every change of what is free
+    std::uint64_t victims = 1;    // moves when more could be taken back from a queue of it
+    std::uint64_t leaving = 1;    // moves when a pod on its nodes gets on its way out, or stays
+    std::vector<QueueId> queues;  // of the policy, by name, "default" among them
+    std::vector<QueueId> roots;   // those directly below it, by name
     QueueOrder order = QueueOrder::fair_share;
+    std::int32_t reserve_percent = 0;
+    GpuMilli reserve_gpus;
+};
+
+// What a pool has, and what is held of it.
+struct PoolHoldings {
     Load offered;                        // by its known nodes: what shares are shares of
     bool shares_stale = false;           // `offered` changed since they were computed
     GpuMilli held;                       // by its queues
     GpuMilli kept;                       // with what they keep back
     std::vector<ModelRoom> models_kept;  // by the policy, in the order of its queues
     // Null: no queue of it keeps any of the model back.
-    ModelRoom* kept_of(std::string_view model) {
-        const auto found = std::find_if(models_kept.begin(), models_kept.end(), [&](auto& room) {
-            return same_gpu_model(room.model, model);
-        });
-        return found == models_kept.end() ? nullptr : &*found;
+    ModelRoom* kept_of(std::string_view model) { return room_of(models_kept, model); }
+    [[nodiscard]] const ModelRoom* kept_of(std::string_view model) const {
+        return room_of(models_kept, model);
     }
-    GpuMilli held_by_growing;  // of `held`: by what may use the reserve
-    std::int32_t reserve_percent = 0;
-    GpuMilli reserve_gpus;
+    GpuMilli held_by_growing;              // of `held`: by what may use the reserve
     std::vector<GpuMilli> held_by_tenant;  // by TenantId
+};
 
+struct PoolRow : PoolBase, PoolHoldings {
+    std::int64_t stoppable_without_gpus = 0;  // pods of its queues
     // Whole GPUs, rounded down; never more than there are.
     [[nodiscard]] GpuMilli reserve() const {
         const GpuMilli part{offered.gpus.value() / 100 * reserve_percent};
@@ -112,7 +130,7 @@ struct PoolRow {
     }
 };
 
-// What somebody holds and held, and their dominant share of the pool for it.
+// What a queue or a namespace holds and held, and its dominant share of the pool for it.
 struct Account {
     Load held;
     Usage usage;
@@ -127,7 +145,8 @@ struct ModelHolding {
     GpuMilli keeps;    // of its guarantee, not lent while it is idle
 };
 
-struct QueueRow {
+// A queue's place in the tree, what the policy says of it, and counters of its changes.
+struct QueueBase {
     PoolId pool;
     std::string name;
     bool in_policy = false;
@@ -146,30 +165,40 @@ struct QueueRow {
     std::optional<std::int64_t> jobs_maximum;
     std::optional<GpuMilli> gpus_per_job_maximum;
     std::vector<ModelHolding> models;
+    std::uint64_t shrinks = 1;
+    std::uint64_t victims = 1;  // moves when one more of its pods could be stopped
+    Instant look_again_at;      // a pod is protected until then; or never
+    // It wants more than it is guaranteed, where guarantees hold for those only that do not: as of
+    // the last Plan (demand.cpp).
+    bool is_beyond_guarantee = false;
+};
+
+// What the jobs of a queue hold.
+struct QueueHoldings {
     // Charged to it by name: what its own jobs hold, and how many jobs those are.
     Load direct;
     GpuMilli claimed;  // of `direct`: what others are still being stopped for
-    GpuMilli waiting;  // what its own jobs in line ask for
     std::int64_t jobs_direct = 0;
     // The same with every queue below it.
     Account account;
     std::int64_t jobs_held = 0;
     GpuMilli kept_below;             // what its children keep
     std::vector<Account> by_tenant;  // of `direct`, by TenantId
-    std::uint64_t shrinks = 1;
+};
+
+// The pods of a queue that may be stopped.
+struct QueueVictims {
     // Pods of its jobs that hold something and may be stopped for others, by priority; a priority
     // once seen stays, with zero.
     std::map<std::int32_t, std::int64_t> preemptible;
-    std::vector<StoppablePod> stoppable;  // the same pods, in no order
-    std::int64_t stoppable_without_gpus =
-        0;                      // of them, for whatever reason; their pool has the sum
-    std::uint64_t victims = 1;  // moves when one more of them could be stopped
-    Instant look_again_at;      // somebody is protected until then; or never
-    // It wants more than it is guaranteed, where guarantees hold for those only that do not: as of
-    // the last Plan (demand.cpp).
-    bool is_beyond_guarantee = false;
+    std::vector<StoppablePod> stoppable;      // the same pods, in no order
+    std::int64_t stoppable_without_gpus = 0;  // of them, for any reason; their pool has the sum
+};
 
-    // What nobody may take from it, and what it may take back.
+struct QueueRow : QueueBase, QueueHoldings, QueueVictims {
+    GpuMilli waiting;  // what its own jobs in line ask for
+
+    // What no other queue may take from it, and what it may take back.
     [[nodiscard]] GpuMilli guaranteed_now() const {
         return is_beyond_guarantee ? GpuMilli{} : guaranteed;
     }
@@ -181,15 +210,16 @@ struct QueueRow {
     }
     // What work of it and below it holds may keep other work of those from starting.
     [[nodiscard]] bool has_limits() const { return cap() || jobs_maximum || !models.empty(); }
-    // What nobody else can have: held by it, or kept back for it, or for what is below it; and the
-    // same if what its children keep, or its own jobs hold, were `more`.
+    // What no other queue can have: held by it, or kept back for it, or for what is below it; and
+    // the same if what its children keep, or its own jobs hold, were `more`.
     [[nodiscard]] GpuMilli kept_with(GpuMilli more) const {
         return std::max(keeps, kept_below + direct.gpus + more);
     }
     [[nodiscard]] GpuMilli kept() const { return kept_with(GpuMilli{}); }
 };
 
-struct TenantRow {
+// What the policy says of a namespace, and counters of its changes.
+struct TenantBase {
     std::string name;
     std::int64_t weight = 1;
     std::optional<GpuMilli> gpu_maximum;
@@ -197,14 +227,20 @@ struct TenantRow {
     std::optional<Bytes> memory_maximum;
     std::string queue;
     std::vector<std::pair<PoolId, GpuMilli>> pool_quotas;
-    GpuMilli gpus_held;
-    CpuMilli cpu_held;
-    Bytes memory_held;
     std::uint64_t shrinks = 1;
     std::uint64_t leaving = 1;  // moves when pods of it begin to leave, or stay after all
     // Of all pools together.
     [[nodiscard]] bool has_quota() const { return gpu_maximum || cpu_maximum || memory_maximum; }
     [[nodiscard]] bool has_limits() const { return has_quota() || !pool_quotas.empty(); }
 };
+
+// What the pods of a namespace hold.
+struct TenantHoldings {
+    GpuMilli gpus_held;
+    CpuMilli cpu_held;
+    Bytes memory_held;
+};
+
+struct TenantRow : TenantBase, TenantHoldings {};
 
 }  // namespace gpuctl

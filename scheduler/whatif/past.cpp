@@ -73,7 +73,8 @@ void PastCollector::forget_refused(const Event& event) {
         if (!deletion->deleted) told_to_stop_.erase(deletion->uid);
     } else if (const auto* resize = std::get_if<WorkloadResizeOutcome>(&event)) {
         const JobId job = engine_.state().jobs.find_job(resize->key);
-        if (!job.exists() || engine_.state().job(job).elastic.in_flight) return;
+        if (!job.exists() || engine_.state().job(job).elastic.phase() == ElasticPhase::in_flight)
+            return;
         sizes_[resize->key] = engine_.state().job(job).elastic.size;
     }
 }

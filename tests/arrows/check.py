@@ -1,13 +1,22 @@
-"""check.py missing|present HEADER COMPILER ARGS...: exit 0 when the compiler agrees."""
+"""check.py missing|refused|present WHAT COMPILER ARGS...: exit 0 when the compiler agrees.
 
+missing: it does not find the header WHAT. refused: an error matches WHAT. present: it compiles.
+"""
+
+import re
 import subprocess
 import sys
 
-verdict, header, *command = sys.argv[1:]
+verdict, what, *command = sys.argv[1:]
 done = subprocess.run(command, capture_output=True, text=True, check=False)
-compiled = done.returncode == 0
-lacks_header = f"{header}: No such file" in done.stderr or f"'{header}' file not found" in done.stderr
-if verdict == "present" and compiled or verdict == "missing" and lacks_header and not compiled:
+lacks_header = f"{what}: No such file" in done.stderr or f"'{what}' file not found" in done.stderr
+agrees = {
+    "present": done.returncode == 0,
+    "missing": done.returncode != 0 and lacks_header,
+    "refused": done.returncode != 0 and any(
+        "error:" in line and re.search(what, line) for line in done.stderr.splitlines()),
+}
+if agrees[verdict]:
     sys.exit(0)
-print(f"{header} should be {verdict} here; the compiler said:\n{done.stderr}")
+print(f"{what} should be {verdict} here; the compiler said:\n{done.stderr}")
 sys.exit(1)

@@ -5,6 +5,7 @@
 
 #include "property/can_place.hpp"
 #include "scheduler/base/rng.hpp"
+#include "scheduler/plan/commit.hpp"
 #include "scheduler/plan/preempt/eviction_search.hpp"
 #include "scheduler/plan/preempt/preempt.hpp"
 #include "scheduler/state/image/image.hpp"
@@ -199,7 +200,10 @@ TEST(Victims, for_one_pod_are_the_same_whether_all_are_read_or_only_the_likelies
             ClusterState::from_image(world.state().image());
         ASSERT_TRUE(made.has_value());
         const std::unique_ptr<ClusterState> state = std::move(*made);
-        const Overlay overlay{*state, state->nodes.capacity_for_planning()};
+        EffectList effects;
+        CyclePlan plan;
+        Commit commit{*state, effects, plan};
+        const Overlay overlay = commit.overlay();
         const PodId pod = state->pods.find_pod("own-0");
         const JobId id = state->pod(pod).job;
         Candidates all;

@@ -232,7 +232,8 @@ private:
             const PodFacts& evicted = pods.at(eviction->pod.uid);
             const bool is_drained = eviction->beneficiary == ObjectKey{};
             const JobId job = engine.state().jobs.find_job(eviction->job);
-            const bool is_stranded = job.exists() && engine.state().job(job).gang.is_stranded;
+            const bool is_stranded =
+                job.exists() && gives_way(engine.state().job(job).gang.phase());
             const JobId by = engine.state().jobs.find_job(eviction->beneficiary);
             const bool is_for_priority = evicted.preemptible_is_default && by.exists() &&
                                          engine.state().job(by).priority > evicted.priority;

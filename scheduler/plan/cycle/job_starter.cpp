@@ -136,7 +136,7 @@ bool note_quota_moved(Commit& commit, const PoolTurn& turn, JobId id) {
 void JobStarter::refresh(Commit& commit, JobId job) {
     const ClusterState& state = commit.state();
     Readiness& ready = buffers_.ready;
-    if (state.job(job).nomination.until.happened()) settle_claim(commit, job);
+    if (state.job(job).nomination.exists()) settle_claim(commit, job);
     commit.refresh(job, ready);
     if (!ready.waits) return;
     if (ready.hold != Reason::none) {

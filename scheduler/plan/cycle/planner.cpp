@@ -50,7 +50,7 @@ void Planner::refresh_changed_jobs(Commit& commit) {
 
 bool Planner::drain(Commit& commit) {
     const Calendar& calendar = commit.state().maintenance.calendar();
-    const bool is_due = calendar.clock.drain_due || !calendar.nodes.empty();
+    const bool is_due = calendar.clock.phase() == DrainPhase::due || !calendar.nodes.empty();
     return is_due && drain_nodes(commit);
 }
 

@@ -45,7 +45,7 @@ bool may_stay(const ClusterState& state, const JobRow& job, const Placement& cla
 // Complete, on nodes that may still be used, for pods that still wait, and the job is not deleted.
 bool is_sound(const ClusterState& state, const JobRow& job, const std::vector<Placement>& claimed) {
     if (static_cast<std::int64_t>(claimed.size()) != job.nomination.pods ||
-        job.nomination.victim_refused) {
+        job.nomination.phase() == NominationPhase::worthless) {
         return false;
     }
     if (job.workload.state == WorkloadState::deleting) return false;

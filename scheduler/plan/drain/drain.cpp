@@ -68,7 +68,7 @@ bool is_asked(const ClusterState& state, const PodRow& pod) {
     if (pod.is_leaving() || pod.bind.delete_in_flight) return true;
     if (pod.eviction.state == EvictionState::none) return false;
     return pod.eviction.beneficiary != ObjectKey{} ||
-           state.maintenance.calendar().clock.drain_again_at.happened();
+           state.maintenance.calendar().clock.has_postponed();
 }
 
 std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
@@ -99,7 +99,7 @@ std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
 bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(id);
-    if (!ElasticJobs::is_elastic(job) || job.elastic.not_before > state.now()) return false;
+    if (!ElasticJobs::is_elastic(job) || job.elastic.is_paused(state.now())) return false;
     std::int32_t lowest = kRanksMaximum;
     for (const PodId pod : of.pods) lowest = std::min(lowest, state.pod(pod).facts.rank);
     const auto least = std::max<std::int64_t>(state.gangs.gang_size(job).value_or(1), 1);

@@ -259,7 +259,7 @@ void Grower::find_growing(const ClusterState& state) {
         }
         if (one.is_by_gain) continue;  // the size that it was given is its own
         const bool may_grow = elastic.wanted == elastic.size && elastic.wanted == ranks.there &&
-                              elastic.grow_from <= state.now() && elastic.not_before <= state.now();
+                              elastic.grow_from <= state.now() && !elastic.is_paused(state.now());
         if (may_grow) one.more = job.record->spec.replicas_max - ranks.there;
     }
 }

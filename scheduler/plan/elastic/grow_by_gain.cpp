@@ -90,8 +90,8 @@ void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_
         }
     }
     SizeChoice choice = choice_of(state, job, left_);
-    how.starts = !job.gang.started || !one.further.empty();
-    const bool is_heard = elastic.not_before <= state.now();
+    how.starts = !has_started(job.gang.phase()) || !one.further.empty();
+    const bool is_heard = !elastic.is_paused(state.now());
     if (how.starts) {
         const auto made = static_cast<std::int32_t>(one.further.size());
         choice.most = made > 0 ? choice.now + made : spec.replicas_max;
@@ -177,7 +177,7 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
     // The requested size that other jobs do not have yet is theirs.
     for (const Grown& one : jobs_) {
         const JobRow& job = state.job(one.job);
-        if (!one.further.empty() || !job.gang.started) continue;
+        if (!one.further.empty() || !has_started(job.gang.phase())) continue;
         const std::int64_t to_come = job.elastic.wanted - state.elastic.ranks_of(job).there;
         for (std::int64_t i = 0; i < to_come; ++i) {
             if (!lay_out(one.job, job.pods.front(), 1)) break;

@@ -36,7 +36,7 @@ std::vector<PodId> surplus_of(const ClusterState& state, const JobRow& job) {
     std::vector<PodId> out;
     const ElasticRanks ranks = state.elastic.ranks_of(job);
     if (!ranks.is_settled || ranks.is_ending) return out;
-    if (job.elastic.not_before > state.now()) return out;  // its controller would ignore a request
+    if (job.elastic.is_paused(state.now())) return out;  // its controller would ignore a request
     std::int64_t least = std::max<std::int64_t>(state.gangs.gang_size(job).value_or(1), 1);
     if (planted(PlantedBug::shrink_below_the_minimum)) --least;
     for (auto entry = job.pods.rbegin(); entry != job.pods.rend(); ++entry) {

@@ -238,8 +238,8 @@ SizeChoice choice_of(const ClusterState& state, const JobRow& job, WorkLeft& lef
     out.left = left.time_left(state, state.run_times.question_about(job),
                               state.run_times.progress_of(job));
     out.restart_again = spec.restart_cost > Duration{} ? spec.restart_cost : kRestartAssumed;
-    out.now = job.gang.started ? state.elastic.ranks_of(job).there
-                               : static_cast<std::int32_t>(job.holding.pods);
+    out.now = has_started(job.gang.phase()) ? state.elastic.ranks_of(job).there
+                                            : static_cast<std::int32_t>(job.holding.pods);
     out.least = out.most = out.now;
     // A job that does not run with its aim pays for a start with any aim.
     const bool runs = elastic.paced_ranks == out.now;

@@ -161,7 +161,7 @@ void add_bind_trouble(const ClusterState& state, const JobRow& job, Explanation&
         out.facts = {std::move(*bar)};
         return;
     }
-    if (job.binding.not_before <= state.now()) {
+    if (job.binding.phase(state.now()) == BindPhase::ready) {
         out.facts = {fact::Waits{fact::WaitsFor::rollback}};
         return;
     }

@@ -19,12 +19,12 @@ bool may_stop(const JobRow& job, const JobRow& other) {
     if (planted(PlantedBug::stop_no_stranded_gangs)) return false;
     // A change since this Plan began removed it from the line: it is terminating, or its room is
     // being released.
-    return other.gang.is_stranded && other.waiting.in_class.exists() && other.pool == job.pool &&
-           other.key != job.key && other.priority < kSystemPriority;
+    return gives_way(other.gang.phase()) && other.waiting.in_class.exists() &&
+           other.pool == job.pool && other.key != job.key && other.priority < kSystemPriority;
 }
 
 bool may_start_anew(const JobRow& job) {
-    return job.gang.is_stranded && job.priority < kSystemPriority;
+    return gives_way(job.gang.phase()) && job.priority < kSystemPriority;
 }
 
 std::string why(const ClusterState& state, const JobRow& job, const JobRow& other) {

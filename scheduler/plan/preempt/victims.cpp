@@ -71,7 +71,7 @@ void add_pod(const ClusterState& state, PodId id, EvictionUnit& unit) {
 // All running ranks of the gang; absent if one of them may not be evicted.
 Protection read_gang(const ClusterState& state, const JobRow& job, Consent consent,
                      EvictionUnit& unit) {
-    if (!job.gang.started) return std::nullopt;
+    if (!has_started(job.gang.phase())) return std::nullopt;
     Instant until;
     for (const PodId id : job.pods) {
         const PodRow& pod = state.pod(id);
@@ -206,7 +206,7 @@ Duration longest_grace(const ClusterState& state, PoolId pool, MayGo may_go) {
 Duration longest_claim(const ClusterState& state, const JobRow& by) {
     const auto may_go_here = [&state](const PodRow& pod, const JobRow* job) {
         return state.evictions.may_be_preempted(pod) || pod.is_leaving() ||
-               (job != nullptr && (ElasticJobs::is_elastic(*job) || job->gang.is_stranded));
+               (job != nullptr && (ElasticJobs::is_elastic(*job) || gives_way(job->gang.phase())));
     };
     // For a quota.
     const auto may_go_elsewhere = [&by](const PodRow& pod, const JobRow* job) {

@@ -1,4 +1,4 @@
-// Who holds how much, in-flight binds included; what limits say about more.
+// What queues, namespaces and jobs hold, binds in flight included.
 
 #include <algorithm>
 #include <iterator>
@@ -17,36 +17,37 @@ namespace gpuctl {
 
 void Accounts::charge(PodId id, std::int64_t sign) {
     const PodRow& pod = state_.pods.rows()[id.value()];
-    if (!pod.job.exists()) return;  // foreign pods belong to nobody's quota
-    JobRow& job = state_.jobs.rows()[pod.job.value()];
+    if (!pod.job.exists()) return;  // foreign pods are charged to no quota
+    const JobRow& job = state_.jobs.rows()[pod.job.value()];
     const bool is_bound = pod.bind.state != BindState::waiting;
     if (!is_bound && planted(PlantedBug::count_only_bound_in_quota)) return;
     if (job.priority >= kSystemPriority) return;
     const Shape& shape = state_.pods.shapes().at(pod.shape);
     const Load load{shape.gpus, shape.cpu, shape.memory};
-    TenantRow& tenant = state_.tree.tenant_rows()[job.tenant.value()];
+    TenantHoldings& tenant = state_.tree.tenant_rows().holdings(job.tenant, {});
     tenant.gpus_held += shape.gpus * sign;
     tenant.cpu_held += shape.cpu * sign;
     if (sign > 0 || !planted(PlantedBug::memory_charged_for_ever)) {
         tenant.memory_held += shape.memory * sign;
     }
     if (sign < 0) {
-        if (!planted(PlantedBug::forget_tenant_shrink)) ++tenant.shrinks;
-        state_.session.idle() = false;
+        if (!planted(PlantedBug::forget_tenant_shrink)) state_.tree.note_shrink(job.tenant);
+        state_.session.note_news();
     }
     if (!job.queue.exists()) return;
     if (!budgets_.empty()) budgets_.note(state_, pod, pod.ends_at, sign);
     std::int64_t jobs = 0;  // one more or fewer that holds something
-    if (sign > 0) jobs = job.holding.pods++ == 0 ? 1 : 0;
-    if (sign < 0) jobs = --job.holding.pods == 0 ? -1 : 0;
-    job.holding.gpus += shape.gpus * sign;
-    std::vector<GpuMilli>& by_tenant = state_.tree.pool_rows()[job.pool.value()].held_by_tenant;
+    HoldingRow& holding = state_.jobs.rows().holding(pod.job, {});
+    if (sign > 0) jobs = holding.pods++ == 0 ? 1 : 0;
+    if (sign < 0) jobs = --holding.pods == 0 ? -1 : 0;
+    holding.gpus += shape.gpus * sign;
+    PoolHoldings& pool = state_.tree.pool_rows().holdings(job.pool, {});
+    std::vector<GpuMilli>& by_tenant = pool.held_by_tenant;
     if (by_tenant.size() <= job.tenant.value()) by_tenant.resize(job.tenant.value() + 1);
     by_tenant[job.tenant.value()] += shape.gpus * sign;
-    if (pod.grows_with_demand)
-        state_.tree.pool_rows()[job.pool.value()].held_by_growing += shape.gpus * sign;
+    if (pod.grows_with_demand) pool.held_by_growing += shape.gpus * sign;
     if (pod.bind.state == BindState::claimed) {
-        state_.tree.queue_rows()[job.queue.value()].claimed += shape.gpus * sign;
+        state_.tree.queue_rows().holdings(job.queue, {}).claimed += shape.gpus * sign;
     }
     if (sign < 0 || state_.evictions.may_be_preempted(pod))
         state_.evictions.list_stoppable(id, sign > 0);
@@ -62,19 +63,9 @@ void Accounts::charge_pods_of(const NodeRow& node, std::int64_t sign) {
     for (const PodId pod : node.pods) charge(pod, sign);
 }
 
-// Moves all that the job holds to another queue or in and out of the system class.
-void Accounts::recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority) {
-    if (job.pool == pool && job.queue == queue && job.priority == priority) return;
-    if (job.holding.pods > 0) state_.tree.note_gain(job.pool);  // its old queue holds less
+void Accounts::charge_pods_of(const JobRow& job, std::int64_t sign) {
     for (const PodId pod : job.pods) {
-        if (planted(PlantedBug::double_charge_on_move)) break;
-        if (state_.pods.rows()[pod.value()].node.exists()) charge(pod, -1);
-    }
-    job.pool = pool;
-    job.queue = queue;
-    job.priority = priority;
-    for (const PodId pod : job.pods) {
-        if (state_.pods.rows()[pod.value()].node.exists()) charge(pod, 1);
+        if (state_.pods.rows()[pod.value()].node.exists()) charge(pod, sign);
     }
 }
 
@@ -94,46 +85,45 @@ bool Accounts::keeps_something_back(const PoolRow& pool) const {
 // What a queue holds, every queue above it holds, too.
 void Accounts::charge_queues(QueueId leaf, TenantId tenant, const Load& load, std::int64_t sign,
                              std::int64_t jobs) {
-    QueueRow& own = state_.tree.queue_rows()[leaf.value()];
-    PoolRow& pool = state_.tree.pool_rows()[own.pool.value()];
+    const QueueRow& row = state_.tree.queue_rows()[leaf.value()];
+    const PoolRow& pool = state_.tree.pool_rows()[row.pool.value()];
+    QueueHoldings& own = state_.tree.queue_rows().holdings(leaf, {});
     if (own.by_tenant.size() <= tenant.value()) own.by_tenant.resize(tenant.value() + 1);
     change_account(own.by_tenant[tenant.value()], load, sign);
     own.jobs_direct += jobs;
     const bool kept_something_back = keeps_something_back(pool);
-    GpuMilli kept_more = own.kept();
+    GpuMilli kept_more = row.kept();
     own.direct.add(load, sign);
-    kept_more = own.kept() - kept_more;
+    kept_more = row.kept() - kept_more;
     for (QueueId id = leaf; id.exists(); id = state_.tree.queue_rows()[id.value()].parent) {
-        QueueRow& queue = state_.tree.queue_rows()[id.value()];
+        QueueHoldings& queue = state_.tree.queue_rows().holdings(id, {});
         if (id != leaf) {
             if (planted(PlantedBug::charge_the_leaf_only)) break;
-            const GpuMilli before = queue.kept();
+            const QueueRow& above = state_.tree.queue_rows()[id.value()];
+            const GpuMilli before = above.kept();
             queue.kept_below += kept_more;
-            kept_more = queue.kept() - before;
+            kept_more = above.kept() - before;
         }
         change_account(queue.account, load, sign);
         queue.jobs_held += jobs;
-        if (sign < 0 && !planted(PlantedBug::forget_queue_shrink)) ++queue.shrinks;
+        if (sign < 0 && !planted(PlantedBug::forget_queue_shrink)) state_.tree.note_shrink(id);
     }
-    pool.held += load.gpus * sign;
-    pool.kept += kept_more;
-    // What is kept back for others stops nobody any more once they hold it.
-    if (kept_something_back && !keeps_something_back(pool)) state_.tree.note_gain(own.pool);
+    PoolHoldings& held = state_.tree.pool_rows().holdings(row.pool, {});
+    held.held += load.gpus * sign;
+    held.kept += kept_more;
+    // What is kept back for other queues stops no job once these queues hold it.
+    if (kept_something_back && !keeps_something_back(pool)) state_.tree.note_gain(row.pool);
 }
 
 void Accounts::charge_models(QueueId leaf, const PodRow& pod, std::int64_t sign) {
     const std::string& model = state_.nodes.rows()[pod.node.value()].facts.gpu_model;
     const GpuMilli gpus = state_.pods.shapes().at(pod.shape).gpus * sign;
     const PoolId pool = state_.tree.queue_rows()[leaf.value()].pool;
-    ModelRoom* const room = state_.tree.pool_rows()[pool.value()].kept_of(model);
+    ModelRoom* const room = state_.tree.pool_rows().holdings(pool, {}).kept_of(model);
     const bool kept_something_back = room != nullptr && limits::keeps_back(state_, pool, *room);
     if (room != nullptr) room->held += gpus;
     for (QueueId id = leaf; id.exists(); id = state_.tree.queue_rows()[id.value()].parent) {
-        for (ModelHolding& one : state_.tree.queue_rows()[id.value()].models) {
-            if (!same_gpu_model(one.limit.model, model)) continue;
-            one.held += gpus;
-            if (pod.bind.state == BindState::claimed) one.claimed += gpus;
-        }
+        state_.tree.charge_model(id, model, gpus, pod.bind.state == BindState::claimed);
     }
     if (kept_something_back && !limits::keeps_back(state_, pool, *room))
         state_.tree.note_gain(pool);

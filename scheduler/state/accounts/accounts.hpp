@@ -1,5 +1,5 @@
 #pragma once
-// Who holds how much: queues, tenants, decayed usage, budgets of GPU time, limits.
+// What queues and namespaces hold and held: decayed usage, budgets of GPU time, limits.
 //
 // Owner, thread: ClusterState's.
 
@@ -30,7 +30,6 @@ class Accounts {
 public:
     explicit Accounts(ClusterState& state) : state_(state) {}
 
-    BudgetBook& budgets_for_planning() { return budgets_; }
     [[nodiscard]] bool is_tick_over() const;  // of usage, since the last input (usage_clock.cpp)
     [[nodiscard]] Usage usage_of(const Account& account) const;  // with the ticks ended by now()
     [[nodiscard]] const BudgetBook& budgets() const { return budgets_; }
@@ -41,23 +40,31 @@ public:
     void charge(PodId id, std::int64_t sign);
     void charge_models(QueueId queue, const PodRow& pod, std::int64_t sign);
     void charge_pods_of(const NodeRow& node, std::int64_t sign);
-    void recharge(JobRow& job, PoolId pool, QueueId queue, std::int32_t priority);
-    void take_budgets();  // budget_book.cpp, as the next two
+    void charge_pods_of(const JobRow& job, std::int64_t sign);  // those that hold
+    void take_budgets();                                        // budget_book.cpp, as the next two
     void turn_budgets();
     void note_other_end(const PodRow& pod, Instant end);
     void note_room_in_limits(const JobRow& job);
     [[nodiscard]] std::vector<UsageImage> usage_image() const;
     void restore_usage(const std::vector<UsageImage>& images);
-    void note_usage(Account& account);
+    // The job is to look again when the period of this budget ends.
+    void await_budget(const JobRow& job, const LimitHit& budget);
+    // What the job's nominated pods take from budgets is committed (sign 1), or no more. False:
+    // they take nothing.
+    bool commit_claims(const JobRow& job, std::int64_t sign);
+    void note_usage_of_queues();
+    void sum_up_pools();  // what queues hold, along the tree as it is now
+    [[nodiscard]] bool restore_budgets(const std::vector<BudgetImage>& images);
     void start_usage_clock(Duration half_life_before);
     void finish_ticks();
     void refresh_shares();
     void offer_to_pool(PoolId pool, const NodeFacts& node, std::int64_t sign);
 
-    // For the other parts.
-    BudgetBook& budgets() { return budgets_; }
-
 private:
+    void note_usage(Account& account);
+    void sum_up(QueueId queue);
+    void sum_up_models();
+    void make_shares_stale();
     [[nodiscard]] bool keeps_something_back(const PoolRow& pool) const;
     void charge_queues(QueueId queue, TenantId tenant, const Load& load, std::int64_t sign,
                        std::int64_t jobs);

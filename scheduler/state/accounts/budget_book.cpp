@@ -1,5 +1,5 @@
 // Budgets of GPU time: what of them is spent and committed as pods come to hold GPUs and let them
-// go, when a period is over, and who looks again then (docs/adr/0022-budgets.md).
+// go, when a period is over, and which jobs are tried again then (docs/adr/0022-budgets.md).
 
 #include "scheduler/state/accounts/budget_book.hpp"
 
@@ -13,7 +13,7 @@
 namespace gpuctl {
 namespace {
 
-// What was spent goes on where the periods stay as they were; other periods begin anew.
+// What was spent counts on where the periods are the same; other periods begin from zero.
 Budget make_budget(const BudgetPolicy& policy, const Budget* known, Instant now) {
     Budget budget{policy, Spending{policy, now}, {}};
     const bool goes_on = known != nullptr && known->policy.period == policy.period &&
@@ -106,20 +106,14 @@ void BudgetBook::note(const ClusterState& state, const PodRow& pod, Instant end,
     if (found != tenants_.end()) change(found->second);
 }
 
-bool BudgetBook::change_limit(const ClusterState& state, JobRow& job, Duration limit) {
-    if (job.run.time_max == limit) return false;
-    const bool claims = !empty() && job.nomination.until.happened();
-    const auto note_claims = [&](std::int64_t sign) {
-        for (const PodId id : job.pods) {
-            const PodRow& pod = state.pod(id);
-            const bool is_claim = pod.bind.state == BindState::claimed;
-            if (claims && is_claim && draws(pod, job)) note(state, pod, Instant{}, sign);
-        }
-    };
-    note_claims(-1);
-    job.run.time_max = limit;
-    note_claims(1);
-    return claims;
+bool BudgetBook::note_claims(const ClusterState& state, const JobRow& job, std::int64_t sign) {
+    if (empty() || !job.nomination.exists()) return false;
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        const bool is_claim = pod.bind.state == BindState::claimed;
+        if (is_claim && draws(pod, job)) note(state, pod, Instant{}, sign);
+    }
+    return true;
 }
 
 void BudgetBook::await(const JobRow& job, const LimitHit& hit, Instant now) {
@@ -219,16 +213,27 @@ void Accounts::take_budgets() {
     }
 }
 
-// A period is over, or what is left of it is short enough for somebody: who waits looks again.
+// A period is over, or what is left of it is short enough for a job: waiting jobs are tried again.
 void Accounts::turn_budgets() {
     budgets_.turn(
-        state_.session.event_time(),
-        [this](QueueId queue) { ++state_.tree.queue_rows()[queue.value()].shrinks; },
-        [this](TenantId tenant) { ++state_.tree.tenant_rows()[tenant.value()].shrinks; });
-    state_.session.idle() = false;
+        state_.session.event_time(), [this](QueueId queue) { state_.tree.note_shrink(queue); },
+        [this](TenantId tenant) { state_.tree.note_shrink(tenant); });
+    state_.session.note_news();
 }
 
-// It will end at another moment than was thought.
+void Accounts::await_budget(const JobRow& job, const LimitHit& budget) {
+    budgets_.await(job, budget, state_.session.now());
+}
+
+bool Accounts::commit_claims(const JobRow& job, std::int64_t sign) {
+    return budgets_.note_claims(state_, job, sign);
+}
+
+bool Accounts::restore_budgets(const std::vector<BudgetImage>& images) {
+    return budgets_.restore(state_, images);
+}
+
+// The pod will end at another time than was predicted.
 void Accounts::note_other_end(const PodRow& pod, Instant end) {
     if (!pod.job.exists() || !draws(pod, state_.jobs.rows()[pod.job.value()])) return;
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
@@ -239,13 +244,13 @@ void Accounts::note_other_end(const PodRow& pod, Instant end) {
     note_room_in_limits(job);
 }
 
-// Whoever came upon a limit that it counts towards looks again.
+// Jobs that a limit stopped which this job counts towards are tried again.
 void Accounts::note_room_in_limits(const JobRow& job) {
-    ++state_.tree.tenant_rows()[job.tenant.value()].shrinks;
+    state_.tree.note_shrink(job.tenant);
     for (QueueId up = job.queue; up.exists(); up = state_.tree.queue_rows()[up.value()].parent) {
-        ++state_.tree.queue_rows()[up.value()].shrinks;
+        state_.tree.note_shrink(up);
     }
-    state_.session.idle() = false;
+    state_.session.note_news();
 }
 
 }  // namespace gpuctl

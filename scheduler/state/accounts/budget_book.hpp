@@ -1,8 +1,8 @@
 #pragma once
-// The budgets that the policy sets, each with what was spent of it: by whoever is in that queue or
-// below it, or of that namespace in that pool. limits.hpp asks it, explanations tell it.
+// The budgets that the policy sets, each with what was spent of it: by jobs in that queue or below
+// it, or of that namespace in that pool. limits.hpp and explanations read it.
 //
-// Lifecycle: made anew from every policy; what was spent goes on as long as the periods stay.
+// Lifecycle: made from every new policy; what was spent counts on while the periods are the same.
 // Owner, thread: ClusterState's.
 
 #include <map>
@@ -21,7 +21,7 @@ struct BudgetImage;
 struct Budget {
     BudgetPolicy policy;
     Spending spending;
-    Instant look_again_at;  // somebody was refused who may begin then; or never
+    Instant look_again_at;  // a job was refused that may begin then; or never
 };
 
 class BudgetBook {
@@ -33,7 +33,7 @@ public:
     // When what is left of it is enough for what it refused, if nothing else changes and what is
     // claimed begins now.
     [[nodiscard]] Instant suffices_from(const JobRow& job, const LimitHit& hit, Instant now) const;
-    // The next end of a period, or moment to look again; never: there is no budget.
+    // The next end of a period, or time to look again; never: there is no budget.
     [[nodiscard]] Instant turns_at() const { return turns_at_; }
     using OfQueues = std::map<QueueId, Budget>;
     using OfTenants = std::map<std::pair<TenantId, PoolId>, Budget>;
@@ -49,9 +49,10 @@ public:
     // A pod holds GPUs from now on (sign 1) or no more, that come free at `end` by its limit; or
     // has claimed them.
     void note(const ClusterState& state, const PodRow& pod, Instant end, std::int64_t sign);
-    // The job may run for so long from now on. True: what it claims is committed otherwise by it.
-    bool change_limit(const ClusterState& state, JobRow& job, Duration limit);
-    // It refused the job, who is to look again when it may not.
+    // What the job's nominated pods claim, by its limit, is committed (sign 1) or no more. False:
+    // it claims nothing.
+    bool note_claims(const ClusterState& state, const JobRow& job, std::int64_t sign);
+    // It refused the job, which is to be tried again when it may not refuse it.
     void await(const JobRow& job, const LimitHit& hit, Instant now);
     // False: one of them is damaged.
     bool restore(const ClusterState& state, const std::vector<BudgetImage>& images);

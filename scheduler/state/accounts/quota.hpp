@@ -1,6 +1,6 @@
 #pragma once
-// What a namespace may hold in all pools together: there what stands in one pool is in the way of
-// who waits in another.
+// What a namespace may hold in all pools together: what it holds in one pool is in the way of its
+// jobs that wait in another.
 
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace gpuctl {
 // more than that lacks it for ever.
 [[nodiscard]] bool lacks_quota(const ClusterState& state, const JobRow& job, const Load& ask);
 
-// Adds those of a namespace that has a quota who are on their way out of any pool but that one
-// (none: of any): it is freed by their going wherever they are.
+// Adds the terminating pods of a namespace that has a quota, but for those in that pool (none: in
+// any pool): they release the quota wherever they are.
 void add_leaving_elsewhere(const ClusterState& state, TenantId tenant, PoolId pool,
                            std::vector<PodId>& out);
 

@@ -45,7 +45,7 @@ public:
         GpuMilli gpus;
     };
     [[nodiscard]] OfJob of_job(const ClusterState& state, const JobRow& job) const;
-    // What nobody else could have of the queue then, were `more` held in `leaf`.
+    // What other queues could not have of this queue then, if `more` were held in `leaf`.
     [[nodiscard]] GpuMilli kept(const ClusterState& state, QueueId queue, QueueId leaf,
                                 GpuMilli more) const;
 
@@ -85,7 +85,7 @@ private:
     void add_to_job(const ClusterState& state, const JobRow& job, const PodRow& pod, Kind kind,
                     std::int64_t sign);
     void add_in_pool(const std::pair<TenantId, PoolId>& where, GpuMilli gpus);
-    // Searches for whom to stop add and take off thousands of times: no tree, no allocation each.
+    // Searches for victims add and take off thousands of times: no tree, no allocation each.
     std::vector<OfQueue> queues_;  // by QueueId
     std::vector<Load> tenants_;    // by TenantId
     boost::container::small_vector<std::pair<std::pair<TenantId, PoolId>, GpuMilli>, 4> in_pools_;

@@ -13,10 +13,22 @@ namespace gpuctl {
 
 template <typename Visit>
 void Accounts::visit_accounts(Visit visit) {
-    for (QueueRow& queue : state_.tree.queue_rows()) {
-        visit(queue.account, queue.pool);
-        for (Account& account : queue.by_tenant) visit(account, queue.pool);
+    for (std::uint32_t i = 0; i < state_.tree.queue_rows().size(); ++i) {
+        const PoolId pool = state_.tree.queue_rows()[i].pool;
+        QueueHoldings& queue = state_.tree.queue_rows().holdings(QueueId{i}, {});
+        visit(queue.account, pool);
+        for (Account& account : queue.by_tenant) visit(account, pool);
     }
+}
+
+void Accounts::make_shares_stale() {
+    for (std::uint32_t i = 0; i < state_.tree.pool_rows().size(); ++i)
+        state_.tree.pool_rows().holdings(PoolId{i}, {}).shares_stale = true;
+}
+
+void Accounts::note_usage_of_queues() {
+    for (std::uint32_t i = 0; i < state_.tree.queue_rows().size(); ++i)
+        note_usage(state_.tree.queue_rows().holdings(QueueId{i}, {}).account);
 }
 
 void Accounts::note_usage(Account& account) {
@@ -24,7 +36,7 @@ void Accounts::note_usage(Account& account) {
         account.usage.note(account.held, state_.session.event_time());
 }
 
-// Whoever compares it next computes the share: most changes are followed by others before that.
+// The share is computed when it is compared next: most changes are followed by others before that.
 void Accounts::change_account(Account& account, const Load& load, std::int64_t sign) {
     note_usage(account);
     account.held.add(load, sign);
@@ -42,7 +54,7 @@ void Accounts::start_usage_clock(Duration half_life_before) {
         account.usage.sum = {};
         account.usage.since = state_.session.event_time();
     });
-    for (PoolRow& pool : state_.tree.pool_rows()) pool.shares_stale = true;
+    make_shares_stale();
 }
 
 void Accounts::finish_ticks() {
@@ -54,7 +66,7 @@ void Accounts::finish_ticks() {
         account.usage.finish(account.held, tick, usage_tick_, now_in);
     });
     usage_tick_ = now_in;
-    for (PoolRow& pool : state_.tree.pool_rows()) pool.shares_stale = true;
+    make_shares_stale();
 }
 
 bool Accounts::is_tick_over() const {
@@ -82,16 +94,18 @@ void Accounts::refresh_shares() {
         account.share = dominant_share(account.held, account.usage,
                                        state_.tree.pool_rows()[pool.value()].offered);
     });
-    for (PoolRow& pool : state_.tree.pool_rows()) pool.shares_stale = false;
+    for (std::uint32_t i = 0; i < state_.tree.pool_rows().size(); ++i)
+        state_.tree.pool_rows().holdings(PoolId{i}, {}).shares_stale = false;
 }
 
 void Accounts::offer_to_pool(PoolId pool, const NodeFacts& node, std::int64_t sign) {
     if (!pool.exists()) return;
-    state_.nodes.outside().note_node(pool, node, sign);
+    state_.nodes.note_counted(pool, node, sign);
     const Load load = offered_load(node);
-    state_.tree.pool_rows()[pool.value()].offered.add(load, sign);
-    state_.tree.pool_rows()[pool.value()].shares_stale = true;
-    ModelRoom* const room = state_.tree.pool_rows()[pool.value()].kept_of(node.gpu_model);
+    PoolHoldings& row = state_.tree.pool_rows().holdings(pool, {});
+    row.offered.add(load, sign);
+    row.shares_stale = true;
+    ModelRoom* const room = row.kept_of(node.gpu_model);
     if (room != nullptr) room->offered += load.gpus * sign;
 }
 
@@ -119,9 +133,8 @@ std::vector<UsageImage> Accounts::usage_image() const {
 
 void Accounts::restore_usage(const std::vector<UsageImage>& images) {
     for (const UsageImage& image : images) {
-        QueueRow& queue =
-            state_.tree.queue_rows()
-                [state_.tree.queue_named(state_.tree.pool_named(image.pool), image.queue).value()];
+        const QueueId id = state_.tree.queue_named(state_.tree.pool_named(image.pool), image.queue);
+        QueueHoldings& queue = state_.tree.queue_rows().holdings(id, {});
         Account* account = &queue.account;
         if (!image.tenant.empty()) {
             const TenantId tenant = state_.tree.tenant_named(image.tenant);
@@ -131,7 +144,7 @@ void Accounts::restore_usage(const std::vector<UsageImage>& images) {
         }
         account->usage = {image.mean, image.sum, state_.session.event_time()};
     }
-    for (PoolRow& pool : state_.tree.pool_rows()) pool.shares_stale = true;
+    make_shares_stale();
 }
 
 std::int64_t Accounts::aged_priority(std::int32_t priority, Instant since) const {

@@ -16,6 +16,7 @@
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/gangs/gang_tally.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
 
@@ -23,11 +24,22 @@ namespace gpuctl {
 
 class ClusterState;
 
+// What is left of a job's last round, counted.
+struct BindRound {
+    explicit BindRound(const GangSize& size) : settled(size), held(size) {}
+    std::int64_t in_flight = 0;
+    std::int64_t to_retry = 0;  // assumed, answered "failed"
+    std::int64_t bound = 0;     // and not asked to go
+    std::int64_t unreported = 0;
+    GangTally settled;  // bound or succeeded
+    GangTally held;     // with those that are assumed
+    [[nodiscard]] std::int64_t assumed() const { return in_flight + to_retry; }
+};
+
 class Bindings {
 public:
     explicit Bindings(ClusterState& state) : state_(state) {}
 
-    struct Round;  // what is left of a job's last round, counted
     // Assumes all of the round or nothing (false), as the newest state allows.
     bool assume(JobId job, const std::vector<Placement>& round, bool all_or_nothing,
                 EffectList& effects, LetIn let_in = LetIn::now);
@@ -36,19 +48,26 @@ public:
     void on(const PodDeleteOutcome& event, EffectList& effects);
     void give_up_assumption(PodId id);
     void send_bind(PodId id, const JobRow& job, EffectList& effects);
-    Round count_round(const JobRow& job, const GangSize& size) const;
+    [[nodiscard]] BindRound count_round(const JobRow& job, const GangSize& size) const;
     void settle_round(JobId id, EffectList& effects);
     [[nodiscard]] bool is_unsure(const PodRow& pod) const;
     [[nodiscard]] bool still_fits(const PodRow& pod) const;
-    void wait_until_sure(JobRow& job, const PodRow& pod) const;
-    void back_off(JobRow& job);
-    void set_bar(PodRow& row, PodBar bar);
-    void lift_refusals(JobRow& job);
-    void find_end_of_refusal(JobRow& job) const;
+    void wait_until_sure(JobId id, const PodRow& pod);
+    void back_off(JobId id);
+    void set_bar(PodId id, PodBar bar);
+    void lift_refusals(JobId id);
+    void find_end_of_refusal(JobId id);
+    void begin(PodId id);         // a pod that is new
+    void follow_facts(PodId id);  // a new pod, or one whose facts changed
+    void claim(PodId id);         // other pods are evicted for it
+    void unclaim(PodId id);
+    void delete_pod(PodId id, EffectList& effects);  // its gang is rolled back
 
 private:
+    void follow_end(PodId id);
+    void follow_node(PodId id);
     void settle_unsure(JobId id, EffectList& effects);
-    void report_started(JobId id, EffectList& effects);
+    void send_delete(const PodRow& pod, EffectList& effects);
 
     ClusterState& state_;
     std::vector<Transaction::Entry> check_log_;  // a buffer

@@ -1,6 +1,5 @@
 // Rounds: the pods of a job that were placed together, from assumption to all bound or given up.
-// A gang's round is all or nothing: refused members are tried again until the deadline with all
-// reservations kept; then it is complete, undone, or half bound (G4, G5).
+// The round of a gang: gangs/rounds_of_gangs.cpp.
 
 #include <algorithm>
 #include <set>
@@ -14,44 +13,12 @@
 
 namespace gpuctl {
 
-namespace {
-
-// Some of it holds and may stay: an eviction that was asked for may be refused or withdrawn.
-bool is_there(const std::vector<PodRow>& pods, const JobRow& job) {
-    return std::any_of(job.pods.begin(), job.pods.end(), [&pods](PodId id) {
-        const PodRow& pod = pods[id.value()];
-        return pod.bind.state == BindState::bound && !pod.facts.terminating;
-    });
-}
-
-// All of it was bound when it was first seen, and some were leaving already: stopped by an admin,
-// or by one who led before and asked no more of them. It is no half of a gang that never started.
-bool ran_before(const std::vector<PodRow>& pods, const JobRow& job, const GangSize& size) {
-    GangTally ran{size};
-    bool is_leaving = false;
-    for (const PodId id : job.pods) {
-        const PodRow& pod = pods[id.value()];
-        const bool was_seen = pod.bind.state == BindState::bound && !pod.bind.placed_at.happened();
-        if (!was_seen || pod.bind.delete_in_flight) continue;
-        is_leaving = is_leaving || pod.is_leaving();
-        ran.add(pod.facts.role);
-    }
-    return is_leaving && ran.is_whole();
-}
-
-// A gang of which nothing is left starts like any other.
-void forget_run(JobRow& job) {
-    job.gang.started = job.gang.started && planted(PlantedBug::remember_stopped_gangs);
-}
-
-}  // namespace
-
 bool Bindings::assume(JobId id, const std::vector<Placement>& round, bool all_or_nothing,
                       EffectList& effects, LetIn let_in) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     Load ask;
     {
-        Transaction check{state_.nodes.capacity(), check_log_};
+        Transaction check{state_.nodes.capacity(Key<Bindings>{}), check_log_};
         for (const Placement& placement : round) {
             const PodRow& pod = state_.pods.rows()[placement.pod.value()];
             const Shape& shape = state_.pods.shapes().at(pod.shape);
@@ -74,39 +41,29 @@ bool Bindings::assume(JobId id, const std::vector<Placement>& round, bool all_or
     if (state_.gangs.breaks_topology(job, round) || state_.gangs.mixes_models(round)) return false;
     if (state_.maintenance.has_windows() && state_.maintenance.is_barred(job, round)) return false;
     state_.waiting.leave_queue(id);
-    if (all_or_nothing) {
-        ++job.gang.attempt;
-        if (!planted(PlantedBug::forget_gang_deadline)) {
-            job.gang.deadline =
-                state_.session.event_time() + state_.session.policy().gang_bind_deadline;
-        }
-        if (!is_there(state_.pods.rows(), job))
-            forget_run(job);  // it was claimed for, and is not settled yet
-        job.gang.member_refused = false;
-        state_.session.set_timer(id);
-    }
+    if (all_or_nothing) state_.gangs.begin_round(id);
     for (const Placement& placement : round) {
-        PodRow& pod = state_.pods.rows()[placement.pod.value()];
-        pod.bind.placed_at =
-            state_.session.event_time();  // before it holds: its end counts from here
+        BindRow& bind = state_.pods.rows().bind(placement.pod, {});
+        bind.placed_at = state_.session.event_time();  // before it holds: its end counts from here
         state_.pods.hold(placement.pod, placement.node, placement.device);
-        pod.bind.state = BindState::assumed;
-        pod.report.start_reported = false;
+        bind.state = BindState::assumed;
+        state_.waiting.expect_start(placement.pod);
         send_bind(placement.pod, job, effects);
     }
     return true;
 }
 
 void Bindings::send_bind(PodId id, const JobRow& job, EffectList& effects) {
-    PodRow& pod = state_.pods.rows()[id.value()];
-    pod.bind.effect = state_.session.next_effect();
-    pod.bind.in_flight = true;
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    BindRow& row = state_.pods.rows().bind(id, {});
+    row.effect = state_.session.next_effect();
+    row.in_flight = true;
     const Instant deadline =
         job.gang.deadline.happened()
             ? job.gang.deadline
             : state_.session.event_time() + state_.session.policy().gang_bind_deadline;
     auto& bind = effects.reuse<BindPod>();
-    bind.id = pod.bind.effect;
+    bind.id = row.effect;
     bind.epoch = planted(PlantedBug::old_epoch) ? Epoch{1} : state_.session.epoch();
     bind.pod.key = pod.facts.key;
     bind.pod.uid = pod.facts.uid;
@@ -114,60 +71,52 @@ void Bindings::send_bind(PodId id, const JobRow& job, EffectList& effects) {
     bind.gang_attempt = pod.facts.gang ? job.gang.attempt : 0;
     bind.deadline = deadline;
     bind.gpu_device = planted(PlantedBug::bind_without_device) ? kNoDevice : pod.gpu_device;
-    pod.bind.deadline = deadline;
+    row.deadline = deadline;
 }
 
-// After a restart or in a new term: every answer that never came is asked for again. While nobody
-// was there others may have taken the room, and nodes may have gone: such a bind is as one that
+// After a restart or in a new term: every answer that never came is asked for again. Meanwhile
+// other pods may have taken the room, and nodes may have gone: such a bind is as one that
 // failed, whose room is kept until it can land no more.
 void Bindings::resend_unanswered(EffectList& effects) {
-    state_.session.resend_due() = false;
+    state_.session.note_resent();
     state_.nominations.look_at_claims();  // before their evictions: resend_evictions()
     if (planted(PlantedBug::forget_unanswered)) return;
     for (const auto& [key, id] : state_.jobs.job_ids()) {
-        JobRow& job = state_.jobs.rows()[id.value()];
+        const JobRow& job = state_.jobs.rows()[id.value()];
         for (const PodId pod_id : job.pods) {
-            PodRow& pod = state_.pods.rows()[pod_id.value()];
-            if (pod.bind.state == BindState::assumed && pod.bind.in_flight) {
-                if (job.gang.deadline.happened()) {
-                    job.gang.deadline =
-                        state_.session.event_time() + state_.session.policy().gang_bind_deadline;
-                    state_.session.set_timer(id);
-                    state_.jobs.mark_dirty(
-                        id);  // members that were too late may be asked for again, too
-                }
-                pod.bind.unsure_until = std::max(pod.bind.unsure_until, pod.bind.deadline);
+            const PodRow& pod = state_.pods.rows()[pod_id.value()];
+            BindRow& bind = state_.pods.rows().bind(pod_id, {});
+            if (bind.state == BindState::assumed && bind.in_flight) {
+                state_.gangs.extend_round(id);
+                bind.unsure_until = std::max(bind.unsure_until, bind.deadline);
                 if (!still_fits(pod)) {
-                    pod.bind.in_flight = false;
+                    bind.in_flight = false;
                     state_.jobs.mark_dirty(id);
                     continue;
                 }
                 send_bind(pod_id, job, effects);
                 if (planted(PlantedBug::forget_assumed_on_recovery)) state_.pods.release(pod_id);
             }
-            if (pod.bind.delete_in_flight && !pod.facts.terminating) {
-                effects.add(DeletePod{state_.session.next_effect(),
-                                      state_.session.epoch(),
-                                      {pod.facts.key, pod.facts.uid},
-                                      "its gang could not be bound as a whole"});
-            }
+            if (bind.delete_in_flight && !pod.facts.terminating) send_delete(pod, effects);
         }
     }
 }
 
-struct Bindings::Round {
-    explicit Round(const GangSize& size) : settled(size), held(size) {}
-    std::int64_t in_flight = 0;
-    std::int64_t to_retry = 0;  // assumed, answered "failed"
-    std::int64_t bound = 0;     // and not asked to go
-    std::int64_t unreported = 0;
-    GangTally settled;  // bound or succeeded
-    GangTally held;     // with those that are assumed
-    [[nodiscard]] std::int64_t assumed() const { return in_flight + to_retry; }
-};
+void Bindings::send_delete(const PodRow& pod, EffectList& effects) {
+    effects.add(DeletePod{state_.session.next_effect(),
+                          state_.session.epoch(),
+                          {pod.facts.key, pod.facts.uid},
+                          "its gang could not be bound as a whole"});
+}
 
-Bindings::Round Bindings::count_round(const JobRow& job, const GangSize& size) const {
-    Round round{size};
+void Bindings::delete_pod(PodId id, EffectList& effects) {
+    state_.pods.rows().bind(id, {}).delete_in_flight = true;
+    state_.waiting.forget_start(id);
+    send_delete(state_.pods.rows()[id.value()], effects);
+}
+
+BindRound Bindings::count_round(const JobRow& job, const GangSize& size) const {
+    BindRound round{size};
     round.settled.add(job.gang.finished);
     round.held.add(job.gang.finished);
     for (const PodId id : job.pods) {
@@ -187,23 +136,24 @@ Bindings::Round Bindings::count_round(const JobRow& job, const GangSize& size) c
 }
 
 void Bindings::settle_round(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     const GangSize size = state_.gangs.gang_of(job).value_or(GangSize{});
     if (size.ranks > 0) {
         state_.gangs.settle_gang(id, effects);
     } else {
-        job.gang.short_since = Instant{};
-        if (job.binding.not_before <= state_.session.event_time()) settle_unsure(id, effects);
+        state_.gangs.note_no_gang(id);
+        if (job.binding.phase(state_.session.event_time()) == BindPhase::ready)
+            settle_unsure(id, effects);
     }
-    const Round round = count_round(job, size);
-    if (round.assumed() == 0 && round.unreported > 0) report_started(id, effects);
+    const BindRound round = count_round(job, size);
+    if (round.assumed() == 0 && round.unreported > 0) state_.waiting.report_started(id, effects);
 }
 
 // Outside a gang a failed bind gives its room back, unless the same bind, sent in an earlier term,
 // may still reach the API server: then it is asked for again, there and nowhere else.
 void Bindings::settle_unsure(JobId id, EffectList& effects) {
     if (planted(PlantedBug::forget_failed_binds)) return;
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         if (pod.bind.state != BindState::assumed || pod.bind.in_flight) continue;
@@ -212,18 +162,19 @@ void Bindings::settle_unsure(JobId id, EffectList& effects) {
         } else if (still_fits(pod)) {
             send_bind(pod_id, job, effects);
         } else {
-            wait_until_sure(job, pod);
+            wait_until_sure(id, pod);
         }
     }
 }
 
-void Bindings::wait_until_sure(JobRow& job, const PodRow& pod) const {
-    job.binding.not_before = std::max(job.binding.not_before, pod.bind.unsure_until + Duration{1});
+void Bindings::wait_until_sure(JobId id, const PodRow& pod) {
+    Instant& not_before = state_.jobs.rows().binding(id, {}).not_before;
+    not_before = std::max(not_before, pod.bind.unsure_until + Duration{1});
 }
 
 namespace {
 
-// Room that is claimed there is to come when others have gone: what is held stands before it.
+// Claimed room comes free when other pods have gone: what is held counts before it.
 bool is_overdrawn_by_claims(const ClusterState& state, const PodRow& of, const Need& need) {
     if (state.nominations.claims().empty()) return false;
     const Capacity& capacity = state.nodes.capacity();
@@ -275,132 +226,6 @@ bool Bindings::still_fits(const PodRow& pod) const {
 
 bool Bindings::is_unsure(const PodRow& pod) const {
     return pod.bind.unsure_until >= state_.session.event_time() && pod.bind.unsure_until.happened();
-}
-
-void Gangs::settle_gang(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    const GangSize size = *gang_of(job);
-    const bool is_late =
-        job.gang.deadline.happened() && job.gang.deadline <= state_.session.event_time();
-    drop_unfit_members(id);
-    if (!job.gang.started && ran_before(state_.pods.rows(), job, size)) job.gang.started = true;
-    Bindings::Round round = state_.bindings.count_round(job, size);
-    if (round.held.is_whole()) job.gang.member_refused = false;  // the others are enough
-    if (round.in_flight > 0) {
-        if (!is_late && !job.gang.member_refused) retry_members(id, effects);
-        return;
-    }
-    if (round.to_retry > 0) {
-        if (!is_late && !job.gang.member_refused) return retry_members(id, effects);
-        bool may_land = false;
-        for (const PodId pod : job.pods) {
-            const PodRow& row = state_.pods.rows()[pod.value()];
-            if (row.bind.state != BindState::assumed) continue;
-            if (state_.bindings.is_unsure(row)) {
-                state_.bindings.wait_until_sure(job, row);
-                may_land = true;
-            } else {
-                state_.bindings.give_up_assumption(pod);
-            }
-        }
-        if (may_land) return;
-        state_.bindings.back_off(job);
-        round = state_.bindings.count_round(job, size);
-        if (round.bound == 0 && !round.settled.is_whole())
-            ++state_.evictions.outcomes().gang_rollbacks;
-    }
-    const bool is_whole = round.settled.is_whole();
-    if (is_whole || round.bound == 0) {  // ranks that succeeded hold nothing
-        if (is_whole && !job.gang.started) {
-            job.gang.started = true;
-            const bool was_placed =
-                state_.pods.rows()[job.pods.front().value()].bind.placed_at.happened();
-            if (was_placed)
-                job.elastic.grow_from =
-                    state_.session.event_time() + state_.session.policy().growth_pause;
-            state_.tree.note_victim(job.queue);
-        }
-        if (is_whole) {
-            keep_whole_again(job);
-        } else if (!is_there(state_.pods.rows(), job) ||
-                   planted(PlantedBug::forget_gangs_asked_to_go)) {
-            forget_run(job);
-        }
-        if (!is_whole && job.gang.member_refused) state_.bindings.back_off(job);
-        job.gang.deadline = job.gang.short_since = Instant{};
-        job.gang.member_refused = false;
-        return;
-    }
-    // Half bound. One that ran as a whole before lost a member: the rest is placed first, nobody
-    // is deleted; only who fits where it stands may have it stopped after a while (stranded.cpp).
-    // One that never did is given its time, then undone if that can be done.
-    if (job.gang.started && !planted(PlantedBug::roll_back_running_gangs)) {
-        job.gang.deadline = Instant{};
-        return;
-    }
-    if (!job.gang.deadline.happened())
-        job.gang.deadline =
-            state_.session.event_time() + state_.session.policy().gang_bind_deadline;
-    if ((is_late || job.gang.member_refused) && can_roll_back(job)) roll_back_gang(id, effects);
-}
-
-// A reservation that waits to be sent again is checked against the newest facts: on a node that
-// went or shrank meanwhile it is given up, and with it the round unless the others are enough.
-void Gangs::drop_unfit_members(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    for (const PodId pod_id : job.pods) {
-        const PodRow& pod = state_.pods.rows()[pod_id.value()];
-        if (pod.bind.state != BindState::assumed || pod.bind.in_flight) continue;
-        if (state_.bindings.still_fits(pod) || planted(PlantedBug::keep_unfit_members)) continue;
-        if (!state_.bindings.is_unsure(pod)) state_.bindings.give_up_assumption(pod_id);
-        job.gang.member_refused = true;
-    }
-}
-
-void Gangs::retry_members(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (planted(PlantedBug::forget_retry_of_members)) return;
-    if (job.binding.not_before > state_.session.event_time())
-        return;  // the timer of the job comes back to it
-    for (const PodId pod_id : job.pods) {
-        const PodRow& pod = state_.pods.rows()[pod_id.value()];
-        if (pod.bind.state != BindState::assumed || pod.bind.in_flight) continue;
-        if (state_.bindings.still_fits(pod) || planted(PlantedBug::keep_unfit_members)) {
-            state_.bindings.send_bind(pod_id, job, effects);
-        } else {
-            state_.bindings.wait_until_sure(job, pod);
-        }
-    }
-}
-
-// Bare pods nobody would make again: those are never deleted (ruling 26).
-bool Gangs::can_roll_back(const JobRow& job) const {
-    return std::none_of(job.pods.begin(), job.pods.end(), [this](PodId id) {
-        const PodRow& pod = state_.pods.rows()[id.value()];
-        return pod.bind.state == BindState::bound && !pod.facts.has_controller;
-    });
-}
-
-void Gangs::roll_back_gang(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    for (const PodId pod_id : job.pods) {
-        PodRow& pod = state_.pods.rows()[pod_id.value()];
-        if (pod_id == job.pods.back() && planted(PlantedBug::roll_back_all_but_one)) break;
-        if (pod.bind.state != BindState::bound || pod.facts.terminating ||
-            pod.bind.delete_in_flight) {
-            continue;
-        }
-        pod.bind.delete_in_flight = true;
-        pod.report.start_reported = true;
-        effects.add(DeletePod{state_.session.next_effect(),
-                              state_.session.epoch(),
-                              {pod.facts.key, pod.facts.uid},
-                              "its gang could not be bound as a whole"});
-    }
-    job.gang.is_rolling_back = true;
-    state_.bindings.back_off(job);
-    job.gang.deadline = Instant{};
-    job.gang.member_refused = false;
 }
 
 }  // namespace gpuctl

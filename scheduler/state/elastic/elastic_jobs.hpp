@@ -33,7 +33,7 @@ public:
     void defer_ranks(JobId job, std::int32_t from);
     // Jobs with a range of sizes.
     [[nodiscard]] const std::set<Arrived>& elastic_jobs() const { return elastic_jobs_; }
-    [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.size > 0; }
+    [[nodiscard]] static bool is_elastic(const JobRow& job) { return job.elastic.exists(); }
     [[nodiscard]] ElasticRanks ranks_of(const JobRow& job) const;
     void on(const WorkloadResizeOutcome& event, EffectList& effects);
     void begin_size(JobId id);
@@ -44,13 +44,19 @@ public:
     void keep_size(JobId id);
     void mark_surplus(const JobRow& job);
     void mark_surplus(PodId id);
+    void end_size(JobId id);       // it is elastic no more
+    void pause_growth(JobId id);   // it changed size, or started, just now
+    void forget_answer(JobId id);  // of a resize that an earlier term sent
+    // What it has done, and since now with how many ranks (pace.cpp).
+    void note_pace(JobId id, Duration done, std::int32_t ranks);
+    void forget_job(JobId id);
 
-    // For the other parts.
-    std::set<Arrived>& elastic_jobs() { return elastic_jobs_; }
+    // --- from an image ---
+    void restore_job(JobId id);
 
 private:
     void send_resize(JobId id, EffectList& effects);
-    void offer_surplus(JobRow& job);
+    void offer_surplus(JobId id);
 
     ClusterState& state_;
     std::set<Arrived> elastic_jobs_;

@@ -12,27 +12,34 @@
 namespace gpuctl {
 
 // How many ranks an elastic job has (ADR 0017). `wanted` is the only decision; the rest is about
-// telling the job's controller.
+// sending it to the job's controller.
 //
-//   wanted == size ──grown, shrunk──> wanted != size ──ResizeWorkload──> in flight
-//         ^                                ^   backoff │                     │
-//         └────────────── resized ─────────┼───────────┴──── failed ─────────┤
-//                                          └── other_size: `size` is that ───┤
-//         wanted = size <───────────────────────────────────── refused ──────┘
+//   settled ──grown, shrunk──> due ──ResizeWorkload──> in_flight
+//      ^                        ^                          │
+//      │                        └── failed, another size, ─┤
+//      │                            or a new term          │
+//      └────────── resized, refused, workload gone ────────┘
+enum class ElasticPhase : std::uint8_t {
+    rigid,     // it has one size
+    settled,   // its controller has this size
+    due,       // a ResizeWorkload is to be sent, from `not_before` on
+    in_flight  // a ResizeWorkload without outcome
+};
+
 inline constexpr std::int32_t kRanksMaximum = 1'000'000;
 struct ElasticRow {
     std::int32_t size = 0;  // of its workload, as far as is known; 0: it is not elastic
     std::int32_t wanted = 0;
     std::int32_t before = 0;         // its size before that, while the watch may still show it
-    std::int32_t sent = 0;           // what it was told and has not answered to; 0: nothing
-    std::int32_t offered = 0;        // ranks above its minimum that those who wait know of
-    std::int32_t deferred_from = 0;  // from this rank on they wait for who leaves; 0: none do
+    std::int32_t sent = 0;           // the size sent last, without answer; 0: none
+    std::int32_t offered = 0;        // ranks above its minimum that waiting jobs may get
+    std::int32_t deferred_from = 0;  // ranks from this one on wait for room; 0: none do
     bool in_flight = false;
     EffectId effect{};
     std::int32_t failures = 0;  // in a row
-    Instant not_before;         // of telling again
-    Instant grow_from;          // not before: it changed size lately
-    Instant give_from;          // to who gains more, not before: it grew lately
+    Instant not_before;         // of sending again
+    Instant grow_from;          // not before: it changed size recently
+    Instant give_from;          // to a job that gains more, not before: it grew recently
     std::string why;            // of the last change, for people
     // Of the change under way: ranks that hold and go by it.
     std::int32_t given = 0;
@@ -41,6 +48,17 @@ struct ElasticRow {
     Duration done;       // of its work, in time with its fewest ranks, up to `paced_from`
     Instant paced_from;  // it has run with `paced_ranks` since
     std::int32_t paced_ranks = 0;
+
+    // Only these and the part ElasticJobs interpret the fields. What was never answered may have
+    // been carried out: its size is found out by sending it again.
+    [[nodiscard]] ElasticPhase phase() const {
+        if (size == 0) return ElasticPhase::rigid;
+        if (in_flight) return ElasticPhase::in_flight;
+        return wanted == size && sent == 0 ? ElasticPhase::settled : ElasticPhase::due;
+    }
+    [[nodiscard]] bool exists() const { return phase() != ElasticPhase::rigid; }
+    // Its controller refused a change, or did not carry it out: it is not asked for another.
+    [[nodiscard]] bool is_paused(Instant now) const { return not_before > now; }
 };
 BOOST_DESCRIBE_STRUCT(ElasticRow, (),
                       (size, wanted, before, sent, offered, deferred_from, in_flight, effect,

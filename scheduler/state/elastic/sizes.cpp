@@ -1,5 +1,5 @@
-// How many ranks elastic jobs have (ADR 0017): what was decided, what their controllers were told,
-// and which ranks are too many. Who decides is plan/grow and plan/shrink.
+// How many ranks elastic jobs have (ADR 0017): what was decided, what was sent to their
+// controllers, and which ranks are too many. plan/elastic decides.
 
 #include <algorithm>
 #include <utility>
@@ -19,22 +19,57 @@ constexpr Duration kRefusedPause = Duration::seconds(3600);
 // Its workload is made with all the ranks that it may have: they wait, and those that find no room
 // when it starts are taken back then.
 void ElasticJobs::begin_size(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     const JobSpec& spec = job.record->spec;
-    job.elastic = {};
-    elastic_jobs_.erase({job.arrival, id});
+    end_size(id);
     if (spec.kind != JobKind::training || spec.replicas_min >= spec.replicas_max) return;
-    job.elastic.size = job.elastic.wanted = spec.replicas_max;
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    elastic.size = elastic.wanted = spec.replicas_max;
     elastic_jobs_.emplace(job.arrival, id);
     mark_surplus(job);
 }
 
-// What the watch shows. It may be behind our own change; anything else was somebody else's doing
-// and is how it is now, as far as the job allows it.
+void ElasticJobs::end_size(JobId id) {
+    state_.jobs.rows().elastic(id, {}) = {};
+    forget_job(id);
+}
+
+void ElasticJobs::forget_job(JobId id) {
+    elastic_jobs_.erase({state_.jobs.rows()[id.value()].arrival, id});
+}
+
+void ElasticJobs::pause_growth(JobId id) {
+    state_.jobs.rows().elastic(id, {}).grow_from =
+        state_.session.event_time() + state_.session.policy().growth_pause;
+}
+
+void ElasticJobs::forget_answer(JobId id) {
+    if (std::exchange(state_.jobs.rows().elastic(id, {}).in_flight, false))
+        state_.jobs.mark_dirty(id);
+}
+
+void ElasticJobs::note_pace(JobId id, Duration done, std::int32_t ranks) {
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    elastic.done = done;
+    elastic.paced_ranks = ranks;
+    elastic.paced_from = state_.session.event_time();
+}
+
+void ElasticJobs::restore_job(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    if (planted(PlantedBug::forget_sizes_on_disk)) elastic = {};
+    if (planted(PlantedBug::forget_what_was_worked)) elastic.done = {};
+    if (is_elastic(job)) elastic_jobs_.emplace(job.arrival, id);
+}
+
+// What the watch shows. It may be behind our own change; any other size was set by another client,
+// and is the size now, as far as the job allows it.
 void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    ElasticRow& elastic = job.elastic;
-    if (!is_elastic(job) || replicas <= 0 || elastic.in_flight) return;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    const ElasticPhase phase = elastic.phase();
+    if (phase == ElasticPhase::rigid || phase == ElasticPhase::in_flight || replicas <= 0) return;
     if (replicas == elastic.size) {
         elastic.before = 0;
         return;
@@ -44,7 +79,7 @@ void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
     const bool was_settled = elastic.wanted == elastic.size;
     elastic.size = static_cast<std::int32_t>(std::min<std::int64_t>(replicas, kRanksMaximum));
     elastic.before = 0;
-    elastic.grow_from = state_.session.event_time() + state_.session.policy().growth_pause;
+    pause_growth(id);
     if (was_settled) {
         elastic.wanted = std::clamp(elastic.size, spec.replicas_min, spec.replicas_max);
     }
@@ -54,8 +89,8 @@ void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
 
 void ElasticJobs::resize(JobId id, std::int32_t ranks, std::string why, EffectList& effects,
                          EvictionCause gives_for) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    ElasticRow& elastic = job.elastic;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
     if (elastic.wanted == ranks) return;
     if (ranks > elastic.wanted) elastic.given = 0;
     elastic.given_for = gives_for;
@@ -70,7 +105,7 @@ void ElasticJobs::resize(JobId id, std::int32_t ranks, std::string why, EffectLi
         elastic.give_from = state_.session.event_time() + state_.session.policy().growth_pause;
     elastic.wanted = ranks;
     elastic.why = std::move(why);
-    elastic.grow_from = state_.session.event_time() + state_.session.policy().growth_pause;
+    pause_growth(id);
     mark_surplus(job);
     for (const PodId pod : job.pods) {
         if (state_.pods.rows()[pod.value()].is_surplus) state_.pods.note_leaving(pod);
@@ -80,7 +115,7 @@ void ElasticJobs::resize(JobId id, std::int32_t ranks, std::string why, EffectLi
 }
 
 void ElasticJobs::defer_ranks(JobId id, std::int32_t from) {
-    std::int32_t& known = state_.jobs.rows()[id.value()].elastic.deferred_from;
+    std::int32_t& known = state_.jobs.rows().elastic(id, {}).deferred_from;
     if (std::exchange(known, from) == from) return;
     if (from == 0) state_.jobs.mark_dirty(id);  // those that wait may be owed now
     state_.session.set_timer(id);
@@ -100,29 +135,29 @@ void ElasticJobs::shrink(const std::vector<Victim>& victims, const std::string& 
     for (const auto& [key, size] : sizes) resize(state_.jobs.find_job(key), size, why, effects);
 }
 
-// Somebody does not need its ranks any more, and its controller was not told yet: it keeps those
-// that nobody else claims the room of.
+// A job does not need its ranks any more, and its controller does not know of the change yet: it
+// keeps the ranks whose room no other job claims.
 void ElasticJobs::keep_size(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (job.elastic.in_flight || job.elastic.wanted >= job.elastic.size) return;
-    job.elastic.wanted = job.elastic.size;
-    job.elastic.given = 0;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    if (elastic.phase() == ElasticPhase::in_flight || elastic.wanted >= elastic.size) return;
+    elastic.wanted = elastic.size;
+    elastic.given = 0;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state_.pods.rows()[pod_id.value()];
         const JobId by = state_.jobs.find_job(pod.eviction.beneficiary);
-        if (!pod.is_surplus || !by.exists() ||
-            !state_.jobs.rows()[by.value()].nomination.until.happened())
+        if (!pod.is_surplus || !by.exists() || !state_.jobs.rows()[by.value()].nomination.exists())
             continue;
-        job.elastic.wanted = std::min(job.elastic.wanted, pod.facts.rank);
+        elastic.wanted = std::min(elastic.wanted, pod.facts.rank);
     }
     mark_surplus(job);
     state_.jobs.mark_dirty(id);
 }
 
 void ElasticJobs::settle_size(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     if (!is_elastic(job)) return;
-    offer_surplus(job);
+    offer_surplus(id);
     if (job.workload.state != WorkloadState::created) return;
     const auto is_any = [&](const auto& what) {
         return std::any_of(job.pods.begin(), job.pods.end(),
@@ -135,21 +170,19 @@ void ElasticJobs::settle_size(JobId id, EffectList& effects) {
         return pod.bind.state == BindState::waiting && !pod.facts.terminating;
     });
     if (waits && !is_there) {
-        job.elastic.deferred_from = 0;
+        state_.jobs.rows().elastic(id, {}).deferred_from = 0;
         resize(id, job.record->spec.replicas_max, "it waits and may start with all its ranks",
                effects);
     }
-    if (job.elastic.not_before <= state_.session.event_time()) send_resize(id, effects);
+    if (!job.elastic.is_paused(state_.session.event_time())) send_resize(id, effects);
 }
 
 void ElasticJobs::send_resize(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    ElasticRow& elastic = job.elastic;
-    // What was never answered may have been carried out: its size is asked for by telling it again.
-    const bool is_known = elastic.wanted == elastic.size && elastic.sent == 0;
-    if (is_known || elastic.in_flight || !state_.session.leading()) return;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    if (elastic.phase() != ElasticPhase::due || !state_.session.leading()) return;
     if (job.workload.state != WorkloadState::created ||
-        elastic.not_before > state_.session.event_time())
+        elastic.is_paused(state_.session.event_time()))
         return;
     elastic.in_flight = true;
     elastic.effect = state_.session.next_effect();
@@ -167,13 +200,14 @@ Instant ElasticJobs::next_size_change(const JobRow& job) {
 }
 
 void ElasticJobs::mark_surplus(PodId id) {
-    PodRow& pod = state_.pods.rows()[id.value()];
-    const bool was_surplus = std::exchange(pod.is_surplus, false);
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    bool& is_surplus = state_.pods.rows().is_surplus(id, {});
+    const bool was_surplus = std::exchange(is_surplus, false);
     if (!pod.job.exists() || is_terminal(pod.facts.phase)) return;
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
-    pod.is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
-    if (pod.is_surplus && pod.node.exists()) state_.pods.maybe_leaving().insert(id);
-    if (was_surplus && !pod.is_surplus) state_.pods.note_leaving(id);  // it stays after all
+    is_surplus = is_elastic(job) && pod.facts.rank >= job.elastic.wanted;
+    if (is_surplus && pod.node.exists()) state_.pods.note_surplus(id);
+    if (was_surplus && !is_surplus) state_.pods.note_leaving(id);  // it stays after all
 }
 
 void ElasticJobs::mark_surplus(const JobRow& job) {
@@ -182,7 +216,8 @@ void ElasticJobs::mark_surplus(const JobRow& job) {
 
 ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
     ElasticRanks out;
-    if (!is_elastic(job) || !job.gang.started || job.workload.state != WorkloadState::created)
+    if (!is_elastic(job) || !has_started(job.gang.phase()) ||
+        job.workload.state != WorkloadState::created)
         return out;
     out.is_settled = true;
     out.is_ending = !job.gang.finished.empty();
@@ -208,35 +243,34 @@ ElasticRanks ElasticJobs::ranks_of(const JobRow& job) const {
 }
 
 // Some of its ranks could go for others now that could not before.
-void ElasticJobs::offer_surplus(JobRow& job) {
+void ElasticJobs::offer_surplus(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
     const ElasticRanks ranks = ranks_of(job);
     const std::int64_t least = state_.gangs.gang_size(job).value_or(0);
-    const bool is_heard =
-        job.elastic.not_before <= state_.session.event_time();  // by its controller
+    const bool is_heard = !job.elastic.is_paused(state_.session.event_time());  // by its controller
     const bool is_offered = is_heard && ranks.is_settled && !ranks.is_ending && ranks.there > least;
     const auto offered = static_cast<std::int32_t>(is_offered ? ranks.there - least : 0);
     const bool is_more = offered > job.elastic.offered;
-    job.elastic.offered = offered;
+    state_.jobs.rows().elastic(id, {}).offered = offered;
     if (!is_more || !job.pool.exists()) return;
-    ++state_.tree.pool_rows()[job.pool.value()].victims;
-    state_.session.idle() = false;
+    state_.tree.note_victims(job.pool);
+    state_.session.note_news();
 }
 
 void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
     const JobId id = state_.jobs.find_job(event.key);
     if (!id.exists()) return;
-    JobRow& job = state_.jobs.rows()[id.value()];
-    ElasticRow& elastic = job.elastic;
-    if (!elastic.in_flight || elastic.effect != event.effect) return;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
+    if (elastic.phase() != ElasticPhase::in_flight || elastic.effect != event.effect) return;
     elastic.in_flight = false;
     state_.jobs.mark_dirty(id);
-    job.workload.message = event.message;
+    state_.workloads.note_resize(id, event.message);
     switch (event.result) {
         case ResizeResult::resized:
             elastic.before = std::exchange(elastic.size, elastic.sent);
             elastic.failures = 0;
-            state_.evictions.outcomes().add(elastic.given_for,
-                                            static_cast<std::uint64_t>(elastic.given));
+            state_.evictions.note_shrunk(elastic.given_for, elastic.given);
             break;
         case ResizeResult::other_size:
             elastic.size = std::clamp(event.size, 1, kRanksMaximum);
@@ -261,7 +295,7 @@ void ElasticJobs::on(const WorkloadResizeOutcome& event, EffectList&) {
     if (event.result != ResizeResult::failed) elastic.given = 0;
     mark_surplus(job);
     state_.session.set_timer(id);
-    // What the watch showed meanwhile and nobody looked at; what was read just now is newer.
+    // What the watch showed meanwhile was not looked at; what was read just now is newer.
     const bool is_read =
         event.result == ResizeResult::gone || event.result == ResizeResult::other_size;
     elastic.sent = 0;

@@ -34,21 +34,34 @@ Instant movable_from(const std::vector<Instant>& moved_at, std::size_t most, Ins
 }  // namespace
 
 void Evictions::request_eviction(PodId id, EvictionCause cause, std::string why) {
-    PodRow& pod = state_.pods.rows()[id.value()];
-    pod.eviction.request = {cause, std::move(why), true, false,
-                            state_.run_times.run_so_far(state_.jobs.rows()[pod.job.value()])};
+    const JobId job = state_.pods.rows()[id.value()].job;
+    state_.pods.rows().eviction(id, {}).request = {
+        cause, std::move(why), true, false,
+        state_.run_times.run_so_far(state_.jobs.rows()[job.value()])};
     if (planted(PlantedBug::charge_evictions_when_asked)) charge_eviction(id);
 }
 
 // Nothing that asked it to go is under way any more.
-void Evictions::withdraw_eviction(PodRow& pod) {
-    pod.eviction.state = EvictionState::none;
-    pod.eviction.request.is_uncharged = false;
+void Evictions::withdraw_eviction(PodId id) {
+    EvictionRow& eviction = state_.pods.rows().eviction(id, {});
+    eviction.state = EvictionState::none;
+    eviction.request.is_uncharged = false;
+}
+
+void Evictions::assign(PodId id, const ObjectKey& beneficiary) {
+    state_.pods.rows().eviction(id, {}).beneficiary = beneficiary;
+}
+
+void Evictions::release(PodId id) {
+    EvictionRow& eviction = state_.pods.rows().eviction(id, {});
+    eviction.state = EvictionState::none;
+    eviction.beneficiary = ObjectKey{};
 }
 
 void Evictions::charge_eviction(PodId id) {
-    PodRow& pod = state_.pods.rows()[id.value()];
-    EvictionRequest& request = pod.eviction.request;
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    EvictionRow& eviction = state_.pods.rows().eviction(id, {});
+    EvictionRequest& request = eviction.request;
     if (!pod.job.exists() || !std::exchange(request.is_uncharged, false)) return;
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
     outcomes_.add(request.cause, 1);
@@ -61,26 +74,26 @@ void Evictions::charge_eviction(PodId id) {
     churn.note(run.began.happened() ? run : request.run);  // ranks of it may have gone meanwhile
     if (planted(PlantedBug::forget_what_was_done)) churn.done = Duration{};
     churn.why = request.why;
-    state_.run_times.history().touch(job.tenant);
+    state_.run_times.touch_history(job.tenant);
     if (!is_gang) {
-        forget_before_the_last_hour(pod.eviction.evicted_at, state_.session.event_time());
-        pod.eviction.evicted_at.push_back(state_.session.event_time());
+        forget_before_the_last_hour(eviction.evicted_at, state_.session.event_time());
+        eviction.evicted_at.push_back(state_.session.event_time());
         forget_old_vacancies(churn.vacancies, state_.session.event_time());
-        churn.vacancies.push_back({pod.facts.rank, pod.eviction.evicted_at});
+        churn.vacancies.push_back({pod.facts.rank, eviction.evicted_at});
         churn.evicted_at.assign(1, state_.session.event_time());
         return;
     }
     forget_before_the_last_hour(churn.evicted_at, state_.session.event_time());
     churn.evicted_at.push_back(state_.session.event_time());
     for (const PodId rank : job.pods) {  // ranks that were asked together go one by one
-        EvictionRequest& other = state_.pods.rows()[rank.value()].eviction.request;
+        EvictionRequest& other = state_.pods.rows().eviction(rank, {}).request;
         other.goes_along = other.is_uncharged;
     }
 }
 
-// A pod that is new stands in the place of one that was moved, if one of its job was.
+// A new pod has the place of a pod that was moved, if one of its job was.
 void Evictions::take_vacancy(PodId id) {
-    PodRow& pod = state_.pods.rows()[id.value()];
+    const PodRow& pod = state_.pods.rows()[id.value()];
     if (churn_.empty() || !pod.job.exists() || pod.facts.gang) return;
     if (is_terminal(pod.facts.phase) || planted(PlantedBug::forget_moves_of_replicas)) return;
     const auto known = churn_.find(state_.jobs.rows()[pod.job.value()].key);
@@ -90,7 +103,7 @@ void Evictions::take_vacancy(PodId id) {
     const auto own = std::find_if(vacancies.begin(), vacancies.end(),
                                   [&](const Vacancy& one) { return one.rank == pod.facts.rank; });
     if (own == vacancies.end()) return;
-    pod.eviction.evicted_at = std::move(own->evicted_at);
+    state_.pods.rows().eviction(id, {}).evicted_at = std::move(own->evicted_at);
     vacancies.erase(own);
 }
 
@@ -103,7 +116,7 @@ void Evictions::forget_old_moves() {
         const bool goes =
             known.evicted_at.back() + kHour <= state_.session.event_time() && !is_needed;
         if (goes)
-            state_.run_times.history().touch(state_.tree.tenant_named(entry.first.namespace_name));
+            state_.run_times.touch_history(state_.tree.tenant_named(entry.first.namespace_name));
         return goes;
     });
 }
@@ -130,9 +143,24 @@ const std::string& Evictions::evicted_why(const ObjectKey& job) const {
 // The first rank of a gang that is rolled back goes: until then nothing was undone.
 void Evictions::note_rolled_back(PodId id) {
     const JobId job = state_.pods.rows()[id.value()].job;
-    if (!job.exists()) return;
-    if (std::exchange(state_.jobs.rows()[job.value()].gang.is_rolling_back, false))
-        ++outcomes_.gang_rollbacks;
+    if (job.exists() && state_.gangs.note_rolled_back(job)) note_gang_rolled_back();
+}
+
+void Evictions::note_start(const ObjectKey& job) {
+    if (const auto moved = churn_.find(job); moved != churn_.end()) moved->second.why = "";
+}
+
+void Evictions::note_success(const ObjectKey& job) {
+    Churn& churn = churn_.at(job);
+    churn.run_began = Instant{};
+    churn.done_before = churn.done = Duration{};
+}
+
+void Evictions::forget_work(const JobRow& job) {
+    const auto moved = churn_.find(job.key);
+    if (moved == churn_.end()) return;
+    moved->second.done_before = moved->second.done = Duration{};
+    state_.run_times.touch_history(job.tenant);
 }
 
 }  // namespace gpuctl

@@ -14,7 +14,7 @@
 namespace gpuctl {
 
 // The place of a pod that was evicted and is no rank of a gang. The next pod that the controller of
-// its job makes stands there: as often as the ones before it were moved, it was.
+// its job makes has this place: it counts as moved as often as the pods before it.
 struct Vacancy {
     std::int32_t rank = -1;  // its index, where its controller gives one; then only that pod fits
     std::vector<Instant> evicted_at;  // in the hour before the last of them
@@ -31,7 +31,7 @@ struct Churn {
     Instant run_began;
     Duration done_before;
     Duration done;
-    // As a run that has not ended it is told from others by these (FinishedRun).
+    // They identify the run, which has not ended, among others (FinishedRun).
     GpuMilli gpus;
     Duration limit;
     std::vector<Vacancy> vacancies;  // oldest first

@@ -20,7 +20,7 @@ BOOST_DESCRIBE_ENUM(EvictionCause, reclaimed, preempted, shrunk, stranded, drain
 struct RunSoFar {
     Instant began;  // never: it does not run as a whole
     Duration kept;  // up to its last checkpoint
-    // By these it is told from other runs (FinishedRun).
+    // They identify it among other runs (FinishedRun).
     GpuMilli gpus;
     Duration limit;
 };

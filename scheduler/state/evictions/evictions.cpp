@@ -1,3 +1,5 @@
+// Evictions: asked for, sent again, answered, given up.
+
 #include <algorithm>
 #include <utility>
 #include "scheduler/base/planted.hpp"
@@ -23,8 +25,107 @@ void Evictions::drain(const std::vector<PodId>& pods, EvictionCause cause, const
     if (std::any_of(pods.begin(), pods.end(), is_new)) forget_old_moves();
     for (const PodId pod : pods) {
         if (is_new(pod)) request_eviction(pod, cause, why);
-        state_.pods.rows()[pod.value()].eviction.beneficiary = ObjectKey{};
+        assign(pod, ObjectKey{});
         send_eviction(pod, effects);
+    }
+}
+
+void Evictions::send_eviction(PodId id, EffectList& effects) {
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[pod.job.value()];
+    EvictionRow& eviction = state_.pods.rows().eviction(id, {});
+    eviction.state = EvictionState::asked;
+    eviction.effect = state_.session.next_effect();
+    state_.waiting.leave_queue(
+        pod.job);  // what it asked for is no longer what it needs: the next Plan looks again
+    state_.jobs.mark_dirty(pod.job);
+    state_.pods.note_leaving(id);
+    effects.add(EvictPod{pod.eviction.effect,
+                         state_.session.epoch(),
+                         {pod.facts.key, pod.facts.uid},
+                         pod.facts.stop_grace,
+                         pod.eviction.request.why,
+                         job.key,
+                         pod.eviction.beneficiary});
+}
+
+void Evictions::resend_evictions(EffectId before, EffectList& effects) {
+    if (planted(PlantedBug::forget_unanswered)) return;
+    for (const auto& [key, id] : state_.jobs.job_ids()) {
+        for (const PodId pod_id : state_.jobs.rows()[id.value()].pods) {
+            const PodRow& pod = state_.pods.rows()[pod_id.value()];
+            const bool is_open = pod.eviction.state == EvictionState::asked ||
+                                 pod.eviction.state == EvictionState::accepted ||
+                                 (pod.eviction.state == EvictionState::postponed &&
+                                  pod.eviction.beneficiary != ObjectKey{});
+            if (!is_open || pod.facts.terminating || !(pod.eviction.effect < before)) continue;
+            send_eviction(pod_id, effects);
+        }
+    }
+}
+
+void Evictions::evict_postponed(JobId id, EffectList& effects) {
+    if (!state_.nominations.take_retry(id)) return;
+    for (const std::string& uid : state_.jobs.rows()[id.value()].nomination.victims) {
+        const PodId victim = state_.pods.find_pod(uid);
+        if (!victim.exists()) continue;
+        const PodRow& pod = state_.pods.rows()[victim.value()];
+        if (pod.eviction.state == EvictionState::postponed && !pod.facts.terminating) {
+            send_eviction(victim, effects);
+        }
+    }
+}
+
+void Evictions::spare(PodId id, Duration length) {
+    withdraw_eviction(id);
+    state_.pods.rows().eviction(id, {}).spared_until = state_.session.event_time() + length;
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    if (state_.maintenance.calendar().nodes.contains(pod.node.value()))
+        state_.maintenance.note_stop(pod.node, pod);  // then it is asked
+}
+
+void Evictions::on(const PodEvictOutcome& event, EffectList&) {
+    const PodId id = state_.pods.find_pod(event.uid);
+    if (!id.exists()) return;
+    const PodRow& pod = state_.pods.rows()[id.value()];
+    if (pod.eviction.effect != event.effect) return;
+    const bool goes = event.result == EvictResult::evicted || event.result == EvictResult::gone;
+    if (goes) charge_eviction(id);
+    if (pod.eviction.state != EvictionState::asked) {  // its claim has fallen meanwhile
+        if (!goes) state_.pods.rows().eviction(id, {}).request.is_uncharged = false;
+        return;
+    }
+    state_.pods.set_message(id, event.message);
+    state_.jobs.mark_dirty(pod.job);
+    const JobId beneficiary = state_.jobs.find_job(pod.eviction.beneficiary);
+    if (pod.eviction.beneficiary == ObjectKey{}) {
+        settle(id, event.result);
+        state_.maintenance.note_drain_outcome(pod, event.result);
+    } else if (beneficiary.exists()) {
+        state_.jobs.mark_dirty(beneficiary);
+        settle(id, event.result);
+        state_.nominations.note_outcome(beneficiary, event.result);
+    } else {
+        spare(id, kSparedFor);  // never: drop_claim() clears the beneficiary
+    }
+    if (!pod.is_leaving()) state_.pods.note_leaving(id);
+}
+
+// What the answer makes of an eviction that was asked for.
+void Evictions::settle(PodId id, EvictResult result) {
+    EvictionState& state = state_.pods.rows().eviction(id, {}).state;
+    switch (result) {
+        case EvictResult::evicted:
+        case EvictResult::gone:
+            state = EvictionState::accepted;
+            return;
+        case EvictResult::refused:
+            spare(id, kSparedFor);
+            return;
+        case EvictResult::disruption_budget:
+        case EvictResult::failed:
+            state = EvictionState::postponed;
+            return;
     }
 }
 

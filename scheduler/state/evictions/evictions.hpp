@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -28,7 +29,7 @@ class Evictions {
 public:
     explicit Evictions(ClusterState& state) : state_(state) {}
 
-    void evict_postponed(JobId job, EffectList& effects);  // who could not be yet, if it is time
+    void evict_postponed(JobId job, EffectList& effects);  // those whose backoff is over
     // Has pods of the job stopped for a window, or because their node is unhealthy.
     void drain(const std::vector<PodId>& pods, EvictionCause cause, const std::string& why,
                EffectList& effects);
@@ -42,26 +43,37 @@ public:
     // Why it waits again although it ran; empty: it was not moved.
     [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
     [[nodiscard]] const std::map<ObjectKey, Churn>& churn() const { return churn_; }
+    void on(const PodEvictOutcome& event, EffectList& effects);
     void send_eviction(PodId id, EffectList& effects);
     [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
-    void spare(PodRow& pod, Duration length);
+    void spare(PodId id, Duration length);
+    void assign(PodId id, const ObjectKey& beneficiary);  // its room is for that job
+    void release(PodId id);                               // for no job any more
     // churn.cpp
     void request_eviction(PodId id, EvictionCause cause, std::string why);
-    static void withdraw_eviction(PodRow& pod);
+    void withdraw_eviction(PodId id);
     void charge_eviction(PodId id);
     void take_vacancy(PodId id);
     void forget_old_moves();
-    void note_rolled_back(PodId id);
+    void note_rolled_back(PodId id);  // a rank of a gang that is undone goes
     [[nodiscard]] StoppablePod stoppable_row(PodId id) const;
     void list_stoppable(PodId id, bool is_there);
     void renew_stoppable(PodId id);
     void relist_stoppable();
+    void note_gang_rolled_back() { ++outcomes_.gang_rollbacks; }
+    void note_shrunk(EvictionCause cause, std::int32_t ranks) {
+        outcomes_.add(cause, static_cast<std::uint64_t>(ranks));
+    }
+    void note_start(const ObjectKey& job);    // why it was moved is history
+    void note_success(const ObjectKey& job);  // its next run begins from nothing
+    void forget_work(const JobRow& job);      // it is deleted: the next one is another job
+    void forget_job(const ObjectKey& job) { churn_.erase(job); }
 
-    // For the other parts.
-    std::map<ObjectKey, Churn>& churn() { return churn_; }
-    OutcomeFigures& outcomes() { return outcomes_; }
+    // --- from an image ---
+    void restore_churn(std::map<ObjectKey, Churn> churn) { churn_ = std::move(churn); }
 
 private:
+    void settle(PodId id, EvictResult result);
     ClusterState& state_;
     std::map<ObjectKey, Churn> churn_;  // of jobs moved within the last hour
     OutcomeFigures outcomes_;

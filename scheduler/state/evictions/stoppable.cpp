@@ -1,5 +1,5 @@
-// Rows of the pods that may be stopped for others, and who is on his way out: what a search for
-// whom to stop begins with, kept so that it need not look at every pod.
+// Rows of the pods that may be evicted for other jobs: what a search for victims begins with, kept
+// so that it need not look at every pod.
 
 #include <utility>
 
@@ -44,35 +44,37 @@ void Evictions::relist_stoppable() {
 
 // Counted as it is listed, so that both are taken back alike.
 void Evictions::list_stoppable(PodId id, bool is_there) {
-    PodRow& pod = state_.pods.rows()[id.value()];
+    const PodRow& pod = state_.pods.rows()[id.value()];
     if (!is_there && pod.stoppable_at == PodRow::kNotListed) return;
     const JobRow& job = state_.jobs.rows()[pod.job.value()];
-    QueueRow& queue = state_.tree.queue_rows()[job.queue.value()];
+    const PoolId pool = state_.tree.queue_rows()[job.queue.value()].pool;
+    QueueVictims& queue = state_.tree.queue_rows().victims(job.queue, {});
     queue.preemptible[job.priority] += is_there ? 1 : -1;
     const auto count = [&](const StoppablePod& listed, std::int64_t sign) {
         if (listed.gpus > GpuMilli{} || listed.for_priority_only) return;
         queue.stoppable_without_gpus += sign;
-        state_.tree.pool_rows()[queue.pool.value()].stoppable_without_gpus += sign;
+        state_.tree.pool_rows().stoppable_without_gpus(pool, {}) += sign;
     };
     std::vector<StoppablePod>& row = queue.stoppable;
     if (is_there) {
-        pod.stoppable_at = static_cast<std::uint32_t>(row.size());
+        state_.pods.rows().stoppable_at(id, {}) = static_cast<std::uint32_t>(row.size());
         row.push_back(stoppable_row(id));
         return count(row.back(), 1);
     }
-    const std::uint32_t at = std::exchange(pod.stoppable_at, PodRow::kNotListed);
+    const std::uint32_t at =
+        std::exchange(state_.pods.rows().stoppable_at(id, {}), PodRow::kNotListed);
     if (at >= row.size() || row[at].pod != id) return;
     count(row[at], -1);
     row[at] = row.back();
     row.pop_back();
-    if (at < row.size()) state_.pods.rows()[row[at].pod.value()].stoppable_at = at;
+    if (at < row.size()) state_.pods.rows().stoppable_at(row[at].pod, {}) = at;
 }
 
 void Evictions::renew_stoppable(PodId id) {
     const PodRow& pod = state_.pods.rows()[id.value()];
     if (pod.stoppable_at == PodRow::kNotListed) return;
-    state_.tree.queue_rows()[state_.jobs.rows()[pod.job.value()].queue.value()]
-        .stoppable[pod.stoppable_at] = stoppable_row(id);
+    const QueueId queue = state_.jobs.rows()[pod.job.value()].queue;
+    state_.tree.queue_rows().victims(queue, {}).stoppable[pod.stoppable_at] = stoppable_row(id);
 }
 
 }  // namespace gpuctl

@@ -28,22 +28,55 @@ void Gangs::on(const GangObserved& event, EffectList&) {
     if (!is_new && known == event.size && event.note == (has_said ? said->second : GangNote{}))
         return;
     known = event.size;
-    state_.nodes.outside().gang_notes[event.key] = event.note;
-    if (event.note.says_nothing()) state_.nodes.outside().gang_notes.erase(event.key);
+    state_.nodes.set_gang_note(event.key, event.note);
     const JobId id = state_.jobs.find_job(event.key);
     if (!id.exists()) return;
-    state_.jobs.resolve(state_.jobs.rows()[id.value()]);
+    state_.jobs.resolve(id);
     state_.jobs.mark_dirty(id);
 }
 
 void Gangs::on(const GangRemoved& event, EffectList&) {
     if (gang_sizes_.erase(event.key) == 0) return;
-    state_.nodes.outside().gang_notes.erase(event.key);
+    state_.nodes.set_gang_note(event.key, GangNote{});
     state_.pods.rejoin(pods_that_name(state_, event.key));
     const JobId id = state_.jobs.find_job(event.key);
     if (!id.exists()) return;
-    state_.jobs.resolve(state_.jobs.rows()[id.value()]);
+    state_.jobs.resolve(id);
     state_.jobs.mark_dirty(id);
+}
+
+bool Gangs::note_rolled_back(JobId id) {
+    return std::exchange(state_.jobs.rows().gang(id, {}).is_rolling_back, false);
+}
+
+void Gangs::note_gone(JobId id, const PodFacts& pod) {
+    state_.jobs.rows().gang(id, {}).finished.note_gone(pod);
+}
+
+void Gangs::note_there(JobId id, const PodFacts& pod) {
+    state_.jobs.rows().gang(id, {}).finished.note_there(pod);
+}
+
+FinishedRanks Gangs::take_finished(JobId id) {
+    return std::exchange(state_.jobs.rows().gang(id, {}).finished, {});
+}
+
+void Gangs::set_finished(JobId id, FinishedRanks ranks) {
+    state_.jobs.rows().gang(id, {}).finished = std::move(ranks);
+}
+
+void Gangs::restore_run(JobId id, FinishedRanks ranks, bool started) {
+    set_finished(id, std::move(ranks));
+    state_.jobs.rows().gang(id, {}).started = started;
+}
+
+void Gangs::forget_job(JobId id) {
+    stranded_gangs_.erase({state_.jobs.rows()[id.value()].arrival, id});
+}
+
+void Gangs::restore_job(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    if (gives_way(job.gang.phase())) stranded_gangs_.emplace(job.arrival, id);
 }
 
 }  // namespace gpuctl

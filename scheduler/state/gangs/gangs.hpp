@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -32,7 +33,7 @@ public:
     // What makes the gang whole that a job is; absent: it is none.
     [[nodiscard]] std::optional<GangSize> gang_of(const JobRow& job) const;
     [[nodiscard]] std::optional<std::int64_t> gang_size(const JobRow& job) const;  // 0: unknown
-    // Nodes of what the job holds and keeps: its next pods are to be beside them, or apart.
+    // Nodes of what the job holds and keeps: its next pods are to be near them, or apart.
     void read_anchors(const JobRow& job, std::vector<NodeId>& out) const;
     // GPU models that the others of its gang are on, if it takes several: its own is one of these.
     [[nodiscard]] std::vector<std::string_view> models_of_gang(PodId pod) const;
@@ -48,12 +49,27 @@ public:
     void note_stranded(JobId id, const Readiness& ready);
     void settle_gang(JobId id, EffectList& effects);
     [[nodiscard]] bool can_roll_back(const JobRow& job) const;
+    void begin_round(JobId id);    // its ranks are placed together
+    void note_no_gang(JobId id);   // it is none any more
+    void extend_round(JobId id);   // its binds are sent again
+    void refuse_member(JobId id);  // one of the open round cannot be bound
+    // The first rank of a gang that is rolled back goes. False: it is not rolled back, or another
+    // one went before.
+    bool note_rolled_back(JobId id);
+    void note_gone(JobId id, const PodFacts& pod);   // a pod of the job
+    void note_there(JobId id, const PodFacts& pod);  // likewise
+    [[nodiscard]] FinishedRanks take_finished(JobId id);
+    void set_finished(JobId id, FinishedRanks ranks);
+    void restore_run(JobId id, FinishedRanks ranks, bool started);  // of a summarized job
+    void forget_job(JobId id);
 
-    // For the other parts.
-    std::map<ObjectKey, GangSize>& gang_sizes() { return gang_sizes_; }
-    std::set<Arrived>& stranded_gangs() { return stranded_gangs_; }
+    // --- from an image ---
+    void restore_sizes(std::map<ObjectKey, GangSize> sizes) { gang_sizes_ = std::move(sizes); }
+    void restore_job(JobId id);
 
 private:
+    void end_round(JobId id);
+    void forget_run(JobId id);
     void keep_whole_again(const JobRow& job);
     void drop_unfit_members(JobId id);
     void retry_members(JobId id, EffectList& effects);

@@ -20,7 +20,7 @@ void Gangs::read_anchors(const JobRow& job, std::vector<NodeId>& out) const {
 }
 
 // With ranks on several models already (labels change), any of these will do; on none that it
-// takes, it begins anew.
+// takes, any model will do.
 std::vector<std::string_view> Gangs::models_of_gang(PodId id) const {
     std::vector<std::string_view> out;
     const PodRow& pod = state_.pods.rows()[id.value()];
@@ -47,8 +47,8 @@ bool Gangs::mixes_models(const std::vector<Placement>& round) const {
     return !is_one || !is_model_among(models_of_gang(round.front().pod), model);
 }
 
-// With ranks in several racks already (labels change), any of these will do: moving them is for
-// somebody else to decide.
+// With ranks in several racks already (labels change), any of these will do: moving them is decided
+// elsewhere.
 bool Gangs::breaks_topology(const JobRow& job, const std::vector<Placement>& round) const {
     const TopologyRules rules =
         state_.pods.shapes().at(state_.pods.rows()[round.front().pod.value()].shape).topology;

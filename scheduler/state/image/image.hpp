@@ -113,7 +113,7 @@ struct JobImage {
     bool is_long = false;
     bool is_dirty = false;
     bool is_queued = false;
-    // Of its class: what it was refused for, and whether that still stands.
+    // Of its class: what it was refused for, and whether that still holds.
     Reason block_reason{};
     std::uint16_t block_watch = 0;
     bool is_limited = false;

@@ -4,4 +4,5 @@ namespace gpuctl {
 struct StateImage;
 struct JobImage;
 struct UsageImage;
+struct BudgetImage;
 }  // namespace gpuctl

@@ -2,8 +2,8 @@
 // Versions of what journals and snapshots hold, one for each kind of record, and the steps that
 // bring an older one up to date (docs/adr/0034-journals-survive-upgrades.md).
 //
-// Whoever changes a described type that is reachable from Input or StateImage raises the version
-// of that kind and adds its line to tests/golden/layouts.txt, whose test fails until both are done.
+// A change of a described type that is reachable from Input or StateImage raises the version of
+// that kind and adds its line to tests/golden/layouts.txt, whose test fails until both are done.
 // Members and enumerators that only came or went need nothing else (archive_layout.hpp has the
 // rules). What was renamed, or means something else now, needs a step here.
 

@@ -175,7 +175,8 @@ private:
             if (job.binding.refusal_ends_at != refusal_ends_at) {
                 fail("I14", "job " + to_string(key) + " has another end of its refusals in mind");
             }
-            const bool has_ended_pods = job.run.past && !job.run.past->ended_pods.empty();
+            const bool has_ended_pods =
+                job.retention.past && !job.retention.past->ended_pods.empty();
             if (job.pods.empty() && !job.record && !has_ended_pods) {
                 fail("I3", "job " + to_string(key) + " has neither pods nor record");
             }
@@ -204,7 +205,8 @@ private:
                 if (ended || stays) held.add(pod.facts.role);
                 if (stays) ++bound;
             }
-            if (bound == 0 || held.is_whole() || job.gang.started || rolling_back) continue;
+            if (bound == 0 || held.is_whole() || has_started(job.gang.phase()) || rolling_back)
+                continue;
             if (!job.gang.deadline.happened()) {
                 fail("I4", "gang " + to_string(key) + " holds " + std::to_string(held.ranks()) +
                                " ranks, lacks " + std::to_string(held.missing()) +

@@ -14,7 +14,7 @@ void verify_demand(const ClusterState& state, std::vector<Violation>& found) {
         const JobRow& job = state.job(id);
         if (!job.waiting.in_class.exists()) continue;
         waiting[state.waiting.book().at(job.waiting.in_class).key.queue] += job.waiting.gpus;
-        if (job.is_dirty) continue;  // counted anew in the next Plan
+        if (job.is_dirty) continue;  // counted again in the next Plan
         state.waiting.read_readiness(id, ready);
         GpuMilli asked;
         for (const PodId pod : ready.pods)

@@ -1,4 +1,4 @@
-// I17 once more: claims, who is evicted for them, and the rows that victims are chosen from.
+// I17 once more: nominations, their victims, and the rows that victims are chosen from.
 
 #include <algorithm>
 #include <map>
@@ -42,7 +42,7 @@ private:
             fail("I17", "a claim is listed twice");
         for (const auto& [key, id] : state_.jobs.job_ids()) {
             const JobRow& job = state_.jobs.rows()[id.value()];
-            const bool has_claim = job.nomination.until.happened();
+            const bool has_claim = job.nomination.exists();
             if (has_claim != listed.contains(id)) {
                 fail("I17", "the claim of job " + to_string(key) + " is not listed");
             }
@@ -91,7 +91,7 @@ private:
     }
 
     // I17: the rows that victims are chosen from are those of the pods that may be stopped, as they
-    // are now; and whoever is on his way out is known to be.
+    // are now; and all terminating pods are known to be.
     void check_stoppable() {
         std::map<PoolId, std::int64_t> without_gpus;
         for (const QueueRow& queue : state_.tree.queue_rows()) {

@@ -20,11 +20,11 @@ void verify_ends(const ClusterState& state, std::vector<Violation>& found) {
         if (job.run.pods_open != open) {
             found.push_back({"I23", name() + " counts another number of pods that have not ended"});
         }
-        const bool is_listed =
-            state.jobs.finished_jobs().in_full().contains({job.run.ended_at, job.arrival, id});
-        if (job.run.ended_at.happened()) ++ended;
-        if (has_ended(state, job) != job.run.ended_at.happened() ||
-            is_listed != job.run.ended_at.happened()) {
+        const bool is_listed = state.jobs.finished_jobs().in_full().contains(
+            {job.retention.ended_at, job.arrival, id});
+        const bool is_in_full = job.retention.phase() == RetentionPhase::in_full;
+        if (is_in_full) ++ended;
+        if (has_ended(state, job) != is_in_full || is_listed != is_in_full) {
             found.push_back(
                 {"I23", name() + " has ended and is not listed so, or the other way round"});
         }

@@ -45,7 +45,7 @@ bool is_charged_right(const ClusterState& state, QueueId queue, const ModelHoldi
     return model.held == held.gpus && model.claimed == held.claimed;
 }
 
-// Once the claimed pods are gone, nothing is claimed: what is kept then is what is kept beside
+// Once the claimed pods are gone, nothing is claimed: what is kept then is what is kept without
 // them.
 bool is_kept_alike(const ClusterState& state, PoolId pool, const ModelRoom& room) {
     Relief claimed;

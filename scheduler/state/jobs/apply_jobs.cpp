@@ -1,6 +1,7 @@
 // Jobs: submitted and deleted by users, or simply there because their pods are.
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"
@@ -12,7 +13,7 @@ namespace gpuctl {
 
 namespace {
 
-// From asking for a workload to the last moment at which that may be carried out.
+// From asking for a workload to the last time at which that may be carried out.
 constexpr Duration kCreateDeadline = Duration::seconds(30);
 
 }  // namespace
@@ -24,15 +25,8 @@ JobId Jobs::job_named(const ObjectKey& key, Instant submitted_at) {
 }
 
 JobId Jobs::make_job(const ObjectKey& key, Instant submitted_at) {
-    JobId id{static_cast<std::uint32_t>(jobs_.size())};
-    if (jobs_vacant_.empty()) {
-        jobs_.emplace_back();
-    } else {
-        id = jobs_vacant_.back();
-        jobs_vacant_.pop_back();
-    }
-    JobRow& row = jobs_[id.value()];
-    row = JobRow{};
+    const JobId id = jobs_.add({});
+    JobBase& row = jobs_.base(id, {});
     row.live = true;
     row.key = key;
     row.tenant = state_.tree.tenant_named(key.namespace_name);
@@ -40,19 +34,19 @@ JobId Jobs::make_job(const ObjectKey& key, Instant submitted_at) {
     row.submitted_at = submitted_at.happened() ? submitted_at : state_.session.event_time();
     row.pool_wanted = kDefaultPool;
     if (const auto left = finished_.find(key); left != finished_.end()) {
-        row.gang.finished = std::move(left->second);
+        state_.gangs.set_finished(id, std::move(left->second));
         finished_.erase(left);
     }
     job_ids_.emplace(key, id);
     changes_.note(id);
-    resolve(row);
+    resolve(id);
     return id;
 }
 
 void Jobs::drop_job_if_unused(JobId id) {
-    JobRow& row = jobs_[id.value()];
+    const JobRow& row = jobs_[id.value()];
     if (!row.live || !row.pods.empty()) return;
-    if (row.run.past && !row.run.past->ended_pods.empty()) return;
+    if (row.retention.past && !row.retention.past->ended_pods.empty()) return;
     const bool workload_gone = row.workload.state == WorkloadState::deleting && !row.workload.due &&
                                !row.workload.in_flight;
     if (row.record && !workload_gone && !planted(PlantedBug::lose_jobs_without_pods)) return;
@@ -60,33 +54,24 @@ void Jobs::drop_job_if_unused(JobId id) {
 }
 
 void Jobs::drop_job(JobId id) {
-    JobRow& row = jobs_[id.value()];
+    const JobRow& row = jobs_[id.value()];
     state_.waiting.leave_queue(id);
-    if (row.nomination.until.happened()) state_.nominations.drop_claim(id);
-    if (row.record)
-        state_.evictions.churn().erase(row.key);  // who is submitted under its name is another job
-    state_.elastic.elastic_jobs().erase({row.arrival, id});
-    state_.gangs.stranded_gangs().erase({row.arrival, id});
-    if (state_.run_times.counts_work()) state_.run_times.work_stale().push_back(id);
-    if (row.timer_at.happened()) state_.session.timers().erase({row.timer_at, row.arrival, id});
+    if (row.nomination.exists()) state_.nominations.drop_claim(id);
+    // A job that is submitted under its name is another job.
+    if (row.record) state_.evictions.forget_job(row.key);
+    state_.elastic.forget_job(id);
+    state_.gangs.forget_job(id);
+    state_.run_times.note_stale_work(id);
+    state_.session.drop_timer(id);
     if (row.is_dirty) std::erase(dirty_, id);
-    if (row.run.ended_at.happened()) finished_jobs_.forget(row.run.ended_at, row.arrival, id);
-    for (std::uint32_t pool = 0; pool < state_.tree.pool_rows().size(); ++pool) {
-        if (state_.tree.pool_rows()[pool].reservations.head.job == id)
-            state_.tree.promise(PoolId{pool}, {});
-        const std::size_t kept =
-            std::erase_if(state_.tree.pool_rows()[pool].reservations.under_limits,
-                          [id](const HeadReservation& one) { return one.job == id; });
-        if (kept == 0) continue;
-        ++state_.tree.pool_rows()[pool].reservations.revision;
-        state_.session.idle() = false;
-    }
-    if (!row.record) Retention{state_}.keep_ranks(row.key, std::move(row.gang.finished));
+    if (row.retention.phase() == RetentionPhase::in_full)
+        finished_jobs_.forget(row.retention.ended_at, row.arrival, id);
+    state_.tree.forget_reservations(id);
+    if (!row.record) Retention{state_}.keep_ranks(row.key, state_.gangs.take_finished(id));
     state_.signals.forget(row.key);
     changes_.note(id);
     job_ids_.erase(row.key);
-    row = JobRow{};
-    jobs_vacant_.push_back(id);
+    jobs_.remove(id, {});
 }
 
 JobId Jobs::find_job(const ObjectKey& key) const {
@@ -126,16 +111,26 @@ std::string Jobs::queue_name_of(const JobRow& job) const {
     return by_tenant.empty() || !is_there ? kDefaultQueue : by_tenant;
 }
 
-// Names to ids, as policy and nodes have it now.
-void Jobs::resolve(JobRow& job) {
+void Jobs::set_record(JobId id, const JobRecord& record, Instant submitted_at) {
+    JobBase& job = jobs_.base(id, {});
+    job.record = record;
+    if (submitted_at.happened()) job.submitted_at = submitted_at;
+}
+
+void Jobs::set_route(JobId id, std::string_view pool, std::string_view queue) {
+    JobBase& job = jobs_.base(id, {});
+    job.pool_wanted = pool.empty() ? std::string_view{kDefaultPool} : pool;
+    job.queue_wanted = queue;
+}
+
+void Jobs::resolve(JobId id) {
+    const JobRow& job = jobs_[id.value()];
     if (job.record) {
         const JobSpec& spec = job.record->spec;
         // Services and notebooks are not stopped at a limit.
         const bool is_run = spec.kind == JobKind::training;
         const Duration limit = is_run ? spec.run_time_max : Duration{};
-        if (state_.accounts.budgets().change_limit(state_, job, limit))
-            state_.accounts.note_room_in_limits(job);
-        job.run.time_expected = job.record->spec.run_time_expected;
+        state_.run_times.set_times(id, limit, spec.run_time_expected);
     }
     const PoolId pool = state_.tree.find_pool(job.pool_wanted);
     QueueId queue = QueueId::none();
@@ -143,21 +138,31 @@ void Jobs::resolve(JobRow& job) {
         queue = job.priority >= kSystemPriority ? state_.tree.system_queue(pool)
                                                 : state_.tree.find_queue(pool, queue_name_of(job));
     }
-    state_.accounts.recharge(job, pool, queue, job.priority);
+    move_to(id, pool, queue, job.priority);
+}
+
+void Jobs::move_to(JobId id, PoolId pool, QueueId queue, std::int32_t priority) {
+    JobBase& job = jobs_.base(id, {});
+    if (job.pool == pool && job.queue == queue && job.priority == priority) return;
+    const JobRow& row = jobs_[id.value()];
+    if (row.holding.pods > 0) state_.tree.note_gain(job.pool);  // its old queue holds less
+    if (!planted(PlantedBug::double_charge_on_move)) state_.accounts.charge_pods_of(row, -1);
+    job.pool = pool;
+    job.queue = queue;
+    job.priority = priority;
+    state_.accounts.charge_pods_of(row, 1);
 }
 
 void Jobs::resolve_all() {
-    for (const auto& [key, id] : job_ids_) resolve(jobs_[id.value()]);
+    for (const auto& [key, id] : job_ids_) resolve(id);
     mark_all_dirty();
 }
 
 void Jobs::mark_dirty(JobId id) {
-    JobRow& row = jobs_[id.value()];
     changes_.note(id);
-    if (state_.run_times.counts_work()) state_.run_times.work_stale().push_back(id);
+    state_.run_times.note_stale_work(id);
     maybe_ended_.push_back(id);
-    if (row.is_dirty) return;
-    row.is_dirty = true;
+    if (std::exchange(jobs_.is_dirty(id, {}), true)) return;
     dirty_.push_back(id);
 }
 
@@ -166,7 +171,7 @@ std::vector<JobId> Jobs::take_dirty() {
     std::vector<JobId> taken = std::move(dirty_);
     dirty_.clear();
     for (const JobId id : taken) {
-        jobs_[id.value()].is_dirty = false;
+        jobs_.is_dirty(id, {}) = false;
         state_.waiting.leave_queue(
             id);  // all of them first: what a class remembers must not depend on the order
     }
@@ -176,25 +181,40 @@ std::vector<JobId> Jobs::take_dirty() {
     return taken;
 }
 
+void Jobs::restore_clean() {
+    for (const JobId id : dirty_) jobs_.is_dirty(id, {}) = false;
+    dirty_.clear();
+}
+
+void Jobs::restore_removed(FinishedJobs::Removed removed, std::pair<Instant, ObjectKey> until) {
+    finished_jobs_.restore_removed(std::move(removed), std::move(until));
+    maybe_ended_.clear();
+}
+
+void Jobs::restore_ended(JobId id, Boxed<FinishedJob> past, Instant ended_at) {
+    jobs_.retention(id, {}) = {ended_at, std::move(past)};
+}
+
 // --- workloads ---
 
 // Sends what is due, if we may: one workload effect per job at a time, so that a create in flight
 // cannot overtake the delete behind it.
 void Workloads::send_workload(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (!job.workload.due || job.workload.in_flight) return;  // its outcome sends what is behind it
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    WorkloadRow& workload = state_.jobs.rows().workload(id, {});
+    if (!workload.due || workload.in_flight) return;  // its outcome sends what is behind it
     const bool may_write = state_.session.leading() || planted(PlantedBug::write_without_leading);
-    if (!may_write || job.workload.not_before > state_.session.event_time()) return send_later(job);
-    job.workload.due = false;
-    job.workload.in_flight = true;
-    job.workload.effect = state_.session.next_effect();
-    if (job.workload.state == WorkloadState::deleting) {
-        effects.add(DeleteWorkload{job.workload.effect, state_.session.epoch(), job.key,
-                                   job.record->spec.kind, job.workload.force_delete});
+    if (!may_write || workload.not_before > state_.session.event_time()) return send_later(job);
+    workload.due = false;
+    workload.in_flight = true;
+    workload.effect = state_.session.next_effect();
+    if (workload.state == WorkloadState::deleting) {
+        effects.add(DeleteWorkload{workload.effect, state_.session.epoch(), job.key,
+                                   job.record->spec.kind, workload.force_delete});
     } else {
-        job.workload.create_deadline = state_.session.event_time() + kCreateDeadline;
-        effects.add(CreateWorkload{job.workload.effect, state_.session.epoch(), *job.record,
-                                   job.workload.create_deadline});
+        workload.create_deadline = state_.session.event_time() + kCreateDeadline;
+        effects.add(CreateWorkload{workload.effect, state_.session.epoch(), *job.record,
+                                   workload.create_deadline});
     }
 }
 

@@ -131,8 +131,8 @@ EndedPod ended_pod_of(const PodFacts& pod, const ObjectKey& job) {
 
 PastEnds past_ends(const JobRow& job) {
     PastEnds ends;
-    if (!job.run.past) return ends;
-    for (const EndedPod& pod : job.run.past->ended_pods) {
+    if (!job.retention.past) return ends;
+    for (const EndedPod& pod : job.retention.past->ended_pods) {
         if (!pod.is_rank) ++(pod.succeeded ? ends.succeeded : ends.failed);
     }
     return ends;
@@ -141,7 +141,7 @@ PastEnds past_ends(const JobRow& job) {
 bool has_ended(const ClusterState& state, const JobRow& job) {
     if (job.run.pods_open > 0 || job.workload.due || job.workload.in_flight) return false;
     if (!job.record)
-        return !job.pods.empty() || (job.run.past && !job.run.past->ended_pods.empty());
+        return !job.pods.empty() || (job.retention.past && !job.retention.past->ended_pods.empty());
     if (job.workload.state == WorkloadState::failed) return true;
     if (job.workload.state != WorkloadState::created) return false;
     if (job.record->spec.kind != JobKind::training) return false;
@@ -155,8 +155,8 @@ bool has_ended(const ClusterState& state, const JobRow& job) {
 
 FinishedJob summary_of(const ClusterState& state, const JobRow& job) {
     FinishedJob out;
-    if (job.run.past) out = *job.run.past;
-    if (job.run.past && job.pods.empty()) return out;
+    if (job.retention.past) out = *job.retention.past;
+    if (job.retention.past && job.pods.empty()) return out;
     const Ends ends = count_ends(state, job);
     out.key = job.key;
     out.failed = has_failed(job, ends);
@@ -166,7 +166,7 @@ FinishedJob summary_of(const ClusterState& state, const JobRow& job) {
     out.submitted_at = job.submitted_at;
     out.started_at = run_began(state, job);
     out.finished_at = job.run.finished_at;
-    out.ended_at = job.run.ended_at;
+    out.ended_at = job.retention.ended_at;
     out.pods = ends.pods;
     for (const PodId id : job.pods) {
         const PodFacts& pod = state.pod(id).facts;

@@ -47,7 +47,7 @@ public:
     [[nodiscard]] const FinishedJob* oldest() const;                    // null: none
     void add(FinishedJob job);
     FinishedJob take(const ObjectKey& key);  // one that is there; its pods are forgotten
-    // One that nobody asked to remove: it is counted, but no job twice whose objects the cluster
+    // Its user did not ask for that: it is counted, but no job twice whose objects the cluster
     // reports again.
     void remove_oldest(Instant now);
     [[nodiscard]] std::size_t size() const { return in_full_.size() + by_key_.size(); }

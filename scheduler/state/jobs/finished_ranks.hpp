@@ -1,7 +1,7 @@
 #pragma once
-// Ranks of a gang that succeeded and whose pods are gone: a node was drained, or somebody tidied
-// up. Their controller makes them no more (a Job remembers what is complete), so that a gang
-// which counted its pods alone would wait for them for ever when another rank is made anew.
+// Ranks of a gang that succeeded and whose pods are gone: a node was drained, or a user removed
+// them. Their controller makes them no more (a Job remembers what is complete), so that a gang
+// which counted its pods alone would wait for them for ever when another rank is made again.
 
 #include <algorithm>
 #include <boost/describe.hpp>

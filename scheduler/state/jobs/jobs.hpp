@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -18,12 +19,14 @@
 #include "scheduler/state/changes.hpp"
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/jobs/finished_jobs.hpp"
+#include "scheduler/state/jobs/job_table.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
 
 namespace gpuctl {
 
 class ClusterState;
+class Listing;
 
 class Jobs {
 public:
@@ -31,7 +34,8 @@ public:
 
     std::vector<JobId> take_dirty();  // changed since the last Plan, oldest first; then none are
     [[nodiscard]] bool has_dirty() const { return !dirty_.empty(); }
-    StateChanges& changes() { return changes_; }  // for an index that keeps in step
+    StateChanges& changes(Key<Listing>) { return changes_; }  // for an index that keeps in step
+    [[nodiscard]] const StateChanges& changes() const { return changes_; }
     [[nodiscard]] const std::map<ObjectKey, JobId>& jobs_by_key() const { return job_ids_; }
     [[nodiscard]] const FinishedJobs& finished_jobs() const { return finished_jobs_; }
     [[nodiscard]] JobId find_job(const ObjectKey& key) const;  // not of those that are summarized
@@ -40,31 +44,44 @@ public:
     JobId make_job(const ObjectKey& key, Instant submitted_at);
     void drop_job_if_unused(JobId id);
     void drop_job(JobId id);
-    void resolve(JobRow& job);
+    // The record of a submitted job, and when its user submitted it; never: as is known.
+    void set_record(JobId id, const JobRecord& record, Instant submitted_at);
+    void drop_record(JobId id) { jobs_.base(id, {}).record.reset(); }
+    // The pool and queue that it asks for; an empty pool is the default one.
+    void set_route(JobId id, std::string_view pool, std::string_view queue);
+    // Names to ids, as policy and nodes have it now.
+    void resolve(JobId id);
     void resolve_all();
+    // Moves all that the job holds to another queue or in and out of the system class.
+    void move_to(JobId id, PoolId pool, QueueId queue, std::int32_t priority);
     void mark_dirty(JobId id);
     void mark_all_dirty();
+    void note_change(JobId id) { changes_.note(id); }
+    void note_change(NodeId id) { changes_.note(id); }
+    void note_maybe_ended(JobId id) { maybe_ended_.push_back(id); }  // in this input
 
-    // For the other parts.
-    std::vector<JobRow>& rows() { return jobs_; }
-    [[nodiscard]] const std::vector<JobRow>& rows() const { return jobs_; }
-    std::vector<JobId>& dirty() { return dirty_; }
-    [[nodiscard]] const std::vector<JobId>& dirty() const { return dirty_; }
-    std::map<ObjectKey, JobId>& job_ids() { return job_ids_; }
+    JobTable& rows() { return jobs_; }
+    [[nodiscard]] const JobTable& rows() const { return jobs_; }
     [[nodiscard]] const std::map<ObjectKey, JobId>& job_ids() const { return job_ids_; }
-    std::uint64_t& next_arrival() { return next_arrival_; }
-    [[nodiscard]] const std::uint64_t& next_arrival() const { return next_arrival_; }
-    [[nodiscard]] const StateChanges& changes() const { return changes_; }
-    FinishedJobs& finished_jobs() { return finished_jobs_; }
-    std::map<ObjectKey, FinishedRanks>& finished() { return finished_; }
+    [[nodiscard]] std::uint64_t next_arrival() const { return next_arrival_; }
     [[nodiscard]] const std::map<ObjectKey, FinishedRanks>& finished() const { return finished_; }
-    std::vector<JobId>& maybe_ended() { return maybe_ended_; }
-    [[nodiscard]] const std::vector<JobId>& maybe_ended() const { return maybe_ended_; }
+
+    // --- from an image ---
+    void restore_finished_ranks(std::map<ObjectKey, FinishedRanks> ranks) {
+        finished_ = std::move(ranks);
+    }
+    void restore_clean();  // no job is changed
+    void restore_summary(FinishedJob job) { finished_jobs_.add(std::move(job)); }
+    void restore_removed(FinishedJobs::Removed removed, std::pair<Instant, ObjectKey> until);
+    void restore_ended(JobId id, Boxed<FinishedJob> past, Instant ended_at);
+    void restore_next_arrival(std::uint64_t next) { next_arrival_ = next; }
 
 private:
+    friend class Retention;  // the part of Jobs that decides how long finished jobs are kept
+    static constexpr Key<Jobs> key() { return {}; }
+
     ClusterState& state_;
-    std::vector<JobRow> jobs_;
-    std::vector<JobId> jobs_vacant_;
+    JobTable jobs_;
     std::vector<JobId> dirty_;
     std::map<ObjectKey, JobId> job_ids_;
     std::uint64_t next_arrival_ = 1;

@@ -12,7 +12,7 @@ constexpr Duration kRanksKept = Duration::seconds(3600);
 
 // The clocks of nodes say when its pods ended; one that is ahead must not keep a job for longer.
 Instant end_of(const ClusterState& state, const JobRow& job, Instant now) {
-    if (job.run.past && job.pods.empty()) return job.run.past->ended_at;
+    if (job.retention.past && job.pods.empty()) return job.retention.past->ended_at;
     Instant last = job.run.finished_at;
     for (const PodId id : job.pods) last = std::max(last, state.pod(id).facts.finished_at);
     return last.happened() ? std::min(last, now) : now;
@@ -21,24 +21,26 @@ Instant end_of(const ClusterState& state, const JobRow& job, Instant now) {
 }  // namespace
 
 void Retention::note_end(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (!job.live || has_ended(state_, job) == job.run.ended_at.happened()) return;
-    if (job.run.ended_at.happened()) {
-        state_.jobs.finished_jobs().forget(job.run.ended_at, job.arrival, id);
-        job.run.ended_at = Instant{};
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    Instant& ended_at = row(id).ended_at;
+    const bool was_ended = job.retention.phase() == RetentionPhase::in_full;
+    if (!job.live || has_ended(state_, job) == was_ended) return;
+    if (was_ended) {
+        state_.jobs.finished_jobs_.forget(ended_at, job.arrival, id);
+        ended_at = Instant{};
         return;
     }
-    job.run.ended_at = end_of(state_, job, state_.session.event_time());
-    state_.jobs.finished_jobs().note(job.run.ended_at, job.arrival, id);
+    ended_at = end_of(state_, job, state_.session.event_time());
+    state_.jobs.finished_jobs_.note(ended_at, job.arrival, id);
 }
 
 // Before everything that exists was reported a job may look finished because its other pods have
 // not been seen yet.
 void Retention::settle(EffectList& effects) {
-    for (const JobId id : state_.jobs.maybe_ended()) note_end(id);
-    state_.jobs.maybe_ended().clear();
+    for (const JobId id : state_.jobs.maybe_ended_) note_end(id);
+    state_.jobs.maybe_ended_.clear();
     if (!state_.session.synced()) return;
-    FinishedJobs& finished = state_.jobs.finished_jobs();
+    FinishedJobs& finished = state_.jobs.finished_jobs_;
     const std::int32_t more = planted(PlantedBug::keep_one_finished_too_many) ? 1 : 0;
     const auto most =
         static_cast<std::size_t>(std::max(state_.session.policy().finished_jobs_maximum, 0) + more);
@@ -53,7 +55,7 @@ void Retention::settle(EffectList& effects) {
     }
     while (const FinishedJob* oldest = finished.oldest()) {
         if (finished.size() <= most && !is_too_old(oldest->ended_at)) break;
-        state_.jobs.changes().note_summary(oldest->key);
+        state_.jobs.changes_.note_summary(oldest->key);
         finished.remove_oldest(state_.session.event_time());
     }
 }
@@ -68,92 +70,84 @@ Instant Retention::next_due() const {
     constexpr std::int64_t minute = 60'000;
     if (!state_.session.synced()) return {};
     const Instant due =
-        state_.jobs.finished_jobs().next_end(state_.session.policy().finished_jobs_kept_for);
+        state_.jobs.finished_jobs_.next_end(state_.session.policy().finished_jobs_kept_for);
     return Instant{(due.ms() + minute - 1) / minute * minute};
 }
 
 void Retention::summarize(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     FinishedJob summary = summary_of(state_, job);
-    keep_pods(job, summary, effects);
+    keep_pods(id, summary, effects);
     // What is dropped here is kept there, and not as of a job that is gone.
     if (!job.record) {
-        summary.run = EndedRun{std::exchange(job.gang.finished, {}), job.gang.started,
+        summary.run = EndedRun{state_.gangs.take_finished(id), has_started(job.gang.phase()),
                                job.run.earlier_runs_until, job.run.last_phase};
     }
     state_.jobs.drop_job(id);
-    state_.jobs.changes().note_summary(summary.key);
-    state_.jobs.finished_jobs().add(std::move(summary));
+    state_.jobs.changes_.note_summary(summary.key);
+    state_.jobs.finished_jobs_.add(std::move(summary));
 }
 
-void Retention::keep_pods(JobRow& job, FinishedJob& summary, EffectList& effects) {
+void Retention::keep_pods(JobId id, FinishedJob& summary, EffectList& effects) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
     auto& drop = effects.reuse<DropDetails>();
     drop.job = job.key;
     drop.job_uid = summary.uid;
     drop.pods.clear();
-    for (const PodId id : job.pods) {
-        const PodFacts& pod = state_.pods.rows()[id.value()].facts;
+    for (const PodId pod_id : job.pods) {
+        const PodFacts& pod = state_.pods.rows()[pod_id.value()].facts;
         drop.pods.push_back(pod.uid);
         EndedPod& ended = summary.ended_pods.emplace_back(ended_pod_of(pod, job.key));
         ended.is_rank = ended.is_rank && !job.record;
-        if (!job.record) job.gang.finished.note_gone(pod);  // another pod of it may come
+        if (!job.record) state_.gangs.note_gone(id, pod);  // another pod of it may come
     }
-    for (const PodId id : std::exchange(job.pods, {})) {
-        state_.pods.release(id);
-        state_.pods.rows()[id.value()].job = JobId::none();
-        state_.pods.erase_pod(id);
-    }
+    state_.pods.forget_pods_of(id);
 }
 
 JobId Retention::bring_back(const ObjectKey& key) {
-    FinishedJob past = state_.jobs.finished_jobs().take(key);
-    state_.jobs.changes().note_summary(key);
+    FinishedJob past = state_.jobs.finished_jobs_.take(key);
+    state_.jobs.changes_.note_summary(key);
     const JobId id = state_.jobs.make_job(key, past.submitted_at);
-    JobRow& job = state_.jobs.rows()[id.value()];
+    JobBase& job = state_.jobs.jobs_.base(id, Jobs::key());
     job.arrival = past.arrival;
     job.pool_wanted = past.pool;
     job.queue_wanted = past.queue;
-    job.run.started_at = past.started_at;
-    job.run.finished_at = past.finished_at;
+    state_.run_times.restore_run(id, past);
     if (past.run) {
-        job.gang.finished = std::move(past.run->ranks);
-        job.gang.started = past.run->gang_started;
-        job.run.earlier_runs_until = past.run->earlier_runs_until;
-        job.run.last_phase = past.run->last_phase;
+        state_.gangs.restore_run(id, std::move(past.run->ranks), past.run->gang_started);
         past.run.reset();
     }
-    if (!past.uid.empty()) {  // enough of it to be deleted
-        JobRecord record;
-        record.uid = past.uid;
-        record.spec.key = key;
-        record.spec.kind = past.kind;
-        record.spec.pool = past.pool;
-        record.spec.queue = past.queue;
-        record.spec.replicas_min = record.spec.replicas_max = static_cast<std::int32_t>(past.pods);
-        record.idempotency_key = past.idempotency_key;
-        record.submitted_at = past.submitted_at;
-        job.record = std::move(record);
-        job.workload.state = past.never_made ? WorkloadState::failed : WorkloadState::created;
-        job.workload.message = past.never_made ? past.message : "";
-        if (!past.never_made) {
-            const WorkloadPhase end = past.failed ? WorkloadPhase::failed : WorkloadPhase::complete;
-            job.workload.facts = WorkloadFacts{key, past.uid, end, -1, past.message};
-        }
-    }
+    if (!past.uid.empty()) restore_record(id, past);
     const std::int32_t priority = past.priority;
     const auto named = state_.jobs.job_ids().find(key);
-    state_.jobs.finished_jobs().add_pods(past.ended_pods, named->first);
-    job.run.past = std::move(past);
-    state_.accounts.recharge(job, job.pool, job.queue, priority);
-    state_.jobs.resolve(job);
+    state_.jobs.finished_jobs_.add_pods(past.ended_pods, named->first);
+    row(id).past = std::move(past);
+    state_.jobs.move_to(id, job.pool, job.queue, priority);
+    state_.jobs.resolve(id);
     state_.jobs.mark_dirty(id);
     return id;
+}
+
+// Enough of the record to delete the job.
+void Retention::restore_record(JobId id, const FinishedJob& past) {
+    JobBase& job = state_.jobs.jobs_.base(id, Jobs::key());
+    JobRecord record;
+    record.uid = past.uid;
+    record.spec.key = past.key;
+    record.spec.kind = past.kind;
+    record.spec.pool = past.pool;
+    record.spec.queue = past.queue;
+    record.spec.replicas_min = record.spec.replicas_max = static_cast<std::int32_t>(past.pods);
+    record.idempotency_key = past.idempotency_key;
+    record.submitted_at = past.submitted_at;
+    job.record = std::move(record);
+    state_.workloads.restore_state(id, past);
 }
 
 bool Retention::is_known_end(const PodFacts& pod) {
     if (!has_ended_pods()) return false;
     const CompactUid uid = compact_uid(pod.uid);
-    if (state_.jobs.finished_jobs().job_of(uid) == nullptr) return false;
+    if (state_.jobs.finished_jobs_.job_of(uid) == nullptr) return false;
     if (is_terminal(pod.phase) && !planted(PlantedBug::take_ended_pods_for_new)) return true;
     remove_pod(uid);  // it runs again: it is a pod like others
     return false;
@@ -164,9 +158,9 @@ void Retention::forget_namesake(const PodFacts& pod) {
     if (!has_ended_pods()) return;
     const ObjectKey key{pod.key.namespace_name, pod.job};
     const JobId id = state_.jobs.find_job(key);
-    const FinishedJob* past = state_.jobs.finished_jobs().find(key);
-    if (id.exists() && state_.jobs.rows()[id.value()].run.past)
-        past = &*state_.jobs.rows()[id.value()].run.past;
+    const FinishedJob* past = state_.jobs.finished_jobs_.find(key);
+    if (id.exists() && state_.jobs.rows()[id.value()].retention.past)
+        past = &*state_.jobs.rows()[id.value()].retention.past;
     if (past == nullptr) return;
     const auto is_namesake = [&](const EndedPod& one) { return name_of(one, key) == pod.key.name; };
     const auto found = std::find_if(past->ended_pods.begin(), past->ended_pods.end(), is_namesake);
@@ -176,23 +170,23 @@ void Retention::forget_namesake(const PodFacts& pod) {
 bool Retention::is_old_news(const PodFacts& pod) const {
     if (!is_terminal(pod.phase) || !pod.finished_at.happened()) return false;
     return is_too_old(pod.finished_at) ||
-           pod.finished_at <= state_.jobs.finished_jobs().removed_until().first;
+           pod.finished_at <= state_.jobs.finished_jobs_.removed_until().first;
 }
 
 void Retention::remove_pod(const CompactUid& uid) {
-    FinishedJobs& finished = state_.jobs.finished_jobs();
+    FinishedJobs& finished = state_.jobs.finished_jobs_;
     const ObjectKey* const owner = finished.job_of(uid);
     if (owner == nullptr) return;
     const JobId id = state_.jobs.find_job(*owner);
     if (id.exists()) {
-        std::erase_if(state_.jobs.rows()[id.value()].run.past->ended_pods,
+        std::erase_if(row(id).past->ended_pods,
                       [&uid](const EndedPod& pod) { return pod.uid == uid; });
         finished.forget_pod(uid);
         state_.jobs.mark_dirty(id);
         return state_.jobs.drop_job_if_unused(id);
     }
     const ObjectKey key = *owner;
-    state_.jobs.changes().note_summary(key);
+    state_.jobs.changes_.note_summary(key);
     finished.remove_pod(key, uid);
     const FinishedJob& job = finished.by_key().at(key);
     // Pods of other makers are all there is of their job.
@@ -204,20 +198,20 @@ void Retention::remove_pod(const CompactUid& uid) {
 void Retention::keep_ranks(const ObjectKey& job, FinishedRanks ranks) {
     if (ranks.empty()) return;
     const Instant now = state_.session.event_time();
-    std::erase_if(state_.jobs.finished(),
+    std::erase_if(state_.jobs.finished_,
                   [now](const auto& entry) { return entry.second.left_at + kRanksKept <= now; });
     ranks.left_at = now;
-    state_.jobs.finished()[job] = std::move(ranks);
+    state_.jobs.finished_[job] = std::move(ranks);
 }
 
 void Retention::restore(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
-    if (job.run.past) {
+    if (job.retention.past) {
         const auto named = state_.jobs.job_ids().find(job.key);
-        state_.jobs.finished_jobs().add_pods(job.run.past->ended_pods, named->first);
+        state_.jobs.finished_jobs_.add_pods(job.retention.past->ended_pods, named->first);
     }
-    if (job.run.ended_at.happened())
-        return state_.jobs.finished_jobs().note(job.run.ended_at, job.arrival, id);
+    if (job.retention.phase() == RetentionPhase::in_full)
+        return state_.jobs.finished_jobs_.note(job.retention.ended_at, job.arrival, id);
     note_end(id);  // an image of a version that did not note it
 }
 

@@ -1,10 +1,5 @@
 #pragma once
-// How long finished jobs are kept, and how much of them (ADR 0030):
-//
-//   runs ──its end──> in full ──newer ones ended──> summary ──too many, or too old──> removed
-//    ^                   │                             │
-//    └─── another pod ───┴─────── another pod ─────────┘  its user deletes it, or its objects go
-//
+// How long finished jobs are kept, and how much of them (ADR 0030): RetentionPhase draws it.
 // Decided at the end of each input, from the policy and the input's time alone.
 
 #include "scheduler/state/cluster_state.hpp"
@@ -30,8 +25,8 @@ public:
     void remove_pod(const CompactUid& uid);
     // The object of a summarized job is gone, or it is submitted or adopted under this name.
     void remove_job(const ObjectKey& key) {
-        state_.jobs.changes().note_summary(key);
-        (void)state_.jobs.finished_jobs().take(key);
+        state_.jobs.changes_.note_summary(key);
+        (void)state_.jobs.finished_jobs_.take(key);
     }
 
     // Of a job without a record that is gone: its controller may make another pod.
@@ -47,7 +42,9 @@ private:
         return state_.jobs.finished_jobs().has_ended_pods();
     }
     void summarize(JobId id, EffectList& effects);
-    void keep_pods(JobRow& job, FinishedJob& summary, EffectList& effects);
+    void keep_pods(JobId id, FinishedJob& summary, EffectList& effects);
+    void restore_record(JobId id, const FinishedJob& past);
+    RetentionRow& row(JobId id) { return state_.jobs.jobs_.retention(id, Jobs::key()); }
     [[nodiscard]] bool is_too_old(Instant ended_at) const;
     ClusterState& state_;
 };

@@ -1,5 +1,5 @@
-// Maintenance windows, and nodes that are told to be unhealthy: which nodes take no work, who is
-// stopped for that, and when to look again (docs/adr/0020-calendar.md).
+// Maintenance windows, and nodes that are reported to be unhealthy: which nodes take no work, which
+// pods are evicted for that, and when to look again (docs/adr/0020-calendar.md).
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +33,7 @@ void Maintenance::take_windows() {
 }
 
 void Maintenance::place_in_windows(NodeId id) {
-    NodeRow& row = state_.nodes.rows()[id.value()];
+    const NodeRow& row = state_.nodes.rows()[id.value()];
     WindowSet windows = 0;
     for (std::size_t i = 0; row.known && i < counted(state_.session.policy()); ++i) {
         if (covers(state_.session.policy().windows[i], row.facts)) windows |= bit(i);
@@ -42,8 +42,8 @@ void Maintenance::place_in_windows(NodeId id) {
     if (windows == 0 && row.windows == 0 && !is_listed && !calendar_.nodes.contains(id.value())) {
         return;
     }
-    row.windows = windows;
-    state_.jobs.changes().note(id);
+    state_.nodes.rows().windows(id, {}) = windows;
+    state_.jobs.note_change(id);
     if (is_listed) {
         calendar_.nodes.insert(id.value());
     } else {
@@ -84,7 +84,7 @@ void Maintenance::turn_calendar() {
         const NodeRow& row = state_.nodes.rows()[slot];
         for (const PodId pod : row.pods) note_stop(NodeId{slot}, state_.pods.rows()[pod.value()]);
         if ((row.windows & turned) == 0) continue;
-        state_.jobs.changes().note(NodeId{slot});
+        state_.jobs.note_change(NodeId{slot});
         state_.nodes.note_eligibility_change(NodeId{slot});
         if ((row.windows & over) != 0 && !planted(PlantedBug::never_reopen)) {
             state_.tree.note_gain(row.pool);
@@ -170,8 +170,8 @@ Stay Maintenance::stay_of(const JobRow& job, const std::vector<PodId>& pods) con
     return stay;
 }
 
-// One that starts at any moment up to `delay` after `from`: the nearer a window, the more it bars,
-// and to its end everything.
+// For a job that starts at any time up to `delay` after `from`: the nearer a window, the more it
+// bars, and to its end everything.
 WindowSet Maintenance::barred(const Stay& stay, Instant from, Duration delay) const {
     const Instant last = from + delay;
     WindowSet out = 0;
@@ -204,22 +204,19 @@ bool Maintenance::is_barred(const JobRow& job, const std::vector<Placement>& rou
     return there != 0 && (there & barred(stay_of(job, pods), state_.session.event_time())) != 0;
 }
 
-void Maintenance::note_drain_outcome(PodRow& pod, EvictResult result) {
+void Maintenance::note_drain_outcome(const PodRow& pod, EvictResult result) {
     CalendarClock& clock = calendar_.clock;
     Instant again;
     switch (result) {
         case EvictResult::evicted:
         case EvictResult::gone:
-            pod.eviction.state = EvictionState::accepted;
             clock.drain_failures = 0;
             return;
         case EvictResult::refused:
-            state_.evictions.spare(pod, kSparedFor);
             again = pod.eviction.spared_until;
             break;
         case EvictResult::disruption_budget:
         case EvictResult::failed:
-            pod.eviction.state = EvictionState::postponed;
             // One backoff for all that are asked together.
             if (clock.drain_again_at > state_.session.event_time()) return;
             ++clock.drain_failures;
@@ -235,14 +232,14 @@ void Maintenance::note_drain_outcome(PodRow& pod, EvictResult result) {
 }
 
 // The reason why they were asked may be gone; if not, they are asked again. Until then they may be
-// stopped for others, who look again.
+// evicted for other jobs, which are tried again.
 void Maintenance::forget_postponed_drains() {
     for (std::uint32_t i = 0; i < state_.pods.rows().size(); ++i) {
-        PodRow& pod = state_.pods.rows()[i];
+        const PodRow& pod = state_.pods.rows()[i];
         if (pod.eviction.state != EvictionState::postponed ||
             pod.eviction.beneficiary != ObjectKey{})
             continue;
-        state_.evictions.withdraw_eviction(pod);
+        state_.evictions.withdraw_eviction(PodId{i});
         if (pod.job.exists()) state_.jobs.mark_dirty(pod.job);
         state_.pods.note_leaving(PodId{i});
     }

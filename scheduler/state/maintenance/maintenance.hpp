@@ -35,15 +35,14 @@ public:
     // The windows that these pods would be in, or run into against their will, from then on.
     [[nodiscard]] WindowSet barred(const Stay& stay, Instant from, Duration delay = {}) const;
     [[nodiscard]] bool is_barred(const JobRow& job, const std::vector<Placement>& round) const;
-    [[nodiscard]] bool is_closed(NodeId node) const;  // to everybody
+    [[nodiscard]] bool is_closed(NodeId node) const;  // to all jobs
     void take_windows();
     void place_in_windows(NodeId id);
     void turn_calendar();
     void note_stop(NodeId node, const PodRow& pod);
-    void note_drain_outcome(PodRow& pod, EvictResult result);
-
-    // For the other parts.
-    Calendar& calendar() { return calendar_; }
+    void note_drain_outcome(const PodRow& pod, EvictResult result);
+    void request_drain() { calendar_.clock.drain_due = true; }  // by the next Plan
+    void restore_clock(const CalendarClock& clock) { calendar_.clock = clock; }
 
 private:
     void forget_postponed_drains();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"
@@ -17,10 +18,10 @@ NodeId Nodes::node_named(std::string_view name) {
         slot = *node_slots_vacant_.begin();
         node_slots_vacant_.erase(node_slots_vacant_.begin());
     } else {
-        nodes_.emplace_back();
+        nodes_.add({});
     }
     capacity_.ensure_slot(slot);
-    NodeRow& row = nodes_[slot];
+    NodeBase& row = nodes_.base(NodeId{slot}, {});
     row.live = true;
     row.facts.name = std::string{name};
     node_ids_.emplace(row.facts.name, NodeId{slot});
@@ -28,27 +29,26 @@ NodeId Nodes::node_named(std::string_view name) {
 }
 
 void Nodes::forget_node_if_unused(NodeId id) {
-    NodeRow& row = nodes_[id.value()];
+    const NodeRow& row = nodes_[id.value()];
     if (row.known || !row.pods.empty()) return;
     node_ids_.erase(row.facts.name);
-    row = NodeRow{};
+    nodes_.clear(id, {});
     node_slots_vacant_.insert(id.value());
 }
 
-// Ranks there may go now for who waits in another pool for a quota, or no longer; who leaves there
-// is waited for, or no longer.
+// Ranks there may be evicted now for a job that waits in another pool for a quota, or no longer; it
+// waits for terminating pods there, or no longer.
 void Nodes::note_quotas_on(const NodeRow& row) {
     if (state_.tree.pool_rows().size() == 1 || !row.pool.exists()) return;
-    ++state_.tree.pool_rows()[row.pool.value()].victims;
+    state_.tree.note_victims(row.pool);
     for (const PodId pod : row.pods) {
         const JobId job = state_.pods.rows()[pod.value()].job;
-        if (job.exists())
-            ++state_.tree.tenant_rows()[state_.jobs.rows()[job.value()].tenant.value()].leaving;
+        if (job.exists()) state_.tree.note_leaving(state_.jobs.rows()[job.value()].tenant);
     }
 }
 
 void Nodes::note_eligibility_change(NodeId id) {
-    // A log much longer than the table is slower to follow than to start anew.
+    // A log much longer than the table is slower to follow than to start again.
     if (eligibility_log_.size() > 2 * nodes_.size() + 1024) forget_eligibility();
     eligibility_log_.push_back(id.value());
 }
@@ -59,20 +59,20 @@ void Nodes::forget_eligibility() {
 }
 
 void Nodes::place_in_pool(NodeId id) {
-    NodeRow& row = nodes_[id.value()];
+    NodeBase& row = nodes_.base(id, {});
     const PoolId before = row.pool;
     const PoolId after = row.known ? state_.tree.pool_named(row.facts.pool) : PoolId::none();
     if (before == after) return;
     const bool existed = after.exists() && state_.tree.pool_exists(after);
-    if (before.exists()) --state_.tree.pool_rows()[before.value()].nodes;
-    if (after.exists()) ++state_.tree.pool_rows()[after.value()].nodes;
+    if (before.exists()) state_.tree.count_node(before, -1);
+    if (after.exists()) state_.tree.count_node(after, 1);
     row.pool = after;
     if (after.exists()) {
         capacity_.offer(id.value(), after);
     } else {
         capacity_.withdraw(id.value());
     }
-    state_.tree.note_gain(before);  // no room came, but what a waiting job is told changes
+    state_.tree.note_gain(before);  // no room came, but the reasons of waiting jobs change
     state_.tree.note_gain(after);
     const bool vanished = before.exists() && !state_.tree.pool_exists(before);
     if ((after.exists() && !existed) || vanished) state_.jobs.resolve_all();
@@ -90,12 +90,12 @@ void Nodes::place_in_topology(NodeId id) {
 
 void Nodes::on(const NodeObserved& event, EffectList&) {
     const NodeId id = node_named(event.node.name);
-    NodeRow& row = nodes_[id.value()];
+    const NodeRow& row = nodes_[id.value()];
     NodeFacts facts = event.node;
     if (facts.pool.empty()) facts.pool = kDefaultPool;
     if (facts.topology.host.empty()) facts.topology.host = facts.name;
     if (row.known && row.facts == facts) return;
-    state_.jobs.changes().note(id);
+    state_.jobs.note_change(id);
     const bool rules_changed =
         !row.known || row.facts.labels != facts.labels || row.facts.taints != facts.taints ||
         row.facts.unschedulable != facts.unschedulable || row.facts.gpu_model != facts.gpu_model ||
@@ -123,8 +123,8 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     if (model_changed) state_.accounts.charge_pods_of(row, -1);
     const bool moved = !row.known || row.facts.topology != facts.topology;
     const bool capacity_changed = !row.known || row.facts.allocatable != facts.allocatable;
-    row.known = true;
-    row.facts = std::move(facts);
+    nodes_.base(id, {}).known = true;
+    nodes_.base(id, {}).facts = std::move(facts);
     if (model_changed) state_.accounts.charge_pods_of(row, 1);
     if (capacity_changed) {
         const bool grew = capacity_.set_allocatable(id.value(), row.facts.allocatable);
@@ -143,7 +143,7 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
     if (rules_changed) note_quotas_on(row);
     if (rules_changed) state_.maintenance.place_in_windows(id);
     state_.accounts.offer_to_pool(row.pool, row.facts, 1);
-    // A pool without GPUs keeps none back for anybody: that limit is gone (limits.hpp).
+    // A pool without GPUs keeps none back for any queue: that limit is gone (limits.hpp).
     const bool was_last =
         had_gpus && state_.tree.pool_rows()[row.pool.value()].offered.gpus == GpuMilli{0};
     if (was_last) state_.tree.note_gain(row.pool);
@@ -159,17 +159,17 @@ void Nodes::on(const NodeObserved& event, EffectList&) {
 void Nodes::on(const NodeRemoved& event, EffectList&) {
     const NodeId id = find_node(event.name);
     if (!id.exists() || !nodes_[id.value()].known) return;
-    NodeRow& row = nodes_[id.value()];
+    const NodeRow& row = nodes_[id.value()];
     std::vector<std::string> pinned = pods_that_name(state_, row.facts);
     const PoolId pool = row.pool;
     const std::vector<bool> counted_before = classes_counted_in(state_, pool);
-    state_.jobs.changes().note(id);
+    state_.jobs.note_change(id);
     state_.accounts.offer_to_pool(row.pool, row.facts, -1);
-    row.known = false;
+    nodes_.base(id, {}).known = false;
     NodeFacts nameless;
     nameless.name = row.facts.name;
     state_.accounts.charge_pods_of(row, -1);
-    row.facts = std::move(nameless);
+    nodes_.base(id, {}).facts = std::move(nameless);
     state_.accounts.charge_pods_of(row, 1);
     if (!planted(PlantedBug::offer_removed_nodes)) place_in_pool(id);
     (void)capacity_.set_allocatable(id.value(), Resources{});
@@ -180,6 +180,33 @@ void Nodes::on(const NodeRemoved& event, EffectList&) {
     forget_node_if_unused(id);
     state_.pods.rejoin(std::move(pinned));
     if (classes_counted_in(state_, pool) != counted_before) state_.jobs.mark_all_dirty();
+}
+
+void Nodes::set_gang_note(const ObjectKey& gang, const GangNote& note) {
+    if (note.says_nothing()) {
+        outside_.gang_notes.erase(gang);
+    } else {
+        outside_.gang_notes[gang] = note;
+    }
+}
+
+void Nodes::restore_outside(std::map<ObjectKey, GangNote> notes,
+                            std::map<std::string, std::string> device_classes) {
+    outside_.gang_notes = std::move(notes);
+    outside_.device_classes = std::move(device_classes);
+}
+
+void Nodes::restore_node(std::uint32_t slot, bool is_known, NodeFacts facts) {
+    while (nodes_.size() < slot) {  // gaps left by nodes that went
+        node_slots_vacant_.insert(static_cast<std::uint32_t>(nodes_.size()));
+        nodes_.add({});
+    }
+    std::set<std::uint32_t> gaps = std::exchange(node_slots_vacant_, {});
+    (void)node_named(facts.name);
+    node_slots_vacant_ = std::move(gaps);
+    if (!is_known) return;
+    EffectList none;
+    on(NodeObserved{std::move(facts)}, none);
 }
 
 NodeId Nodes::find_node(std::string_view name) const {

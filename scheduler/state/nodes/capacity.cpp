@@ -71,7 +71,8 @@ Needs Capacity::amounts_of(const Resources& request, bool is_request) {
     for (const GpuAmount& gpu : request.gpus) {
         const bool is_part = is_request && !has_part && is_part_of_gpu(gpu.amount);
         has_part = has_part || is_part;
-        // A second part beside the first would need a second device number: it gets all of one.
+        // A second part in addition to the first would need a second device number: it gets all of
+        // one.
         const std::int64_t amount =
             is_part || !is_request
                 ? gpu.amount.value()
@@ -238,7 +239,7 @@ void Capacity::take(std::uint32_t slot, const Needs& needs, std::int64_t times,
     }
 }
 
-// A log much longer than the table is slower to follow than to start anew.
+// A log much longer than the table is slower to follow than to start again.
 void Capacity::note_change(std::uint32_t slot) noexcept {
     if (changes_.size() > 8 * slots() + 1024) {
         changes_.clear();

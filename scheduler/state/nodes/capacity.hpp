@@ -8,7 +8,7 @@
 // (a node shrank, foreign pods came): that counts as none.
 //
 // A GPU column counts whole devices only. One that pods hold parts of is open: it has left the GPU
-// column with all of its 1000, and what remains on it is told by the column of parts beside it
+// column with all of its 1000, and what remains on it is in the column of parts next to it
 // (capacity_parts.cpp), whose `free` is the most that a pod could still have on one device.
 //
 // Host ports are columns with numbers of their own (host_ports.hpp), which no loop over `columns()`
@@ -101,7 +101,7 @@ public:
         if (is_host_port(column)) return HostPorts::kWholePort;
         return columns_[at(column)].allocatable[slot];
     }
-    // Both by slot, for those who compare many, of any column but a host port's; good until a slot
+    // Both by slot, for comparing many, of any column but a host port's; good until a slot
     // is added.
     struct Amounts {
         const std::int64_t* free;
@@ -113,7 +113,7 @@ public:
     [[nodiscard]] PoolId pool_of(std::uint32_t slot) const { return pool_of_[slot]; }
     [[nodiscard]] const NodeSet& nodes_of(PoolId pool) const;
 
-    // Where the node stands (docs/adr/0019).
+    // The node's place in the topology (docs/adr/0019).
     void set_topology(std::uint32_t slot, const NodeTopology& where);
     [[nodiscard]] const DomainMap& domains() const { return domains_; }
 
@@ -126,7 +126,7 @@ public:
     }
 
     // --- parts of GPUs (capacity_parts.cpp) ---
-    // Did anybody ever ask for one? Of GPUs of this column, or for what this column counts?
+    // Did any pod ever ask for one? Of GPUs of this column, or for what this column counts?
     [[nodiscard]] bool has_parts() const { return !part_columns_.empty(); }
     [[nodiscard]] bool has_parts_beside(Column column) const {
         return !is_host_port(column) && columns_[at(column)].beside != Column::cpu;
@@ -159,7 +159,7 @@ public:
     [[nodiscard]] std::int64_t most_left_by(const Need& held, Column column) const;
     // GPUs without work, and what is left of those with some.
     [[nodiscard]] std::int64_t idle_gpus(std::uint32_t slot) const;
-    // While closed, the node takes no more parts: a promise counts on its devices.
+    // While closed, the node takes no more parts: a reservation counts on its devices.
     void close_to_parts(std::uint32_t slot) { set_closed(slot, true); }
     void open_to_parts(std::uint32_t slot) { set_closed(slot, false); }
 
@@ -177,7 +177,7 @@ public:
     }
     [[nodiscard]] std::int64_t pod_slots_reserved() const { return pod_slots_reserved_; }
 
-    // How often `amount` goes into `room`, at most `enough` times. Mostly none or once: told
+    // How often `amount` goes into `room`, at most `enough` times. Mostly none or once: computed
     // without a division, which is dear where thousands of nodes are asked.
     [[nodiscard]] static std::int64_t times_in(std::int64_t room, std::int64_t amount,
                                                std::int64_t enough) {
@@ -185,7 +185,7 @@ public:
         if (enough <= 1 || room - amount < amount) return std::min<std::int64_t>(enough, 1);
         return std::min(enough, room / amount);
     }
-    // How many pods with these needs fit beside what is there; at most `enough`.
+    // How many pods with these needs fit in addition to what is there; at most `enough`.
     [[nodiscard]] std::int64_t fitting(std::uint32_t slot, const Needs& needs,
                                        std::int64_t enough) const;
     // The same on an empty node.
@@ -222,7 +222,7 @@ private:
     struct ColumnData {
         ColumnKind kind = ColumnKind::extended;
         std::string resource;
-        GpuShare share;  // of a whole GPU, as far as the resource's name tells
+        GpuShare share;  // of a whole GPU, as far as the resource's name says it
         std::vector<std::int64_t> allocatable;
         std::vector<std::int64_t> free;
         std::vector<std::uint8_t> bucket;  // of indexed columns
@@ -264,7 +264,7 @@ private:
     std::int64_t pod_slots_reserved_ = 0;
 };
 
-// What-if: takes capacity now, gives it back exactly unless told to keep it.
+// What-if: takes capacity now, gives it back exactly unless it is kept.
 class Transaction {
 public:
     struct Entry {

@@ -50,7 +50,7 @@ void Capacity::change_part(ColumnData& parts, std::uint32_t slot, std::int32_t d
     }
     found->free += change;
     if (found->free == kGpuMilliPerGpu && !planted(PlantedBug::keep_empty_devices_open)) {
-        open.erase(found);  // nobody is left on it
+        open.erase(found);  // no pod is left on it
         change_free(columns_[at(parts.beside)], slot, kGpuMilliPerGpu);
     }
     refresh_parts(parts, slot);
@@ -64,7 +64,7 @@ void Capacity::refresh_parts(ColumnData& parts, std::uint32_t slot) noexcept {
     parts.allocatable[slot] = full(whole.allocatable[slot]);
     std::int64_t most = full(whole.free[slot]);
     for (const OpenDevice& device : parts.open[slot]) most = std::max(most, device.free);
-    // Of a node that has fewer GPUs than are in use nobody knows which of the open ones are there.
+    // Of a node that has fewer GPUs than are in use it is unknown which open ones are there.
     const bool is_overdrawn = whole.free[slot] < 0;
     const bool is_closed = slot < closed_.size() && closed_[slot];
     set_free(parts, slot, is_closed || is_overdrawn ? 0 : most);

@@ -25,16 +25,16 @@ struct Domain {
 class DomainMap {
 public:
     void ensure_slot(std::uint32_t slot);
-    // The node stands there from now on; `gpus_free` is what it brings with it.
+    // The node is there from now on; `gpus_free` is what it brings with it.
     void place(std::uint32_t slot, const NodeTopology& where, std::int64_t gpus_free);
     void change_free(std::uint32_t slot, std::int64_t change) noexcept;
 
-    // The free GPUs of a node that is its host, and of which nobody says more, are in no sum: in
+    // The free GPUs of a node that is its host, and of which no more is said, are in no sum: in
     // clusters without labels each placement would pay for it.
     [[nodiscard]] bool is_counted(std::uint32_t slot) const {
         return of_slot_[slot][at(TopologyLevel::none)].exists();
     }
-    // None: nobody said where the node stands.
+    // None: the place of the node is unknown.
     [[nodiscard]] DomainId of(TopologyLevel level, std::uint32_t slot) const {
         return of_slot_[slot][at(level)];
     }

@@ -18,19 +18,27 @@
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/nodes/node_table.hpp"
 #include "scheduler/state/nodes/outside.hpp"
 #include "scheduler/state/rows.hpp"
 
 namespace gpuctl {
 
+class Bindings;
 class ClusterState;
+class Commit;
+class Pods;
 
 class Nodes {
 public:
     explicit Nodes(ClusterState& state) : state_(state) {}
 
-    Capacity& capacity_for_planning() { return capacity_; }
     [[nodiscard]] const Capacity& capacity() const { return capacity_; }
+    // Pods take and give back; Bindings and searches try, and undo it.
+    Capacity& capacity(Key<Pods>) { return capacity_; }
+    Capacity& capacity(Key<Bindings>) { return capacity_; }
+    Capacity& capacity(Key<Commit>) { return capacity_; }
+    void reserve_pod_slots(std::int64_t slots) { capacity_.reserve_pod_slots(slots); }
     [[nodiscard]] std::size_t node_slots() const { return nodes_.size(); }
     [[nodiscard]] const ByName<NodeId>& nodes_by_name() const { return node_ids_; }
     [[nodiscard]] const Outside& outside() const { return outside_; }
@@ -49,20 +57,25 @@ public:
     void forget_node_if_unused(NodeId id);
     void note_eligibility_change(NodeId id);
     void forget_eligibility();
+    void note_pod(const PodFacts& pod, PodId id, bool is_there) {
+        outside_.note_pod(pod, id, is_there);
+    }
+    void note_counted(PoolId pool, const NodeFacts& node, std::int64_t sign) {
+        outside_.note_node(pool, node, sign);
+    }
+    void set_gang_note(const ObjectKey& gang, const GangNote& note);  // it may say nothing
 
-    // For the other parts.
-    std::vector<NodeRow>& rows() { return nodes_; }
-    [[nodiscard]] const std::vector<NodeRow>& rows() const { return nodes_; }
-    std::set<std::uint32_t>& node_slots_vacant() { return node_slots_vacant_; }
+    NodeTable& rows() { return nodes_; }
+    [[nodiscard]] const NodeTable& rows() const { return nodes_; }
     [[nodiscard]] const std::set<std::uint32_t>& node_slots_vacant() const {
         return node_slots_vacant_;
     }
-    ByName<NodeId>& node_ids() { return node_ids_; }
     [[nodiscard]] const ByName<NodeId>& node_ids() const { return node_ids_; }
-    Outside& outside() { return outside_; }
-    Capacity& capacity() { return capacity_; }
-    std::vector<std::uint32_t>& eligibility_log() { return eligibility_log_; }
-    std::uint64_t& eligibility_epoch() { return eligibility_epoch_; }
+
+    // --- from an image ---
+    void restore_outside(std::map<ObjectKey, GangNote> notes,
+                         std::map<std::string, std::string> device_classes);
+    void restore_node(std::uint32_t slot, bool is_known, NodeFacts facts);
 
 private:
     void place_in_pool(NodeId id);
@@ -70,7 +83,7 @@ private:
     void note_quotas_on(const NodeRow& row);
 
     ClusterState& state_;
-    std::vector<NodeRow> nodes_;
+    NodeTable nodes_;
     std::set<std::uint32_t> node_slots_vacant_;  // the lowest is used first
     ByName<NodeId> node_ids_;
     Outside outside_;

@@ -1,6 +1,7 @@
 #pragma once
-// What objects beside pods and nodes say that has a part in decisions, and what follows from it for
-// a pod: its pool and job, a queue suggested to another scheduler, what only a device class serves.
+// What objects other than pods and nodes say that has a part in decisions, and what follows from it
+// for a pod: its pool and job, a queue suggested to another scheduler, what only a device class
+// serves.
 
 #include <cstdint>
 #include <map>
@@ -37,7 +38,7 @@ struct Outside {
 ObjectKey gang_named_by(const PodFacts& pod);
 
 // --- pinned.cpp ---
-// Known ones only: of others nobody says in which pool they are.
+// Known ones only: the pool of other nodes is unknown.
 NodeId pinned_node(const ClusterState& state, const NodePin& pin);
 // The pool that the pod names, else that of the node that it names, else the default one.
 std::string_view pool_wanted_by(const ClusterState& state, const PodFacts& pod);
@@ -58,7 +59,7 @@ std::vector<bool> classes_counted_in(const ClusterState& state, PoolId pool);
 // Which its PodGroup names, or the first of its pods for another scheduler; empty: none.
 std::string queue_suggested_for(const ClusterState& state, const JobRow& job);
 // The queue that is named for another scheduler and ignored; nothing: no queue is named so, or it
-// is used, or a queue of ours was named beside it.
+// is used, or a queue of ours was named, too.
 std::optional<fact::QueueIgnored> ignored_queue(const ClusterState& state, const JobRow& job);
 
 // --- reports.cpp ---

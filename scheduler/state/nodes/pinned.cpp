@@ -10,7 +10,7 @@
 namespace gpuctl {
 namespace {
 
-// Each is an entry in an index; who allows hundreds of nodes does not name one.
+// Each is an entry in an index; a pod that allows hundreds of nodes does not name one.
 constexpr std::size_t kPinsMax = 16;
 
 // By name or by the label of which the pin is one value.

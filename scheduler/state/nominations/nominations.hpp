@@ -35,17 +35,19 @@ public:
     void read_claim(const JobRow& job, std::vector<Placement>& round) const;
     // All that it holds is being stopped for others: what it places next counts as another job.
     [[nodiscard]] bool is_being_moved(const JobRow& job) const;
-    void on(const PodEvictOutcome& event, EffectList& effects);
     void look_at_claims();
     void disappoint_claims(const JobRow& job);
     void disappoint(const PodRow& victim);
+    // The answer to the eviction of a victim of the job.
+    void note_outcome(JobId beneficiary, EvictResult result);
+    // True, once: the backoff of its postponed evictions is over.
+    [[nodiscard]] bool take_retry(JobId id);
 
-    // For the other parts.
-    std::vector<JobId>& claims() { return claims_; }
+    // --- from an image ---
+    void restore_job(JobId id);
 
 private:
-    void note_claim_outcome(PodRow& pod, JobId beneficiary, EvictResult result);
-    void postpone(JobRow& beneficiary, JobId id);
+    void postpone(JobId id);
 
     ClusterState& state_;
     std::vector<JobId> claims_;  // jobs that have one

@@ -1,4 +1,4 @@
-// Pods as the outside tells of them. What they hold follows from what they are, in one place.
+// Pods as the watch reports them. What they hold follows from what they are, in one place.
 
 #include <algorithm>
 #include <tuple>
@@ -50,18 +50,19 @@ void Pods::on(const PodObserved& event, EffectList&) {
     PodFacts facts = event.pod;
     if (facts.ours && facts.job.empty()) facts.job = std::string{kLonePodPrefix} + facts.key.name;
     if (!id.exists()) {
-        // Same name, new uid: the old incarnation is gone even if nobody said so yet.
+        // Same name, new uid: the old incarnation is gone even if that was not reported yet.
         if (const PodId old = find_pod(facts.key); old.exists()) drop_pod(old);
         Retention{state_}.forget_namesake(facts);
         id = make_pod(std::move(facts));
         state_.evictions.take_vacancy(id);
-        settle_standing(id);
+        state_.bindings.follow_facts(id);
         if (pods_[id.value()].facts.terminating) note_leaving(id);
         return;
     }
-    PodRow& row = pods_[id.value()];
-    if (!planted(PlantedBug::list_pods_as_they_were)) state_.jobs.changes().note(row.job);
-    state_.jobs.changes().note(row.node);
+    const PodRow& row = pods_[id.value()];
+    PodBase& own = pods_.base(id, {});
+    if (!planted(PlantedBug::list_pods_as_they_were)) state_.jobs.note_change(row.job);
+    state_.jobs.note_change(row.node);
     const bool starts_to_leave = facts.terminating && !row.facts.terminating;
     if (starts_to_leave) note_going(id);
     if (starts_to_leave) set_leaves_at(id, state_.session.event_time() + facts.stop_grace);
@@ -71,39 +72,38 @@ void Pods::on(const PodObserved& event, EffectList&) {
             row.node.exists() ? state_.nodes.rows()[row.node.value()].facts.name : "";
         release(id);
         leave_job(id);
-        state_.nodes.outside().note_pod(row.facts, id, false);
+        state_.nodes.note_pod(row.facts, id, false);
         const ShapeId old_shape = row.shape;
-        row.shape = shapes_.acquire(facts.request, facts.ours ? facts.rules : PlacementRules{},
-                                    state_.nodes.capacity());
-        shapes_.release(old_shape, state_.nodes.capacity());
+        own.shape = shapes_.acquire(facts.request, facts.ours ? facts.rules : PlacementRules{},
+                                    state_.nodes.capacity(Key<Pods>{}));
+        shapes_.release(old_shape, state_.nodes.capacity(Key<Pods>{}));
         pod_keys_.erase(row.facts.key);
-        row.facts = std::move(facts);
+        own.facts = std::move(facts);
         pod_keys_[row.facts.key] = id;
-        state_.nodes.outside().note_pod(row.facts, id, true);
+        state_.nodes.note_pod(row.facts, id, true);
         join_job(id);
         if (!held_on.empty()) hold(id, state_.nodes.node_named(held_on), row.facts.gpu_device);
     } else if (changes_what_may_happen(row.facts, facts)) {
         if (row.job.exists()) {
-            std::int64_t& open = state_.jobs.rows()[row.job.value()].run.pods_open;
-            open += is_terminal(row.facts.phase) ? 1 : 0;
-            open -= is_terminal(facts.phase) ? 1 : 0;
+            const std::int64_t was_open = is_terminal(row.facts.phase) ? 0 : 1;
+            state_.run_times.note_open_pods(row.job, (is_terminal(facts.phase) ? 0 : 1) - was_open);
         }
-        row.facts = std::move(facts);
+        own.facts = std::move(facts);
         state_.evictions.renew_stoppable(id);
         if (row.job.exists()) join_job(id);
     } else {
         const bool begins_anew = row.facts.started_at != facts.started_at;
-        row.facts = std::move(facts);  // only what people look at, and how long it has run
+        own.facts = std::move(facts);  // only what people look at, and how long it has run
         state_.evictions.renew_stoppable(id);
         if (begins_anew) state_.tree.note_longer(row);
         return state_.run_times.note_end(id);
     }
-    if (row.bind.bar == PodBar::refused) state_.bindings.set_bar(row, PodBar::none);
-    settle_standing(id);
+    if (row.bind.bar == PodBar::refused) state_.bindings.set_bar(id, PodBar::none);
+    state_.bindings.follow_facts(id);
     state_.run_times.note_end(id);
     if (starts_to_leave) note_leaving(id);
     if (!starts_to_leave || !row.job.exists() || row.facts.phase != PodPhase::running) return;
-    note_stopped(state_, state_.jobs.rows()[row.job.value()], id);
+    state_.run_times.note_stopped(row.job, id);
 }
 
 void Pods::on(const PodRemoved& event, EffectList&) {
@@ -114,41 +114,31 @@ void Pods::on(const PodRemoved& event, EffectList&) {
 }
 
 PodId Pods::make_pod(PodFacts facts) {
-    PodId id{static_cast<std::uint32_t>(pods_.size())};
-    if (pods_vacant_.empty()) {
-        pods_.emplace_back();
-    } else {
-        id = pods_vacant_.back();
-        pods_vacant_.pop_back();
-    }
-    PodRow& row = pods_[id.value()];
-    row = PodRow{};
+    const PodId id = pods_.add({});
+    PodBase& row = pods_.base(id, {});
     row.facts = std::move(facts);
     row.seen_at = state_.session.event_time();
     if (row.facts.terminating)
         set_leaves_at(id, state_.session.event_time() + row.facts.stop_grace);
-    row.bind.state = row.facts.ours ? BindState::waiting : BindState::foreign;
-    if (Retention{state_}.is_old_news(row.facts)) row.bind.state = BindState::done;
+    state_.bindings.begin(id);
     // Where a foreign pod may go is its own scheduler's business.
     row.shape =
         shapes_.acquire(row.facts.request, row.facts.ours ? row.facts.rules : PlacementRules{},
-                        state_.nodes.capacity());
+                        state_.nodes.capacity(Key<Pods>{}));
     pod_ids_.emplace(row.facts.uid, id);
     pod_keys_[row.facts.key] = id;
-    state_.nodes.outside().note_pod(row.facts, id, true);
+    state_.nodes.note_pod(row.facts, id, true);
     join_job(id);
     return id;
 }
 
 void Pods::drop_pod(PodId id) {
-    PodRow& row = pods_[id.value()];
+    const PodRow& row = pods_[id.value()];
     note_going(id);
     if (row.job.exists()) {
-        JobRow& job = state_.jobs.rows()[row.job.value()];
-        if (is_running(row.facts)) note_stopped(state_, job, id);
-        note_gone_start(job, row.facts.started_at);
-        job.run.finished_at = std::max(job.run.finished_at, row.facts.finished_at);
-        job.gang.finished.note_gone(row.facts);
+        if (is_running(row.facts)) state_.run_times.note_stopped(row.job, id);
+        state_.run_times.note_gone(row.job, row.facts);
+        state_.gangs.note_gone(row.job, row.facts);
     }
     release(id);
     leave_job(id);
@@ -156,21 +146,29 @@ void Pods::drop_pod(PodId id) {
 }
 
 void Pods::erase_pod(PodId id) {
-    PodRow& row = pods_[id.value()];
-    state_.nodes.outside().note_pod(row.facts, id, false);
-    shapes_.release(row.shape, state_.nodes.capacity());
+    const PodRow& row = pods_[id.value()];
+    state_.nodes.note_pod(row.facts, id, false);
+    shapes_.release(row.shape, state_.nodes.capacity(Key<Pods>{}));
     pod_ids_.erase(row.facts.uid);
     if (const auto named = pod_keys_.find(row.facts.key);
         named != pod_keys_.end() && named->second == id) {
         pod_keys_.erase(named);
     }
     set_leaves_at(id, Instant{});
-    row = PodRow{};
-    pods_vacant_.push_back(id);
+    pods_.remove(id, {});
+}
+
+void Pods::forget_pods_of(JobId job) {
+    const std::vector<PodId> pods = std::exchange(state_.jobs.rows().pods(job, {}), {});
+    for (const PodId id : pods) {
+        release(id);
+        pods_.base(id, {}).job = JobId::none();
+        erase_pod(id);
+    }
 }
 
 void Pods::set_leaves_at(PodId id, Instant at) {
-    Instant& own = pods_[id.value()].leaves_at;
+    Instant& own = pods_.base(id, {}).leaves_at;
     if (own == at) return;
     if (own.happened()) late_next_.erase({own + kLateToLeave, id});
     own = at;
@@ -180,127 +178,69 @@ void Pods::set_leaves_at(PodId id, Instant at) {
 // Job membership: also brings the job's queue, pool and priority up to date, which the pod seen
 // last decides.
 void Pods::join_job(PodId id) {
-    PodRow& row = pods_[id.value()];
+    const PodRow& row = pods_[id.value()];
     if (!row.facts.ours) return;
     if (!row.job.exists()) {
-        row.job = state_.jobs.job_named(job_key_of(state_, row.facts), row.facts.created_at);
+        const JobId job =
+            state_.jobs.job_named(job_key_of(state_, row.facts), row.facts.created_at);
+        pods_.base(id, {}).job = job;
         // By rank and name: the order of placing, and the same whatever order they were seen in.
         const auto comes_before = [this](PodId a, PodId b) {
             const PodFacts& x = pods_[a.value()].facts;
             const PodFacts& y = pods_[b.value()].facts;
             return std::tie(x.rank, x.key.name, x.uid) < std::tie(y.rank, y.key.name, y.uid);
         };
-        std::vector<PodId>& pods = state_.jobs.rows()[row.job.value()].pods;
+        std::vector<PodId>& pods = state_.jobs.rows().pods(job, {});
         pods.insert(std::lower_bound(pods.begin(), pods.end(), id, comes_before), id);
-        if (!is_terminal(row.facts.phase)) ++state_.jobs.rows()[row.job.value()].run.pods_open;
+        if (!is_terminal(row.facts.phase)) state_.run_times.note_open_pods(job, 1);
     }
-    JobRow& job = state_.jobs.rows()[row.job.value()];
-    job.gang.finished.note_there(row.facts);
+    state_.gangs.note_there(row.job, row.facts);
     state_.elastic.mark_surplus(id);
     if (!planted(PlantedBug::forget_new_pods)) state_.jobs.mark_dirty(row.job);
     if (is_terminal(row.facts.phase)) {
-        job.run.last_phase = row.facts.phase;
+        state_.run_times.note_last_phase(row.job, row.facts.phase);
         return;
     }
-    job.pool_wanted = pool_wanted_by(state_, row.facts);
-    job.queue_wanted = row.facts.queue;
-    if (state_.accounts.budgets().change_limit(state_, job, row.facts.run_time_max))
-        state_.accounts.note_room_in_limits(job);
-    job.run.time_expected = row.facts.run_time_expected;
-    if (job.priority == row.facts.priority) {
-        state_.jobs.resolve(job);
-    } else {
-        const std::int32_t priority = row.facts.priority;
-        state_.accounts.recharge(job, job.pool, job.queue, priority);
-        state_.jobs.resolve(job);
-    }
+    state_.jobs.set_route(row.job, pool_wanted_by(state_, row.facts), row.facts.queue);
+    state_.run_times.set_times(row.job, row.facts.run_time_max, row.facts.run_time_expected);
+    const JobRow& job = state_.jobs.rows()[row.job.value()];
+    state_.jobs.move_to(row.job, job.pool, job.queue, row.facts.priority);
+    state_.jobs.resolve(row.job);
 }
 
 void Pods::leave_job(PodId id) {
-    PodRow& row = pods_[id.value()];
+    const PodRow& row = pods_[id.value()];
     if (!row.job.exists()) return;
     const JobId job = row.job;
-    std::erase(state_.jobs.rows()[job.value()].pods, id);
-    if (!is_terminal(row.facts.phase)) --state_.jobs.rows()[job.value()].run.pods_open;
-    row.job = JobId::none();
-    if (!row.facts.queue_suggested.empty())
-        state_.jobs.resolve(state_.jobs.rows()[job.value()]);  // the next has its say
-    if (row.bind.bar == PodBar::refused)
-        state_.bindings.find_end_of_refusal(state_.jobs.rows()[job.value()]);
+    std::erase(state_.jobs.rows().pods(job, {}), id);
+    if (!is_terminal(row.facts.phase)) state_.run_times.note_open_pods(job, -1);
+    pods_.base(id, {}).job = JobId::none();
+    if (!row.facts.queue_suggested.empty()) state_.jobs.resolve(job);  // the next has its say
+    if (row.bind.bar == PodBar::refused) state_.bindings.find_end_of_refusal(job);
     state_.jobs.mark_dirty(job);
     state_.jobs.drop_job_if_unused(job);
 }
 
-void Pods::settle_standing(PodId id) {
-    PodRow& row = pods_[id.value()];
-    if (is_terminal(row.facts.phase)) {
-        const bool is_news = row.bind.state != BindState::done;
-        if (is_news) state_.run_times.note_run(id);
-        if (is_news && row.job.exists() && row.facts.phase == PodPhase::failed) {
-            note_stopped(state_, state_.jobs.rows()[row.job.value()], id);
-        }
-        if (row.node.exists() && !planted(PlantedBug::ended_pods_keep_room)) release(id);
-        row.bind.state = BindState::done;
-        row.bind.in_flight = row.bind.delete_in_flight = false;
-        state_.evictions.withdraw_eviction(row);
-        row.bind.effect = EffectId{};
-        return;
-    }
-    if (row.facts.terminating && planted(PlantedBug::terminating_pods_free_room)) {
-        row.bind.state = BindState::done;
-        return release(id);
-    }
-    if (!row.facts.node.empty()) {
-        const NodeId node = state_.nodes.node_named(row.facts.node);
-        const bool is_told = row.facts.gpu_device != kNoDevice && row.gpu_device != kNoDevice;
-        const bool is_elsewhere =
-            row.node != node || (is_told && row.facts.gpu_device != row.gpu_device);
-        // The watch wins (S4). What was only claimed is charged as such.
-        const bool is_claimed = row.bind.state == BindState::claimed;
-        if (row.node.exists() && (is_elsewhere || is_claimed)) release(id);
-        if (is_claimed) row.bind.state = BindState::waiting;
-        if (!row.node.exists())
-            hold(id, state_.nodes.node_named(row.facts.node), row.facts.gpu_device);
-        row.bind.in_flight = false;
-        row.bind.effect = EffectId{};
-        row.bind.unsure_until = Instant{};
-        state_.bindings.set_bar(row, PodBar::none);
-        if (row.job.exists() && row.bind.state != BindState::bound &&
-            state_.evictions.may_be_preempted(row)) {
-            state_.tree.note_victim(state_.jobs.rows()[row.job.value()].queue);
-        }
-        row.bind.state = row.facts.ours ? BindState::bound : BindState::foreign;
-        return;
-    }
-    // Without a node: what we assumed or were told of a bind stays, the watch is merely behind.
-    if (!row.facts.ours) {
-        if (row.node.exists()) release(id);
-        row.bind.state = BindState::foreign;
-    } else if (row.bind.state == BindState::foreign || row.bind.state == BindState::done) {
-        if (row.node.exists()) release(id);
-        row.bind.state = BindState::waiting;
-    }
-}
-
 void Pods::hold(PodId id, NodeId node, std::int32_t device) {
-    PodRow& row = pods_[id.value()];
+    const PodRow& row = pods_[id.value()];
     GPUCTL_CHECK(!row.node.exists(), "a pod holds on one node at a time");
-    row.node = node;
-    NodeRow& held = state_.nodes.rows()[node.value()];
-    held.pods.push_back(id);
-    state_.jobs.changes().note(row.job);
-    state_.jobs.changes().note(node);
+    PodBase& own = pods_.base(id, {});
+    own.node = node;
+    const NodeRow& held = state_.nodes.rows()[node.value()];
+    state_.nodes.rows().pods(node, {}).push_back(id);
+    state_.jobs.note_change(row.job);
+    state_.jobs.note_change(node);
     const Shape& shape = shapes_.at(row.shape);
     const bool is_part = shape.part > GpuMilli{};
     if (!is_part) device = kNoDevice;
     if (is_part && device < 0)
         device = state_.nodes.capacity().tightest_device(node.value(), shape.needs);
-    row.gpu_device = device;
-    state_.nodes.capacity().take(node.value(), shape.needs, 1, device);
+    own.gpu_device = device;
+    state_.nodes.capacity(Key<Pods>{}).take(node.value(), shape.needs, 1, device);
     state_.tree.note_change(held.pool);
     if (row.job.exists() && state_.jobs.rows()[row.job.value()].record) {
         const JobSpec& spec = state_.jobs.rows()[row.job.value()].record->spec;
-        row.grows_with_demand = gpuctl::grows_with_demand(spec, row.facts.rank);
+        own.grows_with_demand = gpuctl::grows_with_demand(spec, row.facts.rank);
     }
     state_.accounts.charge(id, 1);
     state_.run_times.note_end(id);
@@ -309,31 +249,33 @@ void Pods::hold(PodId id, NodeId node, std::int32_t device) {
 }
 
 void Pods::release(PodId id) {
-    PodRow& row = pods_[id.value()];
+    const PodRow& row = pods_[id.value()];
     if (!row.node.exists()) return;
     const NodeId node = row.node;
-    state_.jobs.changes().note(row.job);
-    state_.jobs.changes().note(node);
-    NodeRow& held = state_.nodes.rows()[node.value()];
-    const auto position = std::find(held.pods.begin(), held.pods.end(), id);
-    GPUCTL_CHECK(position != held.pods.end(), "a node knows the pods it holds");
-    *position = held.pods.back();
-    held.pods.pop_back();
+    state_.jobs.note_change(row.job);
+    state_.jobs.note_change(node);
+    std::vector<PodId>& there = state_.nodes.rows().pods(node, {});
+    const auto position = std::find(there.begin(), there.end(), id);
+    GPUCTL_CHECK(position != there.end(), "a node knows the pods it holds");
+    *position = there.back();
+    there.pop_back();
     if (!planted(PlantedBug::keep_room_on_release)) {
-        state_.nodes.capacity().give_back(node.value(), shapes_.at(row.shape).needs, 1,
-                                          row.gpu_device);
+        state_.nodes.capacity(Key<Pods>{})
+            .give_back(node.value(), shapes_.at(row.shape).needs, 1, row.gpu_device);
     }
     if (planted(PlantedBug::give_room_back_twice)) {
-        state_.nodes.capacity().give_back(node.value(), shapes_.at(row.shape).needs, 1,
-                                          row.gpu_device);
+        state_.nodes.capacity(Key<Pods>{})
+            .give_back(node.value(), shapes_.at(row.shape).needs, 1, row.gpu_device);
     }
     state_.accounts.charge(id, -1);
     maybe_leaving_.erase(id);
-    row.node = NodeId::none();
-    row.gpu_device = kNoDevice;
-    row.grows_with_demand = false;
+    PodBase& own = pods_.base(id, {});
+    own.node = NodeId::none();
+    own.gpu_device = kNoDevice;
+    own.grows_with_demand = false;
     state_.run_times.note_end(id);
-    if (!planted(PlantedBug::forget_gain_on_release)) state_.tree.note_gain(held.pool);
+    if (!planted(PlantedBug::forget_gain_on_release))
+        state_.tree.note_gain(state_.nodes.rows()[node.value()].pool);
     state_.nominations.look_at_claims();
     state_.nodes.forget_node_if_unused(node);
 }
@@ -353,7 +295,7 @@ void Pods::rejoin(std::vector<std::string> uids) {
     for (const std::string& uid : uids) {
         const PodId id = find_pod(uid);
         if (!id.exists() || !pods_[id.value()].job.exists()) continue;
-        PodRow& row = pods_[id.value()];
+        const PodRow& row = pods_[id.value()];
         if (state_.jobs.rows()[row.job.value()].key == job_key_of(state_, row.facts)) {
             join_job(id);
             continue;
@@ -379,6 +321,29 @@ void Pods::read_leaving(PoolId pool, std::vector<PodId>& out) const {
             !pod.is_stuck(state_.session.event_time())) {
             out.push_back(id);
         }
+    }
+}
+
+void Pods::note_surplus(PodId id) { maybe_leaving_.insert(id); }
+
+PodId Pods::take_late(Instant now) {
+    if (late_next_.empty() || late_next_.begin()->first > now) return PodId::none();
+    return late_next_.extract(late_next_.begin()).value().second;
+}
+
+void Pods::restore_growth(PodId id, bool grows_with_demand) {
+    if (pods_[id.value()].grows_with_demand == grows_with_demand) return;
+    state_.accounts.charge(id, -1);
+    pods_.base(id, {}).grows_with_demand = grows_with_demand;
+    state_.accounts.charge(id, 1);
+}
+
+void Pods::restore_late(Instant now) {
+    late_next_.clear();
+    for (std::uint32_t i = 0; i < pods_.size(); ++i) {
+        const PodRow& row = pods_[i];
+        if (row.leaves_at.happened() && !row.is_stuck(now))
+            late_next_.emplace(row.leaves_at + kLateToLeave, PodId{i});
     }
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "scheduler/base/planted.hpp"
 #include "scheduler/state/accounts/quota.hpp"
+#include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/tree/queue_chain.hpp"
 
 namespace gpuctl {
@@ -55,6 +57,30 @@ Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
         longest = std::max(longest, left);
     }
     return longest;
+}
+
+// It is on its way out, or stays after all: what leaves anyway may be so much that stopping others
+// as well makes enough room, and what stays may be what a job waited for instead of stopping
+// others.
+void Pods::note_leaving(PodId id) {
+    const PodRow& pod = pods_[id.value()];
+    if (pod.node.exists()) maybe_leaving_.insert(id);
+    if (!pod.node.exists() || planted(PlantedBug::forget_new_victims)) return;
+    const PoolId pool = state_.nodes.rows()[pod.node.value()].pool;
+    if (!pool.exists()) return;
+    state_.tree.note_leaving(pool);
+    if (pod.job.exists()) state_.tree.note_leaving(state_.jobs.rows()[pod.job.value()].tenant);
+    state_.session.note_news();
+}
+
+bool Pods::is_free(const std::vector<Placement>& round) const {
+    return std::all_of(round.begin(), round.end(), [this](const Placement& placement) {
+        const Needs& needs = shapes_.at(pods_[placement.pod.value()].shape).needs;
+        return std::none_of(needs.begin(), needs.end(), [&](const Need& need) {
+            return state_.nodes.capacity().is_overdrawn(placement.node.value(), need,
+                                                        placement.device);
+        });
+    });
 }
 
 }  // namespace gpuctl

@@ -1,5 +1,5 @@
 #pragma once
-// What those who leave anyway may be to a job that has others stopped.
+// What terminating pods mean for a job that other pods are evicted for.
 
 #include <vector>
 
@@ -10,8 +10,8 @@ namespace gpuctl {
 // What any queue of the pool holds is in the way of all others there.
 bool has_limits_for_all(const ClusterState& state, PoolId id);
 
-// How long those may take of whom nobody had to ask, and whose going the job waits for, too: on the
-// nodes of its round, or under a limit that counts them and it. Who is stuck is not waited for.
+// How long pods may take that terminate already, and that the job waits for, too: on the nodes of
+// its round, or under a limit that counts them and it. It does not wait for stuck pods.
 Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
                           const std::vector<Placement>& round);
 

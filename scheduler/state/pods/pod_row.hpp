@@ -11,7 +11,7 @@
 
 namespace gpuctl {
 
-// Where a pod stands between being seen and holding a node. It counts on a node (and, when it is
+// The state of a pod between being seen and holding a node. It counts on a node (and, when it is
 // ours, in its queue and namespace) in `assumed`, `bound`, `claimed`, and in `foreign` with a
 // node.
 //
@@ -100,22 +100,27 @@ struct PodReport {
     std::uint64_t fingerprint = 0;  // of the explanation reported last
 };
 
-struct PodRow {
-    static constexpr std::uint32_t kNotListed = UINT32_MAX;
-    BindRow bind;
-    EvictionRow eviction;
-    PodReport report;
+// What the part Pods keeps of a pod: its facts, its job and what it holds.
+struct PodBase {
     NodeId node;  // held on, none while waiting or done
     ShapeId shape;
     JobId job;            // none for foreign pods
     Instant seen_at;      // first
     Instant leaves_at;    // it is terminating: when its grace is over; never: it is not
-    Instant ends_at;      // while it holds: by its limit, or when it leaves; never: unknown
     std::string message;  // of the last outcome that was not a success
     PodFacts facts;
-    std::int32_t gpu_device = kNoDevice;      // while it holds a part of a GPU
-    bool grows_with_demand = false;           // while it holds: it may use its pool's reserve
-    bool is_surplus = false;                  // a rank that its elastic job is to have no more
+    std::int32_t gpu_device = kNoDevice;  // while it holds a part of a GPU
+    bool grows_with_demand = false;       // while it holds: it may use its pool's reserve
+};
+
+// Each struct of it is written by one part, which pod_table.hpp names.
+struct PodRow : PodBase {
+    static constexpr std::uint32_t kNotListed = UINT32_MAX;
+    BindRow bind;
+    EvictionRow eviction;
+    PodReport report;
+    Instant ends_at;          // while it holds: by its limit, or when it leaves; never: unknown
+    bool is_surplus = false;  // a rank that its elastic job is to have no more
     std::uint32_t stoppable_at = kNotListed;  // its place in its queue's `stoppable`
 
     // Terminating, or its eviction is under way.

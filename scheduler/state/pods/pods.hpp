@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -18,6 +19,7 @@
 #include "scheduler/state/decisions.hpp"
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
+#include "scheduler/state/pods/pod_table.hpp"
 #include "scheduler/state/pods/shapes.hpp"
 #include "scheduler/state/rows.hpp"
 
@@ -38,34 +40,39 @@ public:
     void on(const PodObserved& event, EffectList& effects);
     void on(const PodRemoved& event, EffectList& effects);
     PodId make_pod(PodFacts facts);
-    void erase_pod(PodId id);  // that holds nothing, and is of no job any more
     void hold(PodId id, NodeId node, std::int32_t device);
     void release(PodId id);
     void rejoin(std::vector<std::string> uids);  // pods whose job may be another one now
     void note_leaving(PodId id);
+    void note_surplus(PodId id);  // a rank that its job is to have no more, and that holds
+    void set_message(PodId id, std::string message) {
+        pods_.base(id, {}).message = std::move(message);
+    }
+    void forget_pods_of(JobId job);  // it is summarized
+    // The next pod whose grace was over long ago by `now`; none: there is none any more.
+    PodId take_late(Instant now);
 
-    // For the other parts.
-    std::vector<PodRow>& rows() { return pods_; }
-    [[nodiscard]] const std::vector<PodRow>& rows() const { return pods_; }
-    ShapeTable& shapes() { return shapes_; }
-    std::set<PodId>& maybe_leaving() { return maybe_leaving_; }
+    PodTable& rows() { return pods_; }
+    [[nodiscard]] const PodTable& rows() const { return pods_; }
     [[nodiscard]] const std::set<PodId>& maybe_leaving() const { return maybe_leaving_; }
-    std::set<std::pair<Instant, PodId>>& late_next() { return late_next_; }
     [[nodiscard]] const std::set<std::pair<Instant, PodId>>& late_next() const {
         return late_next_;
     }
 
+    // --- from an image ---
+    void restore_growth(PodId id, bool grows_with_demand);
+    void restore_late(Instant now);
+
 private:
     void drop_pod(PodId id);
-    void settle_standing(PodId id);  // from its facts
+    void erase_pod(PodId id);  // that holds nothing, and is of no job any more
     void leave_job(PodId id);
     void join_job(PodId id);
     void note_going(PodId id);
     void set_leaves_at(PodId id, Instant at);  // never: it stays
 
     ClusterState& state_;
-    std::vector<PodRow> pods_;
-    std::vector<PodId> pods_vacant_;
+    PodTable pods_;
     TextMap<PodId> pod_ids_;
     std::map<ObjectKey, PodId> pod_keys_;
     ShapeTable shapes_;

@@ -1,7 +1,8 @@
 #pragma once
 // Shapes: what a pod asks for and where it may go, shared by all pods that ask for the same, so
 // that what was learned about one (eligible nodes, refusals) is known for all. Counted: a shape
-// and its constraint go with their last pod; `serial` tells a reused id from the one before.
+// and its constraint go with their last pod; `serial` distinguishes a reused id from the one
+// before.
 
 #include <array>
 #include <cstdint>

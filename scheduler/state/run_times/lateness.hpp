@@ -1,8 +1,8 @@
 #pragma once
-// Where a pool goes by when work is due (docs/adr/0018), a moment that cannot be kept says nothing
-// of who should go first, and under overload the GPUs would be spent on what is late anyway. So of
-// a job whose user says how long it takes, what it may take is doubled as long as it would take
-// half as much again, even if it began now.
+// Where a pool goes by when work is due (docs/adr/0018), a time that cannot be kept says nothing
+// of which job should go first, and under overload the GPUs would be spent on what is late anyway.
+// So of a job whose user says how long it takes, what it may take is doubled as long as it would
+// take half as much again, even if it began now.
 //
 //     may take 1x ---- waits too long for that ----> 2x ----> 4x ----> ... 65536x
 //          |

@@ -49,19 +49,16 @@ Duration RunTimes::work_done(const JobRow& job) const {
 // What was done before a change of size is kept: frameworks save it in the grace of the pods that
 // go. One that is stopped as a whole keeps what it declares to, as all others do.
 void RunTimes::note_pace(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     if (!is_paced(job)) return;
     const std::int32_t ranks = ranks_at_work(state_, job);
-    ElasticRow& elastic = job.elastic;
-    if (ranks == elastic.paced_ranks) return;
+    if (ranks == job.elastic.paced_ranks) return;
     const Duration interval = job.record->spec.checkpoint_interval;
     Duration kept = worked(job, state_.session.event_time());
     if (ranks == 0) {
         kept = interval > Duration{} ? Duration{kept.ms() - kept.ms() % interval.ms()} : Duration{};
     }
-    elastic.done = done_with(job, kept);
-    elastic.paced_ranks = ranks;
-    elastic.paced_from = state_.session.event_time();
+    state_.elastic.note_pace(id, done_with(job, kept), ranks);
 }
 
 }  // namespace gpuctl

@@ -7,7 +7,7 @@ namespace gpuctl {
 Instant run_began(const ClusterState& state, const JobRow& job) {
     Instant first;
     const auto consider = [&](Instant started) {
-        if (started <= job.run.earlier_runs_until) return;
+        if (job.run.is_of_earlier_run(started)) return;
         if (!first.happened() || started < first) first = started;
     };
     consider(job.run.started_at);
@@ -15,24 +15,29 @@ Instant run_began(const ClusterState& state, const JobRow& job) {
     return first.happened() ? first : job.run.started_at;
 }
 
-void note_gone_start(JobRow& job, Instant started) {
-    if (started <= job.run.earlier_runs_until) return;  // its run was noted when it was over
-    const bool is_first = job.run.started_at <= job.run.earlier_runs_until;
-    if (is_first || started < job.run.started_at) job.run.started_at = started;
+void RunTimes::note_gone(JobId id, const PodFacts& pod) {
+    RunRow& run = state_.jobs.rows().run(id, {});
+    if (!run.is_of_earlier_run(pod.started_at)) {  // else its run was noted when it was over
+        const bool is_first = run.phase() != RunPhase::under_way;
+        if (is_first || pod.started_at < run.started_at) run.started_at = pod.started_at;
+    }
+    run.finished_at = std::max(run.finished_at, pod.finished_at);
 }
 
-void note_stopped(const ClusterState& state, JobRow& job, PodId stopped) {
-    const Instant ended = state.pod(stopped).facts.finished_at;  // never: as far as is known, now
+void RunTimes::note_stopped(JobId id, PodId stopped) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    const Instant ended = state_.pod(stopped).facts.finished_at;  // never: as far as is known, now
     Instant last = job.run.earlier_runs_until;
-    for (const PodId id : job.pods) {
-        const PodFacts& pod = state.pod(id).facts;
+    for (const PodId other : job.pods) {
+        const PodFacts& pod = state_.pod(other).facts;
         // After a restart pods are heard of in any order: one of the next run before this one.
         if (ended.happened() && pod.started_at > ended) continue;
-        if (id != stopped && is_running(pod)) return;
+        if (other != stopped && is_running(pod)) return;
         last = std::max(last, pod.started_at);
     }
-    job.run.started_at = run_began(state, job);
-    job.run.earlier_runs_until = std::max(last, job.run.started_at);
+    RunRow& run = state_.jobs.rows().run(id, {});
+    run.started_at = run_began(state_, job);
+    run.earlier_runs_until = std::max(last, run.started_at);
 }
 
 }  // namespace gpuctl

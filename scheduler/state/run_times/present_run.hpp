@@ -1,7 +1,8 @@
 #pragma once
 // Since when a job runs. Its run goes on while any of its pods runs, and after pods that have done
 // their part; it is over when the last that ran is stopped or fails, and the next one begins with
-// the first pod that starts then. The clocks of nodes tell, never ours: they may differ.
+// the first pod that starts then. Times are those of the nodes' clocks, never ours: they may
+// differ.
 
 #include "scheduler/state/cluster_state.hpp"
 
@@ -13,11 +14,5 @@ namespace gpuctl {
 
 // When its run began: the present one, or else the last; never: nothing of it has run.
 [[nodiscard]] Instant run_began(const ClusterState& state, const JobRow& job);
-
-// A pod that began then is gone.
-void note_gone_start(JobRow& job, Instant started);
-
-// This pod of it was stopped, or has failed.
-void note_stopped(const ClusterState& state, JobRow& job, PodId stopped);
 
 }  // namespace gpuctl

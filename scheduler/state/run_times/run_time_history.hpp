@@ -43,7 +43,7 @@ enum class RunTimeBasis : std::uint8_t {
 
 struct RunTimePrediction {
     // Nine of ten jobs are to last at least `low`, nine of ten at most `high`; 0: cannot be said.
-    // Of n runs alike these are the order statistics that promise it whatever the distribution, so
+    // Of n runs alike these are the order statistics that guarantee it for any distribution, so
     // that few runs give a wide band: below nine of them `high` is the limit and `low` is 0.
     Duration low;
     Duration likely;  // the median; what its user says wins

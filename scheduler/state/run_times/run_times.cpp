@@ -5,6 +5,8 @@
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
 #include "scheduler/state/image/image.hpp"
+#include "scheduler/state/run_times/lateness.hpp"
+#include "scheduler/state/waiting/wait_target.hpp"
 
 namespace gpuctl {
 
@@ -16,11 +18,11 @@ RunTimeQuestion RunTimes::question_about(const JobRow& job) const {
 }
 
 // The limit counts from the start of the pod (Kubernetes' activeDeadlineSeconds); until it is
-// known, from its placement. Room that is only claimed has no end: nobody runs there yet. One that
-// is being deleted is gone when its grace is over: so the first in line can be promised its room,
-// and nobody behind has others stopped to take it.
+// known, from its placement. Room that is only claimed has no end: no pod runs there yet. A pod
+// that is being deleted is gone when its grace is over: so its room can be reserved for the head of
+// line, and no job behind has other pods evicted to take it.
 void RunTimes::note_end(PodId id) {
-    PodRow& row = state_.pods.rows()[id.value()];
+    const PodRow& row = state_.pods.rows()[id.value()];
     if (counts_work_ && row.job.exists()) work_stale_.push_back(row.job);
     if (row.job.exists()) note_pace(row.job);
     Instant end;
@@ -37,11 +39,11 @@ void RunTimes::note_end(PodId id) {
     if (row.node.exists()) state_.tree.note_change(state_.nodes.rows()[row.node.value()].pool);
     // One that began late may not be over by a window any more.
     if (row.node.exists() && state_.nodes.rows()[row.node.value()].windows != 0) {
-        state_.maintenance.calendar().clock.drain_due = true;
+        state_.maintenance.request_drain();
     }
     if (!state_.accounts.budgets().empty()) state_.accounts.note_other_end(row, end);
     if (row.ends_at.happened()) ends_.erase({row.ends_at, id});
-    row.ends_at = end;
+    state_.pods.rows().ends_at(id, {}) = end;
     if (end.happened()) ends_.emplace(end, id);
 }
 
@@ -89,7 +91,7 @@ Duration RunTimes::progress_of(const JobRow& job) const {
     return before + std::max(state_.session.now() - begin - first.restart_cost, Duration{});
 }
 
-// Of what nobody said how long it takes nothing is counted.
+// Jobs whose run times are unknown count nothing.
 PoolId RunTimes::note_work(JobId id) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     PoolWork::Part part;
@@ -114,14 +116,14 @@ PoolId RunTimes::note_work(JobId id) {
     return work_.note(id, part);
 }
 
-// Who may be stopped for whom depends on it.
+// Which pods may be evicted for which jobs depends on it.
 void RunTimes::count_work() {
     if (!counts_work_) return;
     for (const JobId id : work_stale_) {
         const PoolId pool = note_work(id);
         if (!pool.exists()) continue;
-        ++state_.tree.pool_rows()[pool.value()].victims;
-        state_.session.idle() = false;
+        state_.tree.note_victims(pool);
+        state_.session.note_news();
     }
     work_stale_.clear();
     work_.advance(state_.session.event_time());
@@ -171,12 +173,10 @@ void RunTimes::note_run(PodId id) {
     if (const auto moved = state_.evictions.churn().find(job.key);
         moved != state_.evictions.churn().end()) {
         if (was_stopped(row)) return;  // that was not all of it
-        Churn& churn = moved->second;
+        const Churn& churn = moved->second;
         before = churn.run_began == began(job) ? churn.done_before : churn.done;
-        if (row.facts.phase == PodPhase::succeeded) {  // else another run goes on from there
-            churn.run_began = Instant{};
-            churn.done_before = churn.done = Duration{};
-        }
+        // Else another run goes on from there.
+        if (row.facts.phase == PodPhase::succeeded) state_.evictions.note_success(job.key);
     }
     const Duration lasted = is_paced(job) ? work_done(job) : before + (end - begin);
     history_.note(job.tenant, {about.gpus, about.limit, lasted});
@@ -184,50 +184,6 @@ void RunTimes::note_run(PodId id) {
     // What is thought to be over before a window may be less now.
     for (std::uint32_t pool = 0; pool < state_.tree.pool_rows().size(); ++pool)
         state_.tree.note_gain(PoolId{pool});
-}
-
-namespace {
-
-// Those behind who were told before try again when something else happens.
-bool may_tell_of_limits(PoolRow& row, Instant now) {
-    constexpr std::int32_t kTimesMost = 32;  // a second
-    if (now - row.reservations.reported_at >= Duration::seconds(1)) {
-        row.reservations.reported_at = now;
-        row.reservations.reports = 0;
-    }
-    return row.reservations.reports++ < kTimesMost;
-}
-
-}  // namespace
-
-void QueueTree::keep_limits(PoolId pool, HeadReservation of) {
-    PoolRow& row = pools_[pool.value()];
-    const auto known =
-        std::find_if(row.reservations.under_limits.begin(), row.reservations.under_limits.end(),
-                     [&](const HeadReservation& one) { return one.job == of.job; });
-    if (known != row.reservations.under_limits.end() && *known == of) return;
-    if (known != row.reservations.under_limits.end()) {
-        *known = of;
-    } else {
-        row.reservations.under_limits.push_back(of);
-    }
-    if (!may_tell_of_limits(row, state_.session.event_time())) return;
-    ++row.reservations.revision;
-    state_.session.idle() = false;
-}
-
-bool QueueTree::keep_limits_as(PoolId pool, std::vector<HeadReservation> kept) {
-    PoolRow& row = pools_[pool.value()];
-    // In whatever order they were found.
-    if (std::is_permutation(row.reservations.under_limits.begin(),
-                            row.reservations.under_limits.end(), kept.begin(), kept.end())) {
-        return false;
-    }
-    row.reservations.under_limits = std::move(kept);
-    if (!may_tell_of_limits(row, state_.session.event_time())) return false;
-    ++row.reservations.revision;
-    state_.session.idle() = false;
-    return true;
 }
 
 Result<bool> RunTimes::restore_run_times(const StateImage& image) {
@@ -243,13 +199,12 @@ Result<bool> RunTimes::restore_run_times(const StateImage& image) {
     for (const PromiseImage& kept : image.promises) {
         const PoolId pool = state_.tree.pool_named(kept.pool);
         const JobId job = state_.jobs.find_job(kept.job);
-        if (job.exists()) state_.tree.pool_rows()[pool.value()].reservations.head = {job, kept.at};
+        if (job.exists()) state_.tree.restore_head(pool, {job, kept.at});
     }
     for (const PromiseImage& kept : image.limits_kept) {
         const JobId job = state_.jobs.find_job(kept.job);
         if (job.exists())
-            state_.tree.pool_rows()[state_.tree.pool_named(kept.pool).value()]
-                .reservations.under_limits.push_back({job, kept.at});
+            state_.tree.restore_under_limits(state_.tree.pool_named(kept.pool), {job, kept.at});
     }
     return true;
 }
@@ -266,7 +221,43 @@ bool RunTimes::heeds_run_times(const QueueRow& queue) const {
 }
 
 void RunTimes::note_long(JobId job, bool is_long) {
-    state_.jobs.rows()[job.value()].run.is_long = is_long;
+    state_.jobs.rows().run(job, {}).is_long = is_long;
+}
+
+void RunTimes::set_times(JobId id, Duration limit, Duration expected) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    RunRow& run = state_.jobs.rows().run(id, {});
+    if (run.time_max != limit) {
+        const bool has_claims = state_.accounts.commit_claims(job, -1);
+        run.time_max = limit;
+        (void)state_.accounts.commit_claims(job, 1);
+        if (has_claims) state_.accounts.note_room_in_limits(job);
+    }
+    run.time_expected = expected;
+}
+
+void RunTimes::note_open_pods(JobId id, std::int64_t more) {
+    state_.jobs.rows().run(id, {}).pods_open += more;
+}
+
+void RunTimes::note_last_phase(JobId id, PodPhase phase) {
+    state_.jobs.rows().run(id, {}).last_phase = phase;
+}
+
+void RunTimes::note_wait(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    RunRow& run = state_.jobs.rows().run(id, {});
+    run.nears_wait_target = nears_wait_target(state_, job);
+    run.lateness = lateness_of(state_, job);
+}
+
+void RunTimes::restore_run(JobId id, const FinishedJob& past) {
+    RunRow& run = state_.jobs.rows().run(id, {});
+    run.started_at = past.started_at;
+    run.finished_at = past.finished_at;
+    if (!past.run) return;
+    run.earlier_runs_until = past.run->earlier_runs_until;
+    run.last_phase = past.run->last_phase;
 }
 
 }  // namespace gpuctl

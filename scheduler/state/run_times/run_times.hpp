@@ -49,14 +49,20 @@ public:
     void note_run(PodId id);
     void recount_work();
     [[nodiscard]] RunSoFar run_so_far(const JobRow& job) const;
-
-    // For the other parts.
-    Ends& ends() { return ends_; }
-    RunTimeHistory& history() { return history_; }
-    std::vector<JobId>& work_stale() { return work_stale_; }
-    [[nodiscard]] const std::vector<JobId>& work_stale() const { return work_stale_; }
-    bool& counts_work() { return counts_work_; }
-    [[nodiscard]] const bool& counts_work() const { return counts_work_; }
+    // How long the job may run, and how long its user expects it to; 0: no limit, unknown.
+    void set_times(JobId id, Duration limit, Duration expected);
+    void note_stale_work(JobId id) {
+        if (counts_work_) work_stale_.push_back(id);
+    }
+    void note_open_pods(JobId id, std::int64_t more);  // pods of it that have not ended
+    void note_last_phase(JobId id, PodPhase phase);
+    // A pod of the job was stopped, or has failed; is gone (present_run.cpp).
+    void note_stopped(JobId id, PodId stopped);
+    void note_gone(JobId id, const PodFacts& pod);
+    void note_wait(JobId id);  // what the job's wait means for it now
+    // What unfinished jobs of this owner have done is another.
+    void touch_history(TenantId owner) { history_.touch(owner); }
+    void restore_run(JobId id, const FinishedJob& past);  // of a summarized job
 
 private:
     [[nodiscard]] Instant began(const JobRow& job) const;  // its run; never: it does not

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include "scheduler/base/planted.hpp"
 #include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/image/image.hpp"
 #include "scheduler/state/jobs/retention.hpp"
 #include "scheduler/state/waiting/wait_target.hpp"
 
@@ -10,13 +11,14 @@ bool Session::wants_plan() const {
     if (!leading_ || !synced_) return false;
     const bool anybody_wants =
         state_.waiting.book().jobs_waiting() > 0 || !state_.elastic.elastic_jobs().empty();
-    return resend_due_ || !state_.jobs.dirty().empty() ||
-           state_.maintenance.calendar().clock.drain_due || (!idle_ && anybody_wants);
+    return resend_due_ || state_.jobs.has_dirty() ||
+           state_.maintenance.calendar().clock.phase() == DrainPhase::due ||
+           (!idle_ && anybody_wants);
 }
 
 // One timer per job, at the earliest time at which something of it comes due.
 void Session::set_timer(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     Instant next;
     const auto consider = [&](Instant at) {
         if (at > now_ && (!next.happened() || at < next)) next = at;
@@ -40,17 +42,15 @@ void Session::set_timer(JobId id) {
     if (!planted(PlantedBug::no_timer_for_the_late)) consider(job.run.lateness.again_at);
     if (next == job.timer_at) return;
     if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
-    job.timer_at = next;
+    state_.jobs.rows().timer_at(id, {}) = next;
     if (next.happened()) timers_.emplace(next, job.arrival, id);
 }
 
 void Session::ring_timers() {
     state_.tree.note_ends_of_protection();
-    // Nobody waits any more for one that should have gone: others may be stopped instead, what was
-    // promised of it is not, and who had it stopped gives up.
-    while (!state_.pods.late_next().empty() && state_.pods.late_next().begin()->first <= now_) {
-        const PodId id = state_.pods.late_next().begin()->second;
-        state_.pods.late_next().erase(state_.pods.late_next().begin());
+    // No job waits any more for a pod that should have gone: other pods may be evicted instead, its
+    // room is not reserved, and the job that it was evicted for gives up.
+    for (PodId id = state_.pods.take_late(now_); id.exists(); id = state_.pods.take_late(now_)) {
         const PodRow& pod = state_.pods.rows()[id.value()];
         state_.pods.note_leaving(id);
         if (pod.node.exists()) state_.tree.note_change(state_.nodes.rows()[pod.node.value()].pool);
@@ -60,14 +60,44 @@ void Session::ring_timers() {
     while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now_) {
         const JobId id = std::get<JobId>(*timers_.begin());
         timers_.erase(timers_.begin());
-        state_.jobs.rows()[id.value()].timer_at = Instant{};
+        state_.jobs.rows().timer_at(id, {}) = Instant{};
         state_.jobs.mark_dirty(id);
         set_timer(id);
     }
 }
 
+void Session::drop_timer(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    if (job.timer_at.happened()) timers_.erase({job.timer_at, job.arrival, id});
+}
+
+void Session::restore_timer(JobId id) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    if (job.timer_at.happened() && !planted(PlantedBug::forget_timers_on_disk))
+        timers_.emplace(job.timer_at, job.arrival, id);
+}
+
+void Session::restore(const StateImage& image) {
+    leading_ = image.leading;
+    synced_ = image.synced;
+    idle_ = image.idle;
+    unfinished_ = image.unfinished;
+    resend_due_ = image.resend_due;
+    epoch_ = image.epoch;
+    next_effect_ = image.next_effect;
+    wake_requested_ = image.wake_requested;
+}
+
+bool Session::note_leadership(bool leading, Epoch epoch) {
+    const bool is_new_term = leading && (!leading_ || epoch != epoch_);
+    leading_ = leading;
+    epoch_ = epoch;
+    if (is_new_term) resend_due_ = true;
+    return is_new_term;
+}
+
 void Session::request_wake(EffectList& effects, bool again) {
-    // Whoever was asked before may be gone, even when nothing is due now: believing in that wake-up
+    // The process asked before may be gone, even when nothing is due now: believing in that wake-up
     // would keep later ones from being asked for.
     const bool believes = timers_.empty() && planted(PlantedBug::believe_in_old_wakes);
     if (again && !believes) wake_requested_ = Instant{};

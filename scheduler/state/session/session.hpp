@@ -1,5 +1,5 @@
 #pragma once
-// Time, leadership, policy, effect ids and timers: what every part stands on.
+// Time, leadership, policy, effect ids and timers: what every part uses.
 //
 // Owner, thread: ClusterState's.
 
@@ -11,12 +11,14 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/accounts/budget_book.hpp"
 #include "scheduler/state/decisions.hpp"
+#include "scheduler/state/image/image_fwd.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
 
@@ -36,10 +38,13 @@ public:
         looked_at_ = {};
     }
     void set_idle(bool idle) { idle_ = idle; }
+    // Another cycle may decide otherwise than the last one.
+    void note_news() { idle_ = false; }
     void set_unfinished(bool unfinished) { unfinished_ = unfinished; }  // for want of tries
     [[nodiscard]] bool is_unfinished() const { return unfinished_; }
     [[nodiscard]] EffectId effect_to_come() const { return EffectId{next_effect_}; }
-    void request_wake(EffectList& effects, bool again = false);  // whoever was asked may be gone
+    void request_wake(EffectList& effects,
+                      bool again = false);  // again: the process asked may be gone
     // When users look it is later than the last event; no decision knows of that.
     [[nodiscard]] Instant now() const { return std::max(now_, looked_at_); }
     void look(Instant now) const { looked_at_ = now; }
@@ -51,28 +56,25 @@ public:
     [[nodiscard]] bool resend_due() const { return resend_due_; }
     void set_timer(JobId id);
     void ring_timers();
-    void restore_next_effect(std::uint64_t next) { next_effect_ = next; }
     EffectId next_effect() { return EffectId{next_effect_++}; }
+    void note_synced() { synced_ = resend_due_ = true; }
+    // True: it begins a term, and what an earlier term sent is to be sent again.
+    bool note_leadership(bool leading, Epoch epoch);
+    void note_resent() { resend_due_ = false; }
+    void note_woken() { wake_requested_ = Instant{}; }
+    void set_policy(Policy policy) { policy_ = std::move(policy); }
+    void drop_timer(JobId id);  // the job's
 
-    // For the other parts.
-    Instant& event_time() { return now_; }
-    [[nodiscard]] const Instant& event_time() const { return now_; }
-    Instant& looked_at() { return looked_at_; }
-    [[nodiscard]] const Instant& looked_at() const { return looked_at_; }
-    bool& leading() { return leading_; }
-    bool& synced() { return synced_; }
-    bool& resend_due() { return resend_due_; }
-    bool& idle() { return idle_; }
-    [[nodiscard]] const bool& idle() const { return idle_; }
-    bool& unfinished() { return unfinished_; }
-    [[nodiscard]] const bool& unfinished() const { return unfinished_; }
-    Epoch& epoch() { return epoch_; }
-    [[nodiscard]] const std::uint64_t& next_effect() const { return next_effect_; }
-    Policy& policy() { return policy_; }
-    Timers& timers() { return timers_; }
+    [[nodiscard]] Instant event_time() const { return now_; }
+    [[nodiscard]] Instant looked_at() const { return looked_at_; }
+    [[nodiscard]] bool idle() const { return idle_; }
     [[nodiscard]] const Timers& timers() const { return timers_; }
-    Instant& wake_requested() { return wake_requested_; }
-    [[nodiscard]] const Instant& wake_requested() const { return wake_requested_; }
+    [[nodiscard]] Instant wake_requested() const { return wake_requested_; }
+
+    // --- from an image ---
+    void restore_time(Instant now) { now_ = now; }
+    void restore(const StateImage& image);
+    void restore_timer(JobId id);
 
 private:
     ClusterState& state_;

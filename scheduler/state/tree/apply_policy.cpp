@@ -18,13 +18,13 @@ PoolId QueueTree::pool_named(std::string_view name) {
     const PoolId id{static_cast<std::uint32_t>(pools_.size())};
     PoolRow row;
     row.name = std::string{name};
-    pools_.push_back(std::move(row));
+    pools_.add(std::move(row), {});
     pool_ids_.emplace(std::string{name}, id);
     (void)queue_named(id, kSystemQueue);
     const QueueId queue = queue_named(id, kDefaultQueue);
-    queues_[queue.value()].in_policy = true;  // "default" always exists
-    pools_[id.value()].queues.push_back(queue);
-    pools_[id.value()].roots.push_back(queue);
+    queues_.base(queue, {}).in_policy = true;  // "default" always exists
+    pools_.base(id, {}).queues.push_back(queue);
+    pools_.base(id, {}).roots.push_back(queue);
     return id;
 }
 
@@ -35,7 +35,7 @@ QueueId QueueTree::queue_named(PoolId pool, std::string_view name) {
         QueueRow row;
         row.pool = pool;
         row.name = std::string{name};
-        queues_.push_back(std::move(row));
+        queues_.add(std::move(row), {});
     }
     return found->second;
 }
@@ -48,12 +48,12 @@ TenantId QueueTree::tenant_named(std::string_view name) {
     TenantRow row;
     row.name = std::string{name};
     apply_tenant_policy(row);
-    tenants_.push_back(std::move(row));
+    tenants_.add(std::move(row), {});
     tenant_ids_.emplace(std::string{name}, id);
     return id;
 }
 
-void QueueTree::apply_tenant_policy(TenantRow& row) const {
+void QueueTree::apply_tenant_policy(TenantBase& row) const {
     row.weight = std::max<std::int64_t>(state_.session.policy().default_tenant_weight, 1);
     row.gpu_maximum = state_.session.policy().default_tenant_gpu_maximum;
     row.cpu_maximum.reset();
@@ -76,7 +76,7 @@ void QueueTree::apply_tenant_policy(TenantRow& row) const {
     }
 }
 
-void QueueTree::apply_queue_policy(QueueRow& row, const QueuePolicy& asked) {
+void QueueTree::apply_queue_policy(QueueBase& row, const QueuePolicy& asked) {
     row.order = asked.order;
     row.priority = asked.priority;
     row.weight = std::max<std::int64_t>(asked.weight, 1);
@@ -99,13 +99,9 @@ void QueueTree::apply_queue_policy(QueueRow& row, const QueuePolicy& asked) {
     }
 }
 
-void QueueTree::take_policy(Policy policy) {
-    const Duration half_life_before = state_.session.policy().usage_half_life;
-    state_.session.policy() = std::move(policy);
-    state_.nodes.capacity().reserve_pod_slots(
-        std::max<std::int64_t>(state_.session.policy().pods_reserved_per_node, 0) -
-        (planted(PlantedBug::pod_slots_off_by_one) ? 1 : 0));
-    for (QueueRow& queue : queues_) {
+void QueueTree::clear_policy() {
+    for (std::uint32_t i = 0; i < queues_.size(); ++i) {
+        QueueBase& queue = queues_.base(QueueId{i}, {});
         QueuePolicy nothing;
         nothing.name = queue.name;
         apply_queue_policy(queue, nothing);
@@ -113,7 +109,8 @@ void QueueTree::take_policy(Policy policy) {
         queue.is_beyond_guarantee = false;
         ++queue.shrinks;
     }
-    for (PoolRow& pool : pools_) {
+    for (std::uint32_t i = 0; i < pools_.size(); ++i) {
+        PoolBase& pool = pools_.base(PoolId{i}, {});
         pool.in_policy = false;
         pool.description.clear();
         pool.backfill = {};
@@ -122,34 +119,47 @@ void QueueTree::take_policy(Policy policy) {
         pool.reserve_gpus = GpuMilli{};
         pool.order = QueueOrder::fair_share;
     }
+}
+
+void QueueTree::apply_pool_policy(const PoolPolicy& wanted) {
+    const PoolId id = pool_named(wanted.name);
+    PoolBase& pool = pools_.base(id, {});
+    pool.in_policy = true;
+    pool.description = wanted.description;
+    pool.backfill = wanted.backfill;
+    pool.preemption = wanted.preemption;
+    pool.order = wanted.order;
+    pool.reserve_percent = wanted.reserve_percent;
+    pool.reserve_gpus = wanted.reserve_gpus;
+    for (const QueuePolicy& asked : wanted.queues) {
+        QueueBase& queue = queues_.base(queue_named(id, asked.name), {});
+        queue.in_policy = true;
+        apply_queue_policy(queue, asked);
+    }
+}
+
+void QueueTree::take_policy(Policy policy) {
+    const Duration half_life_before = state_.session.policy().usage_half_life;
+    state_.session.set_policy(std::move(policy));
+    state_.nodes.reserve_pod_slots(
+        std::max<std::int64_t>(state_.session.policy().pods_reserved_per_node, 0) -
+        (planted(PlantedBug::pod_slots_off_by_one) ? 1 : 0));
+    clear_policy();
     for (const TenantPolicy& tenant : state_.session.policy().tenants) {
         for (const PoolQuota& quota : tenant.pools) (void)pool_named(quota.pool);
     }
-    for (const PoolPolicy& wanted : state_.session.policy().pools) {
-        const PoolId pool = pool_named(wanted.name);
-        pools_[pool.value()].in_policy = true;
-        pools_[pool.value()].description = wanted.description;
-        pools_[pool.value()].backfill = wanted.backfill;
-        pools_[pool.value()].preemption = wanted.preemption;
-        pools_[pool.value()].order = wanted.order;
-        pools_[pool.value()].reserve_percent = wanted.reserve_percent;
-        pools_[pool.value()].reserve_gpus = wanted.reserve_gpus;
-        for (const QueuePolicy& asked : wanted.queues) {
-            QueueRow& queue = queues_[queue_named(pool, asked.name).value()];
-            queue.in_policy = true;
-            apply_queue_policy(queue, asked);
-        }
-    }
-    for (PoolRow& pool : pools_) pool.queues.clear();
+    for (const PoolPolicy& wanted : state_.session.policy().pools) apply_pool_policy(wanted);
+    for (std::uint32_t i = 0; i < pools_.size(); ++i) pools_.base(PoolId{i}, {}).queues.clear();
     for (const auto& [key, id] : queue_ids_) {  // by pool, then name
-        if (queues_[id.value()].in_policy) pools_[key.first.value()].queues.push_back(id);
+        if (queues_[id.value()].in_policy) pools_.base(key.first, {}).queues.push_back(id);
     }
     state_.accounts.start_usage_clock(half_life_before);
     state_.maintenance.take_windows();
     rebuild_tree();
     state_.evictions.relist_stoppable();
     state_.run_times.recount_work();
-    for (TenantRow& tenant : tenants_) {
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+        TenantBase& tenant = tenants_.base(TenantId{i}, {});
         apply_tenant_policy(tenant);
         ++tenant.shrinks;
     }

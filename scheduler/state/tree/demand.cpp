@@ -14,8 +14,8 @@ GpuMilli waiting_below(const ClusterState& state, QueueId id) {
     return sum;
 }
 
-// By QueueId, what those on their way out of the pool hold: whoever made them anew waits already,
-// and would count twice.
+// By QueueId, what terminating pods of the pool hold: the pods that replace them wait already, and
+// would count twice.
 std::vector<GpuMilli> leaving_below(const ClusterState& state, PoolId pool) {
     std::vector<PodId> leaving;
     state.pods.read_leaving(pool, leaving);
@@ -53,11 +53,11 @@ std::vector<QueueId> QueueTree::with_new_demand() const {
 
 void QueueTree::note_demand() {
     for (const QueueId id : with_new_demand()) {
-        QueueRow& queue = queues_[id.value()];
+        QueueBase& queue = queues_.base(id, {});
         queue.is_beyond_guarantee = !queue.is_beyond_guarantee;
         if (planted(PlantedBug::forget_new_demand)) continue;
-        ++queue.shrinks;                       // those of it may take back what it lent
-        ++pools_[queue.pool.value()].victims;  // those beside it may take what it holds
+        ++queue.shrinks;           // those of it may take back what it lent
+        note_victims(queue.pool);  // other queues may take what it holds
     }
 }
 

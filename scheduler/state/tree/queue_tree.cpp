@@ -1,4 +1,4 @@
-// The tree of queues, built anew from every policy, and what it holds summed up along it.
+// The tree of queues, built from every new policy, and its reservations.
 
 #include <algorithm>
 #include <iterator>
@@ -19,7 +19,8 @@ namespace gpuctl {
 // Parents by name. One that is unknown, closes a ring or makes the tree too deep counts as none:
 // the configuration refuses those, a journal may hold anything.
 void QueueTree::link_queues() {
-    for (QueueRow& queue : queues_) {
+    for (std::uint32_t i = 0; i < queues_.size(); ++i) {
+        QueueBase& queue = queues_.base(QueueId{i}, {});
         queue.parent = QueueId::none();
         queue.children.clear();
         queue.depth = 0;
@@ -28,7 +29,7 @@ void QueueTree::link_queues() {
         for (const QueuePolicy& asked : pool.queues) {
             if (asked.parent.empty()) continue;
             const PoolId in = pool_named(pool.name);
-            QueueRow& queue = queues_[queue_named(in, asked.name).value()];
+            QueueBase& queue = queues_.base(queue_named(in, asked.name), {});
             const QueueId parent = find_queue(in, asked.parent);
             if (parent.exists()) queue.parent = parent;
         }
@@ -37,35 +38,26 @@ void QueueTree::link_queues() {
         int above = 0;
         for (QueueId up = queues_[i].parent; up.exists(); up = queues_[up.value()].parent) {
             if (++above < kQueueDepthMaximum && up != QueueId{i}) continue;
-            queues_[i].parent = QueueId::none();
+            queues_.base(QueueId{i}, {}).parent = QueueId::none();
             above = 0;
             break;
         }
-        queues_[i].depth = above;
+        queues_.base(QueueId{i}, {}).depth = above;
     }
-    for (PoolRow& pool : pools_) {
+    for (std::uint32_t i = 0; i < pools_.size(); ++i) {
+        PoolBase& pool = pools_.base(PoolId{i}, {});
         pool.roots.clear();
         for (const QueueId id : pool.queues) {  // by name
             const QueueId parent = queues_[id.value()].parent;
-            (parent.exists() ? queues_[parent.value()].children : pool.roots).push_back(id);
+            (parent.exists() ? queues_.base(parent, {}).children : pool.roots).push_back(id);
         }
     }
 }
 
-void QueueTree::sum_up(QueueId id) {
-    QueueRow& queue = queues_[id.value()];
-    queue.account.held = queue.direct;
-    queue.jobs_held = queue.jobs_direct;
-    queue.kept_below = GpuMilli{};
+void QueueTree::raise_guarantee(QueueId id) {
+    QueueBase& queue = queues_.base(id, {});
     GpuMilli promised;
-    for (const QueueId child_id : queue.children) {
-        sum_up(child_id);
-        const QueueRow& child = queues_[child_id.value()];
-        queue.account.held.add(child.account.held);
-        queue.jobs_held += child.jobs_held;
-        queue.kept_below += child.kept();
-        promised += child.guaranteed;
-    }
+    for (const QueueId child : queue.children) promised += queues_[child.value()].guaranteed;
     queue.guaranteed = std::max(queue.guaranteed, promised);
     promised = GpuMilli{};
     for (const ModelHolding& model : queue.models) promised += model.limit.guaranteed;
@@ -73,47 +65,16 @@ void QueueTree::sum_up(QueueId id) {
 }
 
 void QueueTree::rebuild_tree() {
-    for (QueueRow& queue : queues_) state_.accounts.note_usage(queue.account);
+    state_.accounts.note_usage_of_queues();
     link_queues();
-    for (PoolRow& pool : pools_) {
-        pool.held = pool.kept = GpuMilli{};
-        pool.shares_stale = true;
-    }
-    for (std::uint32_t i = 0; i < queues_.size(); ++i) {
-        const QueueRow& queue = queues_[i];
-        if (queue.parent.exists()) continue;
-        sum_up(QueueId{i});  // also what is no longer in the policy, until its jobs have moved
-        pools_[queue.pool.value()].held += queue.account.held.gpus;
-        pools_[queue.pool.value()].kept += queue.kept();
-    }
-    sum_up_models();
+    state_.accounts.sum_up_pools();
 }
 
-// Models are counted only where they are limited, so a new policy counts anew.
-void QueueTree::sum_up_models() {
-    for (PoolRow& pool : pools_) {
-        pool.models_kept.clear();
-        for (const QueueId id : pool.queues) {
-            for (const ModelHolding& of : queues_[id.value()].models) {
-                if (of.keeps == GpuMilli{} || pool.kept_of(of.limit.model) != nullptr) continue;
-                pool.models_kept.push_back({of.limit.model, {}, {}});
-            }
-        }
-    }
-    for (const NodeRow& node : state_.nodes.rows()) {
-        if (!node.known || !node.pool.exists()) continue;
-        ModelRoom* const room = pools_[node.pool.value()].kept_of(node.facts.gpu_model);
-        if (room != nullptr) room->offered += offered_load(node.facts).gpus;
-    }
-    if (std::none_of(queues_.begin(), queues_.end(),
-                     [](const QueueRow& queue) { return !queue.models.empty(); })) {
-        return;
-    }
-    for (const PodRow& pod : state_.pods.rows()) {
-        if (!pod.node.exists() || !pod.job.exists()) continue;
-        const JobRow& job = state_.jobs.rows()[pod.job.value()];
-        if (job.priority >= kSystemPriority || !job.queue.exists()) continue;
-        state_.accounts.charge_models(job.queue, pod, 1);
+void QueueTree::charge_model(QueueId id, std::string_view model, GpuMilli gpus, bool is_claim) {
+    for (ModelHolding& one : queues_.base(id, {}).models) {
+        if (!same_gpu_model(one.limit.model, model)) continue;
+        one.held += gpus;
+        if (is_claim) one.claimed += gpus;
     }
 }
 
@@ -123,15 +84,15 @@ std::string QueueTree::queue_path(QueueId id) const {
 }
 
 void QueueTree::promise(PoolId pool, HeadReservation promise) {
-    PoolRow& row = pools_[pool.value()];
+    PoolBase& row = pools_.base(pool, {});
     if (row.reservations.head == promise) return;
     row.reservations.head = promise;
     ++row.reservations.revision;
-    state_.session.idle() = false;
+    state_.session.note_news();
 }
 
 void QueueTree::look_again(QueueId id, Instant at) {
-    Instant& own = queues_[id.value()].look_again_at;
+    Instant& own = queues_.base(id, {}).look_again_at;
     if (!own.happened() || at < own) own = at;
     if (!look_again_next_.happened() || at < look_again_next_) look_again_next_ = at;
 }
@@ -140,7 +101,7 @@ void QueueTree::note_ends_of_protection() {
     if (!look_again_next_.happened() || look_again_next_ > state_.session.event_time()) return;
     look_again_next_ = Instant{};
     for (std::uint32_t i = 0; i < queues_.size(); ++i) {
-        const Instant at = std::exchange(queues_[i].look_again_at, Instant{});
+        const Instant at = std::exchange(queues_.base(QueueId{i}, {}).look_again_at, Instant{});
         if (!at.happened()) continue;
         if (at <= state_.session.event_time()) {
             note_victim(QueueId{i});
@@ -152,21 +113,22 @@ void QueueTree::note_ends_of_protection() {
 
 void QueueTree::note_gain(PoolId pool) {
     if (!pool.exists()) return;
-    ++pools_[pool.value()].gains;
-    ++pools_[pool.value()].changes;
-    state_.session.idle() = false;
+    PoolBase& row = pools_.base(pool, {});
+    ++row.gains;
+    ++row.changes;
+    state_.session.note_news();
 }
 
-// What is promised to the first in line is told anew when what it was made of changes.
+// The reservation of the head of line is explained again when what it was made of changes.
 void QueueTree::note_change(PoolId pool) {
     if (!pool.exists()) return;
-    ++pools_[pool.value()].changes;
-    if (pools_[pool.value()].reservations.head.job.exists()) state_.session.idle() = false;
+    ++pools_.base(pool, {}).changes;
+    if (pools_[pool.value()].reservations.head.job.exists()) state_.session.note_news();
     // What a namespace may hold is the same in all pools.
     const bool keeps = std::any_of(pools_.begin(), pools_.end(), [](const PoolRow& row) {
         return !row.reservations.under_limits.empty();
     });
-    if (keeps) state_.session.idle() = false;
+    if (keeps) state_.session.note_news();
 }
 
 std::optional<GpuMilli> QueueTree::pool_quota(TenantId tenant, PoolId pool) const {

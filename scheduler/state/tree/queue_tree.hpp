@@ -19,6 +19,7 @@
 #include "scheduler/state/interner.hpp"
 #include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
+#include "scheduler/state/tree/tree_tables.hpp"
 
 namespace gpuctl {
 
@@ -28,14 +29,15 @@ class QueueTree {
 public:
     explicit QueueTree(ClusterState& state) : state_(state) {}
 
-    void look_again(QueueId queue, Instant at);  // its jobs may stop somebody from then on
+    void look_again(QueueId queue, Instant at);  // its jobs may preempt from then on
     void note_demand();  // once those are in line: whose guarantees hold in this Plan (demand.cpp)
     [[nodiscard]] std::vector<QueueId> with_new_demand() const;  // since then
-    void promise(PoolId pool, HeadReservation promise);          // a default one: to nobody
-    void keep_limits(PoolId pool, HeadReservation of);  // somebody behind it was refused for that
+    void promise(PoolId pool, HeadReservation promise);          // a default one: for no job
+    void keep_limits(PoolId pool, HeadReservation of);  // a job behind it was refused for that
     bool keep_limits_as(PoolId pool,
                         std::vector<HeadReservation> kept);  // all of them; true: it is news
-    void note_limits_moved(PoolId pool) { ++pools_[pool.value()].reservations.revision; }
+    void note_limits_moved(PoolId pool) { ++pools_.base(pool, {}).reservations.revision; }
+    void forget_reservations(JobId job);
     [[nodiscard]] std::size_t pools() const { return pools_.size(); }
     [[nodiscard]] const ByName<PoolId>& pools_by_name() const { return pool_ids_; }
     [[nodiscard]] bool pool_exists(PoolId id) const;
@@ -57,34 +59,53 @@ public:
     QueueId queue_named(PoolId pool, std::string_view name);
     TenantId tenant_named(std::string_view name);
     void take_policy(Policy policy);
+    // Counters that classes of waiting jobs watch (waiting/blocks.cpp).
+    void note_shrink(QueueId queue) { ++queues_.base(queue, {}).shrinks; }
+    void note_shrink(TenantId tenant) { ++tenants_.base(tenant, {}).shrinks; }
+    void note_leaving(PoolId pool) { ++pools_.base(pool, {}).leaving; }
+    void note_leaving(TenantId tenant) { ++tenants_.base(tenant, {}).leaving; }
+    void note_victims(PoolId pool) { ++pools_.base(pool, {}).victims; }
+    void count_node(PoolId pool, std::int64_t sign) { pools_.base(pool, {}).nodes += sign; }
+    // A queue is guaranteed no less than its sub-queues, and its GPU models, are together.
+    void raise_guarantee(QueueId queue);
+    // What the queue itself holds of a GPU model that it limits, or has claimed of it.
+    void charge_model(QueueId queue, std::string_view model, GpuMilli gpus, bool is_claim);
 
-    // For the other parts.
-    std::vector<PoolRow>& pool_rows() { return pools_; }
-    [[nodiscard]] const std::vector<PoolRow>& pool_rows() const { return pools_; }
-    ByName<PoolId>& pool_ids() { return pool_ids_; }
+    PoolTable& pool_rows() { return pools_; }
+    [[nodiscard]] const PoolTable& pool_rows() const { return pools_; }
     [[nodiscard]] const ByName<PoolId>& pool_ids() const { return pool_ids_; }
-    std::vector<QueueRow>& queue_rows() { return queues_; }
-    [[nodiscard]] const std::vector<QueueRow>& queue_rows() const { return queues_; }
-    std::vector<TenantRow>& tenant_rows() { return tenants_; }
-    [[nodiscard]] const std::vector<TenantRow>& tenant_rows() const { return tenants_; }
-    Instant& look_again_next() { return look_again_next_; }
+    QueueTable& queue_rows() { return queues_; }
+    [[nodiscard]] const QueueTable& queue_rows() const { return queues_; }
+    TenantTable& tenant_rows() { return tenants_; }
+    [[nodiscard]] const TenantTable& tenant_rows() const { return tenants_; }
     [[nodiscard]] const Instant& look_again_next() const { return look_again_next_; }
 
+    // --- from an image ---
+    void restore_beyond_guarantee(QueueId queue) {
+        queues_.base(queue, {}).is_beyond_guarantee = true;
+    }
+    void restore_head(PoolId pool, HeadReservation of) {
+        pools_.base(pool, {}).reservations.head = of;
+    }
+    void restore_under_limits(PoolId pool, HeadReservation of) {
+        pools_.base(pool, {}).reservations.under_limits.push_back(of);
+    }
+
 private:
-    void sum_up_models();
     // queue tree and usage (queue_tree.cpp, usage_clock.cpp)
     void rebuild_tree();
     void link_queues();
-    void sum_up(QueueId queue);
-    static void apply_queue_policy(QueueRow& row, const QueuePolicy& asked);
-    void apply_tenant_policy(TenantRow& row) const;
+    static void apply_queue_policy(QueueBase& row, const QueuePolicy& asked);
+    void apply_tenant_policy(TenantBase& row) const;
+    void apply_pool_policy(const PoolPolicy& wanted);
+    void clear_policy();  // of all pools and queues
 
     ClusterState& state_;
-    std::vector<PoolRow> pools_;
+    PoolTable pools_;
     ByName<PoolId> pool_ids_;
-    std::vector<QueueRow> queues_;
+    QueueTable queues_;
     std::map<std::pair<PoolId, std::string>, QueueId> queue_ids_;
-    std::vector<TenantRow> tenants_;
+    TenantTable tenants_;
     TextMap<TenantId> tenant_ids_;
     Instant look_again_next_;  // the earliest of all queues
 };

@@ -7,16 +7,16 @@
 namespace gpuctl {
 namespace {
 
-// Under the quota of its namespace what holds that in other pools may go, or goes already, for who
-// waits here.
-std::uint64_t offers_elsewhere(const TenantRow& tenant, const std::vector<PoolRow>& pools,
-                               PoolId own, std::uint16_t watch) {
+// Under the quota of its namespace what holds that in other pools may be evicted, or terminates
+// already, for a job that waits here.
+std::uint64_t offers_elsewhere(const TenantRow& tenant, const PoolTable& pools, PoolId own,
+                               std::uint16_t watch) {
     if (!tenant.has_quota() || planted(PlantedBug::offer_in_its_pool_alone)) return 0;
     std::uint64_t sum = 0;
     if (watch & (ClassBlock::kVictims | ClassBlock::kPoolVictims)) sum += tenant.leaving;
     if ((watch & ClassBlock::kPoolVictims) == 0) return sum;
     for (std::uint32_t i = 0; i < pools.size(); ++i) {
-        // Whoever leaves there takes from what a queue is guaranteed, and ranks of that may not go.
+        // Pods that terminate there leave less than a queue is guaranteed, whose ranks may not go.
         if (PoolId{i} != own) sum += pools[i].victims + pools[i].leaving;
     }
     return sum;
@@ -57,6 +57,12 @@ std::uint64_t WaitingJobs::revision(const ClassKey& key, std::uint16_t watch) co
 void WaitingJobs::block(ClassId id, ClassBlock block) {
     block.revision = revision(book_.at(id).key, block.watch);
     book_.block(id, block);
+}
+
+void WaitingJobs::restore_refusal(ClassId id, Reason reason) {
+    ClassBlock told;
+    told.reason = reason;
+    book_.block(id, told);
 }
 
 bool WaitingJobs::is_blocked(const JobClass& waiting) const {

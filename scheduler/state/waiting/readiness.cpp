@@ -1,4 +1,4 @@
-// What of a job could be placed now, or what about the job itself stands in the way. Room, quotas
+// What of a job could be placed now, or what about the job itself is in the way. Room, quotas
 // and turns come later; this looks at the job alone.
 
 #include <algorithm>
@@ -150,7 +150,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         out.further.clear();
     };
     out.ranks_min = size.ranks;
-    if (job.nomination.until.happened()) return hold(Reason::room_claimed, job.key.name);
+    if (job.nomination.exists()) return hold(Reason::room_claimed, job.key.name);
     if (!job.pool.exists()) return hold(Reason::pool_unknown, job.pool_wanted);
     if (!job.queue.exists()) return hold(Reason::queue_unknown, state_.jobs.queue_name_of(job));
     if (!state_.tree.queue_rows()[job.queue.value()].children.empty()) {
@@ -177,7 +177,8 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
                         job.key.name);
         }
     }
-    const bool may_be_tried = !leaving && job.binding.not_before <= state_.session.event_time();
+    const bool backs_off = job.binding.phase(state_.session.event_time()) == BindPhase::backing_off;
+    const bool may_be_tried = !leaving && !backs_off;
     // Once a rank has succeeded, all that it was to have must: then none is left out any more but
     // those that never began.
     const std::int32_t deferred_from = job.elastic.deferred_from;
@@ -199,8 +200,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         return hold(Reason::bind_backoff, barred->facts.key.name);
     }
     if (leaving) return hold(Reason::bind_backoff, job.key.name);
-    if (job.binding.not_before > state_.session.event_time() &&
-        !planted(PlantedBug::ignore_backoff)) {
+    if (backs_off && !planted(PlantedBug::ignore_backoff)) {
         return hold(Reason::bind_backoff, job.key.name);
     }
     if (gang && !held.is_whole()) {
@@ -210,7 +210,7 @@ void WaitingJobs::read_readiness(JobId id, Readiness& out) const {
         out.ranks_needed = held.missing();
         if (planted(PlantedBug::one_rank_fewer) && out.ranks_needed > 1) --out.ranks_needed;
         out.resume = out.ranks_held > 0 && !planted(PlantedBug::resume_like_others);
-    } else if (gang && in_flight && !job.gang.started) {
+    } else if (gang && in_flight && !has_started(job.gang.phase())) {
         return hold(Reason::turn, job.key.name);  // its ranks are being bound: extras come later
     }
     // Part of a round in flight and the gang not complete: the round settles first.
@@ -308,7 +308,7 @@ Ask WaitingJobs::ask_of(const JobRow& job, const Readiness& ready) const {
         ask.push_back(static_cast<std::uint32_t>(about.gpus.value()));
         ask.push_back(static_cast<std::uint32_t>(job.run.lateness.doublings));
         const PreemptionPolicy& policy = state_.tree.pool_rows()[job.pool.value()].preemption;
-        if (is_paced(job) && job.holding.pods > 0) {  // it has less left from moment to moment
+        if (is_paced(job) && job.holding.pods > 0) {  // it has less left all the time
             add_long(static_cast<std::int64_t>(job.arrival), ask);
         } else if (policy.mode == PreemptionMode::due && about.expected > Duration{}) {
             add_long(rounded_up(about.expected).ms(), ask);
@@ -343,42 +343,41 @@ void WaitingJobs::add_anchors(const JobRow& job, const Readiness& ready, Ask& as
 }
 
 void WaitingJobs::leave_queue(JobId id) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (!job.waiting.in_class.exists()) return;
-    state_.jobs.changes().note(id);
-    QueueRow& queue = state_.tree.queue_rows()[book_.at(job.waiting.in_class)
-                                                   .key.queue.value()];  // maybe another by now
-    book_.remove(job.waiting.in_class, {job.submitted_at, job.arrival, id});
-    job.waiting.in_class = ClassId::none();
-    queue.waiting -= std::exchange(job.waiting.gpus, GpuMilli{});
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    WaitingRow& waiting = state_.jobs.rows().waiting(id, {});
+    if (!waiting.in_class.exists()) return;
+    state_.jobs.note_change(id);
+    const QueueId queue = book_.at(waiting.in_class).key.queue;  // the job's may be another by now
+    book_.remove(waiting.in_class, {job.submitted_at, job.arrival, id});
+    waiting.in_class = ClassId::none();
+    state_.tree.queue_rows().waiting(queue, {}) -= std::exchange(waiting.gpus, GpuMilli{});
     // Its queue may want no more than its guarantee now.
+    const PoolId pool = state_.tree.queue_rows()[queue.value()].pool;
     const bool always =
-        state_.tree.pool_rows()[queue.pool.value()].preemption.guarantees == GuaranteeRule::always;
-    if (!always && !planted(PlantedBug::forget_new_demand)) state_.session.idle() = false;
+        state_.tree.pool_rows()[pool.value()].preemption.guarantees == GuaranteeRule::always;
+    if (!always && !planted(PlantedBug::forget_new_demand)) state_.session.note_news();
 }
 
 void WaitingJobs::enter_queue(JobId id, const Readiness& ready) {
-    JobRow& job = state_.jobs.rows()[id.value()];
-    state_.jobs.changes().note(id);
-    job.waiting.in_class = book_.add({job.queue, job.priority, job.tenant, ask_of(job, ready)},
-                                     {job.submitted_at, job.arrival, id});
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    WaitingRow& waiting = state_.jobs.rows().waiting(id, {});
+    state_.jobs.note_change(id);
+    waiting.in_class = book_.add({job.queue, job.priority, job.tenant, ask_of(job, ready)},
+                                 {job.submitted_at, job.arrival, id});
     for (const PodId pod : ready.pods) {
-        job.waiting.gpus += state_.pods.shapes().at(state_.pods.rows()[pod.value()].shape).gpus;
+        waiting.gpus += state_.pods.shapes().at(state_.pods.rows()[pod.value()].shape).gpus;
     }
-    state_.tree.queue_rows()[job.queue.value()].waiting += job.waiting.gpus;
-    state_.session.idle() = false;
+    state_.tree.queue_rows().waiting(job.queue, {}) += waiting.gpus;
+    state_.session.note_news();
 }
 
 void WaitingJobs::refresh(JobId id, Readiness& ready, EffectList& effects) {
-    state_.jobs.changes().note(id);
+    state_.jobs.note_change(id);
     leave_queue(id);
-    state_.bindings.lift_refusals(state_.jobs.rows()[id.value()]);
+    state_.bindings.lift_refusals(id);
     state_.bindings.settle_round(id, effects);
     state_.elastic.settle_size(id, effects);
-    state_.jobs.rows()[id.value()].run.nears_wait_target =
-        nears_wait_target(state_, state_.jobs.rows()[id.value()]);
-    state_.jobs.rows()[id.value()].run.lateness =
-        lateness_of(state_, state_.jobs.rows()[id.value()]);
+    state_.run_times.note_wait(id);
     read_readiness(id, ready);
     if (ready.hold == Reason::none && !ready.pods.empty()) enter_queue(id, ready);
     state_.gangs.note_stranded(id, ready);

@@ -1,4 +1,4 @@
-// What users are told of a round: that a job has started, or why it waits.
+// What is reported to users of a round: that a job has started, or why it waits.
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@ namespace gpuctl {
 
 namespace {
 
-// Kubernetes tells creation in whole seconds, cut off: for a pod seen within that second, the
-// moment it was seen is nearer to the truth.
+// Kubernetes reports creation in whole seconds, cut off: for a pod seen within that second, the
+// time at which it was seen is nearer to the truth.
 Instant waits_since(const PodRow& pod, Instant submitted_at) {
     const Instant created_at = pod.facts.created_at;
     if (!created_at.happened()) return submitted_at;
@@ -29,11 +29,12 @@ void add_origin(const ClusterState& state, const JobRow& job, std::vector<Fact>&
     if (auto ignored = ignored_queue(state, job)) facts.push_back(std::move(*ignored));
 }
 
-void Bindings::report_started(JobId id, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+void WaitingJobs::report_started(JobId id, EffectList& effects) {
+    const JobRow& job = state_.jobs.rows()[id.value()];
     const std::int64_t needed = state_.gangs.gang_size(job).value_or(0);
     const bool tells_half = planted(PlantedBug::tell_half_a_gang);
-    if (needed > 0 && !job.gang.started && !tells_half) return;  // half bound is not started
+    if (needed > 0 && !has_started(job.gang.phase()) && !tells_half)
+        return;  // half bound is not started
     ReportStarted report;
     report.job = job.key;
     std::vector<PodId> started;
@@ -42,9 +43,8 @@ void Bindings::report_started(JobId id, EffectList& effects) {
     }
     Instant since = state_.session.event_time();
     for (const PodId pod_id : started) {
-        PodRow& pod = state_.pods.rows()[pod_id.value()];
-        pod.report.start_reported = true;
-        pod.report.fingerprint = 0;  // when it waits again, that is news
+        const PodRow& pod = state_.pods.rows()[pod_id.value()];
+        state_.pods.rows().report(pod_id, {}) = {};  // when it waits again, that is news
         if (!pod.node.exists()) continue;
         since = std::min(since, waits_since(pod, job.submitted_at));
         report.pods.push_back({pod.facts.key, pod.facts.uid});
@@ -55,44 +55,46 @@ void Bindings::report_started(JobId id, EffectList& effects) {
         since = std::min(since, job.record->submitted_at);
     }
     report.waited = state_.session.event_time() - since;
-    job.report.fingerprint = 0;  // when it waits again, that is news
+    state_.jobs.rows().report(id, {}) = {};  // when it waits again, that is news
     if (auto ignored = ignored_queue(state_, job)) report.notes.push_back(std::move(*ignored));
-    if (!state_.evictions.churn().empty()) {
-        if (const auto moved = state_.evictions.churn().find(job.key);
-            moved != state_.evictions.churn().end())
-            moved->second.why = "";
-    }
-    job.report.reason = Reason::none;
+    state_.evictions.note_start(job.key);
     if (!report.pods.empty()) effects.add(std::move(report));
 }
 
-// Tells each waiting pod why its job waits, when that is news to it: another reason, another
-// subject, others who refuse; or a rank that came after the others were told.
+void WaitingJobs::expect_start(PodId id) {
+    state_.pods.rows().report(id, {}).start_reported = false;
+}
+
+void WaitingJobs::forget_start(PodId id) {
+    state_.pods.rows().report(id, {}).start_reported = true;
+}
+
+// Reports for each waiting pod why its job waits, when that is new: another reason, another
+// subject, other nodes that refuse; or a rank that came after the last report.
 void WaitingJobs::report_pending(JobId id, Explanation explanation, EffectList& effects) {
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     std::string story;
     ArchiveWriter writer{story};
     writer.write(explanation.reason);
     writer.write(explanation.subject);
     writer.write(explanation.tallies);
-    // Moved by pods that come and go, not by time: each of the others is told then.
+    // Moved by pods that come and go, not by time: it is reported for the other pods then, too.
     if (explanation.reason == Reason::gang_incomplete || explanation.reason == Reason::gated) {
         writer.write(explanation.facts);
     }
     const std::uint64_t fingerprint = hash64(story);
-    job.report.fingerprint = fingerprint;
-    job.report.reason = explanation.reason;
+    state_.jobs.rows().report(id, {}) = {fingerprint, explanation.reason};
     ReportPending report;
     report.job = job.key;
     for (const PodId pod_id : job.pods) {
-        PodRow& pod = state_.pods.rows()[pod_id.value()];
+        const PodRow& pod = state_.pods.rows()[pod_id.value()];
         const bool waits =
             pod.bind.state == BindState::waiting || pod.bind.state == BindState::claimed;
         if (!waits || pod.facts.terminating || pod.facts.gated) {
             continue;  // the API server itself speaks for gated pods (S2)
         }
         if (pod.report.fingerprint == fingerprint) continue;
-        pod.report.fingerprint = fingerprint;
+        state_.pods.rows().report(pod_id, {}).fingerprint = fingerprint;
         report.pods.push_back({pod.facts.key, pod.facts.uid});
     }
     report.explanation = std::move(explanation);

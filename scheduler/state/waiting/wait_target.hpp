@@ -2,7 +2,7 @@
 // Where long work is stopped for short, pools may say how long a job should wait at most,
 // altogether
 // (`waitTarget`, docs/adr/0018). One that has nearly waited so long goes by less than is left of
-// it, until it has: who misses the target anyway misses it by more, and so few do.
+// it, until it has: a job that misses the target anyway misses it by more, and so few do.
 //
 //     waits ---- 4/5 of the target ----> nears it ---- the target ----> has missed it, waits on
 //                                           |

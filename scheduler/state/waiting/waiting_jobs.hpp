@@ -40,9 +40,11 @@ public:
     [[nodiscard]] static Duration rounded_up(Duration time);
     void leave_queue(JobId id);
     void enter_queue(JobId id, const Readiness& ready);
-
-    // For the other parts.
-    QueueBook& book() { return book_; }
+    void report_started(JobId id, EffectList& effects);
+    void expect_start(PodId id);  // it is placed: its start is to be reported
+    void forget_start(PodId id);  // it is placed no more
+    // Of an image: the class was refused for that, which may have changed since.
+    void restore_refusal(ClassId id, Reason reason);
 
 private:
     Ask ask_of(const JobRow& job, const Readiness& ready) const;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 #include "scheduler/base/check.hpp"
 #include "scheduler/base/planted.hpp"
 #include "scheduler/queue/backoff.hpp"
@@ -10,27 +11,27 @@ namespace gpuctl {
 void Workloads::on(const JobSubmitted& event, EffectList& effects) {
     const JobRecord& record = event.job;
     // The API refuses a name that is taken; one that slips through must not take another's place.
-    // One that the cluster refused for good never was a job: it is written anew.
+    // One that the cluster refused for good never was a job: it is written again.
     if (const FinishedJob* past = state_.jobs.finished_jobs().find(record.spec.key);
         past && !past->uid.empty()) {
         if (!past->never_made && !planted(PlantedBug::finished_names_are_free)) return;
         Retention{state_}.remove_job(record.spec.key);
     }
     const JobId id = state_.jobs.job_named(record.spec.key, record.submitted_at);
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     if (job.record && job.workload.state != WorkloadState::failed) return;
-    job.record = record;
-    job.workload.failures = 0;
-    job.workload.not_before = Instant{};
-    job.workload.message.clear();
-    job.submitted_at =
-        record.submitted_at.happened() ? record.submitted_at : state_.session.event_time();
-    job.workload.state = WorkloadState::creating;
-    job.workload.due = true;
-    job.pool_wanted = record.spec.pool.empty() ? kDefaultPool : record.spec.pool;
-    job.queue_wanted = record.spec.queue;
-    state_.accounts.recharge(job, job.pool, job.queue, priority_value(record.spec.priority));
-    state_.jobs.resolve(job);
+    state_.jobs.set_record(
+        id, record,
+        record.submitted_at.happened() ? record.submitted_at : state_.session.event_time());
+    WorkloadRow& workload = state_.jobs.rows().workload(id, {});
+    workload.failures = 0;
+    workload.not_before = Instant{};
+    workload.message.clear();
+    workload.state = WorkloadState::creating;
+    workload.due = true;
+    state_.jobs.set_route(id, record.spec.pool, record.spec.queue);
+    state_.jobs.move_to(id, job.pool, job.queue, priority_value(record.spec.priority));
+    state_.jobs.resolve(id);
     state_.elastic.begin_size(id);
     state_.jobs.mark_dirty(id);
     send_workload(id, effects);
@@ -42,30 +43,27 @@ void Workloads::on(const JobDeleteRequested& event, EffectList& effects) {
         id = Retention{state_}.bring_back(event.key);
     }
     if (!id.exists() || !state_.jobs.rows()[id.value()].record) return;
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (job.workload.state == WorkloadState::deleting) {
-        if (!event.force || job.workload.force_delete) return;
-        job.workload.force_delete = true;  // asked again, less gently: send again
-        job.workload.due = true;
-        job.workload.not_before = Instant{};
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    WorkloadRow& workload = state_.jobs.rows().workload(id, {});
+    if (workload.state == WorkloadState::deleting) {
+        if (!event.force || workload.force_delete) return;
+        workload.force_delete = true;  // asked again, less gently: send again
+        workload.due = true;
+        workload.not_before = Instant{};
         return send_workload(id, effects);
     }
-    const bool never_sent = job.workload.state == WorkloadState::creating &&
-                            job.workload.effect == EffectId{} && !job.workload.in_flight;
-    const bool never_made = job.workload.state == WorkloadState::failed && job.pods.empty() &&
-                            job.workload.create_lands_until < state_.session.event_time();
-    if (const auto moved = state_.evictions.churn().find(job.key);
-        moved != state_.evictions.churn().end()) {
-        moved->second.done_before = moved->second.done = Duration{};  // the next one is another job
-        state_.run_times.history().touch(job.tenant);
-    }
-    job.workload.state = WorkloadState::deleting;
-    job.workload.force_delete = event.force;
-    if (planted(PlantedBug::delete_overtakes_create)) job.workload.in_flight = false;
+    const bool never_sent = workload.state == WorkloadState::creating &&
+                            workload.effect == EffectId{} && !workload.in_flight;
+    const bool never_made = workload.state == WorkloadState::failed && job.pods.empty() &&
+                            workload.create_lands_until < state_.session.event_time();
+    state_.evictions.forget_work(job);
+    workload.state = WorkloadState::deleting;
+    workload.force_delete = event.force;
+    if (planted(PlantedBug::delete_overtakes_create)) workload.in_flight = false;
     // Nothing to delete where nothing was made.
-    job.workload.due = !never_sent && !never_made;
-    job.workload.failures = 0;
-    job.workload.not_before = Instant{};
+    workload.due = !never_sent && !never_made;
+    workload.failures = 0;
+    workload.not_before = Instant{};
     state_.jobs.mark_dirty(id);
     send_workload(id, effects);
     state_.jobs.drop_job_if_unused(id);
@@ -83,55 +81,54 @@ void Workloads::send_due_workloads(EffectList& effects) {
 void Workloads::on(const WorkloadOutcome& event, EffectList& effects) {
     const JobId id = state_.jobs.find_job(event.key);
     if (!id.exists()) return;
-    JobRow& job = state_.jobs.rows()[id.value()];
-    if (!job.workload.in_flight || job.workload.effect != event.effect) return;
-    job.workload.in_flight = false;
-    job.workload.message = event.done ? "" : event.message;
-    job.workload.create_deadline = Instant{};
+    WorkloadRow& workload = state_.jobs.rows().workload(id, {});
+    if (!workload.in_flight || workload.effect != event.effect) return;
+    workload.in_flight = false;
+    workload.message = event.done ? "" : event.message;
+    workload.create_deadline = Instant{};
     state_.jobs.mark_dirty(id);
-    if (job.workload.due) return send_workload(id, effects);  // a delete waited for this answer
+    if (workload.due) return send_workload(id, effects);  // a delete waited for this answer
     if (event.done) {
-        job.workload.failures = 0;
-        if (job.workload.state == WorkloadState::creating)
-            job.workload.state = WorkloadState::created;
-        const bool may_come_back = job.workload.state == WorkloadState::deleting &&
-                                   job.workload.create_lands_until.happened() &&
-                                   job.workload.create_lands_until >= state_.session.event_time();
-        if (may_come_back) {  // then it must go once more, or nobody would ever take it away
-            job.workload.due = true;
-            job.workload.not_before = job.workload.create_lands_until + Duration{1};
-            send_later(job);
+        workload.failures = 0;
+        if (workload.state == WorkloadState::creating) workload.state = WorkloadState::created;
+        const bool may_come_back = workload.state == WorkloadState::deleting &&
+                                   workload.create_lands_until.happened() &&
+                                   workload.create_lands_until >= state_.session.event_time();
+        if (may_come_back) {  // then it must be deleted once more, or it would stay for ever
+            workload.due = true;
+            workload.not_before = workload.create_lands_until + Duration{1};
+            send_later(state_.jobs.rows()[id.value()]);
             return state_.session.set_timer(id);
         }
         return state_.jobs.drop_job_if_unused(id);
     }
     if (event.retryable) {
-        ++job.workload.failures;
-        job.workload.due = true;
-        job.workload.not_before =
-            state_.session.event_time() + backoff_after(job.workload.failures,
+        ++workload.failures;
+        workload.due = true;
+        workload.not_before =
+            state_.session.event_time() + backoff_after(workload.failures,
                                                         state_.session.policy().backoff_initial,
                                                         state_.session.policy().backoff_maximum);
-        send_later(job);
+        send_later(state_.jobs.rows()[id.value()]);
         return state_.session.set_timer(id);
     }
     // For good: a job that could not be made has failed; one that could not be deleted stays.
-    job.workload.state = job.workload.state == WorkloadState::creating ? WorkloadState::failed
-                                                                       : WorkloadState::created;
+    workload.state =
+        workload.state == WorkloadState::creating ? WorkloadState::failed : WorkloadState::created;
 }
 
 void Workloads::on(const WorkloadObserved& event, EffectList&) {
     const JobId id = state_.jobs.find_job(event.workload.key);
     if (!id.exists()) return;
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     if (!job.record || job.record->uid != event.workload.job_uid) return;
-    job.workload.facts = event.workload;
-    state_.jobs.maybe_ended().push_back(id);
-    state_.jobs.changes().note(id);
+    state_.jobs.rows().workload(id, {}).facts = event.workload;
+    state_.jobs.note_maybe_ended(id);
+    state_.jobs.note_change(id);
     state_.elastic.note_size(id, event.workload.replicas);
 }
 
-// Somebody else took it away: a user with kubectl, or Kubernetes after its time to live. The API
+// Another client took it away: a user with kubectl, or Kubernetes after its time to live. The API
 // server decides what exists (ruling 22), so the record goes; pods that are left go by themselves.
 void Workloads::on(const WorkloadRemoved& event, EffectList&) {
     const JobId id = state_.jobs.find_job(event.key);
@@ -139,14 +136,14 @@ void Workloads::on(const WorkloadRemoved& event, EffectList&) {
     if (past != nullptr && past->uid == event.job_uid)
         return Retention{state_}.remove_job(event.key);
     if (!id.exists()) return;
-    JobRow& job = state_.jobs.rows()[id.value()];
+    const JobRow& job = state_.jobs.rows()[id.value()];
     if (!job.record || job.record->uid != event.job_uid) return;
-    job.workload.facts.reset();
-    if (job.workload.state != WorkloadState::created) return;  // a write of ours is under way
-    job.record.reset();
-    job.workload.state = WorkloadState::none;
-    job.elastic = {};
-    state_.elastic.elastic_jobs().erase({job.arrival, id});
+    WorkloadRow& workload = state_.jobs.rows().workload(id, {});
+    workload.facts.reset();
+    if (workload.state != WorkloadState::created) return;  // a write of ours is under way
+    state_.jobs.drop_record(id);
+    workload.state = WorkloadState::none;
+    state_.elastic.end_size(id);
     state_.jobs.mark_dirty(id);
     state_.jobs.drop_job_if_unused(id);
 }
@@ -160,17 +157,38 @@ void Workloads::on(const JobAdopted& event, EffectList&) {
     const JobId known = state_.jobs.find_job(record.spec.key);
     if (known.exists() && state_.jobs.rows()[known.value()].record) return;
     const JobId id = state_.jobs.job_named(record.spec.key, record.submitted_at);
-    JobRow& job = state_.jobs.rows()[id.value()];
-    job.record = record;
+    const JobRow& job = state_.jobs.rows()[id.value()];
+    state_.jobs.set_record(id, record, record.submitted_at);
     state_.elastic.begin_size(id);
-    job.workload.state = WorkloadState::created;
-    if (record.submitted_at.happened()) job.submitted_at = record.submitted_at;
+    state_.jobs.rows().workload(id, {}).state = WorkloadState::created;
     state_.jobs.mark_dirty(id);
     if (!job.pods.empty()) return;  // they say where it waits
-    job.pool_wanted = record.spec.pool.empty() ? kDefaultPool : record.spec.pool;
-    job.queue_wanted = record.spec.queue;
-    state_.accounts.recharge(job, job.pool, job.queue, priority_value(record.spec.priority));
-    state_.jobs.resolve(job);
+    state_.jobs.set_route(id, record.spec.pool, record.spec.queue);
+    state_.jobs.move_to(id, job.pool, job.queue, priority_value(record.spec.priority));
+    state_.jobs.resolve(id);
+}
+
+// Its answer is not known, so that it may be carried out as late as its deadline.
+void Workloads::forget_answer(JobId id) {
+    WorkloadRow& workload = state_.jobs.rows().workload(id, {});
+    workload.create_lands_until = std::max(workload.create_lands_until, workload.create_deadline);
+    workload.create_deadline = Instant{};
+    if (workload.in_flight) workload.due = true;
+    workload.in_flight = false;
+    if (workload.due) send_later(state_.jobs.rows()[id.value()]);
+}
+
+void Workloads::note_resize(JobId id, std::string message) {
+    state_.jobs.rows().workload(id, {}).message = std::move(message);
+}
+
+void Workloads::restore_state(JobId id, const FinishedJob& past) {
+    WorkloadRow& workload = state_.jobs.rows().workload(id, {});
+    workload.state = past.never_made ? WorkloadState::failed : WorkloadState::created;
+    workload.message = past.never_made ? past.message : "";
+    if (past.never_made) return;
+    const WorkloadPhase end = past.failed ? WorkloadPhase::failed : WorkloadPhase::complete;
+    workload.facts = WorkloadFacts{past.key, past.uid, end, -1, past.message};
 }
 
 }  // namespace gpuctl

@@ -35,9 +35,10 @@ public:
     void on(const JobAdopted& event, EffectList& effects);
     void send_due_workloads(EffectList& effects);
     void send_later(const JobRow& job) { unsent_.insert(job.key); }
+    void forget_answer(JobId id);  // of what an earlier term sent: it may have been carried out
+    void note_resize(JobId id, std::string message);
+    void restore_state(JobId id, const FinishedJob& past);  // of a summarized job
 
-    // For the other parts.
-    std::set<ObjectKey>& unsent() { return unsent_; }
     [[nodiscard]] const std::set<ObjectKey>& unsent() const { return unsent_; }
 
 private:

@@ -8,9 +8,8 @@ namespace gpuctl::sim {
 namespace {
 
 bool has_any_nomination(const ClusterState& state) {
-    return std::any_of(
-        state.jobs.jobs_by_key().begin(), state.jobs.jobs_by_key().end(),
-        [&](const auto& job) { return state.job(job.second).nomination.until.happened(); });
+    return std::any_of(state.jobs.jobs_by_key().begin(), state.jobs.jobs_by_key().end(),
+                       [&](const auto& job) { return state.job(job.second).nomination.exists(); });
 }
 
 // Jobs that come later may not use up what a limit leaves for the head of line.

@@ -69,7 +69,7 @@ void Checker::check_shrink(const ResizeWorkload& resize, const ClusterState& aft
     }
     for (const auto& [by, rank] : lowest) {
         const JobId beneficiary = after.jobs.find_job(by);
-        if (!beneficiary.exists() || !after.job(beneficiary).nomination.until.happened()) continue;
+        if (!beneficiary.exists() || !after.job(beneficiary).nomination.exists()) continue;
         ++probes.ranks_shrunk;
         const JobRow& job = after.job(beneficiary);
         if (job.pool != row.pool) {
@@ -180,7 +180,8 @@ void Checker::check_sizes(const ClusterState& state) {
         if (job.elastic.wanted < spec.replicas_min || job.elastic.wanted > spec.replicas_max) {
             fail("I19", name + " is to have " + std::to_string(job.elastic.wanted) + " ranks");
         }
-        const bool is_reported = job.elastic.wanted == job.elastic.size || job.elastic.in_flight ||
+        const bool is_reported = job.elastic.wanted == job.elastic.size ||
+                                 job.elastic.phase() == ElasticPhase::in_flight ||
                                  job.elastic.not_before > state.now() ||
                                  job.workload.state != WorkloadState::created;
         if (!is_reported) fail("I19", name + " must change its size and is not resized");

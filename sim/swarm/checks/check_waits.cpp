@@ -44,7 +44,7 @@ void Checker::check_failed_binds(const ClusterState& state) {
         const PodRow& row = state.pod(id);
         if (row.bind.state != BindState::assumed || row.bind.in_flight) continue;
         const JobRow& job = state.job(row.job);
-        const bool is_open = job.gang.deadline > state.now() && !job.gang.member_refused;
+        const bool is_open = job.gang.round() == GangRound::open && job.gang.deadline > state.now();
         const bool may_land = pod.lands_until.happened() && job.binding.not_before > state.now();
         if (may_land) continue;
         const bool waits_for_others =

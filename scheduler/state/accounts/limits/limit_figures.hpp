@@ -41,7 +41,7 @@ const PlacementRules& rules_of(const ClusterState& state, const JobRow& job);
 bool leaves_other_models(const ClusterState& state, const JobRow& job,
                          const std::vector<std::string_view>& barred);
 
-// Guarantees that other queues do not lend even while nothing runs: beside the job's queue and
+// Guarantees that other queues do not lend even while nothing runs: next to the job's queue and
 // those above it, up to `top`; QueueId::none(): in the whole pool.
 GpuMilli reserved_when_idle(const ClusterState& state, PoolId pool, QueueId leaf, QueueId top);
 GpuMilli gpus_of_nodes(const ClusterState& state, PoolId pool);

@@ -100,7 +100,7 @@ struct LimitRow {
     std::optional<LimitFigures> (*read)(const LimitAt& at);
     // Absent, or null: no job is refused for ever by it.
     std::optional<LimitEver> (*ever)(const LimitEverAt& at) = nullptr;
-    // Sets the limit in a policy and returns what it was. Null: nobody raises it for a job.
+    // Sets the limit in a policy and returns what it was. Null: it is not raised for a job.
     std::optional<std::int64_t> (*raise)(const LimitRaise& in, std::int64_t to) = nullptr;
     // How what-if words that. {of}: "queue dev" or "namespace a"; {to}, {from}: amounts; {gpus}:
     // `to` with its noun; {pool}, {model}.

@@ -32,7 +32,7 @@ bool Checker::unit_may_be_evicted(const ClusterState& state, const ReferencePod&
         return may_be_evicted(state, one.facts.uid, pool, is_willing);
     };
     if (reference_.gang_of(job).size == 0) return may(pod);
-    if (!state.job(state.jobs.find_job(job)).gang.started) return false;
+    if (!has_started(state.job(state.jobs.find_job(job)).gang.phase())) return false;
     const std::set<std::string>& ranks = reference_.jobs.at(job);
     return std::all_of(ranks.begin(), ranks.end(), [&](const std::string& uid) {
         const ReferencePod& rank = reference_.pods.at(uid);

@@ -17,7 +17,7 @@ void Checker::record_eviction(const EvictPod& eviction, const ClusterState& afte
     asked->second = eviction.beneficiary;
     // In a new term, unanswered evictions are sent again before nominations are settled.
     const JobId by = after.jobs.find_job(eviction.beneficiary);
-    if (is_asked_again && by.exists() && !after.job(by).nomination.until.happened()) return;
+    if (is_asked_again && by.exists() && !after.job(by).nomination.exists()) return;
     for (Evictions& known : step) {
         if (known.beneficiary == eviction.beneficiary) return known.pods.push_back(eviction);
     }
@@ -30,7 +30,7 @@ Checker::Places Checker::nominated_elsewhere(const std::vector<Evictions>& step,
     Places out;
     for (const auto& [key, id] : after.jobs.jobs_by_key()) {
         const auto is_for_it = [&job = key](const Evictions& of) { return of.beneficiary == job; };
-        if (!after.job(id).nomination.until.happened()) continue;
+        if (!after.job(id).nomination.exists()) continue;
         if (std::any_of(step.begin(), step.end(), is_for_it)) continue;
         for (const PodId pod : after.job(id).pods) {
             const PodRow& row = after.pod(pod);
@@ -48,7 +48,7 @@ void Checker::check_evictions(std::vector<Evictions>& step, const ClusterState& 
         Evictions& of = step[i];
         for (const auto& [uid, place] : nominated_in_this_step) nominate(of.before, uid, place);
         const JobId id = after.jobs.find_job(of.beneficiary);
-        if (!id.exists() || !after.job(id).nomination.until.happened()) {
+        if (!id.exists() || !after.job(id).nomination.exists()) {
             fail("I17", "pods are evicted for job " + to_string(of.beneficiary) +
                             ", which has no nomination");
             continue;

@@ -57,7 +57,8 @@ std::optional<ReferenceModel> Checker::without_stranded(const ClusterState& stat
         if (!pod.holds() || pod.facts.terminating || pod.facts.priority >= kSystemPriority)
             continue;
         const JobId id = state.jobs.find_job(job_of(pod.facts));
-        if (!id.exists() || state.job(id).key == but || !state.job(id).gang.is_stranded) continue;
+        if (!id.exists() || state.job(id).key == but || !gives_way(state.job(id).gang.phase()))
+            continue;
         if (reference_.queue_of(pod.facts).pool != pool) continue;
         if (!unit_may_be_evicted(state, pod, pool, Consent::not_needed)) continue;
         if (!then) then = reference_;
@@ -84,7 +85,8 @@ bool Checker::fits_restarted(const ObjectKey& job, const PodFacts& like, std::in
 bool Checker::could_restart(const ClusterState& state, JobId id, const Readiness& ready,
                             const PodFacts& like) const {
     const JobRow& job = state.job(id);
-    if (!job.gang.is_stranded || reference_.budgets_in(reference_.policy).size() > 0) return false;
+    if (!gives_way(job.gang.phase()) || reference_.budgets_in(reference_.policy).size() > 0)
+        return false;
     for (const PodId pod : job.pods) {
         const ReferencePod& reference_pod = reference_.pods.at(state.pod(pod).facts.uid);
         if (!reference_pod.holds()) continue;
@@ -111,7 +113,8 @@ void Checker::check_stranded(const ClusterState& state) {
     const Duration deadline = reference_.policy.gang_repair_deadline;
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        if (!job.waiting.in_class.exists() || !job.gang.started || has_binds_in_flight(key))
+        if (!job.waiting.in_class.exists() || !has_started(job.gang.phase()) ||
+            has_binds_in_flight(key))
             continue;
         const Gang gang = reference_.gang_of(key);
         const bool is_short = gang.size > 0 && gang.bound > 0 && !gang.is_whole();
@@ -121,7 +124,7 @@ void Checker::check_stranded(const ClusterState& state) {
         }
         const bool is_late =
             is_short && deadline > Duration{} && job.gang.short_since + deadline <= state.now();
-        if (is_late != job.gang.is_stranded) {
+        if (is_late != gives_way(job.gang.phase())) {
             fail("I14",
                  "gang " + to_string(key) + (is_late ? " has" : " has not") +
                      " lacked ranks past its repair deadline, and the engine reports the opposite");

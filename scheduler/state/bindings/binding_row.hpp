@@ -1,0 +1,37 @@
+#pragma once
+// Binds of a job that failed or were refused (apply_outcomes.cpp).
+
+#include <cstdint>
+
+#include "scheduler/base/time.hpp"
+
+namespace gpuctl {
+
+// After failures.
+//
+//   ready ──a bind failed──> backing_off ──`not_before` is over──> ready
+//                              ^     │
+//                              └─────┘ an unsure bind may land until then
+enum class BindPhase : std::uint8_t { ready, backing_off };
+
+// Of its pods whose binds the API server refused (PodBar::refused).
+//
+//   none ──refused──> held ──the first pause is over──> due ──lifted──> none, or held by others
+enum class RefusalPhase : std::uint8_t { none, held, due };
+
+struct BindingRow {
+    std::int32_t failures = 0;
+    Instant not_before;
+    Instant refusal_ends_at;  // the first of its pods' `barred_until`; never: none is refused
+
+    // Only these and the part Bindings interpret the fields.
+    [[nodiscard]] BindPhase phase(Instant now) const {
+        return not_before > now ? BindPhase::backing_off : BindPhase::ready;
+    }
+    [[nodiscard]] RefusalPhase refusals(Instant now) const {
+        if (!refusal_ends_at.happened()) return RefusalPhase::none;
+        return refusal_ends_at > now ? RefusalPhase::held : RefusalPhase::due;
+    }
+};
+
+}  // namespace gpuctl

@@ -1,0 +1,34 @@
+#pragma once
+// Makes a state of an image. Each part restores what only it knows; the rows of jobs and pods,
+// whose structs belong to several parts, are written here, and nowhere else, as a whole.
+//
+// Lifecycle: one for each image that is read, into a new state.
+
+#include "scheduler/base/result.hpp"
+#include "scheduler/state/cluster_state.hpp"
+#include "scheduler/state/image/image.hpp"
+
+namespace gpuctl {
+
+class StateReader {
+public:
+    StateReader(ClusterState& state, StateImage& image) : state_(state), image_(image) {}
+
+    // An error: the image is damaged, and the state is not to be used.
+    Result<bool> read();
+
+private:
+    Result<bool> read_policy_and_notes();
+    Result<bool> read_nodes();
+    Result<bool> read_jobs();
+    Result<bool> read_pods();
+    void settle_jobs();
+    void read_refusals();
+    Result<bool> read_ended_jobs();
+    Result<bool> read_usage();
+
+    ClusterState& state_;
+    StateImage& image_;
+};
+
+}  // namespace gpuctl

@@ -241,9 +241,7 @@ std::vector<PoolView> list_pools(Listing& listing) {
         if (!state.tree.pool_exists(id)) continue;
         PoolView& view = out.emplace_back(begin_pool(state, id, work));
         const PoolSum& sum = sums.of(id);
-        const NodeSet& nodes = state.nodes.capacity().nodes_of(id);
-        for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd;
-             slot = nodes.next(slot + 1)) {
+        for (const std::uint32_t slot : state.nodes.capacity().nodes_of(id)) {
             view.nodes.push_back(state.node(NodeId{slot}).facts.name);
         }
         std::sort(view.nodes.begin(), view.nodes.end());

@@ -73,8 +73,7 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
     for (int bucket = Capacity::bucket_of(kind, amount) + too_high; bucket < Capacity::kBuckets;
          ++bucket) {
         const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : nodes.common(eligible)) {
             if (is_avoided(state, slot)) continue;
             if (capacity.fitting(slot, shape.needs, ranks) == ranks) return NodeId{slot};
         }
@@ -104,8 +103,7 @@ NodeId Placer::beside_gpus(const Capacity& capacity, PoolId pool, const Shape& s
     if (buckets == nullptr) return NodeId::none();
     int misses = 0;
     for (const NodeSet& nodes : *buckets) {
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : nodes.common(eligible)) {
             if (capacity.fitting(slot, shape.needs, ranks) == ranks) return NodeId{slot};
             if (++misses == kMissesMax) return NodeId::none();
         }
@@ -124,8 +122,7 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
     NodeId best;
     for (int bucket = Capacity::kBuckets; bucket-- > 0;) {
         const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : nodes.common(eligible)) {
             const std::int64_t here = capacity.fitting(slot, shape.needs, ranks);
             if (here <= fitting || is_avoided(state, slot)) continue;
             fitting = here;
@@ -163,9 +160,7 @@ NodeId Placer::cheapest(const ClusterState& state, const Capacity& capacity, Poo
     if (!is_narrowed) return best_node_.of(state, capacity, eligible, fragmentation_, pool, id);
     NodeId node;
     std::int64_t least = Fragmentation::kDoesNotFit;
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-         slot = nodes.next_common(eligible, slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool).common(eligible)) {
         if (is_avoided(state, slot)) continue;
         const std::int64_t cost = fragmentation_.cost(capacity, pool, slot, shape);
         if (cost >= least) continue;

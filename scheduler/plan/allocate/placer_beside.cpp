@@ -42,8 +42,7 @@ Placer::Spot Placer::best_beside(const ClusterState& state, const Capacity& capa
         if (!beside && has_company && wish_.required != TopologyLevel::none) break;
         std::int64_t least = Fragmentation::kDoesNotFit;
         NodeId node;
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : nodes.common(eligible)) {
             if (!is_right(slot, beside) || is_avoided(state, slot)) continue;
             const std::int64_t cost = fragmentation_.cost(capacity, pool, slot, shape);
             if (cost >= least) continue;

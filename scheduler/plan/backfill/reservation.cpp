@@ -21,9 +21,7 @@ public:
     Fitting(const ClusterState& state, const Capacity& capacity, const NodeSet& eligible,
             PoolId pool, const Shape& shape, std::int64_t ranks)
         : capacity_(capacity), eligible_(eligible), shape_(shape), ranks_(ranks) {
-        const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool).common(eligible)) {
             change(slot, on(slot));
             if (all()) break;  // more on a node that it holds already changes nothing
         }
@@ -201,8 +199,7 @@ bool Reservation::release_the_oldest(const Overlay& overlay, Placer& placer, Poo
                                      Fitting& fitting) {
     const ClusterState& state = overlay.state;
     endless_.clear();
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             if (ends_some_day(pod)) endless_.emplace_back(began_at(pod), id);  // released above

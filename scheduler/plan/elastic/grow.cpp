@@ -19,8 +19,7 @@ bool anybody_waits(const ClusterState& state, PoolId pool) {
 }
 
 bool anybody_leaves(const ClusterState& state, PoolId pool) {
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         const auto& pods = state.node(NodeId{slot}).pods;
         const bool leaves = std::any_of(pods.begin(), pods.end(),
                                         [&](PodId id) { return state.pod(id).is_leaving(); });

@@ -115,8 +115,7 @@ GpuMilli Grower::room_for_gain(const ClusterState& state, PoolId pool) const {
     const Capacity& capacity = state.nodes.capacity();
     const Column column = index_column(state, jobs_[choosing_.front().of]);
     std::int64_t idle = 0;
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         const NodeFacts& facts = state.node(NodeId{slot}).facts;
         if (!facts.ready || facts.unschedulable) continue;
         idle += std::max<std::int64_t>(capacity.usable(column, slot), 0);

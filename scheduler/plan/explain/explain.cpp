@@ -60,8 +60,7 @@ std::string model_asked(const ClusterState& state, const std::vector<Group>& gro
 }
 
 bool has_other_model(const ClusterState& state, PoolId pool, std::string_view model) {
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         const std::string& here = state.node(NodeId{slot}).facts.gpu_model;
         if (!here.empty() && !same_gpu_model(here, model)) return true;
     }

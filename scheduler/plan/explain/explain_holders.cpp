@@ -126,8 +126,7 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
     HeldByReason held;
     const JobRow& job = state.job(waiting.id);
     if (!reclaim::may_try(state, job, waiting.ask)) return held;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(job.pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
         if (!counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
@@ -172,8 +171,7 @@ HeldBesideGpus held_beside_gpus(const ClusterState& state, const Waiting& waitin
     const Shape& shape = state.pods.shapes().at(state.pod(waiting.pods.front()).shape);
     if (shape.gpus <= GpuMilli{}) return held;
     std::vector<Column> lacks;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(state.job(waiting.id).pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(state.job(waiting.id).pool)) {
         in_the_way::read_short(state, slot, shape, 1, 0, lacks);
         if (lacks.empty() || !counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
@@ -234,8 +232,7 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     if (!explain_parts::is_of_limit(out.front().reason)) {
         waiting.only_on = &limits::rules_of(state, job);
     }
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(job.pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
         if (!counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);

@@ -12,8 +12,7 @@ namespace {
 Capacity::Gpus gpus_of(const ClusterState& state, PoolId pool) {
     Capacity::Gpus out;
     const Capacity& capacity = state.nodes.capacity();
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         const Capacity::Gpus here = capacity.gpus_on(slot);
         out.free += here.free;
         out.total += here.total;

@@ -194,8 +194,7 @@ fact::Amount amount_of(const Capacity& capacity, Column column, std::int64_t amo
 bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
     if (!capacity.has_parts_beside(whole)) return false;
     const Column parts = capacity.whole_column(whole);  // each column names the other
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         const std::vector<OpenDevice>& open = capacity.open_devices(parts, slot);
         const bool has_rest = std::any_of(open.begin(), open.end(),
                                           [](const OpenDevice& one) { return one.free > 0; });

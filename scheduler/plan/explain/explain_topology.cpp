@@ -30,9 +30,7 @@ public:
             if (id.exists()) rooms[state.nodes.capacity().domains().at_id(level(), id).name];
         }
         const PlacementRules& rules = state.pods.shapes().constraint(shape_.constraint).rules;
-        const NodeSet& nodes = state.nodes.capacity().nodes_of(job.pool);
-        for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd;
-             slot = nodes.next(slot + 1)) {
+        for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
             const NodeFacts& facts = state.node(NodeId{slot}).facts;
             if ((state.node(NodeId{slot}).windows & group.barred) != 0) continue;
             if (first_refusal(rules, facts) == NodeRefusal::none) look_at(slot, facts);

@@ -220,8 +220,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
         }
         ++alike.count;
     };
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         if (open != nullptr && model.empty() && open->contains(slot)) {
             ++out.nodes_pool;
             look_later(slot);

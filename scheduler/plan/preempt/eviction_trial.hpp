@@ -108,10 +108,7 @@ private:
         ranks_ = 0;
         ranks_on_.assign(state_.nodes.node_slots(), 0);
         const NodeSet& nodes = state_.nodes.capacity().nodes_of(job_.pool);
-        for (std::uint32_t slot = nodes.next_common(allowed_, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(allowed_, slot + 1)) {
-            count_ranks(slot);
-        }
+        for (const std::uint32_t slot : nodes.common(allowed_)) count_ranks(slot);
     }
     void count_ranks(std::uint32_t slot) {
         // For a quota, ranks of its namespace may be evicted in other pools.

@@ -79,8 +79,7 @@ bool MoveSearch::is_worth_it() {
         }
     }
     std::int64_t free = 0;
-    const NodeSet& nodes = capacity_.nodes_of(job.pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity_.nodes_of(job.pool)) {
         free += std::max<std::int64_t>(capacity_.usable(column, slot), 0);
     }
     const bool adds_up = capacity_.kind(column) != ColumnKind::gpu_part;  // at most on one device

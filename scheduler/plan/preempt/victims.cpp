@@ -168,8 +168,7 @@ void find_candidates(const ClusterState& state, PoolId pool,
     out.look_again_at = Instant{};
     state.pods.read_leaving(pool, out.leaving);
     std::set<JobId> gangs;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         read_node(state, NodeId{slot}, may_stop, consent, gangs, out);
     }
     sort_by_price(state, out.units);
@@ -190,8 +189,7 @@ namespace {
 template <typename MayGo>
 Duration longest_grace(const ClusterState& state, PoolId pool, MayGo may_go) {
     Duration longest;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             const JobRow* const job = pod.job.exists() ? &state.job(pod.job) : nullptr;
@@ -265,7 +263,7 @@ bool RoomOnceGone::may_suffice_on(NodeId node) const {
 bool RoomOnceGone::may_suffice() const {
     if (is_hopeless_ || gone_.empty()) return !is_hopeless_;
     std::int64_t ranks = 0;
-    for (std::uint32_t slot = nodes_.next(0); slot != NodeSet::kEnd; slot = nodes_.next(slot + 1)) {
+    for (const std::uint32_t slot : nodes_) {
         ranks += ranks_on(slot);
     }
     return ranks >= ranks_;

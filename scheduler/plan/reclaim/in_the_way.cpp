@@ -87,9 +87,8 @@ void add(const ClusterState& state, const JobRow& job, const std::vector<PodId>&
     std::vector<Column> lacks;
     std::set<JobId> gangs;  // gangs that were added
     Candidates here;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(job.pool);
     const std::size_t before = found.units.size();
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
         const bool is_any = std::any_of(shapes.begin(), shapes.end(), [&](const auto& one) {
             read_short(state, slot, state.pods.shapes().at(one.first), one.second, to_come[slot],
                        lacks);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
 
 namespace gpuctl {
@@ -32,11 +31,8 @@ std::int64_t ShortestFirst::predict(const ClusterState& state, const JobRow& job
     } else {
         state.run_times.history().alike(about, kRunsMost, runs_);
     }
-    const auto log2_run = [](Duration run) {
-        return log2_fixed(static_cast<std::uint64_t>(std::max(run, kShortestFelt).ms()));
-    };
-    std::int64_t sum = log2_run(said);
-    for (const Duration run : runs_) sum += log2_run(run);
+    std::int64_t sum = log2_of(said);
+    for (const Duration run : runs_) sum += log2_of(run);
     return sum / static_cast<std::int64_t>(1 + runs_.size());
 }
 
@@ -58,7 +54,7 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
         if (state.run_times.stops_long_for_short(state.queue(row.queue))) {
             score = left_.of_waiting(state, row);
             if (by.mode != PreemptionMode::due) score += waited_less(state, row);
-            left = row.run.time_expected - state.run_times.progress_of(row);
+            left = state.run_times.stated_left(row);
         }
         kept = {of.serial, revision, job, row.pods.size(), by, moves, run_time, score, left};
     }

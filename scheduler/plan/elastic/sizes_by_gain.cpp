@@ -235,8 +235,7 @@ SizeChoice choice_of(const ClusterState& state, const JobRow& job, WorkLeft& lef
     out.speeds = &spec.speeds;
     out.priority = job.priority;
     out.each = state.pods.shapes().at(state.pod(job.pods.front()).shape).gpus;
-    out.left = left.time_left(state, state.run_times.question_about(job),
-                              state.run_times.progress_of(job));
+    out.left = left.time_left(state, job);
     out.restart_again = spec.restart_cost > Duration{} ? spec.restart_cost : kRestartAssumed;
     out.now = job.gang.started ? state.elastic.ranks_of(job).there
                                : static_cast<std::int32_t>(job.holding.pods);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
+#include "scheduler/base/wide.hpp"
 
 namespace gpuctl {
 namespace {
@@ -14,10 +16,7 @@ constexpr Duration kUnknown{86'400'000};  // neither a limit nor an expected run
 // double: the order of two waiting jobs never changes with time alone.
 std::int64_t waited_less(const ClusterState& state, const JobRow& job) {
     const Duration ageing = state.pool(job.pool).backfill.ageing;
-    constexpr std::int64_t one = 65'536;
-    const std::int64_t ms = std::max<std::int64_t>(ageing.ms(), 1);
-    const std::int64_t since = job.submitted_at.ms();
-    return since / ms * one + since % ms * one / ms;
+    return times_ratio(job.submitted_at.ms(), kLog2One, std::max<std::int64_t>(ageing.ms(), 1));
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ std::int64_t WorkLeft::key(const ClusterState& state, const JobRow& job, Duratio
     Duration time = time_left(state, job);
     if (is_rounded && job.run.time_expected > Duration{}) time = WaitingJobs::rounded_up(time);
     const std::int64_t gpus = state.run_times.question_about(job).gpus.value();
-    const std::int64_t gpus_log2 = log2_fixed(static_cast<std::uint64_t>(std::max<std::int64_t>(gpus, 1)));
+    const std::int64_t gpus_log2 =
+        log2_fixed(static_cast<std::uint64_t>(std::max<std::int64_t>(gpus, 1)));
     const std::int64_t hurry = job.run.nears_wait_target ? kNearTargetLog2 * kLog2One : 0;
     return log2_of(time - cost) + gpus_log2 * policy.gpu_exponent_percent / 100 - hurry;
 }

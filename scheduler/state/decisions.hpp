@@ -55,6 +55,8 @@ struct Readiness {
     // Of an elastic job: ranks beyond all that it has. They are placed when nobody waits who could
     // use the room, and are not among `pods`.
     std::vector<PodId> further;
+
+    [[nodiscard]] bool can_be_tried() const { return hold == Reason::none && !pods.empty(); }
 };
 
 }  // namespace gpuctl

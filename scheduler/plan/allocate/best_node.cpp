@@ -79,7 +79,7 @@ void BestNode::set(Tree& tree, std::uint32_t slot, std::int64_t cost) {
 
 NodeId BestNode::of(const ClusterState& state, const Capacity& capacity, const NodeSet& eligible,
                     const Fragmentation& fragmentation, PoolId pool, ShapeId id) {
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     Tree& tree = tree_of(pool, id, shape.serial, capacity.slots());
     const Judge judge{capacity, eligible, fragmentation, pool, shape};
     const std::uint64_t version = fragmentation.version(pool, shape);

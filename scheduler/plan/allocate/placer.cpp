@@ -139,7 +139,7 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
 
 Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, PoolId pool,
                           ShapeId id) {
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     const NodeSet& eligible = allowed(state, shape);
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind == ColumnKind::cpu && !capacity.has_gpus()) {
@@ -154,7 +154,7 @@ Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, P
 
 NodeId Placer::cheapest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                         ShapeId id) {
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     const NodeSet& eligible = allowed(state, shape);
     const bool is_narrowed = is_scoped_ || barred_ || !avoided_.empty() || !only_model_.empty();
     if (!is_narrowed) return best_node_.of(state, capacity, eligible, fragmentation_, pool, id);
@@ -180,8 +180,8 @@ void Placer::sort_by_size(const ClusterState& state, const std::vector<PodId>& p
     std::stable_sort(order_.begin(), order_.end(), [&state](PodId a, PodId b) {
         const PodFacts& x = state.pod(a).facts;
         const PodFacts& y = state.pod(b).facts;
-        const Shape& left = state.pods.shapes().at(state.pod(a).shape);
-        const Shape& right = state.pods.shapes().at(state.pod(b).shape);
+        const Shape& left = state.shape_of(a);
+        const Shape& right = state.shape_of(b);
         return std::tie(right.gpus, right.cpu, right.memory, x.request, x.rules) <
                std::tie(left.gpus, left.cpu, left.memory, y.request, y.rules);
     });
@@ -217,7 +217,7 @@ std::int64_t Placer::take_while_cheap(const Capacity& capacity, Transaction& att
 // Ranks without GPUs are packed like others, but without stranding GPUs.
 bool Placer::place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
                          Transaction& attempt, ShapeId id, std::int64_t ranks) {
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     const bool may_strand =
         capacity.kind(shape.index_column) == ColumnKind::cpu && capacity.has_gpus();
     if (may_strand) fragmentation_.look_at(state, capacity, pool);
@@ -259,7 +259,7 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
                     Transaction& attempt, std::size_t next, std::int64_t& steps_left) {
     if (next == order_.size()) return true;
     const ShapeId shape_id = state.pod(order_[next]).shape;
-    const Shape& shape = state.pods.shapes().at(shape_id);
+    const Shape& shape = state.shape_of(shape_id);
     const bool same_as_before = next > 0 && state.pod(order_[next - 1]).shape == shape_id;
     // Pods of one shape are interchangeable: their nodes are in ascending order only.
     std::uint32_t slot = same_as_before ? chosen_[next - 1].node.value() : 0;
@@ -303,8 +303,8 @@ bool Placer::place_now(const ClusterState& state, Capacity& capacity, PoolId poo
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
     out.clear();
     const ShapeId shape = state.pod(pods.front()).shape;
-    wish_ = planted(PlantedBug::any_rack_will_do) ? TopologyRules{}
-                                                  : state.pods.shapes().at(shape).topology;
+    wish_ =
+        planted(PlantedBug::any_rack_will_do) ? TopologyRules{} : state.shape_of(shape).topology;
     if (wish_.any()) return place_in_domains(state, capacity, pool, pods, out);
     if (pods.size() == 1) {
         const Spot spot = best(state, capacity, pool, shape);

@@ -146,9 +146,8 @@ bool Placer::place_in_domains(const ClusterState& state, Capacity& capacity, Poo
     Transaction attempt{capacity, log_};
     std::int64_t steps_left = kSearchStepsMax;
     const auto place = [&] {
-        return uniform
-                   ? place_together(state, capacity, pool, attempt, state.pods.shapes().at(first))
-                   : place_mixed(state, capacity, pool, attempt, steps_left);
+        return uniform ? place_together(state, capacity, pool, attempt, state.shape_of(first))
+                       : place_mixed(state, capacity, pool, attempt, steps_left);
     };
     bool placed = place();
     if (!placed && wish_.preferred != TopologyLevel::none && wish_.spread != TopologyLevel::none) {

@@ -147,7 +147,7 @@ std::size_t LimitHolds::read_models_kept(const ClusterState& state, const Hold& 
 void LimitHolds::work_out(const ClusterState& state, Hold& hold) {
     hold.answer = Answer::nothing;
     state.waiting.read_readiness(hold.head, ready_);
-    if (ready_.hold != Reason::none || ready_.pods.empty()) return;
+    if (!ready_.can_be_tried()) return;
     ready_.pods.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
     hold.ask = load_of(state, ready_.pods);
     find_what_counts(state, hold);

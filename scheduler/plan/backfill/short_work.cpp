@@ -14,7 +14,7 @@ void ShortWork::open(const ClusterState& state, PoolId pool) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             if (!pod.job.exists() || !state.job(pod.job).run.is_long) continue;
-            held_by_long_ += state.pods.shapes().at(pod.shape).gpus;
+            held_by_long_ += state.shape_of(pod).gpus;
         }
     }
     kept_ = GpuMilli{total_.value() / 100 * policy_.short_percent};

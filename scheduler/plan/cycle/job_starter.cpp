@@ -36,8 +36,7 @@ void watch_room(Attempt& attempt) {
 // Like any job with pods of this shape: no model is barred for it, and no pods of its own restrict
 // where the next may go.
 bool asks_the_same(const ClusterState& state, const Attempt& attempt, ShapeId shape) {
-    const PlacementRules& rules =
-        state.pods.shapes().constraint(state.pods.shapes().at(shape).constraint).rules;
+    const PlacementRules& rules = state.rules_of(state.shape_of(shape));
     return attempt.barred_models.empty() && !attempt.avoids_windows &&
            (state.job(attempt.job).holding.pods == 0 ||
             !(rules.topology.any() || rules.takes_several_models()));
@@ -232,7 +231,7 @@ bool JobStarter::place(Commit& commit, PoolTurn& turn, Attempt& attempt, bool al
         commit.mark_long(attempt.job, attempt.is_long);
         for (const Placement& placement : attempt.round) {
             const ShapeId shape = state.pod(placement.pod).shape;
-            if (attempt.is_long) turn.short_work.note_placed(state.pods.shapes().at(shape).gpus);
+            if (attempt.is_long) turn.short_work.note_placed(state.shape_of(shape).gpus);
         }
     }
     if (turn.reservation->exists()) {

@@ -13,7 +13,7 @@ namespace gpuctl {
 bool QuotaHeads::reserve(const Overlay& overlay, PoolTurn& turn, PoolId pool, JobId job) {
     const ClusterState& state = overlay.state;
     state.waiting.read_readiness(job, ready_);
-    if (ready_.hold != Reason::none || ready_.pods.empty()) return false;
+    if (!ready_.can_be_tried()) return false;
     pods_ = ready_.pods;
     pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
     placer_.avoid({});

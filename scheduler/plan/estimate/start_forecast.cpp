@@ -190,7 +190,7 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
     const std::size_t first = running.size();
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
-        const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+        const GpuMilli gpus = state.shape_of(pod).gpus;
         if (pod.bind.state != BindState::claimed) excess += gpus;  // other pods terminate for it
         if (!pod.job.exists()) continue;
         const JobRow& job = state.job(pod.job);

@@ -28,7 +28,7 @@ fact::MixedRequest whole_of_mix(const ClusterState& state, const Readiness& read
     fact::MixedRequest out;
     out.ranks = static_cast<std::int64_t>(ranks);
     for (std::size_t i = 0; i < ranks; ++i) {
-        const GpuMilli gpus = state.pods.shapes().at(state.pod(ready.pods[i]).shape).gpus;
+        const GpuMilli gpus = state.shape_of(ready.pods[i]).gpus;
         out.gpus += gpus.value();
         if (i < kNamed) out.sizes.push_back(gpus.value());
     }

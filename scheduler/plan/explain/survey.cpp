@@ -193,7 +193,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
                   WindowSet barred, std::string_view model, const NodeSet* open) {
     NodeSurvey out;
     const Capacity& capacity = state.nodes.capacity();
-    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    const PlacementRules& rules = state.rules_of(shape);
     for (const Need& need : shape.needs) out.needs.push_back({.need = need});
     std::stable_sort(out.needs.begin(), out.needs.end(), [&](const auto& a, const auto& b) {
         const int x = story_order(capacity.kind(a.need.column));

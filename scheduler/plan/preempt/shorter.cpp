@@ -4,6 +4,7 @@
 
 #include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
+#include "scheduler/base/wide.hpp"
 #include "scheduler/model/amount_text.hpp"
 #include "scheduler/plan/reclaim/reclaim.hpp"
 
@@ -23,8 +24,7 @@ std::int64_t shrunk(std::int64_t by) {
 // The work that a preemption would lose, as run time of the whole unit.
 Duration time_lost(const EvictionUnit& unit) {
     const std::int64_t milli = std::max<std::int64_t>(unit.gpus.value(), 1);
-    return Duration{unit.price_gpu_ms / milli * kGpuMilliPerGpu +
-                    unit.price_gpu_ms % milli * kGpuMilliPerGpu / milli};
+    return Duration{times_ratio(unit.price_gpu_ms, kGpuMilliPerGpu, milli)};
 }
 
 // When a preemption will cost less than now; never: no checkpoints, or one was just taken.

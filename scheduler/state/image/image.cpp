@@ -382,7 +382,7 @@ void ClusterState::restore_jobs(const std::vector<JobImage>& images) {
         const JobId id = jobs.find_job(image.key);
         const JobRow& row = jobs.rows()[id.value()];
         waiting.read_readiness(id, ready);
-        if (ready.hold != Reason::none || ready.pods.empty()) {
+        if (!ready.can_be_tried()) {
             jobs.mark_dirty(id);  // an image made by a version that saw it otherwise
             continue;
         }

@@ -54,7 +54,8 @@ public:
         return next_in_words(other, word + 1);
     }
 
-    // The slots that are in both sets, or in one, lowest first: for (const std::uint32_t slot : ...)
+    // The slots that are in both sets, or in one, lowest first: for (const std::uint32_t slot :
+    // ...)
     class Slots {
     public:
         Slots(const NodeSet& a, const NodeSet& b) : a_(&a), b_(&b) {}

@@ -82,7 +82,7 @@ void Checker::check_head_reservations(const ClusterState& state) {
         Readiness ready;
         state.waiting.read_readiness(reservation.job, ready);
         const std::string what = "job " + to_string(job.key);
-        if (ready.hold != Reason::none || ready.pods.empty() || job.pool != pool) {
+        if (!ready.can_be_tried() || job.pool != pool) {
             fail("I16", what + " has a reservation and does not wait");
             continue;
         }

@@ -18,7 +18,7 @@ struct Wish {
 std::optional<Wish> wish_of(const ClusterState& state, JobId id) {
     Readiness ready;
     state.waiting.read_readiness(id, ready);
-    if (ready.hold != Reason::none || ready.pods.empty()) return std::nullopt;
+    if (!ready.can_be_tried()) return std::nullopt;
     Wish wish;
     wish.pod = &state.pod(ready.pods.front()).facts;
     wish.ranks = ready.all_or_nothing ? ready.ranks_needed : 1;

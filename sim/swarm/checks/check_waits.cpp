@@ -103,7 +103,7 @@ void Checker::recount(const ClusterState& state, const ObjectKey& job, const Rea
         ready.ranks_held + ready.ranks_ready >= ready.ranks_min && ready.roles_short.empty()) {
         fail("I15", name + "all its ranks exist");
     }
-    if (ready.hold != Reason::none || ready.pods.empty()) return;
+    if (!ready.can_be_tried()) return;
     if (explanation.reason == Reason::turn)
         fail("I15", name + "nothing stands in its way, yet it waits");
     const PodFacts& pod = state.pod(ready.pods.front()).facts;

@@ -106,15 +106,14 @@ void Checker::check_fixed_point(const Engine& engine) {
     check_sizes(state);
     check_windows(state);
     check_stranded(state);
-    check_wait_targets(state);
-    check_late_jobs(state);
+    check_waiting_marks(state);
     check_budgets(state);
     has_terminating_.clear();
     Readiness ready;
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         state.waiting.read_readiness(id, ready);
         if (!ready.waits) continue;
-        if (ready.hold == Reason::none && !ready.pods.empty()) try_waiting(state, id, ready);
+        if (ready.can_be_tried()) try_waiting(state, id, ready);
         for (const Explanation& explanation : reasons_to_wait(state, id, ready)) {
             recount(state, key, ready, explanation);
         }

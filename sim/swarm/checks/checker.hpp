@@ -190,8 +190,6 @@ private:
                                                                  const ObjectKey& but,
                                                                  const std::string& pool) const;
     void check_stranded(const ClusterState& state);
-    void check_wait_targets(const ClusterState& state);
-    void check_late_jobs(const ClusterState& state);
     void check_restarted(const ObjectKey& job, const PodFacts& like);
     [[nodiscard]] bool fits_restarted(const ObjectKey& job, const PodFacts& like,
                                       std::int64_t ranks) const;
@@ -204,9 +202,19 @@ private:
     void check_demand(const ClusterState& state);
 
     // evictions/check_shortest_remaining.cpp
+    [[nodiscard]] PreemptionPolicy preemption_of(const ClusterState& state,
+                                                 const JobRow& job) const {
+        return reference_.preemption_of(state.pool(job.pool).name);
+    }
+    // At a fixed point: what the engine recorded of the order of waiting jobs.
+    void check_waiting_marks(const ClusterState& state);
+    void check_wait_target(const ClusterState& state, const JobRow& job, PreemptionMode mode);
+    void check_doublings(const ClusterState& state, const JobRow& job, PreemptionMode mode);
     [[nodiscard]] bool preempts_by_remaining_time(const QueueName& queue) const;
     [[nodiscard]] bool has_more_remaining(const ClusterState& state, const JobRow& runs,
                                           const JobRow& waits) const;
+    [[nodiscard]] bool has_clearly_more_remaining(const ClusterState& state, const JobRow& runs,
+                                                  const PodFacts& rank, const JobRow& waits) const;
     void check_shortest_remaining(const EvictPod& eviction, const ClusterState& after);
     // evictions/check_makespan.cpp: whether a job has to start now, recounted job by job. Within
     // the rounding of seconds only may_be_late is true.
@@ -219,7 +227,6 @@ private:
     [[nodiscard]] Lateness lateness(const ClusterState& state, const JobRow& job,
                                     Duration unseen = {}) const;
     void check_lateness_of_victim(const EvictPod& eviction, const ClusterState& after);
-    void check_late(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after);
     void compare_late(const PlacedJob& first, const PlacedJob& later, const ClusterState& after);
     void record_kept_work(const EvictPod& eviction, const ClusterState& after);
     void check_progress(const ClusterState& state);
@@ -269,7 +276,8 @@ private:
 
     // order/check_order.cpp
     void check_order(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after);
-    void compare(const PlacedJob& first, const PlacedJob& later, const Held& held);
+    void compare(const PlacedJob& first, const PlacedJob& later, const Held& held,
+                 const ClusterState& after);
     // order/compare_queues.cpp
     void compare_queues(const PlacedJob& first, const PlacedJob& later, const Held& held);
     void compare_ages(const PlacedJob& first, const PlacedJob& later,

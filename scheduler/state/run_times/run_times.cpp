@@ -201,15 +201,19 @@ bool may_tell_of_limits(PoolRow& row, Instant now) {
 }  // namespace
 
 void QueueTree::keep_limits(PoolId pool, HeadReservation of) {
-    std::vector<HeadReservation> kept = pools_[pool.value()].reservations.under_limits;
-    const auto known = std::find_if(kept.begin(), kept.end(),
-                                    [&](const HeadReservation& one) { return one.job == of.job; });
-    if (known != kept.end()) {
+    PoolRow& row = pools_[pool.value()];
+    const auto known =
+        std::find_if(row.reservations.under_limits.begin(), row.reservations.under_limits.end(),
+                     [&](const HeadReservation& one) { return one.job == of.job; });
+    if (known != row.reservations.under_limits.end() && *known == of) return;
+    if (known != row.reservations.under_limits.end()) {
         *known = of;
     } else {
-        kept.push_back(of);
+        row.reservations.under_limits.push_back(of);
     }
-    keep_limits_as(pool, std::move(kept));
+    if (!may_tell_of_limits(row, state_.session.event_time())) return;
+    ++row.reservations.revision;
+    state_.session.idle() = false;
 }
 
 bool QueueTree::keep_limits_as(PoolId pool, std::vector<HeadReservation> kept) {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/plan/allocate/windows_ahead.hpp"
 #include "scheduler/plan/cycle/settle_claim.hpp"
-#include "scheduler/plan/cycle/windows_ahead.hpp"
 #include "scheduler/plan/explain/explain.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 
@@ -161,7 +161,8 @@ AttemptResult JobStarter::attempt(Commit& commit, PoolTurn& turn, ClassId chosen
         refresh(commit, job);
         return {};
     }
-    attempt.avoids_windows = avoid_windows_ahead(state, placer_, job, attempt.ready.pods);
+    attempt.avoids_windows =
+        avoid_windows_ahead(state, placer_, state.job(job), attempt.ready.pods);
     attempt.is_long =
         turn.short_work.is_kept() && turn.short_work.is_long(state, chosen, turn.line.scores);
     attempt.avoids_reservation = is_behind_reservation(state, turn, job, state.now());

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "scheduler/base/planted.hpp"
-#include "scheduler/state/accounts/limits.hpp"
+#include "scheduler/plan/backfill/limited.hpp"
 #include "scheduler/state/accounts/quota.hpp"
 
 namespace gpuctl {
@@ -154,12 +154,10 @@ bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, con
         !turn.short_work.has_room_for_long(ask.gpus)) {
         return false;
     }
-    bool within = true;
-    visit_limits(state, job, ask, [&within](const LimitHit&) { return within = false; }, with);
+    const bool within = is_within_limits(state, job, ask, with);
     if (!within && !planted(PlantedBug::grow_past_limits)) return false;
     models_.clear();
-    visit_model_limits(
-        state, job, ask, [this](const LimitHit& hit) { models_.push_back(hit.model); }, with);
+    add_barred_models(state, job, ask, with, models_);
     const JobId id = state.pod(pod_.front()).job;
     const auto heads =
         turn.quota.keeps_out(state, id, pod_, state.now(), models_, LimitHolds::For::growth, with);

@@ -4,7 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "scheduler/state/accounts/limits.hpp"
+#include "scheduler/plan/allocate/windows_ahead.hpp"
+#include "scheduler/plan/backfill/limited.hpp"
 #include "scheduler/state/accounts/relief.hpp"
 
 namespace gpuctl {
@@ -256,9 +257,7 @@ void MoveSearch::read_avoided(JobId id, const std::vector<PodId>& pods) {
     for (const PodId pod : pods) {
         if (state_.pod(pod).node.exists()) relief.add(state_, pod, 1);
     }
-    visit_model_limits(
-        state_, state_.job(id), load_of(state_, pods),
-        [this](const LimitHit& hit) { avoided_.push_back(hit.model); }, &relief);
+    add_barred_models(state_, state_.job(id), load_of(state_, pods), &relief, avoided_);
 }
 
 bool MoveSearch::place(JobId id, const std::vector<PodId>& pods, std::vector<Placement>& round) {
@@ -266,11 +265,7 @@ bool MoveSearch::place(JobId id, const std::vector<PodId>& pods, std::vector<Pla
     read_avoided(id, pods);
     placer_.avoid(avoided_);
     placer_.keep_outside(std::nullopt);
-    if (state_.maintenance.has_windows()) {
-        const WindowSet windows =
-            state_.maintenance.barred(state_.maintenance.stay_of(job, pods), state_.now());
-        if ((windows & ~state_.maintenance.calendar().closed) != 0) placer_.keep_outside(windows);
-    }
+    avoid_windows_ahead(state_, placer_, job, pods);
     return placer_.place_all(state_, capacity_, job.pool, pods, round);
 }
 

@@ -57,6 +57,8 @@ struct Readiness {
     std::vector<PodId> further;
 
     [[nodiscard]] bool can_be_tried() const { return hold == Reason::none && !pods.empty(); }
+    // That start together at its turn.
+    [[nodiscard]] std::int64_t ranks_at_once() const { return all_or_nothing ? ranks_needed : 1; }
 };
 
 }  // namespace gpuctl

@@ -87,7 +87,7 @@ void Checker::check_head_reservations(const ClusterState& state) {
             continue;
         }
         const PodFacts& pod = state.pod(ready.pods.front()).facts;
-        const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
+        const std::int64_t ranks = ready.ranks_at_once();
         if (!reservation.at.happened()) {
             check_kept_nodes(state, job, pod, ranks);
             continue;

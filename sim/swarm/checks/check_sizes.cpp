@@ -146,12 +146,7 @@ void Checker::check_growth(const std::vector<PlacedJob>& placed_jobs, const Clus
         // Behind a head that finds nodes only later: it is tried in the next Plan.
         const ClassId of = after.job(id).waiting.in_class;
         if (of.exists() && after.waiting.book().at(of).block.behind.exists()) continue;
-        const PodFacts& pod = after.pod(ready.pods.front()).facts;
-        const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
-        Amounts ask;
-        ask.add(amounts_of(pod.request), ranks);
-        if (!before.limit_crossed(pod, ask).empty()) continue;
-        if (before.fitting_in_models(pod, ranks) < ranks) continue;
+        if (!can_start(before, wish_of(after, ready))) continue;
         fail("I19",
              "an elastic job grew into the capacity that job " + to_string(key) + " waits for");
     }

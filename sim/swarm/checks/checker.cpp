@@ -18,6 +18,17 @@ constexpr std::uint64_t kStepsPerListing = 8;
 
 }  // namespace
 
+Wish wish_of(const ClusterState& state, const Readiness& ready) {
+    Wish wish{state.pod(ready.pods.front()).facts, ready.ranks_at_once(), {}};
+    wish.ask.add(amounts_of(wish.like.request), wish.ranks);
+    return wish;
+}
+
+bool can_start(const ReferenceModel& reference, const Wish& wish) {
+    return reference.limit_crossed(wish.like, wish.ask).empty() &&
+           reference.fitting_in_models(wish.like, wish.ranks) >= wish.ranks;
+}
+
 void Checker::fail(std::string id, std::string what) {
     if (violations_.empty()) first_step_ = sequence_;
     if (violations_.size() < kViolationsMax)

@@ -22,6 +22,16 @@ namespace gpuctl::sim {
 // The figure of this name in the explanation; -1: there is none.
 std::int64_t figure(const Explanation& explanation, std::string_view name);
 
+// What a job asks for at its turn.
+struct Wish {
+    PodFacts like;  // one of the ranks: all are equal
+    std::int64_t ranks = 0;
+    Amounts ask;  // of all ranks
+};
+Wish wish_of(const ClusterState& state, const Readiness& ready);
+// Limits and room suffice for it.
+bool can_start(const ReferenceModel& reference, const Wish& wish);
+
 class Checker {
 public:
     // After every step of the engine.
@@ -149,25 +159,17 @@ private:
                                              const ClusterState& after) const;
     static void nominate(ReferenceModel& reference, const std::string& uid, const Place& place);
     // evictions/check_nominations.cpp
-    struct Nominated {
-        PodFacts like;  // one of the ranks
-        std::int64_t ranks = 0;
-        Amounts ask;  // of all ranks
-    };
     void check_nomination(const Evictions& of, const ClusterState& after, const Places& others,
                           ReferenceModel then);
-    Nominated check_nominated_nodes(const JobRow& row, const ClusterState& after,
-                                    const ReferenceModel& then);
-    void check_victims(const Evictions& of, const Nominated& nominated, const ClusterState& after);
+    Wish check_nominated_nodes(const JobRow& row, const ClusterState& after,
+                               const ReferenceModel& then);
+    void check_victims(const Evictions& of, const Wish& nominated, const ClusterState& after);
     std::map<ObjectKey, std::vector<std::string>> units_of(const Evictions& of);
     void restore_evicted(const Evictions& of, ReferenceModel& then) const;
     void check_nominations(const ClusterState& state);
     // evictions/check_disruption.cpp
-    struct Attempt {
+    struct Attempt : Wish {
         JobId job;
-        PodFacts like;  // one of the ranks
-        std::int64_t ranks = 0;
-        Amounts ask;      // of all ranks
         Duration latest;  // until it starts, when the slowest victim is gone
     };
     void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);

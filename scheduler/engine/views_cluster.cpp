@@ -17,7 +17,7 @@ Resources used_on(const ClusterState& state, const NodeRow& node) {
     const Capacity& capacity = state.nodes.capacity();
     for (const PodId id : node.pods) {
         if (state.pod(id).bind.state == BindState::claimed) continue;  // not there yet
-        for (const Need& need : state.pods.shapes().at(state.pod(id).shape).needs) {
+        for (const Need& need : state.shape_of(id).needs) {
             switch (capacity.kind(need.column)) {
                 case ColumnKind::cpu:
                     used.cpu += CpuMilli{need.amount};
@@ -101,7 +101,7 @@ GpuMilli gpus_claimed_on(const ClusterState& state, const NodeRow& node) {
     GpuMilli sum;
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
-        if (pod.bind.state == BindState::claimed) sum += state.pods.shapes().at(pod.shape).gpus;
+        if (pod.bind.state == BindState::claimed) sum += state.shape_of(pod).gpus;
     }
     return sum;
 }
@@ -147,26 +147,6 @@ GpuMilli wholly_free_on(const ClusterState& state, NodeId id) {
     return sum;
 }
 
-// Nominated room counts as reserved as far as its victims have terminated.
-GpuStates states_of(const ClusterState& state, NodeId id, const NodeGpus& gpus) {
-    const NodeRow& node = state.node(id);
-    GpuStates out;
-    out.allocated = gpus.used;
-    out.reserved = std::min(gpus.total - gpus.used, gpus.claimed);
-    const GpuMilli idle = gpus.free();
-    if (!node.facts.ready || !node.facts.unhealthy.empty()) {
-        out.failed = idle;
-    } else if (node.facts.unschedulable || state.maintenance.is_closed(id)) {
-        out.maintenance = idle;
-    } else if ((node.windows & state.maintenance.calendar().active) != 0) {
-        out.reserved += idle;
-    } else {
-        out.available = idle;
-    }
-    out.failed += whole_gpus(node.facts.gpus_unhealthy);
-    return out;
-}
-
 NodeView view_of(const ClusterState& state, NodeId id) {
     const NodeRow& node = state.node(id);
     NodeView view;
@@ -176,7 +156,8 @@ NodeView view_of(const ClusterState& state, NodeId id) {
     view.gpus_claimed = gpus_claimed_on(state, node);
     view.maintenance = maintenance_of(state, id);
     view.takes_work = takes_work(state, id);
-    view.gpus = states_of(state, id, gpus_of(state, id, view.used, view.excess));
+    const NodeGpus gpus = gpus_of(state, id, view.used, view.excess);
+    view.gpus = states_of(state, id, gpus.total, gpus.used, gpus.claimed);
     for (const PodId pod : node.pods) view.pods.push_back(view_parts::pod_view(state, pod));
     std::sort(view.pods.begin(), view.pods.end(),
               [](const PodView& a, const PodView& b) { return a.facts.key < b.facts.key; });
@@ -241,9 +222,7 @@ std::vector<PoolView> list_pools(Listing& listing) {
         if (!state.tree.pool_exists(id)) continue;
         PoolView& view = out.emplace_back(begin_pool(state, id, work));
         const PoolSum& sum = sums.of(id);
-        const NodeSet& nodes = state.nodes.capacity().nodes_of(id);
-        for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd;
-             slot = nodes.next(slot + 1)) {
+        for (const std::uint32_t slot : state.nodes.capacity().nodes_of(id)) {
             view.nodes.push_back(state.node(NodeId{slot}).facts.name);
         }
         std::sort(view.nodes.begin(), view.nodes.end());

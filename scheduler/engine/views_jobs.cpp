@@ -109,7 +109,7 @@ JobView view_of(const ClusterState& state, JobId id) {
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
         view.pods.push_back(pod_view(state, pod_id));
-        if (!job.record) view.gpus_per_pod = state.pods.shapes().at(pod.shape).gpus;
+        if (!job.record) view.gpus_per_pod = state.shape_of(pod).gpus;
         view.finished_at = std::max(view.finished_at, pod.facts.finished_at);
         tally.add(pod.facts);
     }

@@ -61,7 +61,7 @@ void count_work(const ClusterState& state, const JobRow& job, QueueWork& work) {
     bool runs = false;
     for (const PodId pod_id : job.pods) {
         const PodRow& pod = state.pod(pod_id);
-        const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+        const GpuMilli gpus = state.shape_of(pod).gpus;
         if (pod.bind.state == BindState::claimed) work.gpus_claimed += gpus;
         if (pod.node.exists()) work.gpus_held += gpus;
         if (pod.facts.terminating) continue;

@@ -30,8 +30,7 @@ TurnView::RunTime run_time_of(const ClusterState& state, const JobRow& job, Line
     out.gpus = about.gpus;
     out.gpu_exponent_percent = pool.preemption.gpu_exponent_percent;
     if (out.is_left) {
-        WorkLeft work;
-        out.time = work.time_left(state, about, state.run_times.progress_of(job));
+        out.time = WorkLeft{}.time_left(state, job);
     } else {
         out.time = time_of_log2(line.scores.run_time_log2(state, job.waiting.in_class));
     }

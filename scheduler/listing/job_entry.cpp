@@ -20,7 +20,7 @@ void count(PodsAlike of, JobEntry& entry) {
 }
 
 void add_load(const ClusterState& state, const PodRow& pod, JobLoad& load) {
-    const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+    const GpuMilli gpus = state.shape_of(pod).gpus;
     if (pod.node.exists()) {
         load.gpus_held += gpus;
         const Resources& request = pod.facts.request;
@@ -72,7 +72,7 @@ void EntryReader::add_pods(const ClusterState& state, const JobRow& job, Listing
               entry);
         add_load(state, pod, entry.load);
         if (is_ready(pod.facts)) ++entry.pods_ready;
-        if (!job.record) entry.gpus_per_pod = state.pods.shapes().at(pod.shape).gpus;
+        if (!job.record) entry.gpus_per_pod = state.shape_of(pod).gpus;
         if (pod.facts.terminating) continue;  // its replacement counts
         entry.gpus_of_all += gpus_total(pod.facts.request);
         --missing;

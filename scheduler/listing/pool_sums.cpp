@@ -17,7 +17,7 @@ ByColumn used_on(const ClusterState& state, const NodeRow& node, GpuMilli& claim
     ByColumn used(capacity.columns(), 0);
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
-        const Shape& shape = state.pods.shapes().at(pod.shape);
+        const Shape& shape = state.shape_of(pod);
         if (pod.bind.state == BindState::claimed) {
             claimed += shape.gpus;
             continue;
@@ -38,13 +38,23 @@ GpuMilli whole(const ClusterState& state, const NodeRow& node, Column column, st
         {resource, GpuMilli{amount}, share_offered(node.facts.allocatable, resource)});
 }
 
-// Nominated room counts as reserved as far as its victims have terminated.
-GpuStates states_of(const ClusterState& state, NodeId id, const NodeGlance& gpus) {
+}  // namespace
+
+void GpuStates::add(const GpuStates& other, std::int64_t times) {
+    available += other.available * times;
+    allocated += other.allocated * times;
+    reserved += other.reserved * times;
+    maintenance += other.maintenance * times;
+    failed += other.failed * times;
+}
+
+GpuStates states_of(const ClusterState& state, NodeId id, GpuMilli total, GpuMilli used,
+                    GpuMilli claimed) {
     const NodeRow& node = state.node(id);
     GpuStates out;
-    out.allocated = gpus.used;
-    out.reserved = std::min(gpus.total - gpus.used, gpus.claimed);
-    const GpuMilli idle = std::max(gpus.total - gpus.used - gpus.claimed, GpuMilli{});
+    out.allocated = used;
+    out.reserved = std::min(total - used, claimed);
+    const GpuMilli idle = std::max(total - used - claimed, GpuMilli{});
     if (!node.facts.ready || !node.facts.unhealthy.empty()) {
         out.failed = idle;
     } else if (node.facts.unschedulable || state.maintenance.is_closed(id)) {
@@ -56,16 +66,6 @@ GpuStates states_of(const ClusterState& state, NodeId id, const NodeGlance& gpus
     }
     out.failed += whole_gpus(node.facts.gpus_unhealthy);
     return out;
-}
-
-}  // namespace
-
-void GpuStates::add(const GpuStates& other, std::int64_t times) {
-    available += other.available * times;
-    allocated += other.allocated * times;
-    reserved += other.reserved * times;
-    maintenance += other.maintenance * times;
-    failed += other.failed * times;
 }
 
 bool takes_work(const ClusterState& state, NodeId id) {
@@ -103,7 +103,7 @@ NodeGlance glance_at(const ClusterState& state, NodeId id) {
     } else {
         out.wholly_free = GpuMilli{};
     }
-    out.states = states_of(state, id, out);
+    out.states = states_of(state, id, out.total, out.used, out.claimed);
     return out;
 }
 

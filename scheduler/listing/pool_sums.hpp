@@ -21,6 +21,9 @@ struct GpuStates {
     void add(const GpuStates& other, std::int64_t times = 1);
     friend bool operator==(const GpuStates&, const GpuStates&) = default;
 };
+// Those of a node: what is nominated counts as reserved as far as its victims have terminated.
+GpuStates states_of(const ClusterState& state, NodeId node, GpuMilli total, GpuMilli used,
+                    GpuMilli claimed);
 
 // The contribution of one node to its pool. All amounts are in whole GPUs or fractions of them.
 struct NodeGlance {

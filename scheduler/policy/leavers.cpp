@@ -21,8 +21,8 @@ void Leavers::add(const ClusterState& state, const PodRow& pod) {
     if (!pod.job.exists()) return;
     const JobRow& job = state.job(pod.job);
     if (!job.queue.exists() || job.priority >= kSystemPriority) return;
-    const Shape& shape = state.pods.shapes().at(pod.shape);
-    const Load load{shape.gpus, shape.cpu, shape.memory};
+    const Shape& shape = state.shape_of(pod);
+    const Load load = shape.load();
     by_tenant_[{job.queue, job.tenant}].add(load);
     for (QueueId queue = job.queue; queue.exists(); queue = state.queue(queue).parent) {
         if (queues_.size() <= queue.value()) queues_.resize(queue.value() + 1);

@@ -138,8 +138,8 @@ bool is_owed(const ClusterState& state, const Line& line, QueueId id, const Cont
     const QueueRow& queue = state.queue(id);
     if (held_for_turn(state, line, id) < queue.guaranteed_now()) return true;
     if (queue.models.empty() || queue.is_beyond_guarantee) return false;
-    const Shape& shape = state.pods.shapes().at(ShapeId{next.of->key.ask[2]});  // see ask_of()
-    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    const Shape& shape = state.shape_of(ShapeId{next.of->key.ask[2]});  // see ask_of()
+    const PlacementRules& rules = state.rules_of(shape);
     return std::any_of(queue.models.begin(), queue.models.end(), [&](const ModelHolding& model) {
         const GpuMilli held = model.held - line.leavers.of_model(id, model.limit.model);
         return held < model.limit.guaranteed && shape.gpus > GpuMilli{0} &&

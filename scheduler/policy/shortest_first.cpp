@@ -4,6 +4,7 @@
 
 #include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
+#include "scheduler/base/wide.hpp"
 
 namespace gpuctl {
 namespace {
@@ -15,10 +16,7 @@ constexpr Duration kUnknown{86'400'000};  // neither a limit nor an expected run
 // double: the order of two waiting jobs never changes with time alone.
 std::int64_t waited_less(const ClusterState& state, const JobRow& job) {
     const Duration ageing = state.pool(job.pool).backfill.ageing;
-    constexpr std::int64_t one = 65'536;
-    const std::int64_t ms = std::max<std::int64_t>(ageing.ms(), 1);
-    const std::int64_t since = job.submitted_at.ms();
-    return since / ms * one + since % ms * one / ms;
+    return times_ratio(job.submitted_at.ms(), kLog2One, std::max<std::int64_t>(ageing.ms(), 1));
 }
 
 }  // namespace
@@ -32,11 +30,8 @@ std::int64_t ShortestFirst::predict(const ClusterState& state, const JobRow& job
     } else {
         state.run_times.history().alike(about, kRunsMost, runs_);
     }
-    const auto log2_run = [](Duration run) {
-        return log2_fixed(static_cast<std::uint64_t>(std::max(run, kShortestFelt).ms()));
-    };
-    std::int64_t sum = log2_run(said);
-    for (const Duration run : runs_) sum += log2_run(run);
+    std::int64_t sum = log2_of(said);
+    for (const Duration run : runs_) sum += log2_of(run);
     return sum / static_cast<std::int64_t>(1 + runs_.size());
 }
 
@@ -58,7 +53,7 @@ const ShortestFirst::Kept& ShortestFirst::look_up(const ClusterState& state, Cla
         if (state.run_times.stops_long_for_short(state.queue(row.queue))) {
             score = left_.of_waiting(state, row);
             if (by.mode != PreemptionMode::due) score += waited_less(state, row);
-            left = row.run.time_expected - state.run_times.progress_of(row);
+            left = state.run_times.stated_left(row);
         }
         kept = {of.serial, revision, job, row.pods.size(), by, moves, run_time, score, left};
     }

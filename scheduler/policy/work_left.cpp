@@ -23,31 +23,21 @@ void read_unfinished(const ClusterState& state, const RunTimeQuestion& about, Ru
     for (auto one = jobs.lower_bound({owner, ""});
          one != jobs.end() && one->first.namespace_name == owner; ++one) {
         const Churn& churn = one->second;
-        const bool is_narrow = basis == RunTimeBasis::same_size || basis == RunTimeBasis::same_job;
-        if (churn.done <= Duration{} || (is_narrow && churn.gpus != about.gpus)) continue;
-        if (basis == RunTimeBasis::same_job && churn.limit != about.limit) continue;
-        out.push_back(churn.done);
+        if (churn.done > Duration{} && is_alike(basis, about, churn.gpus, churn.limit))
+            out.push_back(churn.done);
     }
-}
-
-std::int64_t hurry_of(const JobRow& job) {
-    return job.run.nears_wait_target ? kNearTargetLog2 * kLog2One : 0;
 }
 
 }  // namespace
 
-std::int64_t size_log2(const PreemptionPolicy& policy, Duration time, GpuMilli gpus) {
-    const auto ms = static_cast<std::uint64_t>(std::max(time, kShortestFelt).ms());
-    const auto milli = static_cast<std::uint64_t>(std::max<std::int64_t>(gpus.value(), 1));
-    return log2_fixed(ms) + log2_fixed(milli) * policy.gpu_exponent_percent / 100;
+std::int64_t log2_of(Duration time) {
+    return log2_fixed(static_cast<std::uint64_t>(std::max(time, kShortestFelt).ms()));
 }
 
-Duration WorkLeft::time_left(const ClusterState& state, const RunTimeQuestion& about,
-                             Duration done) {
-    if (about.expected > Duration{}) {
-        // After its expected end, a job is assumed to take as long again as it is late.
-        return done < about.expected ? about.expected - done : done - about.expected;
-    }
+Duration WorkLeft::time_left(const ClusterState& state, const JobRow& job) {
+    const RunTimeQuestion about = state.run_times.question_about(job);
+    const Duration done = state.run_times.progress_of(job);
+    if (about.expected > Duration{}) return as_long_again(about.expected - done);
     const Duration likely = curve_of(state, about).least_per_end(done);
     return about.limit > done ? std::min(likely, about.limit - done) : likely;
 }
@@ -56,22 +46,20 @@ const RunTimeCurve& WorkLeft::curve_of(const ClusterState& state, const RunTimeQ
     if (curves_.size() > kCurvesMost) curves_.clear();
     Kept& kept = curves_[{about.owner, about.gpus, about.limit}];
     const std::uint64_t revision = state.run_times.history().revision(about.owner);
-    if (kept.is_read && kept.revision == revision) return kept.curve;
+    if (kept.revision == revision) return kept.curve;
     const RunTimeBasis basis = state.run_times.history().sample(about, kAlikeEnough, runs_);
     unfinished_.clear();
     if (!runs_.empty()) read_unfinished(state, about, basis, unfinished_);
     kept.curve.read(runs_, unfinished_);
     kept.revision = revision;
-    kept.is_read = true;
     return kept.curve;
 }
 
 // The run time is rounded to the steps that distinguish classes: equal jobs have equal due times.
 std::int64_t WorkLeft::due_ms(const ClusterState& state, const JobRow& job) {
-    const RunTimeQuestion about = state.run_times.question_about(job);
-    const Duration done = state.run_times.progress_of(job);
-    const Duration whole = about.expected > Duration{} ? WaitingJobs::rounded_up(about.expected)
-                                                       : done + time_left(state, about, done);
+    const Duration whole = job.run.time_expected > Duration{}
+                               ? WaitingJobs::rounded_up(job.run.time_expected)
+                               : state.run_times.progress_of(job) + time_left(state, job);
     const Instant came = planted(PlantedBug::due_by_length_alone) ? Instant{} : job.submitted_at;
     return came.ms() + allowed_ms(state, job, whole);
 }
@@ -79,7 +67,7 @@ std::int64_t WorkLeft::due_ms(const ClusterState& state, const JobRow& job) {
 Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
     const auto late = state.run_times.late_from(job.pool);
     if (!late || job.run.time_expected <= Duration{}) return {};
-    const Duration left = job.run.time_expected - state.run_times.progress_of(job);
+    const Duration left = state.run_times.stated_left(job);
     const Duration restart = state.pod(job.pods.front()).facts.restart_cost;
     if (left <= Duration{}) return {};
     const Duration spare = left + restart * 4 - Duration{late->ms() / 64 * 63};
@@ -91,28 +79,24 @@ Duration WorkLeft::goes_on_for(const ClusterState& state, const JobRow& job) {
 // does not.
 std::optional<Instant> WorkLeft::begin_by(const ClusterState& state, const JobRow& job) {
     const auto late = state.run_times.late_from(job.pool);
-    const Duration left = job.run.time_expected - state.run_times.progress_of(job);
+    const Duration left = state.run_times.stated_left(job);
     if (!late || left <= Duration{}) return std::nullopt;
     if (left >= *late) return state.now();
     const std::int64_t percent = state.pool(job.pool).preemption.makespan_percent;
     return state.now() + Duration{(*late - left).ms() / std::max<std::int64_t>(percent, 1) * 100};
 }
 
-std::int64_t WorkLeft::of_running(const ClusterState& state, const JobRow& job, Duration cost) {
+std::int64_t WorkLeft::key(const ClusterState& state, const JobRow& job, Duration cost,
+                           bool is_rounded) {
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
     if (policy.mode == PreemptionMode::due) return due_ms(state, job) - cost.ms();
-    const RunTimeQuestion about = state.run_times.question_about(job);
-    const Duration left = time_left(state, about, state.run_times.progress_of(job));
-    return size_log2(policy, left - cost, about.gpus) - hurry_of(job);
-}
-
-std::int64_t WorkLeft::of_waiting(const ClusterState& state, const JobRow& job) {
-    const PreemptionPolicy& policy = state.pool(job.pool).preemption;
-    if (policy.mode == PreemptionMode::due) return due_ms(state, job);
-    const RunTimeQuestion about = state.run_times.question_about(job);
-    Duration time = time_left(state, about, state.run_times.progress_of(job));
-    if (about.expected > Duration{}) time = WaitingJobs::rounded_up(time);
-    return size_log2(policy, time, about.gpus) - hurry_of(job);
+    Duration time = time_left(state, job);
+    if (is_rounded && job.run.time_expected > Duration{}) time = WaitingJobs::rounded_up(time);
+    const std::int64_t gpus = state.run_times.question_about(job).gpus.value();
+    const std::int64_t gpus_log2 =
+        log2_fixed(static_cast<std::uint64_t>(std::max<std::int64_t>(gpus, 1)));
+    const std::int64_t hurry = job.run.nears_wait_target ? kNearTargetLog2 * kLog2One : 0;
+    return log2_of(time - cost) + gpus_log2 * policy.gpu_exponent_percent / 100 - hurry;
 }
 
 }  // namespace gpuctl

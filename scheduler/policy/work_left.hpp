@@ -20,16 +20,22 @@
 namespace gpuctl {
 
 inline constexpr Duration kShortestFelt{10'000};  // shorter times make no difference to users
+// log2 of a time in ms, in units of 1/65536.
+std::int64_t log2_of(Duration time);
 
 class WorkLeft {
 public:
-    // For a waiting job. Jobs of one class have the same value: stated run times are rounded up to
-    // the steps that distinguish classes.
-    std::int64_t of_waiting(const ClusterState& state, const JobRow& job);
-    // For a running job, with this cost of a preemption.
-    std::int64_t of_running(const ClusterState& state, const JobRow& job, Duration cost);
-    // The time alone of a job with this progress.
-    Duration time_left(const ClusterState& state, const RunTimeQuestion& about, Duration done);
+    // The size or the due time of a waiting job. Jobs of one class have the same value: stated run
+    // times are rounded up to the steps that distinguish classes.
+    std::int64_t of_waiting(const ClusterState& state, const JobRow& job) {
+        return key(state, job, Duration{}, true);
+    }
+    // The same for a running job, less this cost of a preemption.
+    std::int64_t of_running(const ClusterState& state, const JobRow& job, Duration cost) {
+        return key(state, job, cost, false);
+    }
+    // The remaining time alone.
+    Duration time_left(const ClusterState& state, const JobRow& job);
     // When it must begin, or it would run alone after all other work: if no job comes or goes and
     // all GPUs are busy until then; absent: never.
     static std::optional<Instant> begin_by(const ClusterState& state, const JobRow& job);
@@ -39,20 +45,17 @@ public:
     static Duration goes_on_for(const ClusterState& state, const JobRow& job);
 
 private:
+    std::int64_t key(const ClusterState& state, const JobRow& job, Duration cost, bool is_rounded);
     std::int64_t due_ms(const ClusterState& state, const JobRow& job);
     const RunTimeCurve& curve_of(const ClusterState& state, const RunTimeQuestion& about);
 
     struct Kept {
-        bool is_read = false;
-        std::uint64_t revision = 0;
+        std::optional<std::uint64_t> revision;  // of the owner's history; absent: not read
         RunTimeCurve curve;
     };
     std::map<std::tuple<TenantId, GpuMilli, Duration>, Kept> curves_;  // caches only
     std::vector<Duration> runs_;                                       // buffers
     std::vector<Duration> unfinished_;
 };
-
-// The one factor of all sizes: time times GPUs to the pool's power.
-std::int64_t size_log2(const PreemptionPolicy& policy, Duration time, GpuMilli gpus);
 
 }  // namespace gpuctl

@@ -47,6 +47,13 @@ public:
     [[nodiscard]] const Policy& policy() const { return session.policy(); }
     [[nodiscard]] const NodeRow& node(NodeId id) const { return nodes.rows()[id.value()]; }
     [[nodiscard]] const PodRow& pod(PodId id) const { return pods.rows()[id.value()]; }
+    // What the pod requests, and which nodes it may use.
+    [[nodiscard]] const Shape& shape_of(ShapeId id) const { return pods.shapes().at(id); }
+    [[nodiscard]] const Shape& shape_of(const PodRow& pod) const { return shape_of(pod.shape); }
+    [[nodiscard]] const Shape& shape_of(PodId id) const { return shape_of(pod(id)); }
+    [[nodiscard]] const PlacementRules& rules_of(const Shape& shape) const {
+        return pods.shapes().constraint(shape.constraint).rules;
+    }
     [[nodiscard]] const JobRow& job(JobId id) const { return jobs.rows()[id.value()]; }
     [[nodiscard]] const PoolRow& pool(PoolId id) const { return tree.pool_rows()[id.value()]; }
     [[nodiscard]] const QueueRow& queue(QueueId id) const { return tree.queue_rows()[id.value()]; }

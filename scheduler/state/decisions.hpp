@@ -55,6 +55,10 @@ struct Readiness {
     // Of an elastic job: ranks beyond all that it has. They are placed when no job waits that could
     // use the room, and are not among `pods`.
     std::vector<PodId> further;
+
+    [[nodiscard]] bool can_be_tried() const { return hold == Reason::none && !pods.empty(); }
+    // That start together at its turn.
+    [[nodiscard]] std::int64_t ranks_at_once() const { return all_or_nothing ? ranks_needed : 1; }
 };
 
 }  // namespace gpuctl

@@ -41,7 +41,7 @@ std::vector<Holder> holders(const Question& question) {
             const PodRow& pod = state.pod(pod_id);
             holder.uids_all.push_back(pod.facts.uid);
             if (!pod.node.exists()) continue;
-            holder.gpus += state.pods.shapes().at(pod.shape).gpus;
+            holder.gpus += state.shape_of(pod).gpus;
             holder.uids.push_back(pod.facts.uid);
         }
         if (!holder.uids.empty()) out.push_back(std::move(holder));
@@ -57,7 +57,7 @@ std::vector<const NodeFacts*> model_nodes(const Question& question) {
     const ClusterState& state = *question.state();
     const PodFacts* pod = question.first_waiting();
     if (pod == nullptr) return {};
-    const Shape& shape = state.pods.shapes().at(state.pod(state.pods.find_pod(pod->uid)).shape);
+    const Shape& shape = state.shape_of(state.pods.find_pod(pod->uid));
     const auto kind = [](const NodeFacts& node) {
         return std::tuple{gpus_total(node.allocatable), node.gpu_model};
     };

@@ -17,7 +17,7 @@ Load asked(const ClusterState& state, const Readiness& ready) {
         ready.all_or_nothing ? static_cast<std::size_t>(ready.ranks_needed) : 1;
     Load load;
     for (std::size_t i = 0; i < std::min(pods, ready.pods.size()); ++i) {
-        const Shape& shape = state.pods.shapes().at(state.pod(ready.pods[i]).shape);
+        const Shape& shape = state.shape_of(ready.pods[i]);
         load.gpus += shape.gpus;
         load.cpu += shape.cpu;
         load.memory += shape.memory;
@@ -38,7 +38,7 @@ public:
             const JobRow& job = state_.job(id);
             if (key == own_.key || !lies_under(job)) continue;
             state_.waiting.read_readiness(id, ready);
-            if (ready.hold == Reason::none && !ready.pods.empty()) sum += of(job, ready);
+            if (ready.can_be_tried()) sum += of(job, ready);
         }
         return sum;
     }
@@ -138,8 +138,8 @@ std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId id) {
     const JobRow& job = state.job(id);
     Readiness ready;
     state.waiting.read_readiness(id, ready);
-    const bool can_be_limited = ready.hold == Reason::none && !ready.pods.empty() &&
-                                job.queue.exists() && job.priority < kSystemPriority;
+    const bool can_be_limited =
+        ready.can_be_tried() && job.queue.exists() && job.priority < kSystemPriority;
     std::vector<LimitInWay> out;
     if (!can_be_limited) return out;
     // Reservations for other queues cannot be raised, but evictions may make room in them: a trial

@@ -167,8 +167,8 @@ std::optional<Remedy> try_jobs_move(Question& question) {
     const ClusterState& state = *question.state();
     Readiness ready;
     state.waiting.read_readiness(question.id(), ready);
-    if (!ready.waits || ready.hold != Reason::none || ready.pods.empty()) return std::nullopt;
-    const auto needed = static_cast<std::size_t>(ready.all_or_nothing ? ready.ranks_needed : 1);
+    if (!ready.waits || !ready.can_be_tried()) return std::nullopt;
+    const auto needed = static_cast<std::size_t>(ready.ranks_at_once());
     ready.pods.resize(std::min(ready.pods.size(), needed));
     question.note_look();
     std::optional<std::vector<MovedJob>> found;

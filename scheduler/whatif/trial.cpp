@@ -21,7 +21,7 @@ struct Agree {
     void note_stop(PodId id, bool job_goes_on) const {
         const PodRow& pod = state.pod(id);
         if (!pod.node.exists()) return;
-        const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+        const GpuMilli gpus = state.shape_of(pod).gpus;
         stopped.push_back({state.job(pod.job).key, pod.facts.key.name, gpus,
                            lost_gpu_ms(pod.facts, gpus, state.now()), job_goes_on});
     }

@@ -33,8 +33,7 @@ std::vector<const JobEntry*> jobs_on_nodes_of(const Listing& listing, const std:
     if (known == state.tree.pools_by_name().end()) return out;
     const NameId name = listing.names().names.find(pool);
     std::vector<bool> is_seen;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(known->second);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(known->second)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const JobId job = state.pod(id).job;
             if (!job.exists() || !holds_node(state, id)) continue;

@@ -12,33 +12,36 @@ constexpr Duration kNoAgeing = Duration::seconds(365LL * 24 * 3600);
 // gain_percent prevents preemptions that do not pay. This is only a last bound.
 constexpr std::int32_t kEvictionsUnbounded = 1'000;
 
-NamedPolicy throughput() {
-    NamedPolicy policy{"throughput", "mean completion time and makespan"};
+// Orders by run time, and preempts by run time.
+NamedPolicy by_run_time(const char* name, const char* goal, PreemptionMode mode) {
+    NamedPolicy policy{name, goal};
     policy.order = QueueOrder::shortest;
-    policy.backfill.ageing = policy.backfill.patience = kNoAgeing;
-    policy.preemption.mode = PreemptionMode::shortest;
-    policy.preemption.makespan_percent = 98;
+    policy.preemption.mode = mode;
     policy.evictions_per_job_per_hour = kEvictionsUnbounded;
+    return policy;
+}
+
+NamedPolicy throughput() {
+    NamedPolicy policy =
+        by_run_time("throughput", "mean completion time and makespan", PreemptionMode::shortest);
+    policy.backfill.ageing = policy.backfill.patience = kNoAgeing;
+    policy.preemption.makespan_percent = 98;
     return policy;
 }
 
 NamedPolicy fair() {
-    NamedPolicy policy{"fair", "finish-time fairness: no job takes much longer than alone"};
-    policy.order = QueueOrder::shortest;
+    NamedPolicy policy = by_run_time(
+        "fair", "finish-time fairness: no job takes much longer than alone", PreemptionMode::due);
     policy.backfill.ageing = policy.backfill.patience = kNoAgeing;
-    policy.preemption.mode = PreemptionMode::due;
     policy.preemption.makespan_percent = 105;
-    policy.evictions_per_job_per_hour = kEvictionsUnbounded;
     return policy;
 }
 
 NamedPolicy sla() {
-    NamedPolicy policy{"sla", "queues within their guarantee start in minutes"};
-    policy.order = QueueOrder::shortest;
-    policy.preemption.mode = PreemptionMode::shortest;
+    NamedPolicy policy = by_run_time("sla", "queues within their guarantee start in minutes",
+                                     PreemptionMode::shortest);
     policy.preemption.guarantees = GuaranteeRule::when_demand_fits;
     policy.preemption.wait_target = Duration::seconds(1'800);
-    policy.evictions_per_job_per_hour = kEvictionsUnbounded;
     return policy;
 }
 

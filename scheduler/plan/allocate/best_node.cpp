@@ -59,9 +59,7 @@ BestNode::Tree& BestNode::tree_of(PoolId pool, ShapeId id, std::uint64_t serial,
 void BestNode::build(Tree& tree, const Judge& judge, std::size_t slots) {
     tree.leaves = std::bit_ceil(static_cast<std::uint32_t>(std::max<std::size_t>(slots, 1)));
     tree.costs.assign(2 * std::size_t{tree.leaves}, Fragmentation::kDoesNotFit);
-    const NodeSet& nodes = judge.capacity.nodes_of(judge.pool);
-    for (std::uint32_t slot = nodes.next_common(judge.eligible, 0); slot != NodeSet::kEnd;
-         slot = nodes.next_common(judge.eligible, slot + 1)) {
+    for (const std::uint32_t slot : judge.capacity.nodes_of(judge.pool).common(judge.eligible)) {
         tree.costs[tree.leaves + slot] = judge(slot);
     }
     for (std::size_t n = tree.leaves; n-- > 1;) {
@@ -81,7 +79,7 @@ void BestNode::set(Tree& tree, std::uint32_t slot, std::int64_t cost) {
 
 NodeId BestNode::of(const ClusterState& state, const Capacity& capacity, const NodeSet& eligible,
                     const Fragmentation& fragmentation, PoolId pool, ShapeId id) {
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     Tree& tree = tree_of(pool, id, shape.serial, capacity.slots());
     const Judge judge{capacity, eligible, fragmentation, pool, shape};
     const std::uint64_t version = fragmentation.version(pool, shape);

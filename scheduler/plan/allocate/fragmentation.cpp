@@ -80,7 +80,7 @@ void Fragmentation::look_at(const ClusterState& state, const Capacity& capacity,
 std::int64_t Fragmentation::median_beside(const ClusterState& state, const NodeSet& nodes,
                                           const Capacity& capacity, Column column) {
     nodes_.clear();
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : nodes) {
         const Resources& has = state.node(NodeId{slot}).facts.allocatable;
         const std::int64_t gpus = whole_gpus_floor(gpus_total(has));
         if (gpus > 0) nodes_.push_back({capacity.allocatable(column, slot) / gpus, gpus, slot});

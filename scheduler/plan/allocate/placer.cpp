@@ -73,8 +73,7 @@ NodeId Placer::tightest(const ClusterState& state, const Capacity& capacity, Poo
     for (int bucket = Capacity::bucket_of(kind, amount) + too_high; bucket < Capacity::kBuckets;
          ++bucket) {
         const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : nodes.common(eligible)) {
             if (is_avoided(state, slot)) continue;
             if (capacity.fitting(slot, shape.needs, ranks) == ranks) return NodeId{slot};
         }
@@ -104,8 +103,7 @@ NodeId Placer::beside_gpus(const Capacity& capacity, PoolId pool, const Shape& s
     if (buckets == nullptr) return NodeId::none();
     int misses = 0;
     for (const NodeSet& nodes : *buckets) {
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : nodes.common(eligible)) {
             if (capacity.fitting(slot, shape.needs, ranks) == ranks) return NodeId{slot};
             if (++misses == kMissesMax) return NodeId::none();
         }
@@ -124,8 +122,7 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
     NodeId best;
     for (int bucket = Capacity::kBuckets; bucket-- > 0;) {
         const NodeSet& nodes = (*buckets)[static_cast<std::size_t>(bucket)];
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : nodes.common(eligible)) {
             const std::int64_t here = capacity.fitting(slot, shape.needs, ranks);
             if (here <= fitting || is_avoided(state, slot)) continue;
             fitting = here;
@@ -142,7 +139,7 @@ NodeId Placer::roomiest(const ClusterState& state, const Capacity& capacity, Poo
 
 Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, PoolId pool,
                           ShapeId id) {
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     const NodeSet& eligible = allowed(state, shape);
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind == ColumnKind::cpu && !capacity.has_gpus()) {
@@ -157,15 +154,13 @@ Placer::Spot Placer::best(const ClusterState& state, const Capacity& capacity, P
 
 NodeId Placer::cheapest(const ClusterState& state, const Capacity& capacity, PoolId pool,
                         ShapeId id) {
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     const NodeSet& eligible = allowed(state, shape);
     const bool is_narrowed = is_scoped_ || barred_ || !avoided_.empty() || !only_model_.empty();
     if (!is_narrowed) return best_node_.of(state, capacity, eligible, fragmentation_, pool, id);
     NodeId node;
     std::int64_t least = Fragmentation::kDoesNotFit;
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-         slot = nodes.next_common(eligible, slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool).common(eligible)) {
         if (is_avoided(state, slot)) continue;
         const std::int64_t cost = fragmentation_.cost(capacity, pool, slot, shape);
         if (cost >= least) continue;
@@ -185,8 +180,8 @@ void Placer::sort_by_size(const ClusterState& state, const std::vector<PodId>& p
     std::stable_sort(order_.begin(), order_.end(), [&state](PodId a, PodId b) {
         const PodFacts& x = state.pod(a).facts;
         const PodFacts& y = state.pod(b).facts;
-        const Shape& left = state.pods.shapes().at(state.pod(a).shape);
-        const Shape& right = state.pods.shapes().at(state.pod(b).shape);
+        const Shape& left = state.shape_of(a);
+        const Shape& right = state.shape_of(b);
         return std::tie(right.gpus, right.cpu, right.memory, x.request, x.rules) <
                std::tie(left.gpus, left.cpu, left.memory, y.request, y.rules);
     });
@@ -222,7 +217,7 @@ std::int64_t Placer::take_while_cheap(const Capacity& capacity, Transaction& att
 // Ranks without GPUs are packed like others, but without stranding GPUs.
 bool Placer::place_ranks(const ClusterState& state, const Capacity& capacity, PoolId pool,
                          Transaction& attempt, ShapeId id, std::int64_t ranks) {
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     const bool may_strand =
         capacity.kind(shape.index_column) == ColumnKind::cpu && capacity.has_gpus();
     if (may_strand) fragmentation_.look_at(state, capacity, pool);
@@ -264,7 +259,7 @@ bool Placer::search(const ClusterState& state, Capacity& capacity, PoolId pool,
                     Transaction& attempt, std::size_t next, std::int64_t& steps_left) {
     if (next == order_.size()) return true;
     const ShapeId shape_id = state.pod(order_[next]).shape;
-    const Shape& shape = state.pods.shapes().at(shape_id);
+    const Shape& shape = state.shape_of(shape_id);
     const bool same_as_before = next > 0 && state.pod(order_[next - 1]).shape == shape_id;
     // Pods of one shape are interchangeable: their nodes are in ascending order only.
     std::uint32_t slot = same_as_before ? chosen_[next - 1].node.value() : 0;
@@ -308,8 +303,8 @@ bool Placer::place_now(const ClusterState& state, Capacity& capacity, PoolId poo
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
     out.clear();
     const ShapeId shape = state.pod(pods.front()).shape;
-    wish_ = planted(PlantedBug::any_rack_will_do) ? TopologyRules{}
-                                                  : state.pods.shapes().at(shape).topology;
+    wish_ =
+        planted(PlantedBug::any_rack_will_do) ? TopologyRules{} : state.shape_of(shape).topology;
     if (wish_.any()) return place_in_domains(state, capacity, pool, pods, out);
     if (pods.size() == 1) {
         const Spot spot = best(state, capacity, pool, shape);

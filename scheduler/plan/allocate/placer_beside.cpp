@@ -8,7 +8,7 @@ namespace gpuctl {
 bool Placer::keeps_topology(const ClusterState& state, PodId pod, NodeId node) {
     const std::string& model = state.node(node).facts.gpu_model;
     if (!is_model_among(state.gangs.models_of_gang(pod), model)) return false;
-    wish_ = state.pods.shapes().at(state.pod(pod).shape).topology;
+    wish_ = state.shape_of(pod).topology;
     if (!wish_.any()) return true;
     const Capacity& capacity = state.nodes.capacity();
     state.gangs.read_anchors(state.job(state.pod(pod).job), anchors_);
@@ -34,7 +34,7 @@ Placer::Spot Placer::best_beside(const ClusterState& state, const Capacity& capa
         return !is_taken(capacity, slot) && (!beside || is_beside(slot));
     };
     if (is_right(anywhere.node.value(), has_company)) return anywhere;
-    const Shape& shape = state.pods.shapes().at(id);
+    const Shape& shape = state.shape_of(id);
     const NodeSet& eligible = allowed(state, shape);
     const NodeSet& nodes = capacity.nodes_of(pool);
     for (const bool beside : {true, false}) {
@@ -42,8 +42,7 @@ Placer::Spot Placer::best_beside(const ClusterState& state, const Capacity& capa
         if (!beside && has_company && wish_.required != TopologyLevel::none) break;
         std::int64_t least = Fragmentation::kDoesNotFit;
         NodeId node;
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : nodes.common(eligible)) {
             if (!is_right(slot, beside) || is_avoided(state, slot)) continue;
             const std::int64_t cost = fragmentation_.cost(capacity, pool, slot, shape);
             if (cost >= least) continue;

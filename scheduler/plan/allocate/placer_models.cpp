@@ -11,8 +11,8 @@ namespace gpuctl {
 
 bool Placer::place_all(const ClusterState& state, Capacity& capacity, PoolId pool,
                        const std::vector<PodId>& pods, std::vector<Placement>& out) {
-    const Shape& shape = state.pods.shapes().at(state.pod(pods.front()).shape);
-    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    const Shape& shape = state.shape_of(pods.front());
+    const PlacementRules& rules = state.rules_of(shape);
     if (!rules.takes_several_models() || planted(PlantedBug::ignore_model_preference)) {
         return place_now(state, capacity, pool, pods, out);
     }

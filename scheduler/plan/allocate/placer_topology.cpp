@@ -146,9 +146,8 @@ bool Placer::place_in_domains(const ClusterState& state, Capacity& capacity, Poo
     Transaction attempt{capacity, log_};
     std::int64_t steps_left = kSearchStepsMax;
     const auto place = [&] {
-        return uniform
-                   ? place_together(state, capacity, pool, attempt, state.pods.shapes().at(first))
-                   : place_mixed(state, capacity, pool, attempt, steps_left);
+        return uniform ? place_together(state, capacity, pool, attempt, state.shape_of(first))
+                       : place_mixed(state, capacity, pool, attempt, steps_left);
     };
     bool placed = place();
     if (!placed && wish_.preferred != TopologyLevel::none && wish_.spread != TopologyLevel::none) {
@@ -196,9 +195,7 @@ void Placer::survey_rooms(const ClusterState& state, const Capacity& capacity, P
         }
         return;
     }
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-         slot = nodes.next_common(eligible, slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool).common(eligible)) {
         look(slot);
     }
 }
@@ -363,8 +360,7 @@ bool Placer::place_apart(const ClusterState& state, const Capacity& capacity, Po
     const NodeSet& nodes = allowed(state, shape);
     for (const NodeSet& bucket : *buckets) {
         // A node that takes a rank may leave its bucket: it is looked up again each time.
-        for (std::uint32_t slot = bucket.next_common(nodes, 0); slot != NodeSet::kEnd;
-             slot = bucket.next_common(nodes, slot + 1)) {
+        for (const std::uint32_t slot : bucket.common(nodes)) {
             if (is_avoided(state, slot) || is_taken(capacity, slot)) continue;
             if (capacity.fitting(slot, shape.needs, 1) == 0) continue;
             take_ranks(capacity, attempt, NodeId{slot}, shape, 1);

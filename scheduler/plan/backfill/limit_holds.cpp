@@ -101,8 +101,7 @@ void LimitHolds::read(const ClusterState& state, Hold& hold, JobId job,
     }
     out.models_beside += read_models_kept(state, hold, job, pods, models);
     for (const PodId pod : pods) trial_.add_to_come(state, pod, -1);
-    visit_limits(
-        state, head, hold.ask, [&](const LimitHit&) { return !(out.is_out = true); }, &trial_);
+    if (!is_within_limits(state, head, hold.ask, &trial_)) out.is_out = true;
 }
 
 // The head's nodes have this model, or no other model is left to it then.
@@ -111,9 +110,7 @@ bool LimitHolds::needs_model(const ClusterState& state, const Hold& hold,
     if (hold.is_promised) return is_model_among(hold.models, model);
     const JobRow& head = state.job(hold.head);
     std::vector<std::string_view> barred{model};
-    visit_model_limits(
-        state, head, hold.ask, [&barred](const LimitHit& hit) { barred.push_back(hit.model); },
-        &trial_);
+    add_barred_models(state, head, hold.ask, &trial_, barred);
     return !limits::leaves_other_models(state, head, barred);
 }
 
@@ -147,7 +144,7 @@ std::size_t LimitHolds::read_models_kept(const ClusterState& state, const Hold& 
 void LimitHolds::work_out(const ClusterState& state, Hold& hold) {
     hold.answer = Answer::nothing;
     state.waiting.read_readiness(hold.head, ready_);
-    if (ready_.hold != Reason::none || ready_.pods.empty()) return;
+    if (!ready_.can_be_tried()) return;
     ready_.pods.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
     hold.ask = load_of(state, ready_.pods);
     find_what_counts(state, hold);

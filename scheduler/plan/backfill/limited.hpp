@@ -1,14 +1,32 @@
 #pragma once
-// Whether a limit blocks a larger usage, independent of free room.
+// Whether limits block a larger usage, independent of free room. With a relief: as if the pods of
+// the relief were gone.
+
+#include <string_view>
+#include <vector>
 
 #include "scheduler/state/accounts/limits.hpp"
 
 namespace gpuctl {
 
+// Limits of single GPU models are left out.
+inline bool is_within_limits(const ClusterState& state, const JobRow& job, const Load& ask,
+                             const Relief* relief) {
+    bool within = true;
+    visit_limits(state, job, ask, [&](const LimitHit&) { return within = false; }, relief);
+    return within;
+}
+
+// Adds the GPU models that its queues may not hold more of.
+inline void add_barred_models(const ClusterState& state, const JobRow& job, const Load& ask,
+                              const Relief* relief, std::vector<std::string_view>& out) {
+    visit_model_limits(
+        state, job, ask, [&](const LimitHit& hit) { out.push_back(hit.model); }, relief);
+}
+
 inline bool is_limited(const ClusterState& state, const JobRow& job, const Load& ask,
                        const Relief* relief = nullptr) {
-    bool is_hit = false;
-    visit_limits(state, job, ask, [&](const LimitHit&) { return !(is_hit = true); }, relief);
+    bool is_hit = !is_within_limits(state, job, ask, relief);
     visit_model_limits(
         state, job, ask, [&](const LimitHit& hit) { is_hit = is_hit || !hit.leaves_others; },
         relief);

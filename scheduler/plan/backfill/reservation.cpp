@@ -21,9 +21,7 @@ public:
     Fitting(const ClusterState& state, const Capacity& capacity, const NodeSet& eligible,
             PoolId pool, const Shape& shape, std::int64_t ranks)
         : capacity_(capacity), eligible_(eligible), shape_(shape), ranks_(ranks) {
-        const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-        for (std::uint32_t slot = nodes.next_common(eligible, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(eligible, slot + 1)) {
+        for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool).common(eligible)) {
             change(slot, on(slot));
             if (all()) break;  // more on a node that it holds already changes nothing
         }
@@ -90,8 +88,7 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
     }
     shapes_.clear();
     shapes_.push_back(pods.size());
-    for (const PodId pod : pods)
-        shapes_.push_back(state.pods.shapes().at(state.pod(pod).shape).serial);
+    for (const PodId pod : pods) shapes_.push_back(state.shape_of(pod).serial);
     if (state.maintenance
             .has_windows()) {  // the time it needs before a window is part of the question
         stay_ = state.maintenance.stay_of(state.job(state.pod(pods.front()).job), pods);
@@ -101,7 +98,7 @@ const Reservation::Answer* Reservation::known_answer(const ClusterState& state,
         shapes_.push_back(static_cast<std::uint64_t>(stay_.least));
         shapes_.push_back(stay_.own);
     }
-    if (state.pods.shapes().at(state.pod(pods.front()).shape).topology.any()) {
+    if (state.shape_of(pods.front()).topology.any()) {
         // The nodes of the job's other pods are part of the question.
         std::vector<NodeId> anchors;
         state.gangs.read_anchors(state.job(state.pod(pods.front()).job), anchors);
@@ -132,7 +129,7 @@ bool Reservation::search(const Overlay& overlay, Placer& placer, PoolId pool,
     Transaction attempt{capacity, log_};
     if (!release_until_it_fits(overlay, placer, pool, pods, attempt)) return false;
     for (const Placement& placement : round_) {
-        const Shape& shape = state.pods.shapes().at(state.pod(placement.pod).shape);
+        const Shape& shape = state.shape_of(placement.pod);
         attempt.take(placement.node.value(), shape.needs, 1, placement.device);
     }
     note_left(state, capacity);
@@ -155,7 +152,7 @@ bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, 
     const ShapeId first = state.pod(pods.front()).shape;
     const bool uniform = std::all_of(pods.begin(), pods.end(),
                                      [&](PodId pod) { return state.pod(pod).shape == first; });
-    const Shape& shape = state.pods.shapes().at(first);
+    const Shape& shape = state.shape_of(first);
     int tries_left = kMomentsTriedMost;
     openings_.clear();
     if (state.maintenance.has_windows()) {
@@ -183,7 +180,7 @@ bool Reservation::release_until_it_fits(const Overlay& overlay, Placer& placer, 
             const std::uint32_t slot = pod.node.value();
             if (state.node(pod.node).pool != pool || pod.is_stuck(state.now())) continue;
             const std::int64_t before = fitting.on(slot);
-            attempt.take(slot, state.pods.shapes().at(pod.shape).needs, -1, pod.gpu_device);
+            attempt.take(slot, state.shape_of(pod).needs, -1, pod.gpu_device);
             fitting.changed(slot, before);
             is_news = true;
         }
@@ -201,8 +198,7 @@ bool Reservation::release_the_oldest(const Overlay& overlay, Placer& placer, Poo
                                      Fitting& fitting) {
     const ClusterState& state = overlay.state;
     endless_.clear();
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             if (ends_some_day(pod)) endless_.emplace_back(began_at(pod), id);  // released above
@@ -215,7 +211,7 @@ bool Reservation::release_the_oldest(const Overlay& overlay, Placer& placer, Poo
             const PodRow& pod = state.pod(endless_[i].second);
             const std::uint32_t slot = pod.node.value();
             const std::int64_t before = fitting.on(slot);
-            attempt.take(slot, state.pods.shapes().at(pod.shape).needs, -1, pod.gpu_device);
+            attempt.take(slot, state.shape_of(pod).needs, -1, pod.gpu_device);
             fitting.changed(slot, before);
         }
         if (!fitting.all() || !place_at(overlay, placer, pool, pods, state.now())) continue;
@@ -237,7 +233,7 @@ void Reservation::note_left(const ClusterState& state, const Capacity& capacity)
             left.slot = slot;
             left.amounts.clear();
         }
-        for (const Need& need : state.pods.shapes().at(state.pod(placement.pod).shape).needs) {
+        for (const Need& need : state.shape_of(placement.pod).needs) {
             // An amount does not say which device reserves how much: see Withholding.
             const bool is_part = capacity.kind(need.column) == ColumnKind::gpu_part;
             const Column column = is_part ? capacity.whole_column(need.column) : need.column;
@@ -275,7 +271,7 @@ void Reservation::note_placed(const ClusterState& state, const std::vector<Place
     for (const Placement& placement : round) {
         for (std::size_t i = 0; i < nodes_; ++i) {
             if (left_[i].slot != placement.node.value()) continue;
-            for (const Need& need : state.pods.shapes().at(state.pod(placement.pod).shape).needs) {
+            for (const Need& need : state.shape_of(placement.pod).needs) {
                 for (Need& amount : left_[i].amounts) {
                     if (amount.column == need.column) amount.amount -= need.amount;
                 }

@@ -9,13 +9,12 @@ void ShortWork::open(const ClusterState& state, PoolId pool) {
     total_ = kept_ = held_by_long_ = GpuMilli{};
     if (policy_.short_percent <= 0) return;
     const Capacity& capacity = state.nodes.capacity();
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         total_ += GpuMilli{capacity.gpus_on(slot).total};
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             if (!pod.job.exists() || !state.job(pod.job).run.is_long) continue;
-            held_by_long_ += state.pods.shapes().at(pod.shape).gpus;
+            held_by_long_ += state.shape_of(pod).gpus;
         }
     }
     kept_ = GpuMilli{total_.value() / 100 * policy_.short_percent};

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "scheduler/base/planted.hpp"
+#include "scheduler/plan/allocate/windows_ahead.hpp"
 #include "scheduler/plan/cycle/settle_claim.hpp"
-#include "scheduler/plan/cycle/windows_ahead.hpp"
 #include "scheduler/plan/explain/explain.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 
@@ -36,8 +36,7 @@ void watch_room(Attempt& attempt) {
 // Like any job with pods of this shape: no model is barred for it, and no pods of its own restrict
 // where the next may go.
 bool asks_the_same(const ClusterState& state, const Attempt& attempt, ShapeId shape) {
-    const PlacementRules& rules =
-        state.pods.shapes().constraint(state.pods.shapes().at(shape).constraint).rules;
+    const PlacementRules& rules = state.rules_of(state.shape_of(shape));
     return attempt.barred_models.empty() && !attempt.avoids_windows &&
            (state.job(attempt.job).holding.pods == 0 ||
             !(rules.topology.any() || rules.takes_several_models()));
@@ -162,7 +161,8 @@ AttemptResult JobStarter::attempt(Commit& commit, PoolTurn& turn, ClassId chosen
         refresh(commit, job);
         return {};
     }
-    attempt.avoids_windows = avoid_windows_ahead(state, placer_, job, attempt.ready.pods);
+    attempt.avoids_windows =
+        avoid_windows_ahead(state, placer_, state.job(job), attempt.ready.pods);
     attempt.is_long =
         turn.short_work.is_kept() && turn.short_work.is_long(state, chosen, turn.line.scores);
     attempt.avoids_reservation = is_behind_reservation(state, turn, job, state.now());
@@ -232,7 +232,7 @@ bool JobStarter::place(Commit& commit, PoolTurn& turn, Attempt& attempt, bool al
         commit.mark_long(attempt.job, attempt.is_long);
         for (const Placement& placement : attempt.round) {
             const ShapeId shape = state.pod(placement.pod).shape;
-            if (attempt.is_long) turn.short_work.note_placed(state.pods.shapes().at(shape).gpus);
+            if (attempt.is_long) turn.short_work.note_placed(state.shape_of(shape).gpus);
         }
     }
     if (turn.reservation->exists()) {

@@ -19,11 +19,6 @@ namespace {
 constexpr std::size_t kNodesTriedMost = 32;
 constexpr std::size_t kNodesTriedMostForOne = 256;  // only pods there are examined
 
-Load ask_of(const ClusterState& state, PodId pod) {
-    const Shape& shape = state.pods.shapes().at(state.pod(pod).shape);
-    return {shape.gpus, shape.cpu, shape.memory};
-}
-
 // Nodes and devices of victims, in their order; kNoDevice for pods without a fraction of a GPU.
 struct Places {
     std::map<NodeId, Units> by_node;
@@ -88,6 +83,14 @@ void RoomMaker::spare_reserved_nodes(const ClusterState& state, const RoomReques
     });
 }
 
+void RoomMaker::collect(Commit& commit, const RoomRequest& want, Consent consent,
+                        const std::function<bool(const JobRow&)>& may_stop) {
+    const ClusterState& state = commit.state();
+    find_candidates(state, state.job(want.job).pool, may_stop, candidates_, consent);
+    retry_later(commit, want);
+    spare_reserved_nodes(state, want);
+}
+
 bool RoomMaker::find(const Overlay& overlay, const RoomRequest& want) {
     return search_.find(overlay, want.job, want.pods, candidates_, want.withheld, plan_);
 }
@@ -122,11 +125,8 @@ bool RoomMaker::undo_stranded(Commit& commit, const RoomRequest& want) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(want.job);
     if (!stranded::may_try(state, job)) return false;
-    find_candidates(
-        state, job.pool, [&](const JobRow& other) { return stranded::may_stop(job, other); },
-        candidates_, Consent::not_needed);
-    retry_later(commit, want);
-    spare_reserved_nodes(state, want);
+    collect(commit, want, Consent::not_needed,
+            [&](const JobRow& other) { return stranded::may_stop(job, other); });
     if (candidates_.units.empty() || !find(commit.overlay(), want)) return false;
     for (Victim& victim : plan_.victims) {
         victim.why = stranded::why(state, job, state.job(state.pod(victim.pod).job));
@@ -140,10 +140,8 @@ bool RoomMaker::start_anew(Commit& commit, const RoomRequest& want) {
     const ClusterState& state = commit.state();
     const JobRow& job = state.job(want.job);
     if (want.withheld != nullptr || !stranded::may_start_anew(job)) return false;
-    find_candidates(
-        state, job.pool, [&](const JobRow& other) { return other.key == job.key; }, candidates_,
-        Consent::not_needed);
-    retry_later(commit, want);
+    collect(commit, want, Consent::not_needed,
+            [&](const JobRow& other) { return other.key == job.key; });
     if (candidates_.units.size() != 1) return false;
     const EvictionUnit& own = candidates_.units.front();
     std::vector<PodId> all(own.pods.begin(), own.pods.end());
@@ -183,7 +181,7 @@ bool RoomMaker::take_back(Commit& commit, const RoomRequest& want) {
         const PodRow& pod = state.pod(victim.pod);
         const bool is_gang = state.gangs.gang_of(state.job(pod.job)).has_value();
         const bool has_gpus = is_gang ? state.job(pod.job).holding.gpus > GpuMilli{}
-                                      : state.pods.shapes().at(pod.shape).gpus > GpuMilli{};
+                                      : state.shape_of(pod).gpus > GpuMilli{};
         if (!has_gpus) victim.why = in_the_way::why(state, job, want.pods, pod.node);
     }
     return true;
@@ -215,7 +213,7 @@ bool RoomMaker::search_lent(const Overlay& overlay, const RoomRequest& want) {
     const RoomOnceGone room{state, job.pool, candidates_, want.pods};
     const bool is_one = want.pods.size() == 1;
     const bool needs_here_only =
-        is_one && !is_limited_somewhere(state, job, ask_of(state, want.pods.front()));
+        is_one && !is_limited_somewhere(state, job, state.shape_of(want.pods.front()).load());
     std::size_t tries = 0;
     for (const auto& [place, here] : places.by_device) {
         const NodeId node = place.first;
@@ -244,11 +242,8 @@ bool RoomMaker::preempt(Commit& commit, const RoomRequest& want) {
         search_.find_of_lower_priority(commit.overlay(), want.job, want.pods.front(), plan_)) {
         return true;
     }
-    find_candidates(
-        state, job.pool, [&](const JobRow& other) { return preempt::may_stop(job, other); },
-        candidates_, Consent::by_priority);
-    retry_later(commit, want);
-    spare_reserved_nodes(state, want);
+    collect(commit, want, Consent::by_priority,
+            [&](const JobRow& other) { return preempt::may_stop(job, other); });
     return find(commit.overlay(), want);
 }
 

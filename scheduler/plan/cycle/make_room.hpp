@@ -41,6 +41,9 @@ private:
     bool stop_longer(Commit& commit, const RoomRequest& want);
     // Excludes pods on reserved nodes; what terminates there gives no room.
     void spare_reserved_nodes(const ClusterState& state, const RoomRequest& want);
+    // Reads the candidates of the pool that `may_stop` allows.
+    void collect(Commit& commit, const RoomRequest& want, Consent consent,
+                 const std::function<bool(const JobRow&)>& may_stop);
     bool find(const Overlay& overlay, const RoomRequest& want);  // among candidates_
     // Among the candidates, as far as every queue keeps its guarantee.
     bool search_lent(const Overlay& overlay, const RoomRequest& want);

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "scheduler/plan/cycle/windows_ahead.hpp"
+#include "scheduler/plan/allocate/windows_ahead.hpp"
 #include "scheduler/policy/queue_order.hpp"
 
 namespace gpuctl {
@@ -13,11 +13,11 @@ namespace gpuctl {
 bool QuotaHeads::reserve(const Overlay& overlay, PoolTurn& turn, PoolId pool, JobId job) {
     const ClusterState& state = overlay.state;
     state.waiting.read_readiness(job, ready_);
-    if (ready_.hold != Reason::none || ready_.pods.empty()) return false;
+    if (!ready_.can_be_tried()) return false;
     pods_ = ready_.pods;
     pods_.resize(ready_.all_or_nothing ? static_cast<std::size_t>(ready_.ranks_needed) : 1);
     placer_.avoid({});
-    avoid_windows_ahead(state, placer_, job, ready_.pods);
+    avoid_windows_ahead(state, placer_, state.job(job), ready_.pods);
     const bool fits = placer_.place_all(state, overlay.capacity, pool, pods_, round_);
     placer_.keep_outside(std::nullopt);
     if (fits) return turn.quota.add(state, job);

@@ -14,14 +14,13 @@ RefusedShapes::Entry& RefusedShapes::entry(const ClusterState& state, PoolId poo
 bool RefusedShapes::contains(const ClusterState& state, PoolId pool, ShapeId shape,
                              std::int64_t ranks) {
     const Entry& known = entry(state, pool, shape);
-    return known.shape_serial == state.pods.shapes().at(shape).serial &&
+    return known.shape_serial == state.shape_of(shape).serial &&
            (known.gains == state.pool(pool).gains || planted(PlantedBug::refuse_for_ever)) &&
            (ranks >= known.ranks || planted(PlantedBug::refuse_smaller_gangs));
 }
 
 void RefusedShapes::add(const ClusterState& state, PoolId pool, ShapeId shape, std::int64_t ranks) {
-    entry(state, pool, shape) = {state.pods.shapes().at(shape).serial, state.pool(pool).gains,
-                                 ranks};
+    entry(state, pool, shape) = {state.shape_of(shape).serial, state.pool(pool).gains, ranks};
 }
 
 }  // namespace gpuctl

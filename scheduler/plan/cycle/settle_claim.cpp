@@ -15,8 +15,7 @@ bool is_allowed(const ClusterState& state, const JobRow& job,
     Relief own;
     Load ask;
     for (const Placement& one : claimed) {
-        const Shape& shape = state.pods.shapes().at(state.pod(one.pod).shape);
-        ask.add({shape.gpus, shape.cpu, shape.memory});
+        ask.add(state.shape_of(one.pod).load());
         own.add(state, one.pod, 1);
     }
     bool out = true;

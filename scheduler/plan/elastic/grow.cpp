@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "scheduler/base/planted.hpp"
-#include "scheduler/state/accounts/limits.hpp"
+#include "scheduler/plan/backfill/limited.hpp"
 #include "scheduler/state/accounts/quota.hpp"
 
 namespace gpuctl {
@@ -19,8 +19,7 @@ bool anybody_waits(const ClusterState& state, PoolId pool) {
 }
 
 bool anybody_leaves(const ClusterState& state, PoolId pool) {
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         const auto& pods = state.node(NodeId{slot}).pods;
         const bool leaves = std::any_of(pods.begin(), pods.end(),
                                         [&](PodId id) { return state.pod(id).is_leaving(); });
@@ -35,7 +34,7 @@ bool waits_for_quota(const ClusterState& state, ClassId id, Readiness& ready) {
     if ((of.block.limits & ClassBlock::kOfTenant) == 0) return false;
     const JobId job = of.jobs.begin()->job;
     state.waiting.read_readiness(job, ready);
-    if (ready.hold != Reason::none || ready.pods.empty()) return false;
+    if (!ready.can_be_tried()) return false;
     const auto waits = [&](const Load& ask) {
         bool lacks = false;
         bool is_enough = true;
@@ -118,7 +117,6 @@ bool Grower::is_quota_awaited(const ClusterState& state, TenantId tenant) {
 void Grower::find_jobs(const ClusterState& state, PoolId pool) {
     jobs_.clear();
     quota_awaited_.clear();
-    choosing_.clear();
     choices_.clear();
     for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
         const JobRow& job = state.job(id);
@@ -156,12 +154,10 @@ bool Grower::fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, con
         !turn.short_work.has_room_for_long(ask.gpus)) {
         return false;
     }
-    bool within = true;
-    visit_limits(state, job, ask, [&within](const LimitHit&) { return within = false; }, with);
+    const bool within = is_within_limits(state, job, ask, with);
     if (!within && !planted(PlantedBug::grow_past_limits)) return false;
     models_.clear();
-    visit_model_limits(
-        state, job, ask, [this](const LimitHit& hit) { models_.push_back(hit.model); }, with);
+    add_barred_models(state, job, ask, with, models_);
     const JobId id = state.pod(pod_.front()).job;
     const auto heads =
         turn.quota.keeps_out(state, id, pod_, state.now(), models_, LimitHolds::For::growth, with);
@@ -199,7 +195,7 @@ std::int64_t Grower::place_pods(Commit& commit, PoolTurn& turn, Grown& one,
     one.is_full = !commit.place(one.job, placed, false, CyclePlan::PlacedFor::growth);
     if (one.is_full) return 0;
     for (const Placement& placement : placed) {
-        const GpuMilli gpus = state.pods.shapes().at(state.pod(placement.pod).shape).gpus;
+        const GpuMilli gpus = state.shape_of(placement.pod).gpus;
         if (job.run.is_long && turn.short_work.is_kept()) turn.short_work.note_placed(gpus);
     }
     if (turn.reservation->exists()) {
@@ -230,8 +226,8 @@ void Grower::take_back_further(Commit& commit, PoolId pool) {
         const bool is_new = job.elastic.grow_from > state.now() && !ranks.is_ending;
         const bool is_deferred = is_new && is_room_left(state, job);
         std::int32_t kept = ranks.there;
-        for (std::size_t c = 0; c < choosing_.size() && is_room_to_come(state, pool); ++c) {
-            if (choosing_[c].of == i) kept = std::max(kept, choices_[c].aim);
+        for (const SizeChoice& choice : choices_) {
+            if (choice.of == i && is_room_to_come(state, pool)) kept = std::max(kept, choice.aim);
         }
         const bool waits_on = is_deferred || kept > ranks.there;
         if (waits_on) commit.defer_growth(one.job, state.pod(one.further.front()).facts.rank);
@@ -243,6 +239,15 @@ void Grower::take_back_further(Commit& commit, PoolId pool) {
     }
 }
 
+PodId Grower::rank_like(const ClusterState& state, const JobRow& job) {
+    PodId like = job.pods.front();
+    for (const PodId id : job.pods) {
+        const PodRow& pod = state.pod(id);
+        if (pod.bind.state == BindState::bound && !pod.is_surplus) like = id;
+    }
+    return like;
+}
+
 void Grower::find_growing(const ClusterState& state) {
     for (Grown& one : jobs_) {
         const JobRow& job = state.job(one.job);
@@ -250,13 +255,11 @@ void Grower::find_growing(const ClusterState& state) {
         const ElasticRanks ranks = state.elastic.ranks_of(job);
         one.more = 0;
         one.is_full = false;
+        one.like = PodId::none();
         if (!one.further.empty() || !ranks.is_settled || ranks.is_ending || ranks.has_surplus) {
             continue;
         }
-        one.like = job.pods.front();
-        for (const PodId pod : job.pods) {
-            if (state.pod(pod).bind.state == BindState::bound) one.like = pod;
-        }
+        one.like = rank_like(state, job);
         if (one.is_by_gain) continue;  // the size that it was given is its own
         const bool may_grow = elastic.wanted == elastic.size && elastic.wanted == ranks.there &&
                               elastic.grow_from <= state.now() && !elastic.is_paused(state.now());
@@ -264,47 +267,51 @@ void Grower::find_growing(const ClusterState& state) {
     }
 }
 
+bool Grower::Trial::place(JobId job, PodId like, std::int64_t ranks) {
+    const ClusterState& state = overlay_.state;
+    grower_.pod_.assign(static_cast<std::size_t>(ranks), like);
+    if (!grower_.fits(overlay_, turn_, state.job(job), &with_)) return false;
+    for (const Placement& spot : grower_.placed_) {
+        attempt_.take(spot.node.value(), state.shape_of(like).needs, 1, spot.device);
+        with_.add(state, like, -1, spot.node);
+    }
+    return true;
+}
+
+void Grower::Trial::place_ordered(JobId id, PodId like) {
+    const JobRow& job = overlay_.state.job(id);
+    std::int64_t to_come = job.elastic.wanted - overlay_.state.elastic.ranks_of(job).there;
+    while (to_come > 0 && place(id, like, 1)) --to_come;
+}
+
+void Grower::Trial::lift(PodId id) {
+    const PodRow& pod = overlay_.state.pod(id);
+    attempt_.take(pod.node.value(), overlay_.state.shape_of(pod).needs, -1, pod.gpu_device);
+    with_.add(overlay_.state, id, 1);
+}
+
 // More ranks than there are pods: tried on what is left of the room, then requested.
 void Grower::ask_for_more(Commit& commit, PoolTurn& turn) {
     const ClusterState& state = commit.state();
     find_growing(state);
-    std::vector<std::int64_t> grown(jobs_.size());
     {
         const Overlay overlay = commit.overlay();
-        Transaction attempt{overlay.capacity, log_};
-        Relief with;
-        const auto lay_out = [&](const Grown& one) {
-            const JobRow& job = state.job(one.job);
-            pod_.assign(1, one.like);
-            if (!fits(overlay, turn, job, &with)) return false;
-            const Placement& spot = placed_.front();
-            attempt.take(spot.node.value(), state.pods.shapes().at(state.pod(one.like).shape).needs,
-                         1, spot.device);
-            with.add(state, one.like, -1, spot.node);
-            return true;
-        };
-        // The requested size that other jobs do not have yet is theirs.
+        Trial trial{*this, overlay, turn};
         for (const Grown& one : jobs_) {
-            if (!one.like.exists()) continue;
-            const std::int64_t there = state.elastic.ranks_of(state.job(one.job)).there;
-            for (std::int64_t to_come = state.job(one.job).elastic.wanted - there; to_come > 0;
-                 --to_come) {
-                if (!lay_out(one)) break;
-            }
+            if (one.like.exists()) trial.place_ordered(one.job, one.like);
         }
         while (Grown* one = next(state)) {
-            one->is_full = !lay_out(*one);
+            one->is_full = !trial.place(one->job, one->like, 1);
             if (one->is_full) continue;
             --one->more;
             ++one->extra;
-            ++grown[static_cast<std::size_t>(one - jobs_.data())];
+            ++one->asked;
         }
     }
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-        if (grown[i] == 0) continue;
-        const std::int32_t wanted = state.job(jobs_[i].job).elastic.wanted;
-        commit.resize(jobs_[i].job, wanted + static_cast<std::int32_t>(grown[i]),
-                      "room for more ranks is idle");
+    for (const Grown& one : jobs_) {
+        if (one.asked == 0) continue;
+        const std::int32_t wanted = state.job(one.job).elastic.wanted + one.asked;
+        commit.resize(one.job, wanted, "room for more ranks is idle");
     }
 }
 

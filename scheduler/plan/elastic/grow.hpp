@@ -38,11 +38,13 @@ private:
     struct Grown {
         JobId job;
         std::vector<PodId> further;  // that exist and wait, by rank
-        PodId like;                  // a running pod of it
+        PodId like;                  // the rank that further ranks are like; none: it has its size
         std::int64_t extra = 0;      // ranks beyond its minimum
         std::int64_t more = 0;       // that it may still have, or is to have
+        std::int32_t asked = 0;      // ranks for which idle room was found, and no pods exist yet
         bool is_full = false;        // nothing more fits
         bool is_by_gain = false;     // choices_ decides its size
+        bool starts = false;         // it has ranks that only need placement, or will have
     };
     void find_jobs(const ClusterState& state, PoolId pool);
     // The next job to get one more rank; null: none.
@@ -51,24 +53,45 @@ private:
     void take_back_further(Commit& commit, PoolId pool);
     void ask_for_more(Commit& commit, PoolTurn& turn);
     void find_growing(const ClusterState& state);
+    // The last of its bound ranks that stay, or its first.
+    static PodId rank_like(const ClusterState& state, const JobRow& job);
     // True if pod_, or as many more like its first, are within limits and find room, in placed_.
     bool fits(const Overlay& overlay, PoolTurn& turn, const JobRow& job, const Relief* with);
+    // Ranks of elastic jobs of the pool are terminating, and their room is not nominated.
+    static bool is_room_to_come(const ClusterState& state, PoolId pool);
     bool is_quota_awaited(const ClusterState& state, TenantId tenant);
     // Pods in placed_, the first extra ranks of the job. Returns their number; 0: impossible.
     static std::int64_t place_pods(Commit& commit, PoolTurn& turn, Grown& one,
                                    const std::vector<Placement>& placed);
 
-    // --- marginal speedup (grow_by_gain.cpp) ---
-    struct Choice {
-        std::size_t of = 0;  // index in jobs_
-        PodId like;
-        bool starts = false;  // it has extra ranks that only need placement, or will have
+    // Growth that is tried on the columns and undone: most of its pods do not exist yet.
+    class Trial {
+    public:
+        Trial(Grower& grower, const Overlay& overlay, PoolTurn& turn)
+            : grower_(grower),
+              overlay_(overlay),
+              turn_(turn),
+              attempt_(overlay.capacity, grower.log_) {}
+        // Places this many ranks like that one, all or none.
+        bool place(JobId job, PodId like, std::int64_t ranks);
+        // Room for ranks that were ordered and do not exist yet belongs to their job.
+        void place_ordered(JobId job, PodId like);
+        void lift(PodId pod);  // as if it had terminated
+
+    private:
+        Grower& grower_;
+        const Overlay& overlay_;
+        PoolTurn& turn_;
+        Transaction attempt_;
+        Relief with_;
     };
+
+    // --- marginal speedup (grow_by_gain.cpp) ---
     // Returns the number of placed ranks.
     std::int64_t grow_by_gain(Commit& commit, PoolTurn& turn, bool nobody_waits);
     void read_choices(const ClusterState& state, bool nobody_waits);
     void read_choice(const ClusterState& state, std::size_t index, bool may_give);
-    [[nodiscard]] static Column index_column(const ClusterState& state, const Grown& one);
+    [[nodiscard]] JobId job_of(const SizeChoice& choice) const { return jobs_[choice.of].job; }
     [[nodiscard]] GpuMilli room_for_gain(const ClusterState& state, PoolId pool) const;
     // Tries the aims as if the giving jobs had released their ranks; false: some aims are out of
     // reach, and are limited to what was reached.
@@ -79,8 +102,7 @@ private:
     Placer& placer_;
     std::vector<Grown> jobs_;
     std::map<TenantId, bool> quota_awaited_;  // known in this run
-    std::vector<Choice> choosing_;
-    std::vector<SizeChoice> choices_;  // the jobs of choosing_
+    std::vector<SizeChoice> choices_;
     WorkLeft left_;
     std::vector<std::string_view> models_;  // buffers
     std::vector<PodId> pod_;

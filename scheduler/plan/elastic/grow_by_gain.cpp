@@ -19,6 +19,26 @@ std::string times(std::int64_t milli_now, std::int64_t milli_then) {
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " times as fast";
 }
 
+Column index_column(const ClusterState& state, JobId job) {
+    return state.shape_of(state.job(job).pods.front()).index_column;
+}
+
+// A surplus rank whose room is nominated for no job: it goes to the jobs that gain.
+bool is_ceded(const PodRow& pod) {
+    return pod.is_surplus && pod.node.exists() && pod.eviction.beneficiary == ObjectKey{};
+}
+
+std::vector<PodId> ceded_ranks(const ClusterState& state, PoolId pool) {
+    std::vector<PodId> out;
+    for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {
+        if (state.job(id).pool != pool) continue;
+        for (const PodId pod : state.job(id).pods) {
+            if (is_ceded(state.pod(pod))) out.push_back(pod);
+        }
+    }
+    return out;
+}
+
 // "from 4 to 8 ranks it is 1.7 times as fast, and ends 22m sooner"; "with 2 ranks it is as fast as
 // with 3": a size between two listed sizes counts as the smaller
 std::string why_it_gains(const SizeChoice& choice) {
@@ -62,37 +82,25 @@ void Grower::read_choices(const ClusterState& state, bool nobody_waits) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
         Grown& one = jobs_[i];
         if (!one.is_by_gain) continue;
-        const Column column = index_column(state, one);
-        const bool is_alike =
-            choosing_.empty() || index_column(state, jobs_[choosing_.front().of]) == column;
-        one.is_by_gain = is_alike;  // other GPU types are of no use to these jobs
-        if (is_alike) read_choice(state, i, nobody_waits);
+        // Other GPU types are of no use to the jobs that choose already.
+        one.is_by_gain = choices_.empty() || index_column(state, job_of(choices_.front())) ==
+                                                 index_column(state, one.job);
+        if (one.is_by_gain) read_choice(state, i, nobody_waits);
     }
 }
 
-Column Grower::index_column(const ClusterState& state, const Grown& one) {
-    const PodId first = state.job(one.job).pods.front();
-    return state.pods.shapes().at(state.pod(first).shape).index_column;
-}
-
 void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_give) {
-    const Grown& one = jobs_[index];
+    Grown& one = jobs_[index];
     const JobRow& job = state.job(one.job);
     const JobSpec& spec = job.record->spec;
     const ElasticRow& elastic = job.elastic;
     const ElasticRanks ranks = state.elastic.ranks_of(job);
-    Choice how;
-    how.of = index;
-    how.like = job.pods.front();
-    for (const PodId pod : job.pods) {
-        if (state.pod(pod).bind.state == BindState::bound && !state.pod(pod).is_surplus) {
-            how.like = pod;
-        }
-    }
+    one.like = rank_like(state, job);
+    one.starts = !has_started(job.gang.phase()) || !one.further.empty();
     SizeChoice choice = choice_of(state, job, left_);
-    how.starts = !has_started(job.gang.phase()) || !one.further.empty();
+    choice.of = index;
     const bool is_heard = !elastic.is_paused(state.now());
-    if (how.starts) {
+    if (one.starts) {
         const auto made = static_cast<std::int32_t>(one.further.size());
         choice.most = made > 0 ? choice.now + made : spec.replicas_max;
     } else if (elastic.wanted > ranks.there) {  // they are being created
@@ -104,19 +112,16 @@ void Grower::read_choice(const ClusterState& state, std::size_t index, bool may_
         const bool grows = elastic.wanted == elastic.size && elastic.grow_from <= state.now();
         if (grows) choice.most = std::max(choice.now, spec.replicas_max);
     }
-    if (choice.now == 0) return;
-    choosing_.push_back(how);
-    choices_.push_back(choice);
+    if (choice.now > 0) choices_.push_back(choice);
 }
 
 // What these jobs hold, what is idle, and what terminating pods release; jobs that do not state
 // their speed get an even part of that.
 GpuMilli Grower::room_for_gain(const ClusterState& state, PoolId pool) const {
     const Capacity& capacity = state.nodes.capacity();
-    const Column column = index_column(state, jobs_[choosing_.front().of]);
+    const Column column = index_column(state, job_of(choices_.front()));
     std::int64_t idle = 0;
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         const NodeFacts& facts = state.node(NodeId{slot}).facts;
         if (!facts.ready || facts.unschedulable) continue;
         idle += std::max<std::int64_t>(capacity.usable(column, slot), 0);
@@ -127,73 +132,47 @@ GpuMilli Grower::room_for_gain(const ClusterState& state, PoolId pool) const {
         const JobRow& job = state.job(one.job);
         for (const PodId id : job.pods) {
             const PodRow& pod = state.pod(id);
-            const std::int64_t gpus = state.pods.shapes().at(pod.shape).gpus.value();
-            const bool is_going = pod.is_surplus && pod.eviction.beneficiary == ObjectKey{};
-            if (!pod.node.exists()) continue;
-            if (pod.is_surplus ? is_going : one.is_by_gain) held += gpus;
+            const bool is_theirs = one.is_by_gain && pod.node.exists() && !pod.is_surplus;
+            if (is_theirs || is_ceded(pod)) held += state.shape_of(pod).gpus.value();
         }
         if (!one.is_by_gain && job.holding.pods < job.record->spec.replicas_max) ++others;
     }
-    const auto choosing = static_cast<std::int64_t>(choosing_.size());
+    const std::int64_t choosing = std::ssize(choices_);
     return GpuMilli{held + idle * choosing / (choosing + others)};
+}
+
+bool Grower::is_room_to_come(const ClusterState& state, PoolId pool) {
+    return !ceded_ranks(state, pool).empty();
 }
 
 bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
     const ClusterState& state = overlay.state;
-    Transaction attempt{overlay.capacity, log_};
-    Relief with;
-    const auto lift = [&](PodId id) {
-        const PodRow& pod = state.pod(id);
-        const Needs& needs = state.pods.shapes().at(pod.shape).needs;
-        attempt.take(pod.node.value(), needs, -1, pod.gpu_device);
-        with.add(state, id, 1);
-    };
-    const auto lay_out = [&](JobId job, PodId like, std::int64_t ranks) {
-        pod_.assign(static_cast<std::size_t>(ranks), like);
-        if (!fits(overlay, turn, state.job(job), &with)) return false;
-        for (const Placement& spot : placed_) {
-            attempt.take(spot.node.value(), state.pods.shapes().at(state.pod(like).shape).needs, 1,
-                         spot.device);
-            with.add(state, like, -1, spot.node);
-        }
-        return true;
-    };
-    for (const auto& [arrival, id] : state.elastic.elastic_jobs()) {  // terminating already
-        const JobRow& job = state.job(id);
-        for (const PodId pod : job.pods) {
+    Trial trial{*this, overlay, turn};
+    for (const PodId pod : ceded_ranks(state, turn.pool)) trial.lift(pod);
+    for (const SizeChoice& choice : choices_) {
+        if (choice.aim >= choice.now) continue;
+        for (const PodId pod : state.job(job_of(choice)).pods) {
             const PodRow& row = state.pod(pod);
-            const bool is_going = row.is_surplus && row.eviction.beneficiary == ObjectKey{};
-            if (job.pool == turn.pool && is_going && row.node.exists()) lift(pod);
+            const bool goes = row.facts.rank >= choice.aim && !row.is_surplus;
+            if (goes && row.node.exists()) trial.lift(pod);
         }
     }
-    for (std::size_t i = 0; i < choices_.size(); ++i) {
-        if (choices_[i].aim >= choices_[i].now) continue;
-        for (const PodId pod : state.job(jobs_[choosing_[i].of].job).pods) {
-            const PodRow& row = state.pod(pod);
-            const bool goes = row.facts.rank >= choices_[i].aim && !row.is_surplus;
-            if (goes && row.node.exists()) lift(pod);
-        }
-    }
-    // The requested size that other jobs do not have yet is theirs.
     for (const Grown& one : jobs_) {
         const JobRow& job = state.job(one.job);
-        if (!one.further.empty() || !has_started(job.gang.phase())) continue;
-        const std::int64_t to_come = job.elastic.wanted - state.elastic.ranks_of(job).there;
-        for (std::int64_t i = 0; i < to_come; ++i) {
-            if (!lay_out(one.job, job.pods.front(), 1)) break;
+        if (one.further.empty() && has_started(job.gang.phase())) {
+            trial.place_ordered(one.job, job.pods.front());
         }
     }
     bool is_reached = true;
-    for (std::size_t i = 0; i < choices_.size(); ++i) {
-        SizeChoice& choice = choices_[i];
+    for (SizeChoice& choice : choices_) {
         if (choice.aim <= choice.now) continue;
-        const JobId job = jobs_[choosing_[i].of].job;
-        if (lay_out(job, choosing_[i].like, choice.aim - choice.now)) continue;
+        const Grown& one = jobs_[choice.of];
+        if (trial.place(one.job, one.like, choice.aim - choice.now)) continue;
         is_reached = false;
         choice.most = choice.now;
         for (const SizeSpeed& size : *choice.speeds) {
             if (size.ranks <= choice.now || size.ranks >= choice.aim) continue;
-            if (!lay_out(job, choosing_[i].like, size.ranks - choice.most)) break;
+            if (!trial.place(one.job, one.like, size.ranks - choice.most)) break;
             choice.most = size.ranks;
         }
     }
@@ -203,23 +182,23 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
 // Jobs with more ranks than their aim shrink now.
 bool Grower::give(Commit& commit) {
     const ClusterState& state = commit.state();
+    const auto first = std::find_if(choices_.begin(), choices_.end(), [](const SizeChoice& choice) {
+        return choice.aim > choice.now;
+    });
     std::string taker;
-    for (std::size_t i = 0; i < choices_.size() && taker.empty(); ++i) {
-        if (choices_[i].aim <= choices_[i].now) continue;
-        const JobId job = jobs_[choosing_[i].of].job;
-        taker = "job " + to_string(state.job(job).key) +
-                " gains more from them: " + why_it_gains(choices_[i]);
+    if (first != choices_.end()) {
+        taker = "job " + to_string(state.job(job_of(*first)).key) +
+                " gains more from them: " + why_it_gains(*first);
     }
     bool gives = false;
-    for (std::size_t i = 0; i < choices_.size(); ++i) {
-        const SizeChoice& choice = choices_[i];
+    for (const SizeChoice& choice : choices_) {
         if (choice.aim >= choice.now) continue;
         gives = true;
         const std::string why =
             taker.empty()
                 ? why_it_gains(choice)
                 : "gave " + amounts::ranks_text(choice.now - choice.aim) + " because " + taker;
-        commit.resize(jobs_[choosing_[i].of].job, choice.aim, why);
+        commit.resize(job_of(choice), choice.aim, why);
     }
     return gives;
 }
@@ -229,15 +208,13 @@ bool Grower::give(Commit& commit) {
 std::int64_t Grower::take(Commit& commit, PoolTurn& turn, bool must_wait) {
     const ClusterState& state = commit.state();
     std::int64_t placed = 0;
-    for (std::size_t i = 0; i < choices_.size(); ++i) {
-        const SizeChoice& choice = choices_[i];
-        Grown& one = jobs_[choosing_[i].of];
+    for (const SizeChoice& choice : choices_) {
+        Grown& one = jobs_[choice.of];
         if (choice.aim <= choice.now) continue;
-        if (choosing_[i].starts) {
-            const auto ranks = static_cast<std::size_t>(choice.aim - choice.now);
-            if (one.further.size() < ranks) continue;
-            pod_.assign(one.further.begin(),
-                        one.further.begin() + static_cast<std::ptrdiff_t>(ranks));
+        if (one.starts) {
+            const std::int64_t ranks = choice.aim - choice.now;
+            if (std::ssize(one.further) < ranks) continue;
+            pod_.assign(one.further.begin(), one.further.begin() + ranks);
             if (fits(commit.overlay(), turn, state.job(one.job), nullptr)) {
                 placed += place_pods(commit, turn, one, placed_);
             }

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "scheduler/base/planted.hpp"
-#include "scheduler/model/policy/price.hpp"
 #include "scheduler/plan/elastic/sizes_by_gain.hpp"
 #include "scheduler/plan/reclaim/reclaim.hpp"
 #include "scheduler/state/accounts/quota.hpp"
@@ -63,14 +62,10 @@ bool may_go(const ClusterState& state, const JobRow& job, PodId pod, Relief& gon
 }
 
 EvictionUnit unit_of(const ClusterState& state, PodId id) {
-    const PodRow& pod = state.pod(id);
     EvictionUnit unit;
-    unit.job = pod.job;
-    unit.pods = {id};
-    unit.gpus = state.pods.shapes().at(pod.shape).gpus;
-    unit.price_gpu_ms = lost_gpu_ms(pod.facts, unit.gpus, state.now());
+    unit.job = state.pod(id).job;
+    unit.add(state, id);
     unit.weight = unit.price_gpu_ms;
-    unit.placed_at = pod.bind.placed_at;
     unit.in_order = true;
     return unit;
 }
@@ -85,21 +80,21 @@ struct Giver {
 void count_losses(const ClusterState& state, GpuMilli ask, std::vector<Giver>& givers) {
     WorkLeft left;
     std::vector<SizeChoice> choices;
-    std::vector<Giver*> of;
     GpuMilli room;
-    for (Giver& giver : givers) {
-        if (!chooses_by_gain(state, *giver.job)) continue;
-        of.push_back(&giver);
-        choices.push_back(choice_of(state, *giver.job, left));
+    for (std::size_t i = 0; i < givers.size(); ++i) {
+        if (!chooses_by_gain(state, *givers[i].job)) continue;
+        choices.push_back(choice_of(state, *givers[i].job, left));
+        choices.back().of = i;
         room += choices.back().each * choices.back().now;
     }
     weigh_work(choices, room);
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-        const std::int64_t each = choices[i].each.value();
+    for (const SizeChoice& choice : choices) {
+        Giver& giver = givers[choice.of];
+        const std::int64_t each = choice.each.value();
         const std::int64_t going =
-            std::min<std::int64_t>((ask.value() + each - 1) / each, std::ssize(of[i]->ranks));
-        of[i]->loss = loss_of(choices[i], choices[i].now - static_cast<std::int32_t>(going),
-                              state.policy().resize_pays_within);
+            std::min<std::int64_t>((ask.value() + each - 1) / each, std::ssize(giver.ranks));
+        giver.loss = loss_of(choice, choice.now - static_cast<std::int32_t>(going),
+                             state.policy().resize_pays_within);
     }
 }
 

@@ -1,7 +1,8 @@
 #include "scheduler/plan/elastic/sizes_by_gain.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <functional>
+#include <map>
 
 #include "scheduler/base/wide.hpp"
 
@@ -40,10 +41,14 @@ struct Ladder {
     std::size_t at = 0;
 };
 
+// Lost before it works with this number of ranks.
+Duration restart_of(const SizeChoice& job, std::int32_t ranks) {
+    return ranks == job.now ? job.restart_on : job.restart_again;
+}
+
 // The weighted work that it does within the horizon with this number of ranks.
 std::int64_t value_of(const SizeChoice& job, std::int32_t ranks, Duration horizon) {
-    const Duration lost = ranks == job.now ? job.restart_on : job.restart_again;
-    const Duration worked = std::max(horizon - lost, Duration{});
+    const Duration worked = std::max(horizon - restart_of(job, ranks), Duration{});
     const Wide value = Wide{worked.ms()} * speed_of(*job.speeds, ranks) * job.worth / kWorthOfOne;
     return static_cast<std::int64_t>(std::min<Wide>(value, kValueMost));
 }
@@ -145,10 +150,6 @@ std::int64_t divide(std::vector<Ladder>& ladders, const std::vector<std::size_t>
     return room;
 }
 
-}  // namespace
-
-namespace {
-
 // A listed size in cells of the room.
 struct Speed {
     std::size_t cells = 0;
@@ -209,21 +210,9 @@ void weigh_work(std::vector<SizeChoice>& jobs, GpuMilli room) {
     }
 }
 
-bool is_room_to_come(const ClusterState& state, PoolId pool) {
-    const auto is_going = [&state](PodId id) {
-        const PodRow& pod = state.pod(id);
-        return pod.is_surplus && pod.node.exists() && pod.eviction.beneficiary == ObjectKey{};
-    };
-    const auto& elastic = state.elastic.elastic_jobs();
-    return std::any_of(elastic.begin(), elastic.end(), [&](const Arrived& one) {
-        const JobRow& job = state.job(one.second);
-        return job.pool == pool && std::any_of(job.pods.begin(), job.pods.end(), is_going);
-    });
-}
-
 bool chooses_by_gain(const ClusterState& state, const JobRow& job) {
     if (!is_paced(job) || job.pods.empty()) return false;
-    const Shape& shape = state.pods.shapes().at(state.pod(job.pods.front()).shape);
+    const Shape& shape = state.shape_of(job.pods.front());
     const bool is_on = state.policy().resize_pays_within > Duration{};
     return is_on && shape.part == GpuMilli{} && shape.gpus > GpuMilli{};
 }
@@ -234,9 +223,8 @@ SizeChoice choice_of(const ClusterState& state, const JobRow& job, WorkLeft& lef
     SizeChoice out;
     out.speeds = &spec.speeds;
     out.priority = job.priority;
-    out.each = state.pods.shapes().at(state.pod(job.pods.front()).shape).gpus;
-    out.left = left.time_left(state, state.run_times.question_about(job),
-                              state.run_times.progress_of(job));
+    out.each = state.shape_of(job.pods.front()).gpus;
+    out.left = left.time_left(state, job);
     out.restart_again = spec.restart_cost > Duration{} ? spec.restart_cost : kRestartAssumed;
     out.now = has_started(job.gang.phase()) ? state.elastic.ranks_of(job).there
                                             : static_cast<std::int32_t>(job.holding.pods);
@@ -259,24 +247,10 @@ void choose_sizes(std::vector<SizeChoice>& jobs, GpuMilli room, Duration horizon
         ladders.push_back(ladder_of(job, horizon));
         left -= ladders.back().sizes.front().gpus;
     }
-    // Completely for the highest priority first.
-    std::int32_t below = std::numeric_limits<std::int32_t>::max();
-    for (;;) {
-        std::vector<std::size_t> equals;
-        std::int32_t highest = std::numeric_limits<std::int32_t>::min();
-        bool is_first = below == std::numeric_limits<std::int32_t>::max();
-        for (std::size_t i = 0; i < jobs.size(); ++i) {
-            const std::int32_t priority = jobs[i].priority;
-            if (!is_first && priority >= below) continue;
-            if (priority > highest || equals.empty()) {
-                highest = priority;
-                equals.clear();
-            }
-            if (priority == highest) equals.push_back(i);
-        }
-        if (equals.empty()) break;
+    std::map<std::int32_t, std::vector<std::size_t>, std::greater<>> by_priority;
+    for (std::size_t i = 0; i < jobs.size(); ++i) by_priority[jobs[i].priority].push_back(i);
+    for (const auto& [priority, equals] : by_priority) {
         left = climb(ladders, equals, divide(ladders, equals, left));  // rest of the cells
-        below = highest;
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         jobs[i].aim = ladders[i].sizes[ladders[i].at].ranks;
@@ -284,10 +258,8 @@ void choose_sizes(std::vector<SizeChoice>& jobs, GpuMilli room, Duration horizon
 }
 
 Duration time_left_with(const SizeChoice& job, std::int32_t ranks) {
-    const Duration restart = ranks == job.now ? job.restart_on : job.restart_again;
     const std::int64_t milli = std::max(speed_of(*job.speeds, ranks), 1);
-    return restart + Duration{job.left.ms() / milli * kSpeedOfOne +
-                              job.left.ms() % milli * kSpeedOfOne / milli};
+    return restart_of(job, ranks) + Duration{times_ratio(job.left.ms(), kSpeedOfOne, milli)};
 }
 
 }  // namespace gpuctl

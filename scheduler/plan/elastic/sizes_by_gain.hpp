@@ -2,6 +2,7 @@
 // The sizes of elastic jobs of one pool that state their speed by size (docs/adr/0017):
 // marginal-speedup sizing, its inputs and its arithmetic.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,7 @@
 namespace gpuctl {
 
 struct SizeChoice {
+    std::size_t of = 0;                              // the caller's index of the job
     const std::vector<SizeSpeed>* speeds = nullptr;  // ascending sizes, never empty
     std::int32_t priority = 0;
     GpuMilli each;           // GPUs of a rank
@@ -26,9 +28,6 @@ struct SizeChoice {
     std::int32_t aim = 0;    // the result
     std::int64_t worth = 0;  // of a second of its work (weigh_work())
 };
-
-// Ranks of elastic jobs of the pool are terminating, and their room is not nominated.
-bool is_room_to_come(const ClusterState& state, PoolId pool);
 
 // Does marginal speedup decide its size? Jobs with fractions of a GPU are excluded, because
 // fractions are not released for other jobs (docs/limits.md).

@@ -16,7 +16,7 @@ GpuMilli gpus_needed(const ClusterState& state, JobId id) {
     if (!waits_in.exists()) return {};
     const Ask& ask = state.waiting.book().at(waits_in).key.ask;  // see ask_of(): mode, ranks, shape
     const bool all_or_nothing = (ask[0] & 1U) != 0;
-    return state.pods.shapes().at(ShapeId{ask[2]}).gpus * (all_or_nothing ? ask[1] : 1);
+    return state.shape_of(ShapeId{ask[2]}).gpus * (all_or_nothing ? ask[1] : 1);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ void StartForecast::read_job(const ClusterState& state, JobId id) {
     waiting.refusal = refusal;
     for (const PodId pod : job.pods) {
         if (state.pod(pod).bind.state != BindState::waiting) continue;
-        waiting.gpus += state.pods.shapes().at(state.pod(pod).shape).gpus.value();
+        waiting.gpus += state.shape_of(pod).gpus.value();
     }
     if (has_windows_) waiting.stay = state.maintenance.stay_of(job, job.pods);
     const Outlook& outlook = outlook_of(state, id);

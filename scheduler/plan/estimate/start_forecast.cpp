@@ -85,8 +85,7 @@ StartForecast::StartForecast(const ClusterState& state, PoolId pool, std::vector
 
 std::int64_t StartForecast::work_of(const ClusterState& state, PoolId pool, std::size_t line) {
     std::int64_t pods = 0;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         pods += 1 + static_cast<std::int64_t>(state.node(NodeId{slot}).pods.size());
     }
     return 4 * pods + 20 * static_cast<std::int64_t>(std::min(line, kEstimatedMax));
@@ -191,7 +190,7 @@ void StartForecast::read_node(const ClusterState& state, std::uint32_t slot) {
     const std::size_t first = running.size();
     for (const PodId id : node.pods) {
         const PodRow& pod = state.pod(id);
-        const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+        const GpuMilli gpus = state.shape_of(pod).gpus;
         if (pod.bind.state != BindState::claimed) excess += gpus;  // other pods terminate for it
         if (!pod.job.exists()) continue;
         const JobRow& job = state.job(pod.job);

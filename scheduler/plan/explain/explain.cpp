@@ -36,16 +36,14 @@ std::vector<Group> groups_of(const ClusterState& state, const Readiness& ready) 
 Load asked(const ClusterState& state, const std::vector<Group>& groups, bool all) {
     Load sum;
     for (const Group& group : groups) {
-        const Shape& shape = state.pods.shapes().at(group.shape);
-        sum.add({shape.gpus, shape.cpu, shape.memory}, group.ranks);
+        sum.add(state.shape_of(group.shape).load(), group.ranks);
         if (!all) break;
     }
     return sum;
 }
 
 const PlacementRules& rules_of(const ClusterState& state, const Group& group) {
-    const Shape& shape = state.pods.shapes().at(group.shape);
-    return state.pods.shapes().constraint(shape.constraint).rules;
+    return state.rules_of(state.shape_of(group.shape));
 }
 
 // The GPU model that all groups request; empty: any, or several.
@@ -60,8 +58,7 @@ std::string model_asked(const ClusterState& state, const std::vector<Group>& gro
 }
 
 bool has_other_model(const ClusterState& state, PoolId pool, std::string_view model) {
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         const std::string& here = state.node(NodeId{slot}).facts.gpu_model;
         if (!here.empty() && !same_gpu_model(here, model)) return true;
     }
@@ -152,7 +149,7 @@ std::vector<Explanation> blockers(const ClusterState& state, JobId id, const Rea
     const WindowSet barred = state.maintenance.barred(stay, state.now());
     for (Group& group : groups) group.barred = barred;
     if (eligibility != nullptr && groups.size() == 1) {  // the cache keeps few sets at a time
-        const ConstraintId constraint = state.pods.shapes().at(groups.front().shape).constraint;
+        const ConstraintId constraint = state.shape_of(groups.front().shape).constraint;
         groups.front().open = barred == 0 ? &eligibility->of(state, constraint)
                                           : &eligibility->outside(state, constraint, barred);
     }

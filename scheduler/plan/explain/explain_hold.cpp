@@ -133,7 +133,7 @@ void add_nominated(const ClusterState& state, const JobRow& job, Explanation& ou
     state.nominations.read_claim(job, round);
     fact::RoomNominated room;
     for (const Placement& placement : round) {
-        room.gpus += state.pods.shapes().at(state.pod(placement.pod).shape).gpus;
+        room.gpus += state.shape_of(placement.pod).gpus;
         const std::string& name = state.node(placement.node).facts.name;
         const auto known = std::find(room.nodes.begin(), room.nodes.end(), name);
         if (known == room.nodes.end()) room.nodes.push_back(name);

@@ -126,15 +126,14 @@ HeldByReason held_on_loan(const ClusterState& state, const Waiting& waiting) {
     HeldByReason held;
     const JobRow& job = state.job(waiting.id);
     if (!reclaim::may_try(state, job, waiting.ask)) return held;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(job.pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
         if (!counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
             if (!pod.job.exists() || pod.is_leaving()) continue;
             if (!reclaim::may_stop(state, job, waiting.ask, state.job(pod.job))) continue;
             if (waiting.surplus.contains(on)) continue;
-            const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+            const GpuMilli gpus = state.shape_of(pod).gpus;
             if (const auto why = why_not(state, waiting, pod, Consent::needed)) {
                 add_held(held, why->first, why->second, gpus);
             } else if (holds_within_guarantee(state, job, on)) {
@@ -156,7 +155,7 @@ std::optional<std::pair<NotEvicted, Instant>> why_beside(const ClusterState& sta
                                                          const PodRow& pod) {
     const JobRow& job = state.job(waiting.id);
     const JobRow& other = state.job(pod.job);
-    const bool has_gpus = state.pods.shapes().at(pod.shape).gpus > GpuMilli{};
+    const bool has_gpus = state.shape_of(pod).gpus > GpuMilli{};
     if (preempt::may_stop(job, other)) {  // pods with GPUs are counted elsewhere
         return has_gpus ? std::nullopt : why_not(state, waiting, pod, Consent::by_priority);
     }
@@ -169,11 +168,10 @@ std::optional<std::pair<NotEvicted, Instant>> why_beside(const ClusterState& sta
 HeldBesideGpus held_beside_gpus(const ClusterState& state, const Waiting& waiting) {
     HeldBesideGpus held;
     if (waiting.ask <= GpuMilli{}) return held;
-    const Shape& shape = state.pods.shapes().at(state.pod(waiting.pods.front()).shape);
+    const Shape& shape = state.shape_of(waiting.pods.front());
     if (shape.gpus <= GpuMilli{}) return held;
     std::vector<Column> lacks;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(state.job(waiting.id).pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(state.job(waiting.id).pool)) {
         in_the_way::read_short(state, slot, shape, 1, 0, lacks);
         if (lacks.empty() || !counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
@@ -181,7 +179,7 @@ HeldBesideGpus held_beside_gpus(const ClusterState& state, const Waiting& waitin
             if (!pod.job.exists() || pod.is_leaving() || waiting.surplus.contains(on)) continue;
             const auto why = why_beside(state, waiting, pod);
             if (!why) continue;
-            for (const Need& need : state.pods.shapes().at(pod.shape).needs) {
+            for (const Need& need : state.shape_of(pod).needs) {
                 if (std::find(lacks.begin(), lacks.end(), need.column) == lacks.end()) continue;
                 auto& [amount, until] = held[{need.column, why->first}];
                 amount += need.amount;
@@ -234,14 +232,13 @@ void explain_holders(const ClusterState& state, JobId id, std::vector<Explanatio
     if (!explain_parts::is_of_limit(out.front().reason)) {
         waiting.only_on = &limits::rules_of(state, job);
     }
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(job.pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
         if (!counts(state, waiting, NodeId{slot})) continue;
         for (const PodId on : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(on);
             if (!pod.job.exists() || pod.is_leaving()) continue;
             if (!preempt::may_stop(job, state.job(pod.job))) continue;
-            const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
+            const GpuMilli gpus = state.shape_of(pod).gpus;
             below += gpus;
             if (waiting.surplus.contains(on)) continue;
             if (const auto why = why_not(state, waiting, pod, Consent::by_priority)) {

@@ -35,7 +35,7 @@ GpuMilli claimed_below(const ClusterState& state, QueueId queue) {
         if (!is_below) continue;
         for (const PodId pod : job.pods) {
             if (state.pod(pod).bind.state != BindState::claimed) continue;
-            sum += state.pods.shapes().at(state.pod(pod).shape).gpus;
+            sum += state.shape_of(pod).gpus;
         }
     }
     return sum;

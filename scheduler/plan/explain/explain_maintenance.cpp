@@ -37,8 +37,8 @@ std::vector<Bar> bars_of(const ClusterState& state, const NodesByWindow& nodes) 
 }
 
 Closed find_closed(const ClusterState& state, const JobRow& job, const Group& group) {
-    const Shape& shape = state.pods.shapes().at(group.shape);
-    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    const Shape& shape = state.shape_of(group.shape);
+    const PlacementRules& rules = state.rules_of(shape);
     Closed out;
     NodesByWindow by_window{};
     for (const std::uint32_t slot : state.maintenance.calendar().nodes) {
@@ -122,8 +122,7 @@ Explanation explain_maintenance(const ClusterState& state, const JobRow& job, co
         out.reason = first.is_reservation() ? Reason::set_aside : Reason::maintenance;
         out.subject = first.name;
         windows.is_short_without = anyway.has_value();
-        out.facts = {
-            request_of(state.nodes.capacity(), state.pods.shapes().at(group.shape), group.ranks)};
+        out.facts = {request_of(state.nodes.capacity(), state.shape_of(group.shape), group.ranks)};
     }
     out.facts.push_back(std::move(windows));
     add_figures(state, closed, stay, out.figures);

@@ -12,8 +12,7 @@ namespace {
 Capacity::Gpus gpus_of(const ClusterState& state, PoolId pool) {
     Capacity::Gpus out;
     const Capacity& capacity = state.nodes.capacity();
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         const Capacity::Gpus here = capacity.gpus_on(slot);
         out.free += here.free;
         out.total += here.total;
@@ -29,7 +28,7 @@ fact::MixedRequest whole_of_mix(const ClusterState& state, const Readiness& read
     fact::MixedRequest out;
     out.ranks = static_cast<std::int64_t>(ranks);
     for (std::size_t i = 0; i < ranks; ++i) {
-        const GpuMilli gpus = state.pods.shapes().at(state.pod(ready.pods[i]).shape).gpus;
+        const GpuMilli gpus = state.shape_of(ready.pods[i]).gpus;
         out.gpus += gpus.value();
         if (i < kNamed) out.sizes.push_back(gpus.value());
     }

@@ -21,8 +21,8 @@ const NodeSurvey::OfNeed* short_of(const NodeSurvey& seen, std::int64_t ranks) {
 std::optional<Explanation> explain_models(const ClusterState& state, const JobRow& job,
                                           const Group& group, Explanation room) {
     const Capacity& capacity = state.nodes.capacity();
-    const Shape& shape = state.pods.shapes().at(group.shape);
-    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    const Shape& shape = state.shape_of(group.shape);
+    const PlacementRules& rules = state.rules_of(shape);
     std::vector<std::string_view> beside;
     if (!job.pods.empty()) beside = state.gangs.models_of_gang(job.pods.front());
     bool fits_once = false;  // if its nodes were empty

@@ -18,8 +18,8 @@ struct InPool {
 std::map<std::string_view, InPool> nodes_elsewhere(const ClusterState& state, const JobRow& job,
                                                    const Group& group) {
     std::map<std::string_view, InPool> found;
-    const Shape& shape = state.pods.shapes().at(group.shape);
-    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    const Shape& shape = state.shape_of(group.shape);
+    const PlacementRules& rules = state.rules_of(shape);
     for (std::uint32_t slot = 0; slot < state.nodes.node_slots(); ++slot) {
         const NodeRow& row = state.node(NodeId{slot});
         if (!row.known || row.pool == job.pool) continue;

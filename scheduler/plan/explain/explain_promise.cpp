@@ -24,49 +24,35 @@ void explain_short_work(const ClusterState& state, JobId id, std::vector<Explana
     out.push_back(std::move(kept));
 }
 
-namespace {
-
-// The start time is unknown: what becomes free on some nodes is kept for it.
-void explain_kept(const ClusterState& state, JobId id, JobId first_in_line,
-                  std::vector<Explanation>& out) {
-    const JobRow& first = state.job(first_in_line);
-    const Duration waited = state.now() - first.submitted_at;
-    if (first_in_line == id) {
-        if (out.empty()) return;
-        out.front().figures.push_back({"waited_ms", waited.ms()});
-        out.front().facts.push_back(fact::HeadOfLine{waited});
-        return;
-    }
-    if (!out.empty()) return;
-    Explanation held;
-    held.reason = Reason::reserved;
-    held.subject = shown_name(first.key);
-    held.figures = {{"waited_ms", waited.ms()}};
-    held.facts = {fact::NodesKeptForHead{held.subject, waited}};
-    held.nodes_total = state.pool(first.pool).nodes;
-    out.push_back(std::move(held));
-}
-
-}  // namespace
-
+// If the start time is unknown, what becomes free on some nodes is kept for the head.
 void explain_promise(const ClusterState& state, JobId id, std::vector<Explanation>& out) {
     const JobRow& job = state.job(id);
     const HeadReservation& promise = state.pool(job.pool).reservations.head;
     if (!promise.job.exists()) return;
-    if (!promise.at.happened()) return explain_kept(state, id, promise.job, out);
+    const JobRow& head = state.job(promise.job);
+    const bool has_time = promise.at.happened();
+    const Duration waited = state.now() - head.submitted_at;
     const Duration until = std::max(promise.at - state.now(), Duration{});
+    const Figure figure =
+        has_time ? Figure{"promised_in_ms", until.ms()} : Figure{"waited_ms", waited.ms()};
     if (promise.job == id) {
-        if (out.empty() || out.front().reason == Reason::reserved) return;
-        out.front().figures.push_back({"promised_in_ms", until.ms()});
-        out.front().facts.push_back(fact::HasReservation{until});
+        if (out.empty() || (has_time && out.front().reason == Reason::reserved)) return;
+        out.front().figures.push_back(figure);
+        out.front().facts.push_back(has_time ? Fact{fact::HasReservation{until}}
+                                             : Fact{fact::HeadOfLine{waited}});
         return;
     }
     if (!out.empty()) return;
     Explanation held;
     held.reason = Reason::reserved;
-    held.subject = shown_name(state.job(promise.job).key);
-    held.figures = {{"promised_in_ms", until.ms()}, {"run_time_max_ms", job.run.time_max.ms()}};
-    held.facts = {fact::DelaysReservation{held.subject, until, job.run.time_max}};
+    held.subject = shown_name(head.key);
+    held.figures = {figure};
+    if (has_time) {
+        held.figures.push_back({"run_time_max_ms", job.run.time_max.ms()});
+        held.facts = {fact::DelaysReservation{held.subject, until, job.run.time_max}};
+    } else {
+        held.facts = {fact::NodesKeptForHead{held.subject, waited}};
+    }
     held.nodes_total = state.pool(job.pool).nodes;
     out.push_back(std::move(held));
 }

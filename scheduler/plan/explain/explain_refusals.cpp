@@ -54,8 +54,7 @@ std::vector<fact::NodesRefusing> refusals_of(const ClusterState& state, PoolId p
         const NodeFacts* first = nullptr;
     };
     std::map<NodeRefusal, Alike> by_refusal;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         const NodeFacts& facts = state.node(NodeId{slot}).facts;
         Alike& alike = by_refusal[first_refusal(rules, facts)];
         if (alike.nodes++ == 0 || facts.name < alike.first->name) alike.first = &facts;

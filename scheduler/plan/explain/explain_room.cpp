@@ -169,10 +169,6 @@ void add_port_taken(const ClusterState& state, const JobRow& job, const NodeSurv
                                             .ranks = fitting_of(capacity, seen, of, ranks)});
 }
 
-const PlacementRules& rules_of(const ClusterState& state, const Shape& shape) {
-    return state.pods.shapes().constraint(shape.constraint).rules;
-}
-
 std::int64_t gpus_each(const Capacity& capacity, const Shape& shape) {
     const ColumnKind kind = capacity.kind(shape.index_column);
     if (kind != ColumnKind::gpu && kind != ColumnKind::gpu_part) return 0;
@@ -194,8 +190,7 @@ fact::Amount amount_of(const Capacity& capacity, Column column, std::int64_t amo
 bool has_rests(const Capacity& capacity, PoolId pool, Column whole) {
     if (!capacity.has_parts_beside(whole)) return false;
     const Column parts = capacity.whole_column(whole);  // each column names the other
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         const std::vector<OpenDevice>& open = capacity.open_devices(parts, slot);
         const bool has_rest = std::any_of(open.begin(), open.end(),
                                           [](const OpenDevice& one) { return one.free > 0; });
@@ -232,10 +227,10 @@ namespace {
 std::optional<Explanation> refusal_of_pool(const ClusterState& state, const JobRow& job,
                                            const Group& group) {
     const Capacity& capacity = state.nodes.capacity();
-    const Shape& shape = state.pods.shapes().at(group.shape);
+    const Shape& shape = state.shape_of(group.shape);
     const NodeSurvey seen =
         survey(state, job.pool, shape, group.ranks, group.barred, {}, group.open);
-    const bool has_choice = rules_of(state, shape).takes_several_models();
+    const bool has_choice = state.rules_of(shape).takes_several_models();
     if (seen.ranks_fitting >= group.ranks && !has_choice) return std::nullopt;
     const fact::Request request = request_of(capacity, shape, group.ranks);
     Explanation out = with_survey(seen, request.gpus_each, group.ranks);
@@ -249,7 +244,7 @@ std::optional<Explanation> refusal_of_pool(const ClusterState& state, const JobR
     if (seen.nodes_matching == 0) {
         out.reason = Reason::no_matching_node;
         out.subject = pool;
-        out.facts = {fact::NoNodeMatches{pool, refusals_of(state, job.pool, rules_of(state, shape)),
+        out.facts = {fact::NoNodeMatches{pool, refusals_of(state, job.pool, state.rules_of(shape)),
                                          seen.nodes_sliced, seen.sliced_model}};
         return out;
     }

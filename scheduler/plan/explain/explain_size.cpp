@@ -10,7 +10,7 @@ namespace {
 LimitHit hit_by(const ClusterState& state, const JobRow& job, const Shape& like,
                 std::int32_t more) {
     Load ask;
-    ask.add({like.gpus, like.cpu, like.memory}, more);
+    ask.add(like.load(), more);
     LimitHit hit = state.accounts.limit_hit(job, ask);
     if (hit.exists()) return hit;
     visit_model_limits(state, job, ask, [&hit](const LimitHit& of_model) {
@@ -28,7 +28,7 @@ struct Reach {
 // More ranks never cross fewer limits, so a binary search finds the last number within all limits.
 Reach reach_of(const ClusterState& state, const JobRow& job, std::int32_t there,
                std::int32_t target) {
-    const Shape& like = state.pods.shapes().at(state.pod(job.pods.front()).shape);
+    const Shape& like = state.shape_of(job.pods.front());
     Reach reach{target, hit_by(state, job, like, target - there)};
     if (!reach.hit.exists()) return reach;
     std::int32_t too_many = target;
@@ -54,7 +54,7 @@ fact::Limit limit_of(const ClusterState& state, const JobRow& job, const LimitHi
 
 // What blocks one more rank like `like`; nothing: unknown.
 std::optional<Fact> obstacle(const ClusterState& state, const JobRow& job, PodId like) {
-    const Shape& shape = state.pods.shapes().at(state.pod(like).shape);
+    const Shape& shape = state.shape_of(like);
     const LimitHit hit = hit_by(state, job, shape, 1);
     if (hit.exists()) return fact::GrowthStopped{limit_of(state, job, hit)};
     const WindowSet closed = state.maintenance.calendar().active & ~reserved_for(state, job);

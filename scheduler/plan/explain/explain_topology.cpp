@@ -21,7 +21,7 @@ struct Room {
 class Survey {
 public:
     Survey(const ClusterState& state, const JobRow& job, const Group& group)
-        : state_(state), shape_(state.pods.shapes().at(group.shape)), ranks_(group.ranks) {
+        : state_(state), shape_(state.shape_of(group.shape)), ranks_(group.ranks) {
         state.gangs.read_anchors(job, anchors_);
         // The domain of the job's other pods, even if none of its nodes may be used now.
         for (const NodeId anchor : anchors_) {
@@ -29,10 +29,8 @@ public:
             const DomainId id = domain(level(), anchor.value());
             if (id.exists()) rooms[state.nodes.capacity().domains().at_id(level(), id).name];
         }
-        const PlacementRules& rules = state.pods.shapes().constraint(shape_.constraint).rules;
-        const NodeSet& nodes = state.nodes.capacity().nodes_of(job.pool);
-        for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd;
-             slot = nodes.next(slot + 1)) {
+        const PlacementRules& rules = state.rules_of(shape_);
+        for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
             const NodeFacts& facts = state.node(NodeId{slot}).facts;
             if ((state.node(NodeId{slot}).windows & group.barred) != 0) continue;
             if (first_refusal(rules, facts) == NodeRefusal::none) look_at(slot, facts);
@@ -86,7 +84,7 @@ private:
 // The topology rules leave the ranks too little room.
 std::optional<fact::TopologyShort> shortage(const ClusterState& state, const JobRow& job,
                                             const Group& group) {
-    const Shape& shape = state.pods.shapes().at(group.shape);
+    const Shape& shape = state.shape_of(group.shape);
     const TopologyRules& rules = shape.topology;
     if (rules.required == TopologyLevel::none && rules.spread == TopologyLevel::none) {
         return std::nullopt;
@@ -129,7 +127,7 @@ std::optional<Explanation> explain_topology(const ClusterState& state, const Job
                                             const Group& group) {
     std::optional<fact::TopologyShort> found = shortage(state, job, group);
     if (!found) return std::nullopt;
-    const Shape& shape = state.pods.shapes().at(group.shape);
+    const Shape& shape = state.shape_of(group.shape);
     const TopologyRules& rules = shape.topology;
     const NodeSurvey nodes = survey(state, job.pool, shape, group.ranks, group.barred);
     Explanation out;

@@ -193,7 +193,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
                   WindowSet barred, std::string_view model, const NodeSet* open) {
     NodeSurvey out;
     const Capacity& capacity = state.nodes.capacity();
-    const PlacementRules& rules = state.pods.shapes().constraint(shape.constraint).rules;
+    const PlacementRules& rules = state.rules_of(shape);
     for (const Need& need : shape.needs) out.needs.push_back({.need = need});
     std::stable_sort(out.needs.begin(), out.needs.end(), [&](const auto& a, const auto& b) {
         const int x = story_order(capacity.kind(a.need.column));
@@ -220,8 +220,7 @@ NodeSurvey survey(const ClusterState& state, PoolId pool, const Shape& shape, st
         }
         ++alike.count;
     };
-    const NodeSet& nodes = capacity.nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity.nodes_of(pool)) {
         if (open != nullptr && model.empty() && open->contains(slot)) {
             ++out.nodes_pool;
             look_later(slot);

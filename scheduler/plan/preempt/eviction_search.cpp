@@ -279,7 +279,7 @@ bool EvictionSearch::tell(EvictionTrial& trial, const Units& chosen, EvictionPla
         for (const PodId id : unit->pods) {
             const PodRow& pod = state.pod(id);
             out.victims.push_back(
-                {id, lost_gpu_ms(pod.facts, state.pods.shapes().at(pod.shape).gpus, state.now())});
+                {id, lost_gpu_ms(pod.facts, state.shape_of(pod).gpus, state.now())});
         }
     }
     return true;

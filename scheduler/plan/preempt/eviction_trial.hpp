@@ -28,10 +28,7 @@ public:
           pods_(pods),
           gone_(overlay.capacity, log),
           outside_before_(placer.outside()) {
-        for (const PodId pod : pods) {
-            const Shape& shape = state_.pods.shapes().at(state_.pod(pod).shape);
-            ask_.add({shape.gpus, shape.cpu, shape.memory});
-        }
+        for (const PodId pod : pods) ask_.add(state_.shape_of(pod).load());
         const ShapeId like = state_.pod(pods.front()).shape;
         const bool is_uniform = std::all_of(
             pods.begin(), pods.end(), [&](PodId pod) { return state_.pod(pod).shape == like; });
@@ -87,19 +84,18 @@ public:
     [[nodiscard]] bool is_one_pod() const { return pods_.size() == 1; }
     // Topology rules, or the order of its GPU models, affect its placement.
     [[nodiscard]] bool has_wishes() const {
-        const PlacementRules& rules = state_.pods.shapes().constraint(shape().constraint).rules;
+        const PlacementRules& rules = state_.rules_of(shape());
         return rules.topology.any() || rules.takes_several_models();
     }
     [[nodiscard]] const Shape& shape() const {  // of the first pod; of all if ranks are counted
-        return state_.pods.shapes().at(state_.pod(pods_.front()).shape);
+        return state_.shape_of(pods_.front());
     }
     [[nodiscard]] const std::vector<Placement>& round() const { return round_; }
 
 private:
     void change(PodId id, std::int64_t sign) {
         const PodRow& pod = state_.pod(id);
-        gone_.take(pod.node.value(), state_.pods.shapes().at(pod.shape).needs, -sign,
-                   pod.gpu_device);
+        gone_.take(pod.node.value(), state_.shape_of(pod).needs, -sign, pod.gpu_device);
         relief_.add(state_, id, sign);
         if (counts_ranks()) count_ranks(pod.node.value());
     }
@@ -108,10 +104,7 @@ private:
         ranks_ = 0;
         ranks_on_.assign(state_.nodes.node_slots(), 0);
         const NodeSet& nodes = state_.nodes.capacity().nodes_of(job_.pool);
-        for (std::uint32_t slot = nodes.next_common(allowed_, 0); slot != NodeSet::kEnd;
-             slot = nodes.next_common(allowed_, slot + 1)) {
-            count_ranks(slot);
-        }
+        for (const std::uint32_t slot : nodes.common(allowed_)) count_ranks(slot);
     }
     void count_ranks(std::uint32_t slot) {
         // For a quota, ranks of its namespace may be evicted in other pools.

@@ -4,7 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "scheduler/state/accounts/limits.hpp"
+#include "scheduler/plan/allocate/windows_ahead.hpp"
+#include "scheduler/plan/backfill/limited.hpp"
 #include "scheduler/state/accounts/relief.hpp"
 
 namespace gpuctl {
@@ -71,16 +72,15 @@ bool MoveSearch::is_worth_it() {
     const JobRow& job = state_.job(job_);
     if (!job.pool.exists() || !job.queue.exists()) return false;
     if (state_.accounts.limit_hit(job, load_of(state_, pods_)).exists()) return false;
-    const Column column = state_.pods.shapes().at(state_.pod(pods_.front()).shape).index_column;
+    const Column column = state_.shape_of(pods_.front()).index_column;
     std::int64_t asked = 0;
     for (const PodId pod : pods_) {
-        for (const Need& need : state_.pods.shapes().at(state_.pod(pod).shape).needs) {
+        for (const Need& need : state_.shape_of(pod).needs) {
             if (need.column == column) asked += need.amount;
         }
     }
     std::int64_t free = 0;
-    const NodeSet& nodes = capacity_.nodes_of(job.pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : capacity_.nodes_of(job.pool)) {
         free += std::max<std::int64_t>(capacity_.usable(column, slot), 0);
     }
     const bool adds_up = capacity_.kind(column) != ColumnKind::gpu_part;  // at most on one device
@@ -89,7 +89,7 @@ bool MoveSearch::is_worth_it() {
 }
 
 Need MoveSearch::need_of_one_rank() const {
-    const Shape& shape = state_.pods.shapes().at(state_.pod(pods_.front()).shape);
+    const Shape& shape = state_.shape_of(pods_.front());
     for (const Need& need : shape.needs) {
         if (need.column != shape.index_column) continue;
         if (capacity_.kind(need.column) != ColumnKind::gpu_part) return need;
@@ -103,7 +103,7 @@ Need MoveSearch::need_of_one_rank() const {
 std::vector<MoveSearch::Lack> MoveSearch::nodes_by_lack(const Units& all,
                                                         const UnitsByNode& by_node) {
     const Need need = need_of_one_rank();
-    const Shape& shape = state_.pods.shapes().at(state_.pod(pods_.front()).shape);
+    const Shape& shape = state_.shape_of(pods_.front());
     const NodeSet& allowed = placer_.eligible(state_, shape);
     std::vector<Lack> lacking;
     for (const NodeId node : by_node.nodes()) {
@@ -231,8 +231,7 @@ void MoveSearch::lift(const Units& moved, Transaction& gone) const {
     for (const EvictionUnit* unit : moved) {
         for (const PodId id : unit->pods) {
             const PodRow& pod = state_.pod(id);
-            gone.take(pod.node.value(), state_.pods.shapes().at(pod.shape).needs, -1,
-                      pod.gpu_device);
+            gone.take(pod.node.value(), state_.shape_of(pod).needs, -1, pod.gpu_device);
         }
     }
 }
@@ -243,8 +242,8 @@ bool MoveSearch::lay_out(const Units& moved, MovePlan& out) {
     out.moved = moved;
     std::sort(
         out.moved.begin(), out.moved.end(), [this](const EvictionUnit* a, const EvictionUnit* b) {
-            const GpuMilli of_a = state_.pods.shapes().at(state_.pod(a->pods.front()).shape).gpus;
-            const GpuMilli of_b = state_.pods.shapes().at(state_.pod(b->pods.front()).shape).gpus;
+            const GpuMilli of_a = state_.shape_of(a->pods.front()).gpus;
+            const GpuMilli of_b = state_.shape_of(b->pods.front()).gpus;
             return std::tie(of_b, state_.job(a->job).key) < std::tie(of_a, state_.job(b->job).key);
         });
     if (!place_own(out.round)) return false;
@@ -258,9 +257,7 @@ void MoveSearch::read_avoided(JobId id, const std::vector<PodId>& pods) {
     for (const PodId pod : pods) {
         if (state_.pod(pod).node.exists()) relief.add(state_, pod, 1);
     }
-    visit_model_limits(
-        state_, state_.job(id), load_of(state_, pods),
-        [this](const LimitHit& hit) { avoided_.push_back(hit.model); }, &relief);
+    add_barred_models(state_, state_.job(id), load_of(state_, pods), &relief, avoided_);
 }
 
 bool MoveSearch::place(JobId id, const std::vector<PodId>& pods, std::vector<Placement>& round) {
@@ -268,11 +265,7 @@ bool MoveSearch::place(JobId id, const std::vector<PodId>& pods, std::vector<Pla
     read_avoided(id, pods);
     placer_.avoid(avoided_);
     placer_.keep_outside(std::nullopt);
-    if (state_.maintenance.has_windows()) {
-        const WindowSet windows =
-            state_.maintenance.barred(state_.maintenance.stay_of(job, pods), state_.now());
-        if ((windows & ~state_.maintenance.calendar().closed) != 0) placer_.keep_outside(windows);
-    }
+    avoid_windows_ahead(state_, placer_, job, pods);
     return placer_.place_all(state_, capacity_, job.pool, pods, round);
 }
 
@@ -282,15 +275,14 @@ bool MoveSearch::place_in_turn(MovePlan& out) {
     Transaction taken{capacity_, taken_log_};
     const auto take = [&](const std::vector<Placement>& round) {
         for (const Placement& one : round) {
-            taken.take(one.node.value(), state_.pods.shapes().at(state_.pod(one.pod).shape).needs,
-                       1, one.device);
+            taken.take(one.node.value(), state_.shape_of(one.pod).needs, 1, one.device);
         }
     };
     take(out.round);
     out.places.clear();
     for (const EvictionUnit* unit : out.moved) {
         const std::vector<PodId> pods = pods_of(*unit);
-        if (state_.pods.shapes().at(state_.pod(pods.front()).shape).topology.any()) continue;
+        if (state_.shape_of(pods.front()).topology.any()) continue;
         std::vector<Placement> round;
         const bool is_gang = state_.gangs.gang_size(state_.job(unit->job)).has_value();
         const std::size_t step = is_gang ? pods.size() : 1;  // other jobs start pod by pod
@@ -310,10 +302,8 @@ bool MoveSearch::place_in_turn(MovePlan& out) {
 bool MoveSearch::is_plain(const std::vector<PodId>& pods, JobId job) {
     read_avoided(job, pods);
     return avoided_.empty() && std::all_of(pods.begin(), pods.end(), [this](PodId pod) {
-               const Shape& shape = state_.pods.shapes().at(state_.pod(pod).shape);
-               return !shape.topology.any() && !state_.pods.shapes()
-                                                    .constraint(shape.constraint)
-                                                    .rules.takes_several_models();
+               const Shape& shape = state_.shape_of(pod);
+               return !shape.topology.any() && !state_.rules_of(shape).takes_several_models();
            });
 }
 

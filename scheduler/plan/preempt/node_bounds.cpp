@@ -81,8 +81,7 @@ std::vector<NodeBound> bounds_below(const ClusterState& state, const Shape& shap
     const bool counts_gpus = state.nodes.capacity().kind(need.column) == ColumnKind::gpu &&
                              need.amount == shape.gpus.value();
     std::vector<NodeBound> out;
-    const NodeSet& pool = state.nodes.capacity().nodes_of(job.pool);
-    for (std::uint32_t slot = pool.next(0); slot != NodeSet::kEnd; slot = pool.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
         const OfNode& of = nodes[slot];
         if (of.pods == 0) continue;
         const std::int64_t missing =

@@ -4,6 +4,7 @@
 
 #include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
+#include "scheduler/base/wide.hpp"
 #include "scheduler/model/amount_text.hpp"
 #include "scheduler/plan/reclaim/reclaim.hpp"
 
@@ -23,8 +24,7 @@ std::int64_t shrunk(std::int64_t by) {
 // The work that a preemption would lose, as run time of the whole unit.
 Duration time_lost(const EvictionUnit& unit) {
     const std::int64_t milli = std::max<std::int64_t>(unit.gpus.value(), 1);
-    return Duration{unit.price_gpu_ms / milli * kGpuMilliPerGpu +
-                    unit.price_gpu_ms % milli * kGpuMilliPerGpu / milli};
+    return Duration{times_ratio(unit.price_gpu_ms, kGpuMilliPerGpu, milli)};
 }
 
 // When a preemption will cost less than now; never: no checkpoints, or one was just taken.
@@ -38,8 +38,9 @@ Instant next_checkpoint(const ClusterState& state, const EvictionUnit& unit) {
 
 // A job that has waited this long in total goes before all jobs that have not, and is not preempted
 // for them: from then on it counts as the shortest.
-Instant shortest_from(const ClusterState& state, const JobRow& job, Duration done) {
-    return job.submitted_at + done + state.pool(job.pool).backfill.patience;
+Instant shortest_from(const ClusterState& state, const JobRow& job) {
+    return job.submitted_at + state.run_times.progress_of(job) +
+           state.pool(job.pool).backfill.patience;
 }
 constexpr std::int64_t kSizeOfAged = INT64_MIN / 4;
 
@@ -63,29 +64,25 @@ void StoppableWork::read(const ClusterState& state, PoolId pool, WorkLeft& work_
     find_candidates(
         state, pool,
         [&state](const JobRow& job) {
-            return job.queue.exists() && job.priority < kSystemPriority &&
-                   state.run_times.stops_long_for_short(state.queue(job.queue));
+            return state.run_times.preemption_of(job) != PreemptionMode::priority;
         },
         found_);
     units_.clear();
     turns_in_.reset();
     for (EvictionUnit& unit : found_.units) {
         const JobRow& job = state.job(unit.job);
-        const RunTimeQuestion about = state.run_times.question_about(job);
-        const Duration done = state.run_times.progress_of(job);
-        if (shortest_from(state, job, done) <= state.now()) continue;
+        if (shortest_from(state, job) <= state.now()) continue;
         const Duration spare = WorkLeft::goes_on_for(state, job);
         if (spare > Duration{} && !planted(PlantedBug::stop_who_has_to_go_on)) {
             turns_in_ = std::min(turns_in_.value_or(spare), spare);
             continue;
         }
-        const Duration left = work_left.time_left(state, about, done) - time_lost(unit);
-        const Instant cheaper_at = next_checkpoint(state, unit);
-        const Duration spent = cheaper_at.happened() ? time_lost(unit) : Duration{};
         const Duration cost = time_lost(unit);
-        units_.push_back({std::move(unit), work_left.of_running(state, job, cost), left,
-                          about.expected <= done, cheaper_at,
-                          work_left.of_running(state, job, cost - spent)});
+        const Instant cheaper_at = next_checkpoint(state, unit);
+        units_.push_back({std::move(unit), work_left.of_running(state, job, cost),
+                          work_left.time_left(state, job) - cost,
+                          state.run_times.stated_left(job) <= Duration{}, cheaper_at,
+                          work_left.of_running(state, job, Duration{})});
     }
     found_.units.clear();
     std::stable_sort(units_.begin(), units_.end(),
@@ -95,8 +92,7 @@ void StoppableWork::read(const ClusterState& state, PoolId pool, WorkLeft& work_
 Shorter::Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left)
     : state_(state), job_(job), left_(left) {
     const PreemptionPolicy& policy = state.pool(job.pool).preemption;
-    const Duration done = state.run_times.progress_of(job);
-    own_time_ = left_.time_left(state, state.run_times.question_about(job), done);
+    own_time_ = left_.time_left(state, job);
     own_ = left_.of_waiting(state, job);
     is_due_ = policy.mode == PreemptionMode::due;
     const std::int64_t gain = std::max(policy.gain_percent, 100);
@@ -106,7 +102,7 @@ Shorter::Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left)
     const auto begin_by = WorkLeft::begin_by(state, job);
     is_late_ = begin_by && *begin_by <= state.now() && !planted(PlantedBug::long_jobs_begin_last);
     if (is_late_) enough_ = kSizeOfAged;
-    first_from_ = shortest_from(state, job, done);
+    first_from_ = shortest_from(state, job);
     if (first_from_ <= state.now()) own_ = enough_ = kSizeOfAged;
     if (begin_by && !is_late_) {
         first_from_ = std::min(first_from_, std::max(*begin_by, state.now() + Duration{1'000}));
@@ -114,8 +110,8 @@ Shorter::Shorter(const ClusterState& state, const JobRow& job, WorkLeft& left)
 }
 
 bool Shorter::may_try(const ClusterState& state, const JobRow& job, PodId pod) {
-    return job.queue.exists() && job.priority < kSystemPriority && state.pod(pod).facts.preempts &&
-           state.run_times.stops_long_for_short(state.queue(job.queue));
+    return state.pod(pod).facts.preempts &&
+           state.run_times.preemption_of(job) != PreemptionMode::priority;
 }
 
 bool Shorter::may_stop(const JobRow& other) const {
@@ -135,7 +131,7 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
     out.leaving = work.all().leaving;
     out.look_again_at = work.all().look_again_at;
     if (first_from_ > state_.now()) out.note_look_again(first_from_);
-    const bool is_guessed = state_.run_times.question_about(job_).expected <= Duration{};
+    const bool is_guessed = job_.run.time_expected <= Duration{};
     // A look more often than at an eighth of its own run time would gain nothing.
     const Duration soonest{std::max<std::int64_t>(own_time_.ms() / 8, 1'000)};
     if (const auto turn = work.turns_in()) {
@@ -165,8 +161,7 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
 
 std::string Shorter::why(const JobRow& other) {
     const auto left = [&](const JobRow& job) {
-        return amounts::span(left_.time_left(state_, state_.run_times.question_about(job),
-                                             state_.run_times.progress_of(job)));
+        return amounts::span(left_.time_left(state_, job));
     };
     const std::string name = to_string(job_.key);
     const std::string remaining = " (" + left(job_) + " remaining";

@@ -23,11 +23,11 @@ class StoppableWork {
 public:
     struct Unit {
         EvictionUnit unit;
-        std::int64_t size = 0;       // remaining, less the cost of a preemption
-        Duration left;               // the same, time alone
-        bool may_grow = false;       // its end is unknown
-        Instant cheaper_at;          // its next checkpoint, and its size then; never: it has none,
-        std::int64_t size_then = 0;  // or has just taken one
+        std::int64_t size = 0;  // remaining, less the cost of a preemption
+        Duration left;          // the same, time alone
+        bool may_grow = false;  // its end is unknown
+        Instant cheaper_at;     // its next checkpoint; never: it has none, or has just taken one
+        std::int64_t size_then = 0;  // its size at the checkpoint
     };
     void forget() { is_known_ = false; }
     void read(const ClusterState& state, PoolId pool, WorkLeft& left);

@@ -30,7 +30,7 @@ std::int64_t freed(const ClusterState& state, const EvictionUnit& unit, NodeId n
     for (const PodId id : unit.pods) {
         const PodRow& pod = state.pod(id);
         if (pod.node != node) continue;
-        for (const Need& held : state.pods.shapes().at(pod.shape).needs) {
+        for (const Need& held : state.shape_of(pod).needs) {
             if (held.column == column) {
                 sum += held.amount;
             } else if (has_beside) {

@@ -28,6 +28,15 @@ bool is_willing_to_stop(const ClusterState& state, const PodRow& pod, Consent co
 
 }  // namespace
 
+void EvictionUnit::add(const ClusterState& state, PodId id) {
+    const PodRow& pod = state.pod(id);
+    const GpuMilli of_pod = state.shape_of(pod).gpus;
+    pods.push_back(id);
+    gpus += of_pod;
+    price_gpu_ms += lost_gpu_ms(pod.facts, of_pod, state.now());
+    placed_at = std::max(placed_at, pod.bind.placed_at);
+}
+
 StopCheck may_be_stopped(const ClusterState& state, const PodRow& pod, Consent consent) {
     const bool is_willing = is_willing_to_stop(state, pod, consent);
     if (!is_willing && pod.facts.preemptible_is_default) return {StopBar::unsaid, {}};
@@ -59,15 +68,6 @@ Protection protected_until(const ClusterState& state, const PodRow& pod, Consent
     return ends ? Protection{check.until} : std::nullopt;
 }
 
-void add_pod(const ClusterState& state, PodId id, EvictionUnit& unit) {
-    const PodRow& pod = state.pod(id);
-    const GpuMilli gpus = state.pods.shapes().at(pod.shape).gpus;
-    unit.pods.push_back(id);
-    unit.gpus += gpus;
-    unit.price_gpu_ms += lost_gpu_ms(pod.facts, gpus, state.now());
-    unit.placed_at = std::max(unit.placed_at, pod.bind.placed_at);
-}
-
 // All running ranks of the gang; absent if one of them may not be evicted.
 Protection read_gang(const ClusterState& state, const JobRow& job, Consent consent,
                      EvictionUnit& unit) {
@@ -79,7 +79,7 @@ Protection read_gang(const ClusterState& state, const JobRow& job, Consent conse
         const Protection found = protected_until(state, pod, consent);
         if (!found) return std::nullopt;
         until = std::max(until, *found);
-        add_pod(state, id, unit);
+        unit.add(state, id);
         if (planted(PlantedBug::preempt_half_a_gang)) break;
     }
     return until;
@@ -97,7 +97,7 @@ Protection read_unit(const ClusterState& state, PodId id, bool is_gang, Consent 
         own = read_gang(state, job, consent, unit);
     } else {
         own = protected_until(state, pod, consent);
-        add_pod(state, id, unit);
+        unit.add(state, id);
     }
     if (!own) return std::nullopt;
     return std::max(*own, *budget);
@@ -168,8 +168,7 @@ void find_candidates(const ClusterState& state, PoolId pool,
     out.look_again_at = Instant{};
     state.pods.read_leaving(pool, out.leaving);
     std::set<JobId> gangs;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         read_node(state, NodeId{slot}, may_stop, consent, gangs, out);
     }
     sort_by_price(state, out.units);
@@ -190,8 +189,7 @@ namespace {
 template <typename MayGo>
 Duration longest_grace(const ClusterState& state, PoolId pool, MayGo may_go) {
     Duration longest;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(pool);
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(pool)) {
         for (const PodId id : state.node(NodeId{slot}).pods) {
             const PodRow& pod = state.pod(id);
             const JobRow* const job = pod.job.exists() ? &state.job(pod.job) : nullptr;
@@ -233,7 +231,7 @@ RoomOnceGone::RoomOnceGone(const ClusterState& state, PoolId pool, const Candida
                            const std::vector<PodId>& pods)
     : capacity_(state.nodes.capacity()),
       nodes_(state.nodes.capacity().nodes_of(pool)),
-      shape_(state.pods.shapes().at(state.pod(pods.front()).shape)),
+      shape_(state.shape_of(pods.front())),
       ranks_(static_cast<std::int64_t>(pods.size())),
       is_hopeless_(candidates.units.empty()) {
     const ShapeId like = state.pod(pods.front()).shape;
@@ -243,7 +241,7 @@ RoomOnceGone::RoomOnceGone(const ClusterState& state, PoolId pool, const Candida
     gone_.assign(state.nodes.node_slots(), 0);
     // The last fraction on a GPU releases all of it.
     const auto lift = [&](PodId id) {
-        const Shape& shape = state.pods.shapes().at(state.pod(id).shape);
+        const Shape& shape = state.shape_of(id);
         gone_[state.pod(id).node.value()] +=
             shape.part > GpuMilli{} ? kGpuMilliPerGpu : shape.gpus.value();
     };
@@ -265,7 +263,7 @@ bool RoomOnceGone::may_suffice_on(NodeId node) const {
 bool RoomOnceGone::may_suffice() const {
     if (is_hopeless_ || gone_.empty()) return !is_hopeless_;
     std::int64_t ranks = 0;
-    for (std::uint32_t slot = nodes_.next(0); slot != NodeSet::kEnd; slot = nodes_.next(slot + 1)) {
+    for (const std::uint32_t slot : nodes_) {
         ranks += ranks_on(slot);
     }
     return ranks >= ranks_;

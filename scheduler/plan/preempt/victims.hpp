@@ -22,6 +22,8 @@ struct EvictionUnit {
     bool in_order = false;
     // It has no GPUs and blocks idle GPUs that the job needs (in_the_way.hpp).
     bool is_in_the_way = false;
+
+    void add(const ClusterState& state, PodId pod);
 };
 
 struct Candidates {

@@ -14,7 +14,7 @@ std::vector<std::pair<ShapeId, std::int64_t>> shapes_with_gpus(const ClusterStat
     std::vector<std::pair<ShapeId, std::int64_t>> out;
     for (const PodId pod : pods) {
         const ShapeId shape = state.pod(pod).shape;
-        if (state.pods.shapes().at(shape).gpus <= GpuMilli{}) continue;
+        if (state.shape_of(shape).gpus <= GpuMilli{}) continue;
         const auto known = std::find_if(out.begin(), out.end(),
                                         [shape](const auto& one) { return one.first == shape; });
         if (known == out.end()) {
@@ -30,7 +30,7 @@ std::vector<std::pair<ShapeId, std::int64_t>> shapes_with_gpus(const ClusterStat
 std::vector<std::int64_t> gpus_left_by(const ClusterState& state, const Candidates& found) {
     std::vector<std::int64_t> out(state.nodes.node_slots(), 0);
     const auto lift = [&](PodId id) {
-        const GpuMilli gpus = state.pods.shapes().at(state.pod(id).shape).gpus;
+        const GpuMilli gpus = state.shape_of(id).gpus;
         out[state.pod(id).node.value()] += whole_gpus_ceil(gpus) * kGpuMilliPerGpu;
     };
     for (const PodId id : found.leaving) lift(id);
@@ -87,12 +87,10 @@ void add(const ClusterState& state, const JobRow& job, const std::vector<PodId>&
     std::vector<Column> lacks;
     std::set<JobId> gangs;  // gangs that were added
     Candidates here;
-    const NodeSet& nodes = state.nodes.capacity().nodes_of(job.pool);
     const std::size_t before = found.units.size();
-    for (std::uint32_t slot = nodes.next(0); slot != NodeSet::kEnd; slot = nodes.next(slot + 1)) {
+    for (const std::uint32_t slot : state.nodes.capacity().nodes_of(job.pool)) {
         const bool is_any = std::any_of(shapes.begin(), shapes.end(), [&](const auto& one) {
-            read_short(state, slot, state.pods.shapes().at(one.first), one.second, to_come[slot],
-                       lacks);
+            read_short(state, slot, state.shape_of(one.first), one.second, to_come[slot], lacks);
             return !lacks.empty();
         });
         if (!is_any) continue;
@@ -115,7 +113,7 @@ std::string why(const ClusterState& state, const JobRow& job, const std::vector<
     std::string names;
     for (const auto& [shape, ranks] : shapes_with_gpus(state, pods)) {
         // Any amount of GPUs may come: a trial shows whether the job fits then.
-        read_short(state, node.value(), state.pods.shapes().at(shape), ranks, kAmountMax, lacks);
+        read_short(state, node.value(), state.shape_of(shape), ranks, kAmountMax, lacks);
         for (const Column column : lacks) {
             const ColumnKind kind = capacity.kind(column);
             const std::string name = kind == ColumnKind::cpu         ? "CPU"

@@ -79,7 +79,7 @@ public:
         if (counts_models_) by_model_.add(state_, id, sign);
         const PodRow& pod = state_.pod(id);
         if (!pod.job.exists() || state_.job(pod.job).priority >= kSystemPriority) return;
-        const GpuMilli gpus = state_.pods.shapes().at(pod.shape).gpus * sign;
+        const GpuMilli gpus = state_.shape_of(pod).gpus * sign;
         for (QueueId queue = state_.job(pod.job).queue; queue.exists();
              queue = state_.queue(queue).parent) {
             if (gpus_.size() <= queue.value()) gpus_.resize(queue.value() + 1);

@@ -3,20 +3,13 @@
 //
 // Owner, thread: ClusterState's.
 
-#include <map>
-#include <memory>
-#include <memory_resource>
-#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
 #include "scheduler/model/event.hpp"
 #include "scheduler/state/decisions.hpp"
-#include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
 
 namespace gpuctl {

@@ -171,7 +171,7 @@ void StateReader::read_refusals() {
         const JobId id = state_.jobs.find_job(image.key);
         const JobRow& row = state_.job(id);
         state_.waiting.read_readiness(id, ready);
-        if (ready.hold != Reason::none || ready.pods.empty()) {
+        if (!ready.can_be_tried()) {
             state_.jobs.mark_dirty(id);  // an image made by a version that saw it otherwise
             continue;
         }

@@ -342,7 +342,7 @@ private:
             const JobRow& job = state_.jobs.rows()[id.value()];
             Readiness ready;
             state_.waiting.read_readiness(id, ready);
-            const bool can_be_tried = ready.hold == Reason::none && !ready.pods.empty();
+            const bool can_be_tried = ready.can_be_tried();
             if (job.waiting.in_class.exists()) {
                 ++queued;
                 const JobClass& waiting = state_.waiting.book().at(job.waiting.in_class);

@@ -4,10 +4,6 @@
 // Owner, thread: ClusterState's.
 
 #include <map>
-#include <memory>
-#include <memory_resource>
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>

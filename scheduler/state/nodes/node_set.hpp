@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 namespace gpuctl {
@@ -52,6 +53,29 @@ public:
         }
         return next_in_words(other, word + 1);
     }
+
+    // The slots that are in both sets, or in one, lowest first: for (const std::uint32_t slot :
+    // ...)
+    class Slots {
+    public:
+        Slots(const NodeSet& a, const NodeSet& b) : a_(&a), b_(&b) {}
+        [[nodiscard]] Slots begin() const { return *this; }
+        [[nodiscard]] std::default_sentinel_t end() const { return {}; }
+        std::uint32_t operator*() const { return slot_; }
+        Slots& operator++() {
+            slot_ = a_->next_common(*b_, slot_ + 1);
+            return *this;
+        }
+        bool operator==(std::default_sentinel_t) const { return slot_ == kEnd; }
+
+    private:
+        const NodeSet* a_;
+        const NodeSet* b_;
+        std::uint32_t slot_ = a_->next_common(*b_, 0);
+    };
+    [[nodiscard]] Slots common(const NodeSet& other) const { return {*this, other}; }
+    [[nodiscard]] Slots begin() const { return common(*this); }
+    [[nodiscard]] std::default_sentinel_t end() const { return {}; }
 
 private:
     static constexpr std::uint64_t bit(std::uint32_t position) { return 1ULL << (position & 63); }

@@ -34,10 +34,7 @@ Duration grace_of_leaving(const ClusterState& state, const JobRow& job,
     std::vector<PodId> leaving;
     state.pods.read_leaving(job.pool, leaving);
     Load ask;
-    for (const Placement& one : round) {
-        const Shape& shape = state.pods.shapes().at(state.pod(one.pod).shape);
-        ask.add({shape.gpus, shape.cpu, shape.memory});
-    }
+    for (const Placement& one : round) ask.add(state.shape_of(one.pod).load());
     if (lacks_quota(state, job, ask)) {
         add_leaving_elsewhere(state, job.tenant, job.pool, leaving);
     }

@@ -33,6 +33,7 @@ struct Shape {
     TopologyRules topology;  // of its constraint
     std::uint64_t serial = 0;
     std::uint32_t pods = 0;
+    [[nodiscard]] Load load() const { return {gpus, cpu, memory}; }
 };
 
 class ShapeTable {

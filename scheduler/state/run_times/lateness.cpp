@@ -11,16 +11,10 @@ std::int64_t allowed_ms(const ClusterState& state, const JobRow& job, Duration w
 
 Lateness lateness_of(const ClusterState& state, const JobRow& job) {
     constexpr std::int32_t kDoublingsMost = 16;
-    const bool is_asked = job.pool.exists() && job.queue.exists() &&
-                          state.pool(job.pool).preemption.mode == PreemptionMode::due &&
-                          state.run_times.stops_long_for_short(state.queue(job.queue));
-    if (!is_asked || job.priority >= kSystemPriority) return {};
+    if (state.run_times.preemption_of(job) != PreemptionMode::due) return {};
     if (job.run.time_expected <= Duration{} || planted(PlantedBug::late_work_first)) return {};
     if (job.holding.pods > 0) return {job.run.lateness.doublings, Instant{}};
-    const Duration done = state.run_times.progress_of(job);
-    // Late by so much, it will take as long again.
-    const Duration left =
-        done < job.run.time_expected ? job.run.time_expected - done : done - job.run.time_expected;
+    const Duration left = as_long_again(state.run_times.stated_left(job));
     const std::int64_t percent = state.pool(job.pool).preemption.slowdown_percent;
     std::int64_t may_take = WaitingJobs::rounded_up(job.run.time_expected).ms() / 100 * percent;
     const auto begin_by = [&] { return job.submitted_at + (Duration{may_take / 2 * 3} - left); };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scheduler/base/wide.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
@@ -35,9 +36,8 @@ Duration worked(const JobRow& job, Instant now) {
 
 Duration done_with(const JobRow& job, Duration worked) {
     const std::int64_t milli = speed_of(job.record->spec.speeds, job.elastic.paced_ranks);
-    const std::int64_t ms = worked.ms();  // a speed is at most 10^6: no sum leaves 63 bits
-    return job.elastic.done +
-           Duration{ms / kSpeedOfOne * milli + ms % kSpeedOfOne * milli / kSpeedOfOne};
+    // A speed is at most 10^6: no sum leaves 63 bits.
+    return job.elastic.done + Duration{times_ratio(worked.ms(), milli, kSpeedOfOne)};
 }
 
 }  // namespace

@@ -69,21 +69,16 @@ RunTimeBasis RunTimeHistory::choose(const RunTimeQuestion& about, Choice by,
     const std::vector<FinishedRun>& runs = owners_[about.owner.value()].runs;
     const auto end = runs.size() > by.among ? runs.rbegin() + static_cast<std::ptrdiff_t>(by.among)
                                             : runs.rend();
-    const auto take = [&](auto is_alike, std::size_t enough) {
+    using enum RunTimeBasis;
+    for (const RunTimeBasis basis : {same_job, same_size, owner_runs}) {
         out.clear();
         for (auto run = runs.rbegin(); run != end && out.size() < by.most; ++run) {
-            if (is_alike(*run)) out.push_back(within(run->lasted, about.limit));
+            if (is_alike(basis, about, run->gpus, run->limit))
+                out.push_back(within(run->lasted, about.limit));
         }
-        return out.size() >= enough;
-    };
-    const auto is_same_size = [&](const FinishedRun& run) { return run.gpus == about.gpus; };
-    const auto is_same_job = [&](const FinishedRun& run) {
-        return is_same_size(run) && run.limit == about.limit;
-    };
-    if (take(is_same_job, by.enough)) return RunTimeBasis::same_job;
-    if (take(is_same_size, by.enough)) return RunTimeBasis::same_size;
-    if (take([](const FinishedRun&) { return true; }, 1)) return RunTimeBasis::owner_runs;
-    return RunTimeBasis::nothing;
+        if (out.size() >= (basis == owner_runs ? 1 : by.enough)) return basis;
+    }
+    return nothing;
 }
 
 RunTimePrediction RunTimeHistory::predict(const RunTimeQuestion& about) const {

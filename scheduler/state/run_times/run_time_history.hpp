@@ -41,6 +41,13 @@ enum class RunTimeBasis : std::uint8_t {
     same_job     // those of as many GPUs with the same limit
 };
 
+// Whether a run is as similar to the job in question as the basis requires.
+[[nodiscard]] inline bool is_alike(RunTimeBasis basis, const RunTimeQuestion& about, GpuMilli gpus,
+                                   Duration limit) {
+    if (basis != RunTimeBasis::same_size && basis != RunTimeBasis::same_job) return true;
+    return gpus == about.gpus && (basis == RunTimeBasis::same_size || limit == about.limit);
+}
+
 struct RunTimePrediction {
     // Nine of ten jobs are to last at least `low`, nine of ten at most `high`; 0: cannot be said.
     // Of n runs alike these are the order statistics that guarantee it for any distribution, so

@@ -214,6 +214,14 @@ bool RunTimes::stops_long_for_short(const QueueRow& queue) const {
            state_.tree.pool_rows()[queue.pool.value()].preemption.stops_by_run_time();
 }
 
+PreemptionMode RunTimes::preemption_of(const JobRow& job) const {
+    const bool goes_by_run_time = job.pool.exists() && job.queue.exists() &&
+                                  job.priority < kSystemPriority &&
+                                  stops_long_for_short(state_.tree.queue_rows()[job.queue.value()]);
+    return goes_by_run_time ? state_.tree.pool_rows()[job.pool.value()].preemption.mode
+                            : PreemptionMode::priority;
+}
+
 bool RunTimes::heeds_run_times(const QueueRow& queue) const {
     const BackfillPolicy& backfill = state_.tree.pool_rows()[queue.pool.value()].backfill;
     return backfill.head == HeadOfLine::reserve || backfill.short_percent > 0 ||

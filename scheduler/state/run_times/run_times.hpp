@@ -3,22 +3,15 @@
 //
 // Owner, thread: ClusterState's.
 
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <memory_resource>
 #include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "scheduler/base/result.hpp"
-#include "scheduler/model/effect_list.hpp"
-#include "scheduler/model/event.hpp"
-#include "scheduler/state/decisions.hpp"
 #include "scheduler/state/image/image_fwd.hpp"
-#include "scheduler/state/nodes/capacity.hpp"
 #include "scheduler/state/rows.hpp"
 #include "scheduler/state/run_times/pool_work.hpp"
 #include "scheduler/state/run_times/run_time_history.hpp"
@@ -26,6 +19,9 @@
 namespace gpuctl {
 
 class ClusterState;
+
+// A job later than expected is assumed to take as long again as it is late.
+inline Duration as_long_again(Duration left) { return std::max(left, Duration{} - left); }
 
 class RunTimes {
 public:
@@ -39,10 +35,17 @@ public:
     [[nodiscard]] const Ends& ends() const { return ends_; }
     // Of what the job had to do: by runs that were stopped, as far as it was kept, and by this one.
     [[nodiscard]] Duration progress_of(const JobRow& job) const;
+    // Of the run time that its user states; negative: it is overdue.
+    [[nodiscard]] Duration stated_left(const JobRow& job) const {
+        return job.run.time_expected - progress_of(job);
+    }
     // Where long jobs are to begin in time: one that needs so long goes first; absent: none does.
     [[nodiscard]] std::optional<Duration> late_from(PoolId pool) const;
     void count_work();  // what changed of the work that is left; at the end of each input
     [[nodiscard]] bool stops_long_for_short(const QueueRow& queue) const;
+    // What it may preempt, and be preempted for, besides priorities: the mode of its pool, if its
+    // queue has the order SHORTEST.
+    [[nodiscard]] PreemptionMode preemption_of(const JobRow& job) const;
     [[nodiscard]] bool heeds_run_times(const QueueRow& queue) const;
     Result<bool> restore_run_times(const StateImage& image);
     void note_end(PodId id);

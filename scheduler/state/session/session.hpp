@@ -3,13 +3,9 @@
 //
 // Owner, thread: ClusterState's.
 
-#include <map>
 #include <memory>
 #include <memory_resource>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>

@@ -379,7 +379,7 @@ void WaitingJobs::refresh(JobId id, Readiness& ready, EffectList& effects) {
     state_.elastic.settle_size(id, effects);
     state_.run_times.note_wait(id);
     read_readiness(id, ready);
-    if (ready.hold == Reason::none && !ready.pods.empty()) enter_queue(id, ready);
+    if (ready.can_be_tried()) enter_queue(id, ready);
     state_.gangs.note_stranded(id, ready);
     state_.session.set_timer(id);
 }

@@ -5,15 +5,12 @@
 namespace gpuctl {
 
 std::optional<WaitTarget> wait_target_of(const ClusterState& state, const JobRow& job) {
-    if (job.holding.pods > 0 || !job.pool.exists() || !job.queue.exists()) return std::nullopt;
-    const PreemptionPolicy& policy = state.pool(job.pool).preemption;
-    const bool has_one = policy.wait_target > Duration{} && job.priority < kSystemPriority &&
-                         policy.mode == PreemptionMode::shortest &&
-                         state.run_times.stops_long_for_short(state.queue(job.queue));
-    if (!has_one) return std::nullopt;
+    if (job.holding.pods > 0 || state.run_times.preemption_of(job) != PreemptionMode::shortest)
+        return std::nullopt;
+    const Duration target = state.pool(job.pool).preemption.wait_target;
+    if (target <= Duration{}) return std::nullopt;
     const Instant came = job.submitted_at + state.run_times.progress_of(job);
-    const Duration near{policy.wait_target.ms() - policy.wait_target.ms() / 5};
-    return WaitTarget{came + near, came + policy.wait_target};
+    return WaitTarget{came + Duration{target.ms() - target.ms() / 5}, came + target};
 }
 
 bool nears_wait_target(const ClusterState& state, const JobRow& job) {

@@ -41,8 +41,7 @@ void Checker::check_budgets(const ClusterState& state) {
 void Checker::recount_budget(const std::string& name, const PodFacts& pod, const Readiness& ready,
                              const Explanation& explanation) {
     ++probes.waits_for_budgets;
-    const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
-    const std::int64_t gpus = amounts_of(pod.request).gpus * ranks;
+    const std::int64_t gpus = amounts_of(pod.request).gpus * ready.ranks_at_once();
     const auto is_it = [&](const ReferenceModel::Payer& payer) {
         if (!reference_.draws_on(pod, payer)) return false;
         const auto counted = reference_.count_budget(payer);

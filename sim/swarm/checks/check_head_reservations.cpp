@@ -82,12 +82,12 @@ void Checker::check_head_reservations(const ClusterState& state) {
         Readiness ready;
         state.waiting.read_readiness(reservation.job, ready);
         const std::string what = "job " + to_string(job.key);
-        if (ready.hold != Reason::none || ready.pods.empty() || job.pool != pool) {
+        if (!ready.can_be_tried() || job.pool != pool) {
             fail("I16", what + " has a reservation and does not wait");
             continue;
         }
         const PodFacts& pod = state.pod(ready.pods.front()).facts;
-        const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
+        const std::int64_t ranks = ready.ranks_at_once();
         if (!reservation.at.happened()) {
             check_kept_nodes(state, job, pod, ranks);
             continue;

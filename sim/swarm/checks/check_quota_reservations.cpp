@@ -9,41 +9,31 @@
 namespace gpuctl::sim {
 namespace {
 
-struct Wish {
-    const PodFacts* pod = nullptr;
-    std::int64_t ranks = 0;
-    Amounts amounts;
-};
-
-std::optional<Wish> wish_of(const ClusterState& state, JobId id) {
+// If the job can be tried.
+std::optional<Wish> wish_of_job(const ClusterState& state, JobId id) {
     Readiness ready;
     state.waiting.read_readiness(id, ready);
-    if (ready.hold != Reason::none || ready.pods.empty()) return std::nullopt;
-    Wish wish;
-    wish.pod = &state.pod(ready.pods.front()).facts;
-    wish.ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
-    wish.amounts.add(amounts_of(wish.pod->request), wish.ranks);
-    return wish;
+    return ready.can_be_tried() ? std::optional{wish_of(state, ready)} : std::nullopt;
 }
 
 // As in the engine, a job also counts as stopped if it may not use any of its GPU models.
 enum class When : std::uint8_t { now, later };
 
 bool is_stopped(const ReferenceModel& reference, const Wish& wish, When when) {
-    if (!reference.limit_crossed(*wish.pod, wish.amounts).empty()) return true;
-    for (const QueueName& queue : reference.chain(reference.queue_of(*wish.pod))) {
+    if (!reference.limit_crossed(wish.like, wish.ask).empty()) return true;
+    for (const QueueName& queue : reference.chain(reference.queue_of(wish.like))) {
         const QueuePolicy* known = reference.policy_of(queue);
         if (known == nullptr) continue;
         for (const ModelLimit& of : known->models) {
-            const std::int64_t held = reference.held_of_model(queue, of.model) + wish.amounts.gpus;
-            if (of.maximum && wish.amounts.gpus > 0 && held > of.maximum->value()) return true;
+            const std::int64_t held = reference.held_of_model(queue, of.model) + wish.ask.gpus;
+            if (of.maximum && wish.ask.gpus > 0 && held > of.maximum->value()) return true;
         }
     }
-    const QueueName leaf = reference.queue_of(*wish.pod);
+    const QueueName leaf = reference.queue_of(wish.like);
     std::set<std::string> taken;  // GPU models that the job accepts and the pool has
     for (const auto& [name, node] : reference.nodes) {
         const bool has_gpus = node.pool == leaf.pool && amounts_of(node.allocatable).gpus > 0;
-        const std::vector<std::string> named = gpu_models(wish.pod->rules);
+        const std::vector<std::string> named = gpu_models(wish.like.rules);
         const bool is_taken =
             named.empty() || std::find(named.begin(), named.end(), node.gpu_model) != named.end();
         if (has_gpus && is_taken) taken.insert(node.gpu_model);
@@ -51,7 +41,7 @@ bool is_stopped(const ReferenceModel& reference, const Wish& wish, When when) {
     const std::set<std::string> reserved = reference.models_reserved(leaf.pool);
     return !taken.empty() && std::all_of(taken.begin(), taken.end(), [&](const auto& model) {
         if (!reserved.contains(model)) return false;
-        const ReferenceModel::ModelUse use = reference.model_use(leaf, model, wish.amounts.gpus);
+        const ReferenceModel::ModelUse use = reference.model_use(leaf, model, wish.ask.gpus);
         const std::int64_t all = use.held + use.reserved + use.needed;
         const bool is_kept = when == When::now ? use.is_reserved : use.reserved > 0;
         return is_kept && use.needed > 0 && all > use.offered;
@@ -60,9 +50,9 @@ bool is_stopped(const ReferenceModel& reference, const Wish& wish, When when) {
 
 // By a limit that no end of another job lifts: the engine reserves nothing then.
 bool is_stopped_permanently(const ReferenceModel& reference, const Wish& wish) {
-    if (!reference.budget_crossed(*wish.pod, wish.amounts.gpus).empty()) return true;
-    const std::int64_t held = reference.gpus_of_job(job_of(*wish.pod)) + wish.amounts.gpus;
-    for (const QueueName& queue : reference.chain(reference.queue_of(*wish.pod))) {
+    if (!reference.budget_crossed(wish.like, wish.ask.gpus).empty()) return true;
+    const std::int64_t held = reference.gpus_of_job(job_of(wish.like)) + wish.ask.gpus;
+    for (const QueueName& queue : reference.chain(reference.queue_of(wish.like))) {
         const QueuePolicy* known = reference.policy_of(queue);
         if (known == nullptr || !known->gpus_per_job_maximum) continue;
         if (held > known->gpus_per_job_maximum->value()) return true;
@@ -97,12 +87,12 @@ bool Checker::is_held_by_quota_reservation(const ClusterState& state, JobId id,
             reserved.push_back(reservation);
         }
     }
-    const std::optional<Wish> wish = wish_of(state, id);
+    const std::optional<Wish> wish = wish_of_job(state, id);
     if (!wish) return false;
-    const Duration limit = wish->pod->run_time_max;
+    const Duration limit = wish->like.run_time_max;
     for (const HeadReservation& one : reserved) {
         if (one.job == id) continue;
-        const std::optional<Wish> head = wish_of(state, one.job);
+        const std::optional<Wish> head = wish_of_job(state, one.job);
         if (!head) continue;
         // Reserved after a long wait, until jobs have ended in the order of their start: not
         // simulated here.
@@ -122,11 +112,11 @@ bool Checker::is_held_by_quota_reservation(const ClusterState& state, JobId id,
         }
         if (is_stopped(later, *head, When::later)) return true;
         // The GPU model it will get is not known here.
-        for (const QueueName& queue : later.chain(later.queue_of(*head->pod))) {
+        for (const QueueName& queue : later.chain(later.queue_of(head->like))) {
             const QueuePolicy* known = later.policy_of(queue);
             if (known != nullptr && !known->models.empty()) return true;
         }
-        if (!later.models_reserved(later.queue_of(*head->pod).pool).empty()) return true;
+        if (!later.models_reserved(later.queue_of(head->like).pool).empty()) return true;
     }
     return false;
 }
@@ -140,7 +130,7 @@ void Checker::check_quota_reservations(const ClusterState& state) {
             ++probes.quota_reservations;
             const JobRow& job = state.job(reserved.job);
             const std::string what = "job " + to_string(job.key) + " has a quota reservation and ";
-            const std::optional<Wish> wish = wish_of(state, reserved.job);
+            const std::optional<Wish> wish = wish_of_job(state, reserved.job);
             if (!wish) {
                 fail("I16", what + "does not wait for quota");
                 continue;
@@ -215,15 +205,15 @@ void Checker::check_overtaking(const std::vector<PlacedJob>& placed_jobs,
         for (const std::string& uid : placed_job.uids) before.pods.at(uid).bind_node.clear();
     }
     for (const auto& [key, id] : after.jobs.jobs_by_key()) {
-        const std::optional<Wish> wish = wish_of(after, id);
+        const std::optional<Wish> wish = wish_of_job(after, id);
         if (!wish || !is_stopped(before, *wish, When::now) || is_stopped_permanently(before, *wish))
             continue;
         // When it was last tried it lacked nodes, and other jobs may have used up the limit since.
         const ClassId of = after.job(id).waiting.in_class;
         if (!of.exists() || !after.waiting.book().at(of).block.is_limited) continue;
         // When nodes will be free for it is not computed here.
-        if (before.fitting_in_models(*wish->pod, wish->ranks) < wish->ranks) continue;
-        const QueueName queue = reference_.queue_of(*wish->pod);
+        if (before.fitting_in_models(wish->like, wish->ranks) < wish->ranks) continue;
+        const QueueName queue = reference_.queue_of(wish->like);
         const BackfillPolicy backfill = reference_.backfill_of(queue.pool);
         if (backfill.head != HeadOfLine::reserve) continue;
         if (reference_.preemption_of(queue.pool).stops_by_run_time()) continue;
@@ -234,31 +224,31 @@ void Checker::check_overtaking(const std::vector<PlacedJob>& placed_jobs,
 
 void Checker::check_overtaking(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after,
                                JobId id, ReferenceModel before) {
-    const std::optional<Wish> wish = wish_of(after, id);
+    const std::optional<Wish> wish = wish_of_job(after, id);
     const JobRow& head = after.job(id);
-    const QueueName queue = reference_.queue_of(*wish->pod);
+    const QueueName queue = reference_.queue_of(wish->like);
     const auto is_alike = [&](const PodFacts& other) {
         return reference_.queue_of(other) == queue &&
-               other.key.namespace_name == wish->pod->key.namespace_name;
+               other.key.namespace_name == wish->like.key.namespace_name;
     };
     Readiness ready;
     after.waiting.read_readiness(id, ready);
     if (ready.resume) return;
     for (const auto& [key, other_id] : after.jobs.jobs_by_key()) {
         if (other_id == id) continue;
-        const std::optional<Wish> other = wish_of(after, other_id);
-        if (!other || !share_a_limit(*wish->pod, *other->pod)) continue;
+        const std::optional<Wish> other = wish_of_job(after, other_id);
+        if (!other || !share_a_limit(wish->like, other->like)) continue;
         if (!is_stopped(before, *other, When::now)) continue;
-        if (!is_alike(*other->pod)) return;
+        if (!is_alike(other->like)) return;
         PlacedJob as;
-        as.pod = *wish->pod;
+        as.pod = wish->like;
         as.submitted_at = head.submitted_at;
         as.arrival = head.arrival;
         if (is_before(after.job(other_id), as)) return;
     }
     std::vector<const PlacedJob*> passing;
     for (const PlacedJob& placed_job : placed_jobs) {
-        if (!share_a_limit(*wish->pod, placed_job.pod)) continue;
+        if (!share_a_limit(wish->like, placed_job.pod)) continue;
         if (!is_alike(placed_job.pod) || placed_job.resumes || placed_job.grows ||
             placed_job.may_grow)
             return;

@@ -115,7 +115,7 @@ void Checker::check_ceded_ranks(const ResizeWorkload& resize, const ClusterState
     for (const auto& [key, id] : after.jobs.jobs_by_key()) {
         if (after.job(id).pool != row.pool) continue;
         after.waiting.read_readiness(id, ready);
-        const bool waits = ready.waits && ready.hold == Reason::none && !ready.pods.empty();
+        const bool waits = ready.waits && ready.can_be_tried();
         if (waits) fail("I19", what + " while job " + to_string(key) + " waits");
     }
 }
@@ -140,18 +140,13 @@ void Checker::check_growth(const std::vector<PlacedJob>& placed_jobs, const Clus
     Readiness ready;
     for (const auto& [key, id] : after.jobs.jobs_by_key()) {
         after.waiting.read_readiness(id, ready);
-        if (!ready.waits || ready.hold != Reason::none || ready.pods.empty()) continue;
+        if (!ready.waits || !ready.can_be_tried()) continue;
         if (is_held_by_reservation(after, id) || is_held_by_quota_reservation(after, id, before))
             continue;
         // Behind a head that finds nodes only later: it is tried in the next Plan.
         const ClassId of = after.job(id).waiting.in_class;
         if (of.exists() && after.waiting.book().at(of).block.behind.exists()) continue;
-        const PodFacts& pod = after.pod(ready.pods.front()).facts;
-        const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
-        Amounts ask;
-        ask.add(amounts_of(pod.request), ranks);
-        if (!before.limit_crossed(pod, ask).empty()) continue;
-        if (before.fitting_in_models(pod, ranks) < ranks) continue;
+        if (!can_start(before, wish_of(after, ready))) continue;
         fail("I19",
              "an elastic job grew into the capacity that job " + to_string(key) + " waits for");
     }

@@ -5,14 +5,6 @@
 #include "sim/swarm/checks/checker.hpp"
 
 namespace gpuctl::sim {
-namespace {
-
-std::string domain(const NodeFacts& node, TopologyLevel level) {
-    const std::string& name = node.topology.of(level);
-    return level == TopologyLevel::host && name.empty() ? node.name : name;
-}
-
-}  // namespace
 
 void Checker::check_topology(const PlacedJob& placed_job) {
     if (!placed_job.pod.rules.topology.any()) return;
@@ -49,10 +41,10 @@ void Checker::check_places(const std::string& what, const ObjectKey& job, const 
         const auto node = reference_.nodes.find(name);
         if (node == reference_.nodes.end()) continue;
         if (rules.required != TopologyLevel::none) {
-            together.insert(domain(node->second, rules.required));
+            together.insert(domain_of(node->second, rules.required));
         }
         if (rules.spread != TopologyLevel::none &&
-            !apart.insert(domain(node->second, rules.spread)).second) {
+            !apart.insert(domain_of(node->second, rules.spread)).second) {
             fail("I18", what + "with two ranks in one " + std::string{to_string(rules.spread)});
         }
     }

@@ -75,15 +75,8 @@ void Checker::check_refusals(const ClusterState& state) {
 
 void Checker::try_waiting(const ClusterState& state, JobId id, const Readiness& ready) {
     ++probes.waits_tried;
-    const PodFacts& pod = state.pod(ready.pods.front()).facts;
-    const std::int64_t ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
-    Amounts ask;
-    ask.add(amounts_of(pod.request), ranks);
     if (is_held_by_reservation(state, id)) return;
-    if (!reference_.limit_crossed(pod, ask).empty() ||
-        reference_.fitting_in_models(pod, ranks) < ranks) {
-        return try_disruption(state, id, ready);
-    }
+    if (!can_start(reference_, wish_of(state, ready))) return try_disruption(state, id, ready);
     fail("I14", "job " + to_string(state.job(id).key) + " could start and is not tried");
 }
 
@@ -103,7 +96,7 @@ void Checker::recount(const ClusterState& state, const ObjectKey& job, const Rea
         ready.ranks_held + ready.ranks_ready >= ready.ranks_min && ready.roles_short.empty()) {
         fail("I15", name + "all its ranks exist");
     }
-    if (ready.hold != Reason::none || ready.pods.empty()) return;
+    if (!ready.can_be_tried()) return;
     if (explanation.reason == Reason::turn)
         fail("I15", name + "nothing stands in its way, yet it waits");
     const PodFacts& pod = state.pod(ready.pods.front()).facts;
@@ -119,8 +112,6 @@ void Checker::recount(const ClusterState& state, const ObjectKey& job, const Rea
     if (has("domains")) recount_topology(name, pod, explanation);
     if (has("nodes_closed")) recount_windows(name, pod, explanation);
 }
-
-namespace {}  // namespace
 
 std::int64_t figure(const Explanation& explanation, std::string_view name) {
     for (const Figure& one : explanation.figures) {

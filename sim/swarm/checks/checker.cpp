@@ -18,6 +18,17 @@ constexpr std::uint64_t kStepsPerListing = 8;
 
 }  // namespace
 
+Wish wish_of(const ClusterState& state, const Readiness& ready) {
+    Wish wish{state.pod(ready.pods.front()).facts, ready.ranks_at_once(), {}};
+    wish.ask.add(amounts_of(wish.like.request), wish.ranks);
+    return wish;
+}
+
+bool can_start(const ReferenceModel& reference, const Wish& wish) {
+    return reference.limit_crossed(wish.like, wish.ask).empty() &&
+           reference.fitting_in_models(wish.like, wish.ranks) >= wish.ranks;
+}
+
 void Checker::fail(std::string id, std::string what) {
     if (violations_.empty()) first_step_ = sequence_;
     if (violations_.size() < kViolationsMax)
@@ -106,15 +117,14 @@ void Checker::check_fixed_point(const Engine& engine) {
     check_sizes(state);
     check_windows(state);
     check_stranded(state);
-    check_wait_targets(state);
-    check_late_jobs(state);
+    check_waiting_marks(state);
     check_budgets(state);
     has_terminating_.clear();
     Readiness ready;
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         state.waiting.read_readiness(id, ready);
         if (!ready.waits) continue;
-        if (ready.hold == Reason::none && !ready.pods.empty()) try_waiting(state, id, ready);
+        if (ready.can_be_tried()) try_waiting(state, id, ready);
         for (const Explanation& explanation : reasons_to_wait(state, id, ready)) {
             recount(state, key, ready, explanation);
         }

@@ -22,6 +22,16 @@ namespace gpuctl::sim {
 // The figure of this name in the explanation; -1: there is none.
 std::int64_t figure(const Explanation& explanation, std::string_view name);
 
+// What a job asks for at its turn.
+struct Wish {
+    PodFacts like;  // one of the ranks: all are equal
+    std::int64_t ranks = 0;
+    Amounts ask;  // of all ranks
+};
+Wish wish_of(const ClusterState& state, const Readiness& ready);
+// Limits and room suffice for it.
+bool can_start(const ReferenceModel& reference, const Wish& wish);
+
 class Checker {
 public:
     // After every step of the engine.
@@ -149,25 +159,17 @@ private:
                                              const ClusterState& after) const;
     static void nominate(ReferenceModel& reference, const std::string& uid, const Place& place);
     // evictions/check_nominations.cpp
-    struct Nominated {
-        PodFacts like;  // one of the ranks
-        std::int64_t ranks = 0;
-        Amounts ask;  // of all ranks
-    };
     void check_nomination(const Evictions& of, const ClusterState& after, const Places& others,
                           ReferenceModel then);
-    Nominated check_nominated_nodes(const JobRow& row, const ClusterState& after,
-                                    const ReferenceModel& then);
-    void check_victims(const Evictions& of, const Nominated& nominated, const ClusterState& after);
+    Wish check_nominated_nodes(const JobRow& row, const ClusterState& after,
+                               const ReferenceModel& then);
+    void check_victims(const Evictions& of, const Wish& nominated, const ClusterState& after);
     std::map<ObjectKey, std::vector<std::string>> units_of(const Evictions& of);
     void restore_evicted(const Evictions& of, ReferenceModel& then) const;
     void check_nominations(const ClusterState& state);
     // evictions/check_disruption.cpp
-    struct Attempt {
+    struct Attempt : Wish {
         JobId job;
-        PodFacts like;  // one of the ranks
-        std::int64_t ranks = 0;
-        Amounts ask;      // of all ranks
         Duration latest;  // until it starts, when the slowest victim is gone
     };
     void try_disruption(const ClusterState& state, JobId id, const Readiness& ready);
@@ -190,8 +192,6 @@ private:
                                                                  const ObjectKey& but,
                                                                  const std::string& pool) const;
     void check_stranded(const ClusterState& state);
-    void check_wait_targets(const ClusterState& state);
-    void check_late_jobs(const ClusterState& state);
     void check_restarted(const ObjectKey& job, const PodFacts& like);
     [[nodiscard]] bool fits_restarted(const ObjectKey& job, const PodFacts& like,
                                       std::int64_t ranks) const;
@@ -204,9 +204,19 @@ private:
     void check_demand(const ClusterState& state);
 
     // evictions/check_shortest_remaining.cpp
+    [[nodiscard]] PreemptionPolicy preemption_of(const ClusterState& state,
+                                                 const JobRow& job) const {
+        return reference_.preemption_of(state.pool(job.pool).name);
+    }
+    // At a fixed point: what the engine recorded of the order of waiting jobs.
+    void check_waiting_marks(const ClusterState& state);
+    void check_wait_target(const ClusterState& state, const JobRow& job, PreemptionMode mode);
+    void check_doublings(const ClusterState& state, const JobRow& job, PreemptionMode mode);
     [[nodiscard]] bool preempts_by_remaining_time(const QueueName& queue) const;
     [[nodiscard]] bool has_more_remaining(const ClusterState& state, const JobRow& runs,
                                           const JobRow& waits) const;
+    [[nodiscard]] bool has_clearly_more_remaining(const ClusterState& state, const JobRow& runs,
+                                                  const PodFacts& rank, const JobRow& waits) const;
     void check_shortest_remaining(const EvictPod& eviction, const ClusterState& after);
     // evictions/check_makespan.cpp: whether a job has to start now, recounted job by job. Within
     // the rounding of seconds only may_be_late is true.
@@ -219,7 +229,6 @@ private:
     [[nodiscard]] Lateness lateness(const ClusterState& state, const JobRow& job,
                                     Duration unseen = {}) const;
     void check_lateness_of_victim(const EvictPod& eviction, const ClusterState& after);
-    void check_late(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after);
     void compare_late(const PlacedJob& first, const PlacedJob& later, const ClusterState& after);
     void record_kept_work(const EvictPod& eviction, const ClusterState& after);
     void check_progress(const ClusterState& state);
@@ -269,7 +278,8 @@ private:
 
     // order/check_order.cpp
     void check_order(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after);
-    void compare(const PlacedJob& first, const PlacedJob& later, const Held& held);
+    void compare(const PlacedJob& first, const PlacedJob& later, const Held& held,
+                 const ClusterState& after);
     // order/compare_queues.cpp
     void compare_queues(const PlacedJob& first, const PlacedJob& later, const Held& held);
     void compare_ages(const PlacedJob& first, const PlacedJob& later,

@@ -305,4 +305,7 @@ private:
 
 ObjectKey job_of(const PodFacts& pod);
 
+// The node's topology domain. As in the engine: a node without a host label is a host of its own.
+std::string domain_of(const NodeFacts& node, TopologyLevel level);
+
 }  // namespace gpuctl::sim

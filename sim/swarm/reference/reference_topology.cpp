@@ -3,15 +3,11 @@
 #include "sim/swarm/reference/reference_model.hpp"
 
 namespace gpuctl::sim {
-namespace {
 
-// As in the engine: a node without a host label is a host of its own.
-std::string domain(const NodeFacts& node, TopologyLevel level) {
+std::string domain_of(const NodeFacts& node, TopologyLevel level) {
     const std::string& name = node.topology.of(level);
     return level == TopologyLevel::host && name.empty() ? node.name : name;
 }
-
-}  // namespace
 
 std::set<std::string> ReferenceModel::domains_of(const ObjectKey& job, TopologyLevel level,
                                                  const std::set<std::string>& but) const {
@@ -22,7 +18,7 @@ std::set<std::string> ReferenceModel::domains_of(const ObjectKey& job, TopologyL
         const ReferencePod& pod = pods.at(uid);
         const auto node = nodes.find(pod.where());
         if (!pod.stays() || but.contains(uid) || node == nodes.end()) continue;
-        const std::string name = domain(node->second, level);
+        const std::string name = domain_of(node->second, level);
         if (!name.empty()) out.insert(name);
     }
     return out;
@@ -39,11 +35,11 @@ std::map<std::string, std::int64_t> ReferenceModel::fitting_by_domain(
     std::map<std::string, std::set<std::string>> apart;
     for (const std::string& name : beside) out[name] = 0;
     for (const NodeFacts* node : on) {
-        const std::string where = domain(*node, rules.required);
+        const std::string where = domain_of(*node, rules.required);
         if (!beside.empty() && !beside.contains(where)) continue;
         std::int64_t ranks = fitting(*node, request, pods_asked, when_empty);
         if (rules.spread != TopologyLevel::none) {
-            const std::string of = domain(*node, rules.spread);
+            const std::string of = domain_of(*node, rules.spread);
             const bool is_new = ranks > 0 && !taken.contains(of) && apart[where].insert(of).second;
             ranks = is_new ? 1 : 0;
         }

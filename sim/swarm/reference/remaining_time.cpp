@@ -105,6 +105,18 @@ Duration rounded_to_step(Duration time) {
     return Duration{(ms + step - 1) / step * step};
 }
 
+// Time times GPUs to the pool's exponent, as a logarithm to base 2 in 65536ths. A job that nears
+// the wait target counts as an eighth of that.
+std::int64_t remaining_size(const ClusterState& state, const PreemptionPolicy& policy,
+                            const JobRow& job, Duration time) {
+    const std::int64_t ms = std::max(time, kShortest).ms();
+    const std::int64_t milli =
+        std::max<std::int64_t>(state.run_times.question_about(job).gpus.value(), 1);
+    return log2_fixed(static_cast<std::uint64_t>(ms)) +
+           log2_fixed(static_cast<std::uint64_t>(milli)) * policy.gpu_exponent_percent / 100 -
+           (job.run.nears_wait_target ? 3 * 65'536 : 0);
+}
+
 }  // namespace
 
 Duration remaining_time(const ClusterState& state, const JobRow& job) {
@@ -116,24 +128,16 @@ Duration remaining_time(const ClusterState& state, const JobRow& job) {
     return about.limit > done ? std::min(likely, about.limit - done) : likely;
 }
 
-std::int64_t remaining_size(const PreemptionPolicy& policy, Duration time, GpuMilli gpus) {
-    const std::int64_t ms = std::max(time, kShortest).ms();
-    const std::int64_t milli = std::max<std::int64_t>(gpus.value(), 1);
-    return log2_fixed(static_cast<std::uint64_t>(ms)) +
-           log2_fixed(static_cast<std::uint64_t>(milli)) * policy.gpu_exponent_percent / 100;
-}
-
-std::int64_t wait_target_bonus(const JobRow& job) {
-    constexpr std::int64_t kEighth = 3;  // as a logarithm to base 2
-    return job.run.nears_wait_target ? kEighth * 65'536 : 0;
+std::int64_t running_size(const ClusterState& state, const PreemptionPolicy& policy,
+                          const JobRow& job, Duration lost) {
+    return remaining_size(state, policy, job, remaining_time(state, job) - lost);
 }
 
 std::int64_t waiting_size(const ClusterState& state, const PreemptionPolicy& policy,
                           const JobRow& job) {
     Duration time = remaining_time(state, job);
     if (job.run.time_expected > Duration{}) time = rounded_to_step(time);
-    return remaining_size(policy, time, state.run_times.question_about(job).gpus) -
-           wait_target_bonus(job);
+    return remaining_size(state, policy, job, time);
 }
 
 }  // namespace gpuctl::sim

@@ -128,8 +128,7 @@ bool crosses_model_lending(const ClusterState& state, const JobRow& job, const M
 }
 
 const PlacementRules& rules_of(const ClusterState& state, const JobRow& job) {
-    const Shape& shape = state.pods.shapes().at(state.pod(job.pods.front()).shape);
-    return state.pods.shapes().constraint(shape.constraint).rules;
+    return state.rules_of(state.shape_of(job.pods.front()));
 }
 
 bool leaves_other_models(const ClusterState& state, const JobRow& job,

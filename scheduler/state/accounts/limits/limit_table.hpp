@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "scheduler/state/accounts/budget_book.hpp"
@@ -53,6 +54,23 @@ constexpr Ever at_most(const std::optional<Amount>& limit) {
     return LimitEver{limit->value()};
 }
 
+template <auto Limit>
+Ever tenant_at_most(const LimitEverAt& at) {
+    return at.tenant ? at_most(at.tenant->*Limit) : std::nullopt;
+}
+
+// Set this limit of the policy of a queue, or of a namespace.
+template <auto Limit>
+Before raise_queue(const LimitRaise& in, std::int64_t to) {
+    in.queue->*Limit = typename std::decay_t<decltype(in.queue->*Limit)>::value_type{to};
+    return in.hit.limit;
+}
+template <auto Limit>
+Before raise_tenant(const LimitRaise& in, std::int64_t to) {
+    in.tenant->*Limit = typename std::decay_t<decltype(in.tenant->*Limit)>::value_type{to};
+    return in.hit.limit;
+}
+
 inline PoolQuota* quota_in(TenantPolicy& tenant, const std::string& pool) {
     for (PoolQuota& quota : tenant.pools) {
         if (quota.pool == pool) return &quota;
@@ -74,10 +92,7 @@ inline constexpr LimitRow kLimits[] = {
      .is_within_parents = true, .is_estimated = true,
      .read = [](const LimitAt& at) { return limits::within(at.row->maximum, at.held, at.ask.gpus); },
      .ever = [](const LimitEverAt& at) { return limits::at_most(at.state.queue(at.queue).cap()); },
-     .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
-         in.queue->maximum = GpuMilli{to};
-         return in.hit.limit;
-     },
+     .raise = limits::raise_queue<&QueuePolicy::maximum>,
      .raised = "the maximum of {of} were {gpus} instead of {from}"},
     {.kind = LimitKind::queue_borrowing, .name = "queue_borrowing",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::guarantee_and_borrowing,
@@ -117,10 +132,7 @@ inline constexpr LimitRow kLimits[] = {
          const std::int64_t gone = at.relief ? at.relief->jobs_of(at.queue) : 0;
          return LimitFigures{*at.row->jobs_maximum, at.row->jobs_held - gone, 1};
      },
-     .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
-         in.queue->jobs_maximum = to;
-         return in.hit.limit;
-     },
+     .raise = limits::raise_queue<&QueuePolicy::jobs_maximum>,
      .raised = "maxJobs of {of} were {to} instead of {from}"},
     {.kind = LimitKind::queue_gpus_per_job, .name = "queue_gpus_per_job",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::gpus_per_job,
@@ -131,10 +143,7 @@ inline constexpr LimitRow kLimits[] = {
      .ever = [](const LimitEverAt& at) {
          return limits::at_most(at.state.queue(at.queue).gpus_per_job_maximum);
      },
-     .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
-         in.queue->gpus_per_job_maximum = GpuMilli{to};
-         return in.hit.limit;
-     },
+     .raise = limits::raise_queue<&QueuePolicy::gpus_per_job_maximum>,
      .raised = "maxGpuPerJob of {of} were {to} instead of {from}"},
     {.kind = LimitKind::queue_budget, .name = "queue_budget",
      .scope = LimitScope::queue, .unit = LimitUnit::gpu_time, .reason = Reason::budget_spent,
@@ -210,10 +219,7 @@ inline constexpr LimitRow kLimits[] = {
          return limits::at_most(is_own ? at.tenant->gpu_maximum
                                        : at.state.policy().default_tenant_gpu_maximum);
      },
-     .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
-         in.tenant->gpu_maximum = GpuMilli{to};
-         return in.hit.limit;
-     },
+     .raise = limits::raise_tenant<&TenantPolicy::gpu_maximum>,
      .raised = "the maximum of {of} were {gpus} instead of {from}"},
     {.kind = LimitKind::tenant_cpu, .name = "tenant_cpu",
      .scope = LimitScope::tenant, .unit = LimitUnit::cpu, .reason = Reason::tenant_quota, .rule = fact::LimitRule::tenant_maximum,
@@ -222,14 +228,8 @@ inline constexpr LimitRow kLimits[] = {
          return limits::within(tenant.cpu_maximum, tenant.cpu_held - at.tenant_relieved.cpu,
                                at.ask.cpu);
      },
-     .ever = [](const LimitEverAt& at) -> limits::Ever {
-         if (at.tenant == nullptr) return std::nullopt;
-         return limits::at_most(at.tenant->cpu_maximum);
-     },
-     .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
-         in.tenant->cpu_maximum = CpuMilli{to};
-         return in.hit.limit;
-     },
+     .ever = limits::tenant_at_most<&TenantPolicy::cpu_maximum>,
+     .raise = limits::raise_tenant<&TenantPolicy::cpu_maximum>,
      .raised = "the maximum of {of} were {to} CPU instead of {from}"},
     {.kind = LimitKind::tenant_memory, .name = "tenant_memory",
      .scope = LimitScope::tenant, .unit = LimitUnit::memory, .reason = Reason::tenant_quota, .rule = fact::LimitRule::tenant_maximum,
@@ -238,14 +238,8 @@ inline constexpr LimitRow kLimits[] = {
          return limits::within(tenant.memory_maximum,
                                tenant.memory_held - at.tenant_relieved.memory, at.ask.memory);
      },
-     .ever = [](const LimitEverAt& at) -> limits::Ever {
-         if (at.tenant == nullptr) return std::nullopt;
-         return limits::at_most(at.tenant->memory_maximum);
-     },
-     .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
-         in.tenant->memory_maximum = Bytes{to};
-         return in.hit.limit;
-     },
+     .ever = limits::tenant_at_most<&TenantPolicy::memory_maximum>,
+     .raise = limits::raise_tenant<&TenantPolicy::memory_maximum>,
      .raised = "the maximum of {of} were {to} memory instead of {from}"},
     {.kind = LimitKind::tenant_pool_gpus, .name = "tenant_pool_gpus",
      .scope = LimitScope::tenant, .unit = LimitUnit::gpus, .reason = Reason::tenant_quota, .rule = fact::LimitRule::pool_quota,

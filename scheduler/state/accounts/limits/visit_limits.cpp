@@ -144,10 +144,7 @@ void visit_models_kept(LimitAt& at, ModelLimitVisitor visit) {
 
 Load load_of(const ClusterState& state, const std::vector<PodId>& pods) {
     Load sum;
-    for (const PodId pod : pods) {
-        const Shape& shape = state.pods.shapes().at(state.pod(pod).shape);
-        sum.add({shape.gpus, shape.cpu, shape.memory});
-    }
+    for (const PodId pod : pods) sum.add(state.shape_of(pod).load());
     return sum;
 }
 

@@ -42,14 +42,10 @@ bool Checker::unit_may_be_evicted(const ClusterState& state, const ReferencePod&
 
 // No job waits for which the engine could evict, shrink or restart something and does not.
 void Checker::try_disruption(const ClusterState& state, JobId id, const Readiness& ready) {
-    Attempt attempt;
-    attempt.job = id;
-    attempt.like = state.pod(ready.pods.front()).facts;
+    Attempt attempt{wish_of(state, ready), id, Duration{}};
     if (attempt.like.priority >= kSystemPriority) return;
     // A job that waits for terminating pods may lose them to another job; it is tried again then.
     if (has_terminating_pods(state, state.job(id))) return;
-    attempt.ranks = ready.all_or_nothing ? ready.ranks_needed : 1;
-    attempt.ask.add(amounts_of(attempt.like.request), attempt.ranks);
     // No eviction helps a job that its budget stops.
     if (!reference_.budget_crossed(attempt.like, attempt.ask.gpus).empty()) return;
     for (const auto& [uid, pod] : reference_.pods) {
@@ -67,8 +63,7 @@ void Checker::try_disruption(const ClusterState& state, JobId id, const Readines
 bool Checker::could_start_in(std::optional<ReferenceModel> then, const Attempt& attempt) const {
     if (!then) return false;
     if (attempt.latest > Duration{}) then->starts_within = attempt.latest;
-    return then->limit_crossed(attempt.like, attempt.ask).empty() &&
-           then->fitting_in_models(attempt.like, attempt.ranks) >= attempt.ranks;
+    return can_start(*then, attempt);
 }
 
 // The first kind of disruption that would let the job start; empty: none.

@@ -69,8 +69,7 @@ std::vector<Part> parts_of(const ClusterState& state, PoolId pool) {
 
 Checker::Lateness Checker::lateness(const ClusterState& state, const JobRow& job,
                                     Duration unseen) const {
-    const std::string& pool = state.pool(job.pool).name;
-    const PreemptionPolicy policy = reference_.preemption_of(pool);
+    const PreemptionPolicy policy = preemption_of(state, job);
     if (policy.makespan_percent == 0 || !policy.stops_by_run_time()) return {};
     if (has_uncertain_progress(state, job.pool)) return {true, false, true};
     std::int64_t busy = 0;  // GPU thousandths x ms
@@ -79,7 +78,7 @@ Checker::Lateness Checker::lateness(const ClusterState& state, const JobRow& job
         busy += part.gpus * part.until_end.ms();
         span = std::max(span, (part.soonest - state.now()).ms());
     }
-    const std::int64_t gpus = reference_.offered(pool).gpus;
+    const std::int64_t gpus = reference_.offered(state.pool(job.pool).name).gpus;
     if (gpus > 0) span = std::max(span, busy / gpus);
     const std::int64_t from = span / 100 * policy.makespan_percent;
     const std::int64_t left = (job.run.time_expected - state.run_times.progress_of(job)).ms();
@@ -103,41 +102,22 @@ void Checker::check_lateness_of_victim(const EvictPod& eviction, const ClusterSt
     }
 }
 
-// Two jobs of one queue and priority.
+// Two jobs of one queue that one Plan placed: of equal priority, the one that has to start now goes
+// first.
 void Checker::compare_late(const PlacedJob& first, const PlacedJob& later,
                            const ClusterState& after) {
+    const bool is_alike = reference_.aged(first.pod.priority, first.submitted_at) ==
+                          reference_.aged(later.pod.priority, later.submitted_at);
+    const QueueName queue = reference_.queue_of(first.pod);
+    if (later.resumes || !is_alike || !preempts_by_remaining_time(queue)) return;
     const JobId a = after.jobs.find_job(first.job);
     const JobId b = after.jobs.find_job(later.job);
     if (!a.exists() || !b.exists()) return;
-    const auto has_waited = [&](const JobRow& job) {
-        return after.now() - job.submitted_at >=
-               reference_.backfill_of(after.pool(job.pool).name).patience;
-    };
-    if (has_waited(after.job(a)) || lateness(after, after.job(a)).may_be_late) return;
+    const bool is_aged = after.now() - after.job(a).submitted_at >=
+                         reference_.backfill_of(after.pool(after.job(a).pool).name).patience;
+    if (is_aged || lateness(after, after.job(a)).may_be_late) return;
     if (!lateness(after, after.job(b)).is_late) return;
-    fail("I8", "job " + to_string(first.job) + " was placed before job " + to_string(later.job) +
-                   ", which has to start now");
-}
-
-// Within each queue of a pool that starts long jobs in time.
-void Checker::check_late(const std::vector<PlacedJob>& placed_jobs, const ClusterState& after) {
-    for (std::size_t i = 0; i < placed_jobs.size(); ++i) {
-        const PlacedJob& first = placed_jobs[i];
-        const QueueName queue = reference_.queue_of(first.pod);
-        if (!preempts_by_remaining_time(queue) || nominated_pools_.contains(queue.pool)) continue;
-        for (std::size_t j = i + 1; j < placed_jobs.size(); ++j) {
-            const PlacedJob& later = placed_jobs[j];
-            const bool alike = reference_.queue_of(later.pod) == queue && later.job != first.job &&
-                               reference_.aged(first.pod.priority, first.submitted_at) ==
-                                   reference_.aged(later.pod.priority, later.submitted_at);
-            const auto is_new = [](const PlacedJob& placed_job) {
-                return !placed_job.resumes && !placed_job.grows && !placed_job.may_grow;
-            };
-            if (alike && is_new(first) && is_new(later)) {
-                compare_late(first, later, after);
-            }
-        }
-    }
+    fail("I8", placed_before(first.job, later.job) + "which has to start now");
 }
 
 }  // namespace gpuctl::sim

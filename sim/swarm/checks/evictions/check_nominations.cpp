@@ -30,7 +30,7 @@ void Checker::check_nomination(const Evictions& of, const ClusterState& after, c
         const Duration grace = reference_.pods.at(eviction.pod.uid).facts.stop_grace;
         then.starts_within = std::max(then.starts_within, grace + Duration::seconds(60));
     }
-    const Nominated nominated = check_nominated_nodes(row, after, then);
+    const Wish nominated = check_nominated_nodes(row, after, then);
     check_nominated_topology(row, nominated.like, after);
     for (const PodId id : row.pods) then.pods.at(after.pod(id).facts.uid).nominated_node.clear();
     if (!then.limit_crossed(nominated.like, nominated.ask).empty()) {
@@ -56,11 +56,11 @@ void Checker::check_nomination(const Evictions& of, const ClusterState& after, c
 }
 
 // Each nominated node admits its pods and has room for them once the victims are gone.
-Checker::Nominated Checker::check_nominated_nodes(const JobRow& row, const ClusterState& after,
-                                                  const ReferenceModel& then) {
+Wish Checker::check_nominated_nodes(const JobRow& row, const ClusterState& after,
+                                    const ReferenceModel& then) {
     const std::string what = "for job " + to_string(row.key) + " ";
     const std::string pool = after.pool(row.pool).name;
-    Nominated out;
+    Wish out;
     Gang gang = reference_.gang_of(row.key);
     for (const PodId id : row.pods) {
         if (after.pod(id).bind.state != BindState::claimed) continue;
@@ -84,8 +84,7 @@ Checker::Nominated Checker::check_nominated_nodes(const JobRow& row, const Clust
     return out;
 }
 
-void Checker::check_victims(const Evictions& of, const Nominated& nominated,
-                            const ClusterState& after) {
+void Checker::check_victims(const Evictions& of, const Wish& nominated, const ClusterState& after) {
     const QueueName mine = reference_.queue_of(nominated.like);
     for (const EvictPod& eviction : of.pods) {
         record_kept_work(eviction, after);

@@ -11,13 +11,19 @@ namespace {
 
 // Earliest and latest due time of the job, recounted without the engine's rounding of run times.
 std::pair<std::int64_t, std::int64_t> due_between(const ClusterState& state, const JobRow& job,
-                                                  std::int64_t percent) {
+                                                  const PreemptionPolicy& policy) {
+    const std::int64_t percent = policy.slowdown_percent;
     const Duration whole = job.run.time_expected > Duration{}
                                ? job.run.time_expected
                                : state.run_times.progress_of(job) + remaining_time(state, job);
     const std::int64_t times = std::int64_t{1} << static_cast<unsigned>(job.run.lateness.doublings);
     const std::int64_t due = job.submitted_at.ms() + whole.ms() * percent / 100 * times;
     return {due, due + (whole.ms() / 8 * percent / 100 + percent) * times};
+}
+
+// In total, without the time that it ran for.
+Duration waited(const ClusterState& state, const JobRow& job) {
+    return state.now() - job.submitted_at - state.run_times.progress_of(job);
 }
 
 }  // namespace
@@ -30,15 +36,11 @@ bool Checker::preempts_by_remaining_time(const QueueName& queue) const {
 // Compares remaining size (time x GPUs), recounted, or due times, as the policy says.
 bool Checker::has_more_remaining(const ClusterState& state, const JobRow& runs,
                                  const JobRow& waits) const {
-    const PreemptionPolicy policy = reference_.preemption_of(state.pool(waits.pool).name);
+    const PreemptionPolicy policy = preemption_of(state, waits);
     if (policy.mode == PreemptionMode::due) {
-        return due_between(state, runs, policy.slowdown_percent).second >
-               due_between(state, waits, policy.slowdown_percent).first;
+        return due_between(state, runs, policy).second > due_between(state, waits, policy).first;
     }
-    return remaining_size(policy, remaining_time(state, runs),
-                          state.run_times.question_about(runs).gpus) -
-               wait_target_bonus(runs) >
-           waiting_size(state, policy, waits);
+    return running_size(state, policy, runs, Duration{}) > waiting_size(state, policy, waits);
 }
 
 void Checker::check_shortest_remaining(const EvictPod& eviction, const ClusterState& after) {
@@ -48,13 +50,12 @@ void Checker::check_shortest_remaining(const EvictPod& eviction, const ClusterSt
     if (!victim.exists() || !preemptor.exists()) return;
     ++probes.preempted_for_shorter;
     const JobRow& by = after.job(preemptor);
-    const PreemptionPolicy policy = reference_.preemption_of(after.pool(by.pool).name);
+    const PreemptionPolicy policy = preemption_of(after, by);
     const Duration patience = policy.stops_by_run_time()
                                   ? reference_.backfill_of(after.pool(by.pool).name).patience
                                   : Duration{INT64_MAX};
     check_lateness_of_victim(eviction, after);
-    if (after.now() - by.submitted_at - after.run_times.progress_of(by) >= patience)
-        return;                                   // it goes first
+    if (waited(after, by) >= patience) return;    // it goes first
     if (lateness(after, by).may_be_late) return;  // it has to start now
     if (policy.mode == PreemptionMode::due) ++probes.preempted_for_due;
     if (!has_more_remaining(after, after.job(victim), after.job(preemptor))) {
@@ -122,61 +123,56 @@ void Checker::forget_progress(const Event& event) {
     }
 }
 
-// At a fixed point the engine knows of each waiting job whether it nears the wait target.
-void Checker::check_wait_targets(const ClusterState& state) {
+void Checker::check_waiting_marks(const ClusterState& state) {
     for (const auto& [key, id] : state.jobs.jobs_by_key()) {
         const JobRow& job = state.job(id);
-        if (!job.waiting.in_class.exists() || job.holding.pods > 0 ||
-            job.priority >= kSystemPriority)
-            continue;
-        const std::string& pool = state.pool(job.pool).name;
-        const PreemptionPolicy policy = reference_.preemption_of(pool);
-        const Duration waited = state.now() - job.submitted_at - state.run_times.progress_of(job);
-        const Duration target = policy.wait_target;
-        const bool nears = target > Duration{} && policy.mode == PreemptionMode::shortest &&
-                           preempts_by_remaining_time({pool, state.queue(job.queue).name}) &&
-                           waited.ms() * 5 >= target.ms() * 4 && waited < target;
-        if (nears != job.run.nears_wait_target) {
-            fail("I17", "job " + to_string(key) + (nears ? " nears" : " does not near") +
-                            " the wait target, and the engine reports the opposite");
-        }
+        const bool waits = job.waiting.in_class.exists() && job.holding.pods == 0;
+        if (!waits || job.priority >= kSystemPriority) continue;
+        const bool by_run_time =
+            preempts_by_remaining_time({state.pool(job.pool).name, state.queue(job.queue).name});
+        const PreemptionMode mode =
+            by_run_time ? preemption_of(state, job).mode : PreemptionMode::priority;
+        check_wait_target(state, job, mode);
+        check_doublings(state, job, mode);
     }
 }
 
-// At a fixed point the due time of each waiting job with an expected run time was doubled just as
-// often as needed for the job to finish within 1.5 times of it. Recounted, with a tolerance of an
-// eighth for the engine's rounding of run times.
-void Checker::check_late_jobs(const ClusterState& state) {
-    for (const auto& [key, id] : state.jobs.jobs_by_key()) {
-        const JobRow& job = state.job(id);
-        if (!job.waiting.in_class.exists() || job.holding.pods > 0 ||
-            job.priority >= kSystemPriority)
-            continue;
-        const std::string& pool = state.pool(job.pool).name;
-        const PreemptionPolicy policy = reference_.preemption_of(pool);
-        const std::int32_t doublings = job.run.lateness.doublings;
-        const bool is_asked = policy.mode == PreemptionMode::due &&
-                              preempts_by_remaining_time({pool, state.queue(job.queue).name});
-        if (!is_asked && doublings != 0)
-            fail("I17", "job " + to_string(key) + " is late although its queue has no due times");
-        if (!is_asked || job.run.time_expected <= Duration{} || doublings == 16) continue;
-        const std::int64_t whole = job.run.time_expected.ms();
-        const std::int64_t takes =
-            state.now().ms() - job.submitted_at.ms() + remaining_time(state, job).ms();
-        const auto may_take = [&](std::int64_t run, int times) {
-            return (run * policy.slowdown_percent / 100 << times) * 3 / 2;
-        };
-        const std::int64_t doubt = policy.slowdown_percent
-                                   << doublings;  // rounding of the division
-        if (takes > may_take(whole + whole / 8 + 1, doublings) + doubt) {
-            fail("I17", "job " + to_string(key) + " cannot finish when it is due");
-        }
-        if (doublings == 0) continue;
-        ++probes.late_checked;
-        if (takes + doubt < may_take(whole, doublings - 1)) {
-            fail("I17",
-                 "job " + to_string(key) + " could finish before it is due with one doubling less");
-        }
+// The engine knows whether the job nears the wait target.
+void Checker::check_wait_target(const ClusterState& state, const JobRow& job, PreemptionMode mode) {
+    const Duration target = preemption_of(state, job).wait_target;
+    const Duration waits = waited(state, job);
+    const bool nears = target > Duration{} && mode == PreemptionMode::shortest &&
+                       waits.ms() * 5 >= target.ms() * 4 && waits < target;
+    if (nears == job.run.nears_wait_target) return;
+    fail("I17", "job " + to_string(job.key) + (nears ? " nears" : " does not near") +
+                    " the wait target, and the engine reports the opposite");
+}
+
+// The due time of a job with an expected run time was doubled just as often as needed for the job
+// to finish within 1.5 times of it. Recounted, with a tolerance of an eighth for the engine's
+// rounding of run times.
+void Checker::check_doublings(const ClusterState& state, const JobRow& job, PreemptionMode mode) {
+    const std::string name = "job " + to_string(job.key);
+    const std::int32_t doublings = job.run.lateness.doublings;
+    const bool is_asked = mode == PreemptionMode::due;
+    if (!is_asked && doublings != 0)
+        fail("I17", name + " is late although its queue has no due times");
+    if (!is_asked || job.run.time_expected <= Duration{} || doublings == 16) return;
+    const std::int64_t percent = preemption_of(state, job).slowdown_percent;
+    const std::int64_t whole = job.run.time_expected.ms();
+    const std::int64_t takes =
+        state.now().ms() - job.submitted_at.ms() + remaining_time(state, job).ms();
+    const auto may_take = [percent](std::int64_t run, int times) {
+        return (run * percent / 100 << times) * 3 / 2;
+    };
+    const std::int64_t doubt = percent << doublings;  // rounding of the division
+    if (takes > may_take(whole + whole / 8 + 1, doublings) + doubt) {
+        fail("I17", name + " cannot finish when it is due");
+    }
+    if (doublings == 0) return;
+    ++probes.late_checked;
+    if (takes + doubt < may_take(whole, doublings - 1)) {
+        fail("I17", name + " could finish before it is due with one doubling less");
     }
 }
 
@@ -187,46 +183,43 @@ std::vector<std::string> Checker::jobs_with_more_remaining(const ClusterState& s
     const QueueName mine = reference_.queue_of(like);
     if (!preempts_by_remaining_time(mine)) return out;
     const std::string& pool = mine.pool;
-    const PreemptionPolicy policy = reference_.preemption_of(pool);
-    const bool is_late = lateness(state, state.job(id)).is_late;
-    const Duration own = remaining_time(state, state.job(id));
-    const Duration unseen{std::max<std::int64_t>(own.ms() / 8, 1'000)};
+    const JobRow& job = state.job(id);
+    const bool is_late = lateness(state, job).is_late;
+    const Duration unseen{std::max<std::int64_t>(remaining_time(state, job).ms() / 8, 1'000)};
     for (const auto& [uid, pod] : reference_.pods) {
         if (!pod.holds() || pod.facts.terminating || reference_.queue_of(pod.facts) != mine)
             continue;
         if (pod.facts.priority > like.priority) continue;
-        if (job_of(pod.facts) == state.job(id).key) continue;
+        if (job_of(pod.facts) == job.key) continue;
         if (!unit_may_be_evicted(state, pod, pool)) continue;
         const JobRow& other = state.job(state.jobs.find_job(job_of(pod.facts)));
         // A job that has waited past its patience is not preempted. The remaining work of an
         // overdue job grows with time, and the engine re-evaluates it only when that matters.
-        const Duration patience = reference_.backfill_of(pool).patience;
-        if (state.now() - other.submitted_at - state.run_times.progress_of(other) >= patience)
-            continue;
+        if (waited(state, other) >= reference_.backfill_of(pool).patience) continue;
         if (state.run_times.progress_of(other) >= other.run.time_expected) continue;
         const Duration looked{remaining_time(state, other).ms() / 60};
         if (lateness(state, other, std::max(unseen, looked)).may_have_to_keep_running) continue;
         if (amounts_of(pod.facts.request).gpus == 0) continue;  // CPU-only
-        if (is_late) out.push_back(uid);
-        if (is_late) continue;
-        // A margin for the cost of preemption and for the pool's gain.
-        Duration lost = state.run_times.progress_of(other) + pod.facts.restart_cost;
-        if (policy.mode == PreemptionMode::due) {
-            const std::int64_t other_due = due_between(state, other, policy.slowdown_percent).first;
-            const JobRow& waits = state.job(id);
-            // The job's progress is that of its first rank; this rank may have run for longer.
-            const PodRow& row = state.pod(state.pods.find_pod(uid));
-            lost = lost + (state.now() - std::max(row.bind.placed_at, row.facts.started_at));
-            const std::int64_t due = due_between(state, waits, policy.slowdown_percent).second;
-            if (other_due - lost.ms() > due) out.push_back(uid);
-            continue;
-        }
-        const std::int64_t size = remaining_size(policy, remaining_time(state, other) - lost,
-                                                 state.run_times.question_about(other).gpus) -
-                                  wait_target_bonus(other);
-        if (size > waiting_size(state, policy, state.job(id)) + 3 * 65'536) out.push_back(uid);
+        if (is_late || has_clearly_more_remaining(state, other, pod.facts, job)) out.push_back(uid);
     }
     return out;
+}
+
+// With a margin for the cost of preemption and for the pool's gain. `rank`: a pod of the job that
+// runs.
+bool Checker::has_clearly_more_remaining(const ClusterState& state, const JobRow& runs,
+                                         const PodFacts& rank, const JobRow& waits) const {
+    const PreemptionPolicy policy = preemption_of(state, waits);
+    const Duration lost = state.run_times.progress_of(runs) + rank.restart_cost;
+    if (policy.mode != PreemptionMode::due) {
+        return running_size(state, policy, runs, lost) >
+               waiting_size(state, policy, waits) + 3 * 65'536;
+    }
+    // The job's progress is that of its first rank; this rank may have run for longer.
+    const PodRow& row = state.pod(state.pods.find_pod(rank.uid));
+    const Duration ran = state.now() - std::max(row.bind.placed_at, row.facts.started_at);
+    return due_between(state, runs, policy).first - (lost + ran).ms() >
+           due_between(state, waits, policy).second;
 }
 
 }  // namespace gpuctl::sim

@@ -64,13 +64,12 @@ void Checker::check_order(const std::vector<PlacedJob>& placed_jobs, const Clust
     for (std::size_t i = 0; i < placed_jobs.size(); ++i) {
         for (std::size_t j = i + 1; j < placed_jobs.size(); ++j) {
             if (placed_jobs[j].job != placed_jobs[i].job)
-                compare(placed_jobs[i], placed_jobs[j], held);
+                compare(placed_jobs[i], placed_jobs[j], held, after);
         }
         if (!placed_jobs[i].grows && !placed_jobs[i].may_grow)
             compare_waiting(placed_jobs[i], after);
         change(placed_jobs[i], 1);
     }
-    check_late(placed_jobs, after);
     check_overtaking(placed_jobs, after);
 }
 
@@ -120,7 +119,8 @@ bool Checker::was_blocked_by_reserve(const PlacedJob& later, const Held& held) c
     return kept > all_held && kept + asks > reference_.offered(pool).gpus;
 }
 
-void Checker::compare(const PlacedJob& first, const PlacedJob& later, const Held& held) {
+void Checker::compare(const PlacedJob& first, const PlacedJob& later, const Held& held,
+                      const ClusterState& after) {
     const QueueName a = reference_.queue_of(first.pod);
     const QueueName b = reference_.queue_of(later.pod);
     if (a.pool != b.pool || later.grows || first.may_grow || later.may_grow) return;
@@ -128,7 +128,9 @@ void Checker::compare(const PlacedJob& first, const PlacedJob& later, const Held
         fail("I19", "job " + to_string(first.job) + " grew before other jobs were tried");
     if (first.resumes || first.grows) return;
     // Nominated capacity is held from then on; here it is known only at the end of the step.
-    if (nominated_pools_.contains(a.pool) || was_blocked_by_reserve(later, held)) return;
+    if (nominated_pools_.contains(a.pool)) return;
+    if (a == b) compare_late(first, later, after);
+    if (was_blocked_by_reserve(later, held)) return;
     ++probes.orders_compared;
     if (later.resumes) {
         return fail("I8", placed_before(first.job, later.job) + "whose gang is half bound");

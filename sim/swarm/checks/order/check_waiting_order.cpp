@@ -46,7 +46,7 @@ void Checker::compare_waiting(const PlacedJob& placed_job, const ClusterState& a
             continue;  // it comes later
         }
         after.waiting.read_readiness(id, ready);
-        if (ready.hold != Reason::none || ready.pods.empty() || ready.resume) continue;
+        if (!ready.can_be_tried() || ready.resume) continue;
         if (ready.all_or_nothing != placed_job.gang) continue;
         if (placed_job.gang && ready.ranks_needed != placed_job.ranks) continue;
         const PodFacts& pod = after.pod(ready.pods.front()).facts;

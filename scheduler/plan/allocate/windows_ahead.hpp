@@ -9,12 +9,13 @@
 
 namespace gpuctl {
 
-// Later placements avoid them. True: some of them have not begun.
-inline bool avoid_windows_ahead(const ClusterState& state, Placer& placer, JobId job,
-                                const std::vector<PodId>& pods) {
+// Later placements avoid them, if the pods start at most `within` from now. True: some of the
+// windows have not begun.
+inline bool avoid_windows_ahead(const ClusterState& state, Placer& placer, const JobRow& job,
+                                const std::vector<PodId>& pods, Duration within = {}) {
     if (!state.maintenance.has_windows()) return false;
     const WindowSet windows =
-        state.maintenance.barred(state.maintenance.stay_of(state.job(job), pods), state.now());
+        state.maintenance.barred(state.maintenance.stay_of(job, pods), state.now(), within);
     const bool is_any_ahead = (windows & ~state.maintenance.calendar().closed) != 0;
     placer.keep_outside(is_any_ahead ? std::optional{windows} : std::nullopt);
     return is_any_ahead;

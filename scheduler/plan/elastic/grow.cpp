@@ -236,9 +236,7 @@ void Grower::take_back_further(Commit& commit, PoolId pool) {
         const bool waits_on = is_deferred || kept > ranks.there;
         if (waits_on) commit.defer_growth(one.job, state.pod(one.further.front()).facts.rank);
         if (is_deferred || !ranks.is_settled) continue;
-        const char* why = one.is_by_gain
-                              ? "with more ranks it would gain less than other jobs, or nothing"
-                              : "there was no idle room for more ranks";
+        const Cause why = one.is_by_gain ? Cause{cause::GainsLess{}} : Cause{cause::NoIdleRoom{}};
         commit.resize(one.job, kept, why);
     }
 }
@@ -304,7 +302,7 @@ void Grower::ask_for_more(Commit& commit, PoolTurn& turn) {
         if (grown[i] == 0) continue;
         const std::int32_t wanted = state.job(jobs_[i].job).elastic.wanted;
         commit.resize(jobs_[i].job, wanted + static_cast<std::int32_t>(grown[i]),
-                      "room for more ranks is idle");
+                      cause::RoomIsIdle{});
     }
 }
 

@@ -4,8 +4,8 @@
 // others grow. Waiting jobs have precedence over all of them.
 
 #include <algorithm>
+#include <optional>
 
-#include "scheduler/model/amount_text.hpp"
 #include "scheduler/plan/elastic/grow.hpp"
 
 namespace gpuctl {
@@ -14,25 +14,13 @@ namespace {
 // If an aim is out of reach, by limits or because no node has room, the other jobs choose again.
 constexpr int kTriesMost = 6;
 
-std::string times(std::int64_t milli_now, std::int64_t milli_then) {
-    const std::int64_t tenths = milli_then * 10 / std::max<std::int64_t>(milli_now, 1);
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " times as fast";
-}
-
-// "from 4 to 8 ranks it is 1.7 times as fast, and ends 22m sooner"; "with 2 ranks it is as fast as
-// with 3": a size between two listed sizes counts as the smaller
-std::string why_it_gains(const SizeChoice& choice) {
-    const std::int32_t now = speed_of(*choice.speeds, choice.now);
-    const std::int32_t then = speed_of(*choice.speeds, choice.aim);
-    if (now == then) {
-        return "with " + amounts::ranks_text(choice.aim) + " it is as fast as with " +
-               std::to_string(choice.now);
-    }
-    const Duration sooner = time_left_with(choice, choice.now) - time_left_with(choice, choice.aim);
-    std::string text = "from " + std::to_string(choice.now) + " to " +
-                       amounts::ranks_text(choice.aim) + " it is " + times(now, then);
-    if (sooner > Duration{}) text += " and ends " + amounts::span(sooner) + " sooner";
-    return text;
+// It is as fast as before if both sizes are between the same listed sizes.
+cause::Gain gain_of(const SizeChoice& choice) {
+    const std::int64_t now = speed_of(*choice.speeds, choice.now);
+    const std::int64_t then = speed_of(*choice.speeds, choice.aim);
+    if (now == then) return {choice.now, choice.aim, 0, {}};
+    return {choice.now, choice.aim, then * 10 / std::max<std::int64_t>(now, 1),
+            time_left_with(choice, choice.now) - time_left_with(choice, choice.aim)};
 }
 
 }  // namespace
@@ -203,23 +191,20 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
 // Jobs with more ranks than their aim shrink now.
 bool Grower::give(Commit& commit) {
     const ClusterState& state = commit.state();
-    std::string taker;
-    for (std::size_t i = 0; i < choices_.size() && taker.empty(); ++i) {
+    std::optional<cause::OtherGainsMore> taker;
+    for (std::size_t i = 0; i < choices_.size() && !taker; ++i) {
         if (choices_[i].aim <= choices_[i].now) continue;
         const JobId job = jobs_[choosing_[i].of].job;
-        taker = "job " + to_string(state.job(job).key) +
-                " gains more from them: " + why_it_gains(choices_[i]);
+        taker = cause::OtherGainsMore{0, state.job(job).key, gain_of(choices_[i])};
     }
     bool gives = false;
     for (std::size_t i = 0; i < choices_.size(); ++i) {
         const SizeChoice& choice = choices_[i];
         if (choice.aim >= choice.now) continue;
         gives = true;
-        const std::string why =
-            taker.empty()
-                ? why_it_gains(choice)
-                : "gave " + amounts::ranks_text(choice.now - choice.aim) + " because " + taker;
-        commit.resize(jobs_[choosing_[i].of].job, choice.aim, why);
+        if (taker) taker->ranks = choice.now - choice.aim;
+        commit.resize(jobs_[choosing_[i].of].job, choice.aim,
+                      taker ? Cause{*taker} : Cause{gain_of(choice)});
     }
     return gives;
 }
@@ -242,7 +227,7 @@ std::int64_t Grower::take(Commit& commit, PoolTurn& turn, bool must_wait) {
                 placed += place_pods(commit, turn, one, placed_);
             }
         } else if (!must_wait && state.job(one.job).elastic.wanted < choice.aim) {
-            commit.resize(one.job, choice.aim, why_it_gains(choice));
+            commit.resize(one.job, choice.aim, gain_of(choice));
         }
     }
     return placed;

@@ -148,8 +148,7 @@ void Bindings::resend_unanswered(EffectList& effects) {
             if (pod.bind.delete_in_flight && !pod.facts.terminating) {
                 effects.add(DeletePod{state_.session.next_effect(),
                                       state_.session.epoch(),
-                                      {pod.facts.key, pod.facts.uid},
-                                      "its gang could not be bound as a whole"});
+                                      {pod.facts.key, pod.facts.uid}});
             }
         }
     }
@@ -394,8 +393,7 @@ void Gangs::roll_back_gang(JobId id, EffectList& effects) {
         pod.report.start_reported = true;
         effects.add(DeletePod{state_.session.next_effect(),
                               state_.session.epoch(),
-                              {pod.facts.key, pod.facts.uid},
-                              "its gang could not be bound as a whole"});
+                              {pod.facts.key, pod.facts.uid}});
     }
     job.gang.is_rolling_back = true;
     state_.bindings.back_off(job);

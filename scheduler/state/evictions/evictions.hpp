@@ -30,7 +30,7 @@ public:
 
     void evict_postponed(JobId job, EffectList& effects);  // who could not be yet, if it is time
     // Has pods of the job stopped for a window, or because their node is unhealthy.
-    void drain(const std::vector<PodId>& pods, EvictionCause cause, const std::string& why,
+    void drain(const std::vector<PodId>& pods, EvictionCause cause, const Cause& why,
                EffectList& effects);
     // Likewise evictions asked for before that effect, once what they are for was looked at.
     void resend_evictions(EffectId before, EffectList& effects);
@@ -39,14 +39,14 @@ public:
     [[nodiscard]] std::optional<Instant> evictable_from(const PodRow& pod, bool is_gang) const;
     // For a job of higher priority: its user says so, or its pool where its user says nothing.
     [[nodiscard]] bool may_be_preempted(const PodRow& pod) const;
-    // Why it waits again although it ran; empty: it was not moved.
-    [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
+    // Why the job waits again although it ran; null: it was not evicted.
+    [[nodiscard]] const Cause* evicted_why(const ObjectKey& job) const;
     [[nodiscard]] const std::map<ObjectKey, Churn>& churn() const { return churn_; }
     void send_eviction(PodId id, EffectList& effects);
-    [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
+    [[nodiscard]] Cause why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
     void spare(PodRow& pod, Duration length);
     // churn.cpp
-    void request_eviction(PodId id, EvictionCause cause, std::string why);
+    void request_eviction(PodId id, EvictionCause cause, CauseBox why);
     static void withdraw_eviction(PodRow& pod);
     void charge_eviction(PodId id);
     void take_vacancy(PodId id);

@@ -54,7 +54,7 @@ void Nominations::claim(JobId id, const std::vector<Placement>& round,
     state_.waiting.leave_queue(id);
     JobRow& job = state_.jobs.rows()[id.value()];
     Duration grace;
-    const std::string why = state_.evictions.why_evicted(job, cause);
+    const Cause why = state_.evictions.why_evicted(job, cause);
     if (cause != EvictionCause::shrunk && !victims.empty()) state_.evictions.forget_old_moves();
     for (const Victim& victim : victims) {
         PodRow& pod = state_.pods.rows()[victim.pod.value()];
@@ -62,7 +62,7 @@ void Nominations::claim(JobId id, const std::vector<Placement>& round,
         grace = std::max(grace, pod.facts.stop_grace);
         job.nomination.victims.push_back(pod.facts.uid);
         if (cause == EvictionCause::shrunk) continue;
-        state_.evictions.request_eviction(victim.pod, cause, victim.why.empty() ? why : victim.why);
+        state_.evictions.request_eviction(victim.pod, cause, victim.why ? victim.why : why);
         if (planted(PlantedBug::evict_all_but_one) && &victim == &victims.back()) continue;
         state_.evictions.send_eviction(victim.pod, effects);
     }

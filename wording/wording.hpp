@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/model/explanation/cause.hpp"
 #include "scheduler/model/explanation/explanation.hpp"
 
 namespace gpuctl::wording {
@@ -14,6 +15,13 @@ std::string text(const std::vector<Fact>& facts);
 
 // Why the job waits, with all numbers.
 std::string sentence(const Explanation& explanation);
+
+// Why a pod was evicted or a job resized: "preempted by higher-priority job a/b". Empty: there is
+// no cause.
+std::string cause_text(const CauseBox& why);
+
+// Why the pods of a half-bound gang are deleted.
+std::string rollback_text();
 
 // "0/5 nodes are available: 2 Insufficient nvidia.com/gpu, 3 node(s) were unschedulable.
 // <sentence>" (S9)

@@ -122,11 +122,13 @@ void History::on_evicted(const PodEvictOutcome& outcome, Instant now) {
     if (outcome.result == EvictResult::evicted) {
         const char* reason = eviction.beneficiary == ObjectKey{} ? "Drained" : "Preempted";
         add(eviction.job,
-            {now, now, true, reason, pod_object(eviction.pod.key.name), eviction.why});
+            {now, now, true, reason, pod_object(eviction.pod.key.name),
+             wording::cause_text(eviction.why)});
     } else if (outcome.result != EvictResult::gone) {
         // One line for the whole job: its pods are evicted one after another.
         add(eviction.job, {now, now, true, "EvictionRefused", job_object(eviction.job),
-                           "to be " + eviction.why + ", but not evicted: " + outcome.message});
+                           "to be " + wording::cause_text(eviction.why) +
+                               ", but not evicted: " + outcome.message});
     }
 }
 
@@ -147,7 +149,8 @@ void History::on_effect(const Effect& effect, Instant now) {
         const auto found = pods_.find(rollback->pod.uid);
         if (found == pods_.end()) return;
         add(found->second.job,
-            {now, now, true, "RolledBack", pod_object(rollback->pod.key.name), rollback->why});
+            {now, now, true, "RolledBack", pod_object(rollback->pod.key.name),
+             wording::rollback_text()});
     }
     if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
         evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
@@ -157,7 +160,8 @@ void History::on_effect(const Effect& effect, Instant now) {
     if (resize != nullptr && resize->from != resize->to) {  // otherwise only its size was read
         add(resize->key, {now, now, false, "Resized", job_object(resize->key),
                           "from " + std::to_string(resize->from) + " to " +
-                              std::to_string(resize->to) + " ranks: " + resize->why});
+                              std::to_string(resize->to) +
+                              " ranks: " + wording::cause_text(resize->why)});
     }
 }
 

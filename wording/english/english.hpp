@@ -83,6 +83,29 @@ std::string words(const fact::GrowthWithoutRoom& fact);
 std::string words(const fact::GrowthDelayed& fact);
 std::string words(const fact::GrowthUndecided& fact);
 
+// cause.cpp, without a separator: "preempted for job b", "room for more ranks is idle".
+std::string words(const std::string& sentence_of_an_older_version);
+std::string words(const cause::HigherPriority& cause);
+std::string words(const cause::Reclaimed& cause);
+std::string words(const cause::BlocksGuarantee& cause);
+std::string words(const cause::ShorterJob& cause);
+std::string words(const cause::NearWaitTarget& cause);
+std::string words(const cause::MustStartNow& cause);
+std::string words(const cause::DueEarlier& cause);
+std::string words(const cause::GangLacksRanks& cause);
+std::string words(const cause::GangRestarts& cause);
+std::string words(const cause::NodeUnhealthy& cause);
+std::string words(const cause::WindowCloses& cause);
+std::string words(const cause::ShrunkFor& cause);
+std::string words(const cause::StartsWithAllRanks& cause);
+std::string words(const cause::RoomIsIdle& cause);
+std::string words(const cause::NoIdleRoom& cause);
+std::string words(const cause::GainsLess& cause);
+std::string words(const cause::Gain& cause);
+std::string words(const cause::OtherGainsMore& cause);
+std::string words_of(const Cause& cause);
+std::string times_as_fast(std::int64_t tenths);  // "1.5 times as fast"
+
 // lists.cpp: "a, b", and "none" of none.
 std::string list_of(const std::vector<std::string>& names);
 // The same with "..." where `total` is more.

@@ -18,8 +18,8 @@ constexpr int kTriesMost = 6;
 cause::Gain gain_of(const SizeChoice& choice) {
     const std::int64_t now = speed_of(*choice.speeds, choice.now);
     const std::int64_t then = speed_of(*choice.speeds, choice.aim);
-    if (now == then) return {choice.now, choice.aim, 0, {}};
-    return {choice.now, choice.aim, then * 10 / std::max<std::int64_t>(now, 1),
+    if (now == then) return {choice.now, choice.aim, true, 10, {}};
+    return {choice.now, choice.aim, false, then * 10 / std::max<std::int64_t>(now, 1),
             time_left_with(choice, choice.now) - time_left_with(choice, choice.aim)};
 }
 

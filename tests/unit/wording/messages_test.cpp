@@ -130,7 +130,7 @@ std::vector<Fact> of_order() {
 }
 
 std::vector<Fact> of_sizes() {
-    return {ElasticSize{4, 2, 8, 17}, SizeChangedLast{"room for more ranks is idle"},
+    return {ElasticSize{4, 2, 8, 17}, SizeChangedLast{cause::RoomIsIdle{}},
             SizeWaitsForRoom{2},      SizeStays{SizeFixed::at_maximum},
             GrowthAhead{6, 30, {}},   GrowthWithoutRoom{"gpu", 5'000, 8'000},
             GrowthUndecided{true},    GrowthUndecided{false}};
@@ -146,6 +146,37 @@ TEST(Messages, the_page_shows_the_sentences_of_the_code) {
             EXPECT_NE(shown.find(sentence), std::string::npos) << sentence;
         }
     }
+}
+
+TEST(Messages, the_page_shows_why_a_job_was_stopped_or_resized) {
+    using namespace cause;
+    const auto minutes = [](std::int64_t count) { return Duration::seconds(60 * count); };
+    const std::vector<Cause> causes = {
+        HigherPriority{{"team-a", "prod"}},
+        Reclaimed{"prod", {"team-a", "own"}},
+        BlocksGuarantee{"prod", "a", {{ResourceKind::cpu, "cpu"}}, {"team-a", "own"}},
+        ShorterJob{{"team-a", "short"}, minutes(10), minutes(180)},
+        NearWaitTarget{{"team-a", "late"}, minutes(10), minutes(30)},
+        MustStartNow{{"team-a", "long"}, minutes(33)},
+        DueEarlier{{"team-a", "due"}},
+        GangLacksRanks{minutes(10), {"team-a", "next"}},
+        GangRestarts{minutes(10)},
+        NodeUnhealthy{"a", "XID 79"},
+        WindowCloses{"rack-7", false, false},
+        ShrunkFor{{"team-a", "x"}},
+        StartsWithAllRanks{},
+        RoomIsIdle{},
+        NoIdleRoom{},
+        GainsLess{},
+        Gain{4, 8, false, 17, minutes(22)},
+        OtherGainsMore{2, {"team-a", "x"}, {2, 4, false, 19, {}}}};
+    EXPECT_EQ(causes.size(), std::variant_size_v<Cause> - 1) << "each but the sentence";
+    const std::string shown = page();
+    for (const Cause& cause : causes) {
+        const std::string sentence = wording::cause_text(cause);
+        EXPECT_NE(shown.find("| " + sentence + " |"), std::string::npos) << sentence;
+    }
+    EXPECT_NE(shown.find("| " + wording::rollback_text() + " |"), std::string::npos);
 }
 
 TEST(Messages, the_page_shows_why_pods_stay) {

@@ -18,6 +18,8 @@ std::string sentence(const Explanation& explanation) { return text(explanation.f
 
 std::string cause_text(const CauseBox& why) { return why ? english::words_of(*why) : ""; }
 
+std::string sentence(const ChangeEffect& effect) { return english::words_of(effect); }
+
 std::string rollback_text() { return "its gang could not be bound as a whole"; }
 
 std::string kubernetes_message(const Explanation& explanation) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/model/explanation/cause.hpp"
+#include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/explanation/explanation.hpp"
 
 namespace gpuctl::wording {
@@ -19,6 +20,9 @@ std::string sentence(const Explanation& explanation);
 // Why a pod was evicted or a job resized: "preempted by higher-priority job a/b". Empty: there is
 // no cause.
 std::string cause_text(const CauseBox& why);
+
+// "it would start now in queue dev, and that would preempt team-a/low (4 GPUs)"
+std::string sentence(const ChangeEffect& effect);
 
 // Why the pods of a half-bound gang are deleted.
 std::string rollback_text();

@@ -41,10 +41,9 @@ void LogObserver::on_effect(const Effect& effect, Instant) {
                                  {"pods", started->pods.size()},
                                  {"waited_ms", started->waited.ms()}});
     } else if (const auto* rollback = std::get_if<DeletePod>(&effect)) {
-        log::warn("gang rolled back",
-                  {{"pod", rollback->pod.key},
-                   {"uid", rollback->pod.uid},
-                   {"err", wording::rollback_text()}});
+        log::warn("gang rolled back", {{"pod", rollback->pod.key},
+                                       {"uid", rollback->pod.uid},
+                                       {"err", wording::rollback_text()}});
     } else if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
         evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
     } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {

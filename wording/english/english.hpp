@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/explanation/fact.hpp"
 
 namespace gpuctl::wording::english {
@@ -105,6 +106,18 @@ std::string words(const cause::Gain& cause);
 std::string words(const cause::OtherGainsMore& cause);
 std::string words_of(const Cause& cause);
 std::string times_as_fast(std::int64_t tenths);  // "1.5 times as fast"
+
+// change.cpp: the end of a sentence that begins with "it would start".
+std::string words(const change::FewerGpus& change);
+std::string words(const change::FewerRanks& change);
+std::string words(const change::ShorterRunTime& change);
+std::string words(const change::OtherQueue& change);
+std::string words(const change::OtherPool& change);
+std::string words(const change::HigherLimits& change);
+std::string words(const change::JobsMove& change);
+std::string words(const change::JobEnds& change);
+std::string words(const change::MoreNodes& change);
+std::string words_of(const ChangeEffect& effect);
 
 // lists.cpp: "a, b", and "none" of none.
 std::string list_of(const std::vector<std::string>& names);

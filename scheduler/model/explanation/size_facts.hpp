@@ -29,7 +29,7 @@ BOOST_DESCRIBE_STRUCT(SizeShrinks, (), (why))
 
 struct SizeGrows {
     std::int64_t ranks = 0;  // to these
-    CauseBox why;  // absent: gpuctl did not change the size
+    CauseBox why;            // absent: gpuctl did not change the size
 };
 BOOST_DESCRIBE_STRUCT(SizeGrows, (), (ranks, why))
 

@@ -119,8 +119,8 @@ Cause why(const ClusterState& state, const JobRow& job, const std::vector<PodId>
         read_short(state, node.value(), state.pods.shapes().at(shape), ranks, kAmountMax, lacks);
         for (const Column column : lacks) {
             cause::ShortResource one{capacity.kind(column), capacity.resource(column)};
-            const bool is_named = std::find(out.resources.begin(), out.resources.end(), one) !=
-                                  out.resources.end();
+            const bool is_named =
+                std::find(out.resources.begin(), out.resources.end(), one) != out.resources.end();
             if (!is_named) out.resources.push_back(std::move(one));
         }
     }

@@ -391,9 +391,8 @@ void Gangs::roll_back_gang(JobId id, EffectList& effects) {
         }
         pod.bind.delete_in_flight = true;
         pod.report.start_reported = true;
-        effects.add(DeletePod{state_.session.next_effect(),
-                              state_.session.epoch(),
-                              {pod.facts.key, pod.facts.uid}});
+        effects.add(DeletePod{
+            state_.session.next_effect(), state_.session.epoch(), {pod.facts.key, pod.facts.uid}});
     }
     job.gang.is_rolling_back = true;
     state_.bindings.back_off(job);

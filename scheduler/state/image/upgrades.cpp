@@ -13,8 +13,8 @@ void keep_reasons_with_evictions(StateImage& image) {
     }
 }
 
-// Why a pod is evicted and a job resized was a sentence, empty without one (ADR 0039). It is read as
-// a cause that is a sentence.
+// Why a pod is evicted and a job resized was a sentence, empty without one (ADR 0039). It is read
+// as a cause that is a sentence.
 void drop_empty_sentences(StateImage& image) {
     const auto drop = [](CauseBox& why) {
         const auto* sentence = why ? std::get_if<std::string>(&*why) : nullptr;

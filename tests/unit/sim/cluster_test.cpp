@@ -150,8 +150,8 @@ TEST(SimCluster, a_notebook_comes_back_under_its_old_name_as_another_incarnation
     EXPECT_EQ(first.key.name, "lab-0");
     world.bind(first, "node-0");
     world.run_for(Duration{5'000});
-    world.cluster.carry_out(DeletePod{EffectId{99}, Epoch{1}, {first.key, first.uid}},
-                            world.now, world.events);
+    world.cluster.carry_out(DeletePod{EffectId{99}, Epoch{1}, {first.key, first.uid}}, world.now,
+                            world.events);
     world.run_for(Duration{3'000});
     EXPECT_EQ(world.only_pod().key.name, "lab-0");
     EXPECT_NE(world.only_pod().uid, first.uid);

@@ -179,6 +179,37 @@ TEST(Messages, the_page_shows_why_a_job_was_stopped_or_resized) {
     EXPECT_NE(shown.find("| " + wording::rollback_text() + " |"), std::string::npos);
 }
 
+TEST(Messages, the_page_shows_what_would_help) {
+    const change::RaisedLimit maximum{{.queue = "dev", .tenant = "", .pool = ""},
+                                      LimitRule::maximum,
+                                      LimitUnit::gpus,
+                                      "",
+                                      10'000,
+                                      4'000};
+    change::RaisedLimit jobs = maximum;
+    jobs.rule = LimitRule::jobs_at_once;
+    jobs.unit = LimitUnit::jobs;
+    jobs.to = 4;
+    jobs.from = 1;
+    ChangeEffect some{change::OtherPool{"other"}};
+    some.pods_waiting = 3;
+    some.pods_started = 2;
+    const ChangeEffect moves{change::JobsMove{{{{"team-a", "goes"}, whole_gpus(2), {"b"}, {"a"}}},
+                                              std::int64_t{21} * 60'000}};
+    const std::vector<ChangeEffect> all = {
+        {change::FewerGpus{kGpu, whole_gpus(6), 8, true}},
+        {change::HigherLimits{{maximum, jobs}}},
+        {change::JobEnds{{}, {"team-a", "small"}, whole_gpus(2)}},
+        {change::MoreNodes{{}, 3, "a", TopologyLevel::rack}},
+        some,
+        moves};
+    const std::string shown = page();
+    for (const ChangeEffect& effect : all) {
+        const std::string sentence = wording::sentence(effect);
+        EXPECT_NE(shown.find("| " + sentence + " |"), std::string::npos) << sentence;
+    }
+}
+
 TEST(Messages, the_page_shows_why_pods_stay) {
     const std::string shown = page();
     const std::map<NotEvicted, Duration> rests = {

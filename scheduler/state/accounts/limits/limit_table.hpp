@@ -77,8 +77,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          in.queue->maximum = GpuMilli{to};
          return in.hit.limit;
-     },
-     .raised = "the maximum of {of} were {gpus} instead of {from}"},
+     }},
     {.kind = LimitKind::queue_borrowing, .name = "queue_borrowing",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::guarantee_and_borrowing,
      .is_estimated = true,
@@ -90,8 +89,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          in.queue->borrowing_limit = GpuMilli{to} - in.queue->guaranteed;
          return in.hit.limit;
-     },
-     .raised = "the guarantee and borrowing limit of {of} together were {gpus} instead of {from}"},
+     }},
     {.kind = LimitKind::queue_lending, .name = "queue_lending",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::reserved_for_siblings,
      .is_lending = true,
@@ -120,8 +118,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          in.queue->jobs_maximum = to;
          return in.hit.limit;
-     },
-     .raised = "maxJobs of {of} were {to} instead of {from}"},
+     }},
     {.kind = LimitKind::queue_gpus_per_job, .name = "queue_gpus_per_job",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::gpus_per_job,
      .freed = LimitFreed::by_nothing,
@@ -134,8 +131,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          in.queue->gpus_per_job_maximum = GpuMilli{to};
          return in.hit.limit;
-     },
-     .raised = "maxGpuPerJob of {of} were {to} instead of {from}"},
+     }},
     {.kind = LimitKind::queue_budget, .name = "queue_budget",
      .scope = LimitScope::queue, .unit = LimitUnit::gpu_time, .reason = Reason::budget_spent,
      .freed = LimitFreed::by_new_period, .is_estimated = true,
@@ -146,8 +142,7 @@ inline constexpr LimitRow kLimits[] = {
      },
      .raise = [](const LimitRaise& in, std::int64_t to) {
          return limits::raise_budget(in.queue->budget, to);
-     },
-     .raised = "the budget of {of} were {to} GPU-hours instead of {from}"},
+     }},
     {.kind = LimitKind::queue_model_maximum, .name = "queue_model_maximum",
      .scope = LimitScope::queue_model, .unit = LimitUnit::gpus, .reason = Reason::queue_limit,
      .read = [](const LimitAt& at) -> limits::Figures {
@@ -168,8 +163,7 @@ inline constexpr LimitRow kLimits[] = {
              return in.hit.limit;
          }
          return std::nullopt;
-     },
-     .raised = "the maximum of {of} of {model} were {gpus} instead of {from}"},
+     }},
     {.kind = LimitKind::pool_reserve, .name = "pool_reserve",
      .scope = LimitScope::pool, .unit = LimitUnit::gpus, .reason = Reason::kept_for_growth, .rule = fact::LimitRule::reserved_for_growth,
      .is_estimated = true,
@@ -213,8 +207,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          in.tenant->gpu_maximum = GpuMilli{to};
          return in.hit.limit;
-     },
-     .raised = "the maximum of {of} were {gpus} instead of {from}"},
+     }},
     {.kind = LimitKind::tenant_cpu, .name = "tenant_cpu",
      .scope = LimitScope::tenant, .unit = LimitUnit::cpu, .reason = Reason::tenant_quota, .rule = fact::LimitRule::tenant_maximum,
      .read = [](const LimitAt& at) {
@@ -229,8 +222,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          in.tenant->cpu_maximum = CpuMilli{to};
          return in.hit.limit;
-     },
-     .raised = "the maximum of {of} were {to} CPU instead of {from}"},
+     }},
     {.kind = LimitKind::tenant_memory, .name = "tenant_memory",
      .scope = LimitScope::tenant, .unit = LimitUnit::memory, .reason = Reason::tenant_quota, .rule = fact::LimitRule::tenant_maximum,
      .read = [](const LimitAt& at) {
@@ -245,8 +237,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          in.tenant->memory_maximum = Bytes{to};
          return in.hit.limit;
-     },
-     .raised = "the maximum of {of} were {to} memory instead of {from}"},
+     }},
     {.kind = LimitKind::tenant_pool_gpus, .name = "tenant_pool_gpus",
      .scope = LimitScope::tenant, .unit = LimitUnit::gpus, .reason = Reason::tenant_quota, .rule = fact::LimitRule::pool_quota,
      .is_of_one_pool = true, .is_estimated = true,
@@ -267,8 +258,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          if (PoolQuota* quota = limits::quota_in(*in.tenant, in.pool)) quota->gpu_maximum = GpuMilli{to};
          return in.hit.limit;
-     },
-     .raised = "the quota of {of} in pool {pool} were {gpus} instead of {from}"},
+     }},
     {.kind = LimitKind::tenant_budget, .name = "tenant_budget",
      .scope = LimitScope::tenant, .unit = LimitUnit::gpu_time, .reason = Reason::budget_spent,
      .freed = LimitFreed::by_new_period, .is_of_one_pool = true, .is_estimated = true,
@@ -282,8 +272,7 @@ inline constexpr LimitRow kLimits[] = {
          PoolQuota* quota = limits::quota_in(*in.tenant, in.pool);
          if (quota == nullptr) return std::nullopt;
          return limits::raise_budget(quota->budget, to);
-     },
-     .raised = "the budget of {of} in pool {pool} were {to} GPU-hours instead of {from}"},
+     }},
 };
 // clang-format on
 

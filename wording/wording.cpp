@@ -20,6 +20,10 @@ std::string cause_text(const CauseBox& why) { return why ? english::words_of(*wh
 
 std::string sentence(const ChangeEffect& effect) { return english::words_of(effect); }
 
+Error error_of(const Refusal& refusal) {
+    return make_error(refusal.code, english::words_of(refusal));
+}
+
 std::string rollback_text() { return "its gang could not be bound as a whole"; }
 
 std::string kubernetes_message(const Explanation& explanation) {

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/base/result.hpp"
 #include "scheduler/model/explanation/cause.hpp"
 #include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/explanation/explanation.hpp"
+#include "scheduler/model/explanation/refusal_facts.hpp"
 
 namespace gpuctl::wording {
 
@@ -23,6 +25,9 @@ std::string cause_text(const CauseBox& why);
 
 // "it would start now in queue dev, and that would preempt team-a/low (4 GPUs)"
 std::string sentence(const ChangeEffect& effect);
+
+// Why a job is not accepted.
+Error error_of(const Refusal& refusal);
 
 // Why the pods of a half-bound gang are deleted.
 std::string rollback_text();

@@ -6,6 +6,7 @@
 
 #include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/explanation/fact.hpp"
+#include "scheduler/model/explanation/refusal_facts.hpp"
 
 namespace gpuctl::wording::english {
 
@@ -118,6 +119,14 @@ std::string words(const change::JobsMove& change);
 std::string words(const change::JobEnds& change);
 std::string words(const change::MoreNodes& change);
 std::string words_of(const ChangeEffect& effect);
+
+// refusal.cpp
+std::string words(const refusal::PoolWithoutNodes& refusal);
+std::string words(const refusal::LimitTooLow& refusal);
+std::string words(const refusal::NoGpuModel& refusal);
+std::string words(const refusal::NodesTooSmall& refusal);
+std::string words(const refusal::TopologyTooNarrow& refusal);
+std::string words_of(const Refusal& refusal);
 
 // lists.cpp: "a, b", and "none" of none.
 std::string list_of(const std::vector<std::string>& names);

@@ -200,6 +200,9 @@ aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
     const Result<whatif::Answer> answer =
         co_await aio::run_on(services.trials, services.loop, std::move(work));
     if (!answer) co_return problem_reply(answer.error(), call, warnings);
+    if (answer->never) {
+        co_return problem_reply(wording::error_of(*answer->never), call, warnings);
+    }
     Json body = answer_json(asked->job.spec, *answer);
     body["revision"] = exported->revision;
     body["warnings"] = warnings_json(warnings);

@@ -311,8 +311,10 @@ TEST(WhatIf, what_can_never_be_is_refused_with_the_reason) {
     world.add(node("a", 8));
     const auto answer =
         ask(world.engine.export_state(), job("llm", 1, 9), "runwhere.ai", world.now);
-    ASSERT_FALSE(answer.has_value());
-    EXPECT_EQ(answer.error().code, ErrorCode::NeverFits);
+    ASSERT_TRUE(answer.has_value());
+    ASSERT_TRUE(answer->never.has_value());
+    EXPECT_EQ(answer->never->code, ErrorCode::NeverFits);
+    EXPECT_FALSE(answer->starts);
     world.send(JobSubmitted{job("taken", 1, 1)});
     const auto taken =
         ask(world.engine.export_state(), job("taken", 1, 1), "runwhere.ai", world.now);

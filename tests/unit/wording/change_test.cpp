@@ -91,5 +91,60 @@ TEST(Changes, jobs_that_are_preempted_are_named_up_to_a_number) {
     EXPECT_TRUE(wording::sentence(effect).ends_with(" and 3 more"));
 }
 
+std::string said(refusal::LimitTooLow low) {
+    low.pods = 2;
+    low.each = 4'000;
+    low.most = 6'000;
+    return wording::error_of({ErrorCode::QuotaExceeded, std::move(low)}).message;
+}
+
+TEST(Refusals, name_the_holder_of_the_limit) {
+    const std::string begin = "the job requests 2 pods of 4 GPUs; ";
+    refusal::LimitTooLow low;
+    EXPECT_EQ(said(low), begin + "a namespace may hold at most 6");
+    low.holder.pool = "gpu";
+    low.reserved = whole_gpus(2);
+    EXPECT_EQ(said(low),
+              begin + "jobs outside the reserve of 2 GPUs of pool gpu may hold at most 6");
+    low.is_lending = true;
+    low.holder.queue = "x";
+    low.reserved_of = whole_gpus(8);
+    EXPECT_EQ(said(low), begin +
+                             "queue x, outside the 2 of 8 GPUs that queues of pool gpu do not "
+                             "lend, may hold at most 6");
+    refusal::LimitTooLow per_job;
+    per_job.is_per_job = true;
+    per_job.holder = {.queue = "dev", .tenant = "", .pool = "gpu"};
+    per_job.model = "A100";
+    EXPECT_EQ(said(per_job),
+              begin + "a job of queue dev of pool gpu may hold at most 6 of model A100");
+    per_job = {};
+    per_job.unit = LimitUnit::cpu;
+    per_job.holder = {.queue = "", .tenant = "team-a", .pool = "gpu"};
+    EXPECT_EQ(said(per_job),
+              "the job requests 2 pods of 4 CPU; namespace team-a in pool gpu may hold at most 6 "
+              "CPU");
+}
+
+TEST(Refusals, of_a_topology_name_what_must_be_together_and_apart) {
+    Resources each;
+    each.cpu = CpuMilli{1'000};
+    each.memory = Bytes{1 << 30};
+    refusal::TopologyTooNarrow narrow{
+        {4, each}, TopologyLevel::host, TopologyLevel::rack, "r1", "gpu", 2};
+    EXPECT_EQ(wording::error_of({ErrorCode::NeverFits, narrow}).message,
+              "the job requests 4 ranks of 1 CPU, 1Gi memory each, no two in one host, within one "
+              "rack; rack r1 has most room; pool gpu has room for 2 even when empty");
+    narrow = {{1, each}, TopologyLevel::none, TopologyLevel::rack, "", "gpu", 0};
+    EXPECT_EQ(wording::error_of({ErrorCode::NeverFits, narrow}).message,
+              "the job requests 1 CPU, 1Gi memory, within one rack; pool gpu has no such node even "
+              "when empty");
+    EXPECT_EQ(wording::error_of(
+                  {ErrorCode::NeverFits, refusal::NoGpuModel{{1, each}, "gpu", {}, {}, "1g.10gb"}})
+                  .message,
+              "the job requests 1 CPU, 1Gi memory; no node of pool gpu has whole GPUs; existing "
+              "models: none; to use a MIG slice, request gpu: \"1(mig-1g.10gb)\"");
+}
+
 }  // namespace
 }  // namespace gpuctl

@@ -210,6 +210,44 @@ TEST(Messages, the_page_shows_what_would_help) {
     }
 }
 
+Refusal too_low(fact::LimitHolder holder, std::int64_t most) {
+    refusal::LimitTooLow low;
+    low.pods = 2;
+    low.each = 4'000;
+    low.most = most;
+    low.holder = std::move(holder);
+    return {ErrorCode::QuotaExceeded, std::move(low)};
+}
+
+TEST(Messages, the_page_shows_why_a_job_is_refused) {
+    const auto resources = [](std::int64_t gpus, std::int64_t cores, std::int64_t gib) {
+        Resources out;
+        out.cpu = CpuMilli{cores * 1'000};
+        out.memory = Bytes{gib << 30};
+        out.gpus = {{kGpu, whole_gpus(gpus), {}}};
+        return out;
+    };
+    Refusal lent = too_low({.queue = "r/x", .tenant = "", .pool = "default"}, 5'000);
+    auto& low = std::get<refusal::LimitTooLow>(lent.what);
+    low.is_lending = true;
+    low.lender = "r";
+    low.reserved = whole_gpus(3);
+    low.reserved_of = whole_gpus(8);
+    const std::vector<Refusal> all = {
+        too_low({.queue = "dev", .tenant = "", .pool = "default"}, 6'000),
+        lent,
+        {ErrorCode::NeverFits,
+         refusal::NodesTooSmall{
+             {3, resources(4, 8, 16)}, "default", "a", resources(8, 64, 512), 2}},
+        {ErrorCode::NeverFits,
+         refusal::NoGpuModel{{1, resources(1, 1, 1)}, "default", {"H100"}, {"A100", "V100"}, ""}}};
+    const std::string shown = page();
+    for (const Refusal& refusal : all) {
+        const std::string sentence = wording::error_of(refusal).message;
+        EXPECT_NE(shown.find("| " + sentence + " |"), std::string::npos) << sentence;
+    }
+}
+
 TEST(Messages, the_page_shows_why_pods_stay) {
     const std::string shown = page();
     const std::map<NotEvicted, Duration> rests = {

@@ -152,7 +152,7 @@ void Cluster::deliver(const EvictPod& effect, Instant now, Out& out) {
     ++figures_.evictions_accepted;
     out.push_back(outcome);
     if (!found->second.facts.terminating)
-        record_user_event(effect.job, "Preempted", effect.why, now);
+        record_user_event(effect.job, "Preempted", wording::cause_text(effect.why), now);
     delete_pod(effect.pod.uid, false, now, out);
 }
 
@@ -220,7 +220,7 @@ void Cluster::deliver(const ResizeWorkload& effect, Instant now, Out& out) {
     if (workload.ranks == effect.to) return;
     record_user_event(effect.key, "Resized",
                       "from " + std::to_string(effect.from) + " to " + std::to_string(effect.to) +
-                          " ranks: " + effect.why,
+                          " ranks: " + wording::cause_text(effect.why),
                       now);
     resize_training(workload, effect.to, now, out);
 }

@@ -16,6 +16,16 @@ std::string text(const std::vector<Fact>& facts) {
 
 std::string sentence(const Explanation& explanation) { return text(explanation.facts); }
 
+std::string cause_text(const CauseBox& why) { return why ? english::words_of(*why) : ""; }
+
+std::string sentence(const ChangeEffect& effect) { return english::words_of(effect); }
+
+Error error_of(const Refusal& refusal) {
+    return make_error(refusal.code, english::words_of(refusal));
+}
+
+std::string rollback_text() { return "its gang could not be bound as a whole"; }
+
 std::string kubernetes_message(const Explanation& explanation) {
     if (explanation.tallies.empty()) return sentence(explanation);
     std::vector<std::string> parts;

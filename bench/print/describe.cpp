@@ -138,7 +138,8 @@ std::string describe(const Effect& effect) {
                  },
                  [](const ResizeWorkload& e) {
                      return "resize " + number(e.id) + " " + to_string(e.key) + " from " +
-                            std::to_string(e.from) + " to " + std::to_string(e.to) + ": " + e.why;
+                            std::to_string(e.from) + " to " + std::to_string(e.to) + ": " +
+                            wording::cause_text(e.why);
                  },
                  [](const DropDetails& e) { return "keep a summary of " + to_string(e.job); }},
         effect);

@@ -121,12 +121,13 @@ void History::on_evicted(const PodEvictOutcome& outcome, Instant now) {
     evictions_.erase(found);
     if (outcome.result == EvictResult::evicted) {
         const char* reason = eviction.beneficiary == ObjectKey{} ? "Drained" : "Preempted";
-        add(eviction.job,
-            {now, now, true, reason, pod_object(eviction.pod.key.name), eviction.why});
+        add(eviction.job, {now, now, true, reason, pod_object(eviction.pod.key.name),
+                           wording::cause_text(eviction.why)});
     } else if (outcome.result != EvictResult::gone) {
         // One line for the whole job: its pods are evicted one after another.
         add(eviction.job, {now, now, true, "EvictionRefused", job_object(eviction.job),
-                           "to be " + eviction.why + ", but not evicted: " + outcome.message});
+                           "to be " + wording::cause_text(eviction.why) +
+                               ", but not evicted: " + outcome.message});
     }
 }
 
@@ -146,8 +147,8 @@ void History::on_effect(const Effect& effect, Instant now) {
     if (const auto* rollback = std::get_if<DeletePod>(&effect)) {
         const auto found = pods_.find(rollback->pod.uid);
         if (found == pods_.end()) return;
-        add(found->second.job,
-            {now, now, true, "RolledBack", pod_object(rollback->pod.key.name), rollback->why});
+        add(found->second.job, {now, now, true, "RolledBack", pod_object(rollback->pod.key.name),
+                                wording::rollback_text()});
     }
     if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
         evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
@@ -155,9 +156,10 @@ void History::on_effect(const Effect& effect, Instant now) {
     if (const auto* finished = std::get_if<DropDetails>(&effect)) drop(*finished);
     const auto* resize = std::get_if<ResizeWorkload>(&effect);
     if (resize != nullptr && resize->from != resize->to) {  // otherwise only its size was read
-        add(resize->key, {now, now, false, "Resized", job_object(resize->key),
-                          "from " + std::to_string(resize->from) + " to " +
-                              std::to_string(resize->to) + " ranks: " + resize->why});
+        add(resize->key,
+            {now, now, false, "Resized", job_object(resize->key),
+             "from " + std::to_string(resize->from) + " to " + std::to_string(resize->to) +
+                 " ranks: " + wording::cause_text(resize->why)});
     }
 }
 

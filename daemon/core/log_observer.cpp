@@ -2,6 +2,7 @@
 
 #include "daemon/core/outcome_names.hpp"
 #include "daemon/diagnostics/log.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::core {
 
@@ -40,15 +41,16 @@ void LogObserver::on_effect(const Effect& effect, Instant) {
                                  {"pods", started->pods.size()},
                                  {"waited_ms", started->waited.ms()}});
     } else if (const auto* rollback = std::get_if<DeletePod>(&effect)) {
-        log::warn("gang rolled back",
-                  {{"pod", rollback->pod.key}, {"uid", rollback->pod.uid}, {"err", rollback->why}});
+        log::warn("gang rolled back", {{"pod", rollback->pod.key},
+                                       {"uid", rollback->pod.uid},
+                                       {"err", wording::rollback_text()}});
     } else if (const auto* eviction = std::get_if<EvictPod>(&effect)) {
         evictions_.insert_or_assign(static_cast<std::uint64_t>(eviction->id), *eviction);
     } else if (const auto* resize = std::get_if<ResizeWorkload>(&effect)) {
         log::info("elastic job resized", {{"job", resize->key},
                                           {"from", resize->from},
                                           {"to", resize->to},
-                                          {"why", resize->why}});
+                                          {"why", wording::cause_text(resize->why)}});
     }
 }
 
@@ -65,7 +67,7 @@ void LogObserver::on_evicted(const PodEvictOutcome& outcome) {
         return log::info("pod evicted", {{"pod", eviction.pod.key},
                                          {"uid", eviction.pod.uid},
                                          {"for", beneficiary},
-                                         {"why", eviction.why}});
+                                         {"why", wording::cause_text(eviction.why)}});
     }
     log::info("pod not evicted", {{"pod", eviction.pod.key},
                                   {"uid", eviction.pod.uid},

@@ -52,7 +52,7 @@ void EventRecorder::preempted(const EvictPod& eviction) {
     const bool is_drained = eviction.beneficiary == ObjectKey{};
     line_.add(eviction.job,
               {is_drained ? SuccessLine::Item::What::drained : SuccessLine::Item::What::preempted,
-               eviction.pod, eviction.why, Instant{aio::Loop::wall_ms()}});
+               eviction.pod, wording::cause_text(eviction.why), Instant{aio::Loop::wall_ms()}});
     wake();
 }
 

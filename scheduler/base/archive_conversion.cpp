@@ -56,7 +56,8 @@ struct Conversion::Step {
     std::vector<std::shared_ptr<const Step>> parts;
     std::vector<std::shared_ptr<const Step>> skips;  // structure: how to skip each member
     // Structure: the index of the written member for each wanted member, or kGone. Enumeration: the
-    // index of the wanted enumerator for each written enumerator, or kGone.
+    // index of the wanted enumerator for each written enumerator, or kGone. A variant read from
+    // something else: the index of its alternative.
     std::vector<std::size_t> from;
     std::vector<std::string> defaults;
 };
@@ -74,6 +75,15 @@ public:
         step->is_same = written == wanted;
         if (wanted.kind == Kind::optional && written.kind != Kind::optional) {
             return with_parts(std::move(step), {{&written, &wanted.parts.front()}}, path);
+        }
+        if (wanted.kind == Kind::variant && written.kind != Kind::variant) {
+            const auto like = std::find(wanted.parts.begin(), wanted.parts.end(), written);
+            if (like == wanted.parts.end()) {
+                return no_reading(path, "it was " + std::string{noun_of(written.kind)} +
+                                            " and is a variant without such an alternative now");
+            }
+            step->from = {static_cast<std::size_t>(like - wanted.parts.begin())};
+            return with_parts(std::move(step), {{&written, &*like}}, path);
         }
         const bool are_integers = is_integer(written.kind) && is_integer(wanted.kind);
         if (written.kind != wanted.kind && !are_integers) {
@@ -290,6 +300,9 @@ private:
             copy(step, out);
         } else if (step.wanted == Kind::optional && step.written != Kind::optional) {
             writer.write(true);
+            convert_parts(1);
+        } else if (step.wanted == Kind::variant && step.written != Kind::variant) {
+            writer.raw_varint(step.from.front());
             convert_parts(1);
         } else {
             switch (step.written) {

@@ -7,7 +7,8 @@
 //     longer exists is dropped, and the order of members does not matter;
 //   - enumerators are matched by name; one that no longer exists makes the value unreadable;
 //   - alternatives of a variant are matched by position, so new alternatives go at the end;
-//   - a written T is read as a present value where an optional T is wanted.
+//   - a written T is read as a present value where an optional T is wanted, and as the first
+//     alternative with the same layout where a variant is wanted.
 //
 // An upgrade (scheduler/state/image/upgrades.hpp) handles what these rules do not cover: a member
 // that was renamed or changed its meaning. The rules follow the schema resolution of the Apache

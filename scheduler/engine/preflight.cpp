@@ -7,25 +7,15 @@
 #include <tuple>
 
 #include "scheduler/engine/views.hpp"
-#include "scheduler/model/amount_text.hpp"
 #include "scheduler/model/gpu/devices.hpp"
 #include "scheduler/model/gpu/gpu_vendor.hpp"
 #include "scheduler/model/gpu/mig.hpp"
-#include "scheduler/model/policy/quantity.hpp"
 #include "scheduler/policy/filter.hpp"
 #include "scheduler/state/accounts/limits.hpp"
 #include "scheduler/state/cluster_state.hpp"
 
 namespace gpuctl {
 namespace {
-
-std::string describe(const Resources& resources) {
-    std::string text;
-    for (const GpuAmount& gpu : resources.gpus) {
-        text += format_gpus(gpu.amount) + " " + gpu.resource + ", ";
-    }
-    return text + format_cpu(resources.cpu) + " CPU, " + format_bytes(resources.memory) + " memory";
-}
 
 // The number of pods that fit on the node when it is empty; capped at `enough`.
 std::int64_t fitting_empty(const Resources& offered, const Resources& asked,
@@ -90,34 +80,34 @@ std::int64_t asked_of(LimitUnit unit, const Resources& each) {
     return 0;
 }
 
-// As a limit, GPUs are written without their noun.
-std::string allowed_text(LimitUnit unit, std::int64_t amount) {
-    return unit == LimitUnit::gpus ? amounts::limit_amount(unit, amount)
-                                   : amounts::limit_amount_noun(unit, amount);
-}
-
-// The holder of the limit: "queue dev of pool default", "namespace a in pool default".
-std::string holder_of(const LimitRow& row, const LimitEverAt& at, const LimitEver& ever) {
-    const std::string pool = "pool " + at.state.pool(at.pool).name;
-    const std::string queue =
-        at.queue.exists() ? "queue " + at.state.tree.queue_path(at.queue) : "";
+// The holder of the limit, and what of it is reserved for other jobs.
+void set_holder(const LimitRow& row, const LimitEverAt& at, const LimitEver& ever,
+                refusal::LimitTooLow& out) {
+    const std::string& pool = at.state.pool(at.pool).name;
+    out.reserved = ever.reserved;
+    out.reserved_of = ever.of;
+    out.is_lending = row.is_lending;
+    out.is_per_job = row.freed == LimitFreed::by_nothing;
     if (row.is_lending) {
-        return "queue " + at.state.tree.queue_path(at.leaf) + ", outside the " +
-               format_gpus(ever.reserved) + " of " + format_gpus(ever.of) +
-               " GPUs that queues of " + (at.queue.exists() ? queue : pool) + " do not lend,";
+        out.holder = {at.state.tree.queue_path(at.leaf), "", pool};
+        if (at.queue.exists()) out.lender = at.state.tree.queue_path(at.queue);
+        return;
     }
     switch (row.scope) {
         case LimitScope::queue:
         case LimitScope::queue_model:
-            return (row.freed == LimitFreed::by_nothing ? "a job of " : "") + queue + " of " + pool;
+            out.holder = {at.state.tree.queue_path(at.queue), "", pool};
+            return;
         case LimitScope::pool:
         case LimitScope::pool_model:
-            return "jobs outside the reserve of " + format_gpus(ever.reserved) + " GPUs of " + pool;
+            out.holder.pool = pool;
+            return;
         case LimitScope::tenant:
-            break;
+            if (at.tenant == nullptr) return;
+            out.holder.tenant = at.tenant->name;
+            if (row.is_of_one_pool) out.holder.pool = pool;
+            return;
     }
-    if (at.tenant == nullptr) return "a namespace";
-    return "namespace " + at.tenant->name + (row.is_of_one_pool ? " in " + pool : "");
 }
 
 // The model of all GPUs of the pool; empty: no GPUs, or several models.
@@ -134,8 +124,8 @@ std::string only_model(const ClusterState& state, PoolId pool) {
     return model;
 }
 
-std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec, PoolId pool,
-                                  QueueId queue, const Resources& each, std::int64_t pods) {
+std::optional<Refusal> check_limits(const ClusterState& state, const JobSpec& spec, PoolId pool,
+                                    QueueId queue, const Resources& each, std::int64_t pods) {
     LimitEverAt job{.state = state, .spec = spec, .pool = pool, .leaf = queue};
     for (const TenantPolicy& tenant : state.policy().tenants) {
         if (tenant.name == spec.key.namespace_name) job.tenant = &tenant;
@@ -143,35 +133,23 @@ std::optional<Error> check_limits(const ClusterState& state, const JobSpec& spec
     const std::string model =
         gpu_model_of(spec).empty() ? only_model(state, pool) : gpu_model_of(spec);
     if (spec.gpu_types_next.empty()) job.model = model;  // else another model may be used
-    std::optional<Error> error;
+    std::optional<Refusal> refused;
     visit_limits_ever(job, [&](const LimitRow& row, const LimitEverAt& at, const LimitEver& ever) {
         const std::int64_t asked = asked_of(row.unit, each);
         if (!exceeds(ever.most, asked, pods)) return true;
-        std::string most = allowed_text(row.unit, ever.most);
+        refusal::LimitTooLow low;
+        low.pods = pods;
+        low.each = asked;
+        low.unit = row.unit;
+        low.most = ever.most;
         if (at.holding != nullptr && row.scope == LimitScope::queue_model) {
-            most += " of model " + at.holding->limit.model;
+            low.model = at.holding->limit.model;
         }
-        error =
-            make_error(ErrorCode::QuotaExceeded,
-                       "the job requests " + std::to_string(pods) + (pods == 1 ? " pod" : " pods") +
-                           " of " + amounts::limit_amount_noun(row.unit, asked) + "; " +
-                           holder_of(row, at, ever) + " may hold at most " + most);
+        set_holder(row, at, ever, low);
+        refused = Refusal{ErrorCode::QuotaExceeded, std::move(low)};
         return false;
     });
-    return error;
-}
-
-std::string model_text(const PlacementRules& rules) {
-    std::string text;
-    for (const std::string& model : gpu_models(rules)) text += (text.empty() ? "" : " or ") + model;
-    return text;
-}
-
-// A node offers MIG slices as whole GPUs only if all its GPUs are cut alike (strategy "single").
-std::string slice_hint(std::string_view gpu_model) {
-    const std::string_view profile = mig_profile_in_model(gpu_model);
-    if (profile.empty()) return "";
-    return "; to use a MIG slice, request gpu: \"1(mig-" + std::string{profile} + ")\"";
+    return refused;
 }
 
 // A request for a slice is answered with the slices that exist.
@@ -184,8 +162,8 @@ bool has_slices_as(const Resources& offered, const Resources& asked) {
 }
 
 // Would the pool have room if its nodes were empty, by model and by size?
-std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec, PoolId pool,
-                                 const Resources& each, std::int64_t pods) {
+std::optional<Refusal> check_nodes(const ClusterState& state, const JobSpec& spec, PoolId pool,
+                                   const Resources& each, std::int64_t pods) {
     PlacementRules rules;
     set_gpu_models(spec, rules);
     std::int64_t fits = 0;
@@ -210,27 +188,18 @@ std::optional<Error> check_nodes(const ClusterState& state, const JobSpec& spec,
     }
     for (const auto& [model, ranks] : fits_of_model) fits = std::max(fits, ranks);
     if (fits >= pods) return std::nullopt;
-    const std::string needs =
-        "the job requests " +
-        (pods == 1 ? describe(each)
-                   : std::to_string(pods) + " ranks of " + describe(each) + " each");
     const std::string& pool_name = state.pool(pool).name;
+    const refusal::Request request{pods, each};
     if (largest == nullptr) {
-        std::string known;
-        for (const std::string& model : models) known += (known.empty() ? "" : ", ") + model;
-        const std::string wanted =
-            rules.gpu_model.empty() ? "whole GPUs" : "a GPU of model " + model_text(rules);
-        return make_error(ErrorCode::NeverFits,
-                          needs + "; no node of pool " + pool_name + " has " + wanted +
-                              "; existing models: " + (known.empty() ? "none" : known) +
-                              slice_hint(rules.gpu_model));
+        const bool is_any = rules.gpu_model.empty();
+        return Refusal{ErrorCode::NeverFits,
+                       refusal::NoGpuModel{request, pool_name,
+                                           is_any ? std::vector<std::string>{} : gpu_models(rules),
+                                           std::vector<std::string>(models.begin(), models.end()),
+                                           std::string{mig_profile_in_model(rules.gpu_model)}}};
     }
-    return make_error(
-        ErrorCode::NeverFits,
-        needs + "; the largest node of pool " + pool_name + " (" + largest->name + ") has " +
-            describe(largest->allocatable) +
-            (fits > 0 ? "; the pool has room for " + std::to_string(fits) + " even when empty"
-                      : ""));
+    return Refusal{ErrorCode::NeverFits, refusal::NodesTooSmall{request, pool_name, largest->name,
+                                                                largest->allocatable, fits}};
 }
 
 // Of the domains that the ranks may share, the one with room for most of them if the nodes were
@@ -266,44 +235,35 @@ std::pair<std::string, std::int64_t> roomiest_domain(const ClusterState& state, 
     return best;
 }
 
-std::optional<Error> check_topology(const ClusterState& state, const JobSpec& spec, PoolId pool,
-                                    const Resources& each, std::int64_t pods) {
+std::optional<Refusal> check_topology(const ClusterState& state, const JobSpec& spec, PoolId pool,
+                                      const Resources& each, std::int64_t pods) {
     const TopologyRules& rules = spec.topology;
     // A single rank is apart from all others, but its required domain has to exist.
     const bool is_apart = rules.spread == TopologyLevel::none || pods == 1;
     if (rules.required == TopologyLevel::none && is_apart) return std::nullopt;
     const auto [best, fits] = roomiest_domain(state, spec, pool, each, pods);
     if (fits >= pods) return std::nullopt;
-    std::string needs = "the job requests ";
-    needs +=
-        pods == 1 ? describe(each) : std::to_string(pods) + " ranks of " + describe(each) + " each";
-    if (rules.spread != TopologyLevel::none) {
-        needs += ", no two in one " + std::string{to_string(rules.spread)};
-    }
-    if (rules.required != TopologyLevel::none) {
-        const std::string level{to_string(rules.required)};
-        needs += ", within one " + level;
-        if (!best.empty()) needs += "; " + level + " " + best + " has most room";
-    }
-    return make_error(
+    return Refusal{
         ErrorCode::NeverFits,
-        needs + "; pool " + state.pool(pool).name +
-            (pods == 1 ? " has no such node" : " has room for " + std::to_string(fits)) +
-            " even when empty");
+        refusal::TopologyTooNarrow{{pods, each},
+                                   rules.spread,
+                                   rules.required,
+                                   rules.required == TopologyLevel::none ? std::string{} : best,
+                                   state.pool(pool).name,
+                                   fits}};
 }
 
 }  // namespace
 
-std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec) {
+std::optional<Refusal> preflight(const ClusterState& state, const JobSpec& spec) {
     const std::string pool_name = spec.pool.empty() ? kDefaultPool : spec.pool;
     const PoolId pool = state.tree.find_pool(pool_name);
     if (!pool.exists()) {
-        std::string known;
+        fact::PoolUnknown unknown{pool_name, {}};
         for (const auto& [name, id] : state.tree.pools_by_name()) {
-            if (state.tree.pool_exists(id)) known += (known.empty() ? "" : ", ") + name;
+            if (state.tree.pool_exists(id)) unknown.pools.push_back(name);
         }
-        return make_error(ErrorCode::PoolNotFound,
-                          "pool " + pool_name + " does not exist; existing pools: " + known);
+        return Refusal{ErrorCode::PoolNotFound, std::move(unknown)};
     }
     std::string queue_name = spec.queue;
     for (const TenantPolicy& tenant : state.policy().tenants) {
@@ -314,28 +274,26 @@ std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec) {
     if (queue_name.empty()) queue_name = kDefaultQueue;
     const QueueId queue = state.tree.find_queue(pool, queue_name);
     if (!queue.exists() || !state.queue(queue).children.empty()) {
-        std::string known;
+        std::vector<std::string> leaves;
         for (const QueueId id : state.pool(pool).queues) {
-            if (!state.queue(id).children.empty()) continue;
-            known += (known.empty() ? "" : ", ") + state.queue(id).name;
+            if (state.queue(id).children.empty()) leaves.push_back(state.queue(id).name);
         }
-        return make_error(
-            ErrorCode::QueueNotFound,
-            "queue " + queue_name +
-                (queue.exists() ? " of pool " + pool_name +
-                                      " has sub-queues and takes no jobs; submit to one of: "
-                                : " does not exist in pool " + pool_name + "; existing queues: ") +
-                known);
+        if (queue.exists()) {
+            return Refusal{ErrorCode::QueueNotFound,
+                           fact::QueueHoldsQueues{queue_name, pool_name, std::move(leaves)}};
+        }
+        return Refusal{ErrorCode::QueueNotFound,
+                       fact::QueueUnknown{queue_name, pool_name, std::move(leaves)}};
     }
     if (state.pool(pool).nodes == 0) {
-        return make_error(ErrorCode::PoolEmpty, "pool " + pool_name + " has no node");
+        return Refusal{ErrorCode::PoolEmpty, refusal::PoolWithoutNodes{pool_name}};
     }
     const Resources each = pod_request(spec);
     const bool is_service = spec.kind == JobKind::inference || spec.kind == JobKind::compute;
     const std::int64_t pods =
         std::max<std::int64_t>(is_service ? 1 : spec.replicas_min, 1);  // the least that can start
-    if (auto error = check_limits(state, spec, pool, queue, each, pods)) return error;
-    if (auto error = check_nodes(state, spec, pool, each, pods)) return error;
+    if (auto refused = check_limits(state, spec, pool, queue, each, pods)) return refused;
+    if (auto refused = check_nodes(state, spec, pool, each, pods)) return refused;
     return check_topology(state, spec, pool, each, pods);
 }
 

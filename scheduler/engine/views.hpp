@@ -12,6 +12,7 @@
 #include "scheduler/base/result.hpp"
 #include "scheduler/listing/listing.hpp"
 #include "scheduler/model/explanation/explanation.hpp"
+#include "scheduler/model/explanation/refusal_facts.hpp"
 #include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/node.hpp"
 #include "scheduler/model/pod.hpp"
@@ -229,8 +230,8 @@ struct TurnView {
 // Absent: the job does not wait for its turn in a queue.
 std::optional<TurnView> turn_of(const ClusterState& state, const ObjectKey& job);
 
-// Could this job ever start? Errors: PoolNotFound, PoolEmpty, QueueNotFound, NeverFits (with what
+// Could this job ever start? Codes: PoolNotFound, PoolEmpty, QueueNotFound, NeverFits (with what
 // the largest node offers), QuotaExceeded (more than the maximum of its namespace or queue).
-std::optional<Error> preflight(const ClusterState& state, const JobSpec& spec);
+std::optional<Refusal> preflight(const ClusterState& state, const JobSpec& spec);
 
 }  // namespace gpuctl

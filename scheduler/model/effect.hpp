@@ -10,6 +10,7 @@
 
 #include "scheduler/base/boxed.hpp"
 #include "scheduler/base/ids.hpp"
+#include "scheduler/model/explanation/cause.hpp"
 #include "scheduler/model/explanation/explanation.hpp"
 #include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/model/pod.hpp"
@@ -34,14 +35,14 @@ struct BindPod {
 };
 BOOST_DESCRIBE_STRUCT(BindPod, (), (id, epoch, pod, node, gang_attempt, deadline, gpu_device))
 
-// Rolls back a gang: only pods with a controller are deleted. -> PodDeleteOutcome
+// Rolls back a gang that could not be bound as a whole: only pods with a controller are deleted.
+// -> PodDeleteOutcome
 struct DeletePod {
     EffectId id{};
     Epoch epoch{};
     PodReference pod;
-    std::string why;
 };
-BOOST_DESCRIBE_STRUCT(DeletePod, (), (id, epoch, pod, why))
+BOOST_DESCRIBE_STRUCT(DeletePod, (), (id, epoch, pod))
 
 // -> WorkloadOutcome. Success if an object with our uid exists already.
 struct CreateWorkload {
@@ -93,9 +94,9 @@ struct EvictPod {
     EffectId id{};
     Epoch epoch{};
     PodReference pod;
-    Duration grace;   // grace period
-    std::string why;  // reported to users
-    ObjectKey job;    // job of the evicted pod
+    Duration grace;  // grace period
+    CauseBox why;    // always present
+    ObjectKey job;   // job of the evicted pod
     ObjectKey beneficiary;
 };
 BOOST_DESCRIBE_STRUCT(EvictPod, (), (id, epoch, pod, grace, why, job, beneficiary))
@@ -110,7 +111,7 @@ struct ResizeWorkload {
     std::string job_uid;
     std::int32_t from = 0;
     std::int32_t to = 0;
-    std::string why;  // reported to users
+    CauseBox why;  // absent: only a size that was sent before is sent again
 };
 BOOST_DESCRIBE_STRUCT(ResizeWorkload, (), (id, epoch, key, job_uid, from, to, why))
 

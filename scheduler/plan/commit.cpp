@@ -48,7 +48,7 @@ void Commit::drop_nomination(JobId job) { state_.nominations.drop_claim(job); }
 
 void Commit::retry_evictions(JobId job) { state_.evictions.evict_postponed(job, effects_); }
 
-void Commit::evict(const std::vector<PodId>& pods, EvictionCause cause, const std::string& why) {
+void Commit::evict(const std::vector<PodId>& pods, EvictionCause cause, const Cause& why) {
     state_.evictions.drain(pods, cause, why, effects_);
     for (const PodId pod : pods) plan_.evicted.push_back({pod, JobId::none(), cause});
 }
@@ -57,7 +57,7 @@ void Commit::finish_drain() { state_.maintenance.note_drained(); }
 
 void Commit::retry_preemption_at(QueueId queue, Instant at) { state_.tree.look_again(queue, at); }
 
-void Commit::resize(JobId job, std::int32_t ranks, std::string why, EvictionCause cause) {
+void Commit::resize(JobId job, std::int32_t ranks, Cause why, EvictionCause cause) {
     if (state_.job(job).elastic.wanted == ranks) return;  // it has that size already
     state_.elastic.resize(job, ranks, std::move(why), effects_, cause);
     plan_.resized.push_back({job, ranks, cause});

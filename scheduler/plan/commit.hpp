@@ -6,7 +6,6 @@
 //
 // Lifecycle, owner, thread: made by the Engine for one Plan input.
 
-#include <string>
 #include <vector>
 
 #include "scheduler/model/effect_list.hpp"
@@ -53,13 +52,13 @@ public:
     // Of the job's victims: evictions that were postponed and are due.
     void retry_evictions(JobId job);
     // Evicts pods of one job from nodes that are being drained, or to restart a gang.
-    void evict(const std::vector<PodId>& pods, EvictionCause cause, const std::string& why);
+    void evict(const std::vector<PodId>& pods, EvictionCause cause, const Cause& why);
     void finish_drain();
     // Jobs of the queue may preempt pods that are protected until then.
     void retry_preemption_at(QueueId queue, Instant at);
 
     // --- elastic jobs ---
-    void resize(JobId job, std::int32_t ranks, std::string why,
+    void resize(JobId job, std::int32_t ranks, Cause why,
                 EvictionCause cause = EvictionCause::shrunk);
     // Ranks from this one on wait for room that is about to be released; 0: none.
     void defer_growth(JobId job, std::int32_t from_rank);

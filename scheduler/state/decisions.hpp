@@ -29,7 +29,7 @@ enum class LetIn : std::uint8_t { now, when_claimed };
 struct Victim {
     PodId pod;
     std::int64_t lost_gpu_ms = 0;  // work that will have to be done again
-    std::string why = {};          // for people; empty: as the cause says
+    CauseBox why = {};             // absent: as the cause of the eviction says
 };
 
 // How long room is kept for a job while others stop: as long as the slowest of them may take, and a

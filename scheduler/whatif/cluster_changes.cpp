@@ -161,11 +161,6 @@ Ways beside_other(const Beside& beside, Ways ways) {
     return out;
 }
 
-// "it would start if ..."
-std::string sentence(const Question& question, const Beside& beside, const std::string& said) {
-    return question.would_start() + " if " + (beside.change ? beside.said + ", and " : "") + said;
-}
-
 }  // namespace
 
 std::optional<Remedy> try_job_ends(Question& question) { return try_job_ends(question, {}); }
@@ -187,7 +182,7 @@ std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,
         return with_stops(
             question,
             {ChangeKind::job_ends, name, holder.gpus.value() / kGpuMilliPerGpu,
-             sentence(question, beside, name + " (" + gpus_text(holder.gpus) + ") ended")});
+             question.effect_of(change::JobEnds{beside.limits, holder.key, holder.gpus})});
     }
     return std::nullopt;
 }
@@ -235,12 +230,12 @@ TopologyLevel level_that_counts(const Question& question) {
     return least;
 }
 
-// The location of the new nodes in the trial: next to the node that they are like.
-std::string place_of(const Question& question, const NodeFacts& like) {
+// The new nodes are next to the node that they are like, as far as the domains of this level
+// matter.
+TopologyLevel level_of(const Question& question, const NodeFacts& like) {
     const TopologyLevel level = level_that_counts(question);
-    if (level == TopologyLevel::none || like.topology.of(level).empty()) return "";
-    return level == TopologyLevel::nvlink ? ", in its NVLink island"
-                                          : ", in its " + std::string{to_string(level)};
+    const bool is_known = level != TopologyLevel::none && !like.topology.of(level).empty();
+    return is_known ? level : TopologyLevel::none;
 }
 
 }  // namespace
@@ -255,13 +250,10 @@ std::optional<Remedy> try_more_nodes(Question& question, const Beside& beside) {
             return question.helps(beside_other(beside, joins(*like, nodes)));
         });
         if (!count) continue;
-        const std::string nodes = std::to_string(*count) +
-                                  (*count == 1 ? " more node" : " more nodes") + " like " +
-                                  like->name + place_of(question, *like);
         return with_stops(question,
                           {ChangeKind::more_nodes, like->name, *count,
-                           beside.change ? sentence(question, beside, "there were " + nodes)
-                                         : question.would_start() + " with " + nodes});
+                           question.effect_of(change::MoreNodes{beside.limits, *count, like->name,
+                                                                level_of(question, *like)})});
     }
     return std::nullopt;
 }

@@ -207,8 +207,9 @@ std::optional<Remedy> try_higher_limits(Question& question) {
             (*levels)[i] = *found == not_at_all ? kNotRaised : *found;
         }
     }
-    const std::string said = raise(state, question.id(), limits, *levels).said;
-    Remedy out{ChangeKind::higher_limits, "", 0, question.would_start() + " if " + said};
+    RaisedLimits raised = raise(state, question.id(), limits, *levels);
+    Remedy out{ChangeKind::higher_limits, "", 0,
+               question.effect_of(change::HigherLimits{std::move(raised.limits)})};
     out.levels = std::move(*levels);
     return with_stops(question, std::move(out));
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "scheduler/model/policy/quantity.hpp"
 #include "scheduler/plan/preempt/move_search.hpp"
 #include "scheduler/whatif/question.hpp"
 
@@ -11,7 +10,6 @@ namespace gpuctl::whatif {
 namespace {
 
 constexpr int kLivesMost = 24;
-constexpr std::int64_t kMsPerMinute = 60'000;
 
 std::string node_of(const ClusterState& state, const std::string& uid) {
     const PodId id = state.pods.find_pod(uid);
@@ -126,37 +124,24 @@ std::optional<std::vector<MovedJob>> live(Question& question, const MovePlan& pl
     return live(question, plan, Stopping::one_by_one);
 }
 
-// "n1, n2", each once.
-std::string nodes_text(const MovedJob& job, std::string MovedPod::* which) {
+// Each once, by name.
+std::vector<std::string> nodes_of(const MovedJob& job, std::string MovedPod::* which) {
     std::vector<std::string> names;
     for (const MovedPod& pod : job.pods) names.push_back(pod.*which);
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
+    return names;
 }
 
-std::string lost_text(std::int64_t gpu_ms) {
-    if (gpu_ms == 0) return "no work would be lost";
-    const std::int64_t minutes = (gpu_ms + kMsPerMinute - 1) / kMsPerMinute;
-    return std::to_string(minutes) + (minutes == 1 ? " GPU-minute" : " GPU-minutes") +
-           " of work would be repeated";
-}
-
-Remedy told(std::vector<MovedJob> moves) {
-    Remedy out{ChangeKind::jobs_move, "", static_cast<std::int64_t>(moves.size()), "", {}};
-    out.sentence = "it would start now if " + std::to_string(moves.size()) +
-                   (moves.size() == 1 ? " job moved: " : " jobs moved: ");
-    std::int64_t lost_gpu_ms = 0;
+Remedy remedy_of(std::vector<MovedJob> moves) {
+    change::JobsMove change;
     for (const MovedJob& job : moves) {
-        const bool is_first = &job == &moves.front();
-        out.sentence += (is_first ? "" : "; ") + to_string(job.key) + " (" + format_gpus(job.gpus) +
-                        (job.gpus == whole_gpus(1) ? " GPU" : " GPUs") + ") from " +
-                        nodes_text(job, &MovedPod::from) + " to " + nodes_text(job, &MovedPod::to);
-        lost_gpu_ms += job.lost_gpu_ms;
+        change.moves.push_back(
+            {job.key, job.gpus, nodes_of(job, &MovedPod::from), nodes_of(job, &MovedPod::to)});
+        change.lost_gpu_ms += job.lost_gpu_ms;
     }
-    out.sentence += "; " + lost_text(lost_gpu_ms) + "; gpuctl moves no job by itself";
+    Remedy out{ChangeKind::jobs_move, "", static_cast<std::int64_t>(moves.size()), {}};
+    out.facts.change = std::move(change);
     out.moves = std::move(moves);
     return out;
 }
@@ -179,7 +164,7 @@ std::optional<Remedy> try_jobs_move(Question& question) {
         return found || ++lives == kLivesMost;
     });
     if (!found) return std::nullopt;
-    return told(std::move(*found));
+    return remedy_of(std::move(*found));
 }
 
 }  // namespace gpuctl::whatif

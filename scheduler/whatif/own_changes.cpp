@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "scheduler/model/amount_text.hpp"
 #include "scheduler/whatif/question.hpp"
 
 namespace gpuctl::whatif {
@@ -34,12 +33,11 @@ std::optional<Remedy> try_fewer_gpus(Question& question) {
     });
     if (!less) return std::nullopt;
     const std::int64_t left = asked - *less;
-    return with_stops(question, {ChangeKind::fewer_gpus, "", left,
-                                 question.would_start() + " now with " +
-                                     amounts::gpus_noun(pod->request.gpus.front().resource,
-                                                        whole_gpus(left).value()) +
-                                     (is_gang(question) ? " per rank" : " per pod") +
-                                     " instead of " + std::to_string(asked)});
+    return with_stops(
+        question,
+        {ChangeKind::fewer_gpus, "", left,
+         question.effect_of(change::FewerGpus{pod->request.gpus.front().resource, whole_gpus(left),
+                                              asked, is_gang(question)})});
 }
 
 // Only a gang without running ranks can become smaller.
@@ -72,10 +70,8 @@ std::optional<Remedy> try_fewer_ranks(Question& question) {
         smallest(1, size - 1, [&](std::int64_t fewer) { return question.helps(fewer_by(fewer)); });
     if (!less) return std::nullopt;
     const std::int64_t left = size - *less;
-    return with_stops(
-        question, {ChangeKind::fewer_ranks, "", left,
-                   question.would_start() + " now with " + std::to_string(left) +
-                       (left == 1 ? " rank" : " ranks") + " instead of " + std::to_string(size)});
+    return with_stops(question, {ChangeKind::fewer_ranks, "", left,
+                                 question.effect_of(change::FewerRanks{left, size})});
 }
 
 std::optional<Remedy> try_other_queue(Question& question) {
@@ -92,7 +88,7 @@ std::optional<Remedy> try_other_queue(Question& question) {
                                                    [&](JobSpec& spec) { spec.queue = name; }});
         if (!question.helps(change)) continue;
         return with_stops(question, {ChangeKind::other_queue, name, 0,
-                                     question.would_start() + " now in queue " + name});
+                                     question.effect_of(change::OtherQueue{name})});
     }
     return std::nullopt;
 }
@@ -138,7 +134,7 @@ std::optional<Remedy> try_other_pool(Question& question) {
                                  [&](JobSpec& spec) { spec.pool = name; }});
         if (!question.helps(change)) continue;
         return with_stops(question, {ChangeKind::other_pool, name, 0,
-                                     question.would_start() + " now in pool " + name});
+                                     question.effect_of(change::OtherPool{name})});
     }
     return std::nullopt;
 }

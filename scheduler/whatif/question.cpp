@@ -1,10 +1,15 @@
 #include "scheduler/whatif/question.hpp"
 
 #include <algorithm>
-
-#include "scheduler/model/policy/quantity.hpp"
+#include <iterator>
+#include <utility>
 
 namespace gpuctl::whatif {
+namespace {
+
+constexpr std::size_t kNamedMost = 4;  // of the preempted jobs
+
+}  // namespace
 
 Question::Question(std::string_view exported, ObjectKey job, Instant now, GoOn go_on)
     : key_(std::move(job)), now_(now), go_on_(std::move(go_on)) {
@@ -93,10 +98,12 @@ bool Question::helps(const Ways& ways) {
     return true;
 }
 
-std::string Question::would_start() const {
-    if (started_ >= missing_) return "it would start";
-    return std::to_string(started_) + " of its " + std::to_string(missing_) +
-           " waiting pods would start";
+ChangeEffect Question::effect_of(ChangeFact change) const {
+    ChangeEffect out;
+    out.change = std::move(change);
+    out.pods_waiting = missing_;
+    out.pods_started = started_;
+    return out;
 }
 
 bool Question::waits_whole() const {
@@ -122,12 +129,12 @@ std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
 
 Remedy with_stops(const Question& question, Remedy remedy) {
     remedy.stops = question.stops();
-    remedy.sentence += push_out_text(remedy.stops);
+    remedy.facts.preempts_total = std::ssize(remedy.stops);
+    for (const StoppedJob& job : remedy.stops) {
+        if (remedy.facts.preempts.size() == kNamedMost) break;
+        remedy.facts.preempts.push_back({job.key, job.gpus, job.at_most, job.goes_on});
+    }
     return remedy;
-}
-
-std::string gpus_text(GpuMilli gpus) {
-    return format_gpus(gpus) + (gpus == whole_gpus(1) ? " GPU" : " GPUs");
 }
 
 namespace {

@@ -36,10 +36,10 @@ public:
     bool helps(const Change& change);
     // In all ways.
     bool helps(const Ways& ways);
-    // "it would start", or "1 of its 3 waiting pods would start": for the last change that helped.
-    [[nodiscard]] std::string would_start() const;
     // For the last change that helped, over all its ways.
     [[nodiscard]] const std::vector<StoppedJob>& stops() const { return stops_; }
+    // Its facts.
+    [[nodiscard]] ChangeEffect effect_of(ChangeFact change) const;
     // None of its pods runs or is being bound: it could be replaced by another job.
     [[nodiscard]] bool waits_whole() const;
     // The number of trials and of searches on the columns.
@@ -77,8 +77,6 @@ std::optional<std::int64_t> smallest(std::int64_t low, std::int64_t high,
                                      const std::function<bool(std::int64_t)>& helps_with);
 // The remedy with the evictions of the last change that helped.
 Remedy with_stops(const Question& question, Remedy remedy);
-// "1 GPU", "0.5 GPUs".
-std::string gpus_text(GpuMilli gpus);
 
 // A change of a job by its owner: a submitted job cannot be changed, so it is replaced.
 struct Rewrite {
@@ -113,7 +111,7 @@ inline constexpr std::int64_t kNotRaised = std::numeric_limits<std::int64_t>::mi
 std::vector<LimitInWay> limits_in_way(const ClusterState& state, JobId job);
 struct RaisedLimits {
     Policy policy;
-    std::string said;  // "the maximum of queue dev were 8 GPUs instead of 4"
+    std::vector<change::RaisedLimit> limits;  // without those that the policy does not set
 };
 RaisedLimits raise(const ClusterState& state, JobId job, const std::vector<LimitInWay>& limits,
                    const Levels& levels);
@@ -132,7 +130,7 @@ std::optional<Remedy> try_two_changes(Question& question);
 // Another change that is applied together with it; both orders are tried.
 struct Beside {
     Change change;
-    std::string said;  // "the maximum of queue dev were 8 GPUs instead of 4"
+    std::vector<change::RaisedLimit> limits;  // that it raises
 };
 // `only`: this job, "namespace/name"; empty: the smallest job that helps.
 std::optional<Remedy> try_job_ends(Question& question, const Beside& beside,

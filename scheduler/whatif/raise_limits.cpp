@@ -1,9 +1,9 @@
-// A policy with raised limits, and its wording.
+// A policy with raised limits.
 
 #include <algorithm>
-#include <map>
+#include <optional>
+#include <utility>
 
-#include "scheduler/model/amount_text.hpp"
 #include "scheduler/whatif/question.hpp"
 
 namespace gpuctl::whatif {
@@ -34,47 +34,27 @@ QueuePolicy* queue_in(Policy& policy, const std::string& pool, const std::string
     return nullptr;
 }
 
-using Holes = std::map<std::string_view, std::string>;
-
-// The text with its {placeholders} filled.
-std::string filled(std::string_view text, const Holes& holes) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t open = text.find('{');
-        const std::size_t close = text.find('}');
-        out += text.substr(0, open);
-        if (open == std::string_view::npos) break;
-        out += holes.at(text.substr(open + 1, close - open - 1));
-        text.remove_prefix(close + 1);
-    }
-    return out;
-}
-
-// "the maximum of queue dev were 20 GPUs instead of 16"; empty: the policy does not set that limit.
-std::string raise_one(Policy& policy, const ClusterState& state, const JobRow& job,
-                      const Raised& raised) {
+// Nothing: the policy does not set that limit.
+std::optional<change::RaisedLimit> raise_one(Policy& policy, const ClusterState& state,
+                                             const JobRow& job, const Raised& raised) {
     const LimitHit& hit = raised.hit;
     const LimitRow& row = limit_row(hit.kind);
     const std::string& pool = state.pool(job.pool).name;
     LimitRaise in{hit, nullptr, nullptr, pool};
-    std::string of;
+    fact::LimitHolder holder;
     if (hit.queue.exists()) {
         in.queue = queue_in(policy, pool, state.queue(hit.queue).name);
-        of = "queue " + state.tree.queue_path(hit.queue);
+        holder.queue = state.tree.queue_path(hit.queue);
     } else {
         in.tenant = &tenant_in(policy, state.tenant(job.tenant).name);
-        of = "namespace " + in.tenant->name;
+        holder.tenant = in.tenant->name;
+        if (row.is_of_one_pool) holder.pool = pool;
     }
-    if (row.raise == nullptr || (in.queue == nullptr && in.tenant == nullptr)) return "";
+    if (row.raise == nullptr || (in.queue == nullptr && in.tenant == nullptr)) return std::nullopt;
     const std::optional<std::int64_t> before = row.raise(in, raised.to);
-    if (!before) return "";
-    return filled(row.raised, {{"name", std::string{row.name}},
-                               {"of", of},
-                               {"to", amounts::limit_amount(row.unit, raised.to)},
-                               {"gpus", gpus_text(GpuMilli{raised.to})},
-                               {"from", amounts::limit_amount(row.unit, *before)},
-                               {"pool", pool},
-                               {"model", std::string{hit.model}}});
+    if (!before) return std::nullopt;
+    return change::RaisedLimit{std::move(holder),      row.rule,  row.unit,
+                               std::string{hit.model}, raised.to, *before};
 }
 
 // A queue may not get more than the queues above it: such a configuration is refused.
@@ -105,12 +85,12 @@ RaisedLimits raise(const ClusterState& state, JobId id, const std::vector<LimitI
         const std::int64_t level = levels[i] == kNotRaised ? 0 : levels[i];
         amounts.push_back(limits[i].least + level * limits[i].unit);
     }
-    RaisedLimits out{state.policy(), ""};
+    RaisedLimits out{state.policy(), {}};
     for (std::size_t i = 0; i < limits.size(); ++i) {
         if (levels[i] == kNotRaised) continue;
         const std::int64_t to = most_below_others(state, limits, amounts, i);
-        out.said += (out.said.empty() ? "" : ", and ") +
-                    raise_one(out.policy, state, state.job(id), {limits[i].hit, to});
+        auto raised = raise_one(out.policy, state, state.job(id), {limits[i].hit, to});
+        if (raised) out.limits.push_back(std::move(*raised));
     }
     return out;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/base/result.hpp"
+#include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/pod.hpp"
 #include "scheduler/whatif/go_on.hpp"
 #include "scheduler/whatif/stopped.hpp"
@@ -52,7 +53,7 @@ struct Remedy {
     ChangeKind kind{};
     std::string subject;
     std::int64_t amount = 0;
-    std::string sentence;  // "it would start now ..."
+    ChangeEffect facts;  // for the sentence
     // For jobs_move: stopped together, started again in this order.
     std::vector<MovedJob> moves = {};
     // For higher_limits: how far each blocking limit is raised, see limits_in_way().

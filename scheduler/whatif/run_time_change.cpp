@@ -2,7 +2,6 @@
 // head-of-line reservation, or before the end of a budget period.
 
 #include <algorithm>
-#include <array>
 
 #include "scheduler/whatif/question.hpp"
 
@@ -19,34 +18,6 @@ std::int64_t steps_up_to(std::int64_t ms) {
 Duration limit_at(std::int64_t step) {
     const std::int64_t beyond = std::max<std::int64_t>(step - kDay / kMinute, 0);
     return Duration{(step - beyond) * kMinute + beyond * kHour};
-}
-
-// As in the file of a job: "1d4h".
-std::string written(Duration limit) {
-    struct Unit {
-        std::int64_t ms;
-        const char* name;
-    };
-    constexpr std::array<Unit, 5> units = {
-        Unit{kDay, "d"}, {kHour, "h"}, {kMinute, "m"}, {1'000, "s"}, {1, "ms"}};
-    std::string text;
-    std::int64_t left = limit.ms();
-    for (const Unit& unit : units) {
-        if (left >= unit.ms) text += std::to_string(left / unit.ms) + unit.name;
-        left %= unit.ms;
-    }
-    return text;
-}
-
-std::string said(const JobRow& job, Duration limit) {
-    const bool has_one = job.run.time_max > Duration{};
-    if (job.record) {
-        return " with maxRunTime " + written(limit) +
-               (has_one ? " instead of " + written(job.run.time_max) : " (it has none)");
-    }
-    const auto seconds = [](Duration time) { return std::to_string(time.ms() / 1'000); };
-    return " with activeDeadlineSeconds " + seconds(limit) +
-           (has_one ? " instead of " + seconds(job.run.time_max) : " (its pods have none)");
 }
 
 }  // namespace
@@ -73,7 +44,8 @@ std::optional<Remedy> try_shorter_run_time(Question& question) {
     if (!less) return std::nullopt;
     const Duration limit = limit_with(*less);
     return with_stops(question, {ChangeKind::shorter_run_time, "", limit.ms() / 1'000,
-                                 question.would_start() + " now" + said(job, limit)});
+                                 question.effect_of(change::ShorterRunTime{
+                                     limit, job.run.time_max, static_cast<bool>(job.record)})});
 }
 
 }  // namespace gpuctl::whatif

@@ -3,14 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "scheduler/whatif/question.hpp"
-
 namespace gpuctl::whatif {
-namespace {
-
-constexpr std::size_t kNamedMost = 4;
-
-}  // namespace
 
 std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t first) {
     std::map<ObjectKey, StoppedJob> jobs;
@@ -47,20 +40,6 @@ std::vector<StoppedJob> in_any_way(const std::vector<std::vector<StoppedJob>>& w
         out.push_back(std::move(job));
     }
     return out;
-}
-
-std::string push_out_text(const std::vector<StoppedJob>& stops) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(stops.size(), kNamedMost); ++i) {
-        const StoppedJob& job = stops[i];
-        const std::string gpus = (job.at_most ? "up to " : "") + gpus_text(job.gpus);
-        text += (i == 0 ? ", and that would preempt " : ", ") + to_string(job.key) + " (" +
-                (job.goes_on ? gpus + " of the job" : gpus) + ")";
-    }
-    if (stops.size() > kNamedMost) {
-        text += " and " + std::to_string(stops.size() - kNamedMost) + " more";
-    }
-    return text;
 }
 
 }  // namespace gpuctl::whatif

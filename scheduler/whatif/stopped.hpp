@@ -33,7 +33,5 @@ struct StoppedJob {
 std::vector<StoppedJob> by_job(const std::vector<StoppedPod>& pods, std::size_t first = 0);
 // One change done in several ways: for each job its largest loss.
 std::vector<StoppedJob> in_any_way(const std::vector<std::vector<StoppedJob>>& ways);
-// ", and that would push out team-a/low (4 GPUs)" or "(up to 4 GPUs)"; empty: no evictions.
-std::string push_out_text(const std::vector<StoppedJob>& stops);
 
 }  // namespace gpuctl::whatif

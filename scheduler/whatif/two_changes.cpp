@@ -10,9 +10,9 @@ namespace {
 std::optional<Remedy> both(const Beside& limits, const Levels& levels,
                            std::optional<Remedy> other) {
     if (!other) return std::nullopt;
-    Remedy higher{ChangeKind::higher_limits, "", 0, limits.said};
+    Remedy higher{ChangeKind::higher_limits, "", 0, {change::HigherLimits{limits.limits}}};
     higher.levels = levels;
-    Remedy out{ChangeKind::two_changes, other->subject, other->amount, other->sentence};
+    Remedy out{ChangeKind::two_changes, other->subject, other->amount, other->facts};
     out.stops = other->stops;
     out.parts = {std::move(higher), std::move(*other)};
     return out;
@@ -37,7 +37,7 @@ Beside raised_to(const Question& question, const std::vector<LimitInWay>& limits
     RaisedLimits raised = raise(*question.state(), question.id(), limits, levels);
     return {
         [policy = std::move(raised.policy)](Trial& trial) { trial.happen(PolicyChanged{policy}); },
-        std::move(raised.said)};
+        std::move(raised.limits)};
 }
 
 std::optional<Remedy> lower(Question& question, const std::vector<LimitInWay>& limits,
@@ -51,7 +51,7 @@ std::optional<Remedy> lower(Question& question, const std::vector<LimitInWay>& l
     if (!id.exists()) return std::nullopt;
     const Levels levels = without(limits, limits_in_way(after, id));
     const Beside beside = raised_to(question, limits, levels);
-    if (beside.said.empty()) return std::nullopt;
+    if (beside.limits.empty()) return std::nullopt;
     return both(beside, levels, try_job_ends(question, beside, job));
 }
 

@@ -15,14 +15,15 @@ Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::s
                           "try job " + to_string(key) + ": a job of that name exists and is " +
                               existing->status + "; see `gpuctl explain job`");
     }
-    if (std::optional<Error> never = preflight(trial->state(), job.spec)) return *never;
+    Answer answer;
+    answer.never = preflight(trial->state(), job.spec);
+    if (answer.never) return answer;
     trial->settle();  // first, what would start without it
     const std::size_t stopped_before = trial->stopped().size();
     trial->submit(job, label_prefix);
     trial->settle();
     const Result<JobView> view = find_job(trial->state(), key.namespace_name, whole_name(key));
     if (!view) return while_doing("try job " + to_string(key), view.error());
-    Answer answer;
     answer.stops = by_job(trial->stopped(), stopped_before);
     for (const PodView& pod : view->pods) {
         if (!pod.node.empty()) answer.placements.push_back({pod.facts.key.name, pod.node});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scheduler/model/explanation/explanation.hpp"
+#include "scheduler/model/explanation/refusal_facts.hpp"
 #include "scheduler/model/job/job_spec.hpp"
 #include "scheduler/plan/estimate/start_estimate.hpp"
 #include "scheduler/whatif/remedies.hpp"
@@ -21,6 +22,7 @@ struct TrialPlacement {
 };
 
 struct Answer {
+    std::optional<Refusal> never;            // it could never start; then nothing else is set
     bool starts = false;                     // now, completely
     std::vector<TrialPlacement> placements;  // by rank; what could start even if not all could
     std::vector<StoppedJob> stops;           // for it, if disruption budgets allow it
@@ -31,7 +33,7 @@ struct Answer {
 };
 
 // `exported`: Engine::export_state(). The name of the job must be free there. The original is not
-// changed. Errors: JournalDamaged, JobExists, and those of preflight().
+// changed. Errors: JournalDamaged, JobExists.
 Result<Answer> ask(std::string_view exported, const JobRecord& job, const std::string& label_prefix,
                    Instant now, GoOn go_on = {});
 

@@ -9,6 +9,7 @@
 #include "scheduler/base/rng.hpp"
 #include "scheduler/whatif/question.hpp"
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::test {
 namespace {
@@ -191,7 +192,7 @@ RC_GTEST_PROP(Remedies, I15_each_one_lets_the_job_start_and_one_less_does_not, (
         RC_ASSERT(found.has_value());
         for (const Remedy& remedy : found->found) {
             RC_TAG(static_cast<int>(remedy.kind));
-            RC_LOG() << key.name << ": " << remedy.sentence << '\n';
+            RC_LOG() << key.name << ": " << wording::sentence(remedy.facts) << '\n';
             RC_ASSERT(starts(seed, key.name, remedy, remedy.amount));
             switch (remedy.kind) {
                 case ChangeKind::fewer_gpus:

@@ -43,6 +43,25 @@ class Bans(unittest.TestCase):
             with self.subTest(rule=rule):
                 self.assertIn(rule, rules("scheduler/engine/x.cpp", code))
 
+    def test_a_sentence_in_the_core_is_found(self):
+        code = 'victim.why = "preempted by job " + name;'
+        self.assertEqual(rules("scheduler/plan/x.cpp", code), ["English"])
+        self.assertEqual(rules("wording/english/x.cpp", code), [])
+        self.assertEqual(rules("scheduler/plan/x.cpp", 'out.name = "gpu_model";'), [])
+
+    def test_a_check_and_a_comment_may_be_sentences(self):
+        code = 'GPUCTL_CHECK(a > 0 &&\n                 b > 0,\n             "a weight is positive");\nf();  // "it is so"'
+        self.assertEqual(rules("scheduler/plan/x.cpp", code), [])
+        self.assertEqual(rules("scheduler/plan/x.cpp", code + '\nauto s = "it is";'), ["English"])
+
+    def test_every_file_that_may_have_sentences_has_one(self):
+        files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "scheduler").rglob("*.[ch]pp")]
+        for allowed in tidy.ENGLISH_ALLOWED:
+            with self.subTest(allowed=allowed):
+                below = [path for path in files if path.startswith(allowed)]
+                self.assertTrue(any(tidy.ENGLISH.search(text) for path in below
+                                    for text in tidy.STRING.findall((ROOT / path).read_text())))
+
     def test_a_ban_holds_only_in_its_rooms(self):
         self.assertEqual(rules("net/x.cpp", "auto t = std::chrono::steady_clock::now();"), [])
 

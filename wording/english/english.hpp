@@ -4,7 +4,9 @@
 
 #include <string>
 
+#include "scheduler/model/explanation/change_facts.hpp"
 #include "scheduler/model/explanation/fact.hpp"
+#include "scheduler/model/explanation/refusal_facts.hpp"
 
 namespace gpuctl::wording::english {
 
@@ -82,6 +84,49 @@ std::string words(const fact::GrowthStopped& fact);
 std::string words(const fact::GrowthWithoutRoom& fact);
 std::string words(const fact::GrowthDelayed& fact);
 std::string words(const fact::GrowthUndecided& fact);
+
+// cause.cpp, without a separator: "preempted for job b", "room for more ranks is idle".
+std::string words(const std::string& sentence_of_an_older_version);
+std::string words(const cause::HigherPriority& cause);
+std::string words(const cause::Reclaimed& cause);
+std::string words(const cause::BlocksGuarantee& cause);
+std::string words(const cause::ShorterJob& cause);
+std::string words(const cause::NearWaitTarget& cause);
+std::string words(const cause::MustStartNow& cause);
+std::string words(const cause::DueEarlier& cause);
+std::string words(const cause::GangLacksRanks& cause);
+std::string words(const cause::GangRestarts& cause);
+std::string words(const cause::NodeUnhealthy& cause);
+std::string words(const cause::WindowCloses& cause);
+std::string words(const cause::ShrunkFor& cause);
+std::string words(const cause::StartsWithAllRanks& cause);
+std::string words(const cause::RoomIsIdle& cause);
+std::string words(const cause::NoIdleRoom& cause);
+std::string words(const cause::GainsLess& cause);
+std::string words(const cause::Gain& cause);
+std::string words(const cause::OtherGainsMore& cause);
+std::string words_of(const Cause& cause);
+std::string times_as_fast(std::int64_t tenths);  // "1.5 times as fast"
+
+// change.cpp: the end of a sentence that begins with "it would start".
+std::string words(const change::FewerGpus& change);
+std::string words(const change::FewerRanks& change);
+std::string words(const change::ShorterRunTime& change);
+std::string words(const change::OtherQueue& change);
+std::string words(const change::OtherPool& change);
+std::string words(const change::HigherLimits& change);
+std::string words(const change::JobsMove& change);
+std::string words(const change::JobEnds& change);
+std::string words(const change::MoreNodes& change);
+std::string words_of(const ChangeEffect& effect);
+
+// refusal.cpp
+std::string words(const refusal::PoolWithoutNodes& refusal);
+std::string words(const refusal::LimitTooLow& refusal);
+std::string words(const refusal::NoGpuModel& refusal);
+std::string words(const refusal::NodesTooSmall& refusal);
+std::string words(const refusal::TopologyTooNarrow& refusal);
+std::string words_of(const Refusal& refusal);
 
 // lists.cpp: "a, b", and "none" of none.
 std::string list_of(const std::vector<std::string>& names);

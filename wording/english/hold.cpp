@@ -83,7 +83,7 @@ std::string words(const fact::BindBackoff& fact) {
            std::to_string(fact.retry_in.ms()) + " ms";
 }
 
-std::string words(const fact::EvictedBefore& fact) { return "; it was " + fact.why; }
+std::string words(const fact::EvictedBefore& fact) { return "; it was " + words_of(fact.why); }
 
 std::string words(const fact::QueueIgnored& fact) {
     return "; queue " + fact.queue +

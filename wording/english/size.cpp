@@ -6,9 +6,7 @@
 namespace gpuctl::wording::english {
 namespace {
 
-std::string times_as_fast(std::int64_t tenths) {
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " times as fast";
-}
+std::string after_colon(const CauseBox& why) { return why ? ": " + words_of(*why) : ""; }
 
 std::string limit_text(const fact::Limit& limit) {
     return std::visit([](const auto& one) { return words(one); }, limit);
@@ -25,11 +23,11 @@ std::string words(const fact::ElasticSize& fact) {
 }
 
 std::string words(const fact::SizeShrinks& fact) {
-    return ", and releases its other ranks: " + fact.why;
+    return ", and releases its other ranks" + after_colon(fact.why);
 }
 
 std::string words(const fact::SizeGrows& fact) {
-    return ", growing to " + std::to_string(fact.ranks) + ": " + fact.why;
+    return ", growing to " + std::to_string(fact.ranks) + after_colon(fact.why);
 }
 
 std::string words(const fact::SizeWaitsForRoom& fact) {
@@ -37,7 +35,9 @@ std::string words(const fact::SizeWaitsForRoom& fact) {
            " for terminating pods";
 }
 
-std::string words(const fact::SizeChangedLast& fact) { return " (last change: " + fact.why + ")"; }
+std::string words(const fact::SizeChangedLast& fact) {
+    return " (last change: " + words_of(fact.why) + ")";
+}
 
 std::string words(const fact::SizeStays& fact) {
     switch (fact.why) {

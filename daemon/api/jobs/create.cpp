@@ -8,6 +8,7 @@
 #include "daemon/api/jobs/job_body.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "wire/problem.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -70,7 +71,8 @@ std::optional<Error> check_placeable(Services& services, const JobSpec& spec) {
                                                     ": one of that name is " + existing->status +
                                                     help);
     }
-    return preflight(state, spec);
+    const std::optional<Refusal> never = preflight(state, spec);
+    return never ? std::optional{wording::error_of(*never)} : std::nullopt;
 }
 
 // All inputs that decide what is created, including the dry-run flag.

@@ -13,6 +13,7 @@
 #include "daemon/api/jobs/job_body.hpp"
 #include "daemon/api/jobs/shapes.hpp"
 #include "scheduler/model/job/job_pods.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::api {
 namespace {
@@ -108,7 +109,7 @@ Json remedies_json(const whatif::Remedies& remedies, const ObjectKey& waiting, b
         entry["change"] = boost::describe::enum_to_string(remedy.kind, "");
         entry["subject"] = remedy.subject;
         entry["amount"] = remedy.amount;
-        entry["sentence"] = remedy.sentence;
+        entry["sentence"] = wording::sentence(remedy.facts);
         entry["stops"] = stops_json(remedy.stops);
         if (!remedy.parts.empty()) entry["parts"] = parts_json(remedy);
         if (!remedy.moves.empty()) {
@@ -199,6 +200,9 @@ aio::Task<net::HttpResponse> what_if(Services& services, Call call) {
     const Result<whatif::Answer> answer =
         co_await aio::run_on(services.trials, services.loop, std::move(work));
     if (!answer) co_return problem_reply(answer.error(), call, warnings);
+    if (answer->never) {
+        co_return problem_reply(wording::error_of(*answer->never), call, warnings);
+    }
     Json body = answer_json(asked->job.spec, *answer);
     body["revision"] = exported->revision;
     body["warnings"] = warnings_json(warnings);

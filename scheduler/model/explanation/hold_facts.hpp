@@ -9,6 +9,7 @@
 
 #include "scheduler/base/time.hpp"
 #include "scheduler/base/units.hpp"
+#include "scheduler/model/explanation/cause.hpp"
 
 namespace gpuctl::fact {
 
@@ -130,7 +131,7 @@ BOOST_DESCRIBE_STRUCT(GangRepair, (), (due_in, lacked_for))
 
 // The job ran before and was evicted.
 struct EvictedBefore {
-    std::string why;  // a participle: "preempted for ..."
+    Cause why;
 };
 BOOST_DESCRIBE_STRUCT(EvictedBefore, (), (why))
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/base/time.hpp"
+#include "scheduler/model/explanation/cause.hpp"
 #include "scheduler/model/explanation/limit_facts.hpp"
 
 namespace gpuctl::fact {
@@ -22,13 +23,13 @@ struct ElasticSize {
 BOOST_DESCRIBE_STRUCT(ElasticSize, (), (ranks, ranks_min, ranks_max, speed_tenths))
 
 struct SizeShrinks {
-    std::string why;
+    CauseBox why;  // absent: gpuctl did not change the size
 };
 BOOST_DESCRIBE_STRUCT(SizeShrinks, (), (why))
 
 struct SizeGrows {
     std::int64_t ranks = 0;  // to these
-    std::string why;
+    CauseBox why;            // absent: gpuctl did not change the size
 };
 BOOST_DESCRIBE_STRUCT(SizeGrows, (), (ranks, why))
 
@@ -39,7 +40,7 @@ struct SizeWaitsForRoom {
 BOOST_DESCRIBE_STRUCT(SizeWaitsForRoom, (), (ranks))
 
 struct SizeChangedLast {
-    std::string why;
+    Cause why;
 };
 BOOST_DESCRIBE_STRUCT(SizeChangedLast, (), (why))
 

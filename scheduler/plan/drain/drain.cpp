@@ -10,32 +10,31 @@
 namespace gpuctl {
 namespace {
 
-// Why pods must leave, and the largest set that must.
-struct Cause {
+// The largest set of pods that must leave, and why they must.
+struct DrainOrder {
     Drain drain = Drain::none;
     bool has_begun = false;  // the node should be empty already
-    std::string why;
+    CauseBox why;            // present if any pod must leave
 };
 
 // Pods of one job on nodes that are being drained.
 struct Leaving {
-    Cause cause;  // of the window with the largest set
+    DrainOrder order;  // of the window with the largest set
     std::vector<PodId> pods;
 };
 
-void join(Cause& all, Cause one) {
+void join(DrainOrder& all, DrainOrder one) {
     all.has_begun = all.has_begun || one.has_begun;
-    if (all.why.empty()) all.why = std::move(one.why);
+    if (!all.why) all.why = std::move(one.why);
     all.drain = std::max(all.drain, one.drain);
 }
 
-Cause cause_of(const ClusterState& state, const NodeRow& node, const PodRow& pod) {
-    Cause out;
+DrainOrder order_for(const ClusterState& state, const NodeRow& node, const PodRow& pod) {
+    DrainOrder out;
     const Policy& policy = state.policy();
     if (!node.facts.unhealthy.empty() && policy.unhealthy_drain != Drain::none) {
         join(out, {policy.unhealthy_drain, true,
-                   "evicted because node " + node.facts.name + " is unhealthy (" +
-                       node.facts.unhealthy + ")"});
+                   CauseBox{cause::NodeUnhealthy{node.facts.name, node.facts.unhealthy}}});
     }
     WindowSet windows = node.windows & state.maintenance.calendar().draining;
     if (windows != 0) windows &= ~reserved_for(state, state.job(pod.job));
@@ -47,11 +46,9 @@ Cause cause_of(const ClusterState& state, const NodeRow& node, const PodRow& pod
         if (!next.end.happened() || state.now() + lead < next.begin) continue;
         if (pod.ends_at.happened() && pod.ends_at <= next.begin) continue;  // ended by then
         const bool has_begun = next.begin <= state.now();
-        join(out, {window.drain, has_begun,
-                   std::string{"evicted for "} +
-                       (window.is_reservation() ? "reservation " : "maintenance ") + window.name +
-                       // Valid for as long as the job waits: a time relative to now would not be.
-                       (has_begun ? ", which had begun" : ", which was about to begin")});
+        // Valid for as long as the job waits: a time relative to now would not be.
+        cause::WindowCloses why{window.name, window.is_reservation(), has_begun};
+        join(out, {window.drain, has_begun, CauseBox{std::move(why)}});
     }
     return out;
 }
@@ -83,12 +80,12 @@ std::map<ObjectKey, Leaving> find_leaving(const ClusterState& state) {
             const PodRow& pod = state.pod(id);
             if (!pod.job.exists() || pod.bind.state != BindState::bound) continue;
             if (pod.is_leaving() || pod.bind.delete_in_flight) continue;
-            Cause cause = cause_of(state, node, pod);
-            if (cause.drain == Drain::none) continue;
+            DrainOrder order = order_for(state, node, pod);
+            if (order.drain == Drain::none) continue;
             const bool is_gang = state.gangs.gang_size(state.job(pod.job)).has_value();
-            if (!is_gang && !may_be_stopped(state, cause.drain, pod)) continue;
+            if (!is_gang && !may_be_stopped(state, order.drain, pod)) continue;
             Leaving& of = out[state.job(pod.job).key];
-            join(of.cause, std::move(cause));
+            join(of.order, std::move(order));
             of.pods.push_back(id);
         }
     }
@@ -105,9 +102,9 @@ bool shrink_from(Commit& commit, JobId id, const Leaving& of) {
     const auto least = std::max<std::int64_t>(state.gangs.gang_size(job).value_or(1), 1);
     const ElasticRanks ranks = state.elastic.ranks_of(job);
     if (lowest < least || ranks.is_ending) return false;
-    if (!ranks.is_settled) return !of.cause.has_begun;
+    if (!ranks.is_settled) return !of.order.has_begun;
     if (lowest >= ranks.there) return false;
-    commit.resize(id, lowest, of.cause.why, EvictionCause::drained);
+    commit.resize(id, lowest, *of.order.why, EvictionCause::drained);
     return true;
 }
 
@@ -123,7 +120,7 @@ std::vector<PodId> whole_gang(const ClusterState& state, const JobRow& job, cons
         const bool is_asked_before = is_asked(state, pod);
         if (is_asked_before && pod.eviction.state == EvictionState::postponed) return {};
         if (is_asked_before) continue;
-        if (!may_be_stopped(state, of.cause.drain, pod)) return {};
+        if (!may_be_stopped(state, of.order.drain, pod)) return {};
         out.push_back(id);
     }
     return out;
@@ -154,7 +151,7 @@ bool drain_nodes(Commit& commit) {
             }
         }
         if (pods.empty()) continue;
-        commit.evict(pods, EvictionCause::drained, of.cause.why);
+        commit.evict(pods, EvictionCause::drained, *of.order.why);
         is_turn_lost = is_turn_lost || loses_its_turn(state, id);
     }
     commit.finish_drain();

@@ -232,9 +232,7 @@ void Grower::take_back_further(Commit& commit, PoolId pool) {
         const bool waits_on = is_deferred || kept > ranks.there;
         if (waits_on) commit.defer_growth(one.job, state.pod(one.further.front()).facts.rank);
         if (is_deferred || !ranks.is_settled) continue;
-        const char* why = one.is_by_gain
-                              ? "with more ranks it would gain less than other jobs, or nothing"
-                              : "there was no idle room for more ranks";
+        const Cause why = one.is_by_gain ? Cause{cause::GainsLess{}} : Cause{cause::NoIdleRoom{}};
         commit.resize(one.job, kept, why);
     }
 }
@@ -311,7 +309,7 @@ void Grower::ask_for_more(Commit& commit, PoolTurn& turn) {
     for (const Grown& one : jobs_) {
         if (one.asked == 0) continue;
         const std::int32_t wanted = state.job(one.job).elastic.wanted + one.asked;
-        commit.resize(one.job, wanted, "room for more ranks is idle");
+        commit.resize(one.job, wanted, cause::RoomIsIdle{});
     }
 }
 

@@ -4,8 +4,8 @@
 // others grow. Waiting jobs have precedence over all of them.
 
 #include <algorithm>
+#include <optional>
 
-#include "scheduler/model/amount_text.hpp"
 #include "scheduler/plan/elastic/grow.hpp"
 
 namespace gpuctl {
@@ -13,11 +13,6 @@ namespace {
 
 // If an aim is out of reach, by limits or because no node has room, the other jobs choose again.
 constexpr int kTriesMost = 6;
-
-std::string times(std::int64_t milli_now, std::int64_t milli_then) {
-    const std::int64_t tenths = milli_then * 10 / std::max<std::int64_t>(milli_now, 1);
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " times as fast";
-}
 
 Column index_column(const ClusterState& state, JobId job) {
     return state.shape_of(state.job(job).pods.front()).index_column;
@@ -39,20 +34,13 @@ std::vector<PodId> ceded_ranks(const ClusterState& state, PoolId pool) {
     return out;
 }
 
-// "from 4 to 8 ranks it is 1.7 times as fast, and ends 22m sooner"; "with 2 ranks it is as fast as
-// with 3": a size between two listed sizes counts as the smaller
-std::string why_it_gains(const SizeChoice& choice) {
-    const std::int32_t now = speed_of(*choice.speeds, choice.now);
-    const std::int32_t then = speed_of(*choice.speeds, choice.aim);
-    if (now == then) {
-        return "with " + amounts::ranks_text(choice.aim) + " it is as fast as with " +
-               std::to_string(choice.now);
-    }
-    const Duration sooner = time_left_with(choice, choice.now) - time_left_with(choice, choice.aim);
-    std::string text = "from " + std::to_string(choice.now) + " to " +
-                       amounts::ranks_text(choice.aim) + " it is " + times(now, then);
-    if (sooner > Duration{}) text += " and ends " + amounts::span(sooner) + " sooner";
-    return text;
+// It is as fast as before if both sizes are between the same listed sizes.
+cause::Gain gain_of(const SizeChoice& choice) {
+    const std::int64_t now = speed_of(*choice.speeds, choice.now);
+    const std::int64_t then = speed_of(*choice.speeds, choice.aim);
+    if (now == then) return {choice.now, choice.aim, true, 10, {}};
+    return {choice.now, choice.aim, false, then * 10 / std::max<std::int64_t>(now, 1),
+            time_left_with(choice, choice.now) - time_left_with(choice, choice.aim)};
 }
 
 }  // namespace
@@ -182,23 +170,18 @@ bool Grower::lay_out_aims(const Overlay& overlay, PoolTurn& turn) {
 // Jobs with more ranks than their aim shrink now.
 bool Grower::give(Commit& commit) {
     const ClusterState& state = commit.state();
-    const auto first = std::find_if(choices_.begin(), choices_.end(), [](const SizeChoice& choice) {
-        return choice.aim > choice.now;
-    });
-    std::string taker;
-    if (first != choices_.end()) {
-        taker = "job " + to_string(state.job(job_of(*first)).key) +
-                " gains more from them: " + why_it_gains(*first);
+    std::optional<cause::OtherGainsMore> taker;
+    for (const SizeChoice& choice : choices_) {
+        if (choice.aim <= choice.now) continue;
+        taker = cause::OtherGainsMore{0, state.job(job_of(choice)).key, gain_of(choice)};
+        break;
     }
     bool gives = false;
     for (const SizeChoice& choice : choices_) {
         if (choice.aim >= choice.now) continue;
         gives = true;
-        const std::string why =
-            taker.empty()
-                ? why_it_gains(choice)
-                : "gave " + amounts::ranks_text(choice.now - choice.aim) + " because " + taker;
-        commit.resize(job_of(choice), choice.aim, why);
+        if (taker) taker->ranks = choice.now - choice.aim;
+        commit.resize(job_of(choice), choice.aim, taker ? Cause{*taker} : Cause{gain_of(choice)});
     }
     return gives;
 }
@@ -219,7 +202,7 @@ std::int64_t Grower::take(Commit& commit, PoolTurn& turn, bool must_wait) {
                 placed += place_pods(commit, turn, one, placed_);
             }
         } else if (!must_wait && state.job(one.job).elastic.wanted < choice.aim) {
-            commit.resize(one.job, choice.aim, why_it_gains(choice));
+            commit.resize(one.job, choice.aim, gain_of(choice));
         }
     }
     return placed;

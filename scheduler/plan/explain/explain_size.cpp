@@ -128,7 +128,7 @@ std::vector<Fact> explain_size(const ClusterState& state, JobId id) {
     } else if (elastic.wanted > ranks.there) {
         out.push_back(fact::SizeGrows{elastic.wanted, elastic.why});
     } else {
-        if (is_paced && !elastic.why.empty()) out.push_back(fact::SizeChangedLast{elastic.why});
+        if (is_paced && elastic.why) out.push_back(fact::SizeChangedLast{*elastic.why});
         if (ranks.there >= spec.replicas_max) {
             out.push_back(fact::SizeStays{fact::SizeFixed::at_maximum});
         } else {

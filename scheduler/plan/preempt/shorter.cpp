@@ -5,7 +5,6 @@
 #include "scheduler/base/log2.hpp"
 #include "scheduler/base/planted.hpp"
 #include "scheduler/base/wide.hpp"
-#include "scheduler/model/amount_text.hpp"
 #include "scheduler/plan/reclaim/reclaim.hpp"
 
 namespace gpuctl {
@@ -159,23 +158,18 @@ void Shorter::choose(const StoppableWork& work, Candidates& out) const {
     }
 }
 
-std::string Shorter::why(const JobRow& other) {
+Cause Shorter::why(const JobRow& other) {
     const auto left = [&](const JobRow& job) {
-        return amounts::span(left_.time_left(state_, job));
+        return left_.time_left(state_, job);
     };
-    const std::string name = to_string(job_.key);
-    const std::string remaining = " (" + left(job_) + " remaining";
-    if (is_late_) {
-        return "preempted for job " + name + remaining +
-               "), which would otherwise run alone after all other jobs";
-    }
-    if (is_due_) return "preempted for job " + name + ", which is due earlier";
+    const Duration remaining = left(job_);
+    if (is_late_) return cause::MustStartNow{job_.key, remaining};
+    if (is_due_) return cause::DueEarlier{job_.key};
     if (job_.run.nears_wait_target) {
-        return "preempted for job " + name + remaining +
-               "), which nearly reached the wait target of its pool (" +
-               amounts::span(state_.pool(job_.pool).preemption.wait_target) + ")";
+        return cause::NearWaitTarget{job_.key, remaining,
+                                     state_.pool(job_.pool).preemption.wait_target};
     }
-    return "preempted for shorter job " + name + remaining + ", " + left(other) + " of this job)";
+    return cause::ShorterJob{job_.key, remaining, left(other)};
 }
 
 }  // namespace gpuctl

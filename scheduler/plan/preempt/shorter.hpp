@@ -9,7 +9,6 @@
 // never preempted.
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "scheduler/plan/preempt/victims.hpp"
@@ -56,8 +55,8 @@ public:
     static bool may_try(const ClusterState& state, const JobRow& job, PodId pod);
     // The units with enough remaining work, and when more could be allowed.
     void choose(const StoppableWork& work, Candidates& out) const;
-    // The reason reported to a preempted job.
-    [[nodiscard]] std::string why(const JobRow& other);
+    // Why the job `other` is preempted for it.
+    [[nodiscard]] Cause why(const JobRow& other);
 
 private:
     [[nodiscard]] bool may_stop(const JobRow& other) const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "scheduler/base/planted.hpp"
-#include "scheduler/model/amount_text.hpp"
 
 namespace gpuctl::stranded {
 
@@ -27,15 +26,12 @@ bool may_start_anew(const JobRow& job) {
     return gives_way(job.gang.phase()) && job.priority < kSystemPriority;
 }
 
-std::string why(const ClusterState& state, const JobRow& job, const JobRow& other) {
-    return "preempted because ranks of its gang had been missing for " +
-           amounts::span(state.now() - other.gang.short_since) + " and job " + to_string(job.key) +
-           " fits on its room";
+Cause why(const ClusterState& state, const JobRow& job, const JobRow& other) {
+    return cause::GangLacksRanks{state.now() - other.gang.short_since, job.key};
 }
 
-std::string why_anew(const ClusterState& state, const JobRow& job) {
-    return "evicted because ranks of its gang had been missing for " +
-           amounts::span(state.now() - job.gang.short_since) + " and the whole gang fits elsewhere";
+Cause why_anew(const ClusterState& state, const JobRow& job) {
+    return cause::GangRestarts{state.now() - job.gang.short_since};
 }
 
 }  // namespace gpuctl::stranded

@@ -19,9 +19,9 @@ bool may_stop(const JobRow& job, const JobRow& other);
 // Is it such a gang, and may it be evicted to start elsewhere as a whole?
 bool may_start_anew(const JobRow& job);
 
-// The reason reported to an evicted gang.
-std::string why(const ClusterState& state, const JobRow& job, const JobRow& other);
+// Why the gang `other` is evicted for the job.
+Cause why(const ClusterState& state, const JobRow& job, const JobRow& other);
 
-std::string why_anew(const ClusterState& state, const JobRow& job);
+Cause why_anew(const ClusterState& state, const JobRow& job);
 
 }  // namespace gpuctl::stranded

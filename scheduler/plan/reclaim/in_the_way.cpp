@@ -106,26 +106,23 @@ void add(const ClusterState& state, const JobRow& job, const std::vector<PodId>&
     if (found.units.size() > before) sort_by_price(state, found.units);
 }
 
-std::string why(const ClusterState& state, const JobRow& job, const std::vector<PodId>& pods,
-                NodeId node) {
+Cause why(const ClusterState& state, const JobRow& job, const std::vector<PodId>& pods,
+          NodeId node) {
     const Capacity& capacity = state.nodes.capacity();
     std::vector<Column> lacks;
-    std::string names;
+    cause::BlocksGuarantee out{
+        state.tree.queue_path(job.queue), state.node(node).facts.name, {}, job.key};
     for (const auto& [shape, ranks] : shapes_with_gpus(state, pods)) {
         // Any amount of GPUs may come: a trial shows whether the job fits then.
         read_short(state, node.value(), state.shape_of(shape), ranks, kAmountMax, lacks);
         for (const Column column : lacks) {
-            const ColumnKind kind = capacity.kind(column);
-            const std::string name = kind == ColumnKind::cpu         ? "CPU"
-                                     : kind == ColumnKind::memory    ? "memory"
-                                     : kind == ColumnKind::pod_slots ? "pod slots"
-                                                                     : capacity.resource(column);
-            if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
+            cause::ShortResource one{capacity.kind(column), capacity.resource(column)};
+            const bool is_named =
+                std::find(out.resources.begin(), out.resources.end(), one) != out.resources.end();
+            if (!is_named) out.resources.push_back(std::move(one));
         }
     }
-    return "preempted because queue " + state.tree.queue_path(job.queue) +
-           " could not use its guaranteed GPUs: node " + state.node(node).facts.name +
-           " had too little " + (names.empty() ? "room" : names) + " for job " + to_string(job.key);
+    return out;
 }
 
 }  // namespace gpuctl::in_the_way

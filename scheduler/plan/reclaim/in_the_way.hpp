@@ -3,7 +3,6 @@
 // reclaim, and too little of the other resources that the job needs with them (CPU, memory, pod
 // slots, any other). Guaranteed GPUs are useless to a queue without the other resources.
 
-#include <string>
 #include <vector>
 
 #include "scheduler/plan/preempt/victims.hpp"
@@ -21,8 +20,8 @@ void read_short(const ClusterState& state, std::uint32_t slot, const Shape& shap
 void add(const ClusterState& state, const JobRow& job, const std::vector<PodId>& pods, GpuMilli ask,
          Candidates& found);
 
-// The reason reported to users of a pod that is evicted for it.
-std::string why(const ClusterState& state, const JobRow& job, const std::vector<PodId>& pods,
-                NodeId node);
+// Why a pod on that node is evicted for the job.
+Cause why(const ClusterState& state, const JobRow& job, const std::vector<PodId>& pods,
+          NodeId node);
 
 }  // namespace gpuctl::in_the_way

@@ -105,8 +105,7 @@ void Bindings::resend_unanswered(EffectList& effects) {
 void Bindings::send_delete(const PodRow& pod, EffectList& effects) {
     effects.add(DeletePod{state_.session.next_effect(),
                           state_.session.epoch(),
-                          {pod.facts.key, pod.facts.uid},
-                          "its gang could not be bound as a whole"});
+                          {pod.facts.key, pod.facts.uid}});
 }
 
 void Bindings::delete_pod(PodId id, EffectList& effects) {

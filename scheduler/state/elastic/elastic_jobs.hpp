@@ -21,7 +21,7 @@ public:
     explicit ElasticJobs(ClusterState& state) : state_(state) {}
 
     // An elastic job is to have so many ranks (sizes.cpp).
-    void resize(JobId job, std::int32_t ranks, std::string why, EffectList& effects,
+    void resize(JobId job, std::int32_t ranks, Cause why, EffectList& effects,
                 EvictionCause gives_for = EvictionCause::shrunk);
     void defer_ranks(JobId job, std::int32_t from);
     // Jobs with a range of sizes.
@@ -33,7 +33,7 @@ public:
     void note_size(JobId id, std::int64_t replicas);
     void settle_size(JobId id, EffectList& effects);
     [[nodiscard]] static Instant next_size_change(const JobRow& job);
-    void shrink(const std::vector<Victim>& victims, const std::string& why, EffectList& effects);
+    void shrink(const std::vector<Victim>& victims, const Cause& why, EffectList& effects);
     void keep_size(JobId id);
     void mark_surplus(const JobRow& job);
     void mark_surplus(PodId id);

@@ -3,7 +3,6 @@
 
 #include <boost/describe.hpp>
 #include <cstdint>
-#include <string>
 
 #include "scheduler/base/ids.hpp"
 #include "scheduler/base/time.hpp"
@@ -40,7 +39,7 @@ struct ElasticRow {
     Instant not_before;         // of sending again
     Instant grow_from;          // not before: it changed size recently
     Instant give_from;          // to a job that gains more, not before: it grew recently
-    std::string why;            // of the last change, for people
+    CauseBox why;               // of the last change
     // Of the change under way: ranks that hold and go by it.
     std::int32_t given = 0;
     EvictionCause given_for = EvictionCause::shrunk;

@@ -87,7 +87,7 @@ void ElasticJobs::note_size(JobId id, std::int64_t replicas) {
     state_.jobs.mark_dirty(id);
 }
 
-void ElasticJobs::resize(JobId id, std::int32_t ranks, std::string why, EffectList& effects,
+void ElasticJobs::resize(JobId id, std::int32_t ranks, Cause why, EffectList& effects,
                          EvictionCause gives_for) {
     const JobRow& job = state_.jobs.rows()[id.value()];
     ElasticRow& elastic = state_.jobs.rows().elastic(id, {});
@@ -122,7 +122,7 @@ void ElasticJobs::defer_ranks(JobId id, std::int32_t from) {
 }
 
 // Ranks of elastic jobs, all that are named and those after them.
-void ElasticJobs::shrink(const std::vector<Victim>& victims, const std::string& why,
+void ElasticJobs::shrink(const std::vector<Victim>& victims, const Cause& why,
                          EffectList& effects) {
     std::map<ObjectKey, std::int32_t> sizes;
     for (const Victim& victim : victims) {
@@ -171,8 +171,7 @@ void ElasticJobs::settle_size(JobId id, EffectList& effects) {
     });
     if (waits && !is_there) {
         state_.jobs.rows().elastic(id, {}).deferred_from = 0;
-        resize(id, job.record->spec.replicas_max, "it waits and may start with all its ranks",
-               effects);
+        resize(id, job.record->spec.replicas_max, cause::StartsWithAllRanks{}, effects);
     }
     if (!job.elastic.is_paused(state_.session.event_time())) send_resize(id, effects);
 }

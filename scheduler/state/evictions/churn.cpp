@@ -33,7 +33,7 @@ Instant movable_from(const std::vector<Instant>& moved_at, std::size_t most, Ins
 
 }  // namespace
 
-void Evictions::request_eviction(PodId id, EvictionCause cause, std::string why) {
+void Evictions::request_eviction(PodId id, EvictionCause cause, CauseBox why) {
     const JobId job = state_.pods.rows()[id.value()].job;
     state_.pods.rows().eviction(id, {}).request = {
         cause, std::move(why), true, false,
@@ -134,10 +134,9 @@ std::optional<Instant> Evictions::evictable_from(const PodRow& pod, bool is_gang
                : movable_from(found->second.evicted_at, most, state_.session.event_time());
 }
 
-const std::string& Evictions::evicted_why(const ObjectKey& job) const {
-    static const std::string nothing;
+const Cause* Evictions::evicted_why(const ObjectKey& job) const {
     const auto found = churn_.find(job);
-    return found == churn_.end() ? nothing : found->second.why;
+    return found == churn_.end() || !found->second.why ? nullptr : &*found->second.why;
 }
 
 // The first rank of a gang that is rolled back goes: until then nothing was undone.
@@ -147,7 +146,7 @@ void Evictions::note_rolled_back(PodId id) {
 }
 
 void Evictions::note_start(const ObjectKey& job) {
-    if (const auto moved = churn_.find(job); moved != churn_.end()) moved->second.why = "";
+    if (const auto moved = churn_.find(job); moved != churn_.end()) moved->second.why.reset();
 }
 
 void Evictions::note_success(const ObjectKey& job) {

@@ -4,7 +4,6 @@
 
 #include <boost/describe.hpp>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "scheduler/base/time.hpp"
@@ -26,7 +25,7 @@ struct Churn {
     // Of a gang: in the hour before the last of them, each one move of all its ranks. Of another
     // job the last, as each pod has its own (PodRow::evicted_at). Never empty.
     std::vector<Instant> evicted_at;
-    std::string why;  // since it last started; for people
+    CauseBox why;  // since it last started; absent: it was not moved since
     // What it had done and kept, before the run that was stopped last and with it.
     Instant run_began;
     Duration done_before;

@@ -6,10 +6,10 @@
 #include <array>
 #include <boost/describe.hpp>
 #include <cstdint>
-#include <string>
 
 #include "scheduler/base/time.hpp"
 #include "scheduler/base/units.hpp"
+#include "scheduler/model/explanation/cause.hpp"
 
 namespace gpuctl {
 
@@ -28,7 +28,7 @@ BOOST_DESCRIBE_STRUCT(RunSoFar, (), (began, kept, gpus, limit))
 
 struct EvictionRequest {
     EvictionCause cause = EvictionCause::preempted;
-    std::string why;            // for its users
+    CauseBox why;
     bool is_uncharged = false;  // the budget of its job is charged when it goes
     bool goes_along = false;    // a rank whose gang was charged for all that were asked together
     RunSoFar run;               // of its job, when it was asked

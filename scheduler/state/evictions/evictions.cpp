@@ -9,15 +9,13 @@
 
 namespace gpuctl {
 
-std::string Evictions::why_evicted(const JobRow& job, EvictionCause cause) const {
-    const std::string name = to_string(job.key);
-    if (cause == EvictionCause::shrunk) return "shrunk for waiting job " + name;
-    if (cause == EvictionCause::preempted) return "preempted by higher-priority job " + name;
-    return "preempted because queue " + state_.tree.queue_path(job.queue) +
-           " reclaimed GPUs that it had lent, for job " + name;
+Cause Evictions::why_evicted(const JobRow& job, EvictionCause cause) const {
+    if (cause == EvictionCause::shrunk) return cause::ShrunkFor{job.key};
+    if (cause == EvictionCause::preempted) return cause::HigherPriority{job.key};
+    return cause::Reclaimed{state_.tree.queue_path(job.queue), job.key};
 }
 
-void Evictions::drain(const std::vector<PodId>& pods, EvictionCause cause, const std::string& why,
+void Evictions::drain(const std::vector<PodId>& pods, EvictionCause cause, const Cause& why,
                       EffectList& effects) {
     const auto is_new = [this](PodId pod) {
         return state_.pods.rows()[pod.value()].eviction.state == EvictionState::none;

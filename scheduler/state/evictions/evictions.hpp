@@ -28,7 +28,7 @@ public:
 
     void evict_postponed(JobId job, EffectList& effects);  // those whose backoff is over
     // Has pods of the job stopped for a window, or because their node is unhealthy.
-    void drain(const std::vector<PodId>& pods, EvictionCause cause, const std::string& why,
+    void drain(const std::vector<PodId>& pods, EvictionCause cause, const Cause& why,
                EffectList& effects);
     // Likewise evictions asked for before that effect, once what they are for was looked at.
     void resend_evictions(EffectId before, EffectList& effects);
@@ -37,17 +37,17 @@ public:
     [[nodiscard]] std::optional<Instant> evictable_from(const PodRow& pod, bool is_gang) const;
     // For a job of higher priority: its user says so, or its pool where its user says nothing.
     [[nodiscard]] bool may_be_preempted(const PodRow& pod) const;
-    // Why it waits again although it ran; empty: it was not moved.
-    [[nodiscard]] const std::string& evicted_why(const ObjectKey& job) const;
+    // Why the job waits again although it ran; null: it was not evicted.
+    [[nodiscard]] const Cause* evicted_why(const ObjectKey& job) const;
     [[nodiscard]] const std::map<ObjectKey, Churn>& churn() const { return churn_; }
     void on(const PodEvictOutcome& event, EffectList& effects);
     void send_eviction(PodId id, EffectList& effects);
-    [[nodiscard]] std::string why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
+    [[nodiscard]] Cause why_evicted(const JobRow& beneficiary, EvictionCause cause) const;
     void spare(PodId id, Duration length);
     void assign(PodId id, const ObjectKey& beneficiary);  // its room is for that job
     void release(PodId id);                               // for no job any more
     // churn.cpp
-    void request_eviction(PodId id, EvictionCause cause, std::string why);
+    void request_eviction(PodId id, EvictionCause cause, CauseBox why);
     void withdraw_eviction(PodId id);
     void charge_eviction(PodId id);
     void take_vacancy(PodId id);

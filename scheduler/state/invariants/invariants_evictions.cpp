@@ -147,7 +147,7 @@ private:
             if (request.is_uncharged && pod.bind.state != BindState::bound) {
                 fail("I17", name() + " is to be charged for an eviction and is not bound");
             }
-            if (is_asked && request.why.empty()) {
+            if (is_asked && !request.why) {
                 fail("I17", name() + " is evicted without a reason");
             }
         }

@@ -55,7 +55,7 @@ void Nominations::claim(JobId id, const std::vector<Placement>& round,
     const JobRow& job = state_.jobs.rows()[id.value()];
     NominationRow& nomination = state_.jobs.rows().nomination(id, {});
     Duration grace;
-    const std::string why = state_.evictions.why_evicted(job, cause);
+    const Cause why = state_.evictions.why_evicted(job, cause);
     if (cause != EvictionCause::shrunk && !victims.empty()) state_.evictions.forget_old_moves();
     for (const Victim& victim : victims) {
         const PodRow& pod = state_.pods.rows()[victim.pod.value()];
@@ -63,7 +63,7 @@ void Nominations::claim(JobId id, const std::vector<Placement>& round,
         grace = std::max(grace, pod.facts.stop_grace);
         nomination.victims.push_back(pod.facts.uid);
         if (cause == EvictionCause::shrunk) continue;
-        state_.evictions.request_eviction(victim.pod, cause, victim.why.empty() ? why : victim.why);
+        state_.evictions.request_eviction(victim.pod, cause, victim.why ? victim.why : why);
         if (planted(PlantedBug::evict_all_but_one) && &victim == &victims.back()) continue;
         state_.evictions.send_eviction(victim.pod, effects);
     }

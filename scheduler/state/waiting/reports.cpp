@@ -24,8 +24,9 @@ Instant waits_since(const PodRow& pod, Instant submitted_at) {
 }  // namespace
 
 void add_origin(const ClusterState& state, const JobRow& job, std::vector<Fact>& facts) {
-    const std::string& why = state.evictions.evicted_why(job.key);
-    if (!why.empty()) facts.push_back(fact::EvictedBefore{why});
+    if (const Cause* why = state.evictions.evicted_why(job.key)) {
+        facts.push_back(fact::EvictedBefore{*why});
+    }
     if (auto ignored = ignored_queue(state, job)) facts.push_back(std::move(*ignored));
 }
 

@@ -195,6 +195,30 @@ TEST(ArchiveConversion, what_cannot_be_read_is_named) {
     EXPECT_FALSE(fewer.has_value());
 }
 
+struct Sentence {
+    std::string why;
+};
+BOOST_DESCRIBE_STRUCT(Sentence, (), (why))
+struct SentenceLater {
+    std::optional<std::variant<Part, std::string>> why;
+};
+BOOST_DESCRIBE_STRUCT(SentenceLater, (), (why))
+struct NumberLater {
+    std::variant<Part, bool> why;
+};
+BOOST_DESCRIBE_STRUCT(NumberLater, (), (why))
+
+TEST(ArchiveConversion, what_became_a_variant_is_its_alternative_of_that_layout) {
+    const auto later = converted<SentenceLater>(Sentence{"no room"});
+    ASSERT_TRUE(later.has_value());
+    ASSERT_TRUE(later->why.has_value());
+    EXPECT_EQ(std::get<std::string>(*later->why), "no room");
+    const auto none = Conversion::between(layout_of<Sentence>(), layout_of<NumberLater>());
+    ASSERT_FALSE(none.has_value());
+    EXPECT_NE(none.error().message.find("read member why: it was a string"), std::string::npos)
+        << none.error().message;
+}
+
 TEST(ArchiveConversion, any_bytes_give_a_value_or_a_refusal) {
     const auto conversion = Conversion::between(layout_of<Whole>(), layout_of<WholeLater>());
     ASSERT_TRUE(conversion.has_value());

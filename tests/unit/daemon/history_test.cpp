@@ -40,7 +40,7 @@ TEST(History, an_eviction_is_recorded_when_it_happened_and_a_refusal_as_refused)
     order.pod = {{"team-a", "low-0"}, "uid-0"};
     order.job = key;
     order.beneficiary = {"team-a", "high"};
-    order.why = "preempted by higher-priority job team-a/high";
+    order.why = CauseBox{cause::HigherPriority{{"team-a", "high"}}};
     history.on_effect(order, Instant{1});
     EXPECT_TRUE(history.of(key).empty()) << "it was asked, no more";
     history.on_event(PodEvictOutcome{order.id, "uid-0", EvictResult::disruption_budget, "not now"},

@@ -154,6 +154,37 @@ TEST(Layouts, a_state_survives_the_loss_of_any_member) {
     expect_survive_lost_members(std::vector{image});
 }
 
+// The layout of version 4: each cause was a sentence.
+Layout with_sentences(const Layout& layout) {
+    if (layout == layout_of<CauseBox>()) return layout_of<std::string>();
+    Layout out = layout;
+    out.defaults.clear();
+    for (Layout& part : out.parts) part = with_sentences(part);
+    return out;
+}
+
+TEST(Layouts, the_sentences_of_version_4_are_causes) {
+    const Layout wanted = layout_of<StateImage>();
+    const Layout written = with_sentences(wanted);
+    ASSERT_EQ(hash64(to_text(written)), 3'830'293'378'360'134'210U) << "see layouts.txt: image 4";
+    const auto conversion = Conversion::between(written, wanted);
+    ASSERT_TRUE(conversion.has_value()) << conversion.error().message;
+    StateImage image;
+    image.jobs.emplace_back();
+    image.churn[{"team-a", "low"}] = {};
+    std::string bytes = to_archive(image);  // an absent cause and an empty sentence are one byte
+    std::string converted;
+    ASSERT_TRUE(conversion->run(bytes, converted));
+    ASSERT_TRUE(from_archive(converted, image));
+    EXPECT_TRUE(image.jobs.front().elastic.why) << "an empty sentence";
+    image.churn.begin()->second.why = Cause{"preempted by higher-priority job team-a/high"};
+    upgrade(image, 4);
+    EXPECT_FALSE(image.jobs.front().elastic.why);
+    ASSERT_TRUE(image.churn.begin()->second.why);
+    EXPECT_EQ(std::get<std::string>(*image.churn.begin()->second.why),
+              "preempted by higher-priority job team-a/high");
+}
+
 // --- folders that older builds left ---
 
 class UpgradeTest : public JournalTest {

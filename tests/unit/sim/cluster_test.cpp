@@ -105,9 +105,8 @@ TEST(SimCluster, a_deployment_keeps_its_replicas_alive) {
     ASSERT_EQ(before.size(), 2u);
     for (const PodFacts& pod : before) world.bind(pod, "node-0");
     world.run_for(Duration{5'000});
-    world.cluster.carry_out(
-        DeletePod{EffectId{99}, Epoch{1}, {before[0].key, before[0].uid}, "test"}, world.now,
-        world.events);
+    world.cluster.carry_out(DeletePod{EffectId{99}, Epoch{1}, {before[0].key, before[0].uid}},
+                            world.now, world.events);
     world.run_for(Duration{2'000});
     const std::vector<PodFacts> after = world.pods();
     ASSERT_EQ(after.size(), 2u);
@@ -128,7 +127,7 @@ TEST(SimCluster, an_evicted_pod_gets_its_grace_and_a_successor) {
     eviction.id = EffectId{99};
     eviction.epoch = Epoch{1};
     eviction.pod = {before.key, before.uid};
-    eviction.why = "preempted by higher-priority job team-a/big";
+    eviction.why = CauseBox{cause::HigherPriority{{"team-a", "big"}}};
     eviction.job = {"team-a", "web"};
     world.cluster.carry_out(eviction, world.now, world.events);
     world.run_for(Duration{settings.api_latency_max});
@@ -151,8 +150,8 @@ TEST(SimCluster, a_notebook_comes_back_under_its_old_name_as_another_incarnation
     EXPECT_EQ(first.key.name, "lab-0");
     world.bind(first, "node-0");
     world.run_for(Duration{5'000});
-    world.cluster.carry_out(DeletePod{EffectId{99}, Epoch{1}, {first.key, first.uid}, "test"},
-                            world.now, world.events);
+    world.cluster.carry_out(DeletePod{EffectId{99}, Epoch{1}, {first.key, first.uid}}, world.now,
+                            world.events);
     world.run_for(Duration{3'000});
     EXPECT_EQ(world.only_pod().key.name, "lab-0");
     EXPECT_NE(world.only_pod().uid, first.uid);
@@ -325,7 +324,7 @@ TEST(SimCluster, every_fault_can_be_switched_on_and_comes_back_as_an_outcome) {
     world.create(make_job("other", JobKind::inference, 1, 1));
     EXPECT_TRUE(std::get<WorkloadOutcome>(world.events.back()).retryable);
     const PodFacts pod = world.only_pod();
-    world.cluster.carry_out(DeletePod{EffectId{77}, Epoch{1}, {pod.key, pod.uid}, ""}, world.now,
+    world.cluster.carry_out(DeletePod{EffectId{77}, Epoch{1}, {pod.key, pod.uid}}, world.now,
                             world.events);
     world.run_for(Duration{10});
     EXPECT_FALSE(std::get<PodDeleteOutcome>(world.events.back()).deleted);

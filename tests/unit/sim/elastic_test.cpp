@@ -19,7 +19,7 @@ protected:
     WorkloadResizeOutcome resize(std::int32_t from, std::int32_t to,
                                  const std::string& uid = "uid-of-llm") {
         const EffectId id{1'000 + ++asked};
-        world.cluster.carry_out(ResizeWorkload{id, Epoch{1}, job.spec.key, uid, from, to, "test"},
+        world.cluster.carry_out(ResizeWorkload{id, Epoch{1}, job.spec.key, uid, from, to, {}},
                                 world.now, world.events);
         world.run_for(Duration{10});
         for (const Event& event : world.events) {

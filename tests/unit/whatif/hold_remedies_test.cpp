@@ -4,6 +4,7 @@
 
 #include "scheduler/whatif/remedies.hpp"
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::test {
 namespace {
@@ -23,7 +24,7 @@ TEST(HoldRemedies, what_only_a_device_class_serves_is_looked_for_in_other_pools_
         whatif::find_remedies(world.engine.export_state(), {"team-a", "pod:one"}, world.now);
     ASSERT_TRUE(found.has_value());
     ASSERT_EQ(found->found.size(), 1U);
-    EXPECT_EQ(found->found.front().sentence, "it would start now in pool plain");
+    EXPECT_EQ(wording::sentence(found->found.front().facts), "it would start now in pool plain");
     EXPECT_EQ(found->tried, std::vector{whatif::ChangeKind::other_pool});
 }
 

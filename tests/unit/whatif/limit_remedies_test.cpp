@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "unit/whatif/remedies_fixture.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -164,7 +165,7 @@ TEST(LimitRemedies, two_changes_are_told_where_no_single_one_does) {
     ASSERT_EQ(found->found.size(), 1u);
     const Remedy& both = found->found.front();
     EXPECT_EQ(both.kind, ChangeKind::two_changes);
-    EXPECT_EQ(both.sentence,
+    EXPECT_EQ(wording::sentence(both.facts),
               "it would start if the maximum of queue default were 3 GPUs instead of 2, and "
               "team-a/b1 (2 GPUs) ended");
     ASSERT_EQ(both.parts.size(), 2u);

@@ -7,6 +7,7 @@
 
 #include "scheduler/whatif/remedies.hpp"
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -62,7 +63,7 @@ TEST(Moves, are_told_with_their_places_and_what_the_clock_says_they_cost) {
     halves.world.now = halves.world.now + Duration::seconds(601);
     const std::optional<Remedy> move = halves.move_for("wide");
     ASSERT_TRUE(move.has_value());
-    EXPECT_EQ(move->sentence,
+    EXPECT_EQ(wording::sentence(move->facts),
               "it would start now if 1 job moved: team-a/goes (2 GPUs) from b to a; 21 GPU-minutes "
               "of work would be repeated; gpuctl moves no job by itself");
     ASSERT_EQ(move->moves.size(), 1u);
@@ -111,7 +112,7 @@ TEST(Moves, stop_nobody_for_who_comes_back) {
     halves.world.run();
     const std::optional<Remedy> move = halves.move_for("wide");
     ASSERT_TRUE(move.has_value());
-    ASSERT_EQ(move->moves.size(), 2u) << move->sentence;
+    ASSERT_EQ(move->moves.size(), 2u) << wording::sentence(move->facts);
     EXPECT_EQ(move->moves[0].key.name, "goes");
     EXPECT_EQ(move->moves[1].key.name, "small");
 }

@@ -9,6 +9,7 @@
 
 #include "scheduler/whatif/remedies.hpp"
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::whatif {
 
@@ -21,7 +22,7 @@ inline std::string sentence_of(const EngineWorld& world, const std::string& name
     const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
     EXPECT_TRUE(found.has_value());
     for (const Remedy& one : found->found) {
-        if (one.kind == kind) return one.sentence;
+        if (one.kind == kind) return wording::sentence(one.facts);
     }
     return "";
 }

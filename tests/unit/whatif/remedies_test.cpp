@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "unit/whatif/remedies_fixture.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -52,7 +53,7 @@ TEST(Remedies, the_end_of_a_job_that_helps_only_rank_by_rank_is_none) {
         const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
         ASSERT_TRUE(found);
         for (const Remedy& one : found->found)
-            EXPECT_NE(one.kind, ChangeKind::job_ends) << one.sentence;
+            EXPECT_NE(one.kind, ChangeKind::job_ends) << wording::sentence(one.facts);
     }
 }
 
@@ -136,12 +137,13 @@ TEST(Remedies, whom_a_change_would_push_out_is_told_with_it) {
         std::find_if(found->found.begin(), found->found.end(),
                      [](const Remedy& one) { return one.kind == ChangeKind::other_queue; });
     ASSERT_NE(queue, found->found.end());
-    EXPECT_EQ(queue->sentence,
+    EXPECT_EQ(wording::sentence(queue->facts),
               "it would start now in queue free, and that would preempt team-a/low (4 GPUs)");
     ASSERT_EQ(queue->stops.size(), 1u);
     EXPECT_EQ(queue->stops[0].key, (ObjectKey{"team-a", "low"}));
     for (const Remedy& one : found->found) {
-        EXPECT_TRUE(one.kind != ChangeKind::job_ends || one.stops.empty()) << one.sentence;
+        EXPECT_TRUE(one.kind != ChangeKind::job_ends || one.stops.empty())
+            << wording::sentence(one.facts);
     }
 }
 
@@ -241,7 +243,7 @@ TEST(Remedies, a_change_that_starts_a_job_only_to_have_it_stopped_again_is_none)
     EXPECT_FALSE(found->found.empty());
     for (const Remedy& one : found->found) {
         for (const StoppedJob& stopped : one.stops)
-            EXPECT_NE(stopped.key.name, "v") << one.sentence;
+            EXPECT_NE(stopped.key.name, "v") << wording::sentence(one.facts);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::whatif {
 namespace {
@@ -65,14 +66,15 @@ TEST(WhatIf, a_job_that_waits_is_told_why_and_what_would_help) {
     const Remedy* fewer = find(answer, ChangeKind::fewer_gpus);
     ASSERT_NE(fewer, nullptr);
     EXPECT_EQ(fewer->amount, 6);
-    EXPECT_EQ(fewer->sentence, "it would start now with 6 GPUs per rank instead of 8");
+    EXPECT_EQ(wording::sentence(fewer->facts),
+              "it would start now with 6 GPUs per rank instead of 8");
     const Remedy* ranks = find(answer, ChangeKind::fewer_ranks);
     ASSERT_NE(ranks, nullptr);
     EXPECT_EQ(ranks->amount, 1);
     const Remedy* ends = find(answer, ChangeKind::job_ends);
     ASSERT_NE(ends, nullptr);
     EXPECT_EQ(ends->subject, "team-a/small");
-    EXPECT_EQ(ends->sentence, "it would start if team-a/small (2 GPUs) ended");
+    EXPECT_EQ(wording::sentence(ends->facts), "it would start if team-a/small (2 GPUs) ended");
     const Remedy* nodes = find(answer, ChangeKind::more_nodes);
     ASSERT_NE(nodes, nullptr);
     EXPECT_EQ(nodes->amount, 1);
@@ -98,7 +100,7 @@ TEST(WhatIf, another_pool_or_queue_is_named_when_there_is_room_there) {
     EXPECT_EQ(queue->subject, "free");
     const Remedy* limit = find(answer, ChangeKind::higher_limits);
     ASSERT_NE(limit, nullptr);
-    EXPECT_EQ(limit->sentence,
+    EXPECT_EQ(wording::sentence(limit->facts),
               "it would start if the maximum of queue default were 2 GPUs instead of 1");
     const Remedy* elsewhere = find(answer, ChangeKind::other_pool);
     ASSERT_NE(elsewhere, nullptr);
@@ -123,7 +125,7 @@ TEST(WhatIf, more_of_a_budget_is_named_as_far_as_it_is_needed) {
     EXPECT_FALSE(answer.starts);
     const Remedy* limit = find(answer, ChangeKind::higher_limits);
     ASSERT_NE(limit, nullptr);
-    EXPECT_EQ(limit->sentence,
+    EXPECT_EQ(wording::sentence(limit->facts),
               "it would start if the budget of queue default were 16 GPU-hours instead of 10");
     const Remedy* fewer = find(answer, ChangeKind::fewer_gpus);
     ASSERT_NE(fewer, nullptr);
@@ -210,12 +212,13 @@ TEST(WhatIf, a_job_that_would_be_over_in_time_is_told_how_short_it_must_be) {
     const Remedy* shorter = find(answer, ChangeKind::shorter_run_time);
     ASSERT_NE(shorter, nullptr);
     EXPECT_EQ(shorter->amount, 2 * 3600);
-    EXPECT_EQ(shorter->sentence, "it would start now with maxRunTime 2h instead of 8h5s");
+    EXPECT_EQ(wording::sentence(shorter->facts),
+              "it would start now with maxRunTime 2h instead of 8h5s");
 
     asked.spec.run_time_max = {};
     const Answer endless = ask_about(world, asked);
     ASSERT_NE(find(endless, ChangeKind::shorter_run_time), nullptr);
-    EXPECT_EQ(find(endless, ChangeKind::shorter_run_time)->sentence,
+    EXPECT_EQ(wording::sentence(find(endless, ChangeKind::shorter_run_time)->facts),
               "it would start now with maxRunTime 2h (it has none)");
 
     asked.spec.run_time_expected = Duration::seconds(2 * 3600 + 1);
@@ -235,7 +238,7 @@ TEST(Remedies, pods_made_elsewhere_are_told_their_active_deadline) {
         std::find_if(found->found.begin(), found->found.end(),
                      [](const Remedy& one) { return one.kind == ChangeKind::shorter_run_time; });
     ASSERT_NE(shorter, found->found.end());
-    EXPECT_EQ(shorter->sentence,
+    EXPECT_EQ(wording::sentence(shorter->facts),
               "it would start now with activeDeadlineSeconds 7200 instead of 10800");
 }
 
@@ -255,7 +258,7 @@ TEST(Remedies, a_smaller_job_that_would_lose_its_place_to_others_is_none) {
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "first"}, world.now);
     ASSERT_TRUE(found);
     for (const Remedy& one : found->found)
-        EXPECT_NE(one.kind, ChangeKind::fewer_gpus) << one.sentence;
+        EXPECT_NE(one.kind, ChangeKind::fewer_gpus) << wording::sentence(one.facts);
 }
 
 // Its ranks end one after the other, and a smaller job takes the room of each.
@@ -271,7 +274,7 @@ TEST(Remedies, the_end_of_a_job_that_others_would_take_the_room_of_is_none) {
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "first"}, world.now);
     ASSERT_TRUE(found);
     for (const Remedy& one : found->found)
-        EXPECT_NE(one.kind, ChangeKind::job_ends) << one.sentence;
+        EXPECT_NE(one.kind, ChangeKind::job_ends) << wording::sentence(one.facts);
 }
 
 TEST(Remedies, new_nodes_are_machines_of_their_own) {
@@ -286,7 +289,7 @@ TEST(Remedies, new_nodes_are_machines_of_their_own) {
     const auto found = find_remedies(world.engine.export_state(), {"team-a", "g"}, world.now);
     ASSERT_TRUE(found);
     for (const Remedy& one : found->found)
-        EXPECT_NE(one.kind, ChangeKind::more_nodes) << one.sentence;
+        EXPECT_NE(one.kind, ChangeKind::more_nodes) << wording::sentence(one.facts);
 }
 
 // With many new nodes the wide job fits first and takes them: more nodes help less.
@@ -308,8 +311,10 @@ TEST(WhatIf, what_can_never_be_is_refused_with_the_reason) {
     world.add(node("a", 8));
     const auto answer =
         ask(world.engine.export_state(), job("llm", 1, 9), "runwhere.ai", world.now);
-    ASSERT_FALSE(answer.has_value());
-    EXPECT_EQ(answer.error().code, ErrorCode::NeverFits);
+    ASSERT_TRUE(answer.has_value());
+    ASSERT_TRUE(answer->never.has_value());
+    EXPECT_EQ(answer->never->code, ErrorCode::NeverFits);
+    EXPECT_FALSE(answer->starts);
     world.send(JobSubmitted{job("taken", 1, 1)});
     const auto taken =
         ask(world.engine.export_state(), job("taken", 1, 1), "runwhere.ai", world.now);
@@ -385,7 +390,8 @@ TEST(Remedies, how_many_of_its_pods_would_start_is_told_when_it_is_not_all) {
         std::find_if(remedies->found.begin(), remedies->found.end(),
                      [](const Remedy& one) { return one.kind == ChangeKind::other_pool; });
     ASSERT_NE(pool, remedies->found.end());
-    EXPECT_EQ(pool->sentence, "2 of its 3 waiting pods would start now in pool other");
+    EXPECT_EQ(wording::sentence(pool->facts),
+              "2 of its 3 waiting pods would start now in pool other");
 }
 
 TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
@@ -398,7 +404,8 @@ TEST(Remedies, a_job_that_runs_or_is_held_for_itself_has_none) {
     for (const char* name : {"p", "g", "nobody"}) {
         const auto found = find_remedies(world.engine.export_state(), {"team-a", name}, world.now);
         ASSERT_TRUE(found.has_value());
-        EXPECT_TRUE(found->found.empty()) << name << ": " << found->found.front().sentence;
+        EXPECT_TRUE(found->found.empty())
+            << name << ": " << wording::sentence(found->found.front().facts);
     }
 }
 
@@ -422,7 +429,8 @@ TEST(WhatIf, fewer_slices_are_told_as_slices) {
     const Answer answer = ask_about(world, asked);
     const Remedy* fewer = find(answer, ChangeKind::fewer_gpus);
     ASSERT_NE(fewer, nullptr);
-    EXPECT_EQ(fewer->sentence, "it would start now with 1 mig-1g.10gb slice per rank instead of 2");
+    EXPECT_EQ(wording::sentence(fewer->facts),
+              "it would start now with 1 mig-1g.10gb slice per rank instead of 2");
 }
 
 }  // namespace

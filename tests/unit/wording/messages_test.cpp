@@ -130,7 +130,7 @@ std::vector<Fact> of_order() {
 }
 
 std::vector<Fact> of_sizes() {
-    return {ElasticSize{4, 2, 8, 17}, SizeChangedLast{"room for more ranks is idle"},
+    return {ElasticSize{4, 2, 8, 17}, SizeChangedLast{cause::RoomIsIdle{}},
             SizeWaitsForRoom{2},      SizeStays{SizeFixed::at_maximum},
             GrowthAhead{6, 30, {}},   GrowthWithoutRoom{"gpu", 5'000, 8'000},
             GrowthUndecided{true},    GrowthUndecided{false}};
@@ -145,6 +145,106 @@ TEST(Messages, the_page_shows_the_sentences_of_the_code) {
             sentence.erase(0, sentence.find_first_not_of(" ,;:"));  // its separator
             EXPECT_NE(shown.find(sentence), std::string::npos) << sentence;
         }
+    }
+}
+
+TEST(Messages, the_page_shows_why_a_job_was_stopped_or_resized) {
+    using namespace cause;
+    const auto minutes = [](std::int64_t count) { return Duration::seconds(60 * count); };
+    const std::vector<Cause> causes = {
+        HigherPriority{{"team-a", "prod"}},
+        Reclaimed{"prod", {"team-a", "own"}},
+        BlocksGuarantee{"prod", "a", {{ResourceKind::cpu, "cpu"}}, {"team-a", "own"}},
+        ShorterJob{{"team-a", "short"}, minutes(10), minutes(180)},
+        NearWaitTarget{{"team-a", "late"}, minutes(10), minutes(30)},
+        MustStartNow{{"team-a", "long"}, minutes(33)},
+        DueEarlier{{"team-a", "due"}},
+        GangLacksRanks{minutes(10), {"team-a", "next"}},
+        GangRestarts{minutes(10)},
+        NodeUnhealthy{"a", "XID 79"},
+        WindowCloses{"rack-7", false, false},
+        ShrunkFor{{"team-a", "x"}},
+        StartsWithAllRanks{},
+        RoomIsIdle{},
+        NoIdleRoom{},
+        GainsLess{},
+        Gain{4, 8, false, 17, minutes(22)},
+        OtherGainsMore{2, {"team-a", "x"}, {2, 4, false, 19, {}}}};
+    EXPECT_EQ(causes.size(), std::variant_size_v<Cause> - 1) << "each but the sentence";
+    const std::string shown = page();
+    for (const Cause& cause : causes) {
+        const std::string sentence = wording::cause_text(cause);
+        EXPECT_NE(shown.find("| " + sentence + " |"), std::string::npos) << sentence;
+    }
+    EXPECT_NE(shown.find("| " + wording::rollback_text() + " |"), std::string::npos);
+}
+
+TEST(Messages, the_page_shows_what_would_help) {
+    const change::RaisedLimit maximum{{.queue = "dev", .tenant = "", .pool = ""},
+                                      LimitRule::maximum,
+                                      LimitUnit::gpus,
+                                      "",
+                                      10'000,
+                                      4'000};
+    change::RaisedLimit jobs = maximum;
+    jobs.rule = LimitRule::jobs_at_once;
+    jobs.unit = LimitUnit::jobs;
+    jobs.to = 4;
+    jobs.from = 1;
+    ChangeEffect some{change::OtherPool{"other"}};
+    some.pods_waiting = 3;
+    some.pods_started = 2;
+    const ChangeEffect moves{change::JobsMove{{{{"team-a", "goes"}, whole_gpus(2), {"b"}, {"a"}}},
+                                              std::int64_t{21} * 60'000}};
+    const std::vector<ChangeEffect> all = {
+        {change::FewerGpus{kGpu, whole_gpus(6), 8, true}},
+        {change::HigherLimits{{maximum, jobs}}},
+        {change::JobEnds{{}, {"team-a", "small"}, whole_gpus(2)}},
+        {change::MoreNodes{{}, 3, "a", TopologyLevel::rack}},
+        some,
+        moves};
+    const std::string shown = page();
+    for (const ChangeEffect& effect : all) {
+        const std::string sentence = wording::sentence(effect);
+        EXPECT_NE(shown.find("| " + sentence + " |"), std::string::npos) << sentence;
+    }
+}
+
+Refusal too_low(fact::LimitHolder holder, std::int64_t most) {
+    refusal::LimitTooLow low;
+    low.pods = 2;
+    low.each = 4'000;
+    low.most = most;
+    low.holder = std::move(holder);
+    return {ErrorCode::QuotaExceeded, std::move(low)};
+}
+
+TEST(Messages, the_page_shows_why_a_job_is_refused) {
+    const auto resources = [](std::int64_t gpus, std::int64_t cores, std::int64_t gib) {
+        Resources out;
+        out.cpu = CpuMilli{cores * 1'000};
+        out.memory = Bytes{gib << 30};
+        out.gpus = {{kGpu, whole_gpus(gpus), {}}};
+        return out;
+    };
+    Refusal lent = too_low({.queue = "r/x", .tenant = "", .pool = "default"}, 5'000);
+    auto& low = std::get<refusal::LimitTooLow>(lent.what);
+    low.is_lending = true;
+    low.lender = "r";
+    low.reserved = whole_gpus(3);
+    low.reserved_of = whole_gpus(8);
+    const std::vector<Refusal> all = {
+        too_low({.queue = "dev", .tenant = "", .pool = "default"}, 6'000),
+        lent,
+        {ErrorCode::NeverFits,
+         refusal::NodesTooSmall{
+             {3, resources(4, 8, 16)}, "default", "a", resources(8, 64, 512), 2}},
+        {ErrorCode::NeverFits,
+         refusal::NoGpuModel{{1, resources(1, 1, 1)}, "default", {"H100"}, {"A100", "V100"}, ""}}};
+    const std::string shown = page();
+    for (const Refusal& refusal : all) {
+        const std::string sentence = wording::error_of(refusal).message;
+        EXPECT_NE(shown.find("| " + sentence + " |"), std::string::npos) << sentence;
     }
 }
 

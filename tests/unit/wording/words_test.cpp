@@ -37,13 +37,53 @@ TEST(Words, every_fact_survives_the_archive) {
     });
 }
 
+std::string text_of(Cause why) { return wording::cause_text(std::move(why)); }
+
+TEST(Words, every_cause_has_words_and_survives_the_archive) {
+    boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, Cause>>(
+        [](auto type) {
+            const Cause cause{typename decltype(type)::type{}};
+            const bool is_sentence = std::holds_alternative<std::string>(cause);
+            EXPECT_EQ(text_of(cause).empty(), is_sentence) << cause.index();
+            Cause read;
+            ASSERT_TRUE(from_archive(to_archive(cause), read)) << cause.index();
+            EXPECT_EQ(read.index(), cause.index());
+            EXPECT_EQ(text_of(read), text_of(cause));
+        });
+}
+
+TEST(Words, a_cause_without_its_optional_parts) {
+    EXPECT_EQ(wording::cause_text({}), "");
+    EXPECT_EQ(text_of(std::string{"as an older version wrote it"}), "as an older version wrote it");
+    EXPECT_EQ(text_of(cause::BlocksGuarantee{"prod", "a", {}, {"team-a", "own"}}),
+              "preempted because queue prod could not use its guaranteed GPUs: node a had too "
+              "little room for job team-a/own");
+    EXPECT_EQ(text_of(cause::BlocksGuarantee{"prod",
+                                             "a",
+                                             {{ResourceKind::memory, "memory"},
+                                              {ResourceKind::pod_slots, "pods"},
+                                              {ResourceKind::extended, "example.com/fpga"}},
+                                             {"team-a", "own"}}),
+              "preempted because queue prod could not use its guaranteed GPUs: node a had too "
+              "little memory, pod slots, example.com/fpga for job team-a/own");
+    EXPECT_EQ(text_of(cause::WindowCloses{"paper", true, true}),
+              "evicted for reservation paper, which had begun");
+    EXPECT_EQ(text_of(cause::Gain{3, 2, true, 10, {}}), "with 2 ranks it is as fast as with 3");
+    EXPECT_EQ(text_of(cause::Gain{4, 2, false, 5, Duration{-1'000}}),
+              "from 4 to 2 ranks it is 0.5 times as fast");
+    EXPECT_EQ(words(fact::SizeShrinks{}), ", and releases its other ranks");
+    EXPECT_EQ(words(fact::SizeGrows{8, Cause{cause::RoomIsIdle{}}}),
+              ", growing to 8: room for more ranks is idle");
+}
+
 TEST(Words, facts_are_joined_in_their_order) {
     const std::vector<Fact> facts = {
         fact::GangHalfBound{4, 3, {{"leader", 1, 0}}}, fact::Request{"nvidia.com/gpu", 8'000, 1},
-        fact::PoolEmpty{"gpu"}, fact::EvictedBefore{"preempted for job b"}};
+        fact::PoolEmpty{"gpu"}, fact::EvictedBefore{cause::DueEarlier{{"team-a", "b"}}}};
     EXPECT_EQ(wording::text(facts),
               "3 of 4 ranks are bound (role leader: 0 of 1), the other ranks cannot be bound: 8 "
-              "GPUs requested on one node; pool gpu has no node; it was preempted for job b");
+              "GPUs requested on one node; pool gpu has no node; it was preempted for job "
+              "team-a/b, which is due earlier");
 }
 
 TEST(Words, one_of_a_thing_is_singular) {

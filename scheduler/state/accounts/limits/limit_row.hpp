@@ -102,9 +102,6 @@ struct LimitRow {
     std::optional<LimitEver> (*ever)(const LimitEverAt& at) = nullptr;
     // Sets the limit in a policy and returns what it was. Null: it is not raised for a job.
     std::optional<std::int64_t> (*raise)(const LimitRaise& in, std::int64_t to) = nullptr;
-    // How what-if words that. {of}: "queue dev" or "namespace a"; {to}, {from}: amounts; {gpus}:
-    // `to` with its noun; {pool}, {model}.
-    std::string_view raised = "the {name} of {of} were {to} instead of {from}";
 };
 
 }  // namespace gpuctl

@@ -92,8 +92,7 @@ inline constexpr LimitRow kLimits[] = {
      .is_within_parents = true, .is_estimated = true,
      .read = [](const LimitAt& at) { return limits::within(at.row->maximum, at.held, at.ask.gpus); },
      .ever = [](const LimitEverAt& at) { return limits::at_most(at.state.queue(at.queue).cap()); },
-     .raise = limits::raise_queue<&QueuePolicy::maximum>,
-     .raised = "the maximum of {of} were {gpus} instead of {from}"},
+     .raise = limits::raise_queue<&QueuePolicy::maximum>},
     {.kind = LimitKind::queue_borrowing, .name = "queue_borrowing",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::guarantee_and_borrowing,
      .is_estimated = true,
@@ -105,8 +104,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          in.queue->borrowing_limit = GpuMilli{to} - in.queue->guaranteed;
          return in.hit.limit;
-     },
-     .raised = "the guarantee and borrowing limit of {of} together were {gpus} instead of {from}"},
+     }},
     {.kind = LimitKind::queue_lending, .name = "queue_lending",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::reserved_for_siblings,
      .is_lending = true,
@@ -132,8 +130,7 @@ inline constexpr LimitRow kLimits[] = {
          const std::int64_t gone = at.relief ? at.relief->jobs_of(at.queue) : 0;
          return LimitFigures{*at.row->jobs_maximum, at.row->jobs_held - gone, 1};
      },
-     .raise = limits::raise_queue<&QueuePolicy::jobs_maximum>,
-     .raised = "maxJobs of {of} were {to} instead of {from}"},
+     .raise = limits::raise_queue<&QueuePolicy::jobs_maximum>},
     {.kind = LimitKind::queue_gpus_per_job, .name = "queue_gpus_per_job",
      .scope = LimitScope::queue, .unit = LimitUnit::gpus, .reason = Reason::queue_limit, .rule = fact::LimitRule::gpus_per_job,
      .freed = LimitFreed::by_nothing,
@@ -143,8 +140,7 @@ inline constexpr LimitRow kLimits[] = {
      .ever = [](const LimitEverAt& at) {
          return limits::at_most(at.state.queue(at.queue).gpus_per_job_maximum);
      },
-     .raise = limits::raise_queue<&QueuePolicy::gpus_per_job_maximum>,
-     .raised = "maxGpuPerJob of {of} were {to} instead of {from}"},
+     .raise = limits::raise_queue<&QueuePolicy::gpus_per_job_maximum>},
     {.kind = LimitKind::queue_budget, .name = "queue_budget",
      .scope = LimitScope::queue, .unit = LimitUnit::gpu_time, .reason = Reason::budget_spent,
      .freed = LimitFreed::by_new_period, .is_estimated = true,
@@ -155,8 +151,7 @@ inline constexpr LimitRow kLimits[] = {
      },
      .raise = [](const LimitRaise& in, std::int64_t to) {
          return limits::raise_budget(in.queue->budget, to);
-     },
-     .raised = "the budget of {of} were {to} GPU-hours instead of {from}"},
+     }},
     {.kind = LimitKind::queue_model_maximum, .name = "queue_model_maximum",
      .scope = LimitScope::queue_model, .unit = LimitUnit::gpus, .reason = Reason::queue_limit,
      .read = [](const LimitAt& at) -> limits::Figures {
@@ -177,8 +172,7 @@ inline constexpr LimitRow kLimits[] = {
              return in.hit.limit;
          }
          return std::nullopt;
-     },
-     .raised = "the maximum of {of} of {model} were {gpus} instead of {from}"},
+     }},
     {.kind = LimitKind::pool_reserve, .name = "pool_reserve",
      .scope = LimitScope::pool, .unit = LimitUnit::gpus, .reason = Reason::kept_for_growth, .rule = fact::LimitRule::reserved_for_growth,
      .is_estimated = true,
@@ -219,8 +213,7 @@ inline constexpr LimitRow kLimits[] = {
          return limits::at_most(is_own ? at.tenant->gpu_maximum
                                        : at.state.policy().default_tenant_gpu_maximum);
      },
-     .raise = limits::raise_tenant<&TenantPolicy::gpu_maximum>,
-     .raised = "the maximum of {of} were {gpus} instead of {from}"},
+     .raise = limits::raise_tenant<&TenantPolicy::gpu_maximum>},
     {.kind = LimitKind::tenant_cpu, .name = "tenant_cpu",
      .scope = LimitScope::tenant, .unit = LimitUnit::cpu, .reason = Reason::tenant_quota, .rule = fact::LimitRule::tenant_maximum,
      .read = [](const LimitAt& at) {
@@ -229,8 +222,7 @@ inline constexpr LimitRow kLimits[] = {
                                at.ask.cpu);
      },
      .ever = limits::tenant_at_most<&TenantPolicy::cpu_maximum>,
-     .raise = limits::raise_tenant<&TenantPolicy::cpu_maximum>,
-     .raised = "the maximum of {of} were {to} CPU instead of {from}"},
+     .raise = limits::raise_tenant<&TenantPolicy::cpu_maximum>},
     {.kind = LimitKind::tenant_memory, .name = "tenant_memory",
      .scope = LimitScope::tenant, .unit = LimitUnit::memory, .reason = Reason::tenant_quota, .rule = fact::LimitRule::tenant_maximum,
      .read = [](const LimitAt& at) {
@@ -239,8 +231,7 @@ inline constexpr LimitRow kLimits[] = {
                                tenant.memory_held - at.tenant_relieved.memory, at.ask.memory);
      },
      .ever = limits::tenant_at_most<&TenantPolicy::memory_maximum>,
-     .raise = limits::raise_tenant<&TenantPolicy::memory_maximum>,
-     .raised = "the maximum of {of} were {to} memory instead of {from}"},
+     .raise = limits::raise_tenant<&TenantPolicy::memory_maximum>},
     {.kind = LimitKind::tenant_pool_gpus, .name = "tenant_pool_gpus",
      .scope = LimitScope::tenant, .unit = LimitUnit::gpus, .reason = Reason::tenant_quota, .rule = fact::LimitRule::pool_quota,
      .is_of_one_pool = true, .is_estimated = true,
@@ -261,8 +252,7 @@ inline constexpr LimitRow kLimits[] = {
      .raise = [](const LimitRaise& in, std::int64_t to) -> limits::Before {
          if (PoolQuota* quota = limits::quota_in(*in.tenant, in.pool)) quota->gpu_maximum = GpuMilli{to};
          return in.hit.limit;
-     },
-     .raised = "the quota of {of} in pool {pool} were {gpus} instead of {from}"},
+     }},
     {.kind = LimitKind::tenant_budget, .name = "tenant_budget",
      .scope = LimitScope::tenant, .unit = LimitUnit::gpu_time, .reason = Reason::budget_spent,
      .freed = LimitFreed::by_new_period, .is_of_one_pool = true, .is_estimated = true,
@@ -276,8 +266,7 @@ inline constexpr LimitRow kLimits[] = {
          PoolQuota* quota = limits::quota_in(*in.tenant, in.pool);
          if (quota == nullptr) return std::nullopt;
          return limits::raise_budget(quota->budget, to);
-     },
-     .raised = "the budget of {of} in pool {pool} were {to} GPU-hours instead of {from}"},
+     }},
 };
 // clang-format on
 

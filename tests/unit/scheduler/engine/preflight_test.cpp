@@ -4,6 +4,7 @@
 
 #include "scheduler/engine/views.hpp"
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::test {
 namespace {
@@ -23,8 +24,8 @@ JobSpec training(std::int64_t gpus, std::int32_t ranks = 1) {
 }
 
 std::string said(const EngineWorld& world, const JobSpec& spec) {
-    const std::optional<Error> error = preflight(world.engine.state(), spec);
-    return error ? error->message : "";
+    const std::optional<Refusal> refused = preflight(world.engine.state(), spec);
+    return refused ? wording::error_of(*refused).message : "";
 }
 
 TEST(Preflight, ranks_that_could_never_stand_as_they_must_are_refused) {
@@ -208,10 +209,10 @@ TEST(Preflight, the_node_that_is_named_is_the_one_that_offers_most_of_what_is_as
     add("many-cores", 8, 64);
     JobSpec asks = training(1);
     asks.cpu = CpuMilli{65'000};
-    const auto error = preflight(world.engine.state(), asks);
-    ASSERT_TRUE(error.has_value());
-    EXPECT_EQ(error->code, ErrorCode::NeverFits);
-    EXPECT_NE(error->message.find("(many-cores) has"), std::string::npos) << error->message;
+    const auto refused = preflight(world.engine.state(), asks);
+    ASSERT_TRUE(refused.has_value());
+    EXPECT_EQ(refused->code, ErrorCode::NeverFits);
+    EXPECT_EQ(std::get<refusal::NodesTooSmall>(refused->what).node, "many-cores");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "scheduler/queue/share.hpp"
 #include "scheduler/state/image/image.hpp"
 #include "support/engine_world.hpp"
+#include "wording/wording.hpp"
 
 namespace gpuctl::test {
 namespace {
@@ -132,8 +133,8 @@ TEST(QueueTree, preflight_tells_the_level_that_will_never_let_it_in) {
     world.set(policy);
     world.add(node("a", 16));
     const auto told = [&](const JobSpec& spec) {
-        const auto error = preflight(world.engine.state(), spec);
-        return error ? error->message : "";
+        const auto refused = preflight(world.engine.state(), spec);
+        return refused ? wording::error_of(*refused).message : "";
     };
     EXPECT_EQ(told(job("vision", 1, 5)), "");
     EXPECT_EQ(

@@ -340,7 +340,7 @@ TEST_F(Pace, users_read_how_fast_it_is_and_what_more_ranks_would_bring) {
         "as fast: pool default has 0 usable GPUs free, no node has room for a rank of 1 GPU");
     world.add(node("b", 4));
     wait(61);
-    EXPECT_EQ(world.resizes.at("e").why,
+    EXPECT_EQ(wording::cause_text(world.resizes.at("e").why),
               "from 4 to 6 ranks it is 2.0 times as fast and ends 54m 58s sooner");
 }
 
